@@ -163,7 +163,7 @@ impl CoordinatorArguments {
             }
         }
         let connection = self.connect().await?;
-        let experiment = selector.resolve(&mut connection.experiments()).await?;
+        let experiment = selector.resolve(&mut connection.experiments(), &started::all()).await?;
         Ok((connection, experiment))
     }
 }
@@ -184,10 +184,10 @@ impl SourceArguments {
 
     /// Connects to where the experiment is kept: where the user says, or where it was started.
     pub(crate) async fn find(&self, selector: &Selector) -> Result<(Connection, ExperimentId), Failure> {
-        if self.is_given() {
-            let connection = self.connect().await?;
-            let found = selector.resolve(&mut connection.experiments()).await;
-            return match found {
+        if let Some(data) = &self.data {
+            let connection = of_directory(data).await?;
+            // All that is there was started by whoever may read it.
+            return match selector.resolve(&mut connection.experiments(), &[]).await {
                 Ok(experiment) => Ok((connection, experiment)),
                 Err(failure) => {
                     connection.close().await;
@@ -195,10 +195,12 @@ impl SourceArguments {
                 }
             };
         }
-        match selector.started(started::all())? {
-            Some(started) => Ok((started.place.connect().await?, started.experiment)),
-            None => self.coordinator.find_experiment(selector).await,
+        if !self.coordinator.is_given()
+            && let Some(started) = selector.started(started::all())?
+        {
+            return Ok((started.place.connect().await?, started.experiment));
         }
+        self.coordinator.find_experiment(selector).await
     }
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct Console {
     pub(crate) err: Paint,
     /// Whether talk goes to a terminal, where a line may be drawn anew.
     pub(crate) interactive: bool,
+    /// Whether nothing is said or printed.
+    pub(crate) silent: bool,
 }
 
 impl Console {
@@ -47,7 +49,8 @@ impl Console {
             })
         };
         let interactive = io::stderr().is_terminal() && !dumb;
-        Self { out: paint(io::stdout().is_terminal()), err: paint(io::stderr().is_terminal()), interactive }
+        let (out, err) = (paint(io::stdout().is_terminal()), paint(io::stderr().is_terminal()));
+        Self { out, err, interactive, silent: false }
     }
 
     /// Whether keys can be read as well.
@@ -58,11 +61,14 @@ impl Console {
     /// One without colours that is no terminal.
     #[cfg(test)]
     pub(crate) fn plain() -> Self {
-        Self { out: Paint(false), err: Paint(false), interactive: false }
+        Self { out: Paint(false), err: Paint(false), interactive: false, silent: false }
     }
 
     /// Says something to the user. A user who is gone cannot be told so.
     pub(crate) fn talk(&self, text: impl Display) {
+        if self.silent {
+            return;
+        }
         let mut stderr = io::stderr().lock();
         let _ = writeln!(stderr, "{text}");
     }
@@ -79,6 +85,9 @@ impl Console {
 
     /// Prints data, and a line end if it has none.
     pub(crate) fn print(&self, text: &str) -> io::Result<()> {
+        if self.silent {
+            return Ok(());
+        }
         let mut out = Out::default();
         out.write_all(text.as_bytes())?;
         if !text.ends_with('\n') {

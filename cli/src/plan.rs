@@ -1,6 +1,7 @@
 //! The plan that a command is given: where it is read from, the files it names, and whether the pool can carry it out.
 
 pub(crate) mod doubt;
+pub(crate) mod dropped;
 pub(crate) mod feasibility;
 pub(crate) mod files;
 pub(crate) mod source;

@@ -21,7 +21,7 @@ use crate::experiment::build::Build;
 use crate::experiment::environment::Environment;
 use crate::experiment::files::StagedFile;
 use crate::value::id::{BenchmarkIndex, VersionIndex};
-use crate::value::seed::Seed;
+use crate::value::seed::{Seed, below};
 use crate::value::time::Span;
 
 pub use crate::experiment::endpoint::{Endpoint, EndpointSubject, Family, MetricVerdict};
@@ -367,6 +367,24 @@ impl Experiment {
     pub fn control(&self) -> Option<(VersionIndex, &Version)> {
         let last = self.versions.len().checked_sub(1).filter(|_| self.baseline_again)?;
         Some((VersionIndex(last as u32), &self.versions[last]))
+    }
+
+    /// Has the baseline measured again, as a version under a name that is drawn from the seed and does not tell.
+    ///
+    /// # Panics
+    /// When there is no version.
+    pub fn add_control(&mut self) {
+        const LETTERS: &[u8] = b"bcdfghjkmnpqrstvwxz";
+        let mut random = self.seed.child("the name of the control");
+        let mut letter = || char::from(LETTERS[below(LETTERS.len() as u64, &mut random) as usize]);
+        let name = loop {
+            let name: String = (0..6).map(|_| letter()).collect();
+            if self.versions.iter().all(|version| version.name != name) {
+                break name;
+            }
+        };
+        self.versions.push(Version { name, ..self.versions[0].clone() });
+        self.baseline_again = true;
     }
 
     /// What commands know a version as: a control is its baseline to them.

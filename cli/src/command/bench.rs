@@ -1,71 +1,117 @@
-//! `speedup bench`: two or more commands compared on this machine, without a plan file.
+//! `speedup bench`: commands measured on this machine, and compared where there are several, without a plan file.
 //!
-//! In reading order: [`Arguments`], `variant` (the commands with their parameters filled in), `experiment` (what is
-//! carried out), `around` (what is executed before and after it all), `hyperfine` (the values for other tools).
+//! In reading order: [`Arguments`], `variant` (the commands with their parameters filled in), `shell` and `streams` (how they are
+//! executed), `inherited` (what they see of the environment), `bounds` (how many runs), `experiment` (what is carried out),
+//! `around` (what is executed before and after it all), `measured` (the values), `timing`, `table` and `exports` (the values
+//! in a few numbers), `style` (how much is shown).
 
 mod around;
+mod bounds;
 mod experiment;
-mod hyperfine;
+mod exports;
+mod inherited;
+mod measured;
+mod shell;
+mod streams;
+mod style;
+mod table;
+mod timing;
 mod variant;
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use clap::Args;
+use speedup_core::experiment::Experiment;
+use speedup_core::value::seed::Seed;
 use speedup_core::value::time::Span;
+use speedup_formats::Series;
 use speedup_statistics::inference::ConfidenceLevel;
 
 use crate::arguments::center::CenterName;
-use crate::arguments::{OutputArgument, fraction};
+use crate::arguments::{Output, fraction};
 use crate::command::coordinator::span;
+use crate::command::print;
 use crate::command::run::{Session, Telling};
-use crate::connection::Connection;
 use crate::console::Console;
 use crate::console::render::report::Extent;
+use crate::console::render::table::of_sheet;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::exit::gate::GateArguments;
 use crate::plan::files::LocalFiles;
+use crate::plan::source::drawn_seed;
 use crate::samples::named::{NamedSamples, Samples, SetName};
-use variant::{Scan, Variant};
+use bounds::Bounds;
+use experiment::Setting;
+use exports::Exports;
+use inherited::Inherited;
+use shell::Shell;
+use streams::{Destination, OutputWord, Streams};
+use style::Style;
+use timing::{SortOrder, TimeUnit, Timing};
+use variant::{Given, Scan, Variant};
 
-/// Compares commands on this machine: interleaved at random, one process at a time, with tests and intervals
+/// Measures commands on this machine, and compares them: interleaved at random, one process at a time, with tests and
+/// intervals
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  speedup bench 'sort words.txt' 'LC_ALL=C sort words.txt'\n  \
+#[command(after_help = "Examples:\n  speedup bench 'sort words.txt'\n  \
+    speedup bench 'sort words.txt' 'LC_ALL=C sort words.txt'\n  \
     speedup bench -N -r 50 -w 3 'gzip -k -f -1 words.txt' 'gzip -k -f -9 words.txt'\n  \
-    speedup bench -L threads 1,2,4 -p 'make clean' 'make -j{threads}'\n\n\
-    The first command is the baseline. The runs of all commands are drawn into one random order, so that whatever drifts \
-    on this machine meets all of them alike. They still share one machine: the report says that independence was not \
-    provided. For a claim that holds beyond this machine, write a plan and submit it to a pool of hosts.\n\n\
-    Commands stand in this directory and see HOME, PATH, LANG, LC_ALL, TZ and LD_LIBRARY_PATH of this shell, and what \
-    --env names.")]
+    speedup bench -L threads 1,2,4 -p 'make clean' 'make -j{threads}'\n  \
+    speedup bench --save-baseline monday 'sort words.txt'\n\n\
+    The first command is the baseline, or that of --reference. The runs of all commands are drawn into one random order, so that \
+    whatever drifts on this machine meets all of them alike. They still share one machine: the report says that independence was \
+    not provided. For a claim that holds beyond this machine, write a plan and submit it to a pool of hosts.\n\n\
+    Commands stand in this directory and see the environment of this shell, which is kept with what was measured; variables that \
+    look like secrets are left out, unless --env names them.")]
 pub(crate) struct Arguments {
     /// The commands, the baseline first
     #[arg(value_name = "COMMAND", required = true)]
     commands: Vec<String>,
-    /// Timed runs of each command
-    #[arg(short, long, value_name = "N", default_value_t = 31)]
-    runs: u32,
+    #[command(flatten)]
+    bounds: Bounds,
     /// Executions of each command before the first timed run, each with --prepare and --conclude
     #[arg(short, long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     warmup: u32,
-    /// Executed by the shell before each timed run, outside the clock
+    /// Executed by the shell before each timed run, outside the clock; once for all commands, or once for each
     #[arg(short, long, value_name = "COMMAND")]
-    prepare: Option<String>,
-    /// Executed by the shell after each timed run, outside the clock
+    prepare: Vec<String>,
+    /// Executed by the shell after each timed run, outside the clock; once for all commands, or once for each
     #[arg(short = 'C', long, value_name = "COMMAND")]
-    conclude: Option<String>,
+    conclude: Vec<String>,
     /// Executed by the shell before everything: once, or with parameters once for each of their values
     #[arg(short, long, value_name = "COMMAND")]
     setup: Option<String>,
     /// Executed by the shell after everything, as the setup
     #[arg(short, long, value_name = "COMMAND")]
     cleanup: Option<String>,
-    /// Execute the commands directly; otherwise the start of /bin/sh is part of each time alike
-    #[arg(short = 'N', long = "no-shell")]
+    /// The command that all are compared with, before the others; it has no parameters
+    #[arg(long, value_name = "COMMAND")]
+    reference: Option<String>,
+    /// What to call the reference
+    #[arg(long, value_name = "NAME", requires = "reference")]
+    reference_name: Option<String>,
+    /// The shell that executes the commands, with its options; `none` is --no-shell, `default` is /bin/sh, whose start is part of
+    /// each time alike
+    #[arg(short = 'S', long, value_name = "SHELL", default_value = "default", hide_default_value = true)]
+    shell: Shell,
+    /// Execute the commands directly
+    #[arg(short = 'N', long = "no-shell", conflicts_with = "shell")]
     no_shell: bool,
+    /// What the commands read, a file; nothing without it, as with `null`
+    #[arg(long, value_name = "WHERE")]
+    input: Option<PathBuf>,
+    /// How to print the answer: table or json. And where the commands write, once for all or once for each: pipe (into memory, as
+    /// without it), null, inherit (standard error), or a path with a slash
+    #[arg(long, value_name = "FORM|WHERE")]
+    output: Vec<OutputWord>,
+    /// Show what the commands write, as --output inherit
+    #[arg(long)]
+    show_output: bool,
     /// A parameter: {VAR} in commands stands for each of the values in turn, separated by commas (\, is a comma)
-    #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "VALUES"], action = clap::ArgAction::Append)]
+    #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "VALUES"], action = clap::ArgAction::Append,
+        allow_hyphen_values = true)]
     parameter_list: Vec<String>,
     /// A parameter: {VAR} in commands stands for each number from MIN to MAX
     #[arg(short = 'P', long, num_args = 3, value_names = ["VAR", "MIN", "MAX"], action = clap::ArgAction::Append,
@@ -83,6 +129,9 @@ pub(crate) struct Arguments {
     /// A variable of the environment for the commands: a value, or the one of this shell
     #[arg(long, value_name = "NAME[=VALUE]")]
     env: Vec<String>,
+    /// The commands see nothing of this shell's environment but what --env names, as the runs of a plan
+    #[arg(long)]
+    clean_env: bool,
     /// A run that lasts longer has failed
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = span)]
     timeout: Span,
@@ -95,12 +144,26 @@ pub(crate) struct Arguments {
     /// Times within this share of each other count as the same
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin)]
     margin: Option<f64>,
+    /// A verdict on this quantile of the times as well, as 0.99
+    #[arg(long, value_name = "Q")]
+    quantile: Vec<f64>,
+    /// Measure the baseline a second time under another name: what differs then differs by chance
+    #[arg(long)]
+    control: bool,
     /// All randomness comes from here; drawn when absent
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Write the times as hyperfine does (its first JSON format, which most tools read)
-    #[arg(long, value_name = "FILE")]
-    export_json: Option<PathBuf>,
+    #[command(flatten)]
+    exports: Exports,
+    /// The unit of the tables of times; without it one that fits
+    #[arg(short = 'u', long, value_enum, value_name = "UNIT")]
+    time_unit: Option<TimeUnit>,
+    /// The order of the tables of times
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t, hide_default_value = true)]
+    sort: SortOrder,
+    /// How much is shown, and how
+    #[arg(long, value_enum, value_name = "TYPE", default_value_t, hide_default_value = true)]
+    style: Style,
     /// Keep the times by a name, for --baseline of `speedup compare`
     #[arg(long, value_name = "NAME")]
     save_baseline: Option<SetName>,
@@ -109,52 +172,103 @@ pub(crate) struct Arguments {
     data: Option<PathBuf>,
     #[command(flatten)]
     gate: GateArguments,
-    #[command(flatten)]
-    output: OutputArgument,
 }
 
 impl Arguments {
-    /// Whether the times are written or kept beside the experiment.
-    fn takes_times(&self) -> bool {
-        self.export_json.is_some() || self.save_baseline.is_some()
+    /// What executes the commands.
+    fn shell(&self) -> &Shell {
+        if self.no_shell { &Shell::None } else { &self.shell }
+    }
+
+    /// How the answer is printed.
+    fn answer(&self) -> Output {
+        let forms = self.output.iter().rev();
+        let mut forms =
+            forms.filter_map(|word| if let OutputWord::Answer(form) = word { Some(*form) } else { None });
+        forms.next().unwrap_or_default()
+    }
+
+    /// Where each command reads from and writes to.
+    fn streams(&self, variants: &[Variant]) -> Result<Vec<Streams>, Failure> {
+        let given = self.output.iter();
+        let given =
+            given.filter_map(|word| if let OutputWord::Of(to) = word { Some(to.clone()) } else { None });
+        let mut given: Vec<Destination> = given.collect();
+        if self.show_output {
+            if !given.is_empty() {
+                return Err(Failure::usage(anyhow!(
+                    "--show-output and --output say where the commands write"
+                )));
+            }
+            given.push(Destination::Here);
+        }
+        let input = self.input.clone().filter(|path| path.as_os_str() != "null");
+        let of = |(at, variant): (usize, &Variant)| {
+            let output = variant.own(at, variants, &given, "--output")?.cloned().unwrap_or_default();
+            let streams = Streams { input: input.clone(), output };
+            streams.claim().map(|()| streams)
+        };
+        variants.iter().enumerate().map(of).collect()
+    }
+
+    fn variants(&self) -> Result<Vec<Variant>, Failure> {
+        let scans = Scan::all(&self.parameter_list, &self.parameter_scan, &self.parameter_step_size)?;
+        let given = Given {
+            commands: &self.commands,
+            names: &self.command_name,
+            reference: self.reference.as_deref(),
+            reference_name: self.reference_name.as_deref(),
+        };
+        let variants = Variant::all(given, &scans)?;
+        self.bounds.check(variants.len())?;
+        let wants_two = [(self.gate.is_asked(), "a gate"), (self.control, "--control")];
+        if let Some((_, what)) = wants_two.into_iter().find(|(is_asked, _)| *is_asked && variants.len() < 2) {
+            return Err(Failure::usage(anyhow!("{what} is on a comparison, and there is one command"))
+                .hint("give two commands, or a parameter: -L threads 1,2 'make -j{threads}'"));
+        }
+        Ok(variants)
     }
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let gate = arguments.gate.gate()?;
+    let variants = arguments.variants()?;
+    let streams = arguments.streams(&variants)?;
+    let mut console = arguments.style.of(console);
+    // What the commands write would stand in the midst of a line that is drawn anew.
+    console.interactive &= streams.iter().all(|streams| streams.output != Destination::Here);
+    let console = &console;
     let directory = std::env::current_dir().context("cannot tell the current directory");
     let directory = directory.map_err(Failure::infrastructure)?;
-    let scans =
-        Scan::all(&arguments.parameter_list, &arguments.parameter_scan, &arguments.parameter_step_size)?;
-    let variants = Variant::all(&arguments.commands, &scans, &arguments.command_name)?;
-    let experiment = experiment::build(&arguments, &variants, &directory)?;
-    if let Some(path) = &arguments.export_json {
-        hyperfine::claim(path)?;
-    }
-    for Variant { name, command, .. } in &variants {
-        console.talk(format_args!("{name}: {command}"));
-    }
+    // A path that is not UTF-8 cannot travel in a plan.
+    let directory =
+        directory.to_str().ok_or_else(|| Failure::usage(anyhow!("this directory's path is not UTF-8")))?;
+    let inherited = Inherited::new(std::env::vars_os(), arguments.clean_env, &arguments.env)?;
+    let seed = arguments.seed.map_or_else(drawn_seed, Seed);
+    let environment = &inherited.variables;
+    let setting = Setting { variants: &variants, streams: &streams, environment, directory, seed };
+    // Without durations the fewest runs: what is wrong is told before anything is executed.
+    let first = experiment::build(&arguments, setting, arguments.bounds.settle(&[], arguments.confidence))?;
+    arguments.exports.claim()?;
+    tell(&variants, &inherited, console);
     let lines = |line: &Option<String>| {
         line.as_ref().map_or_else(Vec::new, |line| Variant::all_filled(&variants, line))
     };
     for setup in lines(&arguments.setup) {
-        around::shell(&experiment, "the setup", &setup)?;
+        around::line(&first, arguments.shell(), "the setup", &setup)?;
     }
-    let done = match around::warm_up(&experiment, arguments.warmup) {
-        Ok(()) => {
-            let session = Session::start(console, arguments.data.as_deref()).await?;
-            let telling = Telling { extent: Extent::Brief, output: arguments.output.output, gate };
-            let take = async |connection: &Connection, experiment| match arguments.takes_times() {
-                true => hyperfine::read(connection, experiment, &variants).await,
-                false => Ok(Vec::new()),
-            };
-            session.carry_out(experiment.clone(), &LocalFiles::default(), telling, take).await
+    let done = match settled(&arguments, setting, &first, console) {
+        Ok(experiment) => {
+            let telling = Telling { extent: Extent::Brief, output: arguments.answer(), gate };
+            measure(experiment, &variants, Session::start(console, arguments.data.as_deref()).await?, telling)
+                .await
         }
         Err(failure) => Err(failure),
     };
     // What was set up is cleaned up, whatever happened in between.
     let cleanups = lines(&arguments.cleanup);
-    let cleaned = cleanups.iter().try_for_each(|line| around::shell(&experiment, "the cleanup", line));
+    let shell = arguments.shell();
+    let cleaned = cleanups.iter().try_for_each(|line| around::line(&first, shell, "the cleanup", line));
     let (exit, series) = done?;
     cleaned?;
     if exit == Exit::Failed && arguments.ignore_failure.is_none() && gate.is_none() {
@@ -162,13 +276,81 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
             "-i counts runs that end with another exit code than 0; --ignore-failure=CODES those with these",
         );
     }
-    if let Some(path) = &arguments.export_json {
-        hyperfine::write(path, &series)?;
+    show_and_keep(&arguments, &series, exit, console)?;
+    Ok(exit)
+}
+
+/// Carries the experiment out and reports; how that ended, and the values.
+async fn measure(
+    experiment: Experiment,
+    variants: &[Variant],
+    mut session: Session<'_>,
+    telling: Telling,
+) -> Result<(Exit, Vec<Series>), Failure> {
+    let done = session.conduct(experiment, &LocalFiles::default(), telling).await;
+    let series = match &done {
+        Ok((experiment, _)) => measured::read(session.connection(), *experiment, variants).await,
+        Err(_) => Ok(Vec::new()),
+    };
+    Ok((session.end(done.map(|(_, exit)| exit)).await?, series?))
+}
+
+/// What is about to be executed, and with what.
+fn tell(variants: &[Variant], inherited: &Inherited, console: &Console) {
+    for Variant { name, command, .. } in variants {
+        console.talk(format_args!("{name}: {command}"));
     }
+    if !inherited.withheld.is_empty() {
+        let names = inherited.withheld.join(", ");
+        console.talk(format_args!(
+            "not passed on, as they look like secrets or are too long to be kept: {names}; --env NAME passes one on and keeps it"
+        ));
+    }
+}
+
+/// Warms up, and settles how many runs there are.
+fn settled(
+    arguments: &Arguments,
+    setting: Setting<'_>,
+    first: &Experiment,
+    console: &Console,
+) -> Result<Experiment, Failure> {
+    let is_open = arguments.bounds.are_open();
+    let durations = around::warm_up(first, if is_open { arguments.warmup.max(1) } else { arguments.warmup })?;
+    if !is_open {
+        return Ok(first.clone());
+    }
+    let settled = arguments.bounds.settle(&durations, arguments.confidence);
+    let longest = durations.iter().max().map_or(0.0, |duration| duration.as_secs_f64());
+    let runs = settled.runs;
+    console.talk(format_args!(
+        "{runs} runs of each command (-r, -m, -M), as an execution before them took {longest:.3} s at most"
+    ));
+    experiment::build(arguments, setting, settled)
+}
+
+/// Shows the times of each command and writes them where they are wanted.
+fn show_and_keep(
+    arguments: &Arguments,
+    series: &[Series],
+    exit: Exit,
+    console: &Console,
+) -> Result<(), Failure> {
+    let timings = Timing::all(series);
+    if arguments.answer() == Output::Table && !timings.is_empty() {
+        let sorted = timing::sorted(&timings, arguments.sort != SortOrder::Command);
+        let unit = timing::unit_of(&sorted, arguments.time_unit);
+        let table = of_sheet(&timing::sheet(&sorted, unit, arguments.confidence), console.out);
+        let legend = timing::legend(unit, arguments.confidence);
+        let lines = table.trim_end().lines().chain(legend.lines()).map(|line| format!("\n  {line}"));
+        print(console, &format!("\n{}{}", console.out.strong("Commands"), lines.collect::<String>()))?;
+    }
+    let in_files = timing::sorted(&timings, arguments.sort == SortOrder::MeanTime);
+    arguments.exports.write(series, &in_files, arguments.time_unit, console)?;
     // Half of what was planned is no baseline.
     if let Some(name) = arguments.save_baseline.as_ref().filter(|_| exit != Exit::Interrupted) {
         let series = series.iter().map(|series| (None, series)).collect();
         NamedSamples::open()?.save(name, &Samples { series, are_commands: true })?;
     }
-    Ok(exit)
+    Ok(())
 }

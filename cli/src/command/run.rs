@@ -16,8 +16,8 @@ use crate::console::render::report::Extent;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::exit::gate::GateArguments;
-use crate::plan::doubt;
 use crate::plan::source::PlanArguments;
+use crate::plan::{doubt, dropped};
 pub(crate) use session::{Session, Telling};
 
 /// Carries out a plan on this machine alone and reports: embedded coordinator, one local agent, nothing to set up
@@ -45,10 +45,10 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let (experiment, files) = arguments.plan.read_with_files()?;
     let experiment = require_one_host(experiment)?;
     doubt::warn(&experiment, console);
+    dropped::tell(&experiment, console);
     let session = Session::start(console, arguments.data.as_deref()).await?;
     let telling = Telling { extent: Extent::Brief, output: arguments.output.output, gate };
-    let (exit, ()) = session.carry_out(experiment, &files, telling, async |_, _| Ok(())).await?;
-    Ok(exit)
+    session.carry_out(experiment, &files, telling).await
 }
 
 /// One machine is one host.

@@ -15,9 +15,9 @@ use crate::console::Console;
 use crate::console::render::counted;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
-use crate::plan::doubt;
 use crate::plan::feasibility::{self, EstimateArguments};
 use crate::plan::source::PlanArguments;
+use crate::plan::{doubt, dropped};
 
 /// Submits a plan to the coordinator, and prints the experiment's id
 #[derive(Debug, Args)]
@@ -48,6 +48,7 @@ pub(super) struct Submitted {
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let (experiment, files) = arguments.plan.read_with_files()?;
     doubt::warn(&experiment, console);
+    dropped::tell(&experiment, console);
     let (name, seed) = (experiment.name.clone(), experiment.seed);
     let connection = arguments.coordinator.connect().await?;
     let plan = Plan::draw(experiment);

@@ -11,7 +11,7 @@ use speedup_proto::convert::{ExperimentStatus, id_bytes};
 use speedup_proto::v1;
 use tonic::transport::Channel;
 
-use super::started::{self, Started};
+use super::started::Started;
 use crate::console::moment;
 use crate::exit::failure::Failure;
 use crate::samples::named::SetName;
@@ -72,24 +72,21 @@ impl Selector {
         }
     }
 
-    /// The experiment that is meant, of those the coordinator has; `last` is the newest that this user started, or of all
-    /// where there is none.
+    /// The experiment that is meant, of those the coordinator has; `last` is the newest of `own`, or of all where none is there.
     pub(crate) async fn resolve(
         &self,
         client: &mut v1::experiments_client::ExperimentsClient<Channel>,
+        own: &[Started],
     ) -> Result<ExperimentId, Failure> {
         match self {
             Self::Id(id) => Ok(*id),
-            Self::Text(_) => self.select_of(&list(client, 0).await?),
+            Self::Last if own.is_empty() => self.select_of(&list(client, 1).await?),
             Self::Last => {
-                let own = started::all();
-                let listed = list(client, if own.is_empty() { 1 } else { 0 }).await?;
+                let listed = list(client, 0).await?;
                 let is_own = |one: &&ExperimentStatus| own.iter().any(|own| own.experiment == one.experiment);
-                match listed.iter().find(is_own) {
-                    Some(one) => Ok(one.experiment),
-                    None => self.select_of(&listed),
-                }
+                listed.iter().find(is_own).map_or_else(|| self.select_of(&listed), |one| Ok(one.experiment))
             }
+            Self::Text(_) => self.select_of(&list(client, 0).await?),
         }
     }
 

@@ -12,8 +12,8 @@ use super::problem::{ExperimentError, Fault, KeyPath, Problems};
 use super::{
     ASSUMED_INPUT_BYTES, AnalysisChoice, Benchmark, CommandLine, Experiment, MAX_ARGV_BYTES, MAX_BENCHMARKS,
     MAX_DESCRIPTION_BYTES, MAX_DIRECTORY_BYTES, MAX_ENV_BYTES, MAX_NAME_BYTES, MAX_OUTPUT_KEPT,
-    MAX_OUTPUT_LIMIT, MAX_TIMEOUT, MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP, MIN_TIMEOUT, Setup, Version,
-    Weights,
+    MAX_OUTPUT_LIMIT, MAX_TIMEOUT, MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP, MIN_TIMEOUT, Rule, Setup,
+    Version, Weights,
 };
 use crate::experiment::build::{PREFIX, placeholder};
 use crate::experiment::environment::{DirectoryLength, OutOfBounds};
@@ -24,11 +24,20 @@ use crate::run::work::{BENCHMARK, INPUT, VERSION};
 use crate::value::time::Span;
 
 impl Experiment {
-    /// Whether this experiment can be planned and executed, or all that stands against it.
+    /// Whether this experiment can be planned and executed, or all that stands against it. A version alone can be measured.
     pub fn check(&self) -> Result<(), ExperimentError> {
+        self.check_of_versions(1)
+    }
+
+    /// The same of an experiment that has to compare versions, as a plan file's.
+    pub(crate) fn check_comparison(&self) -> Result<(), ExperimentError> {
+        self.check_of_versions(2)
+    }
+
+    fn check_of_versions(&self, fewest: usize) -> Result<(), ExperimentError> {
         let mut problems = Problems::default();
         self.check_head(&mut problems);
-        self.check_size(&mut problems);
+        self.check_size(fewest, &mut problems);
         self.check_repetitions(&mut problems);
         self.check_independence(&mut problems);
         self.check_analysis(&mut problems);
@@ -67,10 +76,12 @@ impl Experiment {
         check_unique(self.benchmarks.iter().map(|benchmark| benchmark.name.as_str()), "benchmarks", problems);
     }
 
-    fn check_size(&self, problems: &mut Problems) {
+    fn check_size(&self, fewest: usize, problems: &mut Problems) {
         let (versions, benchmarks) = (self.versions.len(), self.benchmarks.len());
         let compared = self.compared().len();
-        if compared < 2 {
+        // A control and a rule that decides compare.
+        let fewest = if self.baseline_again || self.rule != Rule::Fixed { 2 } else { fewest };
+        if compared < fewest {
             problems.refuse(["versions"].into(), Fault::TooFewVersions(compared));
         }
         if let (Some((_, control)), Some(baseline)) = (self.control(), self.versions.first())

@@ -39,6 +39,22 @@ fn a_good_experiment_passes() {
 }
 
 #[test]
+fn a_version_alone_is_measured_but_no_plan_file_and_no_rule_has_one() {
+    let mut alone = experiment();
+    alone.versions.truncate(1);
+    assert_eq!(alone.check(), Ok(()));
+    let text =
+        "[experiment]\nname = \"e\"\n[versions.a]\nbaseline = true\n[benchmarks.x]\ncommand = [\"true\"]\n";
+    let refused = plan::file::parse(text, Seed(1)).expect_err("nothing to compare").to_string();
+    assert!(refused.contains("there is nothing to compare"), "{refused}");
+    let found = faults(|experiment| {
+        experiment.versions.truncate(1);
+        experiment.rule = Rule::Pilot { precision: 0.1, maximum: 100 };
+    });
+    assert_eq!(found, only("versions", Fault::TooFewVersions(1)));
+}
+
+#[test]
 fn names_are_unique() {
     let twice = |experiment: &mut Experiment| experiment.benchmarks.push(experiment.benchmarks[0].clone());
     assert_eq!(faults(twice), only("benchmarks.x", Fault::SameName("x".to_owned())));

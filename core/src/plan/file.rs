@@ -95,7 +95,7 @@ fn read(text: &str, fallback_seed: Seed, look: &mut LookAtFile<'_>, flaws: &mut 
     };
     let document = document.get_ref();
     let experiment = lower::lower(form, document, fallback_seed, look, flaws);
-    if let Err(error) = experiment.check() {
+    if let Err(error) = experiment.check_comparison() {
         for problem in error.problems() {
             let span = document::span_of_problem(text, document, problem);
             flaws.note(span, || (format!("{}: {}", problem.place, problem.fault), problem.fault.hint()));

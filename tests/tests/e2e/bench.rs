@@ -111,6 +111,202 @@ fn a_person_reads_the_verdict_and_what_it_is_worth_without_colours() {
 }
 
 #[test]
+fn one_command_alone_has_its_mean_and_median_with_intervals_and_is_kept_for_later() {
+    let desk = Desk::new();
+    for name in ["monday", "friday"] {
+        let output = desk.bench(&[
+            "-r",
+            "8",
+            "-u",
+            "millisecond",
+            "-n",
+            "a nap",
+            "--save-baseline",
+            name,
+            "sleep 0.01",
+        ]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let said = stdout(&output);
+        let row = said
+            .lines()
+            .find(|line| line.trim_start().starts_with("a nap"))
+            .unwrap_or_else(|| panic!("{said}"));
+        assert!(row.contains(" ± ") && row.contains('[') && row.contains(" … "), "{row}");
+        assert!(
+            said.contains("each at confidence level 95") && said.contains("Independence was not provided"),
+            "{said}"
+        );
+    }
+    let mut compare = Command::new(SPEEDUP);
+    compare.args(["compare", "saved:monday", "saved:friday", "--output", "json"]);
+    let compared = compare.env("XDG_STATE_HOME", desk.path().join("state")).output().expect("the command");
+    assert!(compared.status.success(), "{}", stderr(&compared));
+    let answer: Value = serde_json::from_slice(&compared.stdout).expect("JSON");
+    assert_eq!(answer["samples"][0]["benchmark"], "a nap", "{answer}");
+}
+
+#[test]
+fn without_a_number_the_runs_fit_a_time_that_no_sample_tells() {
+    let desk = Desk::new();
+    // Sleeps last longer than asked, never shorter: more runs than these cannot fit.
+    let (_, rows) = desk.measured(&["--min-benchmarking-time", "0.4", "echo >> ran; sleep 0.02"]);
+    assert!((10..=20).contains(&rows.len()), "{}", rows.len());
+    assert_eq!(desk.read("ran").lines().count(), rows.len() + 1, "one execution before them is in no sample");
+    let (_, rows) = desk.measured(&["--min-benchmarking-time", "0", "-m", "3", "true", "false || true"]);
+    assert_eq!(rows.len(), 6);
+    let (_, rows) = desk.measured(&["-M", "4", "-w", "2", "echo >> warm", "true"]);
+    assert_eq!((rows.len(), desk.read("warm").lines().count()), (8, 6), "warm-ups tell the time as well");
+    let (report, rows) =
+        desk.measured(&["-m", "5", "-M", "9", "--precision", "0.001%", "sleep 0.01", "sleep 0.011"]);
+    assert_eq!(
+        (rows.len(), &report["rule"]["rule"]),
+        (18, &Value::from("pilot")),
+        "up to the maximum: {report}"
+    );
+}
+
+#[test]
+fn the_environment_reaches_the_commands_and_is_kept_but_for_secrets() {
+    let desk = Desk::new();
+    let with = |arguments: &[&str]| {
+        let mut command = desk.command(arguments);
+        command.env("OMP_NUM_THREADS", "3").env("SOME_TOKEN", "secret").env("SOME_NOTE", "{input} 'a'");
+        command.output().expect("the command")
+    };
+    let sees =
+        "test \"$OMP_NUM_THREADS\" = 3 && test \"$SOME_NOTE\" = \"{input} 'a'\" && test -z \"$SOME_TOKEN\"";
+    let output = with(&["-r", "2", sees, "-p", sees, "-s", sees]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains("too long to be kept: SOME_TOKEN; --env NAME"), "{said}");
+    let named = with(&["-r", "2", "--env", "SOME_TOKEN", "test \"$SOME_TOKEN\" = secret"]);
+    assert!(named.status.success(), "{}", stderr(&named));
+    let clean = with(&["-r", "2", "--clean-env", "test -z \"$OMP_NUM_THREADS\" && test -n \"$PATH\""]);
+    assert!(clean.status.success() && !stderr(&clean).contains("not passed on"), "{}", stderr(&clean));
+}
+
+#[test]
+fn shells_and_streams_are_those_that_were_asked_for() {
+    let desk = Desk::new();
+    std::fs::write(desk.path().join("in put"), "word\n").expect("a file");
+    desk.measured(&["-r", "2", "-S", "sh -f", "test \"$(echo *)\" = '*'"]);
+    desk.measured(&["-r", "2", "-S", "none", "test $HOME = $HOME"]);
+    let reads = "read line; test \"$line\" = word";
+    desk.measured(&["-r", "2", "--input", "in put", reads, "--output", "null"]);
+    desk.measured(&[
+        "-N",
+        "-r",
+        "2",
+        "--input",
+        "in put",
+        "grep -q word",
+        "--output",
+        "./first",
+        "--output",
+        "pipe",
+        "cat",
+    ]);
+    desk.measured(&["-r", "2", "-w", "1", "--output", "./written", "echo out; echo err >&2"]);
+    assert_eq!((desk.read("first"), desk.read("written")), (String::new(), "out\n".to_owned()));
+    for flags in [&["--show-output"][..], &["--output", "inherit"]] {
+        let shown =
+            desk.bench(&[flags, &["-r", "3", "echo out-$((40 + 2)); echo err-$((40 + 2)) >&2"]].concat());
+        assert!(shown.status.success(), "{}", stderr(&shown));
+        let said = stderr(&shown);
+        assert_eq!((said.matches("out-42").count(), said.matches("err-42").count()), (3, 3), "{said}");
+        assert!(!stdout(&shown).contains("out-42"), "the answer alone: {}", stdout(&shown));
+    }
+    let failed = desk.bench(&["-r", "2", "--output", "null", "echo why >&2; exit 3"]);
+    assert!((stdout(&failed) + &stderr(&failed)).contains("why"), "{}", stderr(&failed));
+}
+
+#[test]
+fn what_is_given_for_each_command_is_for_that_command_and_a_reference_is_the_baseline() {
+    let desk = Desk::new();
+    let arguments = [
+        "-r",
+        "2",
+        "--reference",
+        "test -e old",
+        "--reference-name",
+        "the old one",
+        "-n",
+        "the new one",
+        "test -e new",
+        "-p",
+        "touch old; rm -f new",
+        "-p",
+        "touch new; rm -f old",
+        "--export-csv",
+        "times.csv",
+        "--export-markdown",
+        "times.md",
+        "--export-orgmode",
+        "times.org",
+        "--export-asciidoc",
+        "times.adoc",
+        "--export-json",
+        "times.json",
+    ];
+    let (report, _) = desk.measured(&arguments);
+    assert_eq!(report["head"]["versions"], serde_json::json!(["the-old-one", "the-new-one"]));
+    for file in ["times.csv", "times.md", "times.org", "times.adoc", "times.json"] {
+        let text = desk.read(file);
+        assert!(text.contains("the old one") && text.contains("the new one"), "{file}: {text}");
+    }
+    let csv = desk.read("times.csv");
+    assert!(csv.starts_with("command,mean,stddev,median,user,system,min,max\nthe old one,"), "{csv}");
+    let to_stdout =
+        desk.bench(&["-r", "2", "--style", "basic", "-u", "second", "--export-markdown", "-", "true"]);
+    assert!(
+        stdout(&to_stdout).contains("| Command | Mean [s] | Min [s] | Max [s] | Relative |"),
+        "{to_stdout:?}"
+    );
+}
+
+#[test]
+fn style_says_how_much_is_shown() {
+    let desk = Desk::new();
+    let silent = desk.bench(&["-r", "2", "--style", "none", "--export-json", "times.json", "true", "true"]);
+    assert!(silent.status.success() && silent.stdout.is_empty(), "{}", stdout(&silent));
+    assert!(silent.stderr.is_empty() && desk.read("times.json").contains("true 2"), "{}", stderr(&silent));
+    let exported = desk.bench(&["-r", "2", "--style", "none", "--export-csv", "-", "true"]);
+    assert_eq!(
+        stdout(&exported).lines().count(),
+        2,
+        "what was asked for, and nothing else: {}",
+        stdout(&exported)
+    );
+    let coloured = desk.bench(&["-r", "2", "--style", "color", "true"]);
+    assert!(stdout(&coloured).contains('\u{1b}'), "{}", stdout(&coloured));
+}
+
+#[test]
+fn a_quantile_and_a_control_are_measured_beside_the_commands() {
+    let desk = Desk::new();
+    let (report, rows) = desk.measured(&["-r", "6", "--quantile", "0.9", "--control", "true", "sleep 0.002"]);
+    assert_eq!(rows.len(), 18, "the baseline a second time");
+    assert!(report["controls"].is_object(), "{report}");
+    assert!(report["endpoints"].as_array().is_some_and(|endpoints| endpoints.len() == 1), "{report}");
+}
+
+#[test]
+fn a_plan_says_which_variables_of_this_shell_no_run_sees() {
+    let desk = Desk::new();
+    let plan = "[experiment]\nname = \"e\"\n[versions.a]\nbaseline = true\n[versions.b]\nenv = { MALLOC_ARENA_MAX = \"1\" }\n\
+        [benchmarks.x]\nshell = \"test -z \\\"$OMP_NUM_THREADS\\\"\"\n[repetitions]\nruns = 2\n[independence]\npolicy = \"any\"\n";
+    std::fs::write(desk.path().join("plan.toml"), plan).expect("a file");
+    let mut run = Command::new(SPEEDUP);
+    run.args(["run", "plan.toml"]).current_dir(desk.path()).env("XDG_STATE_HOME", desk.path().join("state"));
+    let shell = [("OMP_NUM_THREADS", "3"), ("MALLOC_ARENA_MAX", "2"), ("LANG", "C"), ("LC_ALL", "")];
+    let output = run.envs(shell).output().expect("the command");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let said = stderr(&output);
+    let line = said.lines().find(|line| line.contains("no run sees it")).unwrap_or_else(|| panic!("{said}"));
+    assert!(line.contains("OMP_NUM_THREADS") && !line.contains("MALLOC_ARENA_MAX"), "{line}");
+}
+
+#[test]
 fn quotes_braces_and_dollars_reach_the_shell_as_they_are() {
     let desk = Desk::new();
     let line =
@@ -210,8 +406,14 @@ fn a_command_that_fails_is_told_unless_failure_is_ignored() {
 fn what_cannot_be_compared_is_refused_with_a_hint_before_anything_is_executed() {
     let desk = Desk::new();
     for (arguments, named) in [
-        (&["touch ran"][..], "nothing to compare it with"),
-        (&["-L", "n", "1", "touch ran{n}"], "nothing to compare it with"),
+        (&["--fail-on-regression", "touch ran"][..], "there is one command"),
+        (&["--precision", "1%", "-L", "n", "1", "touch ran{n}"], "there is one command"),
+        (&["--control", "touch ran"], "there is one command"),
+        (&["-m", "3", "-M", "2", "touch ran"], "at most 2"),
+        (&["-p", "true", "-p", "true", "-p", "true", "touch ran", "true"], "--prepare is there 3 times"),
+        (&["--output", "somewhere", "touch ran"], "a path with a slash"),
+        (&["--input", "no/such/file", "touch ran"], "cannot read no/such/file"),
+        (&["-N", "-S", "bash", "touch ran"], "cannot be used with"),
         (&["-L", "N!", "1,2", "touch ran"], "no name for a parameter"),
         (&["-P", "n", "2", "1", "touch ran"], "there is no number"),
         (&["-r", "0", "touch ran", "true"], "runs"),
@@ -306,7 +508,8 @@ fn ctrl_c_ends_after_the_run_under_way_and_cleans_up() {
 #[test]
 fn the_commands_of_the_documentation_run() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
-    let text = std::fs::read_to_string(root.join("docs/agent.md")).expect("the documentation");
+    let text = ["docs/agent.md", "docs/bench.md"].map(|page| std::fs::read_to_string(root.join(page)));
+    let text = text.map(|text| text.expect("the documentation")).concat();
     let desk = Desk::new();
     std::os::unix::fs::symlink(root.join("examples"), desk.path().join("examples")).expect("a link");
     let blocks = text.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
@@ -315,12 +518,13 @@ fn the_commands_of_the_documentation_run() {
     let commands = commands.into_iter().filter(|line| *line != "speedup agent selftest");
     let mut benches = 0;
     for line in commands {
-        let rest = line.strip_prefix("speedup ").unwrap_or_else(|| panic!("{line} is no command of ours"));
+        let ours = line.replacen("speedup ", "\"$SPEEDUP\" ", 1);
+        assert_ne!(ours, line, "it is no command of ours");
         let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("\"$SPEEDUP\" {rest}")]).env("SPEEDUP", SPEEDUP).current_dir(desk.path());
+        shell.args(["-c", &ours]).env("SPEEDUP", SPEEDUP).current_dir(desk.path());
         let output = shell.env("XDG_STATE_HOME", desk.path().join("state")).output().expect("a shell");
         assert!(output.status.success(), "{line}: {}", stderr(&output));
-        benches += u32::from(rest.starts_with("bench "));
+        benches += u32::from(line.contains("speedup bench "));
     }
-    assert!(benches >= 4, "{benches}");
+    assert!(benches >= 8, "{benches}");
 }

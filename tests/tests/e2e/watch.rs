@@ -178,7 +178,8 @@ fn control_c_leaves_one_bar_of_a_run_on_this_machine() {
     assert!(!text.contains("^C"), "{text}");
     let text = screen.until("it is cancelled", |text| text.contains("cancelled"));
     assert!(bars(&text) <= 1, "one bar:\n{text}");
-    let ended = eventually("the report", || Some(screen.text()).filter(|text| text.contains("all of the report")));
+    let ended =
+        eventually("the report", || Some(screen.text()).filter(|text| text.contains("all of the report")));
     let (status, _) = screen.end();
     assert_eq!(status.code(), Some(130), "{ended}");
 }

@@ -1,14 +1,19 @@
-//! What is executed before and after everything: setup, warm-ups, cleanup. Nothing is timed here.
+//! What is executed before and after everything: setup, warm-ups, cleanup. Nothing is measured here; how long the last
+//! warm-ups took only says how many runs fit a time.
 
 use std::io;
 use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use speedup_core::experiment::Experiment;
 use speedup_core::plan::Cell;
 use speedup_core::run::work::{Resolved, WorkOrder};
 use speedup_core::value::id::{BenchmarkIndex, RunIndex, VersionIndex};
 
+use super::shell::Shell;
 use crate::exit::failure::Failure;
 
 /// There is no input directory on the command line.
@@ -16,9 +21,9 @@ const NO_INPUT: &str = "";
 
 /// Executes a line of the user's by the shell, in the directory and environment of the runs; it must succeed. What it
 /// writes is talk: the answer alone goes to standard output.
-pub(super) fn shell(experiment: &Experiment, what: &str, line: &str) -> Result<(), Failure> {
-    let argv = ["/bin/sh", "-c", line].map(str::to_owned).to_vec();
-    let status = execute(&Resolved { argv, ..resolved(experiment, 0)? }, || std::io::stderr().into());
+pub(super) fn line(experiment: &Experiment, shell: &Shell, what: &str, line: &str) -> Result<(), Failure> {
+    let resolved = order(experiment, 0).resolve(NO_INPUT).map_err(Failure::usage)?;
+    let status = execute(&Resolved { argv: shell.of_line(line), ..resolved }, None, || io::stderr().into());
     let status = status.with_context(|| format!("cannot execute {what}")).map_err(Failure::infrastructure)?;
     if status.success() {
         return Ok(());
@@ -26,30 +31,36 @@ pub(super) fn shell(experiment: &Experiment, what: &str, line: &str) -> Result<(
     Err(Failure::usage(anyhow!("{what} ended with {status}: {line}")))
 }
 
-/// Executes each command some times, each time with what is executed before and after a timed run. How the command itself
-/// ends is for the timed runs to judge.
-pub(super) fn warm_up(experiment: &Experiment, times: u32) -> Result<(), Failure> {
-    for version in 0..experiment.versions.len() as u32 {
-        let order = order(experiment, version);
-        let command = order.resolve(NO_INPUT).map_err(Failure::usage)?;
-        let prepare = order.resolve_prepare(NO_INPUT).map_err(Failure::usage)?;
-        let conclude = order.resolve_cleanup(NO_INPUT).map_err(Failure::usage)?;
-        for _ in 0..times {
-            step("--prepare", prepare.as_ref(), &command)?;
-            let ended =
-                execute(&command, Stdio::null).with_context(|| format!("cannot execute {}", command.argv[0]));
-            ended.map_err(Failure::usage)?;
-            step("--conclude", conclude.as_ref(), &command)?;
-        }
+/// Executes each command some times, each time with what is executed before and after a timed run, and says how long the last
+/// time took with both. How the command itself ends is for the timed runs to judge.
+pub(super) fn warm_up(experiment: &Experiment, times: u32) -> Result<Vec<Duration>, Failure> {
+    (0..experiment.compared().len() as u32).map(|version| warm_up_one(experiment, version, times)).collect()
+}
+
+fn warm_up_one(experiment: &Experiment, version: u32, times: u32) -> Result<Duration, Failure> {
+    let order = order(experiment, version);
+    let command = order.resolve(NO_INPUT).map_err(Failure::usage)?;
+    let prepare = order.resolve_prepare(NO_INPUT).map_err(Failure::usage)?;
+    let conclude = order.resolve_cleanup(NO_INPUT).map_err(Failure::usage)?;
+    let longest = Duration::from(order.timeout);
+    let mut took = Duration::ZERO;
+    for _ in 0..times {
+        let started = Instant::now();
+        step("--prepare", prepare.as_ref(), &command)?;
+        let ended = execute(&command, Some(longest), Stdio::null)
+            .with_context(|| format!("cannot execute {}", command.argv[0]));
+        ended.map_err(Failure::usage)?;
+        step("--conclude", conclude.as_ref(), &command)?;
+        took = started.elapsed();
     }
-    Ok(())
+    Ok(took)
 }
 
 /// One of the steps around a command, where the command stands; it must succeed.
 fn step(flag: &str, line: Option<&Resolved>, command: &Resolved) -> Result<(), Failure> {
     let Some(line) = line else { return Ok(()) };
     let standing = Resolved { directory: command.directory.clone(), ..line.clone() };
-    let status = execute(&standing, Stdio::null);
+    let status = execute(&standing, None, Stdio::null);
     let status =
         status.with_context(|| format!("cannot execute that of {flag}")).map_err(Failure::infrastructure)?;
     if status.success() {
@@ -58,20 +69,28 @@ fn step(flag: &str, line: Option<&Resolved>, command: &Resolved) -> Result<(), F
     Err(Failure::usage(anyhow!("that of {flag}, before or after a warm-up, ended with {status}")))
 }
 
-fn resolved(experiment: &Experiment, version: u32) -> Result<Resolved, Failure> {
-    order(experiment, version).resolve(NO_INPUT).map_err(Failure::usage)
-}
-
 fn order(experiment: &Experiment, version: u32) -> WorkOrder {
     let cell = Cell { benchmark: BenchmarkIndex(0), version: VersionIndex(version) };
     WorkOrder::new(experiment, cell, RunIndex(0))
 }
 
-fn execute(resolved: &Resolved, output: impl Fn() -> Stdio) -> io::Result<ExitStatus> {
+fn execute(
+    resolved: &Resolved,
+    longest: Option<Duration>,
+    output: impl Fn() -> Stdio,
+) -> io::Result<ExitStatus> {
     let mut command = Command::new(&resolved.argv[0]);
     command.args(&resolved.argv[1..]).env_clear().envs(&resolved.env).stdin(Stdio::null());
     if let Some(directory) = &resolved.directory {
         command.current_dir(directory);
     }
-    command.stdout(output()).stderr(output()).status()
+    let mut child = command.stdout(output()).stderr(output()).spawn()?;
+    if let Some(longest) = longest {
+        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
+        let longest = Timespec::try_from(longest).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 });
+        if poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&longest))? == 0 {
+            child.kill()?;
+        }
+    }
+    child.wait()
 }

@@ -1,24 +1,22 @@
 //! The experiment of a comparison: one benchmark, a version a command, on one host.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::str::FromStr;
 
-use anyhow::anyhow;
 use speedup_core::experiment::environment::Environment;
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
-    Levels, Limits, Metric, Order, OutputChoice, Rule, Setup, Version, Weights,
+    Levels, Limits, Metric, Order, OutputChoice, Setup, Version, Weights,
 };
 use speedup_core::value::seed::Seed;
 
 use super::Arguments;
+use super::bounds::Settled;
+use super::shell::Shell;
+use super::streams::Streams;
 use super::variant::Variant;
 use crate::exit::failure::Failure;
-use crate::plan::source::drawn_seed;
 
-/// What the commands see of this shell's environment.
-const INHERITED: [&str; 6] = ["HOME", "PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH"];
 /// What a command may write to each stream: it is held in memory.
 const OUTPUT_LIMIT: u64 = 256 << 20;
 /// What is kept of each stream of a failed run.
@@ -27,9 +25,7 @@ const OUTPUT_KEPT: u64 = 16 << 10;
 const PRECISION: f64 = 0.05;
 /// What our own placeholders begin with; the user's parameters do not.
 pub(super) const OWN: &str = "bench_";
-/// The placeholder of a command.
-const COMMAND: &str = "bench_command";
-/// The placeholders of what is executed before and after it.
+/// The placeholders of what is executed before and after a command.
 const PREPARE: &str = "bench_prepare";
 const CONCLUDE: &str = "bench_conclude";
 /// The placeholder of the directory.
@@ -55,52 +51,43 @@ impl FromStr for Ignored {
     }
 }
 
-/// The experiment that the arguments describe.
+/// What the experiment is made of beside the arguments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Setting<'a> {
+    /// The commands.
+    pub(super) variants: &'a [Variant],
+    /// Where they read from and write to.
+    pub(super) streams: &'a [Streams],
+    /// What they see of the environment.
+    pub(super) environment: &'a BTreeMap<String, String>,
+    /// Where they stand.
+    pub(super) directory: &'a str,
+    /// All randomness comes from here.
+    pub(super) seed: Seed,
+}
+
+/// The experiment that the arguments describe, with so many runs.
 pub(super) fn build(
     arguments: &Arguments,
-    variants: &[Variant],
-    directory: &Path,
+    setting: Setting<'_>,
+    settled: Settled,
 ) -> Result<Experiment, Failure> {
-    let environment = environment(&arguments.env)?;
+    let all = setting.variants.iter().zip(0..);
     let versions: Result<Vec<Version>, Failure> =
-        variants.iter().map(|variant| version(variant, &environment, arguments)).collect();
-    // A path that is not UTF-8 cannot travel in a plan.
-    let directory =
-        directory.to_str().ok_or_else(|| Failure::usage(anyhow!("this directory's path is not UTF-8")))?;
-    let timeout = arguments.timeout;
-    let around = |name: &str| Setup { command: CommandLine::Shell(format!("{{{name}}}")), timeout };
-    let accept = arguments.ignore_failure.clone().map_or(AcceptedExits::None, |Ignored(codes)| codes);
-    let benchmark = Benchmark {
-        name: BENCHMARK.to_owned(),
-        command: CommandLine::Shell(format!("{{{COMMAND}}}")),
-        env: environment
-            .iter()
-            .zip(0..)
-            .map(|((name, _), number)| (name.clone(), format!("{{{}}}", slot(number))))
-            .collect(),
-        expect: Expectation { exit: 0, accept, stdout_blake3: None },
-        timeout,
-        warmup: 0,
-        directory: Some(format!("{{{DIRECTORY}}}")),
-        weight: None,
-    };
-    let mut versions = versions?;
-    for version in &mut versions {
-        version.vars.insert(DIRECTORY.to_owned(), directory.to_owned());
-    }
-    let experiment = Experiment {
+        all.map(|(_, at)| version(arguments, setting, at)).collect();
+    let mut experiment = Experiment {
         name: "bench".to_owned(),
         description: String::new(),
-        seed: arguments.seed.map_or_else(drawn_seed, Seed),
+        seed: setting.seed,
         priority: 0,
-        versions,
-        benchmarks: vec![benchmark],
+        versions: versions?,
+        benchmarks: vec![benchmark(arguments, setting)],
         baseline_again: false,
         drawn: None,
-        runs: arguments.runs,
+        runs: settled.runs,
         levels: Levels::default(),
         order: Order::Randomized,
-        rule: Rule::Fixed,
+        rule: settled.rule,
         metrics: vec![Metric::Wall, Metric::User, Metric::System, Metric::MaxRss],
         own_metrics: Vec::new(),
         files: Vec::new(),
@@ -109,71 +96,84 @@ pub(super) fn build(
             confidence: arguments.confidence.get(),
             center: arguments.center.map(Into::into),
             margin: arguments.margin,
-            quantiles: Vec::new(),
+            quantiles: arguments.quantile.clone(),
             verdicts: Vec::new(),
             weights: Weights::Equal,
             precision: PRECISION,
         },
         setup: None,
-        prepare: arguments.prepare.as_ref().map(|_| around(PREPARE)),
-        cleanup: arguments.conclude.as_ref().map(|_| around(CONCLUDE)),
+        prepare: around(arguments, &arguments.prepare, PREPARE),
+        cleanup: around(arguments, &arguments.conclude, CONCLUDE),
         canary: None,
         environment: Environment::default(),
         limits: Limits::of_attempts(1),
         output: OutputChoice { limit: OUTPUT_LIMIT, keep: OUTPUT_KEPT, keep_of: KeepOutput::Failed },
     };
-    experiment.check().map_err(|error| Failure::usage(error).context("these commands cannot be compared"))?;
+    if arguments.control {
+        experiment.add_control();
+    }
+    experiment.check().map_err(|error| Failure::usage(error).context("these commands cannot be measured"))?;
     Ok(experiment)
 }
 
+/// The only benchmark: each version has a command of its own.
+fn benchmark(arguments: &Arguments, setting: Setting<'_>) -> Benchmark {
+    let accept = arguments.ignore_failure.clone().map_or(AcceptedExits::None, |Ignored(codes)| codes);
+    let slots = setting.environment.keys().zip(0..);
+    Benchmark {
+        name: BENCHMARK.to_owned(),
+        command: CommandLine::Exact(vec![placeholder(&word(0))]),
+        env: slots.map(|(name, number)| (name.clone(), placeholder(&slot(number)))).collect(),
+        expect: Expectation { exit: 0, accept, stdout_blake3: None },
+        timeout: arguments.timeout,
+        warmup: 0,
+        directory: Some(placeholder(DIRECTORY)),
+        weight: None,
+    }
+}
+
+/// What is executed before or after each run, if anything is: the shell's words, and a line of each version's own.
+fn around(arguments: &Arguments, lines: &[String], line: &str) -> Option<Setup> {
+    let words = (0..arguments.shell().words().len()).map(|number| placeholder(&shell_word(number)));
+    let argv = words.chain([Shell::option().to_owned(), placeholder(line)]).collect();
+    (!lines.is_empty()).then(|| Setup { command: CommandLine::Exact(argv), timeout: arguments.timeout })
+}
+
 /// A version: the texts of the user are values of placeholders, so that no brace in them is taken for one.
-fn version(
-    variant: &Variant,
-    environment: &BTreeMap<String, String>,
-    arguments: &Arguments,
-) -> Result<Version, Failure> {
+fn version(arguments: &Arguments, setting: Setting<'_>, at: usize) -> Result<Version, Failure> {
+    let Setting { variants, streams, environment, directory, seed: _ } = setting;
+    let variant = &variants[at];
     let mut vars = variant.parameters.clone();
-    vars.insert(COMMAND.to_owned(), variant.command.clone());
-    for (name, line) in [(PREPARE, &arguments.prepare), (CONCLUDE, &arguments.conclude)] {
-        vars.extend(line.as_ref().map(|line| (name.to_owned(), variant.filled(line))));
+    vars.insert(DIRECTORY.to_owned(), directory.to_owned());
+    for (name, flag, lines) in
+        [(PREPARE, "--prepare", &arguments.prepare), (CONCLUDE, "--conclude", &arguments.conclude)]
+    {
+        let line = variant.own(at, variants, lines, flag)?;
+        vars.extend(line.map(|line| (name.to_owned(), variant.filled(line))));
     }
     vars.extend(environment.values().zip(0..).map(|(value, number)| (slot(number), value.clone())));
-    let command = if arguments.no_shell {
-        let words = shlex::split(&variant.command).filter(|words| !words.is_empty());
-        let words = words.ok_or_else(|| {
-            Failure::usage(anyhow!("{:?} has no words, or a quote that is not closed", variant.command))
-        })?;
-        let names: Vec<String> = (0..words.len()).map(|number| format!("{OWN}word_{number}")).collect();
-        let argv = names.iter().map(|name| format!("{{{name}}}")).collect();
-        vars.extend(names.into_iter().zip(words));
-        Some(CommandLine::Exact(argv))
-    } else {
-        None
-    };
-    Ok(Version { name: variant.name.clone(), env: BTreeMap::new(), vars, command, build: None })
+    vars.extend(
+        arguments.shell().words().into_iter().zip(0..).map(|(value, number)| (shell_word(number), value)),
+    );
+    let words = arguments.shell().argv(&variant.command, &streams[at])?;
+    let argv = (0..words.len()).map(|number| placeholder(&word(number))).collect();
+    vars.extend(words.into_iter().zip(0..).map(|(value, number)| (word(number), value)));
+    let (name, command) = (variant.name.clone(), Some(CommandLine::Exact(argv)));
+    Ok(Version { name, env: BTreeMap::new(), vars, command, build: None })
+}
+
+fn placeholder(name: &str) -> String {
+    format!("{{{name}}}")
 }
 
 fn slot(number: usize) -> String {
     format!("{OWN}env_{number}")
 }
 
-/// What the commands see: what is inherited, and what the user names.
-fn environment(named: &[String]) -> Result<BTreeMap<String, String>, Failure> {
-    let own = |name: &str| std::env::var(name).ok();
-    let mut environment: BTreeMap<String, String> =
-        INHERITED.iter().filter_map(|name| Some(((*name).to_owned(), own(name)?))).collect();
-    for text in named {
-        let (name, value) = match text.split_once('=') {
-            Some((name, value)) => (name, value.to_owned()),
-            None => {
-                let value = own(text).ok_or_else(|| {
-                    Failure::usage(anyhow!("this shell has no variable {text}, or its value is not UTF-8"))
-                        .hint("give the value: --env NAME=VALUE")
-                })?;
-                (text.as_str(), value)
-            }
-        };
-        environment.insert(name.to_owned(), value);
-    }
-    Ok(environment)
+fn word(number: usize) -> String {
+    format!("{OWN}word_{number}")
+}
+
+fn shell_word(number: usize) -> String {
+    format!("{OWN}shell_{number}")
 }

@@ -26,8 +26,12 @@ pub(super) struct Scan {
 pub(super) struct Variant {
     /// What it is called in reports.
     pub(super) name: String,
+    /// What it is called where there is room: as the user named it, or its command.
+    pub(super) title: String,
     /// What is executed.
     pub(super) command: String,
+    /// Which of the commands it is of.
+    pub(super) position: usize,
     /// The values of its parameters.
     pub(super) parameters: BTreeMap<String, String>,
 }
@@ -117,38 +121,82 @@ fn unscaled(value: i128, places: usize) -> String {
     }
 }
 
+/// The commands as they are given.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Given<'a> {
+    /// The commands.
+    pub(super) commands: &'a [String],
+    /// What they are called: a name for all, for each, or for each with each combination of values.
+    pub(super) names: &'a [String],
+    /// The one that all are compared with, if it stands by itself, without parameters.
+    pub(super) reference: Option<&'a str>,
+    /// What that is called.
+    pub(super) reference_name: Option<&'a str>,
+}
+
 impl Variant {
-    /// Every command with every combination of values, in that order.
-    pub(super) fn all(commands: &[String], scans: &[Scan], names: &[String]) -> Result<Vec<Self>, Failure> {
+    /// Every command with every combination of values, in that order, the reference before them.
+    pub(super) fn all(given: Given<'_>, scans: &[Scan]) -> Result<Vec<Self>, Failure> {
+        let Given { commands, names, reference, reference_name } = given;
         let combinations: usize = scans.iter().map(|scan| scan.values.len()).product();
         let count = commands.len().saturating_mul(combinations);
-        if count > MAX_VERSIONS {
-            return Err(too_many(count));
-        }
-        if count < 2 {
-            return Err(Failure::usage(anyhow!("there is one command, and nothing to compare it with"))
-                .hint("give two commands, or a parameter: -L threads 1,2 'make -j{threads}'"));
+        let before = usize::from(reference.is_some());
+        if count + before > MAX_VERSIONS {
+            return Err(too_many(count + before));
         }
         if names.len() > commands.len() && names.len() != count {
             return Err(Failure::usage(anyhow!("{} names for {} commands", names.len(), commands.len())));
         }
         let mut variants = Vec::new();
+        variants.extend(reference.map(|command| {
+            Self::new(command.to_owned(), reference_name.map(str::to_owned), BTreeMap::new(), 0)
+        }));
         for (command, at) in commands.iter().zip(0..) {
             for number in 0..combinations {
                 let parameters = combination(scans, number);
-                let given = names.get(if names.len() == count { variants.len() } else { at });
-                let text = filled(command, &parameters);
-                let named = given.map(|name| match combinations {
-                    1 => name.clone(),
-                    _ if names.len() == count => name.clone(),
-                    _ => parameters.values().fold(name.clone(), |name, value| format!("{name}-{value}")),
+                let is_of_each = names.len() == count;
+                let name = names.get(if is_of_each { at * combinations + number } else { at });
+                let name = name.map(|name| match is_of_each || combinations == 1 {
+                    true => name.clone(),
+                    false => parameters.values().fold(name.clone(), |name, value| format!("{name}-{value}")),
                 });
-                let name = fitting(named.as_ref().unwrap_or(&text));
-                variants.push(Self { name, command: text, parameters });
+                variants.push(Self::new(filled(command, &parameters), name, parameters, before + at));
             }
         }
-        distinguish(&mut variants);
+        distinguish(&mut variants, |variant| &mut variant.name, '-');
+        distinguish(&mut variants, |variant| &mut variant.title, ' ');
         Ok(variants)
+    }
+
+    fn new(
+        command: String,
+        name: Option<String>,
+        parameters: BTreeMap<String, String>,
+        position: usize,
+    ) -> Self {
+        let title = name.unwrap_or_else(|| command.clone());
+        Self { name: fitting(&title), title, command, parameters, position }
+    }
+
+    /// Of what is given once for all commands, once for each, or once for each with its parameters: that of this one, which is
+    /// the variant `at`.
+    pub(super) fn own<'a, T>(
+        &self,
+        at: usize,
+        all: &[Self],
+        given: &'a [T],
+        flag: &str,
+    ) -> Result<Option<&'a T>, Failure> {
+        let commands = all.last().map_or(0, |last| last.position + 1);
+        match given.len() {
+            0 | 1 => Ok(given.first()),
+            each if each == commands => Ok(given.get(self.position)),
+            each if each == all.len() => Ok(given.get(at)),
+            other => Err(Failure::usage(anyhow!(
+                "{flag} is there {other} times, but there are {commands} commands"
+            ))
+            .hint("give it once for all commands, or once for each, the reference included")),
+        }
     }
 }
 
@@ -204,14 +252,15 @@ fn fitting(text: &str) -> String {
 }
 
 /// Of several with one name, each but the first gets a number.
-fn distinguish(variants: &mut [Variant]) {
+fn distinguish(variants: &mut [Variant], name: impl Fn(&mut Variant) -> &mut String, before: char) {
     let mut taken = BTreeSet::new();
     for variant in variants {
-        let plain = variant.name.clone();
-        let numbered = (2..).map(|number| format!("{plain}-{number}"));
+        let name = name(variant);
+        let plain = name.clone();
+        let numbered = (2..).map(|number| format!("{plain}{before}{number}"));
         let free = std::iter::once(plain.clone()).chain(numbered).find(|name| !taken.contains(name));
-        variant.name = free.unwrap_or(plain);
-        taken.insert(variant.name.clone());
+        *name = free.unwrap_or(plain);
+        taken.insert(name.clone());
     }
 }
 
@@ -228,10 +277,41 @@ mod tests {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
+    fn all(commands: &[&str], scans: &[Scan], names: &[&str]) -> Result<Vec<Variant>, Failure> {
+        let (commands, names) = (words(commands), words(names));
+        let given = Given { commands: &commands, names: &names, reference: None, reference_name: None };
+        Variant::all(given, scans)
+    }
+
+    #[test]
+    fn a_reference_is_first_and_what_is_given_for_each_command_counts_it() {
+        let scans = Scan::all(&words(&["n", "1,2"]), &[], "1").unwrap();
+        let commands = words(&["a {n}"]);
+        let given = Given {
+            commands: &commands,
+            names: &[],
+            reference: Some("old {n}"),
+            reference_name: Some("the old"),
+        };
+        let variants = Variant::all(given, &scans).unwrap();
+        let titles: Vec<&str> = variants.iter().map(|variant| variant.title.as_str()).collect();
+        assert_eq!(titles, ["the old", "a 1", "a 2"]);
+        assert_eq!(variants[0].command, "old {n}", "without parameters");
+        let own = |given: &[u8]| -> Vec<Option<u8>> {
+            let own = variants.iter().enumerate().map(|(at, one)| one.own(at, &variants, given, "-p"));
+            own.map(|own| own.unwrap().copied()).collect()
+        };
+        assert_eq!(own(&[]), [None; 3]);
+        assert_eq!(own(&[1]), [Some(1); 3]);
+        assert_eq!(own(&[1, 2]), [Some(1), Some(2), Some(2)]);
+        assert_eq!(own(&[1, 2, 3]), [Some(1), Some(2), Some(3)]);
+        assert!(variants[0].own(0, &variants, &[1, 2, 3, 4], "-p").is_err());
+    }
+
     #[test]
     fn every_combination_of_values_is_a_variant() {
         let scans = Scan::all(&words(&["threads", "1,2", "level", "a,b"]), &[], "1").unwrap();
-        let variants = Variant::all(&words(&["make -j{threads} {level} {}"]), &scans, &[]).unwrap();
+        let variants = all(&["make -j{threads} {level} {}"], &scans, &[]).unwrap();
         let commands: Vec<&str> = variants.iter().map(|variant| variant.command.as_str()).collect();
         assert_eq!(commands, ["make -j1 a {}", "make -j2 a {}", "make -j1 b {}", "make -j2 b {}"]);
         let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
@@ -247,7 +327,7 @@ mod tests {
     #[test]
     fn a_line_around_the_commands_is_filled_for_each_value_once() {
         let scans = Scan::all(&words(&["n", "1,2"]), &[], "1").unwrap();
-        let variants = Variant::all(&words(&["a {n}", "b {n}"]), &scans, &[]).unwrap();
+        let variants = all(&["a {n}", "b {n}"], &scans, &[]).unwrap();
         assert_eq!(Variant::all_filled(&variants, "make {n} ${X} {}"), ["make 1 ${X} {}", "make 2 ${X} {}"]);
         assert_eq!(Variant::all_filled(&variants, "make"), ["make"]);
     }
@@ -265,21 +345,21 @@ mod tests {
 
     #[test]
     fn names_fit_and_differ() {
-        let variants =
-            Variant::all(&words(&["true", "true", "/bin/true"]), &[], &words(&["a b", "-"])).unwrap();
+        let variants = all(&["true", "true", "/bin/true"], &[], &["a b", "-"]).unwrap();
         let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
         assert_eq!(names, ["a-b", "command", "bin-true"]);
-        let twice = Variant::all(&words(&["true", "true"]), &[], &[]).unwrap();
-        assert_eq!(twice[1].name, "true-2");
+        let titles: Vec<&str> = variants.iter().map(|variant| variant.title.as_str()).collect();
+        assert_eq!(titles, ["a b", "-", "/bin/true"], "as the user wrote them");
+        let twice = all(&["true", "true"], &[], &[]).unwrap();
+        assert_eq!((&*twice[1].name, &*twice[1].title), ("true-2", "true 2"));
         let long = "ß".repeat(500);
         assert!(fitting(&long).len() <= MAX_NAME_BYTES);
     }
 
     #[test]
-    fn nothing_to_compare_and_too_much_are_refused() {
-        assert!(Variant::all(&words(&["true"]), &[], &[]).is_err());
+    fn too_much_is_refused() {
         let scans = Scan::all(&words(&["n", &vec!["1"; 65].join(",")]), &[], "1").unwrap();
-        assert!(Variant::all(&words(&["true {n}"]), &scans, &[]).is_err());
+        assert!(all(&["true {n}"], &scans, &[]).is_err());
         assert!(Scan::all(&words(&["N!", "1"]), &[], "1").is_err());
         assert!(Scan::all(&words(&["n", "1", "n", "2"]), &[], "1").is_err());
     }

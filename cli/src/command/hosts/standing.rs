@@ -101,8 +101,7 @@ pub(super) async fn quarantine(arguments: QuarantineArguments, console: &Console
 }
 
 pub(super) async fn approve(arguments: ApproveArguments, console: &Console) -> Result<Exit, Failure> {
-    let connection = arguments.host.coordinator.connect().await?;
-    let experiment = arguments.experiment.resolve(&mut connection.experiments()).await?;
+    let (connection, experiment) = arguments.host.coordinator.find_experiment(&arguments.experiment).await?;
     let request = v1::ApproveRequest {
         host: arguments.host.host.clone(),
         experiment: id_bytes(experiment.0),

@@ -115,28 +115,43 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Carries an experiment out, reports, takes from it what is wanted, and ends.
-    pub(crate) async fn carry_out<T>(
+    /// Carries an experiment out, reports, and ends.
+    pub(crate) async fn carry_out(
         mut self,
         experiment: Experiment,
         files: &LocalFiles,
         telling: Telling,
-        take: impl AsyncFnOnce(&Connection, ExperimentId) -> Result<T, Failure>,
-    ) -> Result<(Exit, T), Failure> {
-        let done = async {
-            files.send(&self.connection, &experiment, self.console).await?;
-            let (experiment, exit) = self.submit_and_report(experiment, telling).await?;
-            Ok((exit, take(&self.connection, experiment).await?))
-        };
-        let done: Result<(Exit, T), Failure> = done.await;
+    ) -> Result<Exit, Failure> {
+        let done = self.conduct(experiment, files, telling).await;
+        self.end(done.map(|(_, exit)| exit)).await
+    }
+
+    /// Carries an experiment out, and reports.
+    pub(crate) async fn conduct(
+        &mut self,
+        experiment: Experiment,
+        files: &LocalFiles,
+        telling: Telling,
+    ) -> Result<(ExperimentId, Exit), Failure> {
+        files.send(&self.connection, &experiment, self.console).await?;
+        self.submit_and_report(experiment, telling).await
+    }
+
+    /// Ends, after this was done.
+    pub(crate) async fn end(self, done: Result<Exit, Failure>) -> Result<Exit, Failure> {
         let patience = match done {
-            Ok((Exit::Interrupted, _)) | Err(_) => AGENT_END_AT_ONCE,
+            Ok(Exit::Interrupted) | Err(_) => AGENT_END_AT_ONCE,
             Ok(_) => AGENT_END,
         };
         self.agent.stop(patience).await;
         self.connection.close().await;
         let removed = self.access.remove();
-        done.and_then(|done| removed.map(|()| done))
+        done.and_then(|exit| removed.map(|()| exit))
+    }
+
+    /// The connection to its coordinator.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
     }
 
     async fn submit_and_report(
@@ -149,8 +164,7 @@ impl<'a> Session<'a> {
         let mut interrupts = Interrupts::listen()?;
         let Submitted { experiment, runs, .. } = submit(&self.connection, experiment, false).await?;
         // Who names a directory names it again.
-        self.is_noted =
-            self.is_usual && started::note(experiment, &name, KeptAt::Data(self.data.clone()));
+        self.is_noted = self.is_usual && started::note(experiment, &name, KeptAt::Data(self.data.clone()));
         self.console.talk(format_args!(
             "seed {seed}: {name} ({experiment}), {} on this machine",
             counted(runs.into(), "run")

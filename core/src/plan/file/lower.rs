@@ -23,7 +23,7 @@ use crate::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, KeyPath, Levels,
     MetricVerdict, OutputChoice, Setup, Version, quoted,
 };
-use crate::value::seed::{Seed, below};
+use crate::value::seed::Seed;
 use crate::value::time::Span;
 
 /// The experiment of a form; its flaws are noted.
@@ -42,18 +42,15 @@ pub(super) fn lower(
     let setup = form.setup.map(|setup| lowering.once("setup", setup));
     let (runs, rule) = lowering.repetitions(&form.repetitions);
     let seed = form.experiment.seed.map_or(fallback, Seed);
-    let mut versions = lowering.versions(form.versions);
-    let baseline_again = form.controls.baseline_again && !versions.is_empty();
-    if baseline_again {
-        versions.push(control(&versions, seed));
-    }
-    Experiment {
+    let versions = lowering.versions(form.versions);
+    let has_control = form.controls.baseline_again && !versions.is_empty();
+    let mut experiment = Experiment {
         name: form.experiment.name,
         description: form.experiment.description,
         seed,
         priority: form.experiment.priority,
         versions,
-        baseline_again,
+        baseline_again: false,
         benchmarks: lowering.benchmarks(form.benchmarks),
         files: lowering.files(form.files, look),
         drawn: form.population.sample,
@@ -83,20 +80,11 @@ pub(super) fn lower(
         environment: lowering.environment(form.environment),
         limits: lowering.limits(&form.limits),
         output: lowering.output(&form.output),
+    };
+    if has_control {
+        experiment.add_control();
     }
-}
-
-/// The baseline again, under a name that is drawn from the seed.
-fn control(versions: &[Version], seed: Seed) -> Version {
-    const LETTERS: &[u8] = b"bcdfghjkmnpqrstvwxz";
-    let mut random = seed.child("the name of the control");
-    let mut letter = || char::from(LETTERS[below(LETTERS.len() as u64, &mut random) as usize]);
-    loop {
-        let name: String = (0..6).map(|_| letter()).collect();
-        if versions.iter().all(|version| version.name != name) {
-            return Version { name, ..versions[0].clone() };
-        }
-    }
+    experiment
 }
 
 struct Lowering<'d> {

@@ -1,14 +1,12 @@
-//! What was measured as series: for other tools, as hyperfine's first JSON format, and to be kept by a name.
+//! What was measured, as series of the metrics that hyperfine has.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use anyhow::Context as _;
 use speedup_core::experiment::Metric;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::record::Outcome;
 use speedup_core::value::id::{ExperimentId, RunIndex, VersionIndex};
-use speedup_formats::{MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, SeriesUnit, USER, write_hyperfine_1};
+use speedup_formats::{MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, SeriesUnit, USER};
 
 use super::variant::Variant;
 use crate::connection::Connection;
@@ -23,13 +21,6 @@ const METRICS: [(Metric, &str, SeriesUnit, f64); 4] = [
     (Metric::MaxRss, MAX_RSS, SeriesUnit::Bytes, 1.0),
 ];
 
-/// Sees to it that the file can be written, before anything is measured for it. What it holds stays until then.
-pub(super) fn claim(path: &Path) -> Result<(), Failure> {
-    let opened = std::fs::File::options().create(true).append(true).open(path);
-    let tried = || format!("cannot write {}", path.display());
-    opened.map(drop).with_context(tried).map_err(Failure::usage)
-}
-
 /// What the experiment measured.
 pub(super) async fn read(
     connection: &Connection,
@@ -37,16 +28,6 @@ pub(super) async fn read(
     variants: &[Variant],
 ) -> Result<Vec<Series>, Failure> {
     series(&measured(connection, experiment).await?, variants)
-}
-
-/// Writes it as hyperfine does.
-pub(super) fn write(path: &Path, series: &[Series]) -> Result<(), Failure> {
-    let text = write_hyperfine_1(series).map_err(|error| {
-        let hint = error.hint();
-        Failure::usage(error).context("cannot write the times as hyperfine does").hint(hint)
-    })?;
-    let tried = || format!("cannot write {}", path.display());
-    std::fs::write(path, text).with_context(tried).map_err(Failure::usage)
 }
 
 /// The measured values by version, each run with all its metrics, in run order.
@@ -74,7 +55,7 @@ fn series(measured: &Measured, variants: &[Variant]) -> Result<Vec<Series>, Fail
         let name = |text: &str| Name::new(text).map_err(Failure::usage);
         let labels: Result<BTreeMap<Name, Name>, Failure> =
             variant.parameters.iter().map(|(key, value)| Ok((name(key)?, name(value)?))).collect();
-        let of = SeriesName { labels: labels?, ..SeriesName::wall(name(&variant.command)?) };
+        let of = SeriesName { labels: labels?, ..SeriesName::wall(name(&variant.title)?) };
         for (metric, word, unit, scale) in METRICS {
             // A metric that some run lacks has no place in the format.
             let values: Option<Vec<[f64; 1]>> =

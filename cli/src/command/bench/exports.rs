@@ -1,0 +1,92 @@
+//! The files that the times are written to.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use speedup_formats::{Series, write_hyperfine_1};
+
+use super::table::{self, Markup};
+use super::timing::{TimeUnit, Timing, unit_of};
+use crate::command::print;
+use crate::console::Console;
+use crate::exit::failure::Failure;
+
+/// Standard output, where a file could be.
+const HERE: &str = "-";
+
+/// Which files; - is standard output.
+#[derive(Clone, Debug, Args)]
+#[group(skip)]
+pub(super) struct Exports {
+    /// Write the times as hyperfine does (its first JSON format, which most tools read); - is standard output
+    #[arg(long, value_name = "FILE")]
+    export_json: Option<PathBuf>,
+    /// Write a line for each command with mean, standard deviation, median, user, system, min and max, in seconds
+    #[arg(long, value_name = "FILE")]
+    export_csv: Option<PathBuf>,
+    /// Write hyperfine's table as Markdown: mean ± standard deviation, and how many times as long as the fastest
+    #[arg(long, value_name = "FILE")]
+    export_markdown: Option<PathBuf>,
+    /// Write that table as AsciiDoc
+    #[arg(long, value_name = "FILE")]
+    export_asciidoc: Option<PathBuf>,
+    /// Write that table for Emacs' org-mode
+    #[arg(long, value_name = "FILE")]
+    export_orgmode: Option<PathBuf>,
+}
+
+impl Exports {
+    /// Sees to it that the files can be written, before anything is measured for them. What they hold stays until then.
+    pub(super) fn claim(&self) -> Result<(), Failure> {
+        let Self { export_json, export_csv, export_markdown, export_asciidoc, export_orgmode } = self;
+        let all = [export_json, export_csv, export_markdown, export_asciidoc, export_orgmode];
+        all.into_iter().flatten().filter(|path| *path != Path::new(HERE)).try_for_each(|path| claim(path))
+    }
+
+    /// Writes them.
+    pub(super) fn write(
+        &self,
+        series: &[Series],
+        timings: &[&Timing],
+        unit: Option<TimeUnit>,
+        console: &Console,
+    ) -> Result<(), Failure> {
+        if let Some(path) = &self.export_json {
+            let text = write_hyperfine_1(series).map_err(|error| {
+                let hint = error.hint().trim_start_matches("hint: ");
+                Failure::usage(error).context("cannot write the times as hyperfine does").hint(hint)
+            })?;
+            put(path, &text, console)?;
+        }
+        if let Some(path) = &self.export_csv {
+            put(path, &table::csv(timings)?, console)?;
+        }
+        for (path, markup) in [
+            (&self.export_markdown, Markup::Markdown),
+            (&self.export_asciidoc, Markup::Asciidoc),
+            (&self.export_orgmode, Markup::Orgmode),
+        ] {
+            if let Some(path) = path {
+                put(path, &markup.table(timings, unit_of(timings, unit)), console)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sees to it that a file can be written. What it holds stays.
+pub(super) fn claim(path: &Path) -> Result<(), Failure> {
+    let opened = std::fs::File::options().create(true).append(true).open(path);
+    let tried = || format!("cannot write {}", path.display());
+    opened.map(drop).with_context(tried).map_err(Failure::usage)
+}
+
+fn put(path: &Path, text: &str, console: &Console) -> Result<(), Failure> {
+    if path == Path::new(HERE) {
+        // It was asked for, whatever the style is.
+        return print(&Console { silent: false, ..console.clone() }, text);
+    }
+    let tried = || format!("cannot write {}", path.display());
+    std::fs::write(path, text).with_context(tried).map_err(Failure::usage)
+}
