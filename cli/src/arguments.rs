@@ -11,7 +11,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::command::{
     access, agent, analysis, baseline, bench, bundle, cancel, compare, completions, coordinator, doctor,
-    events, explain, export, extend, hosts, import, list, man, page, pause, plan, report, resume, run,
+    events, explain, export, extend, hosts, import, init, list, man, page, pause, plan, report, resume, run,
     samples, study, submit, test, token, verify, wait, watch,
 };
 use crate::console::Color;
@@ -88,6 +88,7 @@ pub(crate) enum Verb {
     Verify(verify::Arguments),
     Test(test::Arguments),
     Compare(Box<compare::Arguments>),
+    Init(init::Arguments),
     Import(import::Arguments),
     #[command(subcommand)]
     Baseline(baseline::Verb),

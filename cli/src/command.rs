@@ -17,6 +17,7 @@ pub(crate) mod export;
 pub(crate) mod extend;
 pub(crate) mod hosts;
 pub(crate) mod import;
+pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod page;
@@ -65,6 +66,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Samples(verb) => samples::execute(&verb, console),
         Verb::Bundle(arguments) => block_on(bundle::execute(arguments, console)),
         Verb::Verify(arguments) => verify::execute(&arguments, console),
+        Verb::Init(arguments) => init::execute(&arguments, console),
         Verb::Import(arguments) => import::execute(&arguments, console),
         Verb::Baseline(verb) => baseline::execute(&verb, console),
         Verb::Compare(arguments) => compare::execute(&arguments, console),

@@ -437,7 +437,7 @@ mod tests {
     #[test]
     fn what_is_elided_is_what_names_share() {
         assert_eq!(labels(&["short", "also-short"], 16), ["short", "also-short"]);
-        let long = ["compress-large-archive-1-fast", "compress-large-archive-2-fast"];
+        let long = ["compress-large-archive-1-with-fast", "compress-large-archive-2-with-fast"];
         assert_eq!(labels(&long, 14), ["compress-la…1…", "compress-la…2…"]);
         assert_eq!(
             labels(&["sort --key=1 words.txt", "sort --key=1 words.txt"], 12),

@@ -12,7 +12,7 @@ use speedup_core::experiment::Family;
 use speedup_core::experiment::metric::Better;
 
 use super::{Plots, Terminal, text};
-use crate::document::Document;
+use crate::document::{Document, Kind};
 
 fn path(parts: &[&str]) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR")].iter().chain(parts).collect()
@@ -222,17 +222,39 @@ fn disturbed_runs_are_told_with_the_verdict() {
 }
 
 #[test]
-fn a_brief_report_has_sections_of_the_whole_one_word_for_word() {
+fn a_brief_report_is_what_fits_a_screen() {
     let report = serde_json::from_str::<Report>(&json("finished")).unwrap();
     let (short, whole) = (text(&Document::brief(&report), PLAIN), text(&Document::of(&report), PLAIN));
-    let sections: Vec<&str> = short.split("\n\n").map(str::trim_end).collect();
-    assert!(sections.len() > 2 && sections.iter().all(|section| whole.contains(section)), "{short}");
-    for heading in ["Verdict\n", "Benchmarks: ", "Caveats\n"] {
-        assert!(short.contains(heading), "{heading}: {short}");
+    for section in short
+        .split("\n\n")
+        .filter(|section| section.starts_with("Verdict") || section.starts_with("Benchmarks"))
+    {
+        assert!(whole.contains(section.trim_end()), "word for word as in the whole: {section}");
     }
+    let caveats = short.split("\n\n").find(|section| section.starts_with("Caveats\n")).unwrap();
+    let codes = |text: &str| text.lines().filter(|line| line.starts_with("  - ")).count();
+    assert!(codes(caveats) == 3 && report.warnings.len() > 3, "{caveats}");
+    assert!(caveats.contains("more: --section caveats"), "{caveats}");
+    let heaviest = ["timeouts_censor", "failed_runs", "retries_can_bias"];
+    assert!(heaviest.iter().all(|code| caveats.contains(code)), "{caveats}");
+    assert!(!caveats.contains("independence_not_provided"), "the verdict says it: {caveats}");
+    assert!(
+        short.contains("and 1 more: --section failures") && short.trim_end().ends_with("with its output."),
+        "{short}"
+    );
     for heading in ["Method\n", "In short\n", "Proportion of benchmarks"] {
         assert!(whole.contains(heading) && !short.contains(heading), "{heading}: {short}");
     }
+}
+
+#[test]
+fn sections_that_are_asked_for_stand_alone() {
+    let report = serde_json::from_str::<Report>(&json("finished")).unwrap();
+    let only = text(&Document::of(&report).only(&[Kind::Suite, Kind::Method]), PLAIN);
+    assert!(
+        only.starts_with("Suite: ") && only.contains("\nMethod\n") && !only.contains("Verdict"),
+        "{only}"
+    );
 }
 
 #[test]

@@ -238,7 +238,8 @@ impl<'a> Session<'a> {
                         if !given_up && self.is_hopeless(&status).await? {
                             given_up = true;
                             progress.say("Every benchmark failed in every version before any was measured: the rest is not executed.");
-                            cancel(&self.connection, experiment).await?;
+                            // It may have finished meanwhile, which its status says next.
+                            let _ = cancel(&self.connection, experiment).await;
                         }
                     }
                 },
