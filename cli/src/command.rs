@@ -61,7 +61,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         // The agent counts on being alone in its process: no other thread may exist.
         Verb::Agent(verb) => agent::execute(verb, console),
         Verb::Plan(verb) => plan::execute(verb, console),
-        Verb::Bench(arguments) => block_on(bench::execute(arguments, console)),
+        Verb::Bench(arguments) => block_on(bench::execute(*arguments, console)),
         Verb::Samples(verb) => samples::execute(&verb, console),
         Verb::Bundle(arguments) => block_on(bundle::execute(arguments, console)),
         Verb::Verify(arguments) => verify::execute(&arguments, console),
