@@ -153,5 +153,7 @@ fn user() -> String {
     let user = ["USER", "LOGNAME"]
         .into_iter()
         .find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()));
-    user.unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
+    // Services and containers often have neither.
+    user.or_else(speedup_agent::launch::User::own_login)
+        .unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
 }

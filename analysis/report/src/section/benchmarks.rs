@@ -20,15 +20,25 @@ const TIMES: usize = 2;
 
 /// The table of the candidate `at` this place.
 pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
+    write_some(document, report, at, &report.benchmarks.iter().collect::<Vec<_>>());
+    write_reasons(document, report, at);
+}
+
+/// The rows of these benchmarks.
+pub(super) fn write_some(
+    document: &mut Document,
+    report: &Report,
+    at: usize,
+    benchmarks: &[&BenchmarkReport],
+) {
     let (baseline, candidate) = (&report.head.baseline, &report.suites[at].candidate);
-    let medians =
-        report.benchmarks.iter().flat_map(|benchmark| [&benchmark.cells[0], &benchmark.cells[at + 1]]);
+    let medians = benchmarks.iter().flat_map(|benchmark| [&benchmark.cells[0], &benchmark.cells[at + 1]]);
     let unit = Unit::of(medians.filter_map(|cell| cell.wall_ns.as_ref().map(|wall| wall.median)));
     document.section(
         Kind::Benchmarks,
         format!("Benchmarks: {candidate} against {baseline}, wall time in {}", unit.name),
     );
-    if let Some(forest) = Forest::of(report, at) {
+    if let Some(forest) = Forest::of(report, at, benchmarks) {
         document.push(Element::Figure(Box::new(Figure::Forest(forest))));
     }
     let is_by_looks = is_by_looks(report);
@@ -41,7 +51,7 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
         Column::new("change", Align::Right, 3),
         Column::new("verdict", Align::Left, 0),
     ];
-    let rows = report.benchmarks.iter().map(|benchmark| row(benchmark, at, unit).into()).collect();
+    let rows = benchmarks.iter().map(|benchmark| row(benchmark, at, unit).into()).collect();
     let level = percent(report.head.confidence);
     let center = report.benchmarks.iter().find_map(|benchmark| benchmark.comparisons[at].by);
     let of_speedup = if is_by_looks {
@@ -63,7 +73,6 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
         LegendEntry::always(of_speedup),
     ];
     document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
-    write_reasons(document, report, at);
 }
 
 /// Within what versions count as the same, where the plan declares it.
