@@ -151,6 +151,7 @@ async function drawnFromAPopulation(page, pool) {
   const curve = page.locator(".truly-faster svg.forest");
   assert.match(await curve.innerHTML(), /faster by more than/);
   assert.match(await page.locator("[data-part=progress]").innerText(), /Finished .* after/);
+  await eventually("nothing can be done about it any more", async () => (await page.locator("#pause").count()) === 0);
   await looksRight(page, "population");
 }
 

@@ -75,7 +75,9 @@ impl Stream {
             return Ok(());
         }
         // Lines end with \n alone there; what else ends lines is markup's own white space.
-        let event = Event::default().event(name).data(part.replace('\r', ""));
+        let data = part.replace('\r', "");
+        // Browsers do not tell of an event without data: what is empty now would stay as it was.
+        let event = Event::default().event(name).data(if data.is_empty() { " " } else { &data });
         self.sent.insert(name, part);
         self.parts.send(Ok(event)).await.map_err(|_| Over)
     }

@@ -141,8 +141,8 @@ pub(crate) fn progress(status: &ExperimentStatus, log: &ListEventsResponse) -> M
         p.lead {
             (phase_badge(status)) " "
             strong { (standing.percent()) "\u{a0}%" } " – "
-            (grouped(standing.done())) " of " (counted(standing.runs(), "run")) " done, "
-            (counted(status.hosts_here.into(), "host")) " connected"
+            (grouped(standing.done())) " of " (counted(standing.runs(), "run")) " done"
+            @if status.finished_ns.is_none() { ", " (counted(status.hosts_here.into(), "host")) " connected" }
         }
         (bar(&standing))
         (times(status, log))

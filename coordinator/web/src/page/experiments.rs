@@ -88,16 +88,22 @@ pub(crate) fn whole(visitor: &Visitor, wanted: &Listing, listed: &(Vec<Experimen
 fn choice(wanted: &Listing) -> Markup {
     html! {
         form.find role="search" action="/" {
-            label for="name" { "Name" }
-            input #name name="name" value=(wanted.name) maxlength=(MAX_NAME) autocomplete="off" spellcheck="false";
-            label for="phase" { "Phase" }
-            select #phase name="phase" {
-                option value="" { "any" }
-                @for (word, _) in PHASES { option selected[word == wanted.phase] { (word) } }
+            label {
+                "Name"
+                input #name name="name" value=(wanted.name) maxlength=(MAX_NAME) autocomplete="off" spellcheck="false";
             }
-            label for="sort" { "Sorted by" }
-            select #sort name="sort" {
-                @for (word, shown) in ORDERS { option value=(word) selected[word == wanted.sort] { (shown) } }
+            label {
+                "Phase"
+                select #phase name="phase" {
+                    option value="" { "any" }
+                    @for (word, _) in PHASES { option selected[word == wanted.phase] { (word) } }
+                }
+            }
+            label {
+                "Sorted by"
+                select #sort name="sort" {
+                    @for (word, shown) in ORDERS { option value=(word) selected[word == wanted.sort] { (shown) } }
+                }
             }
             button #show { "Show" }
             @if !wanted.is_all() {
