@@ -47,7 +47,8 @@ pub use self::compare::proportion::{
     MOST_SHARE_POINTS, ProportionReport, RequiredReport, RequiredShareReport, SharePoint, TrueShareReport,
 };
 pub use self::compare::protocol::{
-    AssumptionReport, IntervalReport, ProtocolAnswer, ProtocolReport, TestReport,
+    AnswerOutcome, AssumptionReport, IntervalReport, ProtocolAnswer, ProtocolAssumption, ProtocolReport,
+    TestReport,
 };
 pub use self::compare::suite::{
     FEWEST_TYPICAL, OverallReport, SpeedupMeansReport, SuiteReport, TypicalReport, VerdictCounts,
@@ -63,14 +64,14 @@ pub use self::report::figures::{
     MOST_POINTS_DRAWN, PrecisionFigure,
 };
 pub use self::report::head::{Head, State};
-pub use self::report::method::{MethodNote, MethodReport};
+pub use self::report::method::{LevelSource, MethodNote, MethodReport};
 pub use self::report::{MishapTotals, Report, SCHEMA_VERSION};
 use self::rule::Costs;
 pub use self::rule::{Further, LookReport, RuleReport, RuleRow, RuleState, first_decisive_look};
 pub use self::standing::{StudyPhase, StudyStanding};
 use self::validity::built::Builds;
 use self::validity::canary::Canary;
-pub use self::validity::canary::{CanaryOutcome, CanaryReport, HostTrend, PoolTrend};
+pub use self::validity::canary::{CanaryOutcome, CanaryReport, HostTrend, PoolTrend, TrendOver};
 pub use self::validity::controls::{ControlKind, ControlRow, ControlsReport};
 pub use self::validity::diagnostics::{
     DiagnosticReport, DiagnosticsReport, DiagnosticsSummary, GranularityKind, GranularityReport,

@@ -10,6 +10,7 @@ use speedup_analysis::study::{
 };
 use speedup_core::experiment::Family;
 use speedup_core::experiment::metric::Better;
+use speedup_statistics::inference::Adjustment;
 
 use super::{Plots, Terminal, text};
 use crate::document::Document;
@@ -155,7 +156,7 @@ fn endpoints_are_told_with_their_verdicts_and_refusals() {
         reason,
         unit: "run".to_owned(),
         adjusted: vec![AdjustedEndpoint {
-            adjustment: "holm".to_owned(),
+            adjustment: Adjustment::Holm,
             verdict: EndpointVerdict::Undecided,
             p_value: 0.06,
         }],

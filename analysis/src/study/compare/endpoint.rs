@@ -87,8 +87,8 @@ pub enum EndpointVerdict {
 /// The verdict on an endpoint after an adjustment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdjustedEndpoint {
-    /// `holm` or `benjamini_hochberg`.
-    pub adjustment: String,
+    /// The adjustment: of a report `holm` or `benjamini_hochberg`.
+    pub adjustment: Adjustment,
     /// The verdict by the adjusted p-values.
     pub verdict: EndpointVerdict,
     /// The adjusted p-value that it is by.
@@ -240,17 +240,15 @@ impl EndpointRow {
 
     /// Keeps what an adjustment leaves of it.
     pub(super) fn keep(&mut self, adjustment: Adjustment, (verdict, p_value): (Verdict, PValue)) {
-        self.adjusted.push(AdjustedEndpoint {
-            adjustment: multiplicity::code(adjustment).to_owned(),
-            verdict: verdict.into(),
-            p_value: p_value.told(),
-        });
+        self.adjusted.push(AdjustedEndpoint { adjustment, verdict: verdict.into(), p_value: p_value.told() });
     }
 
     /// The verdict that keeps the risk of its family.
     pub fn familywise(&self) -> EndpointVerdict {
-        let holm = multiplicity::code(Adjustment::Holm);
-        self.adjusted.iter().find(|one| one.adjustment == holm).map_or(self.verdict, |one| one.verdict)
+        self.adjusted
+            .iter()
+            .find(|one| one.adjustment == Adjustment::Holm)
+            .map_or(self.verdict, |one| one.verdict)
     }
 }
 
