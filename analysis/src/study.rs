@@ -35,7 +35,9 @@ pub use self::advice::{
 pub use self::compare::comparison::{
     BenchmarkReport, CellReport, ComparisonReport, ObservedReport, SampleReport,
 };
-pub use self::compare::endpoint::{AdjustedEndpoint, EndpointReport, EndpointRow, EndpointVerdict};
+pub use self::compare::endpoint::{
+    AdjustedEndpoint, DifferenceReport, EndpointReport, EndpointRow, EndpointVerdict,
+};
 pub use self::compare::headline::HeadlineReport;
 pub use self::compare::level_spread::LevelSpread;
 pub use self::compare::metric::{MetricReport, MetricRow};
@@ -52,6 +54,7 @@ pub use self::compare::protocol::{
 pub use self::compare::suite::{
     FEWEST_TYPICAL, OverallReport, SpeedupMeansReport, SuiteReport, TypicalReport, VerdictCounts,
 };
+pub use self::compare::tail::TailTakes;
 pub use self::design::{DesignKind, DesignReport};
 use self::gather::cell::CellRecords;
 pub use self::gather::condition::ConditionCounts;

@@ -139,14 +139,19 @@ pub(super) fn write_each<'a>(
 
 /// The reasons of what is named, each once with all names.
 pub(super) fn by_reason<'a, N>(named: impl Iterator<Item = (N, &'a Reason)>) -> Vec<(&'a str, Vec<N>)> {
-    let mut reasons: Vec<(&str, Vec<N>)> = Vec::new();
-    for (name, reason) in named {
-        match reasons.iter_mut().find(|(sentence, _)| *sentence == reason.sentence) {
+    by_sentence(named.map(|(name, reason)| (name, reason.sentence.as_str())))
+}
+
+/// What is said of what is named, each sentence once with all names.
+pub(super) fn by_sentence<'a, N>(named: impl Iterator<Item = (N, &'a str)>) -> Vec<(&'a str, Vec<N>)> {
+    let mut sentences: Vec<(&str, Vec<N>)> = Vec::new();
+    for (name, said) in named {
+        match sentences.iter_mut().find(|(sentence, _)| *sentence == said) {
             Some((_, names)) => names.push(name),
-            None => reasons.push((&reason.sentence, vec![name])),
+            None => sentences.push((said, vec![name])),
         }
     }
-    reasons
+    sentences
 }
 
 /// Names, the first few of many.
@@ -165,12 +170,7 @@ pub(super) fn write_metrics(document: &mut Document, report: &Report) {
     for metric in report.metrics.iter().filter(|metric| has_values(metric)) {
         let values = || metric.rows.iter().flat_map(|row| row.medians.iter().flatten().copied());
         let unit = Unit::of(values().filter(|value| *value > 0.0));
-        let shown_unit = match metric.unit.as_str() {
-            "ns" if !metric.own => unit.name,
-            "uj" if !metric.own => "J",
-            "bytes" | "count" if !metric.own => "",
-            own => own,
-        };
+        let shown_unit = unit_of(metric, unit);
         let told = if shown_unit.is_empty() { String::new() } else { format!(" in {shown_unit}") };
         document.section(Kind::Metric, format!("{}, median{told}", metric.metric));
         let mut columns = vec![Column::new("benchmark", Align::Left, 0)];
@@ -187,13 +187,7 @@ pub(super) fn write_metrics(document: &mut Document, report: &Report) {
             Column::new(format!("ratio {name}"), Align::Right, rank(at))
                 .or(format!("ratio {}", shortened(name, 16)))
         }));
-        let show = |value: f64| match metric.unit.as_str() {
-            _ if metric.own => four_digits(value),
-            "ns" => unit.plain(value),
-            "uj" => four_digits(value / 1e6),
-            "bytes" => bytes(value),
-            _ => format!("{value}"),
-        };
+        let show = |value: f64| value_of(metric, unit, value);
         let optional = |value: &Option<f64>, show: &dyn Fn(f64) -> String| -> Field {
             value.map_or_else(|| NOTHING.to_owned(), show).into()
         };
@@ -222,6 +216,27 @@ pub(super) fn write_metrics(document: &mut Document, report: &Report) {
     }
     for (which, sentence) in legends(report) {
         document.paragraph(format!("Ratio: {which}. {sentence}"), Tone::Plain);
+    }
+}
+
+/// The unit in which values of a metric are shown, times in `unit`; empty where it stands with each or there is none.
+pub(super) fn unit_of(metric: &MetricReport, unit: Unit) -> &str {
+    match metric.unit.as_str() {
+        "ns" if !metric.own => unit.name,
+        "uj" if !metric.own => "J",
+        "bytes" | "count" if !metric.own => "",
+        own => own,
+    }
+}
+
+/// A value of a metric in that unit.
+pub(super) fn value_of(metric: &MetricReport, unit: Unit, value: f64) -> String {
+    match metric.unit.as_str() {
+        _ if metric.own => four_digits(value),
+        "ns" => unit.plain(value),
+        "uj" => four_digits(value / 1e6),
+        "bytes" => bytes(value),
+        _ => format!("{value}"),
     }
 }
 

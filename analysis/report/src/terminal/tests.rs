@@ -150,10 +150,12 @@ fn endpoints_are_told_with_their_verdicts_and_refusals() {
         verdict,
         ratio,
         interval: None,
+        difference: None,
         p_value: Some(0.01),
         p_same: None,
         reason,
         unit: "run".to_owned(),
+        note: None,
         adjusted: vec![AdjustedEndpoint {
             adjustment: "holm".to_owned(),
             verdict: EndpointVerdict::Undecided,

@@ -230,6 +230,17 @@ fn judge(
 }
 
 impl IntervalReport {
+    /// That of the number with the other sign.
+    pub(super) fn mirrored(self) -> Self {
+        match self {
+            // 0 less 0 has a sign of its own.
+            Self::Bounded { method, lower, upper, confidence, caveats } => {
+                Self::Bounded { method, lower: 0.0 - upper, upper: 0.0 - lower, confidence, caveats }
+            }
+            Self::Missing { reason } => Self::Missing { reason },
+        }
+    }
+
     /// The full name of the method, where there is an interval.
     pub fn method(&self) -> Option<&str> {
         match self {
