@@ -35,7 +35,9 @@ pub use self::advice::{
 pub use self::compare::comparison::{
     BenchmarkReport, CellReport, ComparisonReport, ObservedReport, SampleReport,
 };
-pub use self::compare::endpoint::{AdjustedEndpoint, EndpointReport, EndpointRow, EndpointVerdict};
+pub use self::compare::endpoint::{
+    AdjustedEndpoint, DifferenceReport, EndpointReport, EndpointRow, EndpointVerdict,
+};
 pub use self::compare::headline::HeadlineReport;
 pub use self::compare::level_spread::LevelSpread;
 pub use self::compare::metric::{MetricReport, MetricRow};
@@ -47,11 +49,13 @@ pub use self::compare::proportion::{
     MOST_SHARE_POINTS, ProportionReport, RequiredReport, RequiredShareReport, SharePoint, TrueShareReport,
 };
 pub use self::compare::protocol::{
-    AssumptionReport, IntervalReport, ProtocolAnswer, ProtocolReport, TestReport,
+    AnswerOutcome, AssumptionReport, IntervalReport, ProtocolAnswer, ProtocolAssumption, ProtocolReport,
+    TestReport,
 };
 pub use self::compare::suite::{
     FEWEST_TYPICAL, OverallReport, SpeedupMeansReport, SuiteReport, TypicalReport, VerdictCounts,
 };
+pub use self::compare::tail::TailTakes;
 pub use self::design::{DesignKind, DesignReport};
 use self::gather::cell::CellRecords;
 pub use self::gather::condition::ConditionCounts;
@@ -63,14 +67,14 @@ pub use self::report::figures::{
     MOST_POINTS_DRAWN, PrecisionFigure,
 };
 pub use self::report::head::{Head, State};
-pub use self::report::method::{MethodNote, MethodReport};
+pub use self::report::method::{LevelSource, MethodNote, MethodReport};
 pub use self::report::{MishapTotals, Report, SCHEMA_VERSION};
 use self::rule::Costs;
 pub use self::rule::{Further, LookReport, RuleReport, RuleRow, RuleState, first_decisive_look};
 pub use self::standing::{StudyPhase, StudyStanding};
 use self::validity::built::Builds;
 use self::validity::canary::Canary;
-pub use self::validity::canary::{CanaryOutcome, CanaryReport, HostTrend, PoolTrend};
+pub use self::validity::canary::{CanaryOutcome, CanaryReport, HostTrend, PoolTrend, TrendOver};
 pub use self::validity::controls::{ControlKind, ControlRow, ControlsReport};
 pub use self::validity::diagnostics::{
     DiagnosticReport, DiagnosticsReport, DiagnosticsSummary, GranularityKind, GranularityReport,

@@ -55,7 +55,7 @@ fn filter(text: &str) -> Result<String, tracing_subscriber::filter::ParseError> 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Run(run::Arguments),
-    Bench(bench::Arguments),
+    Bench(Box<bench::Arguments>),
     #[command(subcommand)]
     Coordinator(coordinator::Verb),
     #[command(subcommand)]

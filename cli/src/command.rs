@@ -62,7 +62,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         // The agent counts on being alone in its process: no other thread may exist.
         Verb::Agent(verb) => agent::execute(verb, console),
         Verb::Plan(verb) => plan::execute(verb, console),
-        Verb::Bench(arguments) => block_on(bench::execute(arguments, console)),
+        Verb::Bench(arguments) => block_on(bench::execute(*arguments, console)),
         Verb::Samples(verb) => samples::execute(&verb, console),
         Verb::Bundle(arguments) => block_on(bundle::execute(arguments, console)),
         Verb::Verify(arguments) => verify::execute(&arguments, console),
@@ -155,5 +155,7 @@ fn user() -> String {
     let user = ["USER", "LOGNAME"]
         .into_iter()
         .find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()));
-    user.unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
+    // Services and containers often have neither.
+    user.or_else(speedup_agent::launch::User::own_login)
+        .unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
 }

@@ -332,6 +332,18 @@ impl Experiment {
         u64::from(builds.chain([visits]).min().unwrap_or(visits))
     }
 
+    /// What [`Experiment::units_of_a_cell`] counts: `build`, `visit` of a blocked order, `host`, `boot` or `run`.
+    pub fn unit_of_a_cell(&self) -> &'static str {
+        let built = self.versions.iter().filter_map(|version| version.build.as_ref());
+        match self.repetition() {
+            _ if built.into_iter().any(|build| build.builds > 1) => "build",
+            _ if self.order == Order::Blocked && self.versions.len() > 1 => "visit",
+            Repetition::Runs(_) => "run",
+            Repetition::Nested { hosts, .. } if hosts > 1 => "host",
+            Repetition::Nested { .. } => "boot",
+        }
+    }
+
     /// The centre that the verdicts are on: the declared one; else the median, or the mean where the plan has too few independent
     /// units for an interval of a median at its level. So it is known before there are data.
     pub fn center(&self) -> Center {

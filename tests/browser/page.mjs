@@ -5,22 +5,24 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
-import { Pool, eventually } from "./pool.mjs";
+import { FLAGS, Pool, SIZES, eventually } from "./pool.mjs";
+import { unreadable } from "./text.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const SIZES = { phone: { width: 360, height: 740 }, desk: { width: 1440, height: 900 } };
-const FLAGS = [
-  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync",
-];
 const pictures = process.env.SCREENSHOTS;
 if (pictures) mkdirSync(pictures, { recursive: true });
 
 function plan(name, seconds, runs) {
-  return `[experiment]\nname = "${name}"\nseed = 1\n[versions.old]\nbaseline = true\nenv = { T = "${seconds}" }\n`
+  return `[experiment]\nname = "${name}"\ndescription = "How long a ${name} takes."\nseed = 1\n[versions.old]\nbaseline = true\nenv = { T = "${seconds}" }\n`
     + `[versions.new]\nenv = { T = "${seconds / 2}" }\n`
     + `[benchmarks.sleep]\nshell = "sleep $T"\n[benchmarks.doze]\nshell = "sleep $T; sleep 0.01"\n`
     + `[repetitions]\nruns = ${runs}\n[independence]\npolicy = "any"\n`;
+}
+
+/** An experiment whose benchmarks are drawn at random from a few. */
+function drawnPlan(name, runs) {
+  const benchmarks = [1, 2, 3, 4, 5, 6].map((at) => `[benchmarks.nap-${at}]\nshell = "sleep $T; sleep 0.00${at}"\n`);
+  return plan(name, 0.03, runs).replace(/\[benchmarks\.sleep\][^]*(?=\[repetitions\])/, `${benchmarks.join("")}[population]\nsample = 5\n`);
 }
 
 /** A window of its own, watched: what it says on its console and where it turns to. */
@@ -60,6 +62,7 @@ async function looksRight(page, name) {
       const found = violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).slice(0, 3).join(" ")}`);
       assert.deepEqual(found, [], `${name}, ${size}, ${colorScheme}`);
       if (pictures) await page.screenshot({ path: join(pictures, `${name}-${size}-${colorScheme}.png`), fullPage: true });
+      assert.deepEqual((await unreadable(page)).wrong, [], `${name}, ${size}, ${colorScheme}`);
     }
   }
   await page.setViewportSize(SIZES.desk);
@@ -91,7 +94,12 @@ async function experimentByKeyboard(page, pool) {
   await page.locator("[data-part=report] table").waitFor();
   await eventually("an estimate", async () => /\[\d/.test(await page.locator("[data-part=report]").innerText()));
   assert.deepEqual(loads, [], "the page was not loaded again");
+  assert.match(await page.locator("[data-part=progress]").innerText(), /About .* left at the pace so far/);
+  assert.match(await page.locator("[data-part=report] .verdict").innerText(), /Independence|independen/);
+  assert.match(await page.locator("main").innerText(), /How long a nap takes\./);
   await looksRight(page, "experiment");
+  await page.getByText("sh -c sleep $T", { exact: true }).waitFor();
+  await seenOnAPhone(page, "[data-part=report] .strips tbody tr");
 
   await tabTo(page, "#pause");
   await page.keyboard.press("Enter");
@@ -124,6 +132,44 @@ async function experimentByKeyboard(page, pool) {
   await page.getByRole("link", { name: "Whole report" }).click();
   await page.getByRole("heading", { level: 1, name: "nap" }).waitFor();
   await looksRight(page, "report");
+}
+
+/** What a row says stands within the width of a phone. */
+async function seenOnAPhone(page, rows) {
+  await page.setViewportSize(SIZES.phone);
+  const right = await page.locator(rows).first().evaluate((row) => Math.max(...[...row.children].map((one) => one.getBoundingClientRect().right)));
+  assert.ok(right > 0 && right <= SIZES.phone.width, `${rows} reaches to ${right}`);
+  await page.setViewportSize(SIZES.desk);
+}
+
+/** The share of benchmarks that is truly faster, where they are drawn from a population. */
+async function drawnFromAPopulation(page, pool) {
+  const id = pool.submit("drawn", drawnPlan("drawn", 12));
+  await page.goto(new URL(`/experiments/${id}`, page.url()).href);
+  await turns(page, "finished");
+  await page.getByRole("heading", { name: /^Truly faster benchmarks/ }).waitFor();
+  const curve = page.locator(".truly-faster svg.forest");
+  assert.match(await curve.innerHTML(), /faster by more than/);
+  assert.match(await page.locator("[data-part=progress]").innerText(), /Finished .* after/);
+  await eventually("nothing can be done about it any more", async () => (await page.locator("#pause").count()) === 0);
+  await looksRight(page, "population");
+}
+
+/** Lists by what they are asked for, with links and forms alone. */
+async function choosesFromLists(page) {
+  await page.getByRole("link", { name: "Experiments", exact: true }).first().click();
+  await page.locator("#name").fill("PLAI");
+  await page.locator("#phase").selectOption("cancelled");
+  await page.locator("#sort").selectOption("failed");
+  await page.locator("#show").click();
+  assert.deepEqual(await page.locator(".list tbody th").allInnerTexts(), ["plain"]);
+  await page.locator("#phase").selectOption("paused");
+  await page.locator("#show").click();
+  await page.getByText("No experiment is like that.").waitFor();
+  await page.goto(new URL("/hosts?state=idle", page.url()).href);
+  assert.ok((await page.locator("[data-part=hosts] tbody tr").count()) > 0);
+  await page.getByRole("link", { name: "quarantined" }).click();
+  await page.getByText("No host here is quarantined.").waitFor();
 }
 
 async function hostsByKeyboard(page, pool) {
@@ -173,6 +219,7 @@ async function withoutScript(browser, pool) {
   await page.locator("#cancel-ask").click();
   await page.getByRole("button", { name: "Cancel the experiment" }).click();
   await eventually("it is cancelled", () => pool.json(["list"]).find((one) => one.experiment === id).cancelled);
+  await choosesFromLists(page);
   await page.context().close();
 }
 
@@ -181,6 +228,7 @@ async function test(browser, pool) {
   await signIn(page, pool);
   await experimentByKeyboard(page, pool);
   await hostsByKeyboard(page, pool);
+  await drawnFromAPopulation(page, pool);
   for (const name of ["Events", "Access", "Experiments"]) {
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name }).click();
     await page.getByRole("heading", { level: 1, name }).waitFor();

@@ -6,6 +6,11 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
 const PATIENCE_MS = 120_000;
+export const SIZES = { phone: { width: 360, height: 740 }, desk: { width: 1440, height: 900 } };
+export const FLAGS = [
+  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync",
+];
 
 /** Waits until a condition gives something. */
 export async function eventually(what, condition) {

@@ -222,6 +222,22 @@ fn every_dependency_has_its_reason() {
 }
 
 #[test]
+fn what_is_copied_to_a_cluster_or_measured_is_optimised_throughout() {
+    let manifest: toml::Table = read(&root().join("Cargo.toml")).parse().expect("TOML");
+    let packages = |profile: &str| {
+        let own = manifest["profile"][profile]["package"].as_table().expect("packages").iter();
+        own.map(|(name, own)| (name.clone(), own["opt-level"].as_integer())).collect::<BTreeMap<_, _>>()
+    };
+    for profile in ["bench", "dist"] {
+        // A profile takes over the packages of the one that it inherits from, and they come before its own level.
+        let mut levels = packages("release");
+        levels.extend(packages(profile));
+        levels.retain(|_, level| *level != Some(3));
+        assert!(levels.is_empty(), "[profile.{profile}.package] does not optimise: {levels:?}");
+    }
+}
+
+#[test]
 fn the_readme_names_the_two_commands_and_the_check_runs_them() {
     let readme = read(&root().join("README.md"));
     let check = read(&root().join(".ci/run"));

@@ -85,6 +85,12 @@ impl User {
         rustix::process::geteuid().as_raw() == self.uid && !rustix::process::geteuid().is_root()
     }
 
+    /// The login name of this process's user, where the database of users knows one.
+    pub fn own_login() -> Option<String> {
+        let (_, login) = entry(c"", Some(rustix::process::getuid().as_raw())).ok()??;
+        login.into_string().ok().filter(|login| !login.is_empty())
+    }
+
     /// Gives a file or directory to the user.
     pub fn own(&self, path: &Path) -> io::Result<()> {
         if self.is_this_process() {

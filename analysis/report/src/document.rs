@@ -86,6 +86,13 @@ pub enum Element {
         /// What they mean.
         tone: Tone,
     },
+    /// What was shown of a candidate: the sentences that are read first, all candidates' alike.
+    Verdict {
+        /// The sentences.
+        text: String,
+        /// What they mean.
+        tone: Tone,
+    },
     /// One of a list.
     Item(String),
     /// A command to be typed as it stands.
@@ -235,7 +242,12 @@ impl Element {
     /// Takes what others wrote for what it is, text: see [`clean`]. Figures are clean when they are made.
     fn clean(&mut self) {
         match self {
-            Self::Paragraph { text, .. } | Self::Item(text) | Self::Command(text) => *text = clean(text),
+            Self::Paragraph { text, .. }
+            | Self::Verdict { text, .. }
+            | Self::Item(text)
+            | Self::Command(text) => {
+                *text = clean(text);
+            }
             Self::Table(table) => {
                 for row in &mut table.rows {
                     row.fields.iter_mut().for_each(|field| field.text = clean(&field.text));

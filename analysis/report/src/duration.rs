@@ -1,4 +1,6 @@
-//! Times of a table in one unit, with as many digits as their spread bears.
+//! Times of a table in one unit, with as many digits as their spread bears, and lengths of time in words.
+
+use std::time::Duration;
 
 use speedup_analysis::count::decimals;
 
@@ -64,6 +66,18 @@ pub(crate) fn span(nanoseconds: f64) -> String {
     format!("{value:.digits$}\u{a0}{name}")
 }
 
+/// A length of time with the two units that matter.
+pub fn roughly(length: Duration) -> String {
+    let seconds = length.as_secs_f64().round() as u64;
+    let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{minutes} min {} s", seconds % 60),
+        3_600..86_400 => format!("{hours} h {} min", minutes % 60),
+        _ => format!("{days} d {} h", hours % 24),
+    }
+}
+
 /// A number to four digits: "12.31", "0.001231", "1.231e20"; of smaller numbers all digits before the point.
 pub(crate) fn four_digits(value: f64) -> String {
     if value.abs() >= 1e12 {
@@ -84,4 +98,16 @@ pub(crate) fn bytes(bytes: f64) -> String {
     }
     let digits = if at == 0 || value >= 100.0 { 0 } else { 1 };
     format!("{value:.digits$}\u{a0}{}", units[at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_read_two_units() {
+        let shown = |seconds| roughly(Duration::from_secs(seconds));
+        assert_eq!([shown(0), shown(59), shown(60)], ["0 s", "59 s", "1 min 0 s"]);
+        assert_eq!([shown(7_800), shown(100_000)], ["2 h 10 min", "1 d 3 h"]);
+    }
 }

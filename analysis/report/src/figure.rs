@@ -1,7 +1,7 @@
 //! What is drawn: data with a title and its text alternative. The drawings are made in [`svg`]; a terminal draws what it can.
 
 pub(crate) mod axis;
-mod forest;
+pub(crate) mod forest;
 pub(crate) mod panel;
 mod proportion;
 pub mod svg;

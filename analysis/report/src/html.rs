@@ -1,17 +1,19 @@
 //! The report as a page: one file without scripts and requests, in light and dark. [`fragment`] is the same for a page that
 //! has [`STYLE`] already.
 
+mod strips;
+
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::document::{Align, Document, Element, Field, Kind, Section, Table, Tone};
-use crate::figure::{Figure, Panels, svg};
+use crate::document::{Align, Column, Document, Element, Field, Kind, Section, Table, Tone};
+use crate::figure::{Figure, Forest, Panels, svg};
 
 /// The style of a report; all its rules are within the class `speedup-report`.
 pub const STYLE: &str = include_str!("style.css");
 /// Nothing is loaded and nothing executed, whatever stands in the report.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-/// Benchmarks whose drawings are seen at once.
-const OPEN_PANELS: usize = 3;
+/// Benchmarks up to which their drawings are seen at once; those of more are opened one by one.
+const OPEN_PANELS: usize = 1;
 
 /// A whole page.
 pub fn page(document: &Document) -> String {
@@ -40,25 +42,87 @@ pub fn fragment(document: &Document) -> String {
 
 /// The sections alone, for a page that has a heading and [`STYLE`]; nothing where there are none.
 pub fn part(document: &Document) -> String {
-    html! { @if !document.sections.is_empty() { div class="speedup-report" { (sections(document)) } } }
+    let sections = drawn(document);
+    html! { @if !sections.is_empty() { div class="speedup-report" { @for one in &sections { (one) } } } }
         .into_string()
 }
 
-fn titled(document: &Document) -> Markup {
-    html! { @if !document.has_head() { h1 { (document.title) } } (sections(document)) }
+/// Sentences of a report, in which what stands between backticks is code.
+pub fn sentences(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    // Of an odd one nobody knows what it quotes.
+    if parts.len().is_multiple_of(2) {
+        return html! { (text) };
+    }
+    html! {
+        @for (at, part) in parts.into_iter().enumerate() {
+            @if at.is_multiple_of(2) { (part) } @else { code { (part) } }
+        }
+    }
 }
 
-fn sections(document: &Document) -> Markup {
-    let ids = ids(&document.sections);
+fn titled(document: &Document) -> Markup {
+    let sections = drawn(document);
+    // The verdict comes before what it leads to.
+    let verdict = document.sections.iter().position(|section| section.kind == Kind::Verdict);
+    let first = verdict.map_or(0, |at| at + 1);
     html! {
-        @for (at, (section, id)) in document.sections.iter().zip(&ids).enumerate() {
-            @if section.kind == Kind::Head {
-                header id=(id) { h1 { (section.heading) } (blocks(section)) }
-            } @else {
-                section id=(id) class=(section.kind.slug()) { h2 { (section.heading) } (blocks(section)) }
-            }
-            @if section.kind == Kind::Verdict { (contents(&document.sections[at + 1..], &ids[at + 1..])) }
+        div class="report" {
+            @if !document.has_head() { h1 { (document.title) } }
+            @for one in &sections[..first] { (one) }
+            @if verdict.is_some() { (contents(&document.sections[first..], &ids(&document.sections)[first..])) }
+            @for one in &sections[first..] { (one) }
         }
+    }
+}
+
+/// Each section under its heading.
+fn drawn(document: &Document) -> Vec<Markup> {
+    let sections = document.sections.iter();
+    sections.zip(ids(&document.sections)).map(|(section, id)| drawn_section(section, &id)).collect()
+}
+
+fn drawn_section(section: &Section, id: &str) -> Markup {
+    html! {
+        @match section.kind {
+            Kind::Head => header id=(id) { h1 { (section.heading) } (blocks(section, id)) },
+            // The place to which the contents lead is within, so that a browser opens what is folded.
+            kind if is_folded(kind) => section class=(kind.slug()) {
+                details {
+                    summary { h2 { (section.heading) } }
+                    div id=(id) { (blocks(section, id)) }
+                }
+            },
+            kind => section id=(id) class=(kind.slug()) { h2 { (section.heading) } (blocks(section, id)) },
+        }
+    }
+}
+
+/// Whether a section is for who wants to know more than what was shown and what that is worth.
+const fn is_folded(kind: Kind) -> bool {
+    match kind {
+        Kind::Advice
+        | Kind::Proportion
+        | Kind::Multiplicity
+        | Kind::SpeedupTest
+        | Kind::Mixtures
+        | Kind::Metric
+        | Kind::Independence
+        | Kind::Diagnostics
+        | Kind::Method => true,
+        Kind::Head
+        | Kind::Verdict
+        | Kind::Rule
+        | Kind::Benchmarks
+        | Kind::Endpoints
+        | Kind::Suite
+        | Kind::TrueShare
+        | Kind::Controls
+        | Kind::Exclusions
+        | Kind::Mishaps
+        | Kind::Caveats
+        | Kind::Runs
+        | Kind::Next => false,
     }
 }
 
@@ -75,7 +139,7 @@ fn ids(sections: &[Section]) -> Vec<String> {
 fn contents(sections: &[Section], ids: &[String]) -> Markup {
     html! {
         @if !sections.is_empty() {
-            nav aria-label="Contents" {
+            nav class="contents" aria-label="Contents" {
                 ul {
                     @for (section, id) in sections.iter().zip(ids) {
                         li { a href={ "#" (id) } { (section.heading.split(',').next().unwrap_or_default()) } }
@@ -86,23 +150,43 @@ fn contents(sections: &[Section], ids: &[String]) -> Markup {
     }
 }
 
-fn blocks(section: &Section) -> Markup {
-    // Items beside each other are one list.
-    let runs = section.blocks.chunk_by(|a, b| matches!((a, b), (Element::Item(_), Element::Item(_))));
-    let mut drawn = 0;
+fn blocks(section: &Section, id: &str) -> Markup {
+    // Items beside each other are one list, and the drawings of benchmarks are beside each other.
+    let runs = section.blocks.chunk_by(|a, b| {
+        matches!((a, b), (Element::Item(_), Element::Item(_))) || panels_of(a).zip(panels_of(b)).is_some()
+    });
+    let forest = section.blocks.iter().find_map(forest_of);
     html! {
         @for run in runs {
             @match &run[0] {
                 Element::Item(_) => ul {
-                    @for block in run { @if let Element::Item(text) = block { li { (text) } } }
+                    @for block in run { @if let Element::Item(text) = block { li { (sentences(text)) } } }
                 },
-                Element::Paragraph { text, tone } => p class=[class(*tone)] { (text) },
+                Element::Paragraph { text, tone } => p class=[class(*tone)] { (sentences(text)) },
+                Element::Verdict { text, tone } => {
+                    p class={ "lead" @if let Some(tone) = class(*tone) { " " (tone) } } { (sentences(text)) }
+                }
                 Element::Command(line) => pre { code { (line) } },
-                Element::Table(of) => (table(of, &section.heading)),
-                Element::Figure(of) => (figure(of, &mut drawn)),
+                Element::Table(of) => (match forest.filter(|forest| forest.rows.len() == of.rows.len()) {
+                    Some(forest) => strips::table(of, forest, id, &section.heading),
+                    None => table(of, &section.heading),
+                }),
+                Element::Figure(of) => (figure(of, run)),
             }
         }
     }
+}
+
+fn figure_of(block: &Element) -> Option<&Figure> {
+    if let Element::Figure(figure) = block { Some(figure) } else { None }
+}
+
+fn forest_of(block: &Element) -> Option<&Forest> {
+    if let Figure::Forest(forest) = figure_of(block)? { Some(forest) } else { None }
+}
+
+fn panels_of(block: &Element) -> Option<&Panels> {
+    if let Figure::Panels(panels) = figure_of(block)? { Some(panels) } else { None }
 }
 
 fn class(tone: Tone) -> Option<&'static str> {
@@ -114,23 +198,16 @@ fn class(tone: Tone) -> Option<&'static str> {
 }
 
 fn table(table: &Table, about: &str) -> Markup {
-    let legend: Vec<&str> = table.legend.iter().map(|part| part.text.as_str()).collect();
     html! {
         // What scrolls is reached by the keyboard as well.
         section class="scroll" tabindex="0" aria-label=(about) {
             table {
-                thead {
-                    tr {
-                        @for column in &table.columns {
-                            th scope="col" class=[number(column.align)] { (column.heading) }
-                        }
-                    }
-                }
+                thead { tr { @for column in &table.columns { (heading(column)) } } }
                 tbody {
                     @for row in &table.rows {
                         tr {
                             @for (at, (field, column)) in row.fields.iter().zip(&table.columns).enumerate() {
-                                (cell(field, column.align, at == 0))
+                                (cell(field, column, at == 0))
                             }
                         }
                         @if let Some(note) = row.note.as_ref().filter(|note| !note.is_empty()) {
@@ -140,16 +217,27 @@ fn table(table: &Table, about: &str) -> Markup {
                 }
             }
         }
-        @if !legend.is_empty() { p { (legend.join(" ")) } }
+        (legend(table, ""))
     }
 }
 
-fn cell(field: &Field, align: Align, is_first: bool) -> Markup {
+/// What stands under a table, and then `more`.
+fn legend(table: &Table, more: &str) -> Markup {
+    let parts = table.legend.iter().map(|part| part.text.as_str());
+    let legend: Vec<&str> = parts.chain(Some(more)).filter(|part| !part.is_empty()).collect();
+    html! { @if !legend.is_empty() { p { (sentences(&legend.join(" "))) } } }
+}
+
+fn heading(column: &Column) -> Markup {
+    html! { th scope="col" class=[column_class(column)] { (column.heading) } }
+}
+
+fn cell(field: &Field, column: &Column, is_first: bool) -> Markup {
     html! {
         @if is_first {
-            th scope="row" class=[number(align)] { (field.text) }
+            th scope="row" class=[column_class(column)] { (field.text) }
         } @else {
-            td class=[number(align)] {
+            td class=[column_class(column)] {
                 @match class(field.tone) {
                     Some(tone) => span class=(tone) { (field.text) },
                     None => (field.text),
@@ -159,25 +247,29 @@ fn cell(field: &Field, align: Align, is_first: bool) -> Markup {
     }
 }
 
-fn number(align: Align) -> Option<&'static str> {
-    (align == Align::Right).then_some("number")
+/// Numbers are flush right; a phone may do without what other narrow pages do without.
+fn column_class(column: &Column) -> Option<&'static str> {
+    match (column.align, column.rank) {
+        (Align::Left, 0) => None,
+        (Align::Right, 0) => Some("number"),
+        (Align::Left, _) => Some("more"),
+        (Align::Right, _) => Some("number more"),
+    }
 }
 
-fn figure(figure: &Figure, drawn: &mut usize) -> Markup {
+/// A figure, or the drawings of all benchmarks that follow each other.
+fn figure(figure: &Figure, run: &[Element]) -> Markup {
     html! {
         @match figure {
-            Figure::Forest(forest) => figure class="row" {
-                figcaption class="wide" { (forest.title) }
-                (svg::forest(forest))
-            },
+            // Its intervals stand in the table.
+            Figure::Forest(_) => {},
             Figure::Proportion(proportion) => figure class="row" {
                 figcaption class="wide" { (proportion.title) }
                 (svg::proportion(proportion))
             },
-            Figure::Panels(of) => ({
-                *drawn += 1;
-                panels(of, *drawn <= OPEN_PANELS)
-            }),
+            Figure::Panels(_) => div class="drawings" {
+                @for of in run.iter().filter_map(panels_of) { (panels(of, run.len() <= OPEN_PANELS)) }
+            },
         }
     }
 }

@@ -39,7 +39,9 @@ fn write(text: &mut String, section: &Section) {
     }
     for run in section.blocks.chunk_by(|a, b| matches!((a, b), (Element::Item(_), Element::Item(_)))) {
         match &run[0] {
-            Element::Paragraph { text: words, .. } => *text += &format!("{}\\par\n", escaped(words)),
+            Element::Paragraph { text: words, .. } | Element::Verdict { text: words, .. } => {
+                *text += &format!("{}\\par\n", escaped(words));
+            }
             Element::Item(_) => list(text, run),
             Element::Command(line) => *text += &format!("\\texttt{{{}}}\\par\n", escaped(line)),
             Element::Table(of) => table(text, of),

@@ -23,4 +23,4 @@ pub mod sheet;
 pub mod terminal;
 
 pub use self::document::Document;
-pub use self::section::share_in_words;
+pub use self::duration::roughly;

@@ -57,7 +57,9 @@ fn write(text: &mut String, section: &Section, drawings: &mut Drawings<'_>) {
         }
         is_list = is_item;
         match block {
-            Element::Paragraph { text: words, .. } => *text += &format!("{}\n", opened(&escaped(words))),
+            Element::Paragraph { text: words, .. } | Element::Verdict { text: words, .. } => {
+                *text += &format!("{}\n", opened(&escaped(words)));
+            }
             Element::Item(words) => *text += &format!("- {}\n", escaped(words)),
             Element::Command(line) => *text += &code(line),
             Element::Table(of) => table(text, of),

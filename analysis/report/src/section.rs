@@ -18,9 +18,9 @@ mod suite;
 use speedup_analysis::study::Report;
 
 use crate::document::Document;
+use crate::figure::forest::by_effect;
 
-pub use self::opening::share_in_words;
-pub(crate) use self::opening::{ends, percent_rounded};
+pub(crate) use self::opening::{ends, percent_rounded, share_in_words};
 pub(crate) use self::suite::factor;
 
 impl Document {
@@ -57,9 +57,16 @@ impl Document {
         document
     }
 
-    /// The shares of benchmarks that are truly faster, where benchmarks are drawn from a population.
-    pub fn of_shares(report: &Report) -> Self {
+    /// What somebody wants who looks at it while it grows: what was shown, what that is worth, `most` benchmarks of each
+    /// candidate by their speedups after the first `skipped`, and the shares of those that are truly faster where benchmarks are
+    /// drawn from a population.
+    pub fn of_page(report: &Report, skipped: usize, most: usize) -> Self {
         let mut document = Self::new(opening::title(report));
+        opening::write_verdict(&mut document, report);
+        for at in 0..report.suites.len() {
+            let benchmarks: Vec<_> = by_effect(report, at).into_iter().skip(skipped).take(most).collect();
+            benchmarks::write_some(&mut document, report, at, &benchmarks);
+        }
         if report.benchmarks.len() > 1 {
             report.suites.iter().for_each(|suite| suite::write_shares(&mut document, report, suite));
         }

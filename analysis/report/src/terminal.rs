@@ -49,7 +49,9 @@ fn write(page: &mut Page, section: &Section, heading: &str) {
     let mut drawn = 0;
     for block in &section.blocks {
         match block {
-            Element::Paragraph { text, tone } => page.paragraph(text, *tone),
+            Element::Paragraph { text, tone } | Element::Verdict { text, tone } => {
+                page.paragraph(text, *tone)
+            }
             Element::Item(text) => page.hanging("- ", text, Tone::Plain),
             Element::Command(line) => page.verbatim(line),
             Element::Table(table) => page.table(table),

@@ -226,16 +226,43 @@ fn half_an_experiment_has_every_form() {
     assert!(page.contains("There is only one version") && page.contains("class=\"panel\""));
 }
 
-/// Of many benchmarks every one is in the forest, in several drawings.
+/// Of many benchmarks every one has its row, the largest speedup first, and what is detail is folded.
 #[test]
-fn a_large_forest_has_pages() {
+fn a_large_report_is_one_table_by_speedup() {
     let mut report = report("first");
     let more: Vec<_> = (0..40).flat_map(|_| report.benchmarks.clone()).collect();
     report.benchmarks = more;
     let page = html::page(&Document::of(&report));
-    let forests =
-        drawings(&page).into_iter().filter(|drawing| drawing.starts_with("<svg class=\"forest\"")).count();
-    assert_eq!((report.benchmarks.len(), forests), (240, 4 + 1), "four of sixty rows, and the proportion");
+    let (_, rows) = page.split_once("<table class=\"strips\">").unwrap();
+    let rows = rows.split("</table>").next().unwrap();
+    assert_eq!((report.benchmarks.len(), rows.matches("<th scope=\"row\"").count()), (240, 240));
+    let speedups: Vec<f64> = rows
+        .split("<td>")
+        .filter_map(|field| field.split_once('×').and_then(|(speedup, _)| speedup.parse().ok()))
+        .collect();
+    assert!(speedups.len() > 100 && speedups.is_sorted_by(|a, b| a >= b), "{speedups:?}");
+    assert!(page.contains("<summary><h2>Method</h2></summary>"));
+}
+
+/// One wild speedup is cut off at the edge, and does not flatten the others.
+#[test]
+fn an_outlier_does_not_flatten_the_strips() {
+    let mut report = report("drawn");
+    let longest = |report: &Report| {
+        let page = html::page(&Document::of(report));
+        let places = page.split("<line class=\"interval\" x1=\"").skip(1).map(|line| {
+            let (from, rest) = line.split_once('%').unwrap();
+            let (_, to) = rest.split_once("x2=\"").unwrap();
+            to.split_once('%').unwrap().0.parse::<f64>().unwrap() - from.parse::<f64>().unwrap()
+        });
+        places.take(4).fold(0.0, f64::max)
+    };
+    let before = longest(&report);
+    let comparison = &mut report.benchmarks[11].comparisons[0];
+    let first = comparison.first.as_mut().unwrap();
+    first.speedup = 7.0;
+    let after = longest(&report);
+    assert!(after > before / 4.0, "{before} {after}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::inquiry::{
 };
 use crate::study::Report;
 use speedup_core::value::seed::Seed;
+use speedup_statistics::inference::Adjustment;
 
 const VERDICTS: [Verdict; 5] = Verdict::ALL;
 
@@ -159,7 +160,7 @@ fn a_report_is_judged_by_its_adjusted_verdicts() {
     assert_eq!(all[0].verdict, report.suites[0].verdict);
     for (one, benchmark) in all[1..].iter().zip(&report.benchmarks) {
         let comparison = &benchmark.comparisons[0];
-        let holm = comparison.adjusted.iter().find(|one| one.adjustment == "holm");
+        let holm = comparison.adjusted.iter().find(|one| one.adjustment == Adjustment::Holm);
         assert_eq!(one.benchmark.as_deref(), Some(benchmark.name.as_str()));
         assert_eq!(one.verdict, holm.map_or(comparison.verdict, |holm| holm.verdict));
     }

@@ -343,7 +343,10 @@ fn adjust(all: &mut [&mut SpeedupTestFinding], options: &SpeedupTestOptions, lev
             let p_values: Vec<_> = all.iter_mut().map(|one| one.of_mut(protocol).p_values[at]).collect();
             for (one, adjusted) in all.iter_mut().zip(adjustment.adjust(&p_values)) {
                 let finding = one.of_mut(protocol);
-                let asked = if finding.report.at_level.question == "candidate_slower" { 1 } else { 0 };
+                let asked = match finding.report.at_level.question {
+                    Question::CandidateFaster => 0,
+                    Question::CandidateSlower => 1,
+                };
                 if let Some(p_value) = adjusted.filter(|_| asked == at) {
                     let verdict = match finding.report.verdict {
                         _ if p_value.rejects_at(level.risk()) => verdict,

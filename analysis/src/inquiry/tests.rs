@@ -1,10 +1,11 @@
 //! Laws of inquiries.
 
 use super::*;
-use crate::study::{Protocol, Verdict};
+use crate::study::{Protocol, ProtocolAssumption, Verdict};
 use proptest::prelude::*;
 use speedup_core::experiment::Center;
 use speedup_statistics::inference::{Adjustment, ThresholdDecision};
+use speedup_statistics::protocol::speedup_test::AssumptionOutcome;
 use speedup_statistics::ratio::BenchmarkWeights;
 
 const BEFORE: [f64; 12] = [2.1, 2.3, 2.2, 2.4, 2.15, 2.25, 2.35, 2.05, 2.28, 2.19, 2.31, 2.11];
@@ -103,10 +104,11 @@ fn sides_keep_their_names_where_larger_is_better() {
         let reason = mean.reason.as_ref().unwrap();
         assert_eq!(reason.code, "small_not_normal");
         assert!(reason.sentence.contains("of the candidate are not"), "{better:?}: {}", reason.sentence);
-        let rejected = mean.assumptions.iter().filter(|one| one.finding == "rejected");
-        let names: Vec<&str> = rejected.map(|one| one.assumption.as_str()).collect();
+        let rejected = mean.assumptions.iter().filter(|one| one.finding == AssumptionOutcome::Rejected);
+        let names: Vec<ProtocolAssumption> = rejected.map(|one| one.assumption).collect();
         assert!(
-            names.contains(&"normal_candidate") && !names.contains(&"normal_baseline"),
+            names.contains(&ProtocolAssumption::NormalCandidate)
+                && !names.contains(&ProtocolAssumption::NormalBaseline),
             "{better:?}: {names:?}"
         );
     }

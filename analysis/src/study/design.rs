@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use speedup_core::independence::Sameness;
 use speedup_core::plan::{Place, Plan};
 use speedup_core::repetition::Order;
-use speedup_core::value::id::VersionIndex;
+use speedup_core::value::id::{RunIndex, VersionIndex};
 use speedup_statistics::levels::{LevelTree, LevelsError};
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::block_pairs::{Block, BlockPairs};
@@ -71,6 +71,9 @@ impl Run {
     }
 }
 
+/// What is independent where the design says nothing else.
+pub(super) const INDEPENDENT_RUN: &str = "independent run";
+
 /// What a comparison is made from.
 #[derive(Clone, Debug)]
 pub(crate) struct Arranged {
@@ -84,6 +87,64 @@ pub(crate) struct Arranged {
     pub(super) blocks: Vec<(Sample, Sample)>,
     /// The builds that the observations of each version are of, ascending, where they are of builds: all benchmarks share them.
     pub(super) builds: [Option<Vec<u32>>; 2],
+}
+
+/// The runs of what is independent, of the baseline and of the candidate.
+pub(super) struct UnitRuns {
+    pub(super) unit: String,
+    pub(super) dependence: UnitDependence,
+    /// Of each unit the values of its runs.
+    pub(super) sides: [Vec<Vec<f64>>; 2],
+}
+
+/// How the units of one version depend on those of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UnitDependence {
+    /// Not at all.
+    Apart,
+    /// They are pairs, in their order.
+    Paired,
+    /// They shared hosts in the visits of a blocked order, and are no pairs.
+    Shared,
+}
+
+impl UnitRuns {
+    /// The whole visits of a blocked order.
+    fn of_visits(sides: [&[Run]; 2]) -> Result<Self, Reason> {
+        let whole =
+            visits(sides).into_values().filter_map(|[baseline, candidate]| Some((baseline?, candidate?)));
+        let (baseline, candidate): (Vec<_>, Vec<_>) =
+            whole.map(|(baseline, candidate)| (baseline.into_runs(), candidate.into_runs())).unzip();
+        if baseline.is_empty() {
+            return Err(Reason::new(
+                "no_pairs",
+                "No visit has measured runs of both versions: retry the runs that were lost",
+            ));
+        }
+        Ok(Self {
+            unit: "visit".to_owned(),
+            dependence: UnitDependence::Paired,
+            sides: [baseline, candidate],
+        })
+    }
+}
+
+impl DesignReport {
+    /// What is independent, in words.
+    pub fn noun(&self) -> &str {
+        match self.kind {
+            DesignKind::Pairs => "pair",
+            DesignKind::Classes => INDEPENDENT_RUN,
+            DesignKind::Levels | DesignKind::Builds => &self.unit,
+        }
+    }
+}
+
+impl Arranged {
+    /// What is independent, in words.
+    pub(super) fn noun(&self) -> &str {
+        self.design.noun()
+    }
 }
 
 /// What a class counts in a comparison within classes, nm/(n + m): least variance where all runs vary alike, as Mantel
@@ -120,6 +181,22 @@ impl Design {
             Self::Classes
         } else {
             Self::Runs
+        }
+    }
+
+    /// The runs of each independent unit of the two versions, in run order; `None` where the units are runs, within classes or not.
+    pub(super) fn unit_runs(self, sides: [&[Run]; 2]) -> Option<Result<UnitRuns, Reason>> {
+        if builds::are_levels(sides) {
+            return Some(builds::unit_runs(self, sides));
+        }
+        match self {
+            Self::Runs | Self::Classes => None,
+            Self::Pairs => Some(UnitRuns::of_visits(sides)),
+            Self::Levels { by_boots } => {
+                let (unit, of) = of_hosts_or_boots(sides, by_boots);
+                let sides = of.map(|units| units.into_iter().map(Unit::into_runs).collect());
+                Some(Ok(UnitRuns { unit: unit.to_owned(), dependence: UnitDependence::Apart, sides }))
+            }
         }
     }
 
@@ -172,6 +249,10 @@ impl Unit {
         };
         of(&mut self.boots.iter().map(|boot| of(&mut boot.iter().copied())))
     }
+
+    fn into_runs(self) -> Vec<f64> {
+        self.boots.into_iter().flatten().collect()
+    }
 }
 
 /// The units that the runs belong to, in the order of their first runs.
@@ -195,15 +276,24 @@ fn units<K: Ord + Copy>(runs: &[Run], key: impl Fn(&Run) -> K) -> Vec<(K, Unit)>
     units
 }
 
-fn pairs(baseline: &[Run], candidate: &[Run]) -> Result<Arranged, Reason> {
-    let mut blocks: BTreeMap<_, [Option<f64>; 2]> = BTreeMap::new();
-    for (side, runs) in [baseline, candidate].into_iter().enumerate() {
+/// The visits of a blocked order, with what each has of the two versions.
+fn visits(sides: [&[Run]; 2]) -> BTreeMap<(RunIndex, u32), [Option<Unit>; 2]> {
+    let mut visits: BTreeMap<_, [Option<Unit>; 2]> = BTreeMap::new();
+    for (side, runs) in sides.into_iter().enumerate() {
         for (key, unit) in units(runs, |run| (run.place.group, run.seat.host)) {
-            blocks.entry(key).or_default()[side] = Some(unit.mean());
+            visits.entry(key).or_default()[side] = Some(unit);
         }
     }
-    let blocks: Vec<Block> =
-        blocks.into_values().map(|[baseline, candidate]| Block { baseline, candidate }).collect();
+    visits
+}
+
+fn pairs(baseline: &[Run], candidate: &[Run]) -> Result<Arranged, Reason> {
+    let mean = |unit: Option<Unit>| unit.map(|unit| unit.mean());
+    let block = |[baseline, candidate]: [Option<Unit>; 2]| Block {
+        baseline: mean(baseline),
+        candidate: mean(candidate),
+    };
+    let blocks: Vec<Block> = visits([baseline, candidate]).into_values().map(block).collect();
     let pairs = BlockPairs::new(&blocks).map_err(|error| Reason::of("no_pairs", &error))?;
     let units = pairs.baseline().len() as u64;
     Ok(Arranged {

@@ -26,6 +26,7 @@ use speedup_core::run::{AfterLoss, LossReason, Obstacle};
 use speedup_core::value::id::Attempt;
 use speedup_core::value::seed::Seed;
 use speedup_core::value::time::Span;
+use speedup_statistics::ratio::Summary;
 use std::collections::BTreeMap;
 
 /// The report of two versions when the record of each run is changed: the function is told the version and the repetition, from 0.
@@ -356,7 +357,7 @@ fn three_versions_are_each_compared_with_the_baseline() {
     assert_eq!((report.suites[1].verdict, report.suites[1].benchmarks.slower), (Verdict::Slower, 1));
     assert!(report.suites[1].sentence.contains("slower on 1"), "{}", report.suites[1].sentence);
     let overall = &report.suites[0].overall;
-    assert_eq!(overall.iter().map(|by| by.summary.as_str()).collect::<Vec<_>>(), ["min", "mean", "median"]);
+    assert_eq!(overall.iter().map(|by| by.summary).collect::<Vec<_>>(), Summary::ALL);
     assert!((overall[1].speedup - 300.0 / 243.0).abs() < 0.01);
 }
 
@@ -455,7 +456,7 @@ fn the_order_of_feeding_does_not_reach_the_report() {
 #[test]
 fn another_level_than_the_plans_is_named() {
     let report = two(1, 10).study().report(Some(ConfidenceLevel::new(0.99).unwrap())).unwrap();
-    assert_eq!((report.head.confidence, report.method.confidence_from.as_str()), (0.99, "request"));
+    assert_eq!((report.head.confidence, report.method.confidence_from), (0.99, LevelSource::Request));
 }
 
 /// What builds take is no observation, and changes nothing of what is said of the runs.

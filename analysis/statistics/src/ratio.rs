@@ -5,6 +5,7 @@
 //! * [`Overall`], [`SuiteRatio`]: on a set of them; [`RandomEffectsMean`]: on a typical one of them, and on a further one;
 //!   [`SpeedupMeans`]: what others quote of one.
 
+pub(crate) mod contrast;
 pub(crate) mod fieller;
 pub(crate) mod mean;
 mod median;

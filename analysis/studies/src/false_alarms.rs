@@ -3,6 +3,7 @@
 mod by_levels;
 mod conclusions;
 mod headlines;
+mod looks;
 mod samples;
 mod suites;
 
@@ -71,11 +72,13 @@ pub enum AlarmSection {
     Hosts,
     /// Versions of equal mean, of which one has rare runs that stall.
     RareStalls,
+    /// Experiments with looks, of versions that are equal or differ by the parameter; the size is the runs at the last look.
+    Looks,
 }
 
 impl AlarmSection {
     /// All parts.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Samples,
         Self::Levels,
         Self::OneBinary,
@@ -88,6 +91,7 @@ impl AlarmSection {
         Self::Dependent,
         Self::Hosts,
         Self::RareStalls,
+        Self::Looks,
     ];
 
     /// A short name that stays the same between releases.
@@ -105,6 +109,7 @@ impl AlarmSection {
             Self::Dependent => "dependent",
             Self::Hosts => "hosts",
             Self::RareStalls => "rare_stalls",
+            Self::Looks => "looks",
         }
     }
 }
@@ -131,6 +136,7 @@ impl FalseAlarmStudy {
                 AlarmSection::Dependent => rows.extend(self.of_dependent_runs()),
                 AlarmSection::Hosts => rows.extend(self.of_hosts()),
                 AlarmSection::RareStalls => rows.extend(self.of_rare_stalls()),
+                AlarmSection::Looks => rows.extend(self.of_looks()),
             }
         }
         Ok(rows)
@@ -141,6 +147,9 @@ impl FalseAlarmStudy {
         SimulationError::check_counts("runs", 2, &self.runs)?;
         if self.sections.contains(&AlarmSection::Hosts) {
             SimulationError::check_counts("runs of the section hosts", conclusions::HOSTS[0], &self.runs)?;
+        }
+        if self.sections.contains(&AlarmSection::Looks) {
+            SimulationError::check_counts("runs of the section looks", looks::LOOKS, &self.runs)?;
         }
         SimulationError::check_variation(self.variation)?;
         self.levels.check(&self.binaries)?;

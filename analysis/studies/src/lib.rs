@@ -22,6 +22,7 @@ mod law;
 mod power;
 mod replication;
 mod row;
+mod sequential_experiment;
 pub mod table_1;
 
 pub use coverage::{Coverage, CoverageSection};

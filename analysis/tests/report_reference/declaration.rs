@@ -77,8 +77,10 @@ impl Before {
         true
     }
 
+    /// The comment up to its example.
     fn words(&self) -> String {
-        let words = self.words.join(" ").replace("[`", "`").replace("`]", "`");
+        let said = self.words.split(|line| line == "```").next().unwrap_or_default();
+        let words = said.join(" ").trim_end().replace("[`", "`").replace("`]", "`");
         let words = words.replace("`None`", "null");
         words.replace('|', "\\|").replace('<', "&lt;")
     }

@@ -99,7 +99,7 @@ pub(crate) struct Arguments {
     /// Execute the commands directly
     #[arg(short = 'N', long = "no-shell", conflicts_with = "shell")]
     no_shell: bool,
-    /// What the commands read, a file; nothing without it, as with `null`
+    /// A file that the commands read; without it, and with `null`, they read nothing
     #[arg(long, value_name = "WHERE")]
     input: Option<PathBuf>,
     /// How to print the answer: table or json. And where the commands write, once for all or once for each: pipe (into memory, as
@@ -321,7 +321,7 @@ fn settled(
         return Ok(first.clone());
     }
     let settled = arguments.bounds.settle(&durations, arguments.confidence);
-    let longest = durations.iter().max().map_or(0.0, |duration| duration.as_secs_f64());
+    let longest = durations.into_iter().max().unwrap_or_default().as_secs_f64();
     let runs = settled.runs;
     console.talk(format_args!(
         "{runs} runs of each command (-r, -m, -M), as an execution before them took {longest:.3} s at most"

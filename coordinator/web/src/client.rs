@@ -10,16 +10,30 @@ use speedup_proto::v1::hosts_client::HostsClient;
 use tonic::Status;
 use tonic::transport::Channel;
 
+use crate::page::experiments::Listing;
+use crate::page::hosts::state;
+use crate::routes::After;
 use crate::visitor::Visitor;
 
 /// Experiments of a page.
 pub(crate) const EXPERIMENTS: usize = 50;
+/// Experiments that are looked at where not all are asked for: the newest.
+pub(crate) const LOOKED_EXPERIMENTS: u32 = 1_000;
+/// Pages of hosts that are looked at for one with a host in the state that is asked for: what takes a moment.
+const LOOKED_HOST_PAGES: usize = 20;
 /// Hosts of a page.
 pub(crate) const HOSTS: u32 = 100;
 /// Events of a page.
 pub(crate) const EVENTS: u32 = 100;
 /// Pages of experiments: as many as the coordinator lists.
 pub(crate) const MAX_EXPERIMENT_PAGES: usize = 200;
+
+/// Hosts, and after which one the next page begins.
+#[derive(Debug)]
+pub(crate) struct HostsPage {
+    pub(crate) hosts: Vec<v1::HostStatus>,
+    pub(crate) next: Option<String>,
+}
 
 impl Visitor {
     fn experiments(&self) -> ExperimentsClient<Channel> {
@@ -35,14 +49,18 @@ impl Visitor {
         AnalysisClient::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER_BYTES)
     }
 
-    /// One page of the experiments, the first being 1, and whether there are more.
+    /// One page of the experiments that are asked for, and whether there are more.
     pub(crate) async fn page_of_experiments(
         &self,
-        page: usize,
+        wanted: &Listing,
     ) -> Result<(Vec<v1::ExperimentStatus>, bool), Status> {
-        let page = page.clamp(1, MAX_EXPERIMENT_PAGES);
-        let limit = u32::try_from(page * EXPERIMENTS + 1).unwrap_or(u32::MAX);
+        let page = wanted.number().min(MAX_EXPERIMENT_PAGES);
+        let limit = match wanted.is_all() {
+            true => u32::try_from(page * EXPERIMENTS + 1).unwrap_or(u32::MAX),
+            false => LOOKED_EXPERIMENTS,
+        };
         let listed = self.experiments().list(v1::ListRequest { limit }).await?.into_inner().experiments;
+        let listed = wanted.chosen(listed);
         let more = listed.len() > page * EXPERIMENTS && page < MAX_EXPERIMENT_PAGES;
         Ok((listed.into_iter().skip((page - 1) * EXPERIMENTS).take(EXPERIMENTS).collect(), more))
     }
@@ -51,6 +69,18 @@ impl Visitor {
     pub(crate) async fn experiment(&self, id: &[u8]) -> Result<v1::ExperimentStatus, Status> {
         let request = v1::GetRequest { experiment: id.to_vec() };
         self.experiments().get(request).await.map(tonic::Response::into_inner)
+    }
+
+    /// What was planned: the first piece of an export, of which nothing else is taken.
+    pub(crate) async fn plan(&self, id: &[u8]) -> Result<v1::ExportHead, Status> {
+        let request = v1::GetRequest { experiment: id.to_vec() };
+        let mut export = self.experiments().export(request).await?.into_inner();
+        match export.message().await?.and_then(|chunk| chunk.part) {
+            Some(v1::export_chunk::Part::Head(head)) => Ok(head),
+            Some(v1::export_chunk::Part::Attempts(_) | v1::export_chunk::Part::Order(_)) | None => {
+                Err(Status::internal("the export does not begin with the plan"))
+            }
+        }
     }
 
     /// How it stands from now on.
@@ -99,10 +129,22 @@ impl Visitor {
         self.experiments().extend(request).await.map(drop)
     }
 
-    /// One page of the hosts.
-    pub(crate) async fn page_of_hosts(&self, after: &str) -> Result<v1::ListHostsResponse, Status> {
-        let request = v1::ListHostsRequest { after: after.to_owned(), limit: HOSTS };
-        self.hosts().list(request).await.map(tonic::Response::into_inner)
+    /// One page of the hosts that are in the state that is asked for.
+    pub(crate) async fn page_of_hosts(&self, at: &After) -> Result<HostsPage, Status> {
+        let mut page = HostsPage { hosts: Vec::new(), next: Some(at.after.clone()) };
+        for _ in 0..LOOKED_HOST_PAGES {
+            let Some(after) = page.next.take() else { break };
+            let request = v1::ListHostsRequest { after, limit: HOSTS };
+            let listed = self.hosts().list(request).await?.into_inner();
+            let last = listed.hosts.last().and_then(|host| host.facts.as_ref());
+            page.next = last.map(|facts| facts.host.clone()).filter(|_| listed.more);
+            let is_wanted = |host: &v1::HostStatus| at.state.is_empty() || state(host).0 == at.state;
+            page.hosts.extend(listed.hosts.into_iter().filter(is_wanted));
+            if !page.hosts.is_empty() {
+                break;
+            }
+        }
+        Ok(page)
     }
 
     /// What the pool has, by classes.

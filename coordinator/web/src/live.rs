@@ -22,7 +22,7 @@ use tonic::{Code, Status};
 use uuid::Uuid;
 
 use crate::page;
-use crate::routes::{After, Before, Context, Numbered};
+use crate::routes::{After, Before, Context};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -75,7 +75,9 @@ impl Stream {
             return Ok(());
         }
         // Lines end with \n alone there; what else ends lines is markup's own white space.
-        let event = Event::default().event(name).data(part.replace('\r', ""));
+        let data = part.replace('\r', "");
+        // Browsers do not tell of an event without data: what is empty now would stay as it was.
+        let event = Event::default().event(name).data(if data.is_empty() { " " } else { &data });
         self.sent.insert(name, part);
         self.parts.send(Ok(event)).await.map_err(|_| Over)
     }
@@ -113,13 +115,12 @@ where
 async fn experiments(
     State(context): State<Arc<Context>>,
     visitor: Visitor,
-    Query(at): Query<Numbered>,
+    Query(wanted): Query<page::experiments::Listing>,
 ) -> Response {
-    let page = at.page.unwrap_or(1);
     stream(&context, async move |mut stream: Stream| {
         loop {
-            let listed = visitor.page_of_experiments(page).await?;
-            stream.part("experiments", page::experiments::table(&listed.0)).await?;
+            let listed = visitor.page_of_experiments(&wanted).await?;
+            stream.part("experiments", page::experiments::table(&wanted, &listed.0)).await?;
             tokio::time::sleep(LOOK).await;
         }
     })
@@ -129,7 +130,7 @@ async fn hosts(State(context): State<Arc<Context>>, visitor: Visitor, Query(at):
     stream(&context, async move |mut stream: Stream| {
         loop {
             stream.part("pool", page::hosts::pool(&visitor.pool().await?)).await?;
-            stream.part("hosts", page::hosts::table(&visitor.page_of_hosts(&at.after).await?)).await?;
+            stream.part("hosts", page::hosts::table(&at, &visitor.page_of_hosts(&at).await?.hosts)).await?;
             tokio::time::sleep(LOOK).await;
         }
     })
@@ -190,7 +191,7 @@ async fn tell_experiment(
     let mut statuses = Some(statuses);
     let mut latest = None;
     let mut due = Instant::now();
-    let mut log = Log { phase: None, due };
+    let mut log = Log { phase: None, due, events: v1::ListEventsResponse::default() };
     while statuses.is_some() || latest.is_some() || reports.is_some() {
         tokio::select! {
             status = next(&mut statuses), if statuses.is_some() => match status? {
@@ -231,10 +232,11 @@ async fn next<T>(stream: &mut Option<tonic::Streaming<T>>) -> Result<Option<T>, 
     }
 }
 
-/// When an experiment's events are looked at again: with its phase, and now and then.
+/// An experiment's events, which are looked at again with its phase, and now and then.
 struct Log {
     phase: Option<Phase>,
     due: Instant,
+    events: v1::ListEventsResponse,
 }
 
 async fn tell_status(
@@ -243,13 +245,12 @@ async fn tell_status(
     status: &v1::ExperimentStatus,
     log: &mut Log,
 ) -> Result<(), Over> {
-    stream.part("progress", page::experiment::progress(status)).await?;
+    if log.phase != status.phase || Instant::now() >= log.due {
+        let events = visitor.events(&status.experiment, Vec::new()).await?;
+        *log = Log { phase: status.phase.clone(), due: Instant::now() + LOOK, events };
+    }
+    stream.part("progress", page::experiment::progress(status, &log.events)).await?;
     stream.part("said", page::experiment::said(status)).await?;
     stream.part("actions", page::experiment::actions(visitor, status)).await?;
-    if log.phase == status.phase && Instant::now() < log.due {
-        return Ok(());
-    }
-    *log = Log { phase: status.phase.clone(), due: Instant::now() + LOOK };
-    let events = visitor.events(&status.experiment, Vec::new()).await?;
-    stream.part("events", page::experiment::log_of(status, &events)).await
+    stream.part("events", page::experiment::log_of(status, &log.events)).await
 }

@@ -9,6 +9,7 @@ pub(crate) mod host;
 pub(crate) mod hosts;
 pub(crate) mod layout;
 mod moment;
+mod plan;
 pub(crate) mod report;
 pub(crate) mod sign_in;
 

@@ -67,17 +67,19 @@ async fn asset(kind: &'static str, text: &'static str) -> impl IntoResponse {
     ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-cache")], text)
 }
 
-/// Which page of the experiments.
+/// Which page of a report.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub(crate) struct Numbered {
     pub(crate) page: Option<usize>,
 }
 
-/// Which page of the hosts.
+/// Which page of the hosts, and in which state; an empty word asks for all.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct After {
     #[serde(default)]
     pub(crate) after: String,
+    #[serde(default)]
+    pub(crate) state: String,
 }
 
 /// Which page of a log.
@@ -122,16 +124,16 @@ impl Change {
     }
 }
 
-async fn experiments(visitor: Visitor, Query(at): Query<Numbered>) -> Page {
-    let page = at.page.unwrap_or(1);
-    let listed = visitor.page_of_experiments(page).await?;
-    Ok(Html(page::experiments::whole(&visitor, page, &listed)))
+async fn experiments(visitor: Visitor, Query(wanted): Query<page::experiments::Listing>) -> Page {
+    let listed = visitor.page_of_experiments(&wanted).await?;
+    Ok(Html(page::experiments::whole(&visitor, &wanted, &listed)))
 }
 
 async fn experiment(visitor: Visitor, Path(id): Path<Uuid>) -> Page {
     let status = visitor.experiment(id.as_bytes()).await?;
     let events = visitor.events(id.as_bytes(), Vec::new()).await?;
-    Ok(Html(page::experiment::whole(&visitor, &status, &events)))
+    let plan = visitor.plan(id.as_bytes()).await?;
+    Ok(Html(page::experiment::whole(&visitor, &status, &plan, &events)))
 }
 
 async fn report(visitor: Visitor, Path(id): Path<Uuid>, Query(at): Query<Numbered>) -> Page {
@@ -162,8 +164,8 @@ async fn change_experiment(
 }
 
 async fn hosts(visitor: Visitor, Query(at): Query<After>) -> Page {
-    let (pool, listed) = (visitor.pool().await?, visitor.page_of_hosts(&at.after).await?);
-    Ok(Html(page::hosts::whole(&visitor, &at.after, &pool, &listed)))
+    let (pool, listed) = (visitor.pool().await?, visitor.page_of_hosts(&at).await?);
+    Ok(Html(page::hosts::whole(&visitor, &at, &pool, &listed)))
 }
 
 /// Which host is looked for.

@@ -137,12 +137,21 @@ fn one_command_alone_has_its_mean_and_median_with_intervals_and_is_kept_for_late
             "{said}"
         );
     }
-    let mut compare = Command::new(SPEEDUP);
-    compare.args(["compare", "saved:monday", "saved:friday", "--output", "json"]);
-    let compared = compare.env("XDG_STATE_HOME", desk.path().join("state")).output().expect("the command");
-    assert!(compared.status.success(), "{}", stderr(&compared));
-    let answer: Value = serde_json::from_slice(&compared.stdout).expect("JSON");
-    assert_eq!(answer["samples"][0]["benchmark"], "a nap", "{answer}");
+    let speedup = |arguments: &[&str]| -> Value {
+        let mut command = Command::new(SPEEDUP);
+        command.args(arguments).args(["--output", "json"]).env("XDG_STATE_HOME", desk.path().join("state"));
+        let output = command.output().expect("the command");
+        assert!(output.status.success(), "{}", stderr(&output));
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    assert_eq!(speedup(&["baseline", "show", "monday"])["samples"][0]["benchmark"], "a nap");
+    let answer = speedup(&["compare", "saved:monday", "saved:friday"]);
+    let compared = &answer["findings"]["of"][0]["benchmarks"][0];
+    assert_eq!(
+        (&compared["candidate"], &compared["candidate_n"]),
+        (&"saved:friday".into(), &8.into()),
+        "{answer}"
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The speedups of the benchmarks, one under the other.
 
 use speedup_analysis::count::{counted, percent, ratio};
-use speedup_analysis::study::{Report, Verdict};
+use speedup_analysis::study::{BenchmarkReport, Report, Verdict};
 
 use super::axis::{Axis, Spacing};
 use crate::document::clean;
@@ -27,6 +27,36 @@ impl Forest {
         let ends = self.rows.iter().filter_map(|row| row.interval).flat_map(|(lower, upper)| [lower, upper]);
         let ends = ends.map(|end| end.clamp(least / widest, most * widest));
         Axis::over(Spacing::Logarithmic, estimates().chain(ends), margin)
+    }
+
+    /// As far to either side of 1 as the rows go, but not much farther than most do: one wild speedup would flatten all others.
+    pub(crate) fn strip_axis(&self) -> Axis {
+        /// Times as far as three quarters of the rows go.
+        const FARTHER: f64 = 3.0;
+        /// What there is at least: a difference of some percent.
+        const LEAST: f64 = 0.03;
+        let places = |row: &ForestRow| {
+            let ends = row.interval.into_iter().flat_map(|(lower, upper)| [lower, upper]);
+            let places = row.speedup.into_iter().chain(ends).map(f64::ln);
+            places.filter(|place| place.is_finite()).collect::<Vec<_>>()
+        };
+        let farthest = |row: &ForestRow| places(row).into_iter().map(f64::abs).fold(0.0, f64::max);
+        let mut reaches: Vec<f64> =
+            self.rows.iter().filter(|row| row.speedup.is_some()).map(farthest).collect();
+        reaches.sort_by(f64::total_cmp);
+        let most = reaches.get((reaches.len() * 3 / 4).min(reaches.len().saturating_sub(1)));
+        let limit = most.map_or(LEAST, |reach| (reach * FARTHER).max(LEAST));
+        let all = self.rows.iter().flat_map(places).map(|place| place.clamp(-limit, limit));
+        let around_one = [-LEAST, LEAST];
+        Axis::over(Spacing::Logarithmic, all.chain(around_one).map(f64::exp), 0.02)
+    }
+
+    /// The places of the rows, the largest speedup first and what has none last.
+    pub(crate) fn by_effect(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.rows.len()).collect();
+        let speedup = |at: &usize| self.rows[*at].speedup.unwrap_or(f64::NEG_INFINITY);
+        order.sort_by(|a, b| speedup(b).total_cmp(&speedup(a)));
+        order
     }
 }
 
@@ -57,18 +87,16 @@ pub enum Mark {
 }
 
 impl Forest {
-    /// The candidate `at` this place; `None` where no benchmark has a speedup.
-    pub(crate) fn of(report: &Report, at: usize) -> Option<Self> {
+    /// The candidate `at` this place on these benchmarks; `None` where none of them has a speedup.
+    pub(crate) fn of(report: &Report, at: usize, benchmarks: &[&BenchmarkReport]) -> Option<Self> {
         let (baseline, candidate) = (&report.head.baseline, &report.suites[at].candidate);
-        let rows: Vec<ForestRow> = report
-            .benchmarks
+        let rows: Vec<ForestRow> = benchmarks
             .iter()
             .map(|benchmark| {
                 let comparison = &benchmark.comparisons[at];
                 let headline = comparison.headline();
                 let headline = headline.as_ref();
-                let observed = comparison.observed.map(|observed| observed.median);
-                let speedup = headline.map(|headline| headline.speedup).or(observed).filter(|s| *s > 0.0);
+                let speedup = speedup(benchmark, at);
                 let interval = headline.and_then(|headline| headline.interval.ends());
                 let label = match speedup {
                     Some(speedup) => ratio(speedup, interval),
@@ -100,6 +128,21 @@ impl From<Verdict> for Mark {
             Verdict::Same | Verdict::Undecided | Verdict::NotEnoughData => Self::Neither,
         }
     }
+}
+
+/// The speedup of a benchmark, or what its medians say where no method gives one.
+fn speedup(benchmark: &BenchmarkReport, at: usize) -> Option<f64> {
+    let comparison = &benchmark.comparisons[at];
+    let headline = comparison.headline().map(|headline| headline.speedup);
+    headline.or(comparison.observed.map(|observed| observed.median)).filter(|speedup| *speedup > 0.0)
+}
+
+/// The benchmarks by the speedup of the candidate `at` this place, the largest first and what has none last.
+pub(crate) fn by_effect(report: &Report, at: usize) -> Vec<&BenchmarkReport> {
+    let mut benchmarks: Vec<&BenchmarkReport> = report.benchmarks.iter().collect();
+    let place = |benchmark: &BenchmarkReport| speedup(benchmark, at).unwrap_or(f64::NEG_INFINITY);
+    benchmarks.sort_by(|a, b| place(b).total_cmp(&place(a)));
+    benchmarks
 }
 
 fn description(rows: &[ForestRow], confidence: f64) -> String {

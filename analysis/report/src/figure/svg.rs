@@ -10,11 +10,13 @@ mod frame;
 mod panel;
 mod precision;
 mod proportion;
+mod strip;
 mod values;
 
 use maud::{Markup, html};
 
 pub(crate) use self::file::{File, files};
+pub(crate) use self::strip::Strips;
 use super::{Forest, Mark, Panel, Panels, ProportionFigure};
 
 /// The shapes of the versions, in their order, about a point; the first again after the last.

@@ -22,15 +22,25 @@ const MOST_VERSION: usize = 16;
 
 /// The table of the candidate `at` this place.
 pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
+    write_some(document, report, at, &report.benchmarks.iter().collect::<Vec<_>>());
+    write_reasons(document, report, at);
+}
+
+/// The rows of these benchmarks.
+pub(super) fn write_some(
+    document: &mut Document,
+    report: &Report,
+    at: usize,
+    benchmarks: &[&BenchmarkReport],
+) {
     let (baseline, candidate) = (&report.head.baseline, &report.suites[at].candidate);
-    let medians =
-        report.benchmarks.iter().flat_map(|benchmark| [&benchmark.cells[0], &benchmark.cells[at + 1]]);
+    let medians = benchmarks.iter().flat_map(|benchmark| [&benchmark.cells[0], &benchmark.cells[at + 1]]);
     let unit = Unit::of(medians.filter_map(|cell| cell.wall_ns.as_ref().map(|wall| wall.median)));
     document.section(
         Kind::Benchmarks,
         format!("Benchmarks: {candidate} against {baseline}, wall time in {}", unit.name),
     );
-    if let Some(forest) = Forest::of(report, at) {
+    if let Some(forest) = Forest::of(report, at, benchmarks) {
         document.push(Element::Figure(Box::new(Figure::Forest(forest))));
     }
     let is_by_looks = is_by_looks(report);
@@ -44,7 +54,7 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
         Column::new("change", Align::Right, 3),
         Column::new("verdict", Align::Left, 0),
     ];
-    let rows = report.benchmarks.iter().map(|benchmark| row(benchmark, at, unit).into()).collect();
+    let rows = benchmarks.iter().map(|benchmark| row(benchmark, at, unit).into()).collect();
     let level = percent(report.head.confidence);
     let center = report.benchmarks.iter().find_map(|benchmark| benchmark.comparisons[at].by);
     let of_speedup = if is_by_looks {
@@ -66,7 +76,6 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
         LegendEntry::always(of_speedup),
     ];
     document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
-    write_reasons(document, report, at);
 }
 
 /// Within what versions count as the same, where the plan declares it.
@@ -142,14 +151,19 @@ pub(super) fn write_each<'a>(
 
 /// The reasons of what is named, each once with all names.
 pub(super) fn by_reason<'a, N>(named: impl Iterator<Item = (N, &'a Reason)>) -> Vec<(&'a str, Vec<N>)> {
-    let mut reasons: Vec<(&str, Vec<N>)> = Vec::new();
-    for (name, reason) in named {
-        match reasons.iter_mut().find(|(sentence, _)| *sentence == reason.sentence) {
+    by_sentence(named.map(|(name, reason)| (name, reason.sentence.as_str())))
+}
+
+/// What is said of what is named, each sentence once with all names.
+pub(super) fn by_sentence<'a, N>(named: impl Iterator<Item = (N, &'a str)>) -> Vec<(&'a str, Vec<N>)> {
+    let mut sentences: Vec<(&str, Vec<N>)> = Vec::new();
+    for (name, said) in named {
+        match sentences.iter_mut().find(|(sentence, _)| *sentence == said) {
             Some((_, names)) => names.push(name),
-            None => reasons.push((&reason.sentence, vec![name])),
+            None => sentences.push((said, vec![name])),
         }
     }
-    reasons
+    sentences
 }
 
 /// Names, the first few of many.
@@ -168,12 +182,7 @@ pub(super) fn write_metrics(document: &mut Document, report: &Report) {
     for metric in report.metrics.iter().filter(|metric| has_values(metric)) {
         let values = || metric.rows.iter().flat_map(|row| row.medians.iter().flatten().copied());
         let unit = Unit::of(values().filter(|value| *value > 0.0));
-        let shown_unit = match metric.unit.as_str() {
-            "ns" if !metric.own => unit.name,
-            "uj" if !metric.own => "J",
-            "bytes" | "count" if !metric.own => "",
-            own => own,
-        };
+        let shown_unit = unit_of(metric, unit);
         let told = if shown_unit.is_empty() { String::new() } else { format!(" in {shown_unit}") };
         document.section(Kind::Metric, format!("{}, median{told}", metric.metric));
         let mut columns = vec![Column::new("benchmark", Align::Left, 0)];
@@ -189,13 +198,7 @@ pub(super) fn write_metrics(document: &mut Document, report: &Report) {
         columns.extend(named().skip(1).zip(1..).map(|((name, short), at)| {
             Column::new(format!("ratio {name}"), Align::Right, rank(at)).or(format!("ratio {short}"))
         }));
-        let show = |value: f64| match metric.unit.as_str() {
-            _ if metric.own => four_digits(value),
-            "ns" => unit.plain(value),
-            "uj" => four_digits(value / 1e6),
-            "bytes" => bytes(value),
-            _ => format!("{value}"),
-        };
+        let show = |value: f64| value_of(metric, unit, value);
         let optional = |value: &Option<f64>, show: &dyn Fn(f64) -> String| -> Field {
             value.map_or_else(|| NOTHING.to_owned(), show).into()
         };
@@ -224,6 +227,27 @@ pub(super) fn write_metrics(document: &mut Document, report: &Report) {
     }
     for (which, sentence) in legends(report) {
         document.paragraph(format!("Ratio: {which}. {sentence}"), Tone::Plain);
+    }
+}
+
+/// The unit in which values of a metric are shown, times in `unit`; empty where it stands with each or there is none.
+pub(super) fn unit_of(metric: &MetricReport, unit: Unit) -> &str {
+    match metric.unit.as_str() {
+        "ns" if !metric.own => unit.name,
+        "uj" if !metric.own => "J",
+        "bytes" | "count" if !metric.own => "",
+        own => own,
+    }
+}
+
+/// A value of a metric in that unit.
+pub(super) fn value_of(metric: &MetricReport, unit: Unit, value: f64) -> String {
+    match metric.unit.as_str() {
+        _ if metric.own => four_digits(value),
+        "ns" => unit.plain(value),
+        "uj" => four_digits(value / 1e6),
+        "bytes" => bytes(value),
+        _ => format!("{value}"),
     }
 }
 

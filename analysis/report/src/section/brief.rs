@@ -69,7 +69,11 @@ fn shorten(section: &mut Section) {
             left_out += usize::from(items > MOST_LISTED);
             items <= MOST_LISTED
         }
-        Element::Paragraph { .. } | Element::Command(_) | Element::Table(_) | Element::Figure(_) => true,
+        Element::Paragraph { .. }
+        | Element::Verdict { .. }
+        | Element::Command(_)
+        | Element::Table(_)
+        | Element::Figure(_) => true,
     });
     for block in &mut section.blocks {
         if let Element::Table(table) = block {

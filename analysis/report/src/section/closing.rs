@@ -1,7 +1,7 @@
 //! How the report was made.
 
 use speedup_analysis::count::percent;
-use speedup_analysis::study::Report;
+use speedup_analysis::study::{LevelSource, Report};
 
 use crate::document::{Document, Element, Kind, Tone};
 
@@ -14,7 +14,7 @@ pub(super) fn write(document: &mut Document, report: &Report) {
             method.software,
             method.seed,
             percent(method.confidence),
-            method.confidence_from,
+            method.confidence_from.name(),
             method.weights,
             percent(method.precision),
             independence.policy.name(),
@@ -36,9 +36,9 @@ pub(super) fn write(document: &mut Document, report: &Report) {
 /// What makes the same report again, and what it is from.
 fn write_again(document: &mut Document, report: &Report) {
     let experiment = &report.head.experiment;
-    let level = match report.method.confidence_from.as_str() {
-        "plan" => String::new(),
-        _ => format!(" --confidence {}", report.method.confidence),
+    let level = match report.method.confidence_from {
+        LevelSource::Plan => String::new(),
+        LevelSource::Request => format!(" --confidence {}", report.method.confidence),
     };
     let cells = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
     let mixtures = if cells.into_iter().any(|cell| cell.mixture.is_some()) { " --mixtures" } else { "" };

@@ -36,10 +36,14 @@ pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) 
         return;
     }
     undecided.sort_by_key(|(_, _, advice)| needed(&advice.detection.reach).unwrap_or(u64::MAX));
-    let units = if undecided.iter().any(|(_, _, advice)| advice.unit.is_some()) { "Builds" } else { "Runs" };
+    let unit = undecided.iter().find_map(|(_, _, advice)| advice.unit.as_deref()).unwrap_or("run");
     document.section(
         Kind::Advice,
-        format!("{units} of each version that undecided benchmarks take: {}", report.suites[at].candidate),
+        format!(
+            "{} of each version that undecided benchmarks take: {}",
+            in_title(unit),
+            report.suites[at].candidate
+        ),
     );
     let columns = [
         Column::new("benchmark", Align::Left, 0),
@@ -78,6 +82,12 @@ pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) 
         ),
         Tone::Plain,
     );
+}
+
+/// A noun as the first of a heading, in the plural.
+fn in_title(unit: &str) -> String {
+    let (first, rest) = unit.split_at(unit.len().min(1));
+    format!("{}{rest}s", first.to_uppercase())
 }
 
 /// What there is now of what is counted.
@@ -149,11 +159,11 @@ fn hosts(effect: &HostEffectReport) -> String {
                 None => String::new(),
             };
             format!(
-                "Hosts: {} of the variance within cells is theirs ({}, {}; F test, p-value {}).{}",
+                "Hosts: {} of the variance within cells is theirs ({}, {}; F test, adjusted p-value {}).{}",
                 percent((share * 1e3).round() / 1e3),
                 counted(*hosts, "host"),
                 counted(*runs, "run"),
-                p_value(test.p_value),
+                p_value(test.adjusted),
                 outlying.trim_end()
             )
         }

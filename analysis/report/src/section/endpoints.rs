@@ -1,11 +1,14 @@
 //! The verdicts that the plan declares beside the headlines.
 
 use speedup_analysis::count::{counted, percent, ratio};
-use speedup_analysis::study::{EndpointReport, EndpointRow, EndpointVerdict, IntervalReport, Report};
+use speedup_analysis::study::{
+    DifferenceReport, EndpointReport, EndpointRow, EndpointVerdict, IntervalReport, Report,
+};
 use speedup_core::experiment::metric::Better;
 
-use super::benchmarks::{NOTHING, abbreviated, by_reason};
+use super::benchmarks::{NOTHING, abbreviated, by_reason, by_sentence, unit_of, value_of};
 use crate::document::{Align, Column, Document, Field, Kind, LegendEntry, Table, TableRow, Tone};
+use crate::duration::{Unit, four_digits};
 
 /// The table of all endpoints of the candidate `at` this place.
 pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
@@ -21,10 +24,11 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
     document
         .section(Kind::Endpoints, format!("Other endpoints: {candidate} against {}", report.head.baseline));
     let is_adjusted = rows.iter().any(|(_, row)| !row.adjusted.is_empty());
+    let has_differences = rows.iter().any(|(_, row)| row.difference.is_some());
     let mut columns = vec![
         Column::new("endpoint", Align::Left, 0),
         Column::new("benchmark", Align::Left, 0),
-        Column::new("ratio", Align::Left, 0),
+        Column::new(if has_differences { "ratio or difference" } else { "ratio" }, Align::Left, 0),
         Column::new("verdict", Align::Left, 0),
     ];
     if is_adjusted {
@@ -32,7 +36,11 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
     }
     let row = |(endpoint, row): &(&EndpointReport, &EndpointRow)| {
         let ends = row.interval.as_ref().and_then(IntervalReport::ends);
-        let shown = row.ratio.map_or_else(|| NOTHING.to_owned(), |value| ratio(value, ends));
+        let shown = match (&row.difference, row.ratio) {
+            (Some(found), _) => difference(report, &endpoint.metric, found),
+            (None, Some(value)) => ratio(value, ends),
+            (None, None) => NOTHING.to_owned(),
+        };
         let mut fields =
             vec![endpoint.name().into(), Field::name(&row.benchmark), shown.into(), in_words(row.verdict)];
         if is_adjusted {
@@ -41,17 +49,49 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
         TableRow::from(fields)
     };
     let table_rows = rows.iter().map(row).collect();
-    let legend = vec![LegendEntry::always(legend(report, is_adjusted))];
+    let legend = vec![LegendEntry::always(legend(report, is_adjusted, has_differences))];
     document.table(Table { columns, rows: table_rows, legend, tells_left_out: true });
     let reasons = rows.iter().filter_map(|(endpoint, row)| Some(((endpoint, row), row.reason.as_ref()?)));
     for (sentence, without) in by_reason(reasons) {
-        let named: Vec<String> = without
-            .iter()
-            .map(|(endpoint, row)| format!("{} of {}", endpoint.name(), row.benchmark))
-            .collect();
-        let text = format!("Not enough data for {}: {sentence}", abbreviated(&named, usize::MAX));
+        let text = format!("Not enough data for {}: {sentence}", named(&without));
         document.paragraph(text, Tone::Plain);
     }
+    let notes = rows.iter().filter_map(|(endpoint, row)| Some(((endpoint, row), row.note.as_deref()?)));
+    for (sentence, of) in by_sentence(notes) {
+        document.paragraph(format!("On {}: {sentence}", named(&of)), Tone::Plain);
+    }
+}
+
+/// Endpoints on benchmarks, the first few of many.
+fn named(rows: &[(&&EndpointReport, &&EndpointRow)]) -> String {
+    let named: Vec<String> =
+        rows.iter().map(|(endpoint, row)| format!("{} of {}", endpoint.name(), row.benchmark)).collect();
+    abbreviated(&named, usize::MAX)
+}
+
+/// A difference with its interval in the unit of its metric: "−12.3 [−20.1, −3.4] ms".
+fn difference(report: &Report, metric: &str, found: &DifferenceReport) -> String {
+    let ends = found.interval.ends().map(|(lower, upper)| [lower, upper]);
+    let sizes = ends.into_iter().flatten().chain([found.estimate]).map(f64::abs);
+    let unit = Unit::of(sizes.collect::<Vec<_>>().into_iter().filter(|size| *size > 0.0));
+    let metric = report.metrics.iter().find(|one| one.metric == metric);
+    let signed = |value: f64| {
+        let size =
+            metric.map_or_else(|| four_digits(value.abs()), |metric| value_of(metric, unit, value.abs()));
+        let sign = if value > 0.0 {
+            "+"
+        } else if value < 0.0 {
+            "−"
+        } else {
+            ""
+        };
+        format!("{sign}{size}")
+    };
+    let shown_unit = metric.map(|metric| unit_of(metric, unit)).filter(|unit| !unit.is_empty());
+    let shown_unit = shown_unit.map_or_else(String::new, |unit| format!("\u{a0}{unit}"));
+    let ends =
+        ends.map_or_else(String::new, |[lower, upper]| format!(" [{}, {}]", signed(lower), signed(upper)));
+    format!("{}{ends}{shown_unit}", signed(found.estimate))
 }
 
 /// What the verdicts on a candidate say of an endpoint, in a sentence.
@@ -67,16 +107,22 @@ pub(super) fn sentence(endpoint: &EndpointReport, candidate: &str) -> String {
     format!("{} of {candidate}: {} of {benchmarks}.", endpoint.name(), counts.join(", "))
 }
 
-fn legend(report: &Report, is_adjusted: bool) -> String {
+fn legend(report: &Report, is_adjusted: bool, has_differences: bool) -> String {
     let higher = report.endpoints.iter().any(|endpoint| endpoint.better == Better::Higher);
     let higher = if higher { ", or the other way round where higher is better" } else { "" };
     let adjusted = match is_adjusted {
         true => " Adjusted: after Holm, in the family that the plan declares; gates go by it.",
         false => "",
     };
+    let difference = match has_differences {
+        true => {
+            " Difference, where a value is not positive: candidate less baseline, with the same interval."
+        }
+        false => "",
+    };
     format!(
         "Ratio: {} over candidate{higher}, so that above 1 is better, with its two-sided interval at {}; the verdict is what \
-         the interval says.{adjusted}",
+         the interval says.{difference}{adjusted}",
         report.head.baseline,
         percent(report.head.confidence)
     )

@@ -28,11 +28,11 @@ pub(super) fn write(document: &mut Document, report: &Report) {
         let tests = [("lost", &missing.losses), ("failed", &missing.failures)];
         let told = tests
             .iter()
-            .filter_map(|(what, test)| Some(format!("{what} {}", p_value(test.as_ref()?.p_value))));
+            .filter_map(|(what, test)| Some(format!("{what} {}", p_value(test.as_ref()?.adjusted))));
         let told: Vec<String> = told.collect();
         if !told.is_empty() {
             let text = format!(
-                "{}. Alike (Fisher's exact test), p-values: {}.",
+                "{}. Alike (Fisher's exact test), adjusted p-values: {}.",
                 missing.sentence(),
                 told.join(", ")
             );

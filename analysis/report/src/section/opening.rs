@@ -6,7 +6,7 @@ use speedup_analysis::study::{
 };
 
 use super::endpoints;
-use crate::document::{Document, Kind, Tone};
+use crate::document::{Document, Element, Kind, Tone};
 
 pub(super) fn write(document: &mut Document, report: &Report) {
     write_head(document, report);
@@ -33,7 +33,7 @@ pub(super) fn title(report: &Report) -> String {
 pub(super) fn write_verdict(document: &mut Document, report: &Report) {
     document.section(Kind::Verdict, "Verdict");
     for suite in &report.suites {
-        document.paragraph(&suite.sentence, tone(suite.verdict));
+        document.push(Element::Verdict { text: suite.sentence.clone(), tone: tone(suite.verdict) });
         if let Some(share) = share_in_words(suite) {
             document.paragraph(share, Tone::Plain);
         }
@@ -112,7 +112,7 @@ fn progress(report: &Report) -> String {
 }
 
 /// How many benchmarks of several are called faster, and what share is.
-pub fn share_in_words(suite: &SuiteReport) -> Option<String> {
+pub(crate) fn share_in_words(suite: &SuiteReport) -> Option<String> {
     let accelerated = suite.proportions.first().filter(|one| one.benchmarks > 1 && !one.nothing_known())?;
     let called = format!(
         "Called faster: {} of {} benchmarks, {}.",

@@ -5,6 +5,7 @@ use speedup_analysis::study::{
     IntervalReport, ProportionReport, Protocol, Report, RequiredReport, RequiredShareReport, SharePoint,
     SuiteReport, TrueShareReport,
 };
+use speedup_statistics::ratio::Summary;
 
 use super::benchmarks::NOTHING;
 use super::opening::{ends, percent_rounded};
@@ -167,10 +168,10 @@ fn write_overall(document: &mut Document, suite: &SuiteReport) {
         .overall
         .iter()
         .map(|overall| {
-            let of_verdict = overall.summary == "mean";
+            let of_verdict = overall.summary == Summary::Mean;
             let ends = suite.interval.as_ref().and_then(IntervalReport::ends).filter(|_| of_verdict);
             TableRow::from(vec![
-                overall.summary.as_str().into(),
+                overall.summary.name().into(),
                 percent_rounded(overall.gain).replace('-', "−").into(),
                 ratio(overall.speedup, ends).into(),
             ])

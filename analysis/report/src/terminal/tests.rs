@@ -10,6 +10,7 @@ use speedup_analysis::study::{
 };
 use speedup_core::experiment::Family;
 use speedup_core::experiment::metric::Better;
+use speedup_statistics::inference::Adjustment;
 
 use super::{Plots, Terminal, text};
 use crate::document::{Document, Kind};
@@ -150,12 +151,14 @@ fn endpoints_are_told_with_their_verdicts_and_refusals() {
         verdict,
         ratio,
         interval: None,
+        difference: None,
         p_value: Some(0.01),
         p_same: None,
         reason,
         unit: "run".to_owned(),
+        note: None,
         adjusted: vec![AdjustedEndpoint {
-            adjustment: "holm".to_owned(),
+            adjustment: Adjustment::Holm,
             verdict: EndpointVerdict::Undecided,
             p_value: 0.06,
         }],

@@ -11,7 +11,7 @@ use super::protocol::{self, IntervalReport, Judged, ProtocolReport};
 use super::stratified;
 use crate::count::counted;
 use crate::study::advice::AdviceReport;
-use crate::study::design::{Arranged, DesignKind, DesignReport};
+use crate::study::design::{Arranged, DesignKind, DesignReport, INDEPENDENT_RUN};
 use crate::study::gather::cell::CellRecords;
 use crate::study::gather::condition::ConditionCounts;
 use crate::study::gather::mishap::Mishaps;
@@ -252,9 +252,10 @@ impl Pair<'_> {
             Err(reason) => return self.without(reason),
         };
         let arranged = self.arranged.and_then(|arranged| arranged.as_ref().ok());
+        let unit = arranged.map_or(INDEPENDENT_RUN, Arranged::noun);
         let (first, one_sided, refused) = match declared.headline(baseline, candidate, arranged) {
             Ok((first, one_sided)) => {
-                let refused = declared.refusal(&first.interval);
+                let refused = declared.refusal_by(&first.interval, unit);
                 (Some(first), Some(one_sided), refused)
             }
             Err(refused) => (None, None, Some(refused)),
@@ -278,8 +279,8 @@ impl Pair<'_> {
         if by == Protocol::Mean && (n.min(m) as u64) < needed {
             warnings.concern("few_runs", about, || {
                 format!(
-                    "With fewer than {needed} independent runs of a version the interval supposes normal times, which so few cannot \
-                     show: plan more before you quote it."
+                    "With fewer than {needed} {unit}s of a version the interval supposes normal times, which so few cannot show: plan \
+                     more before you quote it."
                 )
             });
         }

@@ -4,10 +4,11 @@
 //! a quantile by the ratio of the quantiles of single runs. A run of a metric that the program writes counts by the mean of its
 //! iterations.
 
-use super::headline::{Declared, RatioFound};
+use super::headline::{Declared, RatioFound, Scale};
 use super::multiplicity::{self, Tested};
 use super::own_metric::looked_sequentially;
 use super::protocol::IntervalReport;
+use super::tail;
 use crate::count;
 use crate::study::Study;
 use crate::study::design::{Arranged, Design, Run, class_weight};
@@ -51,11 +52,14 @@ pub struct EndpointRow {
     pub candidate: String,
     /// What the interval says.
     pub verdict: EndpointVerdict,
-    /// The ratio, above 1 when the candidate is the better; `None` where it cannot be formed.
+    /// The ratio, above 1 when the candidate is the better; `None` where it cannot be formed, as of values that may be zero.
     pub ratio: Option<f64>,
     /// Its two-sided interval at the report's confidence level.
     pub interval: Option<IntervalReport>,
-    /// The two-sided p-value of its being 1.
+    /// In the place of the ratio: the candidate's centre less the baseline's, in the metric's unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference: Option<DifferenceReport>,
+    /// The two-sided p-value of the ratio being 1, or of the difference being 0.
     pub p_value: Option<f64>,
     /// The p-value of the versions differing by the margin or more.
     pub p_same: Option<f64>,
@@ -63,9 +67,21 @@ pub struct EndpointRow {
     pub reason: Option<Reason>,
     /// The independent units: `run`, `visit`, `host`, `boot` or `build`.
     pub unit: String,
+    /// What else must be known of it: how units count, that all values are equal, what the margin means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// The verdict with its p-values adjusted in its family; empty where it is alone in it.
     #[serde(default)]
     pub adjusted: Vec<AdjustedEndpoint>,
+}
+
+/// A difference of centres, where values may be zero.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DifferenceReport {
+    /// The candidate's centre less the baseline's.
+    pub estimate: f64,
+    /// Its two-sided interval at the report's confidence level.
+    pub interval: IntervalReport,
 }
 
 /// What is said of an endpoint.
@@ -87,8 +103,8 @@ pub enum EndpointVerdict {
 /// The verdict on an endpoint after an adjustment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdjustedEndpoint {
-    /// `holm` or `benjamini_hochberg`.
-    pub adjustment: String,
+    /// The adjustment: of a report `holm` or `benjamini_hochberg`.
+    pub adjustment: Adjustment,
     /// The verdict by the adjusted p-values.
     pub verdict: EndpointVerdict,
     /// The adjusted p-value that it is by.
@@ -155,7 +171,7 @@ impl EndpointReport {
             let candidates = experiment.versions.iter().zip(of.records).skip(1);
             candidates.map(move |(version, cell)| {
                 let found = compare(study, subject, better, [&of.records[0], cell], &declared);
-                EndpointRow::new(of.name, &version.name, found)
+                EndpointRow::new((of.name, &version.name), better, found)
             })
         });
         Self {
@@ -200,31 +216,51 @@ impl EndpointReport {
     }
 }
 
+impl DifferenceReport {
+    /// Of the worse values less the better ones: where lower is better, of the baseline's less the candidate's.
+    fn new(better: Better, worse_less_better: f64, interval: IntervalReport) -> Self {
+        let estimate = worse_less_better;
+        match better {
+            Better::Higher => Self { estimate, interval },
+            // 0 less 0 has a sign of its own.
+            Better::Lower => Self { estimate: 0.0 - estimate, interval: interval.mirrored() },
+        }
+    }
+}
+
 impl EndpointRow {
-    fn new(benchmark: &str, candidate: &str, found: Result<(RatioFound, String), Reason>) -> Self {
+    fn new(
+        (benchmark, candidate): (&str, &str),
+        better: Better,
+        found: Result<(RatioFound, String), Reason>,
+    ) -> Self {
         let row = Self {
             benchmark: benchmark.to_owned(),
             candidate: candidate.to_owned(),
             verdict: EndpointVerdict::NotEnoughData,
             ratio: None,
             interval: None,
+            difference: None,
             p_value: None,
             p_same: None,
             reason: None,
             unit: "run".to_owned(),
+            note: None,
             adjusted: Vec::new(),
         };
-        match found {
-            Err(reason) => Self { reason: Some(reason), ..row },
-            Ok((found, unit)) => Self {
-                verdict: found.verdict.into(),
-                ratio: Some(found.ratio).filter(|ratio| ratio.is_finite()),
-                interval: Some(found.interval),
-                p_value: Some(found.p_value),
-                p_same: found.p_same,
-                unit,
-                ..row
-            },
+        let (found, unit) = match found {
+            Err(reason) => return Self { reason: Some(reason), ..row },
+            Ok(found) => found,
+        };
+        let RatioFound { verdict, scale, ratio, interval, p_value, p_same, note, one_sided: _ } = found;
+        let row = Self { verdict: verdict.into(), p_value: Some(p_value), p_same, unit, note, ..row };
+        match scale {
+            Scale::Ratio => {
+                Self { ratio: Some(ratio).filter(|ratio| ratio.is_finite()), interval: Some(interval), ..row }
+            }
+            Scale::Difference => {
+                Self { difference: Some(DifferenceReport::new(better, ratio, interval)), ..row }
+            }
         }
     }
 
@@ -240,17 +276,15 @@ impl EndpointRow {
 
     /// Keeps what an adjustment leaves of it.
     pub(super) fn keep(&mut self, adjustment: Adjustment, (verdict, p_value): (Verdict, PValue)) {
-        self.adjusted.push(AdjustedEndpoint {
-            adjustment: multiplicity::code(adjustment).to_owned(),
-            verdict: verdict.into(),
-            p_value: p_value.told(),
-        });
+        self.adjusted.push(AdjustedEndpoint { adjustment, verdict: verdict.into(), p_value: p_value.told() });
     }
 
     /// The verdict that keeps the risk of its family.
     pub fn familywise(&self) -> EndpointVerdict {
-        let holm = multiplicity::code(Adjustment::Holm);
-        self.adjusted.iter().find(|one| one.adjustment == holm).map_or(self.verdict, |one| one.verdict)
+        self.adjusted
+            .iter()
+            .find(|one| one.adjustment == Adjustment::Holm)
+            .map_or(self.verdict, |one| one.verdict)
     }
 }
 
@@ -272,30 +306,38 @@ pub(crate) fn compare(
         Better::Higher => (candidate, baseline),
     };
     let samples = (sample(&over)?, sample(&under)?);
+    if let EndpointSubject::Quantile(probability) = subject
+        && let Some(found) = tail::of_units(study, probability, [&over, &under], declared)
+    {
+        return found;
+    }
     let arranged = Design::of(&study.plan).arrange(&over, &under).transpose()?;
     let unit = arranged.as_ref().map_or("run", |arranged| &arranged.design.unit).to_owned();
     let found = match (subject, &arranged) {
-        (EndpointSubject::Metric(_) | EndpointSubject::Own(..), arranged) => {
-            let of = arranged.as_ref().map(|arranged| (&arranged.baseline, &arranged.candidate));
-            let (over, under) = of.unwrap_or((&samples.0, &samples.1));
+        // A control compares the wall times as the headlines do.
+        (EndpointSubject::Metric(Metric::Wall), arranged) => {
+            let (over, under) = units(&samples, arranged.as_ref());
             let found = declared.found(over, under, arranged.as_ref())?;
             match declared.refusal(&found.interval) {
                 Some(refused) => return Err(refused),
                 None => found,
             }
         }
-        (EndpointSubject::Quantile(probability), None) => quantiles(probability, &[samples], declared)?,
+        (EndpointSubject::Metric(_) | EndpointSubject::Own(..), arranged) => {
+            let (over, under) = units(&samples, arranged.as_ref());
+            declared.compared(over, under, arranged.as_ref())?
+        }
         (EndpointSubject::Quantile(probability), Some(Arranged { blocks, .. })) if !blocks.is_empty() => {
             quantiles(probability, blocks, declared)?
         }
-        (EndpointSubject::Quantile(_), Some(_)) => {
-            let sentence = format!(
-                "A quantile is one of single runs that are independent, and here each {unit} is: plan one run on each host"
-            );
-            return Err(Reason::new("no_single_runs", sentence));
-        }
+        (EndpointSubject::Quantile(probability), _) => quantiles(probability, &[samples], declared)?,
     };
     Ok((found, unit))
+}
+
+/// What is independent of both versions.
+fn units<'s>(runs: &'s (Sample, Sample), arranged: Option<&'s Arranged>) -> (&'s Sample, &'s Sample) {
+    arranged.map_or((&runs.0, &runs.1), |arranged| (&arranged.baseline, &arranged.candidate))
 }
 
 fn sample(runs: &[Run]) -> Result<Sample, Reason> {
@@ -318,16 +360,20 @@ fn quantiles(
         IntervalReport::Bounded { .. } => Ok(found),
         IntervalReport::Missing { .. } => {
             let needed = SampleQuantile::runs_needed(probability, declared.level);
-            let sentence = format!(
-                "The interval of p{} takes {} independent runs of each version at {}: plan more, or ask for a quantile nearer \
-                 to the median",
-                hundredths(probability),
-                count::grouped(needed),
-                declared.level
-            );
-            Err(Reason::new("too_few_runs", sentence))
+            Err(too_few_runs(probability, needed, declared.level))
         }
     }
+}
+
+/// Why there is no interval of a quantile of single runs.
+pub(super) fn too_few_runs(probability: f64, needed: u64, level: ConfidenceLevel) -> Reason {
+    let sentence = format!(
+        "The interval of p{} takes {} independent runs of each version at {level}: plan more, or ask for a quantile nearer to the \
+         median",
+        hundredths(probability),
+        count::grouped(needed),
+    );
+    Reason::new("too_few_runs", sentence)
 }
 
 /// The values of a cell with where they are from, hosts by the order of their names.
@@ -343,7 +389,7 @@ fn runs(study: &Study, cell: &CellRecords, subject: EndpointSubject<'_>) -> Vec<
 }
 
 /// A probability as the number of a percentile.
-fn hundredths(probability: f64) -> String {
+pub(super) fn hundredths(probability: f64) -> String {
     let rounded = (probability * 1e8).round() / 1e6;
     rounded.to_string()
 }

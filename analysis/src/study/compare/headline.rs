@@ -8,11 +8,13 @@
 
 use super::multiplicity::OneSidedReport;
 use super::protocol::{IntervalReport, ProtocolReport};
-use crate::study::design::{Arranged, DesignKind, class_weight};
+use crate::count::counted;
+use crate::study::design::{Arranged, DesignKind, INDEPENDENT_RUN, class_weight};
 use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Center, Experiment};
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue};
+use speedup_statistics::difference::CenterDifference;
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue, RatioInterval};
 use speedup_statistics::ratio::{
     BenchmarkWeights, MeanRatio, PairedMedianRatio, PairedRatio, QuantileRatio, RatioError, Speedup,
     SuiteMember, SuiteRatio, SuiteRatioError,
@@ -42,11 +44,32 @@ pub struct HeadlineReport {
     pub p_same: Option<f64>,
 }
 
-/// What was found of a ratio.
+/// On what scale versions were compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// The baseline's over the candidate's.
+    Ratio,
+    /// The baseline's less the candidate's, in their unit: where a value is not positive.
+    Difference,
+}
+
+impl Scale {
+    /// Where the versions are equal.
+    fn equal(self) -> f64 {
+        match self {
+            Self::Ratio => 1.0,
+            Self::Difference => 0.0,
+        }
+    }
+}
+
+/// What was found of a ratio, or of the difference in its place.
 pub(crate) struct RatioFound {
     /// What the interval says.
     pub(crate) verdict: Verdict,
-    /// The baseline's over the candidate's.
+    /// Which of the two it is.
+    pub(crate) scale: Scale,
+    /// The baseline's over the candidate's, or less it.
     pub(crate) ratio: f64,
     /// Two-sided, at the declared level.
     pub(crate) interval: IntervalReport,
@@ -56,6 +79,8 @@ pub(crate) struct RatioFound {
     pub(crate) p_same: Option<f64>,
     /// The p-values of both directions.
     pub(crate) one_sided: OneSidedReport,
+    /// What else must be known of it.
+    pub(crate) note: Option<String>,
 }
 
 /// What the plan declares of a headline.
@@ -137,10 +162,6 @@ impl Declared {
 
     /// What the interval of a ratio says.
     pub(super) fn judge(&self, ratio: &impl Speedup) -> RatioFound {
-        let risk = self.level.risk().get();
-        let interval = ratio.interval(self.level);
-        let [faster, slower] =
-            [Alternative::Greater, Alternative::Less].map(|alternative| ratio.p_value(1.0, alternative));
         let p_same = self.margin.map(|margin| {
             let [below, above] = [
                 ratio.p_value(1.0 / (1.0 + margin), Alternative::Greater),
@@ -148,41 +169,74 @@ impl Declared {
             ];
             below.told().max(above.told())
         });
-        let excludes = |beyond: fn((f64, f64)) -> bool| {
+        let one_sided = [Alternative::Greater, Alternative::Less].map(|of| ratio.p_value(1.0, of));
+        self.say(Scale::Ratio, ratio.estimate(), &ratio.interval(self.level), one_sided, p_same)
+    }
+
+    /// What the interval of a difference says.
+    pub(super) fn judge_difference(&self, difference: &impl CenterDifference) -> RatioFound {
+        let p_same = self.margin.map(|margin| difference.p_same(margin).told());
+        let one_sided = [Alternative::Greater, Alternative::Less].map(|of| difference.p_value(1.0, of));
+        self.say(
+            Scale::Difference,
+            difference.estimate(),
+            &difference.interval(self.level),
+            one_sided,
+            p_same,
+        )
+    }
+
+    fn say(
+        &self,
+        scale: Scale,
+        estimate: f64,
+        interval: &RatioInterval,
+        [faster, slower]: [PValue; 2],
+        p_same: Option<f64>,
+    ) -> RatioFound {
+        let risk = self.level.risk().get();
+        let excludes = |beyond: &dyn Fn((f64, f64)) -> bool| {
             interval.bounded().is_some_and(|interval| beyond((interval.lower, interval.upper)))
         };
         let verdict = if interval.bounded().is_none() {
             Verdict::NotEnoughData
         } else if p_same.is_some_and(|p_value| p_value <= risk) {
             Verdict::Same
-        } else if excludes(|(lower, _)| lower > 1.0) {
+        } else if excludes(&|(lower, _)| lower > scale.equal()) {
             Verdict::Faster
-        } else if excludes(|(_, upper)| upper < 1.0) {
+        } else if excludes(&|(_, upper)| upper < scale.equal()) {
             Verdict::Slower
         } else {
             Verdict::Undecided
         };
         RatioFound {
             verdict,
-            ratio: ratio.estimate(),
-            interval: IntervalReport::from(&interval),
+            scale,
+            ratio: estimate,
+            interval: IntervalReport::from(interval),
             p_value: PValue::clamped(2.0 * faster.told().min(slower.told())).told(),
             p_same,
             one_sided: OneSidedReport { faster: faster.told(), slower: slower.told() },
+            note: None,
         }
     }
 
     /// Why there is no interval of the ratio of centres, with what it takes.
     pub(super) fn refusal(&self, interval: &IntervalReport) -> Option<Reason> {
+        self.refusal_by(interval, INDEPENDENT_RUN)
+    }
+
+    /// The same of what `unit` names in the place of independent runs.
+    pub(super) fn refusal_by(&self, interval: &IntervalReport, unit: &str) -> Option<Reason> {
         let level = self.level;
         match (interval, self.center) {
             (IntervalReport::Bounded { .. }, _) => None,
             (IntervalReport::Missing { .. }, Center::Median) => {
-                let needed = SampleQuantile::runs_needed(0.5, level);
+                let needed = counted(SampleQuantile::runs_needed(0.5, level), unit);
                 Some(Reason::new(
                     "too_few_runs",
                     format!(
-                        "The interval of a median takes {needed} independent runs of each version at {level}: plan more, or \
+                        "The interval of a median takes {needed} of each version at {level}: plan more, or \
                          declare center = \"mean\""
                     ),
                 ))

@@ -4,10 +4,11 @@
 //! Speedup-Test gives no verdict there. The rule's two-sided test of the declared centre at the risk of its look stands in the
 //! place of that centre's protocol, with the repeated confidence interval of the speedup (Jennison and Turnbull 2000, ch. 9).
 
-use super::protocol::{IntervalReport, Judged, ProtocolAnswer, ProtocolReport, TestReport};
+use super::protocol::{AnswerOutcome, IntervalReport, Judged, ProtocolAnswer, ProtocolReport, TestReport};
 use crate::study::rule::{LookReport, RuleReport, RuleRow, RuleState};
 use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::protocol::speedup_test::Question;
 
 /// The method of the interval.
 fn interval_of(center: Protocol) -> &'static str {
@@ -57,23 +58,18 @@ pub(crate) fn judged(row: &RuleRow, look: LookReport, center: Protocol, level: C
         },
     };
     let direction = Direction::of(speedup);
-    let answer = |outcome: &str, risk: Option<f64>| ProtocolAnswer {
+    let answer = |outcome: AnswerOutcome, risk: Option<f64>| ProtocolAnswer {
         question: match direction {
-            Direction::CandidateSlower => "candidate_slower",
-            Direction::CandidateFaster | Direction::Neither => "candidate_faster",
-        }
-        .to_owned(),
-        outcome: outcome.to_owned(),
+            Direction::CandidateSlower => Question::CandidateSlower,
+            Direction::CandidateFaster | Direction::Neither => Question::CandidateFaster,
+        },
+        outcome,
         confidence: risk.map(|risk| 1.0 - risk),
         risk,
         main_test: test(row, look),
         caveats: Vec::new(),
     };
-    let outcome = match row.verdict {
-        Verdict::Faster | Verdict::Slower => "significant",
-        Verdict::Same | Verdict::Undecided => "not_significant",
-        Verdict::NotEnoughData => "cannot_conclude",
-    };
+    let outcome = AnswerOutcome::from(row.verdict);
     let report = ProtocolReport {
         protocol: center,
         verdict: row.verdict,
@@ -84,7 +80,7 @@ pub(crate) fn judged(row: &RuleRow, look: LookReport, center: Protocol, level: C
         interval,
         at_level: answer(outcome, Some(level.risk().get())),
         assumptions: Vec::new(),
-        best: answer("cannot_conclude", None),
+        best: answer(AnswerOutcome::CannotConclude, None),
     };
     Judged { report, caveats: Vec::new(), interval_caveats: Vec::new() }
 }

@@ -29,8 +29,8 @@ pub struct OneSidedReport {
 /// The headline of one benchmark after an adjustment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdjustedReport {
-    /// `holm` or `benjamini_hochberg`.
-    pub adjustment: String,
+    /// The adjustment: of a report `holm` or `benjamini_hochberg`.
+    pub adjustment: Adjustment,
     /// The verdict by the adjusted p-values.
     pub verdict: Verdict,
     /// The adjusted p-value that it is by.
@@ -40,10 +40,10 @@ pub struct AdjustedReport {
 /// What is left of the verdicts on a suite's benchmarks after an adjustment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MultiplicityReport {
-    /// `holm` or `benjamini_hochberg`.
-    pub adjustment: String,
-    /// `familywise` or `false_discovery`: the error rate that it keeps.
-    pub controls: String,
+    /// The adjustment: of a report `holm` or `benjamini_hochberg`.
+    pub adjustment: Adjustment,
+    /// The error rate that it keeps.
+    pub controls: ErrorRate,
     /// The benchmarks of the family.
     pub tests: u64,
     /// The verdicts on other endpoints in it.
@@ -161,12 +161,12 @@ impl Tested {
 
 impl AdjustedReport {
     fn new(adjustment: Adjustment, verdict: Verdict, p_value: PValue) -> Self {
-        Self { adjustment: code(adjustment).to_owned(), verdict, p_value: p_value.told() }
+        Self { adjustment, verdict, p_value: p_value.told() }
     }
 
     /// Whether it keeps the probability of any wrong verdict.
     pub fn is_familywise(&self) -> bool {
-        self.adjustment == code(Adjustment::Holm)
+        self.adjustment == Adjustment::Holm
     }
 }
 
@@ -203,21 +203,19 @@ fn summary(
     let verdicts: Vec<Verdict> = comparisons
         .iter()
         .map(|comparison| {
-            let adjusted = comparison.adjusted.iter().find(|one| one.adjustment == code(adjustment));
+            let adjusted = comparison.adjusted.iter().find(|one| one.adjustment == adjustment);
             adjusted.map_or(Verdict::NotEnoughData, |adjusted| adjusted.verdict)
         })
         .collect();
     let benchmarks = VerdictCounts::of(verdicts.iter());
-    let (controls, kept) = match adjustment.controls() {
+    let controls = adjustment.controls();
+    let kept = match controls {
         ErrorRate::Familywise => {
-            ("familywise", format!("the chance of any wrong one is at most {}", percent(level.risk().get())))
+            format!("the chance of any wrong one is at most {}", percent(level.risk().get()))
         }
-        ErrorRate::FalseDiscovery => (
-            "false_discovery",
-            format!(
-                "at most {} of them are expected to be wrong, if the benchmarks are independent",
-                percent(level.risk().get())
-            ),
+        ErrorRate::FalseDiscovery => format!(
+            "at most {} of them are expected to be wrong, if the benchmarks are independent",
+            percent(level.risk().get())
         ),
     };
     let same =
@@ -229,14 +227,7 @@ fn summary(
         grouped(benchmarks.faster),
         grouped(benchmarks.slower),
     );
-    MultiplicityReport {
-        adjustment: code(adjustment).to_owned(),
-        controls: controls.to_owned(),
-        tests,
-        endpoints,
-        benchmarks,
-        sentence,
-    }
+    MultiplicityReport { adjustment, controls, tests, endpoints, benchmarks, sentence }
 }
 
 /// What a family is made of, in words.
@@ -252,15 +243,4 @@ fn of_family(tests: u64, endpoints: u64) -> String {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_none(count: &u64) -> bool {
     *count == 0
-}
-
-pub(super) fn code(adjustment: Adjustment) -> &'static str {
-    match adjustment {
-        Adjustment::Bonferroni => "bonferroni",
-        Adjustment::Holm => "holm",
-        Adjustment::Hochberg => "hochberg",
-        Adjustment::Hommel => "hommel",
-        Adjustment::BenjaminiHochberg => "benjamini_hochberg",
-        Adjustment::BenjaminiYekutieli => "benjamini_yekutieli",
-    }
 }

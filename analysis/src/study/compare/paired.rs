@@ -4,11 +4,14 @@
 //! differences of pairs as normal, tested on at most 30 of them; the median takes the logarithms of their ratios as
 //! symmetric, and needs no more: what hosts are like is common to both runs of a pair.
 
-use super::protocol::{AssumptionReport, IntervalReport, Judged, ProtocolAnswer, ProtocolReport, TestReport};
+use super::protocol::{
+    AnswerOutcome, AssumptionReport, IntervalReport, Judged, ProtocolAnswer, ProtocolAssumption,
+    ProtocolReport, TestReport,
+};
 use crate::count::counted;
 use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel, PValue};
-use speedup_statistics::protocol::speedup_test::LARGE_ABOVE;
+use speedup_statistics::protocol::speedup_test::{AssumptionOutcome, LARGE_ABOVE, Question};
 use speedup_statistics::ratio::{PairedRatio, SuiteRatioError};
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{PairedTTest, PseudoMedian, ShapiroWilk, SignedRank};
@@ -132,16 +135,16 @@ fn normality(baseline: &Sample, candidate: &Sample, risk: f64) -> (Allowed, Assu
         Ok(found) => {
             let p_value = found.p_value().told();
             let below = if n > LARGE_ABOVE { f64::INFINITY } else { p_value };
-            let finding = if p_value <= risk { "rejected" } else { "not_rejected" };
+            let finding =
+                if p_value <= risk { AssumptionOutcome::Rejected } else { AssumptionOutcome::NotRejected };
             (below, not_normal, finding, test(Some(found.statistic()), Some(p_value), None), Some(p_value))
         }
         Err(reason) => {
             let below = if n > LARGE_ABOVE { f64::INFINITY } else { 0.0 };
-            (below, reason.clone(), "untested", test(None, None, Some(reason)), None)
+            (below, reason.clone(), AssumptionOutcome::Untested, test(None, None, Some(reason)), None)
         }
     };
-    let assumption =
-        AssumptionReport { assumption: "normal_differences".to_owned(), finding: finding.to_owned(), test };
+    let assumption = AssumptionReport { assumption: ProtocolAssumption::NormalDifferences, finding, test };
     (Allowed { below, refusal }, assumption, p_value)
 }
 
@@ -171,24 +174,20 @@ pub(crate) fn judge(
         Ok(_) => allowed.refusal.clone(),
         Err((_, reason)) => reason.clone(),
     };
-    let answer = |outcome: &str, risk: Option<f64>| ProtocolAnswer {
-        question: if is_slower { "candidate_slower" } else { "candidate_faster" }.to_owned(),
-        outcome: outcome.to_owned(),
+    let answer = |outcome: AnswerOutcome, risk: Option<f64>| ProtocolAnswer {
+        question: if is_slower { Question::CandidateSlower } else { Question::CandidateFaster },
+        outcome,
         confidence: risk.map(|risk| 1.0 - risk),
         risk,
         main_test: main_test(test, p_value),
         caveats: caveats.iter().map(|caveat| caveat.code().to_owned()).collect(),
     };
-    let outcome = match verdict {
-        Verdict::Faster | Verdict::Slower => "significant",
-        Verdict::Same | Verdict::Undecided => "not_significant",
-        Verdict::NotEnoughData => "cannot_conclude",
-    };
+    let outcome = AnswerOutcome::from(verdict);
     // The least risk at which the answer is significant is the p-value, if the protocol may answer at it.
     let best = match p_value.filter(|p_value| *p_value < allowed.below) {
-        None => answer("cannot_conclude", None),
-        Some(p_value) if p_value < 0.5 => answer("significant", Some(p_value)),
-        Some(_) => answer("not_significant", None),
+        None => answer(AnswerOutcome::CannotConclude, None),
+        Some(p_value) if p_value < 0.5 => answer(AnswerOutcome::Significant, Some(p_value)),
+        Some(_) => answer(AnswerOutcome::NotSignificant, None),
     };
     ProtocolReport {
         protocol,

@@ -63,10 +63,10 @@ pub enum IntervalReport {
 /// The answer of a protocol to one question at one level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProtocolAnswer {
-    /// `candidate_faster` or `candidate_slower`.
-    pub question: String,
-    /// `significant`, `not_significant` or `cannot_conclude`.
-    pub outcome: String,
+    /// What was asked.
+    pub question: Question,
+    /// What the answer is.
+    pub outcome: AnswerOutcome,
     /// The confidence level; `None` when no level above one half allows an answer.
     pub confidence: Option<f64>,
     /// 1 − confidence, which keeps its digits where the level rounds to 1.
@@ -75,6 +75,18 @@ pub struct ProtocolAnswer {
     pub main_test: TestReport,
     /// The code names of its caveats.
     pub caveats: Vec<String>,
+}
+
+/// What a protocol answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerOutcome {
+    /// The difference is significant at the level.
+    Significant,
+    /// It is not.
+    NotSignificant,
+    /// No test may answer.
+    CannotConclude,
 }
 
 /// A test within a protocol.
@@ -93,12 +105,28 @@ pub struct TestReport {
 /// An assumption and what the data say of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AssumptionReport {
-    /// `normal_baseline`, `normal_candidate`, `equal_variances` or `location_shift`.
-    pub assumption: String,
-    /// `not_rejected`, `rejected` or `untested`.
-    pub finding: String,
+    /// What is assumed.
+    pub assumption: ProtocolAssumption,
+    /// What the data say of it at the risk of the protocol.
+    pub finding: AssumptionOutcome,
     /// The test of it.
     pub test: TestReport,
+}
+
+/// What a protocol takes for granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProtocolAssumption {
+    /// The baseline's times are normal.
+    NormalBaseline,
+    /// The candidate's times are normal.
+    NormalCandidate,
+    /// The differences of the pairs are normal.
+    NormalDifferences,
+    /// Both versions vary alike.
+    EqualVariances,
+    /// The versions differ by a shift alone.
+    LocationShift,
 }
 
 /// A protocol's report, and the caveats of its answer and interval for the report's list.
@@ -112,7 +140,13 @@ impl Judged {
     /// Whether the test of an assumption says that the samples are not what the protocol takes them for.
     pub(crate) fn is_doubtful(&self) -> bool {
         let rejected = |one: &AssumptionReport| {
-            one.assumption.starts_with("normal") && one.finding == finding_name(AssumptionOutcome::Rejected)
+            let is_of_normality = match one.assumption {
+                ProtocolAssumption::NormalBaseline
+                | ProtocolAssumption::NormalCandidate
+                | ProtocolAssumption::NormalDifferences => true,
+                ProtocolAssumption::EqualVariances | ProtocolAssumption::LocationShift => false,
+            };
+            is_of_normality && one.finding == AssumptionOutcome::Rejected
         };
         self.report.assumptions.iter().any(rejected) || !self.caveats.is_empty()
     }
@@ -230,6 +264,17 @@ fn judge(
 }
 
 impl IntervalReport {
+    /// That of the number with the other sign.
+    pub(super) fn mirrored(self) -> Self {
+        match self {
+            // 0 less 0 has a sign of its own.
+            Self::Bounded { method, lower, upper, confidence, caveats } => {
+                Self::Bounded { method, lower: 0.0 - upper, upper: 0.0 - lower, confidence, caveats }
+            }
+            Self::Missing { reason } => Self::Missing { reason },
+        }
+    }
+
     /// The full name of the method, where there is an interval.
     pub fn method(&self) -> Option<&str> {
         match self {
@@ -293,18 +338,14 @@ impl From<&RatioError> for Reason {
 
 impl From<&ProtocolConclusion> for ProtocolAnswer {
     fn from(conclusion: &ProtocolConclusion) -> Self {
-        let question = match conclusion.question {
-            Question::CandidateFaster => "candidate_faster",
-            Question::CandidateSlower => "candidate_slower",
-        };
         let outcome = match conclusion.outcome {
-            ProtocolOutcome::Significant => "significant",
-            ProtocolOutcome::NotSignificant => "not_significant",
-            ProtocolOutcome::CannotConclude { .. } => "cannot_conclude",
+            ProtocolOutcome::Significant => AnswerOutcome::Significant,
+            ProtocolOutcome::NotSignificant => AnswerOutcome::NotSignificant,
+            ProtocolOutcome::CannotConclude { .. } => AnswerOutcome::CannotConclude,
         };
         Self {
-            question: question.to_owned(),
-            outcome: outcome.to_owned(),
+            question: conclusion.question,
+            outcome,
             confidence: conclusion.confidence(),
             risk: conclusion.risk.map(Risk::told),
             main_test: (&conclusion.main_test).into(),
@@ -315,11 +356,7 @@ impl From<&ProtocolConclusion> for ProtocolAnswer {
 
 impl From<&AssumptionCheck> for AssumptionReport {
     fn from(check: &AssumptionCheck) -> Self {
-        Self {
-            assumption: assumption_name(check.assumption).to_owned(),
-            finding: finding_name(check.finding).to_owned(),
-            test: (&check.test).into(),
-        }
+        Self { assumption: check.assumption.into(), finding: check.finding, test: (&check.test).into() }
     }
 }
 
@@ -343,20 +380,24 @@ impl From<&SubTest> for TestReport {
     }
 }
 
-fn assumption_name(assumption: Assumption) -> &'static str {
-    match assumption {
-        Assumption::NormalBaseline => "normal_baseline",
-        Assumption::NormalCandidate => "normal_candidate",
-        Assumption::EqualVariances => "equal_variances",
-        Assumption::LocationShift => "location_shift",
+impl From<Assumption> for ProtocolAssumption {
+    fn from(assumption: Assumption) -> Self {
+        match assumption {
+            Assumption::NormalBaseline => Self::NormalBaseline,
+            Assumption::NormalCandidate => Self::NormalCandidate,
+            Assumption::EqualVariances => Self::EqualVariances,
+            Assumption::LocationShift => Self::LocationShift,
+        }
     }
 }
 
-fn finding_name(finding: AssumptionOutcome) -> &'static str {
-    match finding {
-        AssumptionOutcome::NotRejected => "not_rejected",
-        AssumptionOutcome::Rejected => "rejected",
-        AssumptionOutcome::Untested => "untested",
+impl From<Verdict> for AnswerOutcome {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Faster | Verdict::Slower => Self::Significant,
+            Verdict::Same | Verdict::Undecided => Self::NotSignificant,
+            Verdict::NotEnoughData => Self::CannotConclude,
+        }
     }
 }
 

@@ -113,8 +113,8 @@ const LEAST_VARIANCE: f64 = 1e-14;
 /// The overall gain and speedup by one summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OverallReport {
-    /// `min`, `mean` or `median`.
-    pub summary: String,
+    /// What stands for the times of a benchmark.
+    pub summary: Summary,
     /// G, the share of the weighted baseline time that is saved.
     pub gain: f64,
     /// S = 1/(1 − G).
@@ -124,8 +124,8 @@ pub struct OverallReport {
 /// Plain means of the benchmarks' speedups by one summary (Touati 2010 §3.2, example 3.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpeedupMeansReport {
-    /// `min`, `mean` or `median`.
-    pub summary: String,
+    /// What stands for the times of a benchmark.
+    pub summary: Summary,
     /// (1/b)·Σ s.
     pub arithmetic: f64,
     /// (Π s)^(1/b).
@@ -196,7 +196,6 @@ impl Suite<'_> {
         let typical = self.typical();
         let overall = |summary: Summary| {
             let overall = self.members.overall(&self.weights, summary).ok()?;
-            let summary = summary.name().to_owned();
             Some(OverallReport { summary, gain: overall.gain, speedup: overall.speedup })
         };
         let means = |summary: Summary| SpeedupMeansReport::new(&self.members, summary);
@@ -520,7 +519,7 @@ impl SpeedupMeansReport {
         let SpeedupMeans { arithmetic, geometric, harmonic } = members.speedup_means(summary)?;
         let caveat = SpeedupMeans::CAVEAT;
         let caveats = vec![Reason { code: caveat.code().to_owned(), sentence: caveat.sentence() }];
-        Some(Self { summary: summary.name().to_owned(), arithmetic, geometric, harmonic, caveats })
+        Some(Self { summary, arithmetic, geometric, harmonic, caveats })
     }
 }
 

@@ -10,7 +10,9 @@
 //! of one version are independent all the same, and what the versions have in common in a visit makes their difference vary
 //! less than two independent versions' would: the level is kept, and what the pairs would have gained is not.
 
-use super::{Arranged, Design, DesignKind, DesignReport, Run, Unit, alone, sample, units};
+use super::{
+    Arranged, Design, DesignKind, DesignReport, Run, Unit, UnitDependence, UnitRuns, alone, sample, units,
+};
 use crate::study::verdict::Reason;
 use speedup_statistics::levels::{LevelTree, LevelsError};
 use std::collections::BTreeMap;
@@ -58,20 +60,45 @@ pub(super) fn arrange(design: Design, sides: [&[Run]; 2]) -> Result<Arranged, Re
     })
 }
 
+/// The runs of each build, of whatever design the visits are; of a version that is built once, of what the design says.
+pub(super) fn unit_runs(design: Design, sides: [&[Run]; 2]) -> Result<UnitRuns, Reason> {
+    let unit = "build".to_owned();
+    if design == Design::Pairs && !are_coprime(sides) {
+        let runs = |visits: Vec<Unit>| visits.into_iter().flat_map(Unit::into_runs).collect();
+        let pairs = whole_pairs(sides)?.0.into_values().map(|[x, y]| (runs(x), runs(y)));
+        let (baseline, candidate): (Vec<_>, Vec<_>) = pairs.unzip();
+        return Ok(UnitRuns { unit, dependence: UnitDependence::Paired, sides: [baseline, candidate] });
+    }
+    let of = |runs: &[Run]| match is_built(runs) {
+        true => {
+            let values = |runs: Vec<Run>| runs.iter().map(|run| run.value).collect();
+            by_key(runs, |run| run.build.map(|build| build.number)).into_values().map(values).collect()
+        }
+        false => of_one_build(design, runs).into_iter().map(Unit::into_runs).collect(),
+    };
+    let dependence = if design == Design::Pairs { UnitDependence::Shared } else { UnitDependence::Apart };
+    Ok(UnitRuns { unit, dependence, sides: sides.map(of) })
+}
+
+/// What is independent of a version that is built once.
+fn of_one_build(design: Design, runs: &[Run]) -> Vec<Unit> {
+    match design {
+        Design::Runs | Design::Classes => {
+            runs.iter().map(|run| Unit { boots: vec![vec![run.value]] }).collect()
+        }
+        Design::Pairs => alone(units(runs, |run| (run.place.group, run.seat.host))),
+        Design::Levels { by_boots } => {
+            super::of_hosts_or_boots([runs], by_boots).1.into_iter().flatten().collect()
+        }
+    }
+}
+
 impl Side {
     fn of(design: Design, runs: &[Run]) -> Result<Self, Reason> {
         if is_built(runs) {
             return Self::of_builds(runs);
         }
-        let units = match design {
-            Design::Runs | Design::Classes => {
-                runs.iter().map(|run| Unit { boots: vec![vec![run.value]] }).collect()
-            }
-            Design::Pairs => alone(units(runs, |run| (run.place.group, run.seat.host))),
-            Design::Levels { by_boots } => {
-                super::of_hosts_or_boots([runs], by_boots).1.into_iter().flatten().collect()
-            }
-        };
+        let units = of_one_build(design, runs);
         let levels = super::tree(&units).map_err(|error| no_levels(&error))?;
         Ok(Self { means: units.iter().map(Unit::mean).collect(), builds: None, levels })
     }
@@ -116,27 +143,33 @@ fn are_coprime(sides: [&[Run]; 2]) -> bool {
 
 /// Pairs of builds, each the mean over the visits that hang together; visits that lack a version are left out.
 fn pairs(sides: [&[Run]; 2]) -> Result<Arranged, Reason> {
+    let (of_pairs, incomplete) = whole_pairs(sides)?;
+    let of_side =
+        |side: usize| sample(of_pairs.values().map(|sides| mean(sides[side].iter().map(Unit::mean))));
+    let builds: Vec<u32> = of_pairs.keys().copied().collect();
+    Ok(Arranged {
+        design: DesignReport { kind: DesignKind::Pairs, ..report(builds.len(), builds.len(), incomplete) },
+        baseline: of_side(0)?,
+        candidate: of_side(1)?,
+        levels: None,
+        blocks: Vec::new(),
+        builds: [Some(builds.clone()), Some(builds)],
+    })
+}
+
+/// The whole visits of each pair of builds, and how many lack a version.
+fn whole_pairs(sides: [&[Run]; 2]) -> Result<(BTreeMap<u32, [Vec<Unit>; 2]>, usize), Reason> {
     let of = builds_of(sides);
     let together = greatest_common_divisor(of[0], of[1]);
-    let mut visits: BTreeMap<_, (u32, [Option<f64>; 2])> = BTreeMap::new();
-    for (side, runs) in sides.into_iter().enumerate() {
-        for run in runs {
-            let key = (run.place.group, run.seat.host);
-            let (pair, _) = visits.entry(key).or_default();
-            if let Some(build) = run.build {
-                *pair = build.number % together;
-            }
-        }
-        for (key, unit) in units(runs, |run| (run.place.group, run.seat.host)) {
-            if let Some((_, means)) = visits.get_mut(&key) {
-                means[side] = Some(unit.mean());
-            }
-        }
-    }
+    let key = |run: &Run| (run.place.group, run.seat.host);
+    let built = sides.into_iter().flatten().filter_map(|run| Some((key(run), run.build?.number % together)));
+    let pair_of: BTreeMap<_, u32> = built.collect();
+    let visits = super::visits(sides);
     let all = visits.len();
-    let mut of_pairs: BTreeMap<u32, [Vec<f64>; 2]> = BTreeMap::new();
-    for (pair, means) in visits.into_values() {
-        if let [Some(baseline), Some(candidate)] = means {
+    let mut of_pairs: BTreeMap<u32, [Vec<Unit>; 2]> = BTreeMap::new();
+    for (key, units) in visits {
+        if let [Some(baseline), Some(candidate)] = units {
+            let pair = pair_of.get(&key).copied().unwrap_or(0);
             let [of_baseline, of_candidate] = of_pairs.entry(pair).or_default();
             of_baseline.push(baseline);
             of_candidate.push(candidate);
@@ -149,16 +182,7 @@ fn pairs(sides: [&[Run]; 2]) -> Result<Arranged, Reason> {
              independent: take at least as many visits as builds",
         ));
     }
-    let of_side = |side: usize| sample(of_pairs.values().map(|sides| mean(sides[side].iter().copied())));
-    let builds: Vec<u32> = of_pairs.keys().copied().collect();
-    Ok(Arranged {
-        design: DesignReport { kind: DesignKind::Pairs, ..report(builds.len(), builds.len(), all - whole) },
-        baseline: of_side(0)?,
-        candidate: of_side(1)?,
-        levels: None,
-        blocks: Vec::new(),
-        builds: [Some(builds.clone()), Some(builds)],
-    })
+    Ok((of_pairs, all - whole))
 }
 
 /// What order tells nothing of builds: the visits themselves where each has a build of its own, else the means of rounds, in each

@@ -25,8 +25,8 @@ pub struct MethodReport {
     pub seed: u64,
     /// The confidence level.
     pub confidence: f64,
-    /// `plan`, or `request` where the reader asked for another level than the plan's.
-    pub confidence_from: String,
+    /// Where it is from.
+    pub confidence_from: LevelSource,
     /// The weights of the benchmarks: `equal`, `custom` or `fraction`.
     pub weights: String,
     /// The precision for the required number of benchmarks.
@@ -35,6 +35,26 @@ pub struct MethodReport {
     pub rules: Vec<String>,
     /// The methods, each with its source.
     pub notes: Vec<MethodNote>,
+}
+
+/// Where a confidence level is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LevelSource {
+    /// The plan.
+    Plan,
+    /// The reader, who asked for another than the plan's.
+    Request,
+}
+
+impl LevelSource {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Request => "request",
+        }
+    }
 }
 
 /// A method and where it is from.
@@ -56,7 +76,7 @@ impl MethodReport {
             software: format!("speedup {}", env!("CARGO_PKG_VERSION")),
             seed: experiment.seed.0,
             confidence: level.get(),
-            confidence_from: if from_plan { "plan" } else { "request" }.to_owned(),
+            confidence_from: if from_plan { LevelSource::Plan } else { LevelSource::Request },
             weights: weights_name(experiment.analysis.weights).to_owned(),
             precision: experiment.analysis.precision,
             rules: rules(Rules::OURS),

@@ -7,6 +7,7 @@ use super::{Finding, RuleReport, RuleRow};
 use crate::count::{counted, grouped};
 use crate::study::BenchmarkReport;
 use crate::study::Study;
+use crate::study::design::INDEPENDENT_RUN;
 use crate::study::verdict::Verdict;
 use speedup_core::experiment::Metric;
 use speedup_core::plan::Shape;
@@ -124,6 +125,7 @@ fn mean_wall(study: &Study) -> Option<f64> {
 fn row(study: &Study, comparison: &units::Comparison<'_>, planned: &[u32]) -> RuleRow {
     let units = comparison.units(study, study.plan.runs());
     let observations = units.as_ref().map_or([0; 2], units::Units::counts);
+    let unit = units.as_ref().map_or("run", |units| units.unit(study));
     RuleRow {
         benchmark: comparison.benchmark.to_owned(),
         candidate: comparison.candidate.to_owned(),
@@ -145,7 +147,7 @@ fn row(study: &Study, comparison: &units::Comparison<'_>, planned: &[u32]) -> Ru
             comparison.benchmark,
             comparison.candidate,
             grouped(observations[0]),
-            counted(observations[1], "observation")
+            counted(observations[1], unit)
         ),
     }
 }
@@ -166,13 +168,17 @@ pub(in crate::study) fn conclude(rule: &mut RuleReport, benchmarks: &[BenchmarkR
             row.speedup_interval = headline.interval.ends().map(|(lower, upper)| [lower, upper]);
             row.test = headline.interval.method().map(str::to_owned);
         }
+        let (unit, [of_baseline, of_candidate]) = match &comparison.design {
+            Some(design) => (design.noun(), [design.baseline_units, design.candidate_units]),
+            None => (INDEPENDENT_RUN, [comparison.baseline_n, comparison.candidate_n]),
+        };
         row.sentence = format!(
             "{}, {}: {} by the report's test, of {} and {} of the two versions.",
             row.benchmark,
             row.candidate,
             comparison.verdict.words(),
-            grouped(row.observations[0]),
-            counted(row.observations[1], "observation")
+            grouped(of_baseline),
+            counted(of_candidate, unit)
         );
     }
     rule.words += " The verdicts are the report's and keep its confidence level: the number of runs was set from variances and costs \

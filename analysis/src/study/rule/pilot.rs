@@ -93,7 +93,7 @@ fn ask(
             let interval = at_hand(&stages, &all);
             row.verdict = verdict(&interval);
             row.interval_ns = Some([interval.lower, interval.upper]);
-            row.sentence = format!("{about}: {}", in_words(stages.runs(), have, &row));
+            row.sentence = format!("{about}: {}", in_words(stages.runs(), have, all.unit(study), &row));
             Asked { row, lacking: stages.runs().saturating_sub(have) }
         }
         // As many as the plan allows; the words say why no number stands there.
@@ -135,7 +135,7 @@ pub(super) fn verdict(interval: &Interval) -> Verdict {
     }
 }
 
-fn in_words(required: u64, have: u64, row: &RuleRow) -> String {
+fn in_words(required: u64, have: u64, unit: &str, row: &RuleRow) -> String {
     let [lower, upper] = row.interval_ns.unwrap_or_default();
     let stands = format!(
         "{} saved, interval [{}, {}]",
@@ -143,7 +143,7 @@ fn in_words(required: u64, have: u64, row: &RuleRow) -> String {
         milliseconds(lower),
         milliseconds(upper)
     );
-    let required = counted(required, "observation");
+    let required = counted(required, unit);
     match have {
         have if row.required.is_some_and(|required| have >= required) => {
             format!("{required} of each version asked for, {} there: {stands}.", grouped(have))

@@ -103,6 +103,15 @@ impl Units {
         }
     }
 
+    /// What they are: `pair`, `visit` of several runs, or `run`.
+    pub(super) fn unit(&self, study: &Study) -> &'static str {
+        match self {
+            Self::Paired { .. } => "pair",
+            Self::Apart(_) if study.plan.stages().iter().any(|stage| stage.shape.size() > 1) => "visit",
+            Self::Apart(_) => "run",
+        }
+    }
+
     /// The mean of the baseline, in nanoseconds.
     pub(super) fn baseline_mean(&self) -> f64 {
         match self {

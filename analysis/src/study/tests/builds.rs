@@ -43,6 +43,39 @@ fn builds_that_differ_raise_no_false_alarm() {
     }
 }
 
+/// Tails of builds that differ by several times as much as runs do: by each build's own, or by a run of each, no more are called
+/// different than the level allows; with all runs as independent, many are.
+#[test]
+fn tails_of_builds_raise_no_false_alarm() {
+    const TAILS: &str = "[analysis]\nquantiles = [0.9]\n";
+    let blocked = format!("{BLOCKED}{TAILS}");
+    for (runs, builds, more) in [(120, 12, TAILS), (84, 42, TAILS), (120, 12, &blocked), (100, 50, &blocked)]
+    {
+        let found = |by_builds: bool| {
+            let alarm = |seed: &u32| {
+                let synthetic = alike(1, runs, builds, more, *seed);
+                let synthetic = if more == TAILS { synthetic } else { synthetic.visits() };
+                let report =
+                    if by_builds { synthetic.report() } else { synthetic.told_of_one_build().report() };
+                let row = &report.endpoints[0].rows[0];
+                assert_eq!(row.reason, None, "{row:?}");
+                assert!(!by_builds || row.unit == "build", "{row:?}");
+                matches!(row.verdict, EndpointVerdict::Better | EndpointVerdict::Worse)
+            };
+            (0..60).filter(alarm).count()
+        };
+        // Of 60 at a level of 95 %, 3 are to be expected; 10 and more with a probability of 0.001.
+        assert!(found(true) < 10, "{} of 60 with {builds} builds, {more}", found(true));
+        if more == TAILS && builds == 12 {
+            assert!(
+                found(false) > 15,
+                "{} of 60 are found where builds are ignored, or nothing is tested here",
+                found(false)
+            );
+        }
+    }
+}
+
 #[test]
 fn what_is_independent_are_the_builds() {
     let undecided = alike(1, 24, 6, "", 3).times(0, 1, Times::normal(99e6, 1e6)).report();

@@ -56,13 +56,13 @@ fn a_drift_of_all_hosts_is_seen_though_none_has_enough_readings() {
     let canary = rising.canary.as_ref().unwrap();
     assert_eq!((canary.outcome, canary.tested), (CanaryOutcome::Drift, 0));
     let pool = canary.pool.as_ref().unwrap();
-    assert_eq!((pool.over.as_str(), pool.hosts, pool.change_percent), ("within_hosts", 16, None));
+    assert_eq!((pool.over, pool.hosts, pool.change_percent), (TrendOver::WithinHosts, 16, None));
     // Every run on a host of its own: the pool's first readings, in their order.
     let fresh =
         Synthetic::new(2, 2, 12, &format!("{CANARY}[independence]\npolicy = \"distinct\"\n")).visits();
     let rising = report(&fresh, |_, over| 1.0 + 0.2 * over);
     let pool = rising.canary.as_ref().unwrap().pool.as_ref().unwrap();
-    assert_eq!((pool.over.as_str(), pool.hosts), ("across_hosts", 48));
+    assert_eq!((pool.over, pool.hosts), (TrendOver::AcrossHosts, 48));
     assert!((pool.change_percent.unwrap() - 18.0).abs() < 2.0, "{pool:?}");
     let quiet = report(&fresh, |_, _| 1.0);
     let canary = quiet.canary.as_ref().unwrap();

@@ -98,22 +98,158 @@ fn endpoints_share_the_risk_that_the_plan_says() {
     assert_eq!(memory.rows[0].adjusted.len(), 2);
 }
 
+/// Page faults, mostly none: the difference of the medians, by the order statistics.
 #[test]
-fn values_that_are_not_positive_are_refused_by_their_reason() {
-    let report = report(1, 12, "[analysis.verdicts.max_rss]\n", |_, at, record| {
-        record.metrics.insert(Metric::MaxRss, at % 2);
-    });
-    let row = &report.endpoints[0].rows[0];
-    assert_eq!(row.verdict, EndpointVerdict::NotEnoughData);
-    assert_eq!(row.reason.as_ref().unwrap().code, "not_positive");
+fn values_that_may_be_zero_are_compared_by_their_difference() {
+    for center in ["median", "mean"] {
+        let plan =
+            format!("[analysis]\ncenter = \"{center}\"\n[analysis.verdicts.max_rss]\nmargin = \"10%\"\n");
+        let report = report(1, 12, &plan, |version, at, record| {
+            record.metrics.insert(Metric::MaxRss, at % 3 + u64::from(version) * 5);
+        });
+        let row = &report.endpoints[0].rows[0];
+        assert_eq!((row.verdict, row.ratio, &row.interval), (EndpointVerdict::Worse, None, &None), "{row:?}");
+        let difference = row.difference.as_ref().unwrap();
+        assert!((difference.estimate - 5.0).abs() < 1e-9, "{difference:?}");
+        let (lower, upper) = difference.interval.ends().unwrap();
+        assert!(lower > 3.0 && lower < 5.0 && upper > 5.0 && upper < 7.0, "{center}: {lower} {upper}");
+        assert!(row.p_value.unwrap() < 0.05 && row.p_same.unwrap() > 0.9);
+        let gate = Judgement::new(Conclusion::of_report(&report), Threshold::NONE);
+        let regression = gate.regressions.iter().map(ToString::to_string).find(|one| one.contains("max_rss"));
+        assert!(regression.is_some_and(|one| one.starts_with("v1 on b0: max_rss worse")), "{gate:?}");
+    }
 }
 
-/// The mean of a host's runs is no run.
+/// Higher is better, and the candidate's rate is 0: the difference keeps its sign, and the verdict is worse.
 #[test]
-fn a_tail_of_hosts_is_refused() {
-    let more = "[analysis]\nquantiles = [0.9]\n[independence]\npolicy = \"rebooted\"\nscope = \"cell\"\n";
-    let synthetic = Synthetic::nested(1, 2, "hosts = 8\nboots = 2\nruns = 2\n", more);
-    let report = synthetic.report();
+fn the_difference_is_the_candidates_less_the_baselines_whichever_is_better() {
+    let report = report(1, 12, RATE, |version, at, record| {
+        let rate = if version == 1 { 0.0 } else { 100.0 + (at % 3) as f64 };
+        record.series.insert("rate".to_owned(), vec![rate]);
+    });
     let row = &report.endpoints[0].rows[0];
-    assert_eq!(row.reason.as_ref().unwrap().code, "no_single_runs", "{row:?}");
+    let difference = row.difference.as_ref().unwrap();
+    assert_eq!((row.verdict, difference.estimate), (EndpointVerdict::Worse, -101.0));
+    assert!(difference.interval.ends().unwrap().1 < -99.0, "{difference:?}");
+}
+
+/// Equal throughout: the same where a margin is declared, by either centre, and said where none is.
+#[test]
+fn values_that_are_all_equal_are_the_same_only_with_a_margin() {
+    for (value, center) in [(0, "median"), (0, "mean"), (4096, "median"), (4096, "mean")] {
+        let of = |runs, margin: &str| {
+            let plan = format!("[analysis]\ncenter = \"{center}\"\n[analysis.verdicts.max_rss]\n{margin}");
+            report(1, runs, &plan, |_, _, record| {
+                record.metrics.insert(Metric::MaxRss, value);
+            })
+        };
+        let row = |report: &Report| report.endpoints[0].rows[0].clone();
+        let with = row(&of(12, "margin = \"1%\"\n"));
+        assert_eq!((with.verdict, with.p_value), (EndpointVerdict::Same, Some(1.0)), "{with:?}");
+        assert!((with.p_same.unwrap() - 2.0_f64.powi(-12)).abs() < 1e-9, "{with:?}");
+        let without = row(&of(12, ""));
+        assert_eq!(without.verdict, EndpointVerdict::Undecided);
+        assert!(without.note.unwrap().contains(&format!("are equal ({value}). That they are the same")));
+        let few = row(&of(5, "margin = \"1%\"\n"));
+        assert!(few.reason.unwrap().sentence.contains("takes 6 independent runs"));
+    }
+}
+
+#[test]
+fn a_mean_without_error_is_refused_and_a_margin_of_nothing_is_told() {
+    let report = |center: &str, value: fn(u32, u64) -> u64| {
+        let plan =
+            format!("[analysis]\ncenter = \"{center}\"\n[analysis.verdicts.max_rss]\nmargin = \"5%\"\n");
+        let report = report(1, 12, &plan, |version, at, record| {
+            record.metrics.insert(Metric::MaxRss, value(version, at));
+        });
+        report.endpoints[0].rows[0].clone()
+    };
+    let constant = report("mean", |version, _| u64::from(version) * 5);
+    assert_eq!(constant.reason.as_ref().unwrap().code, "constant", "{constant:?}");
+    assert_eq!(report("median", |version, _| u64::from(version) * 5).verdict, EndpointVerdict::Worse);
+    let rare = report("median", |_, at| u64::from(at % 4 == 0));
+    assert!(rare.note.as_ref().unwrap().starts_with("The margin is a share"), "{rare:?}");
+}
+
+/// What is compared within pairs or classes is so by its difference as well.
+#[test]
+fn differences_keep_the_design() {
+    for (more, unit) in [
+        ("[independence]\npolicy = \"distinct\"\n[design]\norder = \"blocked\"\n", "visit"),
+        ("[independence]\npolicy = \"distinct\"\nhosts = \"classes\"\n", "run"),
+    ] {
+        for center in ["median", "mean"] {
+            let plan = format!("{more}[analysis]\ncenter = \"{center}\"\n[analysis.verdicts.max_rss]\n");
+            let synthetic = Synthetic::new(1, 2, 36, &plan).visits();
+            let synthetic = if unit == "run" { synthetic.of_two_classes() } else { synthetic };
+            let report = changed_report(&synthetic, |version, at, record| {
+                record
+                    .metrics
+                    .insert(Metric::MaxRss, 2 * (at % 3) + if version == 1 { 0 } else { 3 + at % 2 });
+            });
+            let row = &report.endpoints[0].rows[0];
+            assert_eq!(
+                (row.verdict, row.unit.as_str()),
+                (EndpointVerdict::Better, unit),
+                "{center}: {row:?}"
+            );
+            let difference = row.difference.as_ref().unwrap();
+            assert!(difference.estimate < -2.0 && difference.estimate > -5.0, "{difference:?}");
+        }
+    }
+}
+
+/// Each host counts by the tail of its own runs where it has ten, and by one of them where not: then it takes 36 hosts.
+#[test]
+fn a_tail_of_hosts_is_by_their_own_tails_or_by_a_run_of_each() {
+    let row = |repetitions: &str| {
+        let more = "[analysis]\nquantiles = [0.9]\n[independence]\npolicy = \"rebooted\"\nscope = \"cell\"\n";
+        let synthetic = Synthetic::nested(1, 2, repetitions, more).visits();
+        let report = changed_report(&synthetic, |version, at, record| {
+            let stalls = version == 1 && at % 4 == 0;
+            wall(record, 1_000_000 + 100 * (at * 7 % 13) + if stalls { 900_000 } else { 0 });
+        });
+        report.endpoints[0].rows[0].clone()
+    };
+    let own = row("hosts = 8\nboots = 2\nruns = 8\n");
+    assert_eq!((own.verdict, own.unit.as_str()), (EndpointVerdict::Worse, "host"), "{own:?}");
+    assert!(own.note.as_ref().unwrap().contains("Each host counts by the p90 of its own runs"), "{own:?}");
+    let drawn = row("hosts = 40\nboots = 1\nruns = 4\n");
+    assert_eq!((drawn.verdict, drawn.unit.as_str()), (EndpointVerdict::Worse, "host"), "{drawn:?}");
+    assert!(
+        drawn.note.as_ref().unwrap().contains("one of its runs, drawn from the plan's seed"),
+        "{drawn:?}"
+    );
+    let few = row("hosts = 8\nboots = 2\nruns = 2\n");
+    let reason = few.reason.as_ref().unwrap();
+    assert_eq!((reason.code.as_str(), few.verdict), ("too_few_units", EndpointVerdict::NotEnoughData));
+    assert!(
+        reason.sentence.contains("p90 takes 36 hosts of each version, or at least 10 runs on each host"),
+        "{few:?}"
+    );
+    let five = row("hosts = 5\nboots = 2\nruns = 8\n");
+    assert!(five.reason.as_ref().unwrap().sentence.contains("takes 6 hosts of each version"), "{five:?}");
+    let boots = row("boots = 12\nruns = 10\n");
+    assert_eq!((boots.verdict, boots.unit.as_str()), (EndpointVerdict::Worse, "boot"), "{boots:?}");
+}
+
+/// The two versions of a visit share a host: each keeps half of the risk, so that p90 takes 42 visits and not 36.
+#[test]
+fn a_tail_of_visits_supposes_nothing_of_what_their_versions_share() {
+    let row = |visits: u32| {
+        let more = "[analysis]\nquantiles = [0.9]\n[independence]\npolicy = \"distinct\"\n[design]\norder = \"blocked\"\n";
+        let synthetic = Synthetic::new(1, 2, visits, more).visits();
+        let report = changed_report(&synthetic, |version, at, record| {
+            let stalls = version == 1 && at % 4 == 0;
+            wall(record, 1_000_000 + 100 * at + if stalls { 900_000 } else { 0 });
+        });
+        report.endpoints[0].rows[0].clone()
+    };
+    let refused = row(41).reason.unwrap();
+    assert!(refused.sentence.contains("takes 42 independent runs"), "{refused:?}");
+    let tail = row(60);
+    assert_eq!((tail.verdict, tail.unit.as_str(), &tail.note), (EndpointVerdict::Worse, "visit", &None));
+    let method = tail.interval.as_ref().unwrap().method().unwrap().to_owned();
+    assert!(method.contains("half the risk each (Bonferroni)"), "{method}");
 }

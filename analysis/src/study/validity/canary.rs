@@ -78,11 +78,21 @@ pub struct HostTrend {
     pub adjusted: f64,
 }
 
+/// The readings of a pool's trend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrendOver {
+    /// Those of each host.
+    WithinHosts,
+    /// The first of each host.
+    AcrossHosts,
+}
+
 /// What the hosts have in common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PoolTrend {
-    /// `within_hosts`, over the readings of each host, or `across_hosts`, over the first readings of the hosts.
-    pub over: String,
+    /// Over which readings.
+    pub over: TrendOver,
     /// The hosts that were taken.
     pub hosts: u64,
     /// The change from first to last reading in percent of the median: of hosts that were tested alone the median, else
@@ -206,7 +216,7 @@ impl PoolTrend {
             let changes = Sample::new(trends.iter().map(|trend| trend.change_percent).collect());
             let p_value = found.p_value(Alternative::TwoSided).told();
             return Some(Self {
-                over: "within_hosts".to_owned(),
+                over: TrendOver::WithinHosts,
                 hosts: found.series() as u64,
                 change_percent: changes.ok().map(|changes| changes.median()),
                 p_value,
@@ -217,7 +227,7 @@ impl PoolTrend {
         let drift = Drift::new(first).ok()?;
         let p_value = drift.p_value(Alternative::TwoSided).told();
         Some(Self {
-            over: "across_hosts".to_owned(),
+            over: TrendOver::AcrossHosts,
             hosts: first.len() as u64,
             change_percent: Some(change(&drift, first)),
             p_value,
@@ -278,7 +288,10 @@ impl CanaryReport {
         let Some(PoolTrend { over: kind, hosts, change_percent, adjusted, .. }) = &self.pool else {
             return String::new();
         };
-        let what = if kind == "within_hosts" { "within the hosts" } else { "from host to host" };
+        let what = match kind {
+            TrendOver::WithinHosts => "within the hosts",
+            TrendOver::AcrossHosts => "from host to host",
+        };
         let size = change_percent.map_or_else(String::new, |percent| format!("{} ", signed(percent)));
         format!(
             "{over} {} together, {what}: {size}(adjusted p-value {}).",

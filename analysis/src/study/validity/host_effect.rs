@@ -146,12 +146,12 @@ impl HostEffectReport {
         match self {
             Self::NotTested { reason } => reason.sentence.clone(),
             Self::Tested { hosts, runs, share, test, .. } => format!(
-                "Hosts make {} of the variance within cells ({}, {}; F test, p-value {}): runs of one host resemble each other, \
+                "Hosts make {} of the variance within cells ({}, {}; F test, adjusted p-value {}): runs of one host resemble each other, \
                  so take policy = \"distinct\", or hosts that are alike.",
                 percent((share * 1e3).round() / 1e3),
                 counted(*hosts, "host"),
                 counted(*runs, "run"),
-                crate::count::p_value(test.p_value)
+                crate::count::p_value(test.adjusted)
             ),
         }
     }

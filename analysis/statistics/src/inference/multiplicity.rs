@@ -39,7 +39,7 @@ pub enum Adjustment {
 }
 
 /// What stays below the risk if adjusted p-values are compared with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorRate {
     /// The probability of one or more false alarms among all tests.

@@ -14,7 +14,7 @@ use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// What stands for the times of a benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Summary {
     /// The least; not reproducible (Touati 2010 App. A).

@@ -1,16 +1,14 @@
 //! The speedup at a quantile, the median or a tail, with an interval that supposes nothing of the two laws.
 //!
-//! Each version's quantile lies between two of its order statistics, with a probability that the binomial law gives whatever
-//! the law of the times (David and Nagaraja, Order Statistics, 2003, §7.1). On the logarithmic scale the ratio is a difference,
-//! whose variance is recovered from the distances between the estimates and those ends (MOVER: Zou and Donner, Construction
-//! of confidence limits about effect measures, Statistics in Medicine 27, 2008; Newcombe 2011). So the laws may differ in
-//! shape and spread, and the times may tie. Order statistics are few, so that the level is mostly above the one asked for.
+//! The limits are those of the order statistics of each version, combined on the logarithmic scale, on which the ratio is a difference:
+//! see `contrast`. So the laws may differ in shape and spread, and the times may tie. Order statistics are few, so that the level is
+//! mostly above the one asked for.
 //!
-//! Strata (the classes of hosts, for instance) are compared each within itself; the logarithms of their ratios are then averaged
-//! by weights, and so are the squares of their distances.
+//! Strata (the classes of hosts, for instance) are compared each within itself, and the logarithms of their ratios averaged.
 
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Unbounded};
 use crate::ratio::RatioError;
+use crate::ratio::contrast::{Contrast, Dependence, Limits, Scale, Stratum, weighted};
 use crate::ratio::mean::require_positive;
 use crate::sample::{Sample, SampleQuantile};
 
@@ -37,24 +35,15 @@ use crate::sample::{Sample, SampleQuantile};
 pub struct QuantileRatio<'a> {
     /// One or more; their weights add up to 1.
     strata: Vec<Stratum<'a>>,
+    dependence: Dependence,
 }
-
-#[derive(Clone, Copy, Debug)]
-struct Stratum<'a> {
-    weight: f64,
-    baseline: SampleQuantile<'a>,
-    candidate: SampleQuantile<'a>,
-}
-
-/// Least p-value that is looked for: what is smaller is told as this.
-const LEAST_RISK: f64 = 1e-300;
-/// Halvings of the logarithm of a risk, after which it is known to the last digit.
-const HALVINGS: usize = 64;
 
 impl<'a> QuantileRatio<'a> {
     /// The method's full name.
     pub const NAME: &'static str =
         "ratio of quantiles, order-statistic intervals combined on the log scale (MOVER)";
+    /// The method's full name for versions that may depend on each other.
+    pub const NAME_DEPENDENT: &'static str = "ratio of quantiles of versions that may depend on each other, order-statistic intervals at half the risk each (Bonferroni)";
 
     /// The ratio of the medians of `baseline` and `candidate`.
     ///
@@ -76,10 +65,11 @@ impl<'a> QuantileRatio<'a> {
             require_positive(baseline.sample(), candidate.sample())?;
             Ok(Stratum { weight, baseline, candidate })
         };
-        let mut strata = strata.into_iter().map(stratum).collect::<Result<Vec<_>, RatioError>>()?;
-        let all: f64 = strata.iter().map(|stratum| stratum.weight).sum();
-        strata.iter_mut().for_each(|stratum| stratum.weight /= all);
-        if strata.is_empty() { Err(RatioError::TooFew { n: 0, m: 0 }) } else { Ok(Self { strata }) }
+        let strata = weighted(strata.into_iter().map(stratum).collect::<Result<Vec<_>, RatioError>>()?);
+        if strata.is_empty() {
+            return Err(RatioError::TooFew { n: 0, m: 0 });
+        }
+        Ok(Self { strata, dependence: Dependence::None })
     }
 
     /// The ratio of two quantiles of positive times, for instance of the 99th percentiles; none where a time is not positive.
@@ -87,101 +77,57 @@ impl<'a> QuantileRatio<'a> {
         Self::within([(baseline, candidate, 1.0)])
     }
 
+    /// The same of two versions that may depend on each other in any way, as those do that were measured on the same hosts; the runs of
+    /// one version are independent of each other. Its ends take as many runs as [`SampleQuantile::runs_needed`] says at half the risk.
+    ///
+    /// # Errors
+    /// [`RatioError::NotPositive`] for times that are not positive.
+    pub fn dependent(
+        baseline: SampleQuantile<'a>,
+        candidate: SampleQuantile<'a>,
+    ) -> Result<Self, RatioError> {
+        Ok(Self { dependence: Dependence::Any, ..Self::new(baseline, candidate)? })
+    }
+
+    fn name(&self) -> &'static str {
+        match self.dependence {
+            Dependence::None => Self::NAME,
+            Dependence::Any => Self::NAME_DEPENDENT,
+        }
+    }
+
     /// The ratio of the samples' quantiles (type 7), baseline over candidate.
     pub fn estimate(&self) -> f64 {
         match &self.strata[..] {
             [only] => only.baseline.estimate() / only.candidate.estimate(),
-            strata => strata.iter().map(|one| one.weight * one.log_ratio()).sum::<f64>().exp(),
+            strata => {
+                strata.iter().map(|one| one.weight * self.contrast().difference(one)).sum::<f64>().exp()
+            }
         }
     }
 
     /// The equal-tailed two-sided interval of the ratio; none where the runs are too few for an order statistic on each side of
     /// each quantile: see [`SampleQuantile::runs_needed`].
     pub fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
-        let limits = self.limits(level.risk().get() / 2.0);
-        if limits.lower > 0.0 && limits.upper.is_finite() {
-            let Limits { lower, upper, .. } = limits;
+        let Limits { lower, upper, .. } = self.contrast().limits(level.risk().get() / 2.0);
+        let method = self.name();
+        if lower > 0.0 && upper.is_finite() {
             let caveats: Vec<Caveat> = Vec::new();
-            RatioInterval::Bounded(Interval { method: Self::NAME, lower, upper, level, caveats })
+            RatioInterval::Bounded(Interval { method, lower, upper, level, caveats })
         } else {
-            RatioInterval::Unbounded { method: Self::NAME, level, reason: Unbounded::TooFewRuns }
+            RatioInterval::Unbounded { method, level, reason: Unbounded::TooFewRuns }
         }
     }
 
     /// The p-value of the ratio being `ratio`: the least risk at which the interval does not hold it. What is observed beyond
     /// `ratio` on the other side than `alternative` says counts as 1.
     pub fn p_value(&self, ratio: f64, alternative: Alternative) -> PValue {
-        let greater = || self.least_risk(|limits| limits.lower > ratio, |limits| limits.risk_of_lower);
-        let less = || self.least_risk(|limits| limits.upper < ratio, |limits| limits.risk_of_upper);
-        PValue::clamped(match alternative {
-            Alternative::Greater => greater(),
-            Alternative::Less => less(),
-            Alternative::TwoSided => 2.0 * greater().min(less()),
-        })
+        self.contrast().p_value(ratio, alternative)
     }
 
-    /// The least risk beyond one end at which `excludes`, which once true stays true with more risk; 1 if it never is.
-    fn least_risk(&self, excludes: impl Fn(&Limits) -> bool, achieved: impl Fn(&Limits) -> f64) -> f64 {
-        let (mut too_small, mut enough) = (LEAST_RISK.ln(), 0.5_f64.ln());
-        if !excludes(&self.limits(0.5)) {
-            return 1.0;
-        }
-        for _ in 0..HALVINGS {
-            let middle = too_small + (enough - too_small) / 2.0;
-            if excludes(&self.limits(middle.exp())) { enough = middle } else { too_small = middle }
-        }
-        achieved(&self.limits(enough.exp()))
+    fn contrast(&self) -> Contrast<'_, 'a> {
+        Contrast { strata: &self.strata, scale: Scale::Logarithms, dependence: self.dependence }
     }
-
-    /// The limits of the ratio with at most the risk `beyond` each.
-    fn limits(&self, beyond: f64) -> Limits {
-        let (mut center, mut down, mut up) = (0.0, 0.0, 0.0);
-        let (mut risk_of_lower, mut risk_of_upper) = (0.0_f64, 0.0_f64);
-        for stratum in &self.strata {
-            let [x, y] =
-                [stratum.baseline, stratum.candidate].map(|quantile| Distances::new(quantile, beyond));
-            center += stratum.weight * stratum.log_ratio();
-            down += (stratum.weight * x.down.hypot(y.up)).powi(2);
-            up += (stratum.weight * x.up.hypot(y.down)).powi(2);
-            risk_of_lower = risk_of_lower.max(x.below).max(y.above);
-            risk_of_upper = risk_of_upper.max(x.above).max(y.below);
-        }
-        let (lower, upper) = ((center - down.sqrt()).exp(), (center + up.sqrt()).exp());
-        Limits { lower, upper, risk_of_lower, risk_of_upper }
-    }
-}
-
-impl Stratum<'_> {
-    fn log_ratio(&self) -> f64 {
-        (self.baseline.estimate() / self.candidate.estimate()).ln()
-    }
-}
-
-/// How far the ends of a quantile's interval are from its estimate, on the log scale, and the risk beyond each.
-struct Distances {
-    down: f64,
-    up: f64,
-    below: f64,
-    above: f64,
-}
-
-impl Distances {
-    fn new(quantile: SampleQuantile<'_>, beyond: f64) -> Self {
-        let center = quantile.estimate();
-        let [lower, upper] = quantile.ends(beyond);
-        // An end that takes more runs is at no distance that is known.
-        let down = if lower.value.is_finite() { (center / lower.value).ln() } else { f64::INFINITY };
-        let up = if upper.value.is_finite() { (upper.value / center).ln() } else { f64::INFINITY };
-        Self { down: down.max(0.0), up: up.max(0.0), below: lower.miss, above: upper.miss }
-    }
-}
-
-/// The limits of a ratio, and the risk beyond each: the larger of the two order statistics that it is made of.
-struct Limits {
-    lower: f64,
-    upper: f64,
-    risk_of_lower: f64,
-    risk_of_upper: f64,
 }
 
 #[cfg(test)]
@@ -241,20 +187,46 @@ mod tests {
         assert!(QuantileRatio::within([]).is_err());
     }
 
+    /// Twice the distance where both are as far, and 42 runs for p90: 2/4 of the risk at each of four ends.
+    #[test]
+    fn versions_that_may_depend_on_each_other_keep_half_of_the_risk_each() {
+        let x: Vec<f64> = (1..=42).map(f64::from).collect();
+        let x = sample(&x);
+        let half = ConfidenceLevel::new(0.975).unwrap();
+        assert_eq!(SampleQuantile::runs_needed(0.9, half), 42);
+        let p90 = SampleQuantile::new(&x, 0.9).unwrap();
+        let [lower, upper] = p90.ends(0.0125).map(|end| end.value);
+        let interval = QuantileRatio::dependent(p90, p90).unwrap().interval(ConfidenceLevel::USUAL);
+        let interval = interval.bounded().unwrap();
+        assert_eq!(interval.method, QuantileRatio::NAME_DEPENDENT);
+        assert!(
+            (interval.lower - lower / upper).abs() < 1e-14 && (interval.upper - upper / lower).abs() < 1e-14
+        );
+        let fewer: Vec<f64> = (1..=41).map(f64::from).collect();
+        let fewer = sample(&fewer);
+        let p90 = SampleQuantile::new(&fewer, 0.9).unwrap();
+        assert!(
+            QuantileRatio::dependent(p90, p90).unwrap().interval(ConfidenceLevel::USUAL).bounded().is_none()
+        );
+    }
+
     proptest! {
         /// The p-value is below the risk exactly where the interval leaves the ratio out, and exchanging the versions turns
         /// all around; the unit does not matter.
         #[test]
         fn p_value_and_interval_agree(
             x in prop::collection::vec(1_u16..400, 6..40), y in prop::collection::vec(1_u16..400, 6..40),
-            risk in 0.01..0.3_f64, scale in 1e-6..1e6_f64,
+            risk in 0.01..0.3_f64, scale in 1e-6..1e6_f64, dependent: bool,
         ) {
             let of = |values: &[u16], scale: f64| {
                 Sample::new(values.iter().map(|value| f64::from(*value) * scale).collect()).unwrap()
             };
             let (a, b) = (of(&x, 1.0), of(&y, 1.0));
-            let ratio = QuantileRatio::median(&a, &b).unwrap();
-            let back = QuantileRatio::median(&b, &a).unwrap();
+            let median = |x, y| {
+                let [x, y] = [x, y].map(SampleQuantile::median);
+                if dependent { QuantileRatio::dependent(x, y) } else { QuantileRatio::new(x, y) }.unwrap()
+            };
+            let (ratio, back) = (median(&a, &b), median(&b, &a));
             let level = ConfidenceLevel::new(1.0 - risk).unwrap();
             let p = ratio.p_value(1.0, Alternative::TwoSided).get();
             prop_assert!((p - back.p_value(1.0, Alternative::TwoSided).get()).abs() < 1e-9);
@@ -265,7 +237,7 @@ mod tests {
                 let inverse = inverse.bounded().unwrap();
                 prop_assert!((interval.lower * inverse.upper - 1.0).abs() < 1e-12);
                 let (c, d) = (of(&x, scale), of(&y, scale));
-                let scaled = QuantileRatio::median(&c, &d).unwrap().interval(level);
+                let scaled = median(&c, &d).interval(level);
                 let scaled = scaled.bounded().unwrap();
                 prop_assert!((scaled.lower / interval.lower - 1.0).abs() < 1e-9);
             }

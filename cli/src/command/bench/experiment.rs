@@ -136,7 +136,8 @@ fn benchmark(arguments: &Arguments, setting: Setting<'_>) -> Benchmark {
 fn around(arguments: &Arguments, lines: &[String], line: &str) -> Option<Setup> {
     let words = (0..arguments.shell().words().len()).map(|number| placeholder(&shell_word(number)));
     let argv = words.chain([Shell::option().to_owned(), placeholder(line)]).collect();
-    (!lines.is_empty()).then(|| Setup { command: CommandLine::Exact(argv), timeout: arguments.timeout })
+    let timeout = arguments.timeout;
+    (!lines.is_empty()).then_some(Setup { command: CommandLine::Exact(argv), timeout })
 }
 
 /// A version: the texts of the user are values of placeholders, so that no brace in them is taken for one.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
-use speedup_analysis::study::first_decisive_look;
+use speedup_analysis::study::{TailTakes, first_decisive_look};
 use speedup_core::experiment::files::{Content, FileSource, StagedFile};
 use speedup_core::experiment::metric::OwnMetric;
 use speedup_core::experiment::{
@@ -15,8 +15,6 @@ use speedup_core::machine::feasibility::Feasibility;
 use speedup_core::plan::Plan;
 use speedup_core::value::seed::Seed;
 use speedup_core::value::time::Span;
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::sample::SampleQuantile;
 
 use crate::arguments::{Output, OutputArgument};
 use crate::command::{block_on, print, print_json};
@@ -82,10 +80,13 @@ struct Checked<'a> {
 #[derive(Debug, Serialize)]
 struct CheckedEndpoint {
     name: String,
-    /// The independent runs of each version that its interval takes at the plan's level; none where that level is none.
+    /// The independent units of each version that its interval takes, runs or what the plan repeats over, at the plan's level; none where that level is none.
     runs_needed: Option<u64>,
-    /// Whether the plan has fewer.
+    /// Whether the plan has fewer, and neither has fewer units of more runs.
     has_too_few: bool,
+    /// The same for people.
+    #[serde(skip)]
+    takes: Option<TailTakes>,
 }
 
 /// Looks at growing data.
@@ -179,19 +180,16 @@ fn check(plan: &Plan, feasibility: Feasibility) -> Checked<'_> {
 }
 
 fn checked_endpoint(endpoint: &Endpoint<'_>, experiment: &Experiment) -> CheckedEndpoint {
-    let needed = |probability: f64| {
-        let level = ConfidenceLevel::new(experiment.analysis.confidence).ok()?;
-        Some(SampleQuantile::runs_needed(probability, level))
-    };
-    let (name, runs_needed) = match endpoint.subject {
+    let (name, takes) = match endpoint.subject {
         EndpointSubject::Quantile(probability) => {
-            (format!("quantile {probability} of wall"), needed(probability))
+            (format!("quantile {probability} of wall"), TailTakes::of(experiment, probability))
         }
         EndpointSubject::Metric(metric) => (metric.name().to_owned(), None),
         EndpointSubject::Own(_, own) => (own.name.clone(), None),
     };
-    let has_too_few = runs_needed.is_some_and(|needed| needed > experiment.units_of_a_cell());
-    CheckedEndpoint { name, runs_needed, has_too_few }
+    let (runs_needed, has_too_few) =
+        (takes.map(|takes| takes.units), takes.is_some_and(|takes| takes.has_too_few));
+    CheckedEndpoint { name, runs_needed, has_too_few, takes }
 }
 
 /// As in `4 looks at the medians; none before look 2 can conclude, for its risk takes more runs`.
@@ -217,8 +215,8 @@ impl fmt::Display for CheckedLooks {
 impl fmt::Display for CheckedEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
-        let Some(needed) = self.runs_needed else { return Ok(()) };
-        write!(f, ": takes {needed} independent runs of each version")?;
+        let Some(takes) = self.takes else { return Ok(()) };
+        write!(f, ": {takes}")?;
         if self.has_too_few { f.write_str(", and the plan has fewer") } else { Ok(()) }
     }
 }

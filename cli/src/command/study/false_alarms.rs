@@ -20,7 +20,7 @@ use crate::exit::failure::Failure;
 )]
 pub(crate) struct Arguments {
     /// Which parts to simulate: samples, levels, one_binary, suites, headlines, unlike_shapes, same, tails,
-    /// gates, dependent, hosts, rare_stalls; all without it
+    /// gates, dependent, hosts, rare_stalls, looks; all without it
     #[arg(long, value_name = "SECTION,…", value_delimiter = ',', value_parser = section)]
     section: Vec<AlarmSection>,
     /// The shapes of the laws: normal, lognormal, gamma, bimodal, floor, heavy_lognormal, pareto, clock, stalls
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     replicating: Replicating,
 }
 
-const HEADINGS: [Heading; 12] = [
+const HEADINGS: [Heading; 13] = [
     Heading {
         section: "samples",
         sentence: "Share of comparisons of equal versions that are called different",
@@ -122,6 +122,13 @@ const HEADINGS: [Heading; 12] = [
         sentence: "Share of versions of equal mean, one with rare stalls, that are called faster or slower",
         size: "runs",
         parameter: "",
+    },
+    Heading {
+        section: "looks",
+        sentence: "Share of experiments with four looks that are called faster or slower; of a true speedup, whose interval \
+            covers it, and whose observed and median-unbiased speedup is above it",
+        size: "runs",
+        parameter: "speedup",
     },
 ];
 

@@ -18,14 +18,14 @@ function say(what) {
 function put(part, text) {
   const held = part.contains(document.activeElement) ? document.activeElement.id : null;
   const open = [...part.querySelectorAll("details[open][id]")].map((one) => one.id);
-  const typed = [...part.querySelectorAll("input[id]")].map((one) => [one.id, one.value]);
+  const typed = [...part.querySelectorAll("input[id]")].map((one) => [one.id, one.value, one.checked]);
   const places = [...part.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
   part.innerHTML = text;
   part.querySelectorAll(".scroll").forEach((one, number) => { one.scrollLeft = places[number] ?? 0; });
   open.forEach((id) => document.getElementById(id)?.setAttribute("open", ""));
-  for (const [id, value] of typed) {
+  for (const [id, value, isChecked] of typed) {
     const field = document.getElementById(id);
-    if (field !== null) field.value = value;
+    if (field !== null) Object.assign(field, { value, checked: isChecked });
   }
   if (held !== null) {
     (document.getElementById(held) ?? part.querySelector("a, button, summary") ?? main).focus({ preventScroll: true });

@@ -1,16 +1,31 @@
-//! One experiment: how far it is, what may be done about it, what it shows so far, and what was done.
+//! One experiment: how far it is, what may be done about it, what it shows so far, what it measures, and what was done.
+
+use std::time::Duration;
 
 use maud::{Markup, html};
+use speedup_access::unix_seconds;
 use speedup_proto::v1::experiment_status::Phase;
-use speedup_proto::v1::{ExperimentStatus, ListEventsResponse};
+use speedup_proto::v1::{EventKind, ExperimentStatus, ExportHead, ListEventsResponse};
+use speedup_report::roughly;
 
 use super::layout::{Section, page};
 use super::moment::moment;
-use super::{act, act_with, counted, events, grouped, id_text};
+use super::{act, act_with, counted, events, grouped, id_text, plan};
 use crate::visitor::Visitor;
 
 /// How often progress is said aloud: in steps of so many percent.
 const SAID_PERCENT: u64 = 10;
+/// Runs that are done before an estimate of the end is worth telling.
+const ENOUGH: u64 = 3;
+/// The words of a phase, each with its class.
+pub(super) const PHASES: [(&str, &str); 6] = [
+    ("running", "active"),
+    ("deciding", "active"),
+    ("paused", "held"),
+    ("cancelling", "held"),
+    ("cancelled", "over"),
+    ("finished", "over"),
+];
 
 /// How the runs stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,11 +49,16 @@ impl Standing {
         self.done() + self.waiting + self.under_way
     }
 
+    /// Those without a result that they should have.
+    pub(super) fn lacking(&self) -> u64 {
+        self.failed + self.abandoned
+    }
+
     fn share(&self, of: u64) -> f64 {
         if self.runs() == 0 { 0.0 } else { 100.0 * of as f64 / self.runs() as f64 }
     }
 
-    fn percent(&self) -> u64 {
+    pub(super) fn percent(&self) -> u64 {
         if self.runs() == 0 { 0 } else { 100 * self.done() / self.runs() }
     }
 }
@@ -56,7 +76,12 @@ pub(super) fn standing(status: &ExperimentStatus) -> Standing {
 }
 
 /// The whole page.
-pub(crate) fn whole(visitor: &Visitor, status: &ExperimentStatus, log: &ListEventsResponse) -> Markup {
+pub(crate) fn whole(
+    visitor: &Visitor,
+    status: &ExperimentStatus,
+    planned: &ExportHead,
+    log: &ListEventsResponse,
+) -> Markup {
     let id = id_text(&status.experiment);
     let body = html! {
         p.crumb { a href="/" { "Experiments" } }
@@ -71,7 +96,7 @@ pub(crate) fn whole(visitor: &Visitor, status: &ExperimentStatus, log: &ListEven
                 h2 #h-progress { "Progress" }
                 div.actions data-part="actions" { (actions(visitor, status)) }
             }
-            div data-part="progress" { (progress(status)) }
+            div data-part="progress" { (progress(status, log)) }
         }
         section aria-labelledby="h-report" {
             div.head {
@@ -83,6 +108,7 @@ pub(crate) fn whole(visitor: &Visitor, status: &ExperimentStatus, log: &ListEven
                 noscript { p.empty { a href={ "/experiments/" (id) "/report" } { "Show the report as it is now" } } }
             }
         }
+        (plan::part(planned))
         section aria-labelledby="h-events" {
             h2 #h-events { "Events" }
             div data-part="events" { (log_of(status, log)) }
@@ -100,7 +126,7 @@ pub(crate) fn log_of(status: &ExperimentStatus, log: &ListEventsResponse) -> Mar
 }
 
 /// How far it is.
-pub(crate) fn progress(status: &ExperimentStatus) -> Markup {
+pub(crate) fn progress(status: &ExperimentStatus, log: &ListEventsResponse) -> Markup {
     let standing = standing(status);
     let lost = status.tally.unwrap_or_default().lost_attempts;
     let counts = [
@@ -115,10 +141,11 @@ pub(crate) fn progress(status: &ExperimentStatus) -> Markup {
         p.lead {
             (phase_badge(status)) " "
             strong { (standing.percent()) "\u{a0}%" } " – "
-            (grouped(standing.done())) " of " (counted(standing.runs(), "run")) " done, "
-            (counted(status.hosts_here.into(), "host")) " connected"
+            (grouped(standing.done())) " of " (counted(standing.runs(), "run")) " done"
+            @if status.finished_ns.is_none() { ", " (counted(status.hosts_here.into(), "host")) " connected" }
         }
         (bar(&standing))
+        (times(status, log))
         dl.counts {
             @for (name, number, class) in counts {
                 div { dt { i.dot.(class) {} (name) } dd { (grouped(number)) } }
@@ -130,6 +157,43 @@ pub(crate) fn progress(status: &ExperimentStatus) -> Markup {
         }
         @if !status.words.is_empty() { p { (status.words) } }
     }
+}
+
+/// When it ended, or may end.
+fn times(status: &ExperimentStatus, log: &ListEventsResponse) -> Markup {
+    let taken = |until_ns: u64| Duration::from_nanos(until_ns.saturating_sub(status.submitted_ns));
+    let now_ns = unix_seconds().saturating_mul(1_000_000_000);
+    html! {
+        @if let Some(finished_ns) = status.finished_ns {
+            p { "Finished " (moment(finished_ns)) ", after " (roughly(taken(finished_ns))) "." }
+        } @else if let Some(left) = left(status, taken(now_ns).saturating_sub(paused(log))) {
+            p {
+                "About " strong { (roughly(left)) } " left at the pace so far: until about "
+                (moment(now_ns.saturating_add(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX)))) "."
+            }
+        }
+    }
+}
+
+/// How long it will still take where it takes as long per run as it did; `worked` is since the submission, without pauses.
+fn left(status: &ExperimentStatus, worked: Duration) -> Option<Duration> {
+    let standing = standing(status);
+    let open = standing.waiting + standing.under_way;
+    let is_known = matches!(status.phase, Some(Phase::Running(_))) && standing.done() >= ENOUGH && open > 0;
+    is_known.then(|| worked.mul_f64(open as f64 / standing.done() as f64))
+}
+
+/// How long it was paused until it was resumed.
+fn paused(log: &ListEventsResponse) -> Duration {
+    let (mut since, mut paused) = (None, 0);
+    for event in log.events.iter().rev() {
+        if event.kind() == EventKind::Paused {
+            since = since.or(Some(event.at_ns));
+        } else if let Some(since) = since.take_if(|_| event.kind() == EventKind::Resumed) {
+            paused += event.at_ns.saturating_sub(since);
+        }
+    }
+    Duration::from_nanos(paused)
 }
 
 /// What is said aloud: it changes with the phase and in steps, not with each run.
@@ -177,14 +241,15 @@ pub(crate) fn actions(visitor: &Visitor, status: &ExperimentStatus) -> Markup {
 }
 
 /// The word of a phase, and its class.
-fn phase(status: &ExperimentStatus) -> (&'static str, &'static str) {
+pub(super) fn phase(status: &ExperimentStatus) -> (&'static str, &'static str) {
+    let [running, deciding, paused, cancelling, cancelled, finished] = PHASES;
     match &status.phase {
-        Some(Phase::Running(_)) => ("running", "active"),
-        Some(Phase::Deciding(_)) => ("deciding", "active"),
-        Some(Phase::Paused(_)) => ("paused", "held"),
-        Some(Phase::Cancelling(_)) => ("cancelling", "held"),
-        Some(Phase::Finished(finished)) if finished.cancelled => ("cancelled", "over"),
-        Some(Phase::Finished(_)) => ("finished", "over"),
+        Some(Phase::Running(_)) => running,
+        Some(Phase::Deciding(_)) => deciding,
+        Some(Phase::Paused(_)) => paused,
+        Some(Phase::Cancelling(_)) => cancelling,
+        Some(Phase::Finished(of)) if of.cancelled => cancelled,
+        Some(Phase::Finished(_)) => finished,
         None => ("unknown", "over"),
     }
 }
@@ -218,5 +283,40 @@ pub(super) fn bar(standing: &Standing) -> Markup {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use speedup_proto::v1::experiment_status::Running;
+    use speedup_proto::v1::{LoggedEvent, Tally};
+
+    use super::*;
+
+    #[test]
+    fn a_pause_is_not_slowness() {
+        let event = |kind: EventKind, second: u64| LoggedEvent {
+            at_ns: second * 1_000_000_000,
+            kind: kind.into(),
+            ..LoggedEvent::default()
+        };
+        // The newest first.
+        let events = vec![
+            event(EventKind::Resumed, 90),
+            event(EventKind::Paused, 70),
+            event(EventKind::Resumed, 30),
+            event(EventKind::Paused, 20),
+            event(EventKind::Submitted, 10),
+        ];
+        let log = ListEventsResponse { events, ..ListEventsResponse::default() };
+        assert_eq!(paused(&log), Duration::from_secs(30));
+        let tally = Tally { waiting: 20, measured: 9, failed: 1, ..Tally::default() };
+        let status = ExperimentStatus {
+            tally: Some(tally),
+            phase: Some(Phase::Running(Running {})),
+            ..ExperimentStatus::default()
+        };
+        assert_eq!(left(&status, Duration::from_secs(30)), Some(Duration::from_secs(60)));
+        assert_eq!(left(&ExperimentStatus { phase: None, ..status }, Duration::from_secs(30)), None);
     }
 }

@@ -2,14 +2,18 @@
 
 use maud::{Markup, html};
 use speedup_proto::v1::host_status::Standing;
-use speedup_proto::v1::{HostStatus, HostsSummary, ListHostsResponse};
+use speedup_proto::v1::{HostStatus, HostsSummary};
 
 use super::layout::{Section, page};
 use super::{encoded, grouped, scrolling};
+use crate::client::HostsPage;
+use crate::routes::After;
 use crate::visitor::Visitor;
 
 /// Digits of a class that are shown in tables.
 const CLASS_DIGITS: usize = 12;
+/// The words of [`state`].
+const STATES: [&str; 7] = ["idle", "busy", "rebooting", "draining", "drained", "quarantined", "away"];
 /// Most classes of the table: more are told as a number.
 const CLASSES: usize = 50;
 
@@ -19,14 +23,9 @@ pub(crate) fn link(host: &str) -> String {
 }
 
 /// The whole page.
-pub(crate) fn whole(
-    visitor: &Visitor,
-    after: &str,
-    summary: &HostsSummary,
-    listed: &ListHostsResponse,
-) -> Markup {
-    let live = format!("/live/hosts?after={}", encoded(after));
-    let last = listed.hosts.last().and_then(|host| host.facts.as_ref()).map(|facts| facts.host.as_str());
+pub(crate) fn whole(visitor: &Visitor, at: &After, summary: &HostsSummary, listed: &HostsPage) -> Markup {
+    let query = |after: &str| format!("?after={}&state={}", encoded(after), encoded(&at.state));
+    let live = format!("/live/hosts{}", query(&at.after));
     let body = html! {
         h1 { "Hosts" }
         div data-part="pool" { (pool(summary)) }
@@ -39,12 +38,16 @@ pub(crate) fn whole(
                     button { "Show" }
                 }
             }
-            div data-part="hosts" { (table(listed)) }
-            nav.pages aria-label="Pages" {
-                @if !after.is_empty() { a href="/hosts" { "First page" } }
-                @if let Some(last) = last.filter(|_| listed.more) {
-                    a href={ "/hosts?after=" (encoded(last)) } rel="next" { "Next" }
+            ul.choice aria-label="States" {
+                li { a href="/hosts" aria-current=[at.state.is_empty().then_some("true")] { "all" } }
+                @for state in STATES {
+                    li { a href={ "/hosts?state=" (state) } aria-current=[(at.state == state).then_some("true")] { (state) } }
                 }
+            }
+            div data-part="hosts" { (table(at, &listed.hosts)) }
+            nav.pages aria-label="Pages" {
+                @if !at.after.is_empty() { a href={ "/hosts" (query("")) } { "First page" } }
+                @if let Some(next) = &listed.next { a href={ "/hosts" (query(next)) } rel="next" { "Next" } }
             }
         }
     };
@@ -97,8 +100,11 @@ pub(crate) fn pool(summary: &HostsSummary) -> Markup {
 }
 
 /// The table of a page.
-pub(crate) fn table(listed: &ListHostsResponse) -> Markup {
-    if listed.hosts.is_empty() {
+pub(crate) fn table(at: &After, hosts: &[HostStatus]) -> Markup {
+    if hosts.is_empty() && !at.state.is_empty() {
+        return html! { p.empty { "No host here is " (at.state) "." } };
+    }
+    if hosts.is_empty() {
         return html! { p.empty { "No host here. " code { "speedup agent start" } " on a host lets it join." } };
     }
     let rows = html! {
@@ -113,7 +119,7 @@ pub(crate) fn table(listed: &ListHostsResponse) -> Markup {
                     th scope="col" { "Note" }
                 }
             }
-            tbody { @for host in &listed.hosts { (row(host)) } }
+            tbody { @for host in hosts { (row(host)) } }
         }
     };
     scrolling("Hosts", &rows)
@@ -139,9 +145,15 @@ pub(super) fn class_text(class: &str) -> &str {
     }
 }
 
-/// Whether it works, rests or is out of service.
+/// Whether it works, rests or is out of service, as a badge.
 pub(super) fn state_badge(host: &HostStatus) -> Markup {
-    let (word, class) = match &host.standing {
+    let (word, class) = state(host);
+    html! { span.badge.(class) { (word) } }
+}
+
+/// The word of a host's state, one of [`STATES`], and its class.
+pub(crate) fn state(host: &HostStatus) -> (&'static str, &'static str) {
+    match &host.standing {
         Some(Standing::Quarantined(_)) => ("quarantined", "bad"),
         Some(Standing::Draining(_)) if host.lease.is_some() => ("draining", "held"),
         Some(Standing::Draining(_)) => ("drained", "held"),
@@ -151,8 +163,7 @@ pub(super) fn state_badge(host: &HostStatus) -> Markup {
             (true, None, None) => ("idle", "over"),
             (false, _, None) => ("away", "bad"),
         },
-    };
-    html! { span.badge.(class) { (word) } }
+    }
 }
 
 /// Who took it out of service, and what changed on it.

@@ -94,14 +94,12 @@ fn whole(title: &str, live: Option<&str>, top: &Markup, body: &Markup) -> Markup
                 a.skip href="#main" { "Skip to content" }
                 (top)
                 main #main tabindex="-1" data-live=[live] {
-                    (body)
-                }
-                @if live.is_some() {
-                    footer {
-                        p #link.quiet hidden data-on="Live" data-off="Connection lost. Trying again…"
+                    @if live.is_some() {
+                        p #link.quiet.live hidden data-on="Live" data-off="Connection lost. Trying again…"
                             data-over="Nothing changes any more" {}
-                        noscript { p.quiet { "Loaded again every " (REFRESH_S) " seconds." } }
+                        noscript { p.quiet.live { "Loaded again every " (REFRESH_S) " seconds." } }
                     }
+                    (body)
                 }
             }
         }

@@ -76,7 +76,7 @@ fn drawn_row(row: &ForestRow, axis: &Axis, y: usize) -> Markup {
 }
 
 /// The end of an interval: a bar, or an arrow where it goes on beyond the drawing.
-fn end(x: &str, y: usize, is_within: bool, bar: &str, arrow: &str) -> Markup {
+pub(super) fn end(x: &str, y: usize, is_within: bool, bar: &str, arrow: &str) -> Markup {
     html! {
         svg x=(x) y=(y) overflow="visible" { path class="interval" d=(if is_within { bar } else { arrow }) {} }
     }

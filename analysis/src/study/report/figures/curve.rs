@@ -20,12 +20,12 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Over all values of these samples.
+    /// Over all values of these samples; no time is below 0.
     pub(super) fn over<'a>(samples: impl Iterator<Item = &'a Sample> + Clone) -> Self {
         let least = samples.clone().map(Sample::min).fold(f64::INFINITY, f64::min);
         let most = samples.map(Sample::max).fold(f64::NEG_INFINITY, f64::max);
         let margin = (most - least) * MARGIN;
-        Self { from: least - margin, to: most + margin }
+        Self { from: (least - margin).max(0.0), to: most + margin }
     }
 
     /// A curve; empty where there is but one time, or none.

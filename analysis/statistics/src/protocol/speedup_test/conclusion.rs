@@ -3,12 +3,12 @@
 use super::LARGE_ABOVE;
 use crate::inference::{Alternative, Caveat, PValue, Risk, Side};
 use crate::test::{FTestError, ShapiroWilkError, TTestError};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// What is asked of a protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
     /// Is the candidate faster: are the baseline's times the greater?
@@ -132,7 +132,7 @@ pub enum Assumption {
 }
 
 /// What the data say of an assumption at the protocol's risk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AssumptionOutcome {
     /// Not rejected, which is not a proof.

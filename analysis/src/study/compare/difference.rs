@@ -1,0 +1,125 @@
+//! The verdict on values of which some are not positive, so that no ratio can be formed: by the difference of the declared centres.
+//!
+//! It asks what the ratio asks, whether the centres are equal, and by the same means: of medians order statistics, of means the t law; of
+//! what is independent by the plan's design. A margin is a share of a centre, as it is of a ratio.
+
+use super::headline::{Declared, RatioFound};
+use crate::study::design::{Arranged, DesignKind, INDEPENDENT_RUN, class_weight};
+use crate::study::verdict::Reason;
+use speedup_core::experiment::Center;
+use speedup_statistics::difference::{
+    MeanDifference, PairedMeanDifference, PairedMedianDifference, QuantileDifference,
+};
+use speedup_statistics::sample::Sample;
+use speedup_statistics::test::TTestError;
+
+impl Declared {
+    /// The ratio of the centres of two samples of what is independent, or their difference where a value of one is not positive. Values
+    /// that are all equal have no mean with an error, and one centre: they are compared as medians.
+    pub(super) fn compared(
+        &self,
+        over: &Sample,
+        under: &Sample,
+        arranged: Option<&Arranged>,
+    ) -> Result<RatioFound, Reason> {
+        let only = only_value([over, under]);
+        let declared = Self { center: if only.is_some() { Center::Median } else { self.center }, ..*self };
+        let is_ratio = [over, under].iter().all(|sample| sample.min() > 0.0);
+        let found = match is_ratio {
+            true => declared.found(over, under, arranged)?,
+            false => declared.difference(over, under, arranged)?,
+        };
+        let unit = arranged.map_or(INDEPENDENT_RUN, Arranged::noun);
+        if let Some(refused) = declared.refusal_by(&found.interval, unit) {
+            return Err(refused);
+        }
+        let note = match only {
+            Some(value) => Some(self.of_one_value(value)),
+            None if is_ratio => None,
+            None => self.of_margin(self.centre(over).min(self.centre(under))),
+        };
+        Ok(RatioFound { note, ..found })
+    }
+
+    fn difference(
+        &self,
+        over: &Sample,
+        under: &Sample,
+        arranged: Option<&Arranged>,
+    ) -> Result<RatioFound, Reason> {
+        let blocks = arranged.map_or(&[][..], |arranged| &arranged.blocks);
+        let are_pairs = arranged.is_some_and(|arranged| arranged.design.kind == DesignKind::Pairs);
+        let weighted = |(x, y)| (x, y, class_weight(x, y));
+        let strata = || blocks.iter().map(|(x, y)| weighted((x, y)));
+        match (self.center, are_pairs) {
+            (Center::Median, true) => {
+                let of_pairs = PairedMedianDifference::new(over, under).ok_or_else(no_strata)?;
+                Ok(self.judge_difference(&of_pairs))
+            }
+            (Center::Median, false) if blocks.is_empty() => {
+                Ok(self.judge_difference(&QuantileDifference::median(over, under)))
+            }
+            (Center::Median, false) => {
+                let within = QuantileDifference::medians_within(strata()).ok_or_else(no_strata)?;
+                Ok(self.judge_difference(&within))
+            }
+            (Center::Mean, true) => {
+                let of_pairs = PairedMeanDifference::new(over, under).map_err(|error| refused(&error))?;
+                Ok(self.judge_difference(&of_pairs))
+            }
+            (Center::Mean, false) if blocks.is_empty() => {
+                let means = MeanDifference::new(over, under).map_err(|error| refused(&error))?;
+                Ok(self.judge_difference(&means))
+            }
+            (Center::Mean, false) => {
+                let several = strata().filter(|(x, y, _)| x.len() > 1 && y.len() > 1);
+                let means = MeanDifference::within(several).map_err(|error| refused(&error))?;
+                Ok(self.judge_difference(&means))
+            }
+        }
+    }
+
+    fn centre(&self, sample: &Sample) -> f64 {
+        match self.center {
+            Center::Median => sample.median(),
+            Center::Mean => sample.mean(),
+        }
+    }
+
+    /// What a margin, which is a share, means where it is one of nothing.
+    fn of_margin(&self, least: f64) -> Option<String> {
+        self.margin.filter(|_| least <= 0.0).map(|_| {
+            "The margin is a share of the centre, which is not positive here, so that only centres that are shown to be 0 are the same."
+                .to_owned()
+        })
+    }
+
+    fn of_one_value(&self, value: f64) -> String {
+        let shown = match self.margin {
+            Some(_) => "",
+            None => " That they are the same is a verdict only where the plan declares a margin.",
+        };
+        format!("All values of both versions are equal ({value}).{shown}")
+    }
+}
+
+/// The value that all observations have, if they have one.
+fn only_value(samples: [&Sample; 2]) -> Option<f64> {
+    let [first, _] = samples.map(|sample| sample.in_run_order()[0]);
+    samples.iter().all(|sample| sample.sorted().iter().all(|value| *value == first)).then_some(first)
+}
+
+fn no_strata() -> Reason {
+    Reason::new("no_values", "A version has no run with a value of it")
+}
+
+/// Why means have no difference with an error.
+fn refused(error: &TTestError) -> Reason {
+    match error {
+        TTestError::EssentiallyConstant { .. } => Reason::new(
+            "constant",
+            "The values of each version do not vary, so that their means have no error: declare center = \"median\"",
+        ),
+        TTestError::TooFew { .. } | TTestError::Unpaired { .. } => Reason::of("too_few_runs", error),
+    }
+}
