@@ -18,6 +18,8 @@ use speedup_analysis::study::Report;
 
 use crate::document::Document;
 
+pub(crate) use self::controls::sheet as of_controls;
+pub(crate) use self::endpoints::sentence as of_endpoint;
 pub use self::opening::share_in_words;
 pub(crate) use self::opening::{ends, percent_rounded};
 pub(crate) use self::suite::factor;

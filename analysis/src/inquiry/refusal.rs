@@ -3,6 +3,7 @@
 use super::method::MOST_ASKED;
 use super::suite::{LARGEST_VALUE, LEAST_VALUE, MOST_VALUES, MOST_VERSIONS};
 use crate::count::counted;
+use speedup_core::experiment::endpoint::MAX_QUANTILES;
 use speedup_statistics::inference::{LevelError, ThresholdError};
 use speedup_statistics::levels::{LevelsError, MOST_DRAWS};
 use speedup_statistics::mixture::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES};
@@ -107,6 +108,16 @@ pub enum InquiryError {
         /// The value.
         value: f64,
     },
+    /// Blocks that are not those of the runs.
+    #[error(
+        "the blocks of {benchmark} of {version} are not one for each run, each of them once\nhint: the values of a version in one block are one run"
+    )]
+    Blocks {
+        /// The version.
+        version: String,
+        /// The benchmark.
+        benchmark: String,
+    },
     /// A margin that is no share.
     #[error("a margin is above 0 and below 1, and {0} is not\nhint: 1 % is written 0.01")]
     Margin(f64),
@@ -145,6 +156,32 @@ pub enum InquiryError {
         "a quantile is asked at a probability above 0 and below 1, and {0:?} is not one\nhint: the 95th percentile is 0.95"
     )]
     Probability(f64),
+    /// More than [`MAX_QUANTILES`] quantiles with verdicts.
+    #[error(
+        "at most {MAX_QUANTILES} quantiles get verdicts, and here are {0}\nhint: more make each verdict weaker"
+    )]
+    TooManyQuantiles(usize),
+    /// A quantile that is asked twice.
+    #[error("the quantile {0} is asked twice\nhint: each is one verdict of the family")]
+    QuantileTwice(f64),
+    /// A control that is no version.
+    #[error("there is no version {asked:?} to be the control: there are {}\nhint: a control is one of the versions in the files", versions.join(", "))]
+    NoControl {
+        /// The name.
+        asked: String,
+        /// The versions.
+        versions: Vec<String>,
+    },
+    /// A control that is the baseline itself.
+    #[error(
+        "{0:?} is the baseline, and a control is the same program measured again\nhint: name the other version"
+    )]
+    ControlIsBaseline(String),
+    /// Nothing but a control beside the baseline.
+    #[error(
+        "beside the baseline there is the control {0:?} alone\nhint: give a candidate, or compare the two without --control"
+    )]
+    NoCandidate(String),
     /// A bound that is no number in range.
     #[error(
         "a bound of a probability is a number of the size of the values, and {0:?} is not\nhint: it is in the unit of the values"
@@ -206,6 +243,7 @@ impl InquiryError {
             Self::NotFinite { .. } => "not_finite",
             Self::NotPositive { .. } => "not_positive",
             Self::OutOfRange { .. } => "out_of_range",
+            Self::Blocks { .. } => "blocks",
             Self::Margin(_) => "margin",
             Self::Sample(_) => "no_sample",
             Self::Levels(_) => "no_levels",
@@ -216,6 +254,11 @@ impl InquiryError {
             Self::Resamples(_) => "resamples",
             Self::Delta(_) => "delta",
             Self::Probability(_) => "probability",
+            Self::TooManyQuantiles(_) => "too_many_quantiles",
+            Self::QuantileTwice(_) => "quantile_twice",
+            Self::NoControl { .. } => "no_control",
+            Self::ControlIsBaseline(_) => "control_is_baseline",
+            Self::NoCandidate(_) => "no_candidate",
             Self::Bound(_) => "bound",
             Self::TooManyAsked(_) => "too_many_asked",
             Self::Precision(_) => "precision",

@@ -26,13 +26,13 @@ pub struct DesignReport {
     /// What was compared.
     pub kind: DesignKind,
     /// The independent units: `run`, `visit`, `host`, `boot` or `build`; by builds, those of a version that is built once are
-    /// its runs, visits or hosts.
+    /// its runs, visits or hosts. Of samples in files also `block`.
     pub unit: String,
     /// The baseline's.
     pub baseline_units: u64,
     /// The candidate's; as many, where they are pairs.
     pub candidate_units: u64,
-    /// Visits that lack a measured run of one of the two versions, or classes that do: counted, and left out.
+    /// Visits or blocks that lack a measured run of one of the two versions, or classes that do: counted, and left out.
     pub incomplete: u64,
 }
 
@@ -40,7 +40,7 @@ pub struct DesignReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DesignKind {
-    /// Pairs: both versions in one visit of one host.
+    /// Pairs: both versions in one visit of one host, or in one block of a table.
     Pairs,
     /// Means of hosts or boots, whose runs are not independent.
     Levels,
@@ -84,6 +84,38 @@ pub(crate) struct Arranged {
     pub(super) blocks: Vec<(Sample, Sample)>,
     /// The builds that the observations of each version are of, ascending, where they are of builds: all benchmarks share them.
     pub(super) builds: [Option<Vec<u32>>; 2],
+}
+
+/// The unit of pairs that a plan made: both versions in one visit of one host.
+const VISIT: &str = "visit";
+/// The unit of pairs that the blocks of a table make.
+pub(crate) const BLOCK: &str = "block";
+
+impl Arranged {
+    /// The pairs within `blocks`, which are called a `unit`.
+    pub(crate) fn of_pairs(blocks: &[Block], unit: &str) -> Result<Self, Reason> {
+        let pairs = BlockPairs::new(blocks).map_err(|error| Reason::new("no_pairs", error))?;
+        let units = pairs.baseline().len() as u64;
+        Ok(Self {
+            baseline: pairs.baseline().clone(),
+            candidate: pairs.candidate().clone(),
+            design: DesignReport {
+                kind: DesignKind::Pairs,
+                unit: unit.to_owned(),
+                baseline_units: units,
+                candidate_units: units,
+                incomplete: pairs.incomplete() as u64,
+            },
+            levels: None,
+            blocks: Vec::new(),
+            builds: [None, None],
+        })
+    }
+
+    /// What is independent, of the baseline and of the candidate; of pairs in their order.
+    pub(crate) fn samples(&self) -> (&Sample, &Sample) {
+        (&self.baseline, &self.candidate)
+    }
 }
 
 /// What a class counts in a comparison within classes, nm/(n + m): least variance where all runs vary alike, as Mantel
@@ -204,22 +236,7 @@ fn pairs(baseline: &[Run], candidate: &[Run]) -> Result<Arranged, Reason> {
     }
     let blocks: Vec<Block> =
         blocks.into_values().map(|[baseline, candidate]| Block { baseline, candidate }).collect();
-    let pairs = BlockPairs::new(&blocks).map_err(|error| Reason::new("no_pairs", error))?;
-    let units = pairs.baseline().len() as u64;
-    Ok(Arranged {
-        baseline: pairs.baseline().clone(),
-        candidate: pairs.candidate().clone(),
-        design: DesignReport {
-            kind: DesignKind::Pairs,
-            unit: "visit".to_owned(),
-            baseline_units: units,
-            candidate_units: units,
-            incomplete: pairs.incomplete() as u64,
-        },
-        levels: None,
-        blocks: Vec::new(),
-        builds: [None, None],
-    })
+    Arranged::of_pairs(&blocks, VISIT)
 }
 
 /// Runs by the classes of their hosts; `None` where all are of one.

@@ -26,7 +26,7 @@ use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::exit::gate::GateArguments;
 use crate::plan::files::LocalFiles;
-use crate::samples::named::{NamedSamples, Samples, SetName};
+use crate::samples::named::{NamedSamples, NamedSeries, Samples, SetName};
 use variant::{Scan, Variant};
 
 /// Compares commands on this machine: interleaved at random, one process at a time, with tests and intervals
@@ -159,7 +159,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     }
     // Half of what was planned is no baseline.
     if let Some(name) = arguments.save_baseline.as_ref().filter(|_| exit != Exit::Interrupted) {
-        let series = series.iter().map(|series| (None, series)).collect();
+        let series = series.iter().map(|series| NamedSeries::new(None, series)).collect();
         NamedSamples::open()?.save(name, &Samples { series, are_commands: true })?;
     }
     Ok(exit)

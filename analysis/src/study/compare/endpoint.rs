@@ -24,7 +24,8 @@ use speedup_statistics::sample::{Sample, SampleQuantile};
 /// The verdicts on an endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EndpointReport {
-    /// The metric: `wall`, or another's name.
+    /// The metric: `wall`, or another's name; absent where samples are compared of one metric alone.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub metric: String,
     /// The quantile that is compared; absent where it is the declared centre.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,6 +94,13 @@ pub struct AdjustedEndpoint {
     pub verdict: EndpointVerdict,
     /// The adjusted p-value that it is by.
     pub p_value: f64,
+}
+
+impl AdjustedEndpoint {
+    /// Whether it keeps the probability of any wrong verdict.
+    pub fn is_familywise(&self) -> bool {
+        self.adjustment == multiplicity::code(Adjustment::Holm)
+    }
 }
 
 impl EndpointVerdict {
@@ -172,6 +180,7 @@ impl EndpointReport {
     /// What it is on, in words: `p99 of wall`, `max_rss`.
     pub fn name(&self) -> String {
         match self.quantile {
+            Some(probability) if self.metric.is_empty() => format!("p{}", hundredths(probability)),
             Some(probability) => format!("p{} of {}", hundredths(probability), self.metric),
             None => self.metric.clone(),
         }
@@ -201,7 +210,7 @@ impl EndpointReport {
 }
 
 impl EndpointRow {
-    fn new(benchmark: &str, candidate: &str, found: Result<(RatioFound, String), Reason>) -> Self {
+    pub(super) fn new(benchmark: &str, candidate: &str, found: Result<(RatioFound, String), Reason>) -> Self {
         let row = Self {
             benchmark: benchmark.to_owned(),
             candidate: candidate.to_owned(),
@@ -249,8 +258,7 @@ impl EndpointRow {
 
     /// The verdict that keeps the risk of its family.
     pub fn familywise(&self) -> EndpointVerdict {
-        let holm = multiplicity::code(Adjustment::Holm);
-        self.adjusted.iter().find(|one| one.adjustment == holm).map_or(self.verdict, |one| one.verdict)
+        self.adjusted.iter().find(|one| one.is_familywise()).map_or(self.verdict, |one| one.verdict)
     }
 }
 
@@ -304,7 +312,7 @@ fn sample(runs: &[Run]) -> Result<Sample, Reason> {
 }
 
 /// The ratio of the quantiles of runs, within strata.
-fn quantiles(
+pub(super) fn quantiles(
     probability: f64,
     strata: &[(Sample, Sample)],
     declared: &Declared,
