@@ -5,7 +5,8 @@
 //! randomness comes from the inquiry's seed.
 //!
 //! In reading order:
-//! * `suite`: versions and benchmarks, checked; `pairing`: the benchmarks that all versions have;
+//! * `suite`: versions and benchmarks, checked; `pairing`: the benchmarks that all versions have; `blocks`: the runs that a design
+//!   made pairs;
 //! * `method`: the methods and their options; `refusal`: why there is no answer;
 //! * `answer`, `remark`: what every answer has; then one file a method.
 //!
@@ -24,6 +25,7 @@
 //! ```
 
 mod answer;
+mod blocks;
 mod brunner_munzel;
 mod diagnostics;
 mod distribution;
@@ -133,9 +135,10 @@ impl Inquiry {
             None => ConfidenceLevel::USUAL,
         };
         self.method.check()?;
-        let pairing = Pairing::new(self)?;
+        let (compared, control) = self.compared()?;
+        let pairing = Pairing::new(self, &compared)?;
         let findings = match &self.method {
-            Method::Ratio(options) => Findings::Ratio(ratio::find(self, &pairing, *options, level)?),
+            Method::Ratio(options) => Findings::Ratio(ratio::find(self, &pairing, options, level)?),
             Method::SpeedupTest(options) => {
                 Findings::SpeedupTest(speedup_test::find(self, &pairing, options, level)?)
             }
@@ -152,7 +155,32 @@ impl Inquiry {
             }
             Method::Diagnostics => Findings::Diagnostics(diagnostics::find(&pairing, level)),
         };
-        Ok(Answer::new(self, &pairing, level, findings))
+        let answer = Answer::new(self, &pairing, level, findings);
+        match (&self.method, control) {
+            (Method::Ratio(options), Some(control)) => {
+                let control = Pairing::new(self, &[&self.suites[0], control])?;
+                let found = ratio::control(self, &pairing, &control, options, level);
+                Ok(answer.with_control(&control, found))
+            }
+            _ => Ok(answer),
+        }
+    }
+
+    /// The versions to compare, and the one that is the control.
+    fn compared(&self) -> Result<(Vec<&Suite>, Option<&Suite>), InquiryError> {
+        let Some(asked) = self.method.control() else { return Ok((self.suites.iter().collect(), None)) };
+        let Some(at) = self.suites.iter().position(|suite| suite.version == asked) else {
+            let versions = self.suites.iter().map(|suite| suite.version.clone()).collect();
+            return Err(InquiryError::NoControl { asked: asked.to_owned(), versions });
+        };
+        match (at, self.suites.len()) {
+            (0, _) => Err(InquiryError::ControlIsBaseline(asked.to_owned())),
+            (_, 2) => Err(InquiryError::NoCandidate(asked.to_owned())),
+            _ => {
+                let (before, after) = (&self.suites[..at], &self.suites[at + 1..]);
+                Ok((before.iter().chain(after).collect(), Some(&self.suites[at])))
+            }
+        }
     }
 }
 

@@ -18,7 +18,7 @@
 
 mod advice;
 pub(crate) mod compare;
-mod design;
+pub(crate) mod design;
 mod gather;
 mod missing;
 mod report;

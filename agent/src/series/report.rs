@@ -55,7 +55,8 @@ fn of_benchmark(
         | ImportWarning::Repeated { .. }
         | ImportWarning::Unfinished { .. }
         | ImportWarning::SeveralHosts
-        | ImportWarning::Units { .. } => false,
+        | ImportWarning::Units { .. }
+        | ImportWarning::Blocks(_) => false,
     });
     if not_finite {
         return Err(ValueError::NotFinite { text: format!("a value of {benchmark} in the report") });

@@ -26,6 +26,8 @@ pub(crate) struct Collection {
     pub(crate) machine: MachineFacts,
     failures: Vec<MissingResult>,
     warnings: Vec<ImportWarning>,
+    /// What the numbers of runs stand for, where they are blocks that make pairs.
+    blocks: Option<BTreeMap<u64, Name>>,
 }
 
 struct Growing {
@@ -123,6 +125,11 @@ impl Collection {
         Ok(())
     }
 
+    /// Takes the numbers of runs for `blocks`, which make pairs.
+    pub(crate) fn name_blocks(&mut self, blocks: BTreeMap<u64, Name>) {
+        self.blocks = Some(blocks);
+    }
+
     /// Whether no series has begun.
     pub(crate) fn has_no_values(&self) -> bool {
         self.growing.is_empty()
@@ -138,7 +145,14 @@ impl Collection {
         }
         let mut series = Vec::with_capacity(self.growing.len());
         for growing in self.growing {
-            let runs = Runs::new(by_run(growing.values)).map_err(|_| FileProblem::NoValues)?;
+            let (numbers, values): (Vec<u64>, Vec<Vec<f64>>) = by_run(growing.values).into_iter().unzip();
+            let runs = Runs::new(values).map_err(|_| FileProblem::NoValues)?;
+            let runs = match &self.blocks {
+                Some(blocks) => {
+                    runs.in_blocks(numbers.iter().map(|number| blocks.get(number).cloned()).collect())
+                }
+                None => runs,
+            };
             series.push(Series { name: growing.name, unit: growing.unit, runs });
         }
         Ok(Imported {
@@ -162,16 +176,16 @@ pub(crate) fn check_labels(labels: &BTreeMap<Name, Name>) -> Result<(), FileProb
     }
 }
 
-/// The values grouped by run, runs in order of their first value, values of a run in order.
-fn by_run(values: Vec<(u64, f64)>) -> Vec<Vec<f64>> {
+/// The values grouped by run, each with its number: runs in order of their first value, values of a run in order.
+fn by_run(values: Vec<(u64, f64)>) -> Vec<(u64, Vec<f64>)> {
     let mut places: BTreeMap<u64, usize> = BTreeMap::new();
-    let mut runs: Vec<Vec<f64>> = Vec::new();
+    let mut runs: Vec<(u64, Vec<f64>)> = Vec::new();
     for (run, value) in values {
         let place = *places.entry(run).or_insert(runs.len());
         if place == runs.len() {
-            runs.push(Vec::with_capacity(1));
+            runs.push((run, Vec::with_capacity(1)));
         }
-        runs[place].push(value);
+        runs[place].1.push(value);
     }
     runs
 }

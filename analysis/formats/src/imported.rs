@@ -100,6 +100,19 @@ pub enum ImportWarning {
         /// The column or field.
         column: Name,
     },
+    /// What the table's blocks of runs are taken for.
+    Blocks(BlockUse),
+}
+
+/// What the blocks of a table are taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockUse {
+    /// The runs of two versions in one block are a pair, those of one version one observation.
+    Pairs,
+    /// No block has runs of two versions: the runs of each are one observation.
+    Units,
+    /// Nothing: another column connects runs, or no block has two of them.
+    Nothing,
 }
 
 impl fmt::Display for ImportWarning {
@@ -129,6 +142,16 @@ impl fmt::Display for ImportWarning {
                     f,
                     "runs with the same `{column}` depend on each other, so they are one observation together"
                 )
+            }
+            Self::Blocks(BlockUse::Pairs) => f.write_str(
+                "runs of two versions in the same `block` are a pair, and those of one version one observation together",
+            ),
+            Self::Blocks(BlockUse::Units) => f.write_str(
+                "runs with the same `block` depend on each other, so they are one observation together; no block has runs of two \
+                 versions, so they make no pairs",
+            ),
+            Self::Blocks(BlockUse::Nothing) => {
+                f.write_str("`block` is not used: another column connects runs, or it makes neither pairs nor groups of them")
             }
         }
     }

@@ -1,5 +1,7 @@
 //! The values of a series in their two levels.
 
+use crate::name::Name;
+
 /// Finite values, grouped by run: a run is one execution of the benchmark's program, and its values are the iterations that
 /// the program measured inside it, in order.
 ///
@@ -11,6 +13,8 @@ pub struct Runs {
     values: Vec<f64>,
     /// Where each run ends in `values`.
     ends: Vec<usize>,
+    /// The block of each run; empty where there are none.
+    blocks: Vec<Option<Name>>,
 }
 
 /// Values that are no runs.
@@ -38,7 +42,7 @@ pub enum RunsError {
 impl Runs {
     /// Runs of the values given, in order.
     pub fn new<R: AsRef<[f64]>>(groups: impl IntoIterator<Item = R>) -> Result<Self, RunsError> {
-        let mut runs = Self { values: Vec::new(), ends: Vec::new() };
+        let mut runs = Self { values: Vec::new(), ends: Vec::new(), blocks: Vec::new() };
         for (run, group) in groups.into_iter().enumerate() {
             let group = group.as_ref();
             if group.is_empty() {
@@ -51,6 +55,18 @@ impl Runs {
             runs.ends.push(runs.values.len());
         }
         if runs.ends.is_empty() { Err(RunsError::NoRun) } else { Ok(runs) }
+    }
+
+    /// The same runs in `blocks`, one for each.
+    pub(crate) fn in_blocks(self, blocks: Vec<Option<Name>>) -> Self {
+        assert_eq!(blocks.len(), self.ends.len(), "each run has a block, or is known to have none");
+        Self { blocks, ..self }
+    }
+
+    /// The block of each run, where the blocks of a table hold runs of several versions and so make pairs: runs of two versions
+    /// in one block are one. No two runs of a series share a block. Empty where there are no such blocks.
+    pub fn blocks(&self) -> &[Option<Name>] {
+        &self.blocks
     }
 
     /// How many runs there are: at least one.

@@ -6,7 +6,7 @@
 use crate::bounds::MAX_COLUMNS;
 use crate::collection::Collection;
 use crate::decimal;
-use crate::imported::ImportWarning;
+use crate::imported::{BlockUse, ImportWarning};
 use crate::json::{Json, Misfit, parse};
 use crate::name::Name;
 use crate::problem::{Fault, FileProblem};
@@ -32,12 +32,15 @@ pub struct Columns<'a> {
     /// The values: at least one column, and all of them have to be there.
     pub values: Vec<&'a str>,
     /// What runs may have in common, coarsest first: [`UNITS`], or none. The first of these columns that is there and groups
-    /// runs stands in the place of the run, and a warning says so.
+    /// runs stands in the place of the run, and a warning says so. Blocks do so too where they hold runs of several versions, which
+    /// they make pairs.
     pub units: &'a [&'a str],
 }
 
+/// The column of blocks: what a table's design ran together.
+pub const BLOCK: &str = "block";
 /// What makes runs depend on each other, coarsest first: the build of the program, the host, the block of runs.
-pub const UNITS: &[&str] = &["build", "host", "block"];
+pub const UNITS: &[&str] = &["build", "host", BLOCK];
 
 const BENCHMARK: &str = "benchmark";
 const VALUE: &str = "value";
@@ -81,6 +84,11 @@ impl RunNumbers {
         let next = self.0.len() as u64;
         run.map_or(BEYOND_WORDS + row as u64, |run| *self.0.entry(run).or_insert(next))
     }
+
+    /// The words by their numbers.
+    fn words(self) -> BTreeMap<u64, Name> {
+        self.0.into_iter().map(|(word, number)| (number, word)).collect()
+    }
 }
 
 impl Parts {
@@ -102,8 +110,11 @@ impl Parts {
 }
 
 /// Which column says what runs have in common: the words of each column in each cell (benchmark, version and metric).
-#[derive(Default)]
-struct Units(BTreeMap<[Option<String>; 3], CellUnits>);
+struct Units<'a> {
+    /// The columns, coarsest first.
+    columns: Vec<&'a str>,
+    cells: BTreeMap<[Option<String>; 3], CellUnits>,
+}
 
 #[derive(Default)]
 struct CellUnits {
@@ -111,10 +122,23 @@ struct CellUnits {
     words: Vec<BTreeSet<String>>,
 }
 
-impl Units {
+/// What connects the runs of a table.
+#[derive(Default)]
+struct Connected<'a> {
+    /// The column or field whose words stand in the place of the run.
+    unit: Option<&'a str>,
+    /// What the blocks are taken for, where there are any.
+    blocks: Option<BlockUse>,
+}
+
+impl<'a> Units<'a> {
+    fn new(columns: Vec<&'a str>) -> Self {
+        Self { columns, cells: BTreeMap::new() }
+    }
+
     /// One more row of a cell, with its words in the columns, if it has any there.
     fn see<'w>(&mut self, cell: [Option<String>; 3], words: impl ExactSizeIterator<Item = Option<&'w str>>) {
-        let cell = self.0.entry(cell).or_default();
+        let cell = self.cells.entry(cell).or_default();
         cell.rows += 1;
         cell.words.resize(words.len(), BTreeSet::new());
         for (seen, word) in cell.words.iter_mut().zip(words) {
@@ -124,48 +148,85 @@ impl Units {
         }
     }
 
-    /// The number of the first column that makes several units of some cell, and groups the rows of some. One that has the same
-    /// word all through every cell makes no units.
-    fn column(&self) -> Option<usize> {
-        let columns = self.0.values().map(|cell| cell.words.len()).max()?;
-        (0..columns).find(|column| {
-            let units = || self.0.values().map(|cell| (cell.words[*column].len(), cell.rows));
-            units().any(|(units, _)| units > 1) && units().any(|(units, rows)| units > 0 && units < rows)
-        })
+    /// The first column that makes several units of some cell, and groups the rows of some or pairs the versions. One that has the
+    /// same word all through every cell makes no units.
+    fn connected(&self) -> Connected<'a> {
+        let unit = (0..self.columns.len()).find(|column| {
+            let units = || self.cells.values().map(|cell| (cell.words[*column].len(), cell.rows));
+            let groups = || units().any(|(units, rows)| units > 0 && units < rows);
+            units().any(|(units, _)| units > 1) && (groups() || self.pairs(*column))
+        });
+        let block = self.columns.iter().position(|column| *column == BLOCK);
+        let has_words = |block: &usize| self.cells.values().any(|cell| !cell.words[*block].is_empty());
+        let blocks = block.filter(has_words).map(|block| match unit {
+            Some(unit) if unit != block => BlockUse::Nothing,
+            Some(_) if self.pairs(block) => BlockUse::Pairs,
+            Some(_) => BlockUse::Units,
+            None => BlockUse::Nothing,
+        });
+        Connected { unit: unit.map(|unit| self.columns[unit]), blocks }
+    }
+
+    /// Whether the column is that of blocks, and some block has runs of two versions of a benchmark.
+    fn pairs(&self, column: usize) -> bool {
+        let mut seen: BTreeMap<_, BTreeSet<&String>> = BTreeMap::new();
+        let mut cells = self.cells.iter();
+        self.columns[column] == BLOCK
+            && cells.any(|([benchmark, _, metric], cell)| {
+                let words = seen.entry((benchmark, metric)).or_default();
+                cell.words[column].iter().any(|word| !words.insert(word))
+            })
     }
 }
 
-/// The place of the column of a table by which runs are grouped.
-fn unit_of_table(text: &str, columns: &Columns<'_>) -> Result<Option<usize>, Fault> {
+impl Connected<'_> {
+    /// Warns of what the runs are taken for.
+    fn tell(&self, collection: &mut Collection) -> Result<(), Fault> {
+        let unit = self.unit.filter(|unit| *unit != BLOCK);
+        let unit = unit.map(|unit| ImportWarning::Units { column: Name::beginning(unit) });
+        let blocks = self.blocks.map(ImportWarning::Blocks);
+        unit.into_iter().chain(blocks).try_for_each(|told| collection.warn(told)).map_err(Fault::of_file)
+    }
+
+    /// Keeps the words of the runs, where they are blocks that make pairs.
+    fn keep_blocks(&self, numbers: RunNumbers, collection: &mut Collection) {
+        if self.blocks == Some(BlockUse::Pairs) {
+            collection.name_blocks(numbers.words());
+        }
+    }
+}
+
+/// What connects the runs of a comma-separated table.
+fn connected_in_table<'a>(text: &str, columns: &Columns<'a>) -> Result<Connected<'a>, Fault> {
     let mut table = rows(text)?;
     let header = Header::of(&mut table)?;
     let places = |names: &[&str]| -> Result<Vec<Option<usize>>, Fault> {
         names.iter().map(|name| header.optional(name)).collect()
     };
     let cell = places(&[columns.benchmark, columns.version, columns.metric])?;
-    let units: Vec<usize> = places(columns.units)?.into_iter().flatten().collect();
+    let units = places(columns.units)?.into_iter().zip(columns.units);
+    let units: Vec<(usize, &str)> = units.filter_map(|(place, name)| Some((place?, *name))).collect();
     if units.is_empty() {
-        return Ok(None);
+        return Ok(Connected::default());
     }
-    let mut seen = Units::default();
+    let mut seen = Units::new(units.iter().map(|(_, name)| *name).collect());
     for row in table {
         let row = header.row(row)?;
         let word = |place: usize| Some(row.field(place)).filter(|word| !word.is_empty());
         let cell = std::array::from_fn(|at| cell[at].and_then(word).map(str::to_owned));
-        seen.see(cell, units.iter().map(|place| word(*place)));
+        seen.see(cell, units.iter().map(|(place, _)| word(*place)));
     }
-    Ok(seen.column().map(|number| units[number]))
+    Ok(seen.connected())
 }
 
 pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {
     let mut collection = Collection::default();
     let columns = &options.columns;
-    let unit_of_runs = unit_of_table(text, columns)?;
+    let connected = connected_in_table(text, columns)?;
+    connected.tell(&mut collection)?;
     let mut table = rows(text)?;
     let header = Header::of(&mut table)?;
-    if let Some(place) = unit_of_runs {
-        tell_units(&mut collection, &header.0[place])?;
-    }
+    let unit_of_runs = connected.unit.map(|unit| header.column(unit)).transpose()?;
     let values: Vec<usize> =
         columns.values.iter().map(|name| header.column(name)).collect::<Result<_, _>>()?;
     let [benchmark, version, run, metric, unit] =
@@ -194,30 +255,30 @@ pub(crate) fn read_csv(text: &str, options: &Options<'_>) -> Result<Collection, 
             pushed.map_err(|problem| row.fault(*column, problem))?;
         }
     }
+    connected.keep_blocks(numbers, &mut collection);
     Ok(collection)
 }
 
 pub(crate) fn read_lines(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {
     let mut collection = Collection::default();
     let mut numbers = RunNumbers::default();
-    let unit = unit_of_lines(text, &options.columns)?;
-    if let Some(unit) = unit {
-        tell_units(&mut collection, unit)?;
-    }
+    let connected = connected_in_lines(text, &options.columns)?;
+    connected.tell(&mut collection)?;
     for (line, content) in lines(text).filter(|(_, content)| !content.trim().is_empty()) {
         let object = parse(content, line)?;
-        read_line(&object, line, options, unit, &mut numbers, &mut collection)
+        read_line(&object, line, options, connected.unit, &mut numbers, &mut collection)
             .map_err(|misfit| object.locate(misfit, Some(line)))?;
     }
+    connected.keep_blocks(numbers, &mut collection);
     Ok(collection)
 }
 
-/// The field of JSON lines by which runs are grouped.
-fn unit_of_lines<'a>(text: &str, columns: &Columns<'a>) -> Result<Option<&'a str>, Fault> {
+/// What connects the runs of JSON lines.
+fn connected_in_lines<'a>(text: &str, columns: &Columns<'a>) -> Result<Connected<'a>, Fault> {
     if columns.units.is_empty() {
-        return Ok(None);
+        return Ok(Connected::default());
     }
-    let mut seen = Units::default();
+    let mut seen = Units::new(columns.units.to_vec());
     for (line, content) in lines(text).filter(|(_, content)| !content.trim().is_empty()) {
         let object = parse(content, line)?;
         let word = |field: &str| object.get(field).and_then(|value| value.word().ok());
@@ -228,12 +289,7 @@ fn unit_of_lines<'a>(text: &str, columns: &Columns<'a>) -> Result<Option<&'a str
             words.iter().map(|name| name.as_ref().map(Name::as_str)),
         );
     }
-    Ok(seen.column().map(|number| columns.units[number]))
-}
-
-fn tell_units(collection: &mut Collection, column: &str) -> Result<(), Fault> {
-    let told = collection.warn(ImportWarning::Units { column: Name::beginning(column) });
-    told.map_err(Fault::of_file)
+    Ok(seen.connected())
 }
 
 fn read_line<'j, 'a>(

@@ -231,6 +231,42 @@ fn runs_that_something_connects_are_one() {
     }
 }
 
+/// Blocks that hold runs of two versions are pairs, whether or not they group those of one.
+#[test]
+fn blocks_that_versions_share_stay_with_the_runs() {
+    type Read = (Vec<Vec<Vec<f64>>>, Vec<Vec<Option<String>>>, Vec<String>);
+    let of = |text: &str| -> Read {
+        let columns = Columns { units: UNITS, ..Columns::default() };
+        let it = read(text.as_bytes(), Format::Csv, &Options { columns, ..Options::default() }).unwrap();
+        let runs = it.series.iter().map(|one| one.runs.iter().map(<[f64]>::to_vec).collect());
+        let word = |block: &Option<speedup_formats::Name>| block.as_ref().map(ToString::to_string);
+        let blocks = it.series.iter().map(|one| one.runs.blocks().iter().map(word).collect());
+        (runs.collect(), blocks.collect(), it.warnings.iter().map(ToString::to_string).collect())
+    };
+    let words = |words: &[&str]| -> Vec<Option<String>> {
+        words.iter().map(|word| Some((*word).to_owned()).filter(|word| !word.is_empty())).collect()
+    };
+    let (runs, blocks, told) = of("version,block,value\na,1,10\nb,1,8\na,2,12\nb,2,9\nb,,7\na,3,11\n");
+    assert_eq!(runs, [[[10.0], [12.0], [11.0]], [[8.0], [9.0], [7.0]]]);
+    assert_eq!(blocks, [words(&["1", "2", "3"]), words(&["1", "2", ""])]);
+    assert!(told.len() == 1 && told[0].contains("same `block` are a pair"), "{told:?}");
+    let (runs, blocks, _) = of("version,block,value\na,x,1\nb,y,2\na,x,3\nb,x,1\n");
+    assert_eq!(runs, [vec![vec![1.0, 3.0]], vec![vec![2.0], vec![1.0]]]);
+    assert_eq!(blocks, [words(&["x"]), words(&["y", "x"])]);
+    let unpaired = [
+        // Of other benchmarks; of one version each; all of one block; runs that hosts connect.
+        ("benchmark,version,block,value\nsort,a,1,1\nsort,a,2,1\ngzip,b,1,2\n", "`block` is not used"),
+        ("version,block,value\na,1,1\na,1,2\na,2,2\nb,3,1\nb,4,2\n", "they make no pairs"),
+        ("version,block,value\na,1,1\na,1,2\nb,1,1\n", "`block` is not used"),
+        ("version,host,block,value\na,n1,1,1\na,n1,2,2\na,n2,3,2\nb,n1,1,3\n", "`block` is not used"),
+    ];
+    for (text, words) in unpaired {
+        let (_, blocks, told) = of(text);
+        assert!(blocks.iter().all(Vec::is_empty), "{text}: {blocks:?}");
+        assert!(told.last().is_some_and(|told| told.contains(words)), "{text}: {told:?}");
+    }
+}
+
 #[test]
 fn tables_are_refused_where_they_do_not_fit() {
     for (text, problem) in [

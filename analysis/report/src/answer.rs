@@ -22,6 +22,7 @@ use crate::Document;
 use crate::document::{Align, Column, Field, Kind, Table, TableRow, Tone};
 use crate::facts::{Label, Sheet, SheetCell};
 use crate::markdown::escaped;
+use crate::section::of_controls;
 
 /// What the values are that were compared, which an answer does not know.
 #[derive(Clone, Copy, Debug)]
@@ -63,15 +64,26 @@ fn told(findings: &Findings) -> &dyn Told {
     }
 }
 
-/// The rows of an answer.
+/// All rows of an answer, for programs.
 pub fn sheet(answer: &Answer) -> Sheet {
-    told(&answer.findings).sheet(&answer.versions)
+    let sheet = told(&answer.findings).sheet(&answer.versions);
+    match &answer.controls {
+        Some(controls) => ratio::with_controls(sheet, controls),
+        None => sheet,
+    }
 }
 
-/// The tables of an answer: its rows, and what stands beside them under a heading of its own.
-fn sheets(answer: &Answer) -> (Sheet, Option<(&'static str, Sheet)>) {
-    let beside = told(&answer.findings).beside(&answer.versions);
-    (sheet(answer), beside.filter(|(_, sheet)| !sheet.rows.is_empty()))
+/// A table under a heading of its own.
+type Beside = (Kind, &'static str, Sheet);
+
+/// The tables of an answer for people: its rows, and what stands beside them.
+fn sheets(answer: &Answer) -> (Sheet, Vec<Beside>) {
+    let told = told(&answer.findings);
+    let beside = told.beside(&answer.versions).map(|(heading, sheet)| (Kind::Metric, heading, sheet));
+    let controls = answer.controls.as_ref();
+    let controls = controls.map(|of| (Kind::Controls, "Controls, where nothing differs", of_controls(of)));
+    let beside = beside.into_iter().chain(controls).filter(|(_, _, sheet)| !sheet.rows.is_empty());
+    (told.sheet(&answer.versions), beside.collect())
 }
 
 /// The answer as text; `table` draws a table.
@@ -80,7 +92,7 @@ pub fn text(answer: &Answer, subject: Subject<'_>, table: impl Fn(&Sheet) -> Str
     parts.extend(sentences(answer));
     let (sheet, beside) = sheets(answer);
     parts.push(table(&sheet));
-    parts.extend(beside.map(|(_, sheet)| table(&sheet)));
+    parts.extend(beside.iter().map(|(_, _, sheet)| table(sheet)));
     let notes = notes(answer);
     if !notes.is_empty() {
         parts.push(notes.join("\n"));
@@ -104,7 +116,7 @@ pub fn markdown(answer: &Answer, subject: Subject<'_>) -> String {
     parts.extend(sentences(answer).map(|text| listed(&mut text.lines())));
     let (sheet, beside) = sheets(answer);
     parts.push(sheet.markdown());
-    parts.extend(beside.map(|(_, sheet)| sheet.markdown()));
+    parts.extend(beside.iter().map(|(_, _, sheet)| sheet.markdown()));
     parts.push(listed(&mut notes(answer).iter().flat_map(|note| note.lines())));
     parts.push(escaped(&sources(answer)));
     parts.retain(|part| !part.is_empty());
@@ -130,8 +142,8 @@ pub fn document(answer: &Answer, subject: Subject<'_>) -> Document {
     let (sheet, beside) = sheets(answer);
     document.section(Kind::Benchmarks, "Benchmarks");
     document.table(table(&sheet));
-    if let Some((heading, sheet)) = beside {
-        document.section(Kind::Metric, heading);
+    for (kind, heading, sheet) in beside {
+        document.section(kind, heading);
         document.table(table(&sheet));
     }
     let notes = notes(answer);
@@ -158,7 +170,8 @@ fn opening(answer: &Answer, subject: Subject<'_>) -> String {
 }
 
 fn sentences(answer: &Answer) -> Option<String> {
-    let lines = told(&answer.findings).sentences();
+    let mut lines = told(&answer.findings).sentences();
+    lines.extend(answer.controls.as_ref().map(|controls| controls.sentence.clone()));
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
@@ -200,8 +213,8 @@ fn table(sheet: &Sheet) -> Table {
     let fields = |row: Vec<String>| {
         let field = |text: String| {
             let tone = match text.as_str() {
-                "faster" => Tone::Better,
-                "slower" => Tone::Worse,
+                "faster" | "better" => Tone::Better,
+                "slower" | "worse" => Tone::Worse,
                 _ => Tone::Plain,
             };
             Field { tone, ..Field::from(text) }

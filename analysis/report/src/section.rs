@@ -20,6 +20,8 @@ use speedup_analysis::study::Report;
 use crate::document::Document;
 use crate::figure::forest::by_effect;
 
+pub(crate) use self::controls::sheet as of_controls;
+pub(crate) use self::endpoints::sentence as of_endpoint;
 pub(crate) use self::opening::{ends, percent_rounded, share_in_words};
 pub(crate) use self::suite::factor;
 

@@ -1,13 +1,13 @@
-//! The table of the benchmarks as comma-separated values: one row a benchmark and candidate, one value a field, times in
-//! nanoseconds, and what is not known empty.
+//! The verdicts of a report as comma-separated values: one row a benchmark and candidate, then one for each verdict on another
+//! endpoint and for each control; one value a field, times in nanoseconds, and what is not known empty.
 
 use speedup_analysis::study::{
-    BenchmarkReport, CellReport, ComparisonReport, IntervalReport, ProtocolReport, ReachReport, Report,
-    SampleReport,
+    BenchmarkReport, CellReport, ComparisonReport, ControlRow, EndpointReport, EndpointRow, IntervalReport,
+    ProtocolReport, ReachReport, Reason, Report, SampleReport,
 };
 
 /// The columns, in their order.
-const COLUMNS: [&str; 31] = [
+const COLUMNS: [&str; 39] = [
     "experiment",
     "benchmark",
     "baseline",
@@ -39,7 +39,20 @@ const COLUMNS: [&str; 31] = [
     "candidate_min_ns",
     "runs_to_show",
     "runs_to_one_percent",
+    "finding",
+    "endpoint",
+    "adjusted_verdict",
+    "adjusted_p_value",
+    "smallest_effect",
+    "difference",
+    "difference_lower",
+    "difference_upper",
 ];
+
+/// What a row is about: its column `finding`.
+const HEADLINE: &str = "headline";
+const ENDPOINT: &str = "endpoint";
+const CONTROL: &str = "control";
 
 /// The table, with a heading.
 pub fn csv(report: &Report) -> String {
@@ -50,6 +63,14 @@ pub fn csv(report: &Report) -> String {
         for (at, comparison) in benchmark.comparisons.iter().enumerate() {
             let _ = writer.write_record(row(report, benchmark, comparison, at));
         }
+    }
+    for endpoint in &report.endpoints {
+        for of in &endpoint.rows {
+            let _ = writer.write_record(of_endpoint(report, endpoint, of));
+        }
+    }
+    for control in report.controls.iter().flat_map(|controls| &controls.rows) {
+        let _ = writer.write_record(of_control(report, control));
     }
     writer.into_inner().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
@@ -100,7 +121,90 @@ fn row(
     row.extend(times(&benchmark.cells[at + 1]));
     row.push(needed(advice.map(|advice| &advice.detection.reach)));
     row.push(needed(advice.map(|advice| &advice.precision.reach)));
+    let holm = comparison.adjusted.iter().find(|one| one.is_familywise());
+    row.extend([HEADLINE.to_owned(), String::new()]);
+    row.push(holm.map_or_else(String::new, |adjusted| adjusted.verdict.words().to_owned()));
+    row.push(number(holm.map(|adjusted| adjusted.p_value)));
+    row.resize(COLUMNS.len(), String::new());
     row
+}
+
+/// The verdict on an endpoint: its ratio stands where a headline's speedup does, above 1 where the candidate is the better.
+fn of_endpoint(report: &Report, endpoint: &EndpointReport, of: &EndpointRow) -> Vec<String> {
+    let holm = of.adjusted.iter().find(|one| one.is_familywise());
+    let by = match (endpoint.quantile, endpoint.center) {
+        (Some(probability), _) => probability.to_string(),
+        (None, center) => center.map_or_else(String::new, |center| center.name().to_owned()),
+    };
+    let mut named = of_ratio(of.ratio, of.interval.as_ref());
+    let difference = of.difference.as_ref();
+    let ends = difference.and_then(|difference| difference.interval.ends());
+    named.extend([
+        ("difference", number(difference.map(|difference| difference.estimate))),
+        ("difference_lower", number(ends.map(|ends| ends.0))),
+        ("difference_upper", number(ends.map(|ends| ends.1))),
+        ("benchmark", of.benchmark.clone()),
+        ("candidate", of.candidate.clone()),
+        ("verdict", of.verdict.words().to_owned()),
+        ("by", by),
+        ("reason", code(of.reason.as_ref())),
+        ("p_value", number(of.p_value)),
+        ("finding", ENDPOINT.to_owned()),
+        ("endpoint", endpoint.name()),
+        ("adjusted_verdict", holm.map_or_else(String::new, |adjusted| adjusted.verdict.words().to_owned())),
+        ("adjusted_p_value", number(holm.map(|adjusted| adjusted.p_value))),
+    ]);
+    fields(report, &named)
+}
+
+/// What was found of a control.
+fn of_control(report: &Report, control: &ControlRow) -> Vec<String> {
+    let mut named = of_ratio(control.ratio, control.interval.as_ref());
+    named.extend([
+        ("benchmark", control.benchmark.clone()),
+        ("candidate", control.version.clone()),
+        ("verdict", control.verdict.words().to_owned()),
+        ("reason", code(control.reason.as_ref())),
+        ("finding", CONTROL.to_owned()),
+        ("smallest_effect", number(control.smallest_effect)),
+    ]);
+    fields(report, &named)
+}
+
+/// A field and the column that it stands in.
+type NamedField = (&'static str, String);
+
+fn of_ratio(ratio: Option<f64>, interval: Option<&IntervalReport>) -> Vec<NamedField> {
+    let ends = interval.and_then(IntervalReport::ends);
+    let (method, confidence) = match interval {
+        Some(IntervalReport::Bounded { method, confidence, .. }) => (method.clone(), Some(*confidence)),
+        Some(IntervalReport::Missing { .. }) | None => (String::new(), None),
+    };
+    vec![
+        ("speedup", number(ratio)),
+        ("speedup_lower", number(ends.map(|ends| ends.0))),
+        ("speedup_upper", number(ends.map(|ends| ends.1))),
+        ("interval_confidence", number(confidence)),
+        ("interval_method", method),
+    ]
+}
+
+fn code(reason: Option<&Reason>) -> String {
+    reason.map_or_else(String::new, |reason| reason.code.clone())
+}
+
+/// A row that has these fields, and those of the whole report.
+fn fields(report: &Report, named: &[NamedField]) -> Vec<String> {
+    let field = |column: &&str| match *column {
+        "experiment" => report.head.experiment.clone(),
+        "baseline" => report.head.baseline.clone(),
+        "confidence" => report.head.confidence.to_string(),
+        column => named
+            .iter()
+            .find(|(name, _)| *name == column)
+            .map_or_else(String::new, |(_, field)| field.clone()),
+    };
+    COLUMNS.iter().map(field).collect()
 }
 
 fn times(cell: &CellReport) -> [String; 5] {

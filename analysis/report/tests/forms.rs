@@ -3,11 +3,18 @@
 
 #![expect(clippy::disallowed_methods, reason = "a golden file is a file")]
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use speedup_analysis::study::Report;
+use speedup_analysis::study::{
+    AdjustedEndpoint, ControlKind, ControlRow, ControlsReport, DifferenceReport, EndpointReport, EndpointRow,
+    EndpointVerdict, IntervalReport, Protocol, Reason, Report, Verdict,
+};
+use speedup_core::experiment::Family;
+use speedup_core::experiment::metric::Better;
 use speedup_report::terminal::{self, Plots, Terminal};
 use speedup_report::{Document, html, latex, markdown, sheet};
+use speedup_statistics::inference::Adjustment;
 
 /// The reports of the analysis: with figures, of a sample of benchmarks with several candidates, without a single run, and
 /// of the first release.
@@ -224,6 +231,116 @@ fn half_an_experiment_has_every_form() {
     }
     let [(_, page), ..] = forms(&without_a_comparison());
     assert!(page.contains("There is only one version") && page.contains("class=\"panel\""));
+}
+
+/// One row a verdict, told apart by the column `finding`, each number where a headline has it.
+#[test]
+fn the_sheet_has_rows_for_endpoints_and_controls() {
+    let mut report = report("figures");
+    let (benchmark, candidate) = (report.benchmarks[0].name.clone(), report.suites[0].candidate.clone());
+    let interval = IntervalReport::Bounded {
+        method: "order statistics".to_owned(),
+        lower: 0.25,
+        upper: 0.75,
+        confidence: 0.96,
+        caveats: Vec::new(),
+    };
+    let holm =
+        AdjustedEndpoint { adjustment: Adjustment::Holm, verdict: EndpointVerdict::Undecided, p_value: 0.06 };
+    let row = EndpointRow {
+        benchmark: benchmark.clone(),
+        candidate,
+        verdict: EndpointVerdict::Worse,
+        ratio: Some(0.5),
+        interval: Some(interval.clone()),
+        p_value: Some(0.02),
+        p_same: None,
+        difference: Some(DifferenceReport { estimate: -7.0, interval: interval.clone() }),
+        note: None,
+        reason: None,
+        unit: "run".to_owned(),
+        adjusted: vec![holm],
+    };
+    let refused = Reason { code: "too_few_runs".to_owned(), sentence: "It takes 368 runs.".to_owned() };
+    let without = EndpointRow {
+        verdict: EndpointVerdict::NotEnoughData,
+        ratio: None,
+        interval: None,
+        p_value: None,
+        reason: Some(refused),
+        adjusted: Vec::new(),
+        ..row.clone()
+    };
+    let endpoint = |metric: &str, quantile, center, row| EndpointReport {
+        metric: metric.to_owned(),
+        quantile,
+        center,
+        better: Better::Lower,
+        margin: None,
+        family: Family::Common,
+        rows: vec![row],
+    };
+    report.endpoints = vec![
+        endpoint("max_rss", None, Some(Protocol::Median), row),
+        endpoint("wall", Some(0.99), None, without),
+    ];
+    let control = ControlRow {
+        benchmark,
+        version: "=again, \"quoted\"".to_owned(),
+        kind: ControlKind::BaselineAgain,
+        verdict: Verdict::Undecided,
+        ratio: Some(1.0),
+        interval: Some(interval),
+        smallest_effect: Some(0.732),
+        reason: None,
+    };
+    report.controls = Some(ControlsReport {
+        baseline_again: Some(control.version.clone()),
+        controls: 1,
+        alarms: 0,
+        p_value: 1.0,
+        smallest_effects: Some([0.732, 0.732]),
+        sentence: String::new(),
+        rows: vec![control],
+    });
+    let text = sheet::csv(&report);
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let rows: Vec<BTreeMap<String, String>> = reader.deserialize().collect::<Result<_, _>>().unwrap();
+    let headlines: usize = report.benchmarks.iter().map(|benchmark| benchmark.comparisons.len()).sum();
+    assert_eq!(rows.len(), headlines + 3);
+    let of = |row: &BTreeMap<String, String>, columns: &[&str]| -> Vec<String> {
+        columns.iter().map(|column| row[*column].clone()).collect()
+    };
+    assert!(rows[..headlines].iter().all(|row| row["finding"] == "headline" && row["endpoint"].is_empty()));
+    assert!(
+        rows.iter().all(|row| row["experiment"] == report.head.experiment && row["confidence"] == "0.95")
+    );
+    let shown = [
+        "finding",
+        "endpoint",
+        "verdict",
+        "by",
+        "speedup",
+        "speedup_lower",
+        "interval_confidence",
+        "p_value",
+    ];
+    assert_eq!(
+        of(&rows[headlines], &shown),
+        ["endpoint", "max_rss", "worse", "median", "0.5", "0.25", "0.96", "0.02"]
+    );
+    let shown = ["adjusted_verdict", "adjusted_p_value", "baseline_median_ns", "smallest_effect"];
+    assert_eq!(of(&rows[headlines], &shown), ["undecided", "0.06", "", ""]);
+    assert_eq!(
+        of(&rows[headlines], &["difference", "difference_lower", "difference_upper"]),
+        ["-7", "0.25", "0.75"]
+    );
+    let shown = ["endpoint", "by", "verdict", "reason", "speedup", "adjusted_verdict"];
+    let expected = ["p99 of wall", "0.99", "not enough data", "too_few_runs", "", ""];
+    assert_eq!(of(&rows[headlines + 1], &shown), expected);
+    let shown = ["finding", "candidate", "verdict", "speedup", "speedup_upper", "smallest_effect", "p_value"];
+    let expected = ["control", "=again, \"quoted\"", "undecided", "1", "0.75", "0.732", ""];
+    assert_eq!(of(&rows[headlines + 2], &shown), expected);
 }
 
 /// Of many benchmarks every one has its row, the largest speedup first, and what is detail is folded.

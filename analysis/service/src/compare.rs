@@ -84,10 +84,7 @@ fn named_sample(benchmark: v1::SampledBenchmark, field: &str) -> Result<NamedSam
     let v1::SampledBenchmark { name, values, values_of_runs } = benchmark;
     at_most(&format!("{field}.name"), name.len(), MOST_NAME_BYTES)?;
     if values_of_runs.is_empty() {
-        return Ok(NamedSample {
-            benchmark: name,
-            runs: values.into_iter().map(|value| vec![value]).collect(),
-        });
+        return Ok(NamedSample::new(name, values.into_iter().map(|value| vec![value]).collect()));
     }
     let counted: u64 = values_of_runs.iter().map(|count| u64::from(*count)).sum();
     if counted != values.len() as u64 || values_of_runs.contains(&0) {
@@ -102,7 +99,7 @@ fn named_sample(benchmark: v1::SampledBenchmark, field: &str) -> Result<NamedSam
         rest = after;
         run.to_vec()
     });
-    Ok(NamedSample { benchmark: name, runs: runs.collect() })
+    Ok(NamedSample::new(name, runs.collect()))
 }
 
 fn of_weights(weighting: i32, weights: Vec<f64>) -> Result<BenchmarkWeights, Status> {

@@ -23,7 +23,10 @@ impl Conclusion {
             Findings::Ratio(found) => {
                 let of = |suite: &RatioSuite| {
                     let own = suite.benchmarks.iter().map(|one| (one.benchmark.as_str(), &one.comparison));
-                    of_report::of_suite(&suite.suite, own)
+                    let endpoints = suite.endpoints.iter();
+                    let endpoints =
+                        endpoints.flat_map(|one| of_report::of_endpoint(one, &suite.suite.candidate));
+                    of_report::of_suite(&suite.suite, own).into_iter().chain(endpoints).collect::<Vec<_>>()
                 };
                 found.iter().flat_map(of).collect()
             }

@@ -57,7 +57,7 @@ fn of_comparison(benchmark: &str, comparison: &ComparisonReport) -> Conclusion {
 }
 
 /// The conclusions of a candidate on an endpoint, benchmark by benchmark.
-fn of_endpoint<'a>(
+pub(super) fn of_endpoint<'a>(
     endpoint: &'a EndpointReport,
     candidate: &'a str,
 ) -> impl Iterator<Item = Conclusion> + use<'a> {

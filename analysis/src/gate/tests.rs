@@ -28,10 +28,9 @@ fn times(level: f64, count: usize, seed: u64) -> Vec<f64> {
 }
 
 fn suite(version: &str, benchmarks: &[(&str, Vec<f64>)]) -> Suite {
-    let benchmarks = benchmarks.iter().map(|(name, values)| NamedSample {
-        benchmark: (*name).to_owned(),
-        runs: values.iter().map(|value| vec![*value]).collect(),
-    });
+    let benchmarks = benchmarks
+        .iter()
+        .map(|(name, values)| NamedSample::new(*name, values.iter().map(|value| vec![*value]).collect()));
     Suite { version: version.to_owned(), benchmarks: benchmarks.collect() }
 }
 

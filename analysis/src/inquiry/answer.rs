@@ -2,12 +2,13 @@
 
 use super::diagnostics;
 use super::pairing::Pairing;
+use super::suite::Observed;
 use super::{
     BrunnerMunzelFinding, DiagnosticsFinding, DistributionFinding, EarlierSuite, EffectFinding, Inquiry,
     Method, MixtureFindings, PerformanceFinding, Preference, RatioSuite, Remark, SignedRankFinding,
     SpeedupTestSuite,
 };
-use crate::study::Reason;
+use crate::study::{ControlsReport, Reason};
 use serde::Serialize;
 use speedup_statistics::inference::ConfidenceLevel;
 
@@ -35,6 +36,9 @@ pub struct Answer {
     pub unmatched: Vec<Unmatched>,
     /// What the method found.
     pub findings: Findings,
+    /// What it found of the control, where nothing differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controls: Option<ControlsReport>,
     /// What must be known of all of it.
     pub caveats: Vec<Remark>,
 }
@@ -152,21 +156,11 @@ impl Answer {
         findings: Findings,
     ) -> Self {
         let method = &inquiry.method;
-        let order = || diagnostics::order_dependence(&diagnostics::find(pairing, level), level);
+        let order =
+            || diagnostics::order_dependence(&diagnostics::of_compared(pairing, method, level), level);
         let order = method.compares().then(order).flatten();
-        let samples = pairing.versions.iter().zip(&pairing.samples).flat_map(|(version, samples)| {
-            samples.iter().map(|one| SampleFacts {
-                version: (*version).to_owned(),
-                benchmark: one.named.benchmark.clone(),
-                runs: one.named.runs.len(),
-                values: one.named.values().count(),
-                n: one.sample.len(),
-                min: one.sample.min(),
-                mean: one.sample.mean(),
-                median: one.sample.median(),
-                standard_deviation: one.sample.standard_deviation(),
-            })
-        });
+        let versions = pairing.versions.iter().zip(&pairing.samples);
+        let samples = versions.flat_map(|(version, samples)| SampleFacts::all(version, samples));
         Self {
             schema_version: SCHEMA_VERSION,
             method: MethodFacts { name: method.name(), options: method.clone(), sources: method.sources() },
@@ -177,7 +171,36 @@ impl Answer {
             samples: samples.collect(),
             unmatched: pairing.unmatched.clone(),
             findings,
+            controls: None,
             caveats: pairing.remarks(method).into_iter().chain(order).collect(),
         }
+    }
+
+    /// The same with what was found of a control.
+    pub(super) fn with_control(
+        mut self,
+        control: &Pairing<'_>,
+        (report, remarks): (ControlsReport, Vec<Remark>),
+    ) -> Self {
+        self.samples.extend(SampleFacts::all(control.versions[1], &control.samples[1]));
+        self.caveats.extend(remarks);
+        Self { controls: Some(report), ..self }
+    }
+}
+
+impl SampleFacts {
+    fn all(version: &str, samples: &[Observed<'_>]) -> Vec<Self> {
+        let of = |one: &Observed<'_>| Self {
+            version: version.to_owned(),
+            benchmark: one.named.benchmark.clone(),
+            runs: one.named.runs.len(),
+            values: one.named.values().count(),
+            n: one.sample.len(),
+            min: one.sample.min(),
+            mean: one.sample.mean(),
+            median: one.sample.median(),
+            standard_deviation: one.sample.standard_deviation(),
+        };
+        samples.iter().map(of).collect()
     }
 }

@@ -1,9 +1,10 @@
 //! Whether the runs are what the methods take them for: independent, without drift, of a continuous metric.
 
-use super::Remark;
 use super::answer::Found;
-use super::pairing::Pairing;
+use super::blocks;
+use super::pairing::{Pair, Pairing};
 use super::suite::Observed;
+use super::{Method, Preference, Remark};
 use crate::count::{counted, percent};
 use crate::study::Reason;
 use serde::Serialize;
@@ -71,6 +72,30 @@ pub(super) fn find(pairing: &Pairing<'_>, level: ConfidenceLevel) -> Vec<Diagnos
         of(version, &one.named.benchmark, (&one.sample, &one.groups()), level)
     };
     versions.flat_map(|(version, samples)| samples.iter().map(move |sample| one(version, sample))).collect()
+}
+
+/// Of what a method takes for independent: where it takes pairs, the ratios within them stand for both samples, as what is common
+/// to a pair does not count.
+pub(super) fn of_compared(
+    pairing: &Pairing<'_>,
+    method: &Method,
+    level: ConfidenceLevel,
+) -> Vec<DiagnosticsFinding> {
+    let ratios = |candidate: &str, pair: &Pair<'_>| {
+        let ratios = blocks::ratios(pair)?;
+        Some(DiagnosticsFinding::of_runs(candidate, pair.benchmark, &ratios, level))
+    };
+    let of_pairs = method.takes_pairs().then(|| pairing.each(Preference::Lower, ratios));
+    let of_pairs: Vec<_> = of_pairs.into_iter().flatten().flatten().collect();
+    let is_baseline = |one: &DiagnosticsFinding| pairing.versions.first() == Some(&one.version.as_str());
+    let is_paired = |one: &DiagnosticsFinding| {
+        let mut own = of_pairs.iter().filter(|pair| pair.benchmark == one.benchmark);
+        own.any(|pair| pair.version == one.version || is_baseline(one))
+    };
+    let mut found = find(pairing, level);
+    found.retain(|one| !is_paired(one));
+    found.extend(of_pairs);
+    found
 }
 
 /// That runs depend on their order, where the diagnostics of all samples, adjusted together, say so: whatever compares plain samples

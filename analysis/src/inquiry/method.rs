@@ -3,6 +3,7 @@
 use super::suite::LARGEST_VALUE;
 use super::{InquiryError, RatioOptions};
 use serde::{Deserialize, Serialize};
+use speedup_core::experiment::endpoint::MAX_QUANTILES;
 use speedup_statistics::inference::{Adjustment, Threshold};
 use speedup_statistics::levels::{MOST_DRAWS, Statistic};
 use speedup_statistics::mixture::goodness_of_fit::{
@@ -187,6 +188,22 @@ pub const MOST_ASKED: usize = 1_000;
 /// The least precision: what is finer asks for more benchmarks than can be counted.
 const LEAST_PRECISION: f64 = 1e-6;
 
+/// Quantiles that get verdicts, as a plan has them.
+fn check_quantiles(quantiles: &[f64]) -> Result<(), InquiryError> {
+    if quantiles.len() > MAX_QUANTILES {
+        return Err(InquiryError::TooManyQuantiles(quantiles.len()));
+    }
+    for (at, quantile) in quantiles.iter().enumerate() {
+        if !(*quantile > 0.0 && *quantile < 1.0) {
+            return Err(InquiryError::Probability(*quantile));
+        }
+        if quantiles[..at].contains(quantile) {
+            return Err(InquiryError::QuantileTwice(*quantile));
+        }
+    }
+    Ok(())
+}
+
 impl Method {
     /// The ratio of the centres with the usual options.
     pub fn ratio() -> Self {
@@ -279,6 +296,22 @@ impl Method {
         sources.iter().map(|&source| source.to_owned()).collect()
     }
 
+    /// The version that is no candidate, but the baseline's program again.
+    pub(super) fn control(&self) -> Option<&str> {
+        match self {
+            Self::Ratio(options) => options.control.as_deref(),
+            Self::SpeedupTest(_)
+            | Self::PerformanceTest(_)
+            | Self::Effect(_)
+            | Self::Mixture(_)
+            | Self::SignedRank
+            | Self::BrunnerMunzel
+            | Self::Earlier(_)
+            | Self::Distribution(_)
+            | Self::Diagnostics => None,
+        }
+    }
+
     /// Whether it needs two versions.
     pub fn compares(&self) -> bool {
         match self {
@@ -296,6 +329,21 @@ impl Method {
     /// Whether it sets benchmarks of one name beside each other.
     pub(super) fn pairs(&self) -> bool {
         self.compares() || matches!(self, Self::Mixture(_))
+    }
+
+    /// Whether it compares the runs of two versions in one block as a pair.
+    pub(super) fn takes_pairs(&self) -> bool {
+        match self {
+            Self::Ratio(_) | Self::SignedRank => true,
+            Self::SpeedupTest(options) => options.mode == SpeedupTestMode::Exact,
+            Self::PerformanceTest(_)
+            | Self::Effect(_)
+            | Self::Mixture(_)
+            | Self::BrunnerMunzel
+            | Self::Earlier(_)
+            | Self::Distribution(_)
+            | Self::Diagnostics => false,
+        }
     }
 
     /// Whether it keeps runs apart from the values in them.
@@ -326,6 +374,7 @@ impl Method {
                 if let Some(margin) = options.margin.filter(|margin| !(*margin > 0.0 && *margin < 1.0)) {
                     return Err(InquiryError::Margin(margin));
                 }
+                check_quantiles(&options.quantiles)?;
             }
             Self::SpeedupTest(options) => {
                 if !(LEAST_PRECISION..1.0).contains(&options.precision) {

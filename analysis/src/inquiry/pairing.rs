@@ -1,7 +1,9 @@
 //! The benchmarks that all versions have, by name.
 
+use super::blocks::{self, Blocked};
 use super::suite::{Grouping, MOST_VALUES, MOST_VERSIONS, NamedSample, Observed};
 use super::{Inquiry, InquiryError, Method, Preference, Remark, Unmatched};
+use crate::study::design::Arranged;
 use speedup_statistics::ratio::{BenchmarkWeights, SuiteMember};
 use speedup_statistics::sample::Sample;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,11 +28,13 @@ pub(super) struct Pair<'p> {
     pub(super) benchmark: &'p str,
     pub(super) first: &'p Observed<'p>,
     pub(super) second: &'p Observed<'p>,
+    /// What the blocks of both make of them, where they have any.
+    pub(super) blocked: Option<Blocked>,
 }
 
 impl<'a> Pairing<'a> {
-    pub(super) fn new(inquiry: &'a Inquiry) -> Result<Self, InquiryError> {
-        let suites = &inquiry.suites;
+    /// The versions `suites` of an inquiry, its baseline first.
+    pub(super) fn new(inquiry: &'a Inquiry, suites: &[&'a super::Suite]) -> Result<Self, InquiryError> {
         if suites.is_empty() || (suites.len() < 2 && inquiry.method.compares()) {
             return Err(InquiryError::TooFewVersions { versions: suites.len() });
         }
@@ -49,7 +53,7 @@ impl<'a> Pairing<'a> {
         }
         let mut versions: Vec<&str> = Vec::new();
         let mut by_name: Vec<BTreeMap<&str, &NamedSample>> = Vec::new();
-        for suite in suites {
+        for &suite in suites {
             if versions.contains(&suite.version.as_str()) {
                 return Err(InquiryError::VersionTwice { version: suite.version.clone() });
             }
@@ -69,7 +73,7 @@ impl<'a> Pairing<'a> {
             };
             by_name.iter().zip(&versions).map(of).collect::<Result<Vec<Vec<_>>, _>>()?
         } else {
-            let of = |suite: &'a super::Suite| {
+            let of = |&suite: &&'a super::Suite| {
                 suite.benchmarks.iter().map(|one| one.observed(&suite.version)).collect()
             };
             suites.iter().map(of).collect::<Result<Vec<Vec<_>>, _>>()?
@@ -89,9 +93,12 @@ impl<'a> Pairing<'a> {
         self.benchmarks
             .iter()
             .zip(both)
-            .map(|(benchmark, (baseline, candidate))| match better {
-                Preference::Lower => Pair { benchmark, first: baseline, second: candidate },
-                Preference::Higher => Pair { benchmark, first: candidate, second: baseline },
+            .map(|(benchmark, (baseline, candidate))| {
+                let (first, second) = match better {
+                    Preference::Lower => (baseline, candidate),
+                    Preference::Higher => (candidate, baseline),
+                };
+                Pair { benchmark, first, second, blocked: Blocked::new(first, second) }
             })
             .collect()
     }
@@ -138,6 +145,7 @@ impl<'a> Pairing<'a> {
                  subtract what is common before recording.",
             ));
         }
+        remarks.extend(blocks::remarks(self, method));
         if !self.unmatched.is_empty() {
             let names: Vec<&str> = self.unmatched.iter().map(|one| one.benchmark.as_str()).collect();
             remarks.push(Remark::new(
@@ -155,6 +163,16 @@ impl<'a> Pairing<'a> {
 impl Pair<'_> {
     pub(super) fn samples(&self) -> (&Sample, &Sample) {
         (&self.first.sample, &self.second.sample)
+    }
+
+    /// The pairs that the blocks make, for methods that take pairs.
+    pub(super) fn arranged(&self) -> Option<&Arranged> {
+        self.blocked.as_ref()?.pairs.as_ref()
+    }
+
+    /// What is compared by methods that take pairs: the pairs in their order, or else the samples.
+    pub(super) fn compared(&self) -> (&Sample, &Sample) {
+        self.arranged().map_or_else(|| self.samples(), Arranged::samples)
     }
 
     pub(super) fn member(&self) -> SuiteMember<'_> {
@@ -177,7 +195,7 @@ fn named(suite: &super::Suite) -> Result<BTreeMap<&str, &NamedSample>, InquiryEr
 }
 
 fn unmatched(
-    suites: &[super::Suite],
+    suites: &[&super::Suite],
     by_name: &[BTreeMap<&str, &NamedSample>],
     pairs: bool,
 ) -> Vec<Unmatched> {
@@ -197,8 +215,8 @@ fn unmatched(
     unmatched
 }
 
-fn nothing_in_common(suites: &[super::Suite]) -> InquiryError {
-    let first = |suite: &super::Suite| {
+fn nothing_in_common(suites: &[&super::Suite]) -> InquiryError {
+    let first = |suite: &&super::Suite| {
         let name = suite.benchmarks.first().map_or("", |one| one.benchmark.as_str());
         format!("{} has {name:?}", suite.version)
     };

@@ -2,11 +2,14 @@
 //! says first, of plain samples.
 
 use super::answer::Found;
-use super::pairing::Pairing;
+use super::pairing::{Pair, Pairing};
+use super::suite::Grouping;
 use super::{Inquiry, InquiryError, Preference, Remark};
 use crate::study::compare::headline::Declared;
-use crate::study::compare::plain::PlainSamples;
-use crate::study::{BenchmarkReport, ComparisonReport, Reason, SuiteReport, Warning};
+use crate::study::compare::plain::{PlainBenchmark, PlainReport, PlainSamples};
+use crate::study::{
+    BenchmarkReport, ComparisonReport, ControlsReport, EndpointReport, Reason, SuiteReport, Warning,
+};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::Center;
 use speedup_statistics::inference::ConfidenceLevel;
@@ -14,13 +17,19 @@ use speedup_statistics::sample::SampleQuantile;
 use speedup_statistics::test::Proportion;
 
 /// Options of the ratio.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RatioOptions {
     /// Whose ratio: without it the median, or the mean where a sample has too few runs for an interval of the median.
     pub center: Option<Center>,
     /// Within what versions count as the same; without it none do.
     pub margin: Option<f64>,
+    /// The quantiles that get verdicts beside the centre, in one family with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub quantiles: Vec<f64>,
+    /// The version that is the baseline's program under another name: what is found of it is no difference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<String>,
 }
 
 /// A candidate over all benchmarks.
@@ -30,6 +39,9 @@ pub struct RatioSuite {
     pub suite: SuiteReport,
     /// Each benchmark.
     pub benchmarks: Vec<RatioFinding>,
+    /// The verdicts on the quantiles that were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub endpoints: Vec<EndpointReport>,
     /// What must be known.
     pub caveats: Vec<Remark>,
 }
@@ -47,7 +59,9 @@ pub struct RatioFinding {
 impl Found for Vec<RatioSuite> {
     fn reasons(&self) -> Vec<Reason> {
         let of = |suite: &RatioSuite| {
-            suite.benchmarks.iter().filter_map(|one| one.comparison.reason.clone()).collect::<Vec<_>>()
+            let of_benchmarks = suite.benchmarks.iter().filter_map(|one| one.comparison.reason.clone());
+            let rows = suite.endpoints.iter().flat_map(|endpoint| &endpoint.rows);
+            of_benchmarks.chain(rows.filter_map(|row| row.reason.clone())).collect::<Vec<_>>()
         };
         self.iter().flat_map(of).collect()
     }
@@ -60,33 +74,86 @@ impl Found for Vec<RatioSuite> {
 pub(super) fn find(
     inquiry: &Inquiry,
     pairing: &Pairing<'_>,
-    options: RatioOptions,
+    options: &RatioOptions,
     level: ConfidenceLevel,
 ) -> Result<Vec<RatioSuite>, InquiryError> {
     // Refuses a population that is smaller than what was drawn from it.
     Proportion::new(0, pairing.benchmarks.len() as u64, inquiry.selection)?;
-    let declared = Declared { center: center(pairing, options, level), margin: options.margin, level };
+    let declared = declared(pairing, options, level);
     let of = |(number, candidate): (usize, &str)| {
         let pairs = pairing.pairs(number, inquiry.better);
-        let samples = PlainSamples {
-            baseline: pairing.versions[0],
-            candidate,
-            benchmarks: pairs
-                .iter()
-                .map(|pair| (pair.benchmark, pair.samples().0, pair.samples().1))
-                .collect(),
-            weights: &pairing.weights,
-            selection: inquiry.selection,
-            larger_is_better: inquiry.better == Preference::Higher,
-        };
-        let (suite, benchmarks, warnings) = samples.compare(&declared);
+        let PlainReport { suite, benchmarks, endpoints, warnings } =
+            plain_samples(inquiry, pairing, candidate, &pairs, &options.quantiles).compare(&declared);
         RatioSuite {
             suite,
             benchmarks: benchmarks.into_iter().flat_map(findings).collect(),
+            endpoints,
             caveats: warnings.into_iter().map(Remark::from).collect(),
         }
     };
     Ok(pairing.candidates().map(of).collect())
+}
+
+/// What is found of the control, by what is declared of the versions of `pairing`.
+pub(super) fn control(
+    inquiry: &Inquiry,
+    pairing: &Pairing<'_>,
+    control: &Pairing<'_>,
+    options: &RatioOptions,
+    level: ConfidenceLevel,
+) -> (ControlsReport, Vec<Remark>) {
+    let declared = declared(pairing, options, level);
+    let pairs = control.pairs(1, inquiry.better);
+    let name = control.versions[1];
+    let (report, warnings) = plain_samples(inquiry, control, name, &pairs, &[]).control(&declared);
+    let lacking = control.unmatched.iter().filter(|one| pairing.benchmarks.contains(&one.benchmark.as_str()));
+    let lacking: Vec<&str> = lacking.map(|one| one.benchmark.as_str()).collect();
+    let uncontrolled = (!lacking.is_empty()).then(|| {
+        let sentence = format!("The control has no runs of these benchmarks: {}.", lacking.join(", "));
+        Remark::new("uncontrolled_benchmarks", sentence)
+    });
+    (report, warnings.into_iter().map(Remark::from).chain(uncontrolled).collect())
+}
+
+fn declared(pairing: &Pairing<'_>, options: &RatioOptions, level: ConfidenceLevel) -> Declared {
+    Declared { center: center(pairing, options, level), margin: options.margin, level }
+}
+
+fn plain_samples<'p>(
+    inquiry: &Inquiry,
+    pairing: &'p Pairing<'_>,
+    candidate: &'p str,
+    pairs: &'p [Pair<'p>],
+    quantiles: &'p [f64],
+) -> PlainSamples<'p> {
+    PlainSamples {
+        baseline: pairing.versions[0],
+        candidate,
+        benchmarks: pairs.iter().map(plain_benchmark).collect(),
+        weights: &pairing.weights,
+        selection: inquiry.selection,
+        larger_is_better: inquiry.better == Preference::Higher,
+        quantiles,
+    }
+}
+
+fn plain_benchmark<'p>(pair: &'p Pair<'p>) -> PlainBenchmark<'p> {
+    let (first, second) = pair.samples();
+    let arranged = pair.arranged().cloned().map(Ok);
+    let are_means = [pair.first, pair.second].iter().any(|one| one.grouping == Grouping::RunMeans);
+    let observed = match (&arranged, are_means) {
+        (Some(_), _) => Some("pairs within blocks"),
+        (None, true) => Some("means of several values"),
+        (None, false) => None,
+    };
+    let no_single_runs = observed.map(|observed| {
+        let sentence = format!(
+            "A quantile is one of single runs that are independent, and here {observed} are: name the run of each value with \
+             --run-column where runs have nothing in common"
+        );
+        Reason::new("no_single_runs", sentence)
+    });
+    PlainBenchmark { name: pair.benchmark, first, second, arranged, no_single_runs }
 }
 
 fn findings(benchmark: BenchmarkReport) -> impl Iterator<Item = RatioFinding> {
@@ -94,11 +161,15 @@ fn findings(benchmark: BenchmarkReport) -> impl Iterator<Item = RatioFinding> {
     comparisons.into_iter().map(move |comparison| RatioFinding { benchmark: name.clone(), comparison })
 }
 
-/// The declared centre; else by the number of runs alone.
-fn center(pairing: &Pairing<'_>, options: RatioOptions, level: ConfidenceLevel) -> Center {
+/// The declared centre; else by the number of runs, or of pairs, alone.
+fn center(pairing: &Pairing<'_>, options: &RatioOptions, level: ConfidenceLevel) -> Center {
     let needed = SampleQuantile::runs_needed(0.5, level) as usize;
-    let mut samples = pairing.samples.iter().flatten();
-    options.center.unwrap_or(match samples.all(|one| one.sample.len() >= needed) {
+    let are_enough = |pair: &Pair<'_>| {
+        let (first, second) = pair.compared();
+        first.len().min(second.len()) >= needed
+    };
+    let enough = pairing.each(Preference::Lower, |_, pair| are_enough(pair));
+    options.center.unwrap_or(match enough.into_iter().all(|enough| enough) {
         true => Center::Median,
         false => Center::Mean,
     })

@@ -3,6 +3,7 @@
 use super::method::MOST_ASKED;
 use super::suite::{LARGEST_VALUE, LEAST_VALUE, MOST_VALUES, MOST_VERSIONS};
 use crate::count::counted;
+use speedup_core::experiment::endpoint::MAX_QUANTILES;
 use speedup_core::value::hint::Hinted;
 use speedup_statistics::inference::{LevelError, ThresholdError};
 use speedup_statistics::levels::{LevelsError, MOST_DRAWS};
@@ -102,6 +103,14 @@ pub enum InquiryError {
         /// The value.
         value: f64,
     },
+    /// Blocks that are not those of the runs.
+    #[error("the blocks of {benchmark} of {version} are not one for each run, each of them once")]
+    Blocks {
+        /// The version.
+        version: String,
+        /// The benchmark.
+        benchmark: String,
+    },
     /// A margin that is no share.
     #[error("a margin is above 0 and below 1, and {0} is not")]
     Margin(f64),
@@ -134,6 +143,26 @@ pub enum InquiryError {
     /// A probability at which no law has a quantile.
     #[error("a quantile is asked at a probability above 0 and below 1, and {0:?} is not one")]
     Probability(f64),
+    /// More than [`MAX_QUANTILES`] quantiles with verdicts.
+    #[error("at most {MAX_QUANTILES} quantiles get verdicts, and here are {0}")]
+    TooManyQuantiles(usize),
+    /// A quantile that is asked twice.
+    #[error("the quantile {0} is asked twice")]
+    QuantileTwice(f64),
+    /// A control that is no version.
+    #[error("there is no version {asked:?} to be the control: there are {}", versions.join(", "))]
+    NoControl {
+        /// The name.
+        asked: String,
+        /// The versions.
+        versions: Vec<String>,
+    },
+    /// A control that is the baseline itself.
+    #[error("{0:?} is the baseline, and a control is the same program measured again")]
+    ControlIsBaseline(String),
+    /// Nothing but a control beside the baseline.
+    #[error("beside the baseline there is the control {0:?} alone")]
+    NoCandidate(String),
     /// A bound that is no number in range.
     #[error("a bound of a probability is a number of the size of the values, and {0:?} is not")]
     Bound(f64),
@@ -188,6 +217,12 @@ impl Hinted for InquiryError {
             Self::NotPositive { .. } => Some("a speedup is a ratio of positive numbers"),
             Self::OutOfRange { .. } => Some("give the values in another unit"),
             Self::Margin(_) => Some("1 % is written 0.01"),
+            Self::Blocks { .. } => Some("the values of a version in one block are one run"),
+            Self::TooManyQuantiles(_) => Some("more make each verdict weaker"),
+            Self::QuantileTwice(_) => Some("each is one verdict of the family"),
+            Self::NoControl { .. } => Some("a control is one of the versions in the files"),
+            Self::ControlIsBaseline(_) => Some("name the other version"),
+            Self::NoCandidate(_) => Some("give a candidate, or compare the two without --control"),
             Self::Sample(error) => error.hint(),
             Self::Levels(error) => error.hint(),
             Self::Confidence(error) => error.hint(),
@@ -229,6 +264,7 @@ impl InquiryError {
             Self::NotFinite { .. } => "not_finite",
             Self::NotPositive { .. } => "not_positive",
             Self::OutOfRange { .. } => "out_of_range",
+            Self::Blocks { .. } => "blocks",
             Self::Margin(_) => "margin",
             Self::Sample(_) => "no_sample",
             Self::Levels(_) => "no_levels",
@@ -239,6 +275,11 @@ impl InquiryError {
             Self::Resamples(_) => "resamples",
             Self::Delta(_) => "delta",
             Self::Probability(_) => "probability",
+            Self::TooManyQuantiles(_) => "too_many_quantiles",
+            Self::QuantileTwice(_) => "quantile_twice",
+            Self::NoControl { .. } => "no_control",
+            Self::ControlIsBaseline(_) => "control_is_baseline",
+            Self::NoCandidate(_) => "no_candidate",
             Self::Bound(_) => "bound",
             Self::TooManyAsked(_) => "too_many_asked",
             Self::Precision(_) => "precision",

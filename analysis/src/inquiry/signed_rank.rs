@@ -1,16 +1,18 @@
-//! Wilcoxon's signed-rank test of pairs: the i-th runs of both versions, where the design made them pairs.
+//! Wilcoxon's signed-rank test of pairs: the runs of both versions in one block; without blocks the i-th with the i-th, which is
+//! valid where the design made them pairs.
 //!
 //! Tested are the logarithms of the ratios, so that test, estimate and interval speak of one thing: the speedup of a
 //! pair, whose Hodges–Lehmann pseudo-median is the antilogarithm.
 
 use super::answer::Found;
+use super::blocks::Blocked;
 use super::pairing::{Pair, Pairing};
-use super::{Inquiry, IntervalAnswer, Remark};
+use super::{Inquiry, IntervalAnswer, Preference, Remark};
 use crate::count::counted;
+use crate::study::compare::paired::logarithms;
 use crate::study::{Reason, Verdict};
 use serde::Serialize;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
-use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{PseudoMedian, SignedRank, SignedRankError};
 
 /// One benchmark of one candidate.
@@ -61,14 +63,23 @@ pub(super) fn find(
 }
 
 fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLevel) -> SignedRankFinding {
-    let (first, second) = pair.samples();
+    let (first, second) = pair.compared();
     let mut finding = SignedRankFinding::empty(candidate, pair.benchmark, first.len().min(second.len()));
     let refused = |error: SignedRankError| Reason::of(code(&error), &error);
+    match &pair.blocked {
+        Some(Blocked { pairs: None, .. }) => {
+            finding.pairs = 0;
+            let sentence =
+                "No block has runs of both versions, and the test is one of pairs: take the method ratio";
+            return finding.refused(Reason::new("no_pairs", sentence));
+        }
+        Some(Blocked { pairs: Some(_), .. }) => {}
+        None => finding.caveats.push(pairs_by_order()),
+    }
     if first.len() != second.len() {
         return finding.refused(refused(SignedRankError::Unpaired { x: first.len(), y: second.len() }));
     }
-    let both = first.in_run_order().iter().zip(second.in_run_order());
-    let logs = match Sample::new(both.map(|(x, y)| (x / y).ln()).collect()) {
+    let logs = match logarithms(first, second) {
         Ok(logs) => logs,
         Err(error) => return finding.refused(refused(SignedRankError::Difference(error))),
     };
@@ -101,15 +112,23 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
     finding.p_value_faster = Some(faster.told());
     finding.p_value_slower = Some(slower.told());
     finding.speedup = Some(typical.estimate().exp());
-    finding.interval = match typical.interval(level) {
+    finding.interval = typical_interval(&typical, level, inquiry.better).beside(finding.verdict);
+    finding
+}
+
+/// The interval of the typical speedup of a pair, from that of its logarithm.
+pub(super) fn typical_interval(
+    typical: &PseudoMedian<'_>,
+    level: ConfidenceLevel,
+    better: Preference,
+) -> IntervalAnswer {
+    match typical.interval(level) {
         Ok(mut interval) => {
             (interval.lower, interval.upper) = (interval.lower.exp(), interval.upper.exp());
-            IntervalAnswer::new(&interval, inquiry.better)
+            IntervalAnswer::new(&interval, better)
         }
         Err(error) => IntervalAnswer::refused(code(&error), &error),
     }
-    .beside(finding.verdict);
-    finding
 }
 
 fn code(error: &SignedRankError) -> &'static str {
@@ -121,6 +140,14 @@ fn code(error: &SignedRankError) -> &'static str {
         SignedRankError::TooFew { .. } => "too_few_pairs",
         SignedRankError::TooMany { .. } => "too_many_pairs",
     }
+}
+
+fn pairs_by_order() -> Remark {
+    Remark::new(
+        "pairs_by_order",
+        "The runs of both versions are paired by their order, which is valid only where the design made these pairs, as blocks of \
+         one host each do: name them in a column `block`, or take the Speedup-Test for independent samples.",
+    )
 }
 
 impl SignedRankFinding {
@@ -137,11 +164,7 @@ impl SignedRankFinding {
             p_value_slower: None,
             speedup: None,
             interval: IntervalAnswer::missing("not_enough_data", "there is no test"),
-            caveats: vec![Remark::new(
-                "pairs_by_order",
-                "The runs of both versions are paired by their order, which is valid only where the design made these pairs, \
-                 as blocks of one host each do: for independent samples take the Speedup-Test.",
-            )],
+            caveats: Vec::new(),
         }
     }
 

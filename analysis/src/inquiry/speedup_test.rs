@@ -2,7 +2,11 @@
 
 use super::answer::Found;
 use super::pairing::{Pair, Pairing};
-use super::{Inquiry, InquiryError, IntervalAnswer, Preference, Remark, SpeedupTestMode, SpeedupTestOptions};
+use super::{
+    Inquiry, InquiryError, IntervalAnswer, Preference, Remark, SpeedupTestMode, SpeedupTestOptions,
+    signed_rank,
+};
+use crate::study::compare::paired;
 use crate::study::compare::protocol::{AssumptionReport, Judged, mean_seen, median_seen};
 use crate::study::{Direction, IntervalReport, Protocol, ProtocolReport, Reason, Verdict};
 use serde::Serialize;
@@ -13,10 +17,12 @@ use speedup_statistics::protocol::speedup_test::{
     ObservedSpeedups, ProtocolConclusion, ProtocolOutcome, Question, Rules, SpeedupTest,
 };
 use speedup_statistics::ratio::{
-    MedianRatio, Overall, SpeedupMeans, SuiteError, SuiteMember, SuiteRatio, SuiteRatioError, Summary,
+    MedianRatio, Overall, PairedRatio, RatioError, Speedup, SpeedupMeans, SuiteError, SuiteMember,
+    SuiteRatio, SuiteRatioError, Summary,
 };
+use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{
-    Proportion, ProportionMethod, Selection, benchmarks_by_wald, benchmarks_by_wilson,
+    Proportion, ProportionMethod, PseudoMedian, Selection, benchmarks_by_wald, benchmarks_by_wilson,
 };
 
 /// A candidate over all benchmarks.
@@ -219,20 +225,57 @@ pub(super) fn find(
         .collect()
 }
 
+/// What the options let be compared: the published program knows no pairs.
+fn compared<'p>(pair: &'p Pair<'p>, options: &SpeedupTestOptions) -> (&'p Sample, &'p Sample) {
+    match options.mode {
+        SpeedupTestMode::Exact => pair.compared(),
+        SpeedupTestMode::Published => pair.samples(),
+    }
+}
+
+/// Pairs by the protocols that a report of a blocked experiment has for them.
+fn of_pairs(
+    pair: &Pair<'_>,
+    (first, second): (&Sample, &Sample),
+    better: Preference,
+    level: ConfidenceLevel,
+) -> Result<SpeedupTestFinding, InquiryError> {
+    let judged = [paired::mean(first, second, level), paired::median(first, second, level)];
+    let [mean, median] = std::array::from_fn(|at| {
+        let concluded = judged[at].report.reason.is_none();
+        let p_values = paired::p_values(PROTOCOLS[at], first, second).filter(|_| concluded);
+        protocol(&judged[at], None, p_values.map_or([None; 2], |p_values| p_values.map(Some)), better)
+    });
+    let speedups = SpeedupTest::new(first, second).map_err(no_ratios)?.speedups;
+    Ok(SpeedupTestFinding::new(
+        pair.benchmark,
+        speedups,
+        paired::probability_faster(first, second),
+        mean,
+        median,
+    ))
+}
+
+/// All values are positive, so the only refusal of the ratios cannot be.
+fn no_ratios(source: RatioError) -> InquiryError {
+    InquiryError::Suite(SuiteError::Ratio { index: 0, source })
+}
+
 fn benchmark(
     pair: &Pair<'_>,
     inquiry: &Inquiry,
     options: &SpeedupTestOptions,
     level: ConfidenceLevel,
 ) -> Result<SpeedupTestFinding, InquiryError> {
-    let (first, second) = pair.samples();
+    let (first, second) = compared(pair, options);
+    if options.mode == SpeedupTestMode::Exact && pair.arranged().is_some() {
+        return of_pairs(pair, (first, second), inquiry.better, level);
+    }
     let rules = match options.mode {
         SpeedupTestMode::Published => Rules::PUBLISHED,
         SpeedupTestMode::Exact => Rules::OURS,
     };
-    // All values are positive, so the only refusal of the ratios cannot be.
-    let test = SpeedupTest::with_rules(first, second, rules)
-        .map_err(|source| InquiryError::Suite(SuiteError::Ratio { index: 0, source }))?;
+    let test = SpeedupTest::with_rules(first, second, rules).map_err(no_ratios)?;
     let seen = |conclusion: ProtocolConclusion| match inquiry.better {
         Preference::Lower => conclusion,
         Preference::Higher => conclusion.exchanged(),
@@ -259,23 +302,8 @@ fn benchmark(
         let p_values = QUESTIONS.map(|question| concluded(&at_risk[at](question, level.risk())));
         protocol(&judged[at], published, p_values, inquiry.better)
     });
-    let sound = mean.report.at_level.caveats.is_empty();
-    let by = speaks(mean.concluded(), sound, median.concluded());
-    let verdict = match by {
-        Protocol::Mean => mean.report.verdict,
-        Protocol::Median => median.report.verdict,
-    };
     let probability_faster = test.median.probability_faster();
-    let benchmark = pair.benchmark.to_owned();
-    Ok(SpeedupTestFinding {
-        benchmark,
-        verdict,
-        by,
-        speedups: test.speedups,
-        probability_faster,
-        mean,
-        median,
-    })
+    Ok(SpeedupTestFinding::new(pair.benchmark, test.speedups, probability_faster, mean, median))
 }
 
 /// Which protocol speaks for the benchmark, as Touati 2010 §4 advises: the mean's when its assumptions were not rejected, else the
@@ -363,6 +391,22 @@ fn adjust(all: &mut [&mut SpeedupTestFinding], options: &SpeedupTestOptions, lev
 }
 
 impl SpeedupTestFinding {
+    fn new(
+        benchmark: &str,
+        speedups: ObservedSpeedups,
+        probability_faster: f64,
+        mean: ProtocolFinding,
+        median: ProtocolFinding,
+    ) -> Self {
+        let sound = mean.report.at_level.caveats.is_empty();
+        let by = speaks(mean.concluded(), sound, median.concluded());
+        let verdict = match by {
+            Protocol::Mean => mean.report.verdict,
+            Protocol::Median => median.report.verdict,
+        };
+        Self { benchmark: benchmark.to_owned(), verdict, by, speedups, probability_faster, mean, median }
+    }
+
     /// What a protocol says.
     pub fn of(&self, protocol: Protocol) -> &ProtocolFinding {
         match protocol {
@@ -388,7 +432,13 @@ fn suite(
     options: &SpeedupTestOptions,
     level: ConfidenceLevel,
 ) -> Result<SpeedupTestSuite, InquiryError> {
-    let members: Vec<SuiteMember<'_>> = pairs.iter().map(Pair::member).collect();
+    let member = |pair| {
+        let (baseline, candidate) = compared(pair, options);
+        SuiteMember { baseline, candidate }
+    };
+    let members: Vec<SuiteMember<'_>> = pairs.iter().map(member).collect();
+    let are_pairs =
+        options.mode == SpeedupTestMode::Exact && pairs.iter().all(|pair| pair.arranged().is_some());
     let mut overall = Vec::new();
     for summary in Summary::ALL {
         overall.push(OverallFinding::from(Overall::new(&members, summary, &pairing.weights)?));
@@ -403,16 +453,16 @@ fn suite(
     let (verdict, speedup, interval) = match benchmarks.as_slice() {
         [only] => {
             let own = &only.of(only.by).report;
-            let interval = match (only.by, SuiteRatio::new(&members, &pairing.weights)) {
-                (Protocol::Mean, Ok(ratio)) => {
-                    IntervalAnswer::of_ratio(&ratio.interval(level), inquiry.better)
-                }
-                (Protocol::Mean, Err(error)) => IntervalAnswer::missing("no_interval", first_cause(&error)),
-                (Protocol::Median, _) => of_median(&members, level, inquiry.better),
+            let interval = match only.by {
+                Protocol::Mean => match of_means(&members, are_pairs, pairing) {
+                    Ok(ratio) => IntervalAnswer::of_ratio(&ratio.interval(level), inquiry.better),
+                    Err(error) => IntervalAnswer::missing("no_interval", first_cause(&error)),
+                },
+                Protocol::Median => of_median(&members, are_pairs, level, inquiry.better),
             };
             (only.verdict, Some(own.speedup), interval)
         }
-        _ => of_many(&members, pairing, inquiry, level),
+        _ => of_many(of_means(&members, are_pairs, pairing), inquiry, level),
     };
     Ok(SpeedupTestSuite {
         candidate: candidate.to_owned(),
@@ -432,22 +482,45 @@ fn speedup_means(members: &[SuiteMember<'_>], summary: Summary) -> Option<Speedu
     Some(SpeedupMeansFinding { summary, means, caveats: vec![Remark::from(&SpeedupMeans::CAVEAT)] })
 }
 
-fn of_median(members: &[SuiteMember<'_>], level: ConfidenceLevel, better: Preference) -> IntervalAnswer {
-    let ratio = members.first().map(|one| MedianRatio::new(one.baseline, one.candidate));
-    match ratio {
-        Some(Ok(ratio)) => IntervalAnswer::of_ratio(&ratio.interval(level), better),
-        Some(Err(error)) => IntervalAnswer::refused("no_interval", &error),
-        None => IntervalAnswer::missing("no_interval", "there is no benchmark"),
+/// The ratio of the weighted sums of means. Where some benchmarks have no pairs, all are compared as if no blocks were shared.
+fn of_means(
+    members: &[SuiteMember<'_>],
+    are_pairs: bool,
+    pairing: &Pairing<'_>,
+) -> Result<Box<dyn Speedup>, SuiteRatioError> {
+    Ok(match are_pairs {
+        true => Box::new(PairedRatio::of_suite(members, &pairing.weights)?),
+        false => Box::new(SuiteRatio::new(members, &pairing.weights)?),
+    })
+}
+
+fn of_median(
+    members: &[SuiteMember<'_>],
+    are_pairs: bool,
+    level: ConfidenceLevel,
+    better: Preference,
+) -> IntervalAnswer {
+    let Some(SuiteMember { baseline, candidate }) = members.first() else {
+        return IntervalAnswer::missing("no_interval", "there is no benchmark");
+    };
+    if are_pairs {
+        return match paired::logarithms(baseline, candidate) {
+            Ok(logs) => signed_rank::typical_interval(&PseudoMedian::new(&logs), level, better),
+            Err(error) => IntervalAnswer::refused("no_interval", &error),
+        };
+    }
+    match MedianRatio::new(baseline, candidate) {
+        Ok(ratio) => IntervalAnswer::of_ratio(&ratio.interval(level), better),
+        Err(error) => IntervalAnswer::refused("no_interval", &error),
     }
 }
 
 fn of_many(
-    members: &[SuiteMember<'_>],
-    pairing: &Pairing<'_>,
+    ratio: Result<Box<dyn Speedup>, SuiteRatioError>,
     inquiry: &Inquiry,
     level: ConfidenceLevel,
 ) -> (Verdict, Option<f64>, IntervalAnswer) {
-    let ratio = match SuiteRatio::new(members, &pairing.weights) {
+    let ratio = match ratio {
         Ok(ratio) => ratio,
         Err(error) => {
             return (

@@ -4,6 +4,7 @@ use super::InquiryError;
 use serde::{Deserialize, Serialize};
 use speedup_statistics::levels::LevelTree;
 use speedup_statistics::sample::Sample;
+use std::collections::BTreeSet;
 
 /// The most versions of an inquiry: more than anybody compares, few enough to compare each with the baseline.
 pub const MOST_VERSIONS: usize = 256;
@@ -33,6 +34,10 @@ pub struct NamedSample {
     /// The values of each run, in order. A run is one execution of the program; several values of one were measured
     /// inside it.
     pub runs: Vec<Vec<f64>>,
+    /// The block of each run, where the design ran the versions in blocks: the runs of two versions in one block are a pair. Each
+    /// block stands once; a run that is of none has none. Empty without blocks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<Option<String>>,
 }
 
 fn is_in_range(value: f64) -> bool {
@@ -63,11 +68,16 @@ impl Suite {
     /// A version with one benchmark whose runs gave one value each.
     pub fn of_one(version: impl Into<String>, benchmark: impl Into<String>, values: Vec<f64>) -> Self {
         let runs = values.into_iter().map(|value| vec![value]).collect();
-        Self { version: version.into(), benchmarks: vec![NamedSample { benchmark: benchmark.into(), runs }] }
+        Self { version: version.into(), benchmarks: vec![NamedSample::new(benchmark, runs)] }
     }
 }
 
 impl NamedSample {
+    /// Runs that are of no blocks.
+    pub fn new(benchmark: impl Into<String>, runs: Vec<Vec<f64>>) -> Self {
+        Self { benchmark: benchmark.into(), runs, blocks: Vec::new() }
+    }
+
     /// The observations for methods that know one level: the values of runs with one each, or of the only run; else the
     /// means of the runs, since values of one run depend on each other.
     ///
@@ -89,6 +99,13 @@ impl NamedSample {
         self.runs.iter().flatten().copied()
     }
 
+    /// Whether each run has one block of its own, if any.
+    fn has_sound_blocks(&self) -> bool {
+        let mut seen = BTreeSet::new();
+        self.blocks.iter().flatten().all(|block| seen.insert(block))
+            && [0, self.runs.len()].contains(&self.blocks.len())
+    }
+
     /// The observations, if every value is a positive number in range.
     pub(super) fn observed<'a>(&'a self, version: &str) -> Result<Observed<'a>, InquiryError> {
         let place = || (version.to_owned(), self.benchmark.clone());
@@ -106,9 +123,13 @@ impl NamedSample {
                 InquiryError::OutOfRange { version, benchmark, at, value }
             });
         }
+        if !self.has_sound_blocks() {
+            let (version, benchmark) = place();
+            return Err(InquiryError::Blocks { version, benchmark });
+        }
         let (grouping, values) = if self.runs.iter().all(|run| run.len() == 1) {
             (Grouping::OneEach, self.values().collect())
-        } else if let [only] = self.runs.as_slice() {
+        } else if let ([only], []) = (self.runs.as_slice(), self.blocks.as_slice()) {
             (Grouping::OneRun, only.clone())
         } else {
             let mean = |run: &Vec<f64>| Sample::new(run.clone()).map(|run| run.mean());

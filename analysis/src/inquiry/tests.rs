@@ -8,6 +8,9 @@ use speedup_statistics::inference::{Adjustment, ThresholdDecision};
 use speedup_statistics::protocol::speedup_test::AssumptionOutcome;
 use speedup_statistics::ratio::BenchmarkWeights;
 
+mod endpoints;
+mod pairs;
+
 const BEFORE: [f64; 12] = [2.1, 2.3, 2.2, 2.4, 2.15, 2.25, 2.35, 2.05, 2.28, 2.19, 2.31, 2.11];
 const AFTER: [f64; 12] = [1.1, 1.3, 1.2, 1.4, 1.15, 1.25, 1.35, 1.05, 1.28, 1.19, 1.31, 1.12];
 
@@ -161,7 +164,7 @@ fn what_cannot_be_meant_is_refused_by_name() {
 #[test]
 fn a_benchmark_that_a_version_lacks_is_named() {
     let mut suites = two(BEFORE.to_vec(), AFTER.to_vec());
-    suites[0].benchmarks.push(NamedSample { benchmark: "gzip".to_owned(), runs: vec![vec![1.0]] });
+    suites[0].benchmarks.push(NamedSample::new("gzip", vec![vec![1.0]]));
     let answer = Inquiry::new(suites, Method::speedup_test()).answer().unwrap();
     assert_eq!(
         answer.unmatched,
@@ -189,9 +192,8 @@ fn holm_over_benchmarks_is_never_more_certain() {
         benchmarks: values
             .iter()
             .enumerate()
-            .map(|(number, values)| NamedSample {
-                benchmark: format!("b{number}"),
-                runs: values.iter().map(|value| vec![*value]).collect(),
+            .map(|(number, values)| {
+                NamedSample::new(format!("b{number}"), values.iter().map(|value| vec![*value]).collect())
             })
             .collect(),
     };
@@ -216,7 +218,7 @@ fn runs_are_a_level_of_the_effect() {
         |shift: f64| (0..6).map(|run| scaled(&AFTER[..4], 1.0 + shift + 0.1 * f64::from(run))).collect();
     let suite = |version: &str, shift: f64| Suite {
         version: version.to_owned(),
-        benchmarks: vec![NamedSample { benchmark: "sort".to_owned(), runs: runs(shift) }],
+        benchmarks: vec![NamedSample::new("sort", runs(shift))],
     };
     let suites = vec![suite("a", 1.0), suite("b", 0.0)];
     let answer = Inquiry::new(suites.clone(), Method::Effect(EffectOptions::default())).answer().unwrap();
@@ -480,9 +482,8 @@ fn a_ratio_says_of_a_suite_what_its_report_would() {
         benchmarks: levels
             .iter()
             .enumerate()
-            .map(|(at, level)| NamedSample {
-                benchmark: format!("b{at}"),
-                runs: times(*level).into_iter().map(|time| vec![time]).collect(),
+            .map(|(at, level)| {
+                NamedSample::new(format!("b{at}"), times(*level).into_iter().map(|time| vec![time]).collect())
             })
             .collect(),
     };
@@ -500,7 +501,7 @@ fn a_ratio_says_of_a_suite_what_its_report_would() {
     // A population is no smaller than what was drawn from it.
     let few = Inquiry { selection: Selection::DrawnFromFinite { size: 3 }, ..drawn };
     assert_eq!(few.answer().unwrap_err().code(), "proportion");
-    let margin = Method::Ratio(RatioOptions { center: None, margin: Some(1.0) });
+    let margin = Method::Ratio(RatioOptions { margin: Some(1.0), ..RatioOptions::default() });
     assert_eq!(Inquiry::new(suites, margin).answer().unwrap_err().code(), "margin");
 }
 
@@ -526,7 +527,7 @@ fn whatever_compares_looks_at_the_order_of_the_runs() {
 #[test]
 fn the_centre_goes_by_the_number_of_runs_alone() {
     let of = |before: &[f64], after: &[f64], center: Option<Center>| {
-        let method = Method::Ratio(RatioOptions { center, margin: None });
+        let method = Method::Ratio(RatioOptions { center, ..RatioOptions::default() });
         let answer = Inquiry::new(two(before.to_vec(), after.to_vec()), method).answer().unwrap();
         let Findings::Ratio(of) = answer.findings else { panic!("another method") };
         (of[0].benchmarks[0].comparison.by, of[0].suite.verdict)

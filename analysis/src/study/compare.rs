@@ -19,7 +19,7 @@ pub(super) mod metric;
 pub(super) mod mixture;
 pub(super) mod multiplicity;
 pub(super) mod own_metric;
-mod paired;
+pub(crate) mod paired;
 pub(crate) mod plain;
 pub(super) mod proportion;
 pub(crate) mod protocol;

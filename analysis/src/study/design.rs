@@ -26,13 +26,13 @@ pub struct DesignReport {
     /// What was compared.
     pub kind: DesignKind,
     /// The independent units: `run`, `visit`, `host`, `boot` or `build`; by builds, those of a version that is built once are
-    /// its runs, visits or hosts.
+    /// its runs, visits or hosts. Of samples in files also `block`.
     pub unit: String,
     /// The baseline's.
     pub baseline_units: u64,
     /// The candidate's; as many, where they are pairs.
     pub candidate_units: u64,
-    /// Visits that lack a measured run of one of the two versions, or classes that do: counted, and left out.
+    /// Visits or blocks that lack a measured run of one of the two versions, or classes that do: counted, and left out.
     pub incomplete: u64,
 }
 
@@ -40,7 +40,7 @@ pub struct DesignReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DesignKind {
-    /// Pairs: both versions in one visit of one host.
+    /// Pairs: both versions in one visit of one host, or in one block of a table.
     Pairs,
     /// Means of hosts or boots, whose runs are not independent.
     Levels,
@@ -89,6 +89,11 @@ pub(crate) struct Arranged {
     pub(super) builds: [Option<Vec<u32>>; 2],
 }
 
+/// The unit of pairs that a plan made: both versions in one visit of one host.
+const VISIT: &str = "visit";
+/// The unit of pairs that the blocks of a table make.
+pub(crate) const BLOCK: &str = "block";
+
 /// The runs of what is independent, of the baseline and of the candidate.
 pub(super) struct UnitRuns {
     pub(super) unit: String,
@@ -121,11 +126,7 @@ impl UnitRuns {
                 "No visit has measured runs of both versions: retry the runs that were lost",
             ));
         }
-        Ok(Self {
-            unit: "visit".to_owned(),
-            dependence: UnitDependence::Paired,
-            sides: [baseline, candidate],
-        })
+        Ok(Self { unit: VISIT.to_owned(), dependence: UnitDependence::Paired, sides: [baseline, candidate] })
     }
 }
 
@@ -144,6 +145,31 @@ impl Arranged {
     /// What is independent, in words.
     pub(super) fn noun(&self) -> &str {
         self.design.noun()
+    }
+
+    /// The pairs within `blocks`, which are called a `unit`.
+    pub(crate) fn of_pairs(blocks: &[Block], unit: &str) -> Result<Self, Reason> {
+        let pairs = BlockPairs::new(blocks).map_err(|error| Reason::of("no_pairs", &error))?;
+        let units = pairs.baseline().len() as u64;
+        Ok(Self {
+            baseline: pairs.baseline().clone(),
+            candidate: pairs.candidate().clone(),
+            design: DesignReport {
+                kind: DesignKind::Pairs,
+                unit: unit.to_owned(),
+                baseline_units: units,
+                candidate_units: units,
+                incomplete: pairs.incomplete() as u64,
+            },
+            levels: None,
+            blocks: Vec::new(),
+            builds: [None, None],
+        })
+    }
+
+    /// What is independent, of the baseline and of the candidate; of pairs in their order.
+    pub(crate) fn samples(&self) -> (&Sample, &Sample) {
+        (&self.baseline, &self.candidate)
     }
 }
 
@@ -294,22 +320,7 @@ fn pairs(baseline: &[Run], candidate: &[Run]) -> Result<Arranged, Reason> {
         candidate: mean(candidate),
     };
     let blocks: Vec<Block> = visits([baseline, candidate]).into_values().map(block).collect();
-    let pairs = BlockPairs::new(&blocks).map_err(|error| Reason::of("no_pairs", &error))?;
-    let units = pairs.baseline().len() as u64;
-    Ok(Arranged {
-        baseline: pairs.baseline().clone(),
-        candidate: pairs.candidate().clone(),
-        design: DesignReport {
-            kind: DesignKind::Pairs,
-            unit: "visit".to_owned(),
-            baseline_units: units,
-            candidate_units: units,
-            incomplete: pairs.incomplete() as u64,
-        },
-        levels: None,
-        blocks: Vec::new(),
-        builds: [None, None],
-    })
+    Arranged::of_pairs(&blocks, VISIT)
 }
 
 /// Runs by the classes of their hosts; `None` where all are of one.

@@ -6,7 +6,7 @@ use anyhow::Error;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 use speedup_formats::{
-    Hyperfine2Header, Series, WriteHyperfineError, write_go, write_hyperfine_1, write_hyperfine_2,
+    BLOCK, Hyperfine2Header, Series, WriteHyperfineError, write_go, write_hyperfine_1, write_hyperfine_2,
 };
 
 use super::{print, print_json};
@@ -252,13 +252,18 @@ fn text(name: &SetName, format: ExportFormat, console: &Console) -> Result<Strin
 
 /// One row a value, under the usual names of columns, by which `compare` and `import` read it back.
 fn values(series: &[Series]) -> Sheet {
-    let headings = ["benchmark", "version", "run", "metric", "unit", "value"].map(|name| words(name, name));
+    let has_blocks = series.iter().any(|series| !series.runs.blocks().is_empty());
+    let mut names = vec!["benchmark", "version", "run", "metric", "unit", "value"];
+    names.extend(has_blocks.then_some(BLOCK));
+    let headings = names.into_iter().map(|name| words(name, name)).collect();
     let mut rows = Vec::new();
     for series in series {
         let of = &series.name;
         for (run, values) in series.runs.iter().enumerate() {
+            let block =
+                || series.runs.blocks().get(run)?.as_ref().map(|block| SheetCell::text(block.to_string()));
             rows.extend(values.iter().map(|value| {
-                vec![
+                let mut row = vec![
                     SheetCell::text(of.benchmark.to_string()),
                     of.version
                         .as_ref()
@@ -267,9 +272,11 @@ fn values(series: &[Series]) -> Sheet {
                     SheetCell::text(of.metric.to_string()),
                     SheetCell::text(series.unit.to_string()),
                     SheetCell::Number(*value),
-                ]
+                ];
+                row.extend(has_blocks.then(|| block().unwrap_or_default()));
+                row
             }));
         }
     }
-    Sheet { headings: headings.to_vec(), rows }
+    Sheet { headings, rows }
 }

@@ -41,7 +41,7 @@ use crate::exit::failure::Failure;
 use crate::exit::gate::GateArguments;
 use crate::plan::files::LocalFiles;
 use crate::plan::source::drawn_seed;
-use crate::samples::named::{NamedSamples, Samples, SetName};
+use crate::samples::named::{NamedSamples, NamedSeries, Samples, SetName};
 use bounds::Bounds;
 use experiment::Setting;
 use exports::Exports;
@@ -349,7 +349,7 @@ fn show_and_keep(
     arguments.exports.write(series, &in_files, arguments.time_unit, console)?;
     // Half of what was planned is no baseline.
     if let Some(name) = arguments.save_baseline.as_ref().filter(|_| exit != Exit::Interrupted) {
-        let series = series.iter().map(|series| (None, series)).collect();
+        let series = series.iter().map(|series| NamedSeries::new(None, series)).collect();
         NamedSamples::open()?.save(name, &Samples { series, are_commands: true })?;
     }
     Ok(())

@@ -17,7 +17,7 @@ use crate::plan::source::drawn_seed;
 use crate::results::draft::replace;
 use crate::samples::compare::source::{ReadingArguments, Source};
 use crate::samples::compare::versions::{Versions, VersionsError};
-use crate::samples::named::{NamedSamples, Samples, SetName};
+use crate::samples::named::{NamedSamples, NamedSeries, Samples, SetName};
 use anyhow::{Error, anyhow};
 use clap::{Args, Parser};
 use serde::Serialize;
@@ -39,6 +39,7 @@ use speedup_statistics::test::Selection;
 #[command(after_help = "Examples:\n  speedup compare before.txt after.txt\n  \
     speedup compare new.json --baseline main --fail-on-regression\n  \
     speedup compare hyperfine.json --baseline 'sort words' --method mixture --seed 1\n  \
+    speedup compare runs.csv --quantile 0.9 --quantile 0.99 --control before-again\n  \
     speedup compare before.json after.json --method effect --threshold 1% --bootstrap 1000\n  \
     speedup compare table.csv --column seconds --version-column build --benchmark-column name --adjust holm\n\n\
     Each file is a version, the first the baseline; of one file the versions inside are compared: hyperfine's commands, \
@@ -131,7 +132,7 @@ fn write(arguments: &Arguments, form: AnswerForm, out: &Path, console: &Console)
     let mut sources = arguments.reading.sources(&arguments.files, console)?;
     let mut versions = arguments.versions(&mut sources, console)?;
     if let Some(name) = &arguments.save_baseline {
-        keep(name, &versions, &sources)?;
+        keep(name, &versions, arguments.method.control(), &sources)?;
     }
     let better = if arguments.higher_is_better { Preference::Higher } else { Preference::Lower };
     let inquiry = Inquiry {
@@ -282,9 +283,16 @@ impl Arguments {
 }
 
 /// Keeps what was measured now.
-fn keep(name: &SetName, versions: &Versions, sources: &[Source]) -> Result<(), Failure> {
-    let [_, candidate] = &versions.suites[..] else {
-        let count = versions.suites.len();
+fn keep(
+    name: &SetName,
+    versions: &Versions,
+    control: Option<&str>,
+    sources: &[Source],
+) -> Result<(), Failure> {
+    let compared = versions.suites.iter().filter(|suite| control != Some(suite.version.as_str()));
+    let compared: Vec<_> = compared.collect();
+    let [_, candidate] = compared[..] else {
+        let count = compared.len();
         return Err(Failure::usage(anyhow!(
             "--save-baseline keeps one candidate, and got {}",
             counted(count as u64, "version")
@@ -298,7 +306,7 @@ fn keep(name: &SetName, versions: &Versions, sources: &[Source]) -> Result<(), F
         let runs = Runs::new(&sample.runs).map_err(Failure::usage)?;
         series.push(Series { name, unit: versions.unit.clone(), runs });
     }
-    let series = series.iter().map(|series| (None, series)).collect();
+    let series = series.iter().map(|series| NamedSeries::new(None, series)).collect();
     let are_commands = sources.iter().all(|source| source.holds_commands);
     NamedSamples::open()?.save(name, &Samples { series, are_commands })
 }

@@ -4,15 +4,14 @@ use std::path::PathBuf;
 
 use anyhow::{Error, anyhow};
 use clap::Args;
-use speedup_formats::Series;
 
 use crate::console::Console;
 use crate::console::render::counted;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::samples::compare::source::{ReadingArguments, Source};
-use crate::samples::compare::versions::{metrics, placed};
-use crate::samples::named::{NamedSamples, Samples, SetName};
+use crate::samples::compare::versions::{Placed, blocks, metrics, placed};
+use crate::samples::named::{NamedSamples, NamedSeries, Samples, SetName};
 
 /// Keeps samples that other tools measured, by a name under which they are compared and exported
 #[derive(Debug, Args)]
@@ -52,12 +51,12 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
 
 /// The series as they are, so that `compare` sees in them what it sees in the file.
 fn of_only_file(source: &Source) -> Result<Samples<'_>, Failure> {
-    let series: Vec<(Option<String>, &Series)> = source
-        .imported
-        .series
-        .iter()
-        .map(|series| (series.name.version.as_ref().map(ToString::to_string), series))
-        .collect();
+    let all = source.imported.series.iter();
+    let named = all.map(|series| {
+        let version = series.name.version.as_ref().map(ToString::to_string);
+        NamedSeries { version, series, blocks: blocks(series) }
+    });
+    let series: Vec<NamedSeries<'_>> = named.collect();
     if series.is_empty() {
         return Err(Failure::usage(anyhow!("{} has no values", source.name))
             .hint("its tool measured nothing; look at what it says"));
@@ -77,7 +76,12 @@ fn of_files<'s>(sources: &'s [Source], console: &Console) -> Result<Samples<'s>,
             let hint = error.hint();
             Failure::usage(Error::new(error).context("cannot import the files")).hint_if(hint)
         })?;
-        series.extend(placed.into_iter().map(|one| (Some(one.version), one.series)));
+        let named = |one: Placed<'s>| NamedSeries {
+            version: Some(one.version),
+            series: one.series,
+            blocks: one.blocks,
+        };
+        series.extend(placed.into_iter().map(named));
     }
     if series.is_empty() {
         return Err(Failure::usage(anyhow!("the files have no metric in common"))

@@ -79,6 +79,8 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<&'a str>,
     run: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    block: Option<&'a str>,
     metric: &'a str,
     unit: String,
     value: f64,
@@ -96,23 +98,42 @@ struct Mark {
 /// What is kept under a name.
 #[derive(Debug)]
 pub(crate) struct Samples<'a> {
-    /// The series, each with its version, if it has one.
-    pub(crate) series: Vec<(Option<String>, &'a Series)>,
+    /// The series.
+    pub(crate) series: Vec<NamedSeries<'a>>,
     /// Whether the benchmarks are hyperfine's commands, which may be versions of one thing.
     pub(crate) are_commands: bool,
+}
+
+/// A series of a set.
+#[derive(Debug)]
+pub(crate) struct NamedSeries<'a> {
+    /// Its version, if it has one.
+    pub(crate) version: Option<String>,
+    /// Its values.
+    pub(crate) series: &'a Series,
+    /// The block of each run, where blocks make pairs; else nothing.
+    pub(crate) blocks: Vec<Option<String>>,
+}
+
+impl<'a> NamedSeries<'a> {
+    /// A series whose runs are of no blocks.
+    pub(crate) fn new(version: Option<String>, series: &'a Series) -> Self {
+        Self { version, series, blocks: Vec::new() }
+    }
 }
 
 impl Samples<'_> {
     fn text(&self) -> Result<String, serde_json::Error> {
         let tool = self.are_commands.then_some(HYPERFINE);
         let mut text = String::new();
-        for (version, series) in &self.series {
+        for NamedSeries { version, series, blocks } in &self.series {
             for (run, values) in series.runs.iter().enumerate() {
                 for value in values {
                     let line = Line {
                         benchmark: benchmark(series),
                         version: version.as_deref(),
                         run,
+                        block: blocks.get(run).and_then(Option::as_deref),
                         metric: series.name.metric.as_str(),
                         unit: series.unit.to_string(),
                         value: *value,
@@ -249,8 +270,10 @@ mod tests {
         };
         let wall = of("wall", SeriesUnit::Seconds, vec![vec![0.1 + 0.2, 1e-9], vec![1.0 / 3.0]]);
         let memory = of("max_rss", SeriesUnit::Bytes, vec![vec![123_456_789.0]]);
-        let samples =
-            Samples { series: vec![(None, &wall), (Some("next".to_owned()), &memory)], are_commands: true };
+        let samples = Samples {
+            series: vec![NamedSeries::new(None, &wall), NamedSeries::new(Some("next".to_owned()), &memory)],
+            are_commands: true,
+        };
         let text = samples.text().unwrap();
         assert!(holds_commands(text.as_bytes()));
         assert!(!holds_commands(b"{\"value\": 1}\n{\"value\": 1, \"tool\": \"hyperfine\"}"));

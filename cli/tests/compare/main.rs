@@ -1,6 +1,7 @@
 //! `speedup compare` as a user has it: the real binary on files of every kind.
 
 mod answers;
+mod designs;
 mod files;
 mod forms;
 mod inputs;
@@ -14,7 +15,7 @@ use serde_json::Value;
 
 /// Each method with options that make it quick.
 pub(crate) const METHODS: [&[&str]; 11] = [
-    &["--method", "ratio", "--margin", "2%"],
+    &["--method", "ratio", "--margin", "2%", "--quantile", "0.9"],
     &["--method", "speedup-test", "--adjust", "holm"],
     &["--method", "speedup-test", "--mode", "published"],
     &["--method", "hpt"],

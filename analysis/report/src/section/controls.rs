@@ -1,11 +1,12 @@
 //! What the experiment found where nothing differs.
 
 use speedup_analysis::count::{percent, ratio};
-use speedup_analysis::study::{ControlKind, ControlRow, IntervalReport, Report};
+use speedup_analysis::study::{ControlKind, ControlRow, ControlsReport, IntervalReport, Report};
 
 use super::benchmarks::{NOTHING, abbreviated, by_reason};
 use super::opening::tone;
 use crate::document::{Align, Column, Document, Field, Kind, LegendEntry, Table, TableRow, Tone};
+use crate::facts::{Sheet, SheetCell, number, words};
 
 /// The controls, where there are any.
 pub(super) fn write(document: &mut Document, report: &Report) {
@@ -33,6 +34,39 @@ pub(super) fn write(document: &mut Document, report: &Report) {
     }
 }
 
+/// The controls of plain samples, as rows.
+pub(crate) fn sheet(controls: &ControlsReport) -> Sheet {
+    let row = |row: &ControlRow| {
+        let ends = row.interval.as_ref().and_then(IntervalReport::ends);
+        let shown = |share| SheetCell::Shown(share, effect(share));
+        let reason = row.reason.as_ref();
+        vec![
+            SheetCell::text(&row.version),
+            SheetCell::text(&row.benchmark),
+            SheetCell::speedup(row.ratio, ends),
+            row.smallest_effect.map_or(SheetCell::Absent, shown),
+            SheetCell::text(row.verdict.words()),
+            reason.map_or(SheetCell::Absent, |reason| SheetCell::text(&reason.code)),
+        ]
+    };
+    Sheet {
+        headings: vec![
+            words("control", "control"),
+            words("benchmark", "benchmark"),
+            number("ratio", "ratio"),
+            number("smallest_effect", "smallest effect"),
+            words("found", "found"),
+            words("reason", "reason"),
+        ],
+        rows: controls.rows.iter().map(row).collect(),
+    }
+}
+
+/// A smallest effect, to the hundredth of a percent.
+fn effect(share: f64) -> String {
+    percent((share * 1e4).round() / 1e4)
+}
+
 fn row(row: &ControlRow) -> TableRow {
     let ends = row.interval.as_ref().and_then(IntervalReport::ends);
     let kind = match row.kind {
@@ -44,7 +78,7 @@ fn row(row: &ControlRow) -> TableRow {
         Field::name(&row.benchmark),
         kind.into(),
         shown(row.ratio.map(|value| ratio(value, ends))).into(),
-        shown(row.smallest_effect.map(|share| percent((share * 1e4).round() / 1e4))).into(),
+        shown(row.smallest_effect.map(effect)).into(),
         Field { tone: tone(row.verdict), ..row.verdict.words().into() },
     ])
 }

@@ -95,7 +95,7 @@ fn difference(report: &Report, metric: &str, found: &DifferenceReport) -> String
 }
 
 /// What the verdicts on a candidate say of an endpoint, in a sentence.
-pub(super) fn sentence(endpoint: &EndpointReport, candidate: &str) -> String {
+pub(crate) fn sentence(endpoint: &EndpointReport, candidate: &str) -> String {
     let benchmarks = counted(endpoint.of(candidate).count() as u64, "benchmark");
     let count = |change: EndpointVerdict| endpoint.of(candidate).filter(|row| row.verdict == change).count();
     let counts: Vec<String> = EndpointVerdict::ALL

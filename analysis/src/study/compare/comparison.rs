@@ -11,7 +11,7 @@ use super::protocol::{self, IntervalReport, Judged, ProtocolReport};
 use super::stratified;
 use crate::count::counted;
 use crate::study::advice::AdviceReport;
-use crate::study::design::{Arranged, DesignKind, DesignReport, INDEPENDENT_RUN};
+use crate::study::design::{Arranged, BLOCK, DesignKind, DesignReport, INDEPENDENT_RUN};
 use crate::study::gather::cell::CellRecords;
 use crate::study::gather::condition::ConditionCounts;
 use crate::study::gather::mishap::Mishaps;
@@ -371,8 +371,10 @@ impl Pair<'_> {
         Ok(Protocols { mean, median, probability_faster: test.median.probability_faster() })
     }
 
+    /// Those of a table's blocks are named by who read them.
     fn warn_of_broken_pairs(&self, about: &str, warnings: &mut Warnings) {
-        let Some(design) = self.design().filter(|design| design.incomplete > 0) else { return };
+        let is_to_be_told = |design: &&DesignReport| design.incomplete > 0 && design.unit != BLOCK;
+        let Some(design) = self.design().filter(is_to_be_told) else { return };
         if design.kind == DesignKind::Classes {
             warnings.concern("classes_left_out", about, || {
                 "Classes of hosts have runs of one version only and are left out of the comparison: let both versions run \

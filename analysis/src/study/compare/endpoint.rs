@@ -25,7 +25,8 @@ use speedup_statistics::sample::{Sample, SampleQuantile};
 /// The verdicts on an endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EndpointReport {
-    /// The metric: `wall`, or another's name.
+    /// The metric: `wall`, or another's name; absent where samples are compared of one metric alone.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub metric: String,
     /// The quantile that is compared; absent where it is the declared centre.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,6 +112,13 @@ pub struct AdjustedEndpoint {
     pub p_value: f64,
 }
 
+impl AdjustedEndpoint {
+    /// Whether it keeps the probability of any wrong verdict.
+    pub fn is_familywise(&self) -> bool {
+        self.adjustment == Adjustment::Holm
+    }
+}
+
 impl EndpointVerdict {
     /// All of them, in the order in which they are counted.
     pub const ALL: [Self; 5] = [Self::Better, Self::Worse, Self::Same, Self::Undecided, Self::NotEnoughData];
@@ -188,6 +196,7 @@ impl EndpointReport {
     /// What it is on, in words: `p99 of wall`, `max_rss`.
     pub fn name(&self) -> String {
         match self.quantile {
+            Some(probability) if self.metric.is_empty() => format!("p{}", hundredths(probability)),
             Some(probability) => format!("p{} of {}", hundredths(probability), self.metric),
             None => self.metric.clone(),
         }
@@ -229,7 +238,7 @@ impl DifferenceReport {
 }
 
 impl EndpointRow {
-    fn new(
+    pub(super) fn new(
         (benchmark, candidate): (&str, &str),
         better: Better,
         found: Result<(RatioFound, String), Reason>,
@@ -281,10 +290,7 @@ impl EndpointRow {
 
     /// The verdict that keeps the risk of its family.
     pub fn familywise(&self) -> EndpointVerdict {
-        self.adjusted
-            .iter()
-            .find(|one| one.adjustment == Adjustment::Holm)
-            .map_or(self.verdict, |one| one.verdict)
+        self.adjusted.iter().find(|one| one.is_familywise()).map_or(self.verdict, |one| one.verdict)
     }
 }
 
@@ -346,7 +352,7 @@ fn sample(runs: &[Run]) -> Result<Sample, Reason> {
 }
 
 /// The ratio of the quantiles of runs, within strata.
-fn quantiles(
+pub(super) fn quantiles(
     probability: f64,
     strata: &[(Sample, Sample)],
     declared: &Declared,

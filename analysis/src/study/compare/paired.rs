@@ -13,7 +13,7 @@ use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel, PValue};
 use speedup_statistics::protocol::speedup_test::{AssumptionOutcome, LARGE_ABOVE, Question};
 use speedup_statistics::ratio::{PairedRatio, SuiteRatioError};
-use speedup_statistics::sample::Sample;
+use speedup_statistics::sample::{Sample, SampleError};
 use speedup_statistics::test::{PairedTTest, PseudoMedian, ShapiroWilk, SignedRank};
 
 /// A main test, with both of its p-values.
@@ -47,12 +47,7 @@ pub(crate) fn mean(baseline: &Sample, candidate: &Sample, level: ConfidenceLevel
         Some(p_value) if is_large && p_value <= risk => vec![Caveat::PairsNotNormal { n }],
         _ => Vec::new(),
     };
-    let test = PairedTTest::new(baseline, candidate).map(|test| MainTest {
-        method: PairedTTest::NAME,
-        statistic: test.statistic().t(),
-        faster: test.p_value(Alternative::Greater),
-        slower: test.p_value(Alternative::Less),
-    });
+    let test = PairedTTest::new(baseline, candidate).map(MainTest::from);
     let test = test.map_err(|error| (PairedTTest::NAME, Reason::of("sub_test_refused", &error)));
     let report = judge(Protocol::Mean, speedup, interval, &test, &allowed, level, &caveats);
     report_with(report, vec![assumption], caveats, Vec::new())
@@ -61,9 +56,8 @@ pub(crate) fn mean(baseline: &Sample, candidate: &Sample, level: ConfidenceLevel
 /// The protocol of the median.
 pub(crate) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLevel) -> Judged {
     const NAME: &str = "Wilcoxon signed-rank test";
-    let pairs = baseline.in_run_order().iter().zip(candidate.in_run_order());
     let allowed = Allowed { below: f64::INFINITY, refusal: Reason::new("", "") };
-    let logs = match Sample::new(pairs.map(|(x, y)| (x / y).ln()).collect()) {
+    let logs = match logarithms(baseline, candidate) {
         Ok(logs) => logs,
         Err(error) => {
             let reason = Reason::of("no_differences", &error);
@@ -84,12 +78,7 @@ pub(crate) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLev
     };
     let test = SignedRank::of_logarithms(&logs);
     let (unlike, least) = test.as_ref().map_or((0, 1.0), |test| (test.statistic().n(), test.least_p_value()));
-    let test = test.map(|test| MainTest {
-        method: test.name(),
-        statistic: test.statistic().v(),
-        faster: test.p_value(Alternative::Greater),
-        slower: test.p_value(Alternative::Less),
-    });
+    let test = test.map(MainTest::from);
     let test = test.map_err(|error| (NAME, Reason::of("sub_test_refused", &error)));
     let speedup = typical.estimate().exp();
     let mut report = judge(Protocol::Median, speedup, interval, &test, &allowed, level, &[]);
@@ -103,6 +92,45 @@ pub(crate) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLev
         report.reason = Some(Reason::new("too_few_pairs", sentence));
     }
     report_with(report, Vec::new(), Vec::new(), interval_caveats)
+}
+
+/// The p-values of faster and of slower that a protocol's verdict on pairs is by.
+pub(crate) fn p_values(by: Protocol, baseline: &Sample, candidate: &Sample) -> Option<[PValue; 2]> {
+    let test = match by {
+        Protocol::Mean => MainTest::from(PairedTTest::new(baseline, candidate).ok()?),
+        Protocol::Median => {
+            MainTest::from(SignedRank::of_logarithms(&logarithms(baseline, candidate).ok()?).ok()?)
+        }
+    };
+    Some([test.faster, test.slower])
+}
+
+/// The logarithms of the ratios of pairs.
+pub(crate) fn logarithms(baseline: &Sample, candidate: &Sample) -> Result<Sample, SampleError> {
+    let pairs = baseline.in_run_order().iter().zip(candidate.in_run_order());
+    Sample::new(pairs.map(|(x, y)| (x / y).ln()).collect())
+}
+
+impl From<PairedTTest> for MainTest {
+    fn from(test: PairedTTest) -> Self {
+        Self {
+            method: PairedTTest::NAME,
+            statistic: test.statistic().t(),
+            faster: test.p_value(Alternative::Greater),
+            slower: test.p_value(Alternative::Less),
+        }
+    }
+}
+
+impl From<SignedRank> for MainTest {
+    fn from(test: SignedRank) -> Self {
+        Self {
+            method: test.name(),
+            statistic: test.statistic().v(),
+            faster: test.p_value(Alternative::Greater),
+            slower: test.p_value(Alternative::Less),
+        }
+    }
 }
 
 /// The share of pairs in which the candidate is the faster, ties counting one half.

@@ -2,12 +2,18 @@
 //! and hosts.
 
 use super::comparison::{BenchmarkReport, CellReport, Pair};
-use super::headline::Declared;
+use super::endpoint::{self, EndpointReport, EndpointRow};
+use super::headline::{Declared, RatioFound};
 use super::members::Members;
 use super::multiplicity;
 use super::suite::{Suite, SuiteReport};
+use crate::study::design::Arranged;
 use crate::study::gather::cell::CellRecords;
+use crate::study::validity::controls::{ControlRow, ControlsReport};
 use crate::study::validity::warning::{Warning, Warnings};
+use crate::study::verdict::Reason;
+use speedup_core::experiment::Family;
+use speedup_core::experiment::metric::Better;
 use speedup_statistics::ratio::BenchmarkWeights;
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::Selection;
@@ -16,36 +22,114 @@ use speedup_statistics::test::Selection;
 pub(crate) struct PlainSamples<'a> {
     pub(crate) baseline: &'a str,
     pub(crate) candidate: &'a str,
-    /// The name of each benchmark, and its samples: the one to be divided by the other first.
-    pub(crate) benchmarks: Vec<(&'a str, &'a Sample, &'a Sample)>,
+    pub(crate) benchmarks: Vec<PlainBenchmark<'a>>,
     pub(crate) weights: &'a BenchmarkWeights,
     pub(crate) selection: Selection,
     /// Whether the first samples are the candidate's, because larger values are better.
     pub(crate) larger_is_better: bool,
+    /// The quantiles that get verdicts beside the centre.
+    pub(crate) quantiles: &'a [f64],
+}
+
+/// A benchmark of two versions.
+pub(crate) struct PlainBenchmark<'a> {
+    pub(crate) name: &'a str,
+    /// The observations of the version that is divided by the other.
+    pub(crate) first: &'a Sample,
+    pub(crate) second: &'a Sample,
+    /// The pairs that a design made of them, if it did.
+    pub(crate) arranged: Option<Result<Arranged, Reason>>,
+    /// Why the observations have no quantiles, where they are not single runs.
+    pub(crate) no_single_runs: Option<Reason>,
+}
+
+/// What is said of a candidate.
+pub(crate) struct PlainReport {
+    pub(crate) suite: SuiteReport,
+    pub(crate) benchmarks: Vec<BenchmarkReport>,
+    pub(crate) endpoints: Vec<EndpointReport>,
+    /// The caveats of all of it.
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl PlainBenchmark<'_> {
+    fn pairs(&self) -> Option<&Arranged> {
+        self.arranged.as_ref()?.as_ref().ok()
+    }
+
+    /// What is independent.
+    fn compared(&self) -> (&Sample, &Sample) {
+        self.pairs().map_or((self.first, self.second), Arranged::samples)
+    }
+
+    /// The ratio of the centres, or what it takes.
+    fn found(&self, declared: &Declared) -> Result<RatioFound, Reason> {
+        let (first, second) = self.compared();
+        let found = declared.found(first, second, self.pairs())?;
+        declared.refusal(&found.interval).map_or(Ok(found), Err)
+    }
+
+    /// The ratio of the quantiles of single runs.
+    fn quantile(&self, probability: f64, declared: &Declared) -> Result<(RatioFound, String), Reason> {
+        if let Some(reason) = &self.no_single_runs {
+            return Err(reason.clone());
+        }
+        let samples = (self.first.clone(), self.second.clone());
+        Ok((endpoint::quantiles(probability, &[samples], declared)?, "run".to_owned()))
+    }
 }
 
 impl PlainSamples<'_> {
-    /// The suite, its benchmarks, and the caveats of both.
-    pub(crate) fn compare(&self, declared: &Declared) -> (SuiteReport, Vec<BenchmarkReport>, Vec<Warning>) {
+    /// The second version as a control: the baseline's program under another name.
+    pub(crate) fn control(&self, declared: &Declared) -> (ControlsReport, Vec<Warning>) {
+        let row = |of: &PlainBenchmark<'_>| ControlRow::of_found(of.name, self.candidate, of.found(declared));
+        let rows = self.benchmarks.iter().map(row).collect();
+        let report = ControlsReport::of_rows(rows, Some(self.candidate.to_owned()), declared.level);
+        let mut warnings = Warnings::default();
+        report.warn(declared.level, &mut warnings);
+        (report, warnings.into_list())
+    }
+
+    /// The suite, its benchmarks and quantiles.
+    pub(crate) fn compare(&self, declared: &Declared) -> PlainReport {
         let mut warnings = Warnings::default();
         let mut benchmarks: Vec<BenchmarkReport> =
             self.benchmarks.iter().map(|of| self.benchmark(of, declared, &mut warnings)).collect();
         let total = self.suite(&benchmarks, declared).conclusion();
         let mut comparisons: Vec<_> =
             benchmarks.iter_mut().flat_map(|benchmark| &mut benchmark.comparisons).collect();
-        let adjusted =
-            multiplicity::adjust(&mut comparisons, &mut [], (total.verdict, total.p_value), declared.level);
-        let report = SuiteReport {
+        let mut endpoints: Vec<EndpointReport> =
+            self.quantiles.iter().map(|probability| self.endpoint(*probability, declared)).collect();
+        let mut common: Vec<_> = EndpointReport::common(&mut endpoints, self.candidate).collect();
+        let total_tested = (total.verdict, total.p_value);
+        let adjusted = multiplicity::adjust(&mut comparisons, &mut common, total_tested, declared.level);
+        let suite = SuiteReport {
             multiplicity: adjusted.reports,
             adjusted: adjusted.total,
             ..self.suite(&benchmarks, declared).report(total, &mut warnings)
         };
-        (report, benchmarks, warnings.into_list())
+        PlainReport { suite, benchmarks, endpoints, warnings: warnings.into_list() }
+    }
+
+    fn endpoint(&self, probability: f64, declared: &Declared) -> EndpointReport {
+        let better = if self.larger_is_better { Better::Higher } else { Better::Lower };
+        let row = |of: &PlainBenchmark<'_>| {
+            EndpointRow::new((of.name, self.candidate), better, of.quantile(probability, declared))
+        };
+        EndpointReport {
+            metric: String::new(),
+            quantile: Some(probability),
+            center: None,
+            better,
+            margin: declared.margin,
+            family: Family::Common,
+            rows: self.benchmarks.iter().map(row).collect(),
+        }
     }
 
     fn benchmark(
         &self,
-        (name, first, second): &(&str, &Sample, &Sample),
+        of: &PlainBenchmark<'_>,
         declared: &Declared,
         warnings: &mut Warnings,
     ) -> BenchmarkReport {
@@ -54,13 +138,14 @@ impl PlainSamples<'_> {
             true => [self.candidate, self.baseline],
             false => [self.baseline, self.candidate],
         };
-        let [one, other] = [(names[0], *first), (names[1], *second)]
+        let PlainBenchmark { name, first, second, ref arranged, no_single_runs: _ } = *of;
+        let [one, other] = [(names[0], first), (names[1], second)]
             .map(|(version, sample)| CellReport::new(version, Some(sample), &records));
         let pair = Pair {
             baseline: &one,
             candidate: &other,
             samples: [Some(first), Some(second)],
-            arranged: None,
+            arranged: arranged.as_ref(),
             looked: None,
         };
         let mut comparison = pair.compare(declared, name, warnings);
@@ -68,7 +153,7 @@ impl PlainSamples<'_> {
             std::mem::swap(&mut comparison.baseline_n, &mut comparison.candidate_n);
             self.candidate.clone_into(&mut comparison.candidate);
         }
-        BenchmarkReport { name: (*name).to_owned(), cells: vec![one, other], comparisons: vec![comparison] }
+        BenchmarkReport { name: name.to_owned(), cells: vec![one, other], comparisons: vec![comparison] }
     }
 
     fn suite<'s>(&'s self, benchmarks: &'s [BenchmarkReport], declared: &Declared) -> Suite<'s> {
@@ -76,8 +161,9 @@ impl PlainSamples<'_> {
             benchmark.comparisons.iter().map(move |comparison| (benchmark, comparison))
         });
         let mut members = Members::new();
-        for ((_, first, second), benchmark) in self.benchmarks.iter().zip(benchmarks) {
+        for (of, benchmark) in self.benchmarks.iter().zip(benchmarks) {
             if benchmark.comparisons.iter().all(|comparison| comparison.observed.is_some()) {
+                let (first, second) = of.compared();
                 members.add(first, second, &[], [None, None]);
             }
         }
@@ -86,7 +172,8 @@ impl PlainSamples<'_> {
             baseline: self.baseline,
             benchmarks: compared.collect(),
             members,
-            are_pairs: false,
+            // Where some have none, all are compared as if no blocks were shared.
+            are_pairs: self.benchmarks.iter().all(|of| of.pairs().is_some()),
             is_by_looks: false,
             selection: self.selection,
             larger_is_better: self.larger_is_better,

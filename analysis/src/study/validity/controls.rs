@@ -94,7 +94,11 @@ impl ControlsReport {
         (!rows.is_empty()).then(|| Self::of_rows(rows, again.map(|(_, name)| name.to_owned()), level))
     }
 
-    fn of_rows(rows: Vec<ControlRow>, baseline_again: Option<String>, level: ConfidenceLevel) -> Self {
+    pub(crate) fn of_rows(
+        rows: Vec<ControlRow>,
+        baseline_again: Option<String>,
+        level: ConfidenceLevel,
+    ) -> Self {
         let decided = || rows.iter().filter(|row| row.verdict != Verdict::NotEnoughData);
         let controls = decided().count() as u64;
         let alarms = decided().filter(|row| row.verdict.is_effect()).count() as u64;
@@ -163,9 +167,14 @@ impl ControlRow {
         let wall = EndpointSubject::Metric(Metric::Wall);
         let pair = [&cells[0], &cells[index.0 as usize]];
         let found = endpoint::compare(study, wall, Better::Lower, pair, declared);
+        Self::of_found(benchmark, name, found.map(|(found, _)| found))
+    }
+
+    /// What was found of the baseline's program run again, called `name`.
+    pub(crate) fn of_found(benchmark: &str, name: &str, found: Result<RatioFound, Reason>) -> Self {
         let row = Self::without(benchmark, name, ControlKind::BaselineAgain);
         match found {
-            Ok((RatioFound { verdict, ratio, interval, .. }, _)) => row.with(verdict, ratio, interval),
+            Ok(RatioFound { verdict, ratio, interval, .. }) => row.with(verdict, ratio, interval),
             Err(reason) => Self { reason: Some(reason), ..row },
         }
     }

@@ -47,7 +47,8 @@ impl FalseAlarmStudy {
             let version = |name: &str, draws: &mut Draws| {
                 let sample = |at: u64| Some((at, self.times(shape, runs, draws)?));
                 let drawn: Option<Vec<_>> = (0..self.suite.benchmarks).map(sample).collect();
-                let named = |(at, sample): (u64, Sample)| named(&format!("b{at}"), one_each(&sample));
+                let named =
+                    |(at, sample): (u64, Sample)| NamedSample::new(&format!("b{at}"), one_each(&sample));
                 Some(Suite { version: name.to_owned(), benchmarks: drawn?.into_iter().map(named).collect() })
             };
             let suites = vec![version("old", draws)?, version("new", draws)?];
@@ -177,14 +178,16 @@ impl FalseAlarmStudy {
         new: Vec<Vec<f64>>,
         center: Option<Center>,
     ) -> Option<Concluded> {
-        let suite =
-            |version: &str, runs| Suite { version: version.to_owned(), benchmarks: vec![named("b", runs)] };
+        let suite = |version: &str, runs| Suite {
+            version: version.to_owned(),
+            benchmarks: vec![NamedSample::new("b", runs)],
+        };
         self.conclude(vec![suite("old", old), suite("new", new)], center)
     }
 
     /// What `speedup compare` says, and whether its gate fails.
     fn conclude(&self, suites: Vec<Suite>, center: Option<Center>) -> Option<Concluded> {
-        let method = Method::Ratio(RatioOptions { center, margin: None });
+        let method = Method::Ratio(RatioOptions { center, ..RatioOptions::default() });
         let confidence = Some(self.replication.confidence.get());
         let answer = Inquiry { confidence, ..Inquiry::new(suites, method) }.answer().ok()?;
         let judgement =
@@ -198,10 +201,6 @@ impl FalseAlarmStudy {
 
 fn answered<const N: usize>(found: [bool; N]) -> Option<Vec<Option<bool>>> {
     Some(found.map(Some).to_vec())
-}
-
-fn named(benchmark: &str, runs: Vec<Vec<f64>>) -> NamedSample {
-    NamedSample { benchmark: benchmark.to_owned(), runs }
 }
 
 fn one_each(sample: &Sample) -> Vec<Vec<f64>> {

@@ -121,6 +121,12 @@ pub(super) struct Choice {
     /// ratio: values within this share of each other count as the same, as 0.01 or 1%
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin)]
     margin: Option<f64>,
+    /// ratio: also a verdict on this quantile, as 0.99 or 99%, in one family with the others; repeatable
+    #[arg(long, value_name = "P", allow_hyphen_values = true, value_delimiter = ',', value_parser = fraction::probability)]
+    quantile: Vec<f64>,
+    /// ratio: a version that is the baseline's program again; it shows what is found where nothing differs
+    #[arg(long, value_name = "NAME")]
+    control: Option<String>,
     /// speedup-test: whose verdicts [default: exact]
     #[arg(long, value_enum, value_name = "MODE")]
     mode: Option<Mode>,
@@ -181,13 +187,21 @@ pub(super) struct Choice {
 }
 
 impl Choice {
+    /// The version that is no candidate.
+    pub(super) fn control(&self) -> Option<&str> {
+        self.control.as_deref()
+    }
+
     /// The method with its options; `noise` is the threshold of one that has a threshold, unless it is given one.
     pub(super) fn method(&self, noise: Option<f64>) -> Result<Method, Failure> {
         self.refuse_others()?;
         Ok(match self.method {
-            Name::Ratio => {
-                Method::Ratio(RatioOptions { center: self.center.map(Into::into), margin: self.margin })
-            }
+            Name::Ratio => Method::Ratio(RatioOptions {
+                center: self.center.map(Into::into),
+                margin: self.margin,
+                quantiles: self.quantile.clone(),
+                control: self.control.clone(),
+            }),
             Name::SpeedupTest => Method::SpeedupTest(self.speedup_test()),
             Name::Hpt => Method::PerformanceTest(self.performance_test()),
             Name::Effect => Method::Effect(EffectOptions {
@@ -216,6 +230,8 @@ impl Choice {
         let given = [
             ("--center", Name::Ratio, self.center.is_some()),
             ("--margin", Name::Ratio, self.margin.is_some()),
+            ("--quantile", Name::Ratio, !self.quantile.is_empty()),
+            ("--control", Name::Ratio, self.control.is_some()),
             ("--mode", Name::SpeedupTest, self.mode.is_some()),
             ("--adjust", Name::SpeedupTest, self.adjust.is_some()),
             ("--precision", Name::SpeedupTest, self.precision.is_some()),

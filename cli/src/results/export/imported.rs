@@ -8,14 +8,15 @@ use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::types::{Type, TypePtr};
-use speedup_formats::Series;
+use speedup_formats::{BLOCK, Name, Series};
 
 use super::parquet::{GROUP_ROWS, properties};
 
 /// A value, of which series and which run of it.
 type Value<'a> = (&'a Series, usize, f64);
 
-/// Writes `benchmark`, `version` (null where there is none), `run`, `metric`, `unit` and `value`.
+/// Writes `benchmark`, `version` (null where there is none), `run`, `metric`, `unit`, `value` and, where runs have blocks, `block`
+/// (null for a run of none).
 pub(crate) fn write_parquet<W: Write + Send>(series: &[Series], to: W) -> io::Result<()> {
     write(series, to).map_err(io::Error::other)
 }
@@ -23,7 +24,8 @@ pub(crate) fn write_parquet<W: Write + Send>(series: &[Series], to: W) -> io::Re
 fn write<W: Write + Send>(series: &[Series], to: W) -> Result<(), ParquetError> {
     let required = Repetition::REQUIRED;
     let text = |name, repetition| column(name, Physical::BYTE_ARRAY, Some(LogicalType::String), repetition);
-    let fields = vec![
+    let has_blocks = series.iter().any(|series| !series.runs.blocks().is_empty());
+    let mut fields = vec![
         text("benchmark", required)?,
         text("version", Repetition::OPTIONAL)?,
         column("run", Physical::INT64, Some(LogicalType::integer(64, false)), required)?,
@@ -31,13 +33,16 @@ fn write<W: Write + Send>(series: &[Series], to: W) -> Result<(), ParquetError> 
         text("unit", required)?,
         column("value", Physical::DOUBLE, None, required)?,
     ];
+    if has_blocks {
+        fields.push(text(BLOCK, Repetition::OPTIONAL)?);
+    }
     let schema = Arc::new(Type::group_type_builder("samples").with_fields(fields).build()?);
     let mut file = SerializedFileWriter::new(to, schema, Arc::new(properties()))?;
     let values: Vec<Value<'_>> = series.iter().flat_map(of_series).collect();
     for rows in values.chunks(GROUP_ROWS) {
         let mut group = file.next_row_group()?;
         texts(&mut group, rows, |(series, ..)| series.name.benchmark.to_string())?;
-        versions(&mut group, rows)?;
+        optional(&mut group, rows, |(series, ..)| series.name.version.as_ref())?;
         let runs: Vec<i64> = rows.iter().map(|(_, run, _)| (*run as u64).cast_signed()).collect();
         if let Some(mut column) = group.next_column()? {
             column.typed::<Int64Type>().write_batch(&runs, None, None)?;
@@ -49,6 +54,9 @@ fn write<W: Write + Send>(series: &[Series], to: W) -> Result<(), ParquetError> 
         if let Some(mut column) = group.next_column()? {
             column.typed::<DoubleType>().write_batch(&values, None, None)?;
             column.close()?;
+        }
+        if has_blocks {
+            optional(&mut group, rows, |(series, run, _)| series.runs.blocks().get(*run)?.as_ref())?;
         }
         group.close()?;
     }
@@ -81,11 +89,12 @@ fn texts<W: Write + Send>(
     column.close()
 }
 
-fn versions<W: Write + Send>(
+fn optional<'s, W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
-    rows: &[Value<'_>],
+    rows: &[Value<'s>],
+    name: impl Fn(&Value<'s>) -> Option<&'s Name>,
 ) -> Result<(), ParquetError> {
-    let names = || rows.iter().map(|(series, ..)| series.name.version.as_ref());
+    let names = || rows.iter().map(&name);
     let levels: Vec<i16> = names().map(|name| name.is_some().into()).collect();
     let texts: Vec<ByteArray> =
         names().flatten().map(|name| ByteArray::from(name.to_string().into_bytes())).collect();

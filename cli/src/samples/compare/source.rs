@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Error, anyhow};
 use clap::Args;
 use speedup_formats::bounds::MAX_FILE_BYTES;
-use speedup_formats::{Columns, Format, ImportWarning, Imported, Name, Options, UNITS, detect, read};
+use speedup_formats::{
+    BLOCK, BlockUse, Columns, Format, ImportWarning, Imported, Name, Options, UNITS, detect, read,
+};
 
 use crate::console::Console;
 use crate::exit::failure::Failure;
@@ -140,7 +142,8 @@ impl Source {
         let path = NamedSamples::open()?.require(name)?;
         let tried = || format!("cannot read the samples {name}, {}", path.display());
         let bytes = File::open(&path).and_then(bounded).with_context(tried).map_err(Failure::usage)?;
-        let read = read(&bytes, Format::JsonLines, &Options::default());
+        let columns = Columns { units: &[BLOCK], ..Columns::default() };
+        let read = read(&bytes, Format::JsonLines, &Options { columns, ..Options::default() });
         let imported = read.map_err(|error| {
             let hint = format!(
                 "the file is damaged: `speedup baseline remove {name}`, and measure or import them again"
@@ -163,6 +166,14 @@ impl Source {
                 ImportWarning::Units { .. } => {
                     "; --run-column run takes each run as one, if nothing connects them"
                 }
+                ImportWarning::Blocks(BlockUse::Pairs) => {
+                    "; --run-column run takes each run as one, if blocks have nothing in common"
+                }
+                ImportWarning::Blocks(BlockUse::Units) => {
+                    " (put versions that share blocks into one table); --run-column run takes each run as one, if nothing \
+                     connects them"
+                }
+                ImportWarning::Blocks(BlockUse::Nothing) => "; versions that share blocks are in one table",
                 _ => "",
             };
             console.warn(format_args!("{}: {warning}{hint}", self.name));

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use speedup_analysis::inquiry::{NamedSample, Suite};
-use speedup_formats::{Series, SeriesUnit, WALL};
+use speedup_formats::{Name, Series, SeriesUnit, WALL};
 use thiserror::Error;
 
 use super::source::Source;
@@ -70,6 +70,8 @@ pub(crate) struct Placed<'s> {
     benchmark: String,
     /// Its values.
     pub(crate) series: &'s Series,
+    /// The block of each of its runs, where blocks make pairs.
+    pub(crate) blocks: Vec<Option<String>>,
 }
 
 impl Versions {
@@ -107,7 +109,10 @@ pub(crate) fn placed<'s>(sources: &'s [Source], metric: &str) -> Result<Vec<Plac
         if own.is_empty() {
             return Err(VersionsError::MetricMissing(source.name.clone()));
         }
-        placed.extend(if sources.len() == 1 { of_only_file(source, &own) } else { of_file(source, &own) });
+        placed.extend(match sources.len() {
+            1 => of_only_file(source, &own),
+            _ => of_file(source, &own),
+        });
     }
     let single_commands = sources.len() > 1
         && sources.iter().all(|source| source.holds_commands && of_metric(source, metric).count() == 1);
@@ -160,9 +165,17 @@ fn of_file<'s>(source: &Source, own: &[&'s Series]) -> Vec<Placed<'s>> {
                 Some(version) if several => format!("{} {version}", source.name),
                 Some(_) | None => source.name.clone(),
             };
-            Placed { version, benchmark: benchmark(series), series }
+            // The blocks of one file are none of another.
+            let block = |name: &Option<Name>| name.as_ref().map(|name| format!("{} {name}", source.name));
+            let blocks = series.runs.blocks().iter().map(block).collect();
+            Placed { version, benchmark: benchmark(series), series, blocks }
         })
         .collect()
+}
+
+/// The blocks of the runs of a series.
+pub(crate) fn blocks(series: &Series) -> Vec<Option<String>> {
+    series.runs.blocks().iter().map(|name| name.as_ref().map(ToString::to_string)).collect()
 }
 
 /// One file is the versions that it holds.
@@ -175,7 +188,7 @@ fn of_only_file<'s>(source: &Source, own: &[&'s Series]) -> Vec<Placed<'s>> {
                 None if !versioned && source.holds_commands => (benchmark(series), COMMAND.to_owned()),
                 None => (source.name.clone(), benchmark(series)),
             };
-            Placed { version, benchmark, series }
+            Placed { version, benchmark, series, blocks: blocks(series) }
         })
         .collect()
 }
@@ -200,7 +213,7 @@ fn suites(placed: Vec<Placed<'_>>) -> Result<Vec<Suite>, VersionsError> {
     let mut suites: Vec<Suite> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut known: BTreeSet<(usize, String)> = BTreeSet::new();
-    for Placed { version, benchmark, series } in placed {
+    for Placed { version, benchmark, series, blocks } in placed {
         let at = *places.entry(version.clone()).or_insert_with(|| {
             suites.push(Suite { version: version.clone(), benchmarks: Vec::new() });
             suites.len() - 1
@@ -209,7 +222,7 @@ fn suites(placed: Vec<Placed<'_>>) -> Result<Vec<Suite>, VersionsError> {
             return Err(VersionsError::BenchmarkTwice { version, benchmark });
         }
         let runs = series.runs.iter().map(<[f64]>::to_vec).collect();
-        suites[at].benchmarks.push(NamedSample { benchmark, runs });
+        suites[at].benchmarks.push(NamedSample { benchmark, runs, blocks });
     }
     Ok(suites)
 }
