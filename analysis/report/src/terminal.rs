@@ -50,7 +50,7 @@ fn write(page: &mut Page, section: &Section, heading: &str) {
     for block in &section.blocks {
         match block {
             Element::Paragraph { text, tone } | Element::Verdict { text, tone } => {
-                page.paragraph(text, *tone)
+                page.paragraph(text, *tone);
             }
             Element::Item(text) => page.hanging("- ", text, Tone::Plain),
             Element::Command(line) => page.verbatim(line),

@@ -5,11 +5,14 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use speedup_statistics::difference::{CenterDifference, MeanDifference, QuantileDifference};
 use speedup_statistics::distribution::{Tails, normal};
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, RatioInterval};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue, RatioInterval};
 use speedup_statistics::protocol::speedup_test::{Question, SpeedupTest};
-use speedup_statistics::ratio::{BenchmarkWeights, MeanRatio, MedianRatio, SuiteMember, SuiteRatio};
-use speedup_statistics::sample::Sample;
+use speedup_statistics::ratio::{
+    BenchmarkWeights, MeanRatio, MedianRatio, QuantileRatio, SuiteMember, SuiteRatio,
+};
+use speedup_statistics::sample::{Sample, SampleQuantile};
 use speedup_statistics::test::BrunnerMunzel;
 
 const SIMULATIONS: u32 = 2000;
@@ -116,5 +119,96 @@ fn the_interval_of_a_suite_covers_its_speedup() {
             covers(&SuiteRatio::new(&members, &weights).unwrap().interval(level), truth)
         });
         assert!(of_suite.abs() < 4.0, "{weights:?}: {of_suite} standard errors off");
+    }
+}
+
+/// So many times of two versions on each host, which share what the host is; with `against` what makes one slow makes the other fast.
+fn on_hosts(random: &mut ChaCha8Rng, hosts: usize, runs: usize, against: bool) -> [Vec<Vec<f64>>; 2] {
+    let mut sides = [Vec::new(), Vec::new()];
+    for _ in 0..hosts {
+        let host = times(random, 1, 1.0).mean() - 10.0;
+        for (side, sign) in sides.iter_mut().zip([1.0, if against { -1.0 } else { 1.0 }]) {
+            let of_host = times(random, runs, 0.3);
+            side.push(of_host.in_run_order().iter().map(|time| 10.0 + time + sign * host).collect());
+        }
+    }
+    sides
+}
+
+fn of_all(values: impl IntoIterator<Item = f64>) -> Sample {
+    Sample::new(values.into_iter().collect()).expect("finite numbers")
+}
+
+fn p90(sample: &Sample) -> SampleQuantile<'_> {
+    SampleQuantile::new(sample, 0.9).expect("a probability")
+}
+
+/// p90 of equal versions that share hosts, one run of each; and of hosts by their own p90, by one run, and by all as if independent.
+#[test]
+fn tails_of_units_are_called_different_no_more_often_than_the_risk() {
+    let level = ConfidenceLevel::USUAL;
+    let calls = |ratio: QuantileRatio<'_>| ratio.p_value(1.0, Alternative::TwoSided).rejects_at(level.risk());
+    for (seed, against) in [(10, false), (11, true)] {
+        let off = deviation(seed, 0.05, |random| {
+            let [x, y] = on_hosts(random, 60, 1, against).map(|side| of_all(side.concat()));
+            calls(QuantileRatio::dependent(p90(&x), p90(&y)).unwrap())
+        });
+        assert!(off < 4.0, "pairs: {off} standard errors above");
+    }
+    let apart = |random: &mut ChaCha8Rng, hosts, runs| {
+        [0; 2].map(|_| on_hosts(random, hosts, runs, false)[0].clone())
+    };
+    let own = deviation(12, 0.05, |random| {
+        let [x, y] = apart(random, 12, 20)
+            .map(|side| of_all(side.iter().map(|runs| p90(&of_all(runs.clone())).estimate())));
+        calls(QuantileRatio::median(&x, &y).unwrap())
+    });
+    assert!(own < 4.0, "by their own tails: {own} standard errors above");
+    let drawn = deviation(13, 0.05, |random| {
+        let [x, y] =
+            apart(random, 40, 4).map(|side| of_all(side.iter().map(|runs| runs[random.random_range(0..4)])));
+        calls(QuantileRatio::new(p90(&x), p90(&y)).unwrap())
+    });
+    assert!(drawn < 4.0, "by a run of each: {drawn} standard errors above");
+    let ignored = deviation(14, 0.05, |random| {
+        let [x, y] = apart(random, 12, 20).map(|side| of_all(side.concat()));
+        calls(QuantileRatio::new(p90(&x), p90(&y)).unwrap())
+    });
+    assert!(ignored > 20.0, "all runs, as if independent: {ignored} standard errors above");
+}
+
+/// Counts of which some are zero, mostly or seldom: by the difference where a value is zero, else by the ratio.
+#[test]
+fn counts_that_may_be_zero_are_called_different_no_more_often_than_the_risk() {
+    let level = ConfidenceLevel::USUAL;
+    let rejects = |p: PValue| p.rejects_at(level.risk());
+    for (seed, mean, runs) in [(15, 0.5, 20), (16, 3.0, 12), (17, 3.0, 35), (18, 8.0, 20)] {
+        // The exponential times that pass until `mean` (Poisson).
+        let count = |random: &mut ChaCha8Rng| {
+            let (mut passed, mut count) = (0.0, -1.0);
+            while passed < mean {
+                passed -= random.random_range(1e-12..1.0_f64).ln();
+                count += 1.0;
+            }
+            count
+        };
+        for by_mean in [false, true] {
+            let off = deviation(seed, 0.05, |random| {
+                let [x, y] = [0; 2].map(|_| of_all((0..runs).map(|_| count(random))));
+                let is_ratio = x.min() > 0.0 && y.min() > 0.0;
+                let two = Alternative::TwoSided;
+                match (is_ratio, by_mean) {
+                    (true, false) => rejects(QuantileRatio::median(&x, &y).unwrap().p_value(1.0, two)),
+                    (false, false) => rejects(QuantileDifference::median(&x, &y).p_value(1.0, two)),
+                    (true, true) => {
+                        MeanRatio::new(&x, &y).is_ok_and(|ratio| rejects(ratio.p_value(1.0, two)))
+                    }
+                    (false, true) => {
+                        MeanDifference::new(&x, &y).is_ok_and(|means| rejects(means.p_value(1.0, two)))
+                    }
+                }
+            });
+            assert!(off < 4.0, "{mean}, {runs} runs, mean {by_mean}: {off} standard errors above");
+        }
     }
 }

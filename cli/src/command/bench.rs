@@ -59,7 +59,7 @@ use variant::{Given, Scan, Variant};
     speedup bench 'sort words.txt' 'LC_ALL=C sort words.txt'\n  \
     speedup bench -N -r 50 -w 3 'gzip -k -f -1 words.txt' 'gzip -k -f -9 words.txt'\n  \
     speedup bench -L threads 1,2,4 -p 'make clean' 'make -j{threads}'\n  \
-    speedup bench --save-baseline monday 'sort words.txt'\n\n\
+    speedup bench --save-baseline before 'sort words.txt'\n\n\
     The first command is the baseline, or that of --reference. The runs of all commands are drawn into one random order, so that \
     whatever drifts on this machine meets all of them alike. They still share one machine: the report says that independence was \
     not provided. For a claim that holds beyond this machine, write a plan and submit it to a pool of hosts.\n\n\

@@ -81,7 +81,7 @@ async fn everywhere(arguments: &Arguments, console: &Console) -> Result<Vec<List
             Ok(connection) => places.push(of(connection, COORDINATOR, arguments.limit, console).await?),
             Err(failure) if places.is_empty() => return Err(failure),
             Err(failure) => {
-                console.warn(format_args!("only those of this machine are listed: {:#}", failure.error))
+                console.warn(format_args!("only those of this machine are listed: {:#}", failure.error));
             }
         }
     }

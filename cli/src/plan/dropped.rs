@@ -7,7 +7,7 @@ use speedup_core::experiment::Experiment;
 use crate::console::Console;
 
 /// Variables that change what is computed, or how fast, and that are set for that purpose.
-const MATTERING: [&str; 17] = [
+const MATTERING: [&str; 21] = [
     "GLIBC_TUNABLES",
     "GODEBUG",
     "GOGC",
@@ -19,6 +19,10 @@ const MATTERING: [&str; 17] = [
     "LD_LIBRARY_PATH",
     "LD_PRELOAD",
     "NODE_OPTIONS",
+    "PYTHONHASHSEED",
+    "PYTHONMALLOC",
+    "PYTHONOPTIMIZE",
+    "PYTHONPATH",
     "RAYON_NUM_THREADS",
     "RUSTFLAGS",
     "RUST_LOG",
@@ -27,8 +31,7 @@ const MATTERING: [&str; 17] = [
     "CUDA_VISIBLE_DEVICES",
 ];
 /// Beginnings of such variables' names.
-const FAMILIES: [&str; 9] =
-    ["GOMP_", "KMP_", "LC_", "MALLOC_", "MIMALLOC_", "MKL_", "OMP_", "OPENBLAS_", "PYTHON"];
+const FAMILIES: [&str; 8] = ["GOMP_", "KMP_", "LC_", "MALLOC_", "MIMALLOC_", "MKL_", "OMP_", "OPENBLAS_"];
 /// The locale that programs have without a variable.
 const PLAIN_LOCALES: [&str; 2] = ["C", "POSIX"];
 

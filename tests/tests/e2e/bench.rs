@@ -1,5 +1,6 @@
 //! `speedup bench` as somebody uses it who knows hyperfine.
 
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -28,6 +29,13 @@ impl Desk {
         command.arg("bench").args(arguments).current_dir(self.path());
         command.env("XDG_STATE_HOME", self.path().join("state")).stdin(Stdio::null());
         command
+    }
+
+    /// Another verb at the same desk.
+    fn speedup(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(SPEEDUP);
+        command.args(arguments).current_dir(self.path()).env("XDG_STATE_HOME", self.path().join("state"));
+        command.output().expect("the command")
     }
 
     fn bench(&self, arguments: &[&str]) -> Output {
@@ -106,7 +114,7 @@ fn a_person_reads_the_verdict_and_what_it_is_worth_without_colours() {
     let again =
         talk.lines().find(|line| line.contains("shows all of the report")).expect("where all of it is");
     let words: Vec<&str> = again.split('`').nth(1).expect("a command").split(' ').skip(1).collect();
-    let whole = Command::new(SPEEDUP).args(words).output().expect("the command");
+    let whole = desk.speedup(&words);
     assert!(stdout(&whole).contains("Method\n"), "{again}: {}", stderr(&whole));
 }
 
@@ -313,6 +321,51 @@ fn a_plan_says_which_variables_of_this_shell_no_run_sees() {
     let said = stderr(&output);
     let line = said.lines().find(|line| line.contains("no run sees it")).unwrap_or_else(|| panic!("{said}"));
     assert!(line.contains("OMP_NUM_THREADS") && !line.contains("MALLOC_ARENA_MAX"), "{line}");
+}
+
+/// `last` and ids mean the same in every shell, while something is measured too, and the second that measures goes on.
+#[test]
+fn what_was_started_is_found_whoever_measures_meanwhile() {
+    let desk = Desk::new();
+    let first = desk.bench(&["-r", "2", "true", "true --version"]);
+    assert!(first.status.success(), "{}", stderr(&first));
+    let listed = |more: &[&str]| -> Vec<Value> {
+        let listed = desk.speedup(&[&["list", "--output", "json"], more].concat());
+        serde_json::from_slice(&listed.stdout).unwrap_or_else(|_| panic!("{}", stderr(&listed)))
+    };
+    let id = listed(&[])[0]["experiment"].as_str().expect("an id").to_owned();
+    let of_last =
+        |arguments: &[&str]| stdout(&desk.speedup(arguments)).lines().next().unwrap_or_default().to_owned();
+    assert!(of_last(&["report", "last"]).contains(&id) && of_last(&["report", &id[..13]]).contains(&id));
+    let mut long = desk.command(&["-r", "400", "sleep 0.2"]);
+    let mut long =
+        long.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().expect("the command");
+    eventually("the long one is started", || (listed(&[]).len() == 2).then_some(()));
+    assert_eq!(listed(&["--limit", "1"])[0]["phase"], "running", "it is reached through who measures it");
+    let second = desk.bench(&["-r", "2", "true", "true --version"]);
+    assert!(second.status.success(), "{}", stderr(&second));
+    assert!(stderr(&second).contains("another command is measuring on this machine"), "{}", stderr(&second));
+    assert_eq!(listed(&[]).len(), 3, "in the order in which they were started, wherever they are kept");
+    assert!(of_last(&["report", "last"]).contains(listed(&[])[0]["experiment"].as_str().expect("an id")));
+    kill_process_group(Pid::from_child(&long), Signal::KILL).expect("it is there");
+    long.wait().expect("its end");
+}
+
+/// Nothing of a long plan is executed in vain, and the cause is what is seen last.
+#[test]
+fn what_fails_at_once_is_not_repeated_to_the_end() {
+    let desk = Desk::new();
+    let failed = desk.bench(&["-r", "500", "exit 3", "exit 4"]);
+    assert_eq!(failed.status.code(), Some(1), "{}", stderr(&failed));
+    let talk = stderr(&failed);
+    assert!(
+        talk.contains("Every benchmark failed in every version") && talk.contains("exit code 3"),
+        "{talk}"
+    );
+    assert_eq!(stdout(&failed), "", "nothing was measured, so there is no report");
+    let list = stdout(&desk.speedup(&["list", "--output", "json"]));
+    let listed: Vec<Value> = serde_json::from_str(&list).expect("JSON");
+    assert!(listed[0]["tally"]["failed"].as_u64().is_some_and(|failed| failed < 500), "{list}");
 }
 
 #[test]

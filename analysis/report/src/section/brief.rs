@@ -134,21 +134,21 @@ fn next(report: &Report) -> String {
 /// What undecided benchmarks take.
 fn undecided(report: &Report) -> Option<String> {
     let comparisons = report.benchmarks.iter().flat_map(|benchmark| &benchmark.comparisons);
-    let advices: Vec<(&AdviceReport, u64)> = comparisons
+    let advised: Vec<(&AdviceReport, u64)> = comparisons
         .filter_map(|one| Some((one.advice.as_ref()?, one.baseline_n.min(one.candidate_n))))
         .collect();
-    let now = advices.iter().map(|(_, runs)| *runs).min()?;
+    let now = advised.iter().map(|(_, runs)| *runs).min()?;
     let all = report.benchmarks.len() * report.suites.len();
     let which = match all {
         1 => "This is undecided".to_owned(),
         all => format!(
             "{} of {} are undecided",
-            grouped(advices.len() as u64),
+            grouped(advised.len() as u64),
             counted(all as u64, "comparison")
         ),
     };
-    let unit = advices.iter().find_map(|(advice, _)| advice.unit.as_deref()).unwrap_or("run");
-    let needed = advices.iter().map(|(advice, _)| match advice.precision.reach {
+    let unit = advised.iter().find_map(|(advice, _)| advice.unit.as_deref()).unwrap_or("run");
+    let needed = advised.iter().map(|(advice, _)| match advice.precision.reach {
         ReachReport::Reached { needed } | ReachReport::MoreRuns { needed } => Some(needed),
         ReachReport::Unreachable { .. } | ReachReport::Unknown { .. } => None,
     });

@@ -101,8 +101,7 @@ impl Tail<'_> {
 
     /// The quantile of the runs of each unit; of a version whose units are single runs the quantile of these.
     fn of_quantiles(&self, sides: &[Vec<Vec<f64>>; 2], are_single: [bool; 2]) -> Result<RatioFound, Reason> {
-        let of_unit =
-            |runs: &Vec<f64>| Some(Sample::new(runs.clone()).ok()?.quantile(self.probability).ok()?);
+        let of_unit = |runs: &Vec<f64>| Sample::new(runs.clone()).ok()?.quantile(self.probability).ok();
         let [over, under] =
             samples(sides.each_ref().map(|units| units.iter().filter_map(of_unit).collect()))?;
         let refused = |error: RatioError| Reason::from(&error);

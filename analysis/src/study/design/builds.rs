@@ -157,8 +157,11 @@ fn pairs(sides: [&[Run]; 2]) -> Result<Arranged, Reason> {
     })
 }
 
+/// The whole visits of both versions, by the pair of builds.
+type WholePairs = BTreeMap<u32, [Vec<Unit>; 2]>;
+
 /// The whole visits of each pair of builds, and how many lack a version.
-fn whole_pairs(sides: [&[Run]; 2]) -> Result<(BTreeMap<u32, [Vec<Unit>; 2]>, usize), Reason> {
+fn whole_pairs(sides: [&[Run]; 2]) -> Result<(WholePairs, usize), Reason> {
     let of = builds_of(sides);
     let together = greatest_common_divisor(of[0], of[1]);
     let key = |run: &Run| (run.place.group, run.seat.host);
@@ -166,7 +169,7 @@ fn whole_pairs(sides: [&[Run]; 2]) -> Result<(BTreeMap<u32, [Vec<Unit>; 2]>, usi
     let pair_of: BTreeMap<_, u32> = built.collect();
     let visits = super::visits(sides);
     let all = visits.len();
-    let mut of_pairs: BTreeMap<u32, [Vec<Unit>; 2]> = BTreeMap::new();
+    let mut of_pairs = WholePairs::new();
     for (key, units) in visits {
         if let [Some(baseline), Some(candidate)] = units {
             let pair = pair_of.get(&key).copied().unwrap_or(0);

@@ -42,7 +42,7 @@ pub enum Adjustment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorRate {
-    /// The probability of one or more false alarms among all tests.
+    /// The probability of any false alarm among all tests.
     Familywise,
     /// The expected share of false alarms among the alarms.
     FalseDiscovery,

@@ -48,7 +48,7 @@ impl FalseAlarmStudy {
                 let sample = |at: u64| Some((at, self.times(shape, runs, draws)?));
                 let drawn: Option<Vec<_>> = (0..self.suite.benchmarks).map(sample).collect();
                 let named =
-                    |(at, sample): (u64, Sample)| NamedSample::new(&format!("b{at}"), one_each(&sample));
+                    |(at, sample): (u64, Sample)| NamedSample::new(format!("b{at}"), one_each(&sample));
                 Some(Suite { version: name.to_owned(), benchmarks: drawn?.into_iter().map(named).collect() })
             };
             let suites = vec![version("old", draws)?, version("new", draws)?];

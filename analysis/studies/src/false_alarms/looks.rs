@@ -7,6 +7,7 @@ use crate::law::draws::Draws;
 use crate::row::{Cell, StudyRow, Unanswered};
 use crate::sequential_experiment::{Concluded, SequentialExperiment};
 use speedup_core::experiment::{Center, Spending};
+use speedup_statistics::sample::Sample;
 
 /// Of each experiment; what most plans have.
 pub(super) const LOOKS: u64 = 4;
@@ -124,7 +125,7 @@ impl FalseAlarmStudy {
         let times = self.times(shape, runs, draws).zip(self.times(shape, runs, draws));
         experiments.each_ref().map(|experiment| {
             let (baseline, candidate) = times.as_ref()?;
-            let times = [baseline, candidate].map(|sample| sample.in_run_order());
+            let times = [baseline, candidate].map(Sample::in_run_order);
             experiment.as_ref()?.concluded(times, speedup)
         })
     }

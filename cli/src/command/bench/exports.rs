@@ -54,7 +54,7 @@ impl Exports {
     ) -> Result<(), Failure> {
         if let Some(path) = &self.export_json {
             let text = write_hyperfine_1(series).map_err(|error| {
-                let hint = error.hint().trim_start_matches("hint: ");
+                let hint = error.hint();
                 Failure::usage(error).context("cannot write the times as hyperfine does").hint(hint)
             })?;
             put(path, &text, console)?;

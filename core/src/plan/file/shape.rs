@@ -94,12 +94,12 @@ impl Walk<'_> {
                 let cause =
                     format!("`{}` must be {}, not {}", key_of(&self.path), a(expected), a(found.type_str()));
                 let hint = hint_of(key_of(&self.path), schema);
-                match found {
-                    DeValue::String(line) if expected == "array" => {
-                        (cause, as_array(key_of(&self.path), line) + &hint)
-                    }
-                    _ => (cause, hint),
+                if let DeValue::String(line) = found
+                    && expected == "array"
+                {
+                    return (cause, as_array(key_of(&self.path), line) + &hint);
                 }
+                (cause, hint)
             }),
         }
     }
