@@ -42,7 +42,7 @@ pub(super) fn write_verdict(document: &mut Document, report: &Report) {
         }
     }
     if report.suites.is_empty() {
-        document.paragraph("There is only one version, so there is nothing to compare.", Tone::Plain);
+        document.paragraph("There is only one version, so nothing is compared; `speedup bench --save-baseline NAME` keeps its times for a later comparison.", Tone::Plain);
     }
     match report.mishaps.failed_runs {
         0 => {}
