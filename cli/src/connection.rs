@@ -52,9 +52,9 @@ pub(crate) struct SourceArguments {
 }
 
 /// How long a command may have a data directory that only reads it; whoever measures writes an access file there.
-pub(crate) const PATIENCE_WITH_READERS: Duration = Duration::from_secs(5);
+const PATIENCE_WITH_READERS: Duration = Duration::from_secs(5);
 /// How often it is looked whether it has ended.
-pub(crate) const RETRY: Duration = Duration::from_millis(50);
+const RETRY: Duration = Duration::from_millis(50);
 
 /// A connection, and the coordinator behind it when it is embedded.
 #[derive(Debug)]
@@ -225,24 +225,46 @@ impl KeptAt {
     }
 }
 
-/// Embeds a coordinator on a data directory. One that a command is using at the moment is reached through that command; a
-/// command that only reads it is waited for.
+/// Embeds a coordinator on a data directory, or reaches the one of the command that measures on it.
 async fn of_directory(data: &Path) -> Result<Connection, Failure> {
     require_data(data)?;
+    let reach = async || found_in(&access::within(data)).ok()??.connect().await.ok();
+    match embed(data, reach).await? {
+        Embedding::Done(coordinator) => Ok(Connection::within(coordinator)),
+        Embedding::Measured(connection) => Ok(connection),
+        Embedding::InUse(failure) => Err(failure),
+    }
+}
+
+/// What became of embedding a coordinator on a data directory.
+pub(crate) enum Embedding<T> {
+    /// It is there.
+    Done(Coordinator),
+    /// Another command measures on the directory.
+    Measured(T),
+    /// Another process has it.
+    InUse(Failure),
+}
+
+/// Embeds a coordinator on a data directory, unless a command measures on it and `measured` makes something of that. A command
+/// that only reads the directory, or is about to end, is waited for.
+pub(crate) async fn embed<T>(
+    data: &Path,
+    measured: impl AsyncFn() -> Option<T>,
+) -> Result<Embedding<T>, Failure> {
     let deadline = Instant::now() + PATIENCE_WITH_READERS;
     loop {
         let in_use = match compose::embedded_unless_in_use(data).await? {
-            Ok(coordinator) => return Ok(Connection::within(coordinator)),
+            Ok(coordinator) => return Ok(Embedding::Done(coordinator)),
             Err(in_use) => in_use,
         };
         if access::is_served(data)
-            && let Some(found) = found_in(&access::within(data))?
-            && let Ok(connection) = found.connect().await
+            && let Some(made) = measured().await
         {
-            return Ok(connection);
+            return Ok(Embedding::Measured(made));
         }
         if Instant::now() >= deadline {
-            return Err(in_use);
+            return Ok(Embedding::InUse(in_use));
         }
         tokio::time::sleep(RETRY).await;
     }

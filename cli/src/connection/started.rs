@@ -4,9 +4,9 @@
 //! It is an index and no truth: one line an experiment, in the order in which they were started. A line that cannot be read
 //! is passed over, and an experiment that is not in it is found as before, by saying where it is.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,6 +15,7 @@ use speedup_core::value::id::ExperimentId;
 use speedup_core::value::time::Timestamp;
 
 use super::directories;
+use crate::exit::failure::Failure;
 
 /// When the older half of the lines goes: some five thousand experiments.
 const MAX_BYTES: u64 = 1 << 20;
@@ -59,13 +60,13 @@ pub(crate) fn all() -> Vec<Started> {
     file().ok().and_then(|path| read(&path).ok()).unwrap_or_default()
 }
 
-fn file() -> Result<PathBuf, crate::exit::failure::Failure> {
+fn file() -> Result<PathBuf, Failure> {
     directories::or_state(None, "started.jsonl")
 }
 
 fn append(path: &Path, started: &Started) -> io::Result<()> {
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
     }
     let mut line = serde_json::to_string(started).map_err(io::Error::other)?;
     line.push('\n');

@@ -1,7 +1,7 @@
 //! One coordinator and one agent on this machine, for the time of one experiment.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::anyhow;
 use speedup_core::experiment::Experiment;
@@ -17,7 +17,7 @@ use crate::compose::local_agent::LocalAgent;
 use crate::compose::{self, Coordinator};
 use crate::connection::access::{self, Access, Written};
 use crate::connection::started::{self, KeptAt};
-use crate::connection::{Connection, PATIENCE_WITH_READERS, RETRY, directories, selector};
+use crate::connection::{self, Connection, Embedding, directories, selector};
 use crate::console::Console;
 use crate::console::render::counted;
 use crate::console::render::report::Extent;
@@ -300,20 +300,16 @@ impl<'a> Session<'a> {
 async fn of_first_free(console: &Console) -> Result<(Coordinator, PathBuf), Failure> {
     let mut in_use = None;
     for data in directories::locals()? {
-        let deadline = Instant::now() + PATIENCE_WITH_READERS;
-        loop {
-            match compose::embedded_unless_in_use(&data).await? {
-                Ok(coordinator) => return Ok((coordinator, data)),
-                Err(failure) => in_use = Some(failure),
-            }
-            if access::is_served(&data) || Instant::now() >= deadline {
-                break;
-            }
-            tokio::time::sleep(RETRY).await;
+        match connection::embed(&data, async || Some(())).await? {
+            Embedding::Done(coordinator) => return Ok((coordinator, data)),
+            Embedding::Measured(()) => {}
+            Embedding::InUse(failure) => in_use = Some(failure),
         }
         console.warn("another command is measuring on this machine: each disturbs the times of the other");
     }
-    Err(in_use.unwrap_or_else(|| Failure::usage(anyhow!("there is no directory to measure on"))))
+    let measured = || Failure::infrastructure(anyhow!("too many commands are measuring on this machine"));
+    Err(in_use
+        .unwrap_or_else(|| measured().hint("wait until one has ended, or name a directory with --data")))
 }
 
 /// Writes what the agent is let in with where no other user of this machine can read it.
