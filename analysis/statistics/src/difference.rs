@@ -27,5 +27,9 @@ pub trait CenterDifference {
     fn p_value(&self, factor: f64, alternative: Alternative) -> PValue;
     /// The p-value of a centre being more than 1 + `margin` times the other (Schuirmann 1987). Of centres that are shown to be 0 it is
     /// small, whatever the margin; centres below 0 are never the same.
-    fn p_same(&self, margin: f64) -> PValue;
+    fn p_same(&self, margin: f64) -> PValue {
+        let below = self.p_value(1.0 / (1.0 + margin), Alternative::Greater);
+        let above = self.p_value(1.0 + margin, Alternative::Less);
+        PValue::clamped(below.told().max(above.told()))
+    }
 }

@@ -128,12 +128,6 @@ impl CenterDifference for MeanDifference {
         let tails = student_t::tails(estimate / error, df);
         alternative.p_value(tails.lower, tails.upper)
     }
-
-    fn p_same(&self, margin: f64) -> PValue {
-        let below = self.p_value(1.0 / (1.0 + margin), Alternative::Greater);
-        let above = self.p_value(1.0 + margin, Alternative::Less);
-        PValue::clamped(below.told().max(above.told()))
-    }
 }
 
 #[cfg(test)]

@@ -119,12 +119,6 @@ impl CenterDifference for PairedMeanDifference {
         let test = differences.and_then(|sample| OneSampleTTest::new(&sample, 0.0).ok());
         test.map_or(PValue::clamped(1.0), |test| test.p_value(alternative))
     }
-
-    fn p_same(&self, margin: f64) -> PValue {
-        let below = self.p_value(1.0 / (1.0 + margin), Alternative::Greater);
-        let above = self.p_value(1.0 + margin, Alternative::Less);
-        PValue::clamped(below.told().max(above.told()))
-    }
 }
 
 #[cfg(test)]
