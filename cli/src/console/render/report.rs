@@ -59,6 +59,9 @@ pub(crate) fn read(json: &str) -> Result<Answered, serde_json::Error> {
 pub(crate) fn report(json: &str, extent: &Extent, paint: Paint) -> Result<String, serde_json::Error> {
     let Answered::Known(report) = read(json)? else { return indented(json) };
     let document = extent.of(&report);
+    if document.sections.is_empty() {
+        return Ok("This report has nothing under that name; -v shows all that it has.".to_owned());
+    }
     let width = Table::new().width().map_or(USUAL_WIDTH, usize::from);
     let plots = plots();
     Ok(terminal::text(&document, Terminal { width, coloured: paint.is_coloured(), plots }))
