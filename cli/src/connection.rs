@@ -230,7 +230,7 @@ async fn of_directory(data: &Path) -> Result<Connection, Failure> {
     require_data(data)?;
     let reach = async || found_in(&access::within(data)).ok()??.connect().await.ok();
     match embed(data, reach).await? {
-        Embedding::Done(coordinator) => Ok(Connection::within(coordinator)),
+        Embedding::Done(coordinator) => Ok(Connection::within(*coordinator)),
         Embedding::Measured(connection) => Ok(connection),
         Embedding::InUse(failure) => Err(failure),
     }
@@ -239,7 +239,7 @@ async fn of_directory(data: &Path) -> Result<Connection, Failure> {
 /// What became of embedding a coordinator on a data directory.
 pub(crate) enum Embedding<T> {
     /// It is there.
-    Done(Coordinator),
+    Done(Box<Coordinator>),
     /// Another command measures on the directory.
     Measured(T),
     /// Another process has it.
@@ -255,7 +255,7 @@ pub(crate) async fn embed<T>(
     let deadline = Instant::now() + PATIENCE_WITH_READERS;
     loop {
         let in_use = match compose::embedded_unless_in_use(data).await? {
-            Ok(coordinator) => return Ok(Embedding::Done(coordinator)),
+            Ok(coordinator) => return Ok(Embedding::Done(Box::new(coordinator))),
             Err(in_use) => in_use,
         };
         if access::is_served(data)

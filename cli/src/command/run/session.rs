@@ -301,7 +301,7 @@ async fn of_first_free(console: &Console) -> Result<(Coordinator, PathBuf), Fail
     let mut in_use = None;
     for data in directories::locals()? {
         match connection::embed(&data, async || Some(())).await? {
-            Embedding::Done(coordinator) => return Ok((coordinator, data)),
+            Embedding::Done(coordinator) => return Ok((*coordinator, data)),
             Embedding::Measured(()) => {}
             Embedding::InUse(failure) => in_use = Some(failure),
         }
