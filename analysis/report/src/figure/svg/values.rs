@@ -21,10 +21,18 @@ const MOST_NUMBERED: usize = 12;
 /// The part of a host's column in which its points stand.
 const COLUMN: f64 = 0.6;
 
+/// How many times the shortest time the longest is where one outlier would flatten all others on a linear axis.
+const FLATTENED: f64 = 4.0;
+
 fn time_axis(panels: &Panels) -> Axis {
-    let values = panels.figures.cells.iter().flat_map(|cell| cell.values_ns.iter().copied());
-    let grid = panels.figures.grid_ns.iter().copied();
-    Axis::over(Spacing::Linear, values.chain(grid), 0.0).across(BOTTOM, TOP)
+    let values = || panels.figures.cells.iter().flat_map(|cell| cell.values_ns.iter().copied());
+    let (least, most) =
+        values().fold((f64::INFINITY, 0.0_f64), |(least, most), value| (least.min(value), most.max(value)));
+    let is_flat = least > 0.0 && most > FLATTENED * least;
+    let spacing = if is_flat { Spacing::Logarithmic } else { Spacing::Linear };
+    // Below the shortest time a density reaches towards zero, where a logarithmic axis has no end.
+    let grid = panels.figures.grid_ns.iter().copied().filter(|time| !is_flat || *time >= least);
+    Axis::over(spacing, values().chain(grid), 0.0).across(BOTTOM, TOP)
 }
 
 /// One path of all points of a cell.
