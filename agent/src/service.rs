@@ -375,6 +375,10 @@ impl Service {
             }
             Action::Reboot { reason } => return self.reboot(&reason).await,
             Action::Complain { lease, reason } => tracing::warn!(%lease, "a report was refused: {reason}"),
+            Action::Leave { reason } => {
+                tracing::info!("{reason}");
+                self.stop.wish();
+            }
             Action::GiveUp { reason } => {
                 self.link = None;
                 self.broken = Some(AgentError::TurnedAway(reason));

@@ -37,6 +37,11 @@ impl Stop {
         self.flag.load(Ordering::SeqCst)
     }
 
+    /// Wishes it from within: the coordinator gave the host back.
+    pub(crate) fn wish(&self) {
+        self.flag.store(true, Ordering::SeqCst);
+    }
+
     /// Waits until somebody wishes it.
     pub(crate) async fn wished(&mut self) {
         if self.is_wished() {

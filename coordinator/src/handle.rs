@@ -1,12 +1,14 @@
 //! The handle: how everyone but the owner speaks to the machine. Cheap to clone. Whatever it answers is durable.
 
+use std::sync::Arc;
+
 use speedup_core::agent::message::AgentMessage;
 use speedup_core::host::HostFacts;
-use speedup_core::machine::{Command, Machine, Refusal};
+use speedup_core::machine::{Command, Machine, Notice, Refusal};
 use speedup_core::value::id::{AgentEpoch, AgentId};
 use speedup_journal::Position;
 use thiserror::Error;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use crate::owner::{Down, Request, SessionId};
 use crate::store::Store;
@@ -22,6 +24,8 @@ pub struct Handle {
     pub(crate) requests: mpsc::Sender<Request>,
     pub(crate) progress: Progress,
     pub(crate) store: Store,
+    /// Told when the plans may need other hosts than before.
+    pub(crate) demand: Arc<Notify>,
 }
 
 /// How far the writers are.
@@ -39,6 +43,11 @@ impl Handle {
         let (reply, answer) = oneshot::channel();
         self.requests.send(Request::Command { command, reply }).await.map_err(|_| Gone)?;
         answer.await.map_err(|_| Gone)
+    }
+
+    /// Tells the machine what happened.
+    pub(crate) async fn notice(&self, notice: Notice) -> Result<(), Gone> {
+        self.requests.send(Request::Notice(notice)).await.map_err(|_| Gone)
     }
 
     /// Asks the machine; the answer comes when all that it rests on is durable.

@@ -2,6 +2,7 @@
 //! hands what came of a batch to the committer as one group.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Grant};
@@ -10,7 +11,7 @@ use speedup_core::machine::event::{EndedAttempt, Event};
 use speedup_core::machine::{Command, Effect, Handled, Machine, Notice, Refusal, Speaker};
 use speedup_core::run::work::WorkOrder;
 use speedup_core::value::id::{AgentEpoch, AgentId, HostId};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::hearing::Hearing;
 use crate::timeline::TimeLine;
@@ -29,6 +30,8 @@ pub(crate) enum Request {
         /// Answered when it is durable.
         reply: oneshot::Sender<Result<(), Refusal>>,
     },
+    /// Something happened, which the machine does not refuse.
+    Notice(Notice),
     /// A question about the machine; gives what to do with the answer once it is durable.
     Query(Box<dyn FnOnce(&Machine) -> After + Send>),
     /// An agent joins.
@@ -111,6 +114,8 @@ pub(crate) struct Owner {
     current: HashMap<HostId, SessionId>,
     next_session: u64,
     groups: mpsc::Sender<Group>,
+    /// Told when the plans may need other hosts than before.
+    demand: Arc<Notify>,
 }
 
 impl Owner {
@@ -120,9 +125,10 @@ impl Owner {
         time: TimeLine,
         hearing: Hearing,
         groups: mpsc::Sender<Group>,
+        demand: Arc<Notify>,
     ) -> Self {
         let (sessions, current) = (HashMap::new(), HashMap::new());
-        Self { machine, time, hearing, sessions, current, next_session: 0, groups }
+        Self { machine, time, hearing, sessions, current, next_session: 0, groups, demand }
     }
 
     /// Serves requests until it is told to stop or the committer is gone.
@@ -180,6 +186,7 @@ impl Owner {
                 let result = self.handle(command, group);
                 group.answers.push(Box::new(move || drop(reply.send(result))));
             }
+            Request::Notice(notice) => self.notice(notice, group),
             Request::Query(question) => group.answers.push(question(&self.machine)),
             Request::Open { facts, agent, epoch, down, reply } => {
                 let result = self.open(facts, agent, epoch, down, group);
@@ -266,6 +273,9 @@ impl Owner {
     }
 
     fn put(&mut self, handled: Handled, group: &mut Group) {
+        if handled.events.iter().any(|event| event.change.moves_demand()) {
+            self.demand.notify_one();
+        }
         group.events.extend(handled.events.into_iter().filter(|event| event.change.is_kept()));
         group.ended.extend(handled.ended);
         for effect in handled.effects {
@@ -282,6 +292,7 @@ impl Owner {
                 (lease.host, CoordinatorMessage::Grant(grant))
             }
             Effect::Reboot { host, reason } => (host, CoordinatorMessage::Reboot { reason }),
+            Effect::Dismiss { host } => (host, CoordinatorMessage::dismissed()),
             Effect::Acknowledge { host, lease } => (host, CoordinatorMessage::Acknowledged { lease }),
         };
         if let Some(session) = self.current.get(&host).and_then(|session| self.sessions.get(session)) {

@@ -63,6 +63,11 @@ pub enum Action {
         /// Why.
         reason: String,
     },
+    /// End: the host goes back to the engine that gave it out, and every report is acknowledged.
+    Leave {
+        /// Why.
+        reason: String,
+    },
     /// Close the session: the host may not join now. The shell tries again later.
     Withdraw {
         /// Why.
@@ -86,6 +91,8 @@ pub struct Agent {
     outbox: BTreeMap<LeaseEpoch, AttemptReport>,
     newest_lease: Option<LeaseEpoch>,
     is_retiring: bool,
+    /// Why it is to end, once every report is acknowledged.
+    dismissed: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +115,7 @@ impl Agent {
             outbox,
             newest_lease: None,
             is_retiring: false,
+            dismissed: None,
         }
     }
 
@@ -159,12 +167,23 @@ impl Agent {
                 let may = self.link == Link::Joined && self.executing.is_none() && self.facts.can_reboot;
                 may.then_some(Action::Reboot { reason }).into_iter().collect()
             }
-            CoordinatorMessage::Acknowledged { lease } => self.forget(lease).into_iter().collect(),
+            CoordinatorMessage::Dismissed { reason } if self.executing.is_none() => {
+                self.is_retiring = true;
+                self.dismissed = Some(reason);
+                self.leave().into_iter().collect()
+            }
+            // It was said before the grant that is executed.
+            CoordinatorMessage::Dismissed { .. } => Vec::new(),
+            CoordinatorMessage::Acknowledged { lease } => {
+                let forgotten = self.forget(lease);
+                forgotten.into_iter().chain(self.leave()).collect()
+            }
             CoordinatorMessage::Refused { lease, reason } => {
                 let forgotten = self.forget(lease);
                 forgotten
                     .into_iter()
                     .flat_map(|forget| [forget, Action::Complain { lease, reason: reason.clone() }])
+                    .chain(self.leave())
                     .collect()
             }
         }
@@ -222,6 +241,12 @@ impl Agent {
 
     fn forget(&mut self, lease: LeaseEpoch) -> Option<Action> {
         self.outbox.remove(&lease).map(|_| Action::Forget(lease))
+    }
+
+    /// What is not acknowledged is said again in a later session: before that it does not end.
+    fn leave(&self) -> Option<Action> {
+        let reason = self.dismissed.clone().filter(|_| self.outbox.is_empty())?;
+        Some(Action::Leave { reason })
     }
 
     fn ask(&self) -> Option<Action> {

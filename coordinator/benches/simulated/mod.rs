@@ -94,7 +94,7 @@ async fn act(
                 | Action::Complain { .. }
                 | Action::Reboot { .. }
                 | Action::Withdraw { .. } => {}
-                Action::GiveUp { reason } => {
+                Action::GiveUp { reason } | Action::Leave { reason } => {
                     return Err(format!("an agent was refused for good: {reason}").into());
                 }
             }

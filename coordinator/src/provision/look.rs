@@ -7,12 +7,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use speedup_core::machine::provision::{
     Cancelled, Demand, Engaged, Job, JobState, Ledger, Nodes, PROVISIONER, ProvisionAction, RefusedAgent,
-    decide,
+    decide, deserted, give_back_spent,
 };
-use speedup_core::machine::{Command, HostRequest};
+use speedup_core::machine::{Command, HostRequest, Notice};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::id::{HostId, JobId};
 use speedup_core::value::time::Timestamp;
+use tokio::sync::Notify;
 
 use super::engine::{Engine, EngineError};
 use super::record::{Record, RecordError};
@@ -96,6 +97,25 @@ impl<E: Engine> Looker<E> {
         self.record.look_every
     }
 
+    /// What can be done without the engine, at once; gives whether the engine has to be asked before it is due.
+    pub(crate) async fn glance(&mut self) -> Result<bool, LookError> {
+        let now = wall_clock();
+        let demand = self.handle.query(move |machine| machine.demand(now)).await?;
+        self.record.ledger.hear(&demand);
+        for action in give_back_spent(now, &self.record.limits, &self.record.ledger, &demand) {
+            let before = self.record.ledger.clone();
+            // Only a boot asks the engine, which is asked again in the next round.
+            let _ = self.perform(action).await?;
+            self.keep_if_changed(&before).await?;
+        }
+        Ok(demand.missing > self.record.ledger.expected())
+    }
+
+    /// Told when the plans may need other hosts than before.
+    pub(crate) fn demand(&self) -> Arc<Notify> {
+        self.handle.demand.clone()
+    }
+
     /// One round. An engine that does not answer is asked again in the next one.
     pub(crate) async fn look(&mut self) -> Result<(), LookError> {
         let now = wall_clock();
@@ -113,6 +133,10 @@ impl<E: Engine> Looker<E> {
             }
         };
         self.has_listed = true;
+        for (host, job) in deserted(&jobs, &demand) {
+            tracing::warn!(%host, %job, "the engine says that the job of this host has ended");
+            self.handle.notice(Notice::JobEnded { host, job }).await?;
+        }
         let before = self.record.ledger.clone();
         self.record.ledger.turned_away(self.refused.take(), &jobs);
         self.record.ledger.observe(now, &jobs, &demand);
@@ -168,8 +192,9 @@ impl<E: Engine> Looker<E> {
                 }
                 done
             }
-            ProvisionAction::GiveBack { host } => {
-                tracing::info!(%host, "no plan needs this host any more: it is given back");
+            ProvisionAction::GiveBack { host, job, why } => {
+                tracing::info!(%host, %job, ?why, "this host is given back");
+                self.record.ledger.given_back(wall_clock(), &job, why);
                 self.tell(host, Command::Drain).await?;
                 Ok(())
             }

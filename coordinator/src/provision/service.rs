@@ -10,6 +10,7 @@ use speedup_journal::private;
 use thiserror::Error;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::agent::AgentStart;
@@ -24,6 +25,8 @@ use crate::handle::Handle;
 const FAREWELL: Duration = Duration::from_secs(40);
 /// The shortest time between two looks: a controller serves others too.
 const LOOK_MIN: Duration = Duration::from_secs(1);
+/// The shortest time between two glances at the plans: each looks at every host.
+const GLANCE_MIN: Duration = Duration::from_millis(50);
 
 /// Provisioning of a coordinator. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -310,11 +313,19 @@ impl Current {
 
 /// Looks until all jobs are ended, because somebody wants it or because the coordinator stops.
 async fn watch<E: Engine>(mut looker: Looker<E>, begin: Begin, mut wanted: mpsc::Receiver<Ended>) {
-    let mut pause = match begin {
-        Begin::Now => Duration::ZERO,
-        Begin::AfterAPause => LOOK_MIN,
+    let demand = looker.demand();
+    let mut earliest = Instant::now();
+    let mut due = match begin {
+        Begin::Now => Some(earliest),
+        Begin::AfterAPause => Some(earliest + LOOK_MIN),
     };
     loop {
+        let look = async {
+            match due {
+                Some(due) => tokio::time::sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             reply = wanted.recv() => {
                 let ended = looker.end().await;
@@ -325,15 +336,23 @@ async fn watch<E: Engine>(mut looker: Looker<E>, begin: Begin, mut wanted: mpsc:
                     return;
                 }
             }
-            () = tokio::time::sleep(pause) => {
-                pause = looker.every();
+            () = look => {
+                earliest = Instant::now() + LOOK_MIN;
+                due = Some(Instant::now() + looker.every());
                 match looker.look().await {
                     Ok(()) => {}
                     Err(LookError::Gone(_)) if looker.end().await.is_ok() => return,
                     // Who stops the coordinator wants it as well, and tells why it fails.
-                    Err(LookError::Gone(_)) => pause = Duration::MAX,
+                    Err(LookError::Gone(_)) => due = None,
                     Err(error) => tracing::error!("{}; trying again", with_causes(&error)),
                 }
+            }
+            () = demand.notified() => {
+                // What is due soon anyway says what is wrong.
+                let asks_engine = looker.glance().await.unwrap_or(false);
+                due = due.map(|due| if asks_engine { due.min(earliest) } else { due });
+                // What happens meanwhile is seen together.
+                tokio::time::sleep(GLANCE_MIN).await;
             }
         }
     }

@@ -13,12 +13,15 @@ use speedup_core::machine::provision::{Job, Nodes};
 use speedup_core::value::id::{JobId, NodeName};
 
 use super::agent::AgentStart;
-use super::command::execute;
+use super::command::{CommandError, execute};
 use super::engine::{Engine, EngineError};
 pub(crate) use options::{OptionsError, SlurmOptions};
 
 /// What is asked of `squeue`: id, state, start, end, nodes, reason. The reason is last, for it may hold anything.
 const FORMAT: &str = "%i|%T|%S|%e|%N|%r";
+
+/// What `sbatch --test-only` says where the nodes that would do are down, drained or reserved.
+const NOT_AVAILABLE_NOW: &str = "Required node not available";
 
 /// Slurm, as one coordinator uses it.
 #[derive(Clone, Debug)]
@@ -48,7 +51,8 @@ impl Slurm {
     /// The user's options go over what is usual, and what makes the job one agent's goes over the user's.
     fn arguments(&self, name: &str, exclude: &Nodes, more: &[&str]) -> Vec<String> {
         let log = self.agent.place.state.join("slurm-%j.log");
-        let mut arguments = vec![format!("--output={}", log.display())];
+        // A job that Slurm puts back waits for two minutes, and counts as a host that will come.
+        let mut arguments = vec![format!("--output={}", log.display()), "--no-requeue".to_owned()];
         if !self.options.says_memory() {
             // All of the node's: what runs there is to have what a machine of its own would give it.
             arguments.push("--mem=0".to_owned());
@@ -107,6 +111,13 @@ impl Engine for Slurm {
     async fn try_out(&self) -> Result<(), EngineError> {
         // Of another name, so that nobody takes it for a job that is to start.
         let trial = format!("{}-trial", self.name);
+        // What no node has, however long one waits, a job that is held is not told.
+        let tested = self.arguments(&trial, &Nodes::new(), &["--test-only"]);
+        match execute("sbatch", &tested, &self.script()).await {
+            // Nodes that are down or reserved now come back.
+            Err(CommandError::Failed { words, .. }) if words.contains(NOT_AVAILABLE_NOW) => {}
+            answer => drop(answer?),
+        }
         let job = self.sbatch(&trial, &Nodes::new(), &["--hold"]).await?;
         self.cancel(&[job]).await
     }

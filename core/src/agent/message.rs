@@ -65,6 +65,11 @@ pub enum CoordinatorMessage {
         /// Why, in words.
         reason: String,
     },
+    /// The host goes back to the engine that gave it out: the agent ends.
+    Dismissed {
+        /// Why, in words.
+        reason: String,
+    },
     /// The report is durable; the agent may forget it.
     Acknowledged {
         /// Whose report.
@@ -77,6 +82,13 @@ pub enum CoordinatorMessage {
         /// Why, in words.
         reason: String,
     },
+}
+
+impl CoordinatorMessage {
+    /// The agent's host is given back.
+    pub fn dismissed() -> Self {
+        Self::Dismissed { reason: "no plan needs this host any more: it is given back".to_owned() }
+    }
 }
 
 /// Work for an agent.

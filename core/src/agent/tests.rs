@@ -234,3 +234,30 @@ fn a_host_that_did_not_boot_joins_as_a_later_start() {
     assert_eq!(agent.handle(Input::NotRebooted), [Action::Remember(AgentEpoch(6))]);
     assert_eq!(agent.handle(Input::LinkUp), [join(AgentEpoch(6))]);
 }
+
+fn dismissed() -> Input {
+    Input::Heard(CoordinatorMessage::dismissed())
+}
+
+fn leave() -> Action {
+    let CoordinatorMessage::Dismissed { reason } = CoordinatorMessage::dismissed() else { unreachable!() };
+    Action::Leave { reason }
+}
+
+#[test]
+fn an_agent_that_is_given_back_ends_when_all_it_did_is_acknowledged() {
+    let mut idle = joined();
+    assert_eq!(idle.handle(dismissed()), [leave()]);
+    let mut agent = joined();
+    agent.handle(granted(3));
+    assert_eq!(agent.handle(dismissed()), [], "a run is under way");
+    agent.handle(Input::Executed(Record::bare(Outcome::Measured)));
+    assert_eq!(agent.handle(dismissed()), [], "its report is not acknowledged");
+    assert_eq!(agent.handle(granted(4)), [], "it takes nothing more");
+    agent.handle(Input::LinkDown);
+    agent.handle(Input::LinkUp);
+    let said = agent.handle(welcome(4));
+    assert!(matches!(&said[..], [Action::Send(AgentMessage::Report(_))]), "it asks for nothing: {said:?}");
+    let acknowledged = agent.handle(Input::Heard(CoordinatorMessage::Acknowledged { lease: LeaseEpoch(3) }));
+    assert_eq!(acknowledged, [Action::Forget(LeaseEpoch(3)), leave()]);
+}

@@ -6,7 +6,7 @@ use crate::agent::message::AttemptReport;
 use crate::host::HostFacts;
 use crate::plan::{Extension, Plan};
 use crate::run::lease::Lease;
-use crate::value::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch};
+use crate::value::id::{AgentEpoch, AgentId, ExperimentId, HostId, JobId, LeaseEpoch};
 
 /// What is asked of the machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +100,13 @@ pub enum Notice {
     Start,
     /// An agent's connection ended.
     Leave(Speaker),
+    /// The job in which a host's agent lived has ended, by its engine's word: nothing is left to wait for.
+    JobEnded {
+        /// Of which host.
+        host: HostId,
+        /// Which job.
+        job: JobId,
+    },
     /// Time passed: it takes what is due from hosts, and they may have rested.
     Tick,
     /// Time passed, and takes nothing: hosts may have rested.
@@ -165,5 +172,10 @@ pub enum Effect {
         host: HostId,
         /// Why.
         reason: String,
+    },
+    /// Tell the agent of a host that goes back to its engine to end.
+    Dismiss {
+        /// Whom.
+        host: HostId,
     },
 }

@@ -31,7 +31,7 @@ impl Machine {
                 self.decide_rule(request, from, decision, words)?
             }
             Command::Approve { request, host } => self.approve(request, host)?,
-            Command::Drain(request) => self.drain(request)?,
+            Command::Drain(request) => return self.drain(now, request),
             Command::Quarantine { request, reason } => self.quarantine(request, reason)?,
             Command::ResumeHost(request) => self.resume_host(request)?,
             Command::ResetHost(request) => self.reset_host(request)?,
@@ -48,6 +48,7 @@ impl Machine {
         let changes = match notice {
             Notice::Start => vec![Change::CoordinatorStarted],
             Notice::Leave(speaker) => self.leave(now, speaker),
+            Notice::JobEnded { host, job } => self.job_ended(now, &host, &job),
             Notice::Tick => self.expire(now).chain(self.rested(now)).collect(),
             Notice::Rest => self.rested(now).collect(),
         };

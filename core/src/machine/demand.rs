@@ -5,7 +5,7 @@ use super::matching::{holds, longest_visit, used, violation};
 use super::{Active, Machine};
 use crate::host::{Host, Standing};
 use crate::independence::{Renewal, Reuse};
-use crate::machine::provision::{Demand, Engaged, PROVISIONER, Provided, Worth};
+use crate::machine::provision::{Demand, Engaged, Provided, Worth, is_given_back};
 use crate::run::HostNumber;
 use crate::value::id::ExperimentId;
 use crate::value::time::{Span, Timestamp};
@@ -62,7 +62,7 @@ fn longest_waiting(active: &Active) -> Span {
 fn engaged(standing: &Standing) -> Engaged {
     match standing {
         Standing::Serving => Engaged::Serving,
-        Standing::Draining { by } if by == PROVISIONER => Engaged::GivenBack,
+        standing if is_given_back(standing) => Engaged::GivenBack,
         Standing::Draining { .. } | Standing::Quarantined { .. } => Engaged::OutOfService,
     }
 }

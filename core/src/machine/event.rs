@@ -239,6 +239,20 @@ impl Change {
     pub const fn is_kept(&self) -> bool {
         !matches!(self, Self::HostAsked { .. } | Self::HostPassed { .. })
     }
+
+    /// Whether the plans may need other hosts after it: there is more to do, or a host that has nothing to do.
+    pub const fn moves_demand(&self) -> bool {
+        matches!(
+            self,
+            Self::Submitted { .. }
+                | Self::Resumed { .. }
+                | Self::Extended { .. }
+                | Self::AttemptLost { .. }
+                | Self::HostJoined { .. }
+                | Self::HostLeft { .. }
+                | Self::HostPassed { .. }
+        )
+    }
 }
 
 /// An attempt that was given up before its report came.

@@ -13,14 +13,20 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-pub use decide::{ProvisionAction, decide};
-pub use ledger::{Cancelled, Ledger, Note};
+pub use decide::{ProvisionAction, decide, deserted, give_back_spent};
+pub use ledger::{Cancelled, GivenBack, Ledger, Note};
 
+use crate::host::Standing;
 use crate::value::id::{BootId, HostId, JobId, NodeName};
 use crate::value::time::{Span, Timestamp};
 
 /// Who drains hosts that are given back; nobody else's name has a space.
 pub const PROVISIONER: &str = "the provisioner";
+/// Whether a host is given no more runs because its node goes back to its engine.
+pub(super) fn is_given_back(standing: &Standing) -> bool {
+    matches!(standing, Standing::Draining { by } if by == PROVISIONER)
+}
+
 /// Jobs that fail one after another, with no agent joining between, after which no more are asked for: something is wrong
 /// with all of them, and going on would only spend nodes.
 pub const FAILURES_IN_A_ROW: u32 = 3;
@@ -28,6 +34,8 @@ pub const FAILURES_IN_A_ROW: u32 = 3;
 pub const JOIN_PATIENCE: Span = Span::from_secs(300);
 /// How long a host that nothing needs is kept: a plan's rule that asks for further runs has said so by then.
 pub const KEEP: Span = Span::from_secs(5);
+/// How long the job of a host that was given back may take to end by itself: its agent is told to, and has nothing to do.
+pub const LEAVE_PATIENCE: Span = Span::from_secs(10);
 /// Most queued jobs whose excluded nodes are changed at one look: each costs the engine a request.
 pub const EXCLUSIONS_AT_ONCE: usize = 16;
 

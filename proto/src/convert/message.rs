@@ -91,6 +91,7 @@ impl From<CoordinatorMessage> for v1::CoordinatorMessage {
             }
             CoordinatorMessage::Grant(grant) => FromCoordinator::Grant((*grant).into()),
             CoordinatorMessage::Reboot { reason } => FromCoordinator::Reboot(v1::Reboot { reason }),
+            CoordinatorMessage::Dismissed { reason } => FromCoordinator::Dismissed(v1::Dismissed { reason }),
             CoordinatorMessage::Acknowledged { lease } => {
                 FromCoordinator::Acknowledged(v1::Acknowledged { lease: lease.0 })
             }
@@ -119,6 +120,9 @@ impl TryFrom<v1::CoordinatorMessage> for CoordinatorMessage {
             }
             FromCoordinator::Grant(grant) => Self::Grant(Box::new(grant.try_into().within("grant")?)),
             FromCoordinator::Reboot(v1::Reboot { reason: text }) => Self::Reboot { reason: reason(text) },
+            FromCoordinator::Dismissed(v1::Dismissed { reason: text }) => {
+                Self::Dismissed { reason: reason(text) }
+            }
             FromCoordinator::Acknowledged(v1::Acknowledged { lease }) => {
                 Self::Acknowledged { lease: LeaseEpoch(lease) }
             }

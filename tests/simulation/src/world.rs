@@ -72,6 +72,8 @@ pub enum Choice {
     Reborn(usize, Rebirth),
     /// An agent that was told to boot its host does not.
     RefuseReboot(usize),
+    /// The engine says that the job in which an agent lives has ended, though the agent may live on out of its sight.
+    JobEnded(usize),
     /// A copy of a host's image appears: its id, on other hardware.
     Clone(usize),
     /// A second agent appears on a host, which finds another id there.
@@ -125,6 +127,8 @@ pub enum Wish {
     Approve(ExperimentId, usize),
     /// Drain a host.
     Drain(usize),
+    /// Give it back to its engine: its agent is to end.
+    GiveBack(usize),
     /// Quarantine it.
     Quarantine(usize),
     /// Give it runs again.
@@ -306,6 +310,8 @@ impl World {
             // An agent has one thread: it learns that its host does not boot before a run or after it.
             let may_refuse = agent.is_to_reboot && agent.executing.is_none();
             choices.extend(may_refuse.then_some(Choice::RefuseReboot(at)));
+            let has_job = agent.facts.job.is_some() && self.coordinator.is_some() && !self.stands();
+            choices.extend(has_job.then_some(Choice::JobEnded(at)));
             let may_grow = self.agents.len() < MAX_AGENTS;
             // A copy would take an id that was reset from the host that had it.
             let was_reset = self.reset.contains(&agent.facts.host);
@@ -361,7 +367,8 @@ impl World {
                     }
                 }
                 for at in 0..self.agents.len() {
-                    let wishes = [Wish::Drain(at), Wish::Quarantine(at), Wish::ResumeHost(at)];
+                    let wishes =
+                        [Wish::Drain(at), Wish::GiveBack(at), Wish::Quarantine(at), Wish::ResumeHost(at)];
                     choices.extend(wishes.map(Choice::User));
                     let same =
                         self.agents.iter().filter(|other| other.facts.host == self.agents[at].facts.host);
@@ -488,11 +495,15 @@ impl Weights {
             Choice::AddHost => 0,
             // A host that was told to boot does so sooner or later.
             Choice::Reborn(_, Rebirth::Boot) => 1 + self.pool,
-            Choice::Reborn(..) | Choice::RefuseReboot(_) => self.pool,
+            Choice::Reborn(..) | Choice::RefuseReboot(_) | Choice::JobEnded(_) => self.pool,
             Choice::Clone(_) | Choice::Twin(_) => u64::from(self.pool > 1),
-            Choice::User(Wish::Drain(_) | Wish::Quarantine(_) | Wish::ResetHost(_) | Wish::Approve(..)) => {
-                self.pool / 4
-            }
+            Choice::User(
+                Wish::Drain(_)
+                | Wish::GiveBack(_)
+                | Wish::Quarantine(_)
+                | Wish::ResetHost(_)
+                | Wish::Approve(..),
+            ) => self.pool / 4,
             Choice::User(Wish::ResumeHost(_)) => 1 + self.pool,
             Choice::User(Wish::Enough(_) | Wish::Further(_)) => 10,
         }

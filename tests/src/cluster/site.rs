@@ -234,6 +234,13 @@ impl Site {
         self.check(experiment)
     }
 
+    /// How many attempts of all experiments were lost.
+    pub fn lost(&self) -> u64 {
+        let listed = eventually("the coordinator answers", || self.pool.json(&["list"]));
+        let listed = listed.as_array().expect("experiments");
+        listed.iter().filter_map(|one| one["tally"]["lost_attempts"].as_u64()).sum()
+    }
+
     /// Checks the export of an experiment that has finished. No fault of hosts is an error of the coordinator.
     ///
     /// # Panics

@@ -20,6 +20,12 @@ fn a_node_crashes_in_mid_run() {
         let remembered = on.slurm.remembered();
         remembered.iter().any(|(id, state, _)| *id == job && state == "NODE_FAIL").then_some(())
     });
+    let failed = std::time::Instant::now();
+    eventually("its run is lost", || (on.site.lost() > 0).then_some(()));
+    println!(
+        "a run was lost {:.1} s after Slurm said that its node had failed",
+        failed.elapsed().as_secs_f64()
+    );
     on.site.open_gate();
     let verdict = on.site.finish(&experiment);
     assert!(verdict.lost().any(|row| row.host() == on.site.id_of(host)), "{verdict:?}");
@@ -30,7 +36,7 @@ fn a_node_crashes_in_mid_run() {
 #[test]
 fn a_job_is_put_back_into_the_queue_in_mid_run() {
     let on = SlurmSite::start(SPEEDUP, "reallocated", 2, Who::Nobody, AfterNodeFailure::Requeue);
-    on.ask(&["--max-jobs", "1"], &["--time=10"]);
+    on.ask(&["--max-jobs", "1"], &["--time=10", "--requeue"]);
     let experiment = on.site.submit(FOUR);
     let (job, host) = on.wait_for_a_run();
     on.site.forget_begin(host);

@@ -77,7 +77,8 @@ fn handle(data: &TempDir) -> Handle {
     });
     let progress = || watch::channel(Position::START).1;
     let store = Store::open(&data.path().join("store"), JournalId([1; 16])).unwrap().store;
-    Handle { requests, progress: Progress { durable: progress(), indexed: progress() }, store }
+    let demand = Arc::default();
+    Handle { requests, progress: Progress { durable: progress(), indexed: progress() }, store, demand }
 }
 
 /// A provisioning that asks this engine.

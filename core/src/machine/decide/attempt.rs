@@ -1,17 +1,18 @@
 //! What agents ask, begin and report, and what time ends.
 
-use super::pool::quarantined;
+use super::pool::{is_idle, quarantined};
 use super::{Answer, dated};
 use crate::agent::message::AttemptReport;
 use crate::host::{Asking, Host, Presence, Standing};
 use crate::machine::event::Change;
 use crate::machine::follow_up::reboot;
+use crate::machine::provision::is_given_back;
 use crate::machine::{COORDINATOR, Effect, Machine, Phase, Refusal, Speaker};
 use crate::plan::Task;
 use crate::run::lease::Lease;
 use crate::run::record::{Outcome, Record};
 use crate::run::{AfterLoss, LossReason};
-use crate::value::id::{Attempt, LeaseEpoch};
+use crate::value::id::{Attempt, HostId, JobId, LeaseEpoch};
 use crate::value::time::Timestamp;
 
 impl Machine {
@@ -28,6 +29,9 @@ impl Machine {
                 let mut changes = self.lose(host, lease, LossReason::AgentRestarted);
                 changes.push(Change::HostAsked { host: speaker.host });
                 Ok((dated(now, changes), Vec::new()))
+            }
+            None if is_given_back(&host.standing) && is_idle(host) => {
+                Ok((Vec::new(), vec![Effect::Dismiss { host: speaker.host }]))
             }
             None => match (host.reboot, host.presence) {
                 (Some(asked), _) => Ok((Vec::new(), vec![reboot(host, asked.experiment)])),
@@ -110,6 +114,18 @@ impl Machine {
     pub(super) fn expire(&self, now: Timestamp) -> impl Iterator<Item = Change> + '_ {
         let due = self.losses.iter().take_while(move |(deadline, _)| *deadline <= now);
         due.flat_map(move |(_, number)| self.overdue(now, self.host_at(*number)))
+    }
+
+    /// A host whose job has ended is away from now on, whatever its connection looks like, and its attempt is lost. One that
+    /// has joined in another job since is not that host any more.
+    pub(super) fn job_ended(&self, now: Timestamp, id: &HostId, job: &JobId) -> Vec<Change> {
+        let Some(host) = self.host(id).filter(|host| host.facts.job.as_ref() == Some(job)) else {
+            return Vec::new();
+        };
+        let left = host.is_here().then(|| Change::HostLeft { host: id.clone(), give_up: now });
+        let lease = host.lease.as_ref();
+        let lost = lease.map(|lease| self.lose(host, lease, LossReason::HostLost)).unwrap_or_default();
+        left.into_iter().chain(lost).collect()
     }
 
     /// Hosts that asked in vain and have rested since.

@@ -3,10 +3,13 @@
 #[cfg(test)]
 mod tests;
 
+use super::{Answer, dated};
 use crate::host::{Host, HostFacts, Identifier, MAX_BOOTS, Sharing, Standing};
 use crate::machine::event::Change;
+use crate::machine::provision::{PROVISIONER, is_given_back};
 use crate::machine::{
-    COORDINATOR, HostRequest, MAX_DRIFTED, MAX_EPOCH_LEAD, MAX_HOSTS, Machine, Refusal, Request, Speaker,
+    COORDINATOR, Effect, HostRequest, MAX_DRIFTED, MAX_EPOCH_LEAD, MAX_HOSTS, Machine, Refusal, Request,
+    Speaker,
 };
 use crate::run::{HostNumber, LossReason};
 use crate::value::id::{AgentEpoch, AgentId, HostId};
@@ -35,8 +38,14 @@ impl Machine {
         let stuck = known
             .filter(|known| known.reboot.is_some() && known.facts.boot == facts.boot && known.epoch != epoch);
         let stuck = stuck.map(|_| quarantined(&facts.host, "it came back with the same boot id"));
+        // Its engine has given it out anew.
+        let is_back = known.is_some_and(|known| {
+            is_given_back(&known.standing) && known.facts.job != facts.job && stuck.is_none()
+        });
+        let back =
+            is_back.then(|| Change::HostResumed { host: facts.host.clone(), by: PROVISIONER.to_owned() });
         let joined = Change::HostJoined { facts, agent, epoch };
-        Ok(std::iter::once(joined).chain(drifted).chain(stuck).collect())
+        Ok(std::iter::once(joined).chain(back).chain(drifted).chain(stuck).collect())
     }
 
     /// One machine under two ids would count as two. Another id on it stands in the way while it is connected, or while a
@@ -77,10 +86,16 @@ impl Machine {
         }
     }
 
-    pub(super) fn drain(&self, HostRequest { host, by }: HostRequest) -> Result<Vec<Change>, Refusal> {
-        Ok(match self.known(&host)?.standing {
-            Standing::Serving => vec![Change::HostDrained { host, by }],
-            Standing::Draining { .. } | Standing::Quarantined { .. } => Vec::new(),
+    /// An idle host that is given back is free at once; a busy one when it asks again.
+    pub(super) fn drain(&self, now: Timestamp, HostRequest { host: id, by }: HostRequest) -> Answer {
+        let host = self.known(&id)?;
+        Ok(match host.standing {
+            Standing::Serving => {
+                let is_free = by == PROVISIONER && host.is_here() && is_idle(host);
+                let dismiss = is_free.then(|| Effect::Dismiss { host: id.clone() });
+                (dated(now, vec![Change::HostDrained { host: id, by }]), dismiss.into_iter().collect())
+            }
+            Standing::Draining { .. } | Standing::Quarantined { .. } => (Vec::new(), Vec::new()),
         })
     }
 
@@ -141,6 +156,11 @@ impl Machine {
 }
 
 /// That something is wrong with a host, found by the machine.
+/// Whether it holds no run and is in no visit.
+pub(super) fn is_idle(host: &Host) -> bool {
+    host.lease.is_none() && host.visits.is_empty() && host.reboot.is_none()
+}
+
 pub(super) fn quarantined(host: &HostId, reason: impl Into<String>) -> Change {
     Change::HostQuarantined { host: host.clone(), by: COORDINATOR.to_owned(), reason: reason.into() }
 }

@@ -2,8 +2,8 @@
 
 use super::ledger::Cancelled;
 use super::{
-    Demand, EXCLUSIONS_AT_ONCE, Engaged, JOIN_PATIENCE, Job, JobState, KEEP, Ledger, Nodes, Note, Provided,
-    ProvisionLimits, Worth,
+    Demand, EXCLUSIONS_AT_ONCE, Engaged, JOIN_PATIENCE, Job, JobState, KEEP, LEAVE_PATIENCE, Ledger, Nodes,
+    Note, Provided, ProvisionLimits, Worth,
 };
 use crate::value::id::{BootId, HostId, JobId, NodeName};
 use crate::value::time::Timestamp;
@@ -25,10 +25,14 @@ pub enum ProvisionAction {
         /// The nodes.
         nodes: Nodes,
     },
-    /// Give a host no more runs, for its node is given back.
+    /// Give a host no more runs, for its node is given back: its agent ends once it has none, and the job with it.
     GiveBack {
         /// Which.
         host: HostId,
+        /// Its job.
+        job: JobId,
+        /// Why.
+        why: Cancelled,
     },
     /// Give a host runs again.
     Resume {
@@ -66,6 +70,44 @@ pub fn decide(
     look.give_back(&mut actions);
     look.balance(&mut actions);
     actions
+}
+
+/// What to do before the engine is asked again: hosts that serve nothing more in their allocation are given back at once.
+pub fn give_back_spent(
+    now: Timestamp,
+    limits: &ProvisionLimits,
+    ledger: &Ledger,
+    demand: &Demand,
+) -> Vec<ProvisionAction> {
+    let goes_on = ledger.stands_still(now, limits).is_none();
+    let look = Look { now, limits, ledger, jobs: &[], demand, goes_on };
+    let mut actions = Vec::new();
+    for host in demand.hosts.iter().filter(|host| host.is_here && !host.is_busy) {
+        let noted = host.job.as_ref().and_then(|job| Some((job, ledger.jobs.get(job)?)));
+        let noted = noted.filter(|(_, note)| note.cancelled.is_none());
+        if let Some((job, note)) = noted
+            && host.engaged == Engaged::Serving
+            && look.is_spent(host)
+        {
+            look.hand_back(job, note, host, &mut actions);
+        }
+    }
+    actions
+}
+
+/// Hosts that the engine's jobs are not on any more, with those jobs: what their agents had is lost, whatever their connections
+/// look like. A job that was put back into the queue has left its node as well.
+pub fn deserted(jobs: &[Job], demand: &Demand) -> Vec<(HostId, JobId)> {
+    let held = demand.hosts.iter().filter(|host| host.is_here || host.is_busy);
+    let left = held.filter_map(|host| {
+        let job = jobs.iter().find(|job| host.job.as_ref() == Some(&job.id))?;
+        let has_left = match job.state {
+            JobState::Queued | JobState::Ended(_) => true,
+            JobState::Running | JobState::Ending => job.node.as_ref().is_some_and(|node| *node != host.node),
+        };
+        has_left.then(|| (host.host.clone(), job.id.clone()))
+    });
+    left.collect()
 }
 
 /// One look at everything.
@@ -110,33 +152,51 @@ impl Look<'_> {
     /// A host gets no more runs first, and its job is ended when it is seen to have none.
     fn give_back(&self, actions: &mut Vec<ProvisionAction>) {
         for (job, note) in self.alive(JobState::Running) {
-            let is_silent = note.silent_since.is_some_and(|since| self.now - since > JOIN_PATIENCE);
+            let lingers = |since: Timestamp, patience| self.now - since > patience;
+            let cancel = |why| ProvisionAction::Cancel { job: job.id.clone(), why };
+            // Its agent has ended, or is to end; where it does not take the job with it, we do.
+            let overdue = note.given_back.filter(|given_back| lingers(given_back.since, LEAVE_PATIENCE));
             let Some(host) = self.demand.host_of(job).filter(|host| host.is_here) else {
-                if is_silent {
-                    actions.push(ProvisionAction::Cancel { job: job.id.clone(), why: Cancelled::Silent });
-                }
+                let is_silent = note.silent_since.is_some_and(|since| lingers(since, JOIN_PATIENCE));
+                let why = overdue.map(|given_back| given_back.why);
+                actions.extend(why.or(is_silent.then_some(Cancelled::Silent)).map(cancel));
                 continue;
             };
             let is_idle = note.idle_since.is_some_and(|since| self.now - since >= KEEP) || !self.goes_on;
             match host.engaged {
                 _ if host.is_busy || host.engaged != Engaged::OutOfService && self.is_needed(host) => {}
-                Engaged::Serving if is_idle => {
-                    actions.push(ProvisionAction::GiveBack { host: host.host.clone() });
+                Engaged::Serving if is_idle || self.is_spent(host) => {
+                    self.hand_back(&job.id, note, host, actions);
                 }
                 Engaged::Serving => {}
-                Engaged::GivenBack | Engaged::OutOfService => self.end(job, note, host, actions),
+                Engaged::GivenBack if note.given_back.is_some() && overdue.is_none() => {}
+                Engaged::GivenBack | Engaged::OutOfService => actions.push(cancel(self.why(note, host))),
             }
         }
     }
 
-    fn end(&self, job: &Job, note: &Note, host: &Provided, actions: &mut Vec<ProvisionAction>) {
-        let wants_boot = host.worth == Worth::NewBoot && host.engaged == Engaged::GivenBack;
-        if self.goes_on && wants_boot && self.ledger.cannot_reboot.is_none() {
+    /// Whether a host is of no more use in its allocation or boot, while it would be in another.
+    fn is_spent(&self, host: &Provided) -> bool {
+        match host.worth {
+            Worth::NewAllocation => true,
+            Worth::NewBoot => self.ledger.cannot_reboot.is_none(),
+            Worth::Nothing | Worth::Now => false,
+        }
+    }
+
+    /// The node is told to boot anew before its job ends: after that it may be another's.
+    fn hand_back(&self, job: &JobId, note: &Note, host: &Provided, actions: &mut Vec<ProvisionAction>) {
+        if self.goes_on && host.worth == Worth::NewBoot && self.ledger.cannot_reboot.is_none() {
             actions.push(ProvisionAction::Reboot { node: host.node.clone(), leaves: host.boot.clone() });
         }
-        let is_short = !note.has_served && host.worth == Worth::NewAllocation && self.goes_on;
-        let why = if is_short { Cancelled::TooShort } else { Cancelled::Unneeded };
-        actions.push(ProvisionAction::Cancel { job: job.id.clone(), why });
+        let (host_id, why) = (host.host.clone(), self.why(note, host));
+        actions.push(ProvisionAction::GiveBack { host: host_id, job: job.clone(), why });
+    }
+
+    fn why(&self, note: &Note, host: &Provided) -> Cancelled {
+        let has_served = note.has_served || host.has_served;
+        let is_short = !has_served && host.worth == Worth::NewAllocation && self.goes_on;
+        if is_short { Cancelled::TooShort } else { Cancelled::Unneeded }
     }
 
     /// As many jobs as are missing, within the limits; those in the queue beyond that are cancelled, the latest first.

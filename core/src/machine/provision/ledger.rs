@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Demand, FAILURES_IN_A_ROW, Job, JobEnd, JobState, Nodes, Provided, ProvisionLimits, RefusedAgent, Worth,
+    Demand, Engaged, FAILURES_IN_A_ROW, Job, JobEnd, JobState, Nodes, Provided, ProvisionLimits,
+    RefusedAgent, Worth,
 };
 use crate::value::id::{BootId, JobId, NodeName};
 use crate::value::time::{Span, Timestamp};
@@ -49,6 +50,9 @@ pub struct Note {
     pub silent_since: Option<Timestamp>,
     /// Since when nothing that waits suits its host.
     pub idle_since: Option<Timestamp>,
+    /// Since when its host is given back, and why: it ends by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_back: Option<GivenBack>,
     /// Why it was cancelled by us.
     pub cancelled: Option<Cancelled>,
     /// Whether its agent was turned away for good.
@@ -56,7 +60,16 @@ pub struct Note {
     pub is_refused: bool,
 }
 
-/// Why a job was cancelled by us.
+/// That a host is given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenBack {
+    /// Since when.
+    pub since: Timestamp,
+    /// Why its job ends.
+    pub why: Cancelled,
+}
+
+/// Why a job was ended by us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cancelled {
     /// Nothing needs it.
@@ -133,6 +146,29 @@ impl Ledger {
         }
     }
 
+    /// That the host of a job is given back.
+    pub fn given_back(&mut self, now: Timestamp, job: &JobId, why: Cancelled) {
+        if let Some(note) = self.jobs.get_mut(job) {
+            note.given_back = Some(GivenBack { since: now, why });
+        }
+    }
+
+    /// Takes in which agents are there, between two looks.
+    pub fn hear(&mut self, demand: &Demand) {
+        for host in demand.hosts.iter().filter(|host| host.is_here) {
+            if let Some(note) = host.job.as_ref().and_then(|job| self.jobs.get_mut(job)) {
+                note.joined = true;
+                note.has_served |= host.has_served || host.is_busy;
+            }
+        }
+    }
+
+    /// Jobs asked for whose agents have not joined yet.
+    pub fn expected(&self) -> u32 {
+        let expected = self.jobs.values().filter(|note| !note.joined && note.cancelled.is_none());
+        expected.count() as u32
+    }
+
     /// That a job was cancelled.
     pub fn cancelled(&mut self, job: &JobId, why: Cancelled) {
         if let Some(note) = self.jobs.get_mut(job) {
@@ -155,7 +191,7 @@ impl Ledger {
                 .job
                 .as_ref()
                 .and_then(|job| self.jobs.get(job))
-                .is_none_or(|note| note.cancelled.is_some());
+                .is_none_or(|note| note.cancelled.is_some() || note.given_back.is_some());
             if is_old_job {
                 continue;
             }
@@ -207,6 +243,7 @@ impl Ledger {
         note.joined = true;
         self.refused.remove(&host.node);
         note.has_served |= host.has_served || host.is_busy;
+        note.given_back = note.given_back.filter(|_| host.engaged == Engaged::GivenBack);
         note.idle_since = match note.idle_since {
             _ if host.is_busy || host.worth == Worth::Now => None,
             Some(since) => Some(since),
@@ -245,7 +282,7 @@ impl Ledger {
     }
 
     fn judge(&mut self, id: &JobId, note: &Note, excused: bool, words: &str, longest: Span) {
-        match note.cancelled {
+        match note.cancelled.or(note.given_back.map(|given_back| given_back.why)) {
             Some(Cancelled::Unneeded) => {}
             Some(Cancelled::TooShort) => self.was_futile(longest),
             Some(Cancelled::Silent) => self.failed(|many| {

@@ -177,3 +177,52 @@ fn each_run_wants_a_host_where_hosts_serve_once() {
         assert_eq!((hosts_needed(&plan), visits_of_fullest_lane(&plan)), (hosts, hosts), "{text}");
     }
 }
+
+#[test]
+fn a_host_that_is_given_back_is_dismissed_when_it_has_nothing_and_serves_again_in_another_job() {
+    let mut scene = engine(1);
+    scene.submit(FIRST, PLAIN);
+    let lease = scene.ask(0).expect("a run");
+    let give_back = Command::Drain(HostRequest { host: host(0), by: PROVISIONER.to_owned() });
+    assert_eq!(scene.handle(give_back.clone()).effects, [], "it has a run");
+    scene.report(&lease, RunOutcome::Measured);
+    let dismissed = [Effect::Dismiss { host: host(0) }];
+    let asks = Command::Ask(scene.speaker(0));
+    assert_eq!(scene.handle(asks.clone()).effects, dismissed);
+    assert_eq!(scene.handle(asks).effects, dismissed, "it may not have heard it");
+    scene.leave(0);
+    // The same job may start its agent again; another one is another allocation.
+    scene.join(given_out(0));
+    assert_eq!(of(&scene, 0).engaged, Engaged::GivenBack);
+    scene.leave(0);
+    scene.join(HostFacts { job: Some("another".parse().unwrap()), ..given_out(0) });
+    assert_eq!(of(&scene, 0).engaged, Engaged::Serving);
+    assert_eq!(scene.handle(give_back).effects, dismissed, "an idle host at once");
+}
+
+#[test]
+fn a_host_that_a_person_drains_stays() {
+    let mut scene = engine(1);
+    let drained = scene.handle(Command::Drain(scene.request(0)));
+    assert_eq!(drained.effects, []);
+    assert_eq!(scene.handle(Command::Ask(scene.speaker(0))).effects, []);
+    scene.leave(0);
+    scene.join(HostFacts { job: Some("another".parse().unwrap()), ..given_out(0) });
+    assert_eq!(of(&scene, 0).engaged, Engaged::OutOfService);
+}
+
+#[test]
+fn what_a_host_holds_is_lost_when_its_engine_says_that_its_job_has_ended() {
+    let mut scene = engine(1);
+    scene.submit(FIRST, PLAIN);
+    let lease = scene.ask(0).expect("a run");
+    let ended = |job: &str| Notice::JobEnded { host: host(0), job: job.parse().unwrap() };
+    assert_eq!(scene.notice(ended("job-9")).events, [], "it has joined in another one");
+    let events = scene.notice(ended("job-0")).events;
+    let lost = |change: &Change| matches!(change, Change::AttemptLost { reason: crate::run::LossReason::HostLost, lease: of, .. } if *of == lease.epoch);
+    assert!(events.iter().any(|event| lost(&event.change)), "{events:?}");
+    assert!(!of(&scene, 0).is_here);
+    // It lived on out of the engine's sight, and joins again.
+    scene.join(given_out(0));
+    assert!(of(&scene, 0).is_here);
+}

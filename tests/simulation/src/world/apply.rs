@@ -6,6 +6,7 @@ use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Grant};
 use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::host::HostFacts;
 use speedup_core::machine::event::Change;
+use speedup_core::machine::provision::PROVISIONER;
 use speedup_core::machine::{
     Active, Command, Decision, Effect, Handled, HostRequest, Notice, Refusal, Request, Speaker,
 };
@@ -74,6 +75,13 @@ impl World {
                 self.agents[at].is_to_reboot = false;
                 self.disconnect(at);
                 self.tell_agent(at, Input::NotRebooted);
+            }
+            Choice::JobEnded(at) => {
+                let facts = &self.agents[at].facts;
+                if let Some(job) = facts.job.clone() {
+                    let host = facts.host.clone();
+                    self.tell_coordinator(Notice::JobEnded { host, job });
+                }
             }
             Choice::Clone(at) => self.clone_host(at),
             Choice::Twin(at) => self.twin_host(at),
@@ -151,8 +159,9 @@ impl World {
                 agent.facts.fingerprint = sim_fingerprint(["small", "large"][named as usize % 2]);
             }
             Rebirth::Allocation => {
-                agent.facts.allocation =
-                    Some(format!("job-again-{named}").parse().expect("an allocation id"));
+                let job = format!("job-again-{named}");
+                agent.facts.allocation = Some(job.parse().expect("an allocation id"));
+                agent.facts.job = Some(job.parse().expect("a job id"));
             }
         }
     }
@@ -280,6 +289,10 @@ impl World {
                 panic!("a true report of lease {lease} was refused: {reason}")
             }
             Action::Reboot { .. } => agent.is_to_reboot = true,
+            Action::Leave { .. } => {
+                assert!(agent.outbox_on_disk.is_empty(), "an agent that leaves has delivered everything");
+                self.bury(at);
+            }
             Action::Withdraw { .. } | Action::GiveUp { .. } => self.disconnect(at),
         }
     }
@@ -447,6 +460,9 @@ impl World {
             Wish::Further(id) => self.decision(request(id), true),
             Wish::Approve(id, at) => Command::Approve { request: request(id), host: self.host_id(*at) },
             Wish::Drain(at) => Command::Drain(self.host_request(*at)),
+            Wish::GiveBack(at) => {
+                Command::Drain(HostRequest { by: PROVISIONER.to_owned(), ..self.host_request(*at) })
+            }
             Wish::ResumeHost(at) => Command::ResumeHost(self.host_request(*at)),
             Wish::ResetHost(at) => {
                 self.reset.insert(self.host_id(*at));
@@ -546,6 +562,7 @@ impl World {
                 let order = WorkOrder::of(&plan, &lease);
                 (lease.host.clone(), CoordinatorMessage::Grant(Box::new(Grant::new(&lease, order))))
             }
+            Effect::Dismiss { host } => (host, CoordinatorMessage::dismissed()),
             Effect::Acknowledge { host, lease } => (host, CoordinatorMessage::Acknowledged { lease }),
             Effect::Reboot { host, reason } => (host, CoordinatorMessage::Reboot { reason }),
         };

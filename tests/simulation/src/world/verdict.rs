@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use speedup_core::experiment::{Order, Policy};
 use speedup_core::machine::Machine;
 use speedup_core::machine::event::{AttemptEnd, Change, EndedAttempt};
+use speedup_core::machine::provision::PROVISIONER;
 use speedup_core::run::lease::Lease;
 use speedup_core::run::record::{Failure, Outcome};
 use speedup_core::run::{AfterLoss, LossReason};
@@ -42,7 +43,7 @@ impl World {
     }
 
     /// What the worlds of a whole simulation have to have seen.
-    pub const EVERYTHING: [&str; 54] = [
+    pub const EVERYTHING: [&str; 56] = [
         "a build",
         "a build another time",
         "a build lost",
@@ -83,6 +84,8 @@ impl World {
         "expired",
         "extended",
         "failed",
+        "given back",
+        "given out anew",
         "host lost",
         "interleaved",
         "late report",
@@ -162,7 +165,9 @@ impl World {
                 Some("a host that did not come back")
             }
             Change::HostQuarantined { .. } => Some("a host that two users gave up"),
+            Change::HostDrained { by, .. } if by == PROVISIONER => Some("given back"),
             Change::HostDrained { .. } => Some("a host drained"),
+            Change::HostResumed { by, .. } if by == PROVISIONER => Some("given out anew"),
             Change::HostDrifted { .. } => Some("a host drifted"),
             Change::HostReset { .. } => Some("a host reset"),
             Change::ClassPinned { .. } => Some("a class pinned"),

@@ -47,6 +47,7 @@ fn explore(world: &World, depth: usize, ends: &mut u64) {
                 | Choice::StepForward(_)
                 | Choice::Clone(_)
                 | Choice::Twin(_)
+                | Choice::JobEnded(_)
                 | Choice::Reborn(_, Rebirth::Fact | Rebirth::Allocation)
         );
         if is_rare {

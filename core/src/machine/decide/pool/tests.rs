@@ -72,7 +72,7 @@ impl Pool {
         let effects = self.handle(asked).unwrap().effects;
         effects.into_iter().find_map(|effect| match effect {
             Effect::Grant { lease, .. } => Some(lease.epoch),
-            Effect::Acknowledge { .. } | Effect::Reboot { .. } => None,
+            Effect::Acknowledge { .. } | Effect::Reboot { .. } | Effect::Dismiss { .. } => None,
         })
     }
 

@@ -44,6 +44,10 @@ fn demand(missing: u32, hosts: Vec<Provided>) -> Demand {
     Demand { missing, hosts, ..Demand::default() }
 }
 
+fn gives_back(job: &str, why: Cancelled) -> ProvisionAction {
+    ProvisionAction::GiveBack { host: name("h1"), job: name(job), why }
+}
+
 /// A ledger that has seen this at each of these seconds, and what it decides at the last.
 fn looked(ledger: &mut Ledger, seconds: &[u64], jobs: &[Job], demand: &Demand) -> Vec<ProvisionAction> {
     seconds.iter().for_each(|second| ledger.observe(at(*second), jobs, demand));
@@ -81,16 +85,51 @@ fn a_host_gets_no_more_runs_before_its_job_is_ended() {
     let mut one = host("1", Worth::Nothing);
     assert_eq!(looked(&mut ledger, &[0], &running, &demand(0, vec![one.clone()])), [], "not at once");
     let found = looked(&mut ledger, &[9], &running, &demand(0, vec![one.clone()]));
-    assert_eq!(found, [ProvisionAction::GiveBack { host: one.host.clone() }]);
+    assert_eq!(found, [gives_back("1", Cancelled::Unneeded)]);
+    ledger.given_back(at(9), &name("1"), Cancelled::Unneeded);
     (one.engaged, one.is_busy) = (Engaged::GivenBack, true);
     assert_eq!(looked(&mut ledger, &[9], &running, &demand(0, vec![one.clone()])), [], "it was quicker");
     one.is_busy = false;
+    assert_eq!(looked(&mut ledger, &[19], &running, &demand(0, vec![one.clone()])), [], "its agent ends");
     let found = looked(&mut ledger, &[20], &running, &demand(0, vec![one.clone()]));
-    assert_eq!(found, [ProvisionAction::Cancel { job: name("1"), why: Cancelled::Unneeded }]);
+    assert_eq!(found, [ProvisionAction::Cancel { job: name("1"), why: Cancelled::Unneeded }], "it does not");
     ledger.cancelled(&name("1"), Cancelled::Unneeded);
     assert_eq!(looked(&mut ledger, &[20], &running, &demand(0, vec![one.clone()])), [], "once");
     let found = looked(&mut ledger, &[21], &[], &demand(0, vec![one.clone()]));
     assert_eq!(found, [ProvisionAction::Resume { host: one.host }], "another job may have it");
+}
+
+#[test]
+fn a_host_that_only_another_allocation_makes_fresh_goes_back_before_the_engine_is_asked() {
+    let (running, mut ledger) = ([job("1", JobState::Running)], Ledger::default());
+    let fresh = host("1", Worth::Now);
+    assert_eq!(looked(&mut ledger, &[0], &running, &demand(0, vec![fresh.clone()])), []);
+    let spent = |host: Provided| give_back_spent(at(1), &LIMITS, &ledger, &demand(0, vec![host]));
+    let used = Provided { has_served: true, worth: Worth::NewAllocation, ..fresh.clone() };
+    assert_eq!(spent(used.clone()), [gives_back("1", Cancelled::Unneeded)]);
+    assert_eq!(spent(Provided { is_busy: true, ..used.clone() }), []);
+    assert_eq!(spent(Provided { is_here: false, ..used.clone() }), []);
+    assert_eq!(spent(Provided { job: Some(name("9")), ..used.clone() }), [], "of a job that is none of ours");
+    assert_eq!(spent(Provided { engaged: Engaged::GivenBack, ..used }), [], "once");
+    assert_eq!(spent(fresh), []);
+    assert_eq!(spent(host("1", Worth::Nothing)), [], "another plan may want it");
+    assert_eq!(ledger.expected(), 0);
+    ledger.asked(name("2"), Nodes::new());
+    assert_eq!(ledger.expected(), 1);
+    ledger.hear(&demand(0, vec![host("2", Worth::Now)]));
+    assert_eq!(ledger.expected(), 0);
+}
+
+#[test]
+fn a_job_that_goes_on_without_its_agent_is_ended() {
+    let (running, mut ledger) = ([job("1", JobState::Running)], Ledger::default());
+    let used = Provided { has_served: true, ..host("1", Worth::NewAllocation) };
+    looked(&mut ledger, &[0], &running, &demand(0, vec![used.clone()]));
+    ledger.given_back(at(0), &name("1"), Cancelled::Unneeded);
+    let gone = Provided { engaged: Engaged::GivenBack, is_here: false, ..used };
+    assert_eq!(looked(&mut ledger, &[10], &running, &demand(0, vec![gone.clone()])), []);
+    let found = looked(&mut ledger, &[11], &running, &demand(0, vec![gone]));
+    assert_eq!(found, [ProvisionAction::Cancel { job: name("1"), why: Cancelled::Unneeded }]);
 }
 
 #[test]
@@ -155,15 +194,12 @@ fn refusals_stop_the_asking_with_the_engines_words() {
 fn allocations_that_never_hold_a_run_stop_the_asking() {
     let mut ledger = Ledger::default();
     for id in ["1", "2", "3"] {
-        let mut one = host(id, Worth::NewAllocation);
+        let one = host(id, Worth::NewAllocation);
         let running = [job(id, JobState::Running)];
-        looked(&mut ledger, &[0, 9], &running, &demand(1, vec![one.clone()]));
-        one.engaged = Engaged::GivenBack;
-        let found = looked(&mut ledger, &[10], &running, &demand(1, vec![one]));
-        let cancel = ProvisionAction::Cancel { job: name(id), why: Cancelled::TooShort };
-        assert!(found.contains(&cancel), "{found:?}");
-        ledger.cancelled(&name(id), Cancelled::TooShort);
-        ledger.observe(at(11), &[job(id, JobState::Ended(JobEnd::Cancelled))], &Demand::default());
+        let found = looked(&mut ledger, &[0], &running, &demand(1, vec![one]));
+        assert!(found.contains(&gives_back(id, Cancelled::TooShort)), "at once: {found:?}");
+        ledger.given_back(at(0), &name(id), Cancelled::TooShort);
+        ledger.observe(at(1), &[job(id, JobState::Ended(JobEnd::Completed))], &Demand::default());
     }
     assert!(ledger.stopped.unwrap().contains("too short for any run"));
 }
@@ -198,22 +234,22 @@ fn node_hours_are_counted_over_requeues_and_end_the_asking() {
     let words = ledger.stands_still(at(120), &limits).unwrap();
     assert!(words.contains("0.03 node hours"), "{words}");
     let one = host("1", Worth::Now);
-    let found = decide(at(120), &limits, &ledger, &[again(60)], &demand(5, vec![one.clone()]));
-    assert_eq!(found, [ProvisionAction::GiveBack { host: one.host }]);
+    let found = decide(at(120), &limits, &ledger, &[again(60)], &demand(5, vec![one]));
+    assert_eq!(found, [gives_back("1", Cancelled::Unneeded)]);
 }
 
 #[test]
 fn a_node_boots_anew_when_its_job_ends_and_the_boot_id_tells_whether_it_did() {
     let mut ledger = Ledger::default();
     let running = [job("1", JobState::Running)];
-    let one = Provided { engaged: Engaged::GivenBack, ..host("1", Worth::NewBoot) };
-    let found = looked(&mut ledger, &[0, 9], &running, &demand(1, vec![one.clone()]));
+    let one = Provided { has_served: true, ..host("1", Worth::NewBoot) };
+    let found = looked(&mut ledger, &[0], &running, &demand(1, vec![one.clone()]));
     let reboot = ProvisionAction::Reboot { node: one.node.clone(), leaves: one.boot.clone() };
-    let cancel = ProvisionAction::Cancel { job: name("1"), why: Cancelled::Unneeded };
     let asks = |exclude| ProvisionAction::Submit { jobs: 1, exclude };
-    assert_eq!(found, [reboot, cancel, asks([one.node.clone()].into())]);
+    assert_eq!(found, [reboot, gives_back("1", Cancelled::Unneeded), asks([one.node.clone()].into())]);
     ledger.told_to_reboot(one.node.clone(), one.boot.clone(), Ok(()));
-    ledger.cancelled(&name("1"), Cancelled::Unneeded);
+    ledger.given_back(at(0), &name("1"), Cancelled::Unneeded);
+    let one = Provided { engaged: Engaged::GivenBack, ..one };
     let found = looked(&mut ledger, &[10], &running, &demand(1, vec![one.clone()]));
     assert_eq!(found, [asks(Nodes::new())], "a node that boots may be given out again");
     let mut late = ledger.clone();
@@ -253,4 +289,20 @@ fn a_node_whose_agent_is_turned_away_is_no_failure_and_is_kept_out() {
     assert!(!ledger.refused.contains_key(&name("n1")));
     ledger.start_afresh();
     assert!(ledger.refused.is_empty());
+}
+
+#[test]
+fn a_host_whose_job_is_elsewhere_or_over_is_deserted() {
+    let left = |state, node: &str| {
+        let job = Job { node: Some(name(node)), ..job("1", state) };
+        !deserted(&[job], &demand(0, vec![host("1", Worth::Now)])).is_empty()
+    };
+    assert!(left(JobState::Ended(JobEnd::Failed), "n1") && left(JobState::Queued, "n1"));
+    assert!(left(JobState::Running, "n2"), "it was put back into the queue, and runs elsewhere");
+    assert!(!left(JobState::Running, "n1") && !left(JobState::Ending, "n1"));
+    let gone = Provided { is_here: false, ..host("1", Worth::Now) };
+    let over = [job("1", JobState::Ended(JobEnd::Completed))];
+    assert_eq!(deserted(&over, &demand(0, vec![gone.clone()])), [], "nothing is left to lose");
+    let holds = Provided { is_busy: true, ..gone };
+    assert_eq!(deserted(&over, &demand(0, vec![holds])), [(name("h1"), name("1"))]);
 }

@@ -71,7 +71,10 @@ impl World {
                 self.ledger.excluded(&job, nodes.clone());
                 self.excluded.insert(number(&job), nodes);
             }
-            ProvisionAction::GiveBack { host } => self.host(&host).engaged = Engaged::GivenBack,
+            ProvisionAction::GiveBack { host, job, why } => {
+                self.ledger.given_back(self.now, &job, why);
+                self.host(&host).engaged = Engaged::GivenBack;
+            }
             ProvisionAction::Resume { host } => self.host(&host).engaged = Engaged::Serving,
             ProvisionAction::Reboot { node, leaves: _ } => panic!("{node}: nothing here wants another boot"),
             ProvisionAction::Cancel { job, why } => {
