@@ -349,7 +349,9 @@ impl SimulatedAgent {
                     | Action::Complain { .. }
                     | Action::Reboot { .. }
                     | Action::Withdraw { .. } => {}
-                    Action::GiveUp { reason } => panic!("an agent was refused for good: {reason}"),
+                    Action::GiveUp { reason } | Action::Leave { reason } => {
+                        panic!("an agent was refused for good: {reason}")
+                    }
                 }
             }
         }
