@@ -2,7 +2,7 @@
 //!
 //! The floor is clone as vfork does it, `execve`, `wait4` and nothing else (`speedup_agent::selftest::Floor`). In turn
 //! with it, in blocks whose order is drawn anew each round: the launcher with its output captured, with its output
-//! to `/dev/null`, with counters of the scheduler, in control groups of the run's own, std's `Command` (which is
+//! to `/dev/null`, without the trampoline, with counters of the scheduler, in control groups of the run's own, std's `Command` (which is
 //! `posix_spawn` here) timed around the call, and hyperfine, where it is installed, by what it reports itself. A block is some runs in a row, because a process that was started for each run
 //! would find the caches that the others left.
 //!
@@ -25,6 +25,9 @@ use speedup_core::value::seed::{Seed, shuffle};
 
 /// Runs of one timer in a row.
 const BLOCK: usize = 25;
+
+/// A bound on processes that bounds none; the agent starts a program with one from its own memory.
+const NO_BOUND: u64 = 1 << 20;
 
 /// Counters of the scheduler.
 const COUNTERS: [Metric; 2] = [Metric::TaskClock, Metric::CpuMigrations];
@@ -55,7 +58,8 @@ fn main() {
 }
 
 fn compare(name: &str, parent: &str, program: &Path, runs: usize) {
-    let [mut captured, mut silent, mut counted, mut grouped] = [(); 4].map(|()| Launcher::new().unwrap());
+    let [mut captured, mut silent, mut direct, mut counted, mut grouped] =
+        [(); 5].map(|()| Launcher::new().unwrap());
     let floor = Floor::new(program).unwrap();
     let capture = Sink::Capture { limit: 1 << 20, keep: 4096 };
     let (mut switches, mut launched) = (0, 0);
@@ -64,9 +68,14 @@ fn compare(name: &str, parent: &str, program: &Path, runs: usize) {
         Timer::new("floor (vfork, wait4)", |block| each(&mut || floor.execute().unwrap(), block)),
         Timer::new("agent, output captured", |block| {
             launched += block;
-            each(&mut || launch(&mut captured, program, capture, &[], &mut switches), block)
+            each(&mut || launch(&mut captured, &command(program, capture, &[]), &mut switches), block)
         }),
         Timer::new("agent, output to null", |block| each(&mut metered(&mut silent, program, &[]), block)),
+        Timer::new("agent, no trampoline", |block| {
+            let mut bounded = command(program, Sink::Null, &[]);
+            bounded.preparation.limits.processes = Some(NO_BOUND);
+            each(&mut || launch(&mut direct, &bounded, &mut 0), block)
+        }),
         Timer::new("agent, counters", |block| each(&mut metered(&mut counted, program, &COUNTERS), block)),
         Timer::new("agent, control groups", |block| {
             each(&mut metered(&mut grouped, program, &GROUPS), block)
@@ -127,15 +136,9 @@ impl<'a> Timer<'a> {
     }
 }
 
-fn launch(
-    launcher: &mut Launcher,
-    program: &Path,
-    sink: Sink,
-    metrics: &[Metric],
-    switches: &mut u64,
-) -> u64 {
+fn command(program: &Path, sink: Sink, metrics: &[Metric]) -> LaunchCommand {
     let minute = Duration::from_secs(60);
-    let command = LaunchCommand {
+    LaunchCommand {
         argv: vec![program.into()],
         env: vec![],
         directory: "/".into(),
@@ -145,8 +148,11 @@ fn launch(
         stderr: sink,
         metrics: metrics.to_vec(),
         preparation: Preparation::default(),
-    };
-    let execution = launcher.execute(&command, &AtomicBool::new(false)).unwrap();
+    }
+}
+
+fn launch(launcher: &mut Launcher, command: &LaunchCommand, switches: &mut u64) -> u64 {
+    let execution = launcher.execute(command, &AtomicBool::new(false)).unwrap();
     assert_eq!(execution.end, End::Exited(0));
     *switches += execution.agent_switches.voluntary + execution.agent_switches.involuntary;
     execution.wall_ns
@@ -154,7 +160,8 @@ fn launch(
 
 /// A run whose output goes nowhere, with these metrics.
 fn metered(launcher: &mut Launcher, program: &Path, metrics: &[Metric]) -> impl FnMut() -> u64 {
-    move || launch(launcher, program, Sink::Null, metrics, &mut 0)
+    let command = command(program, Sink::Null, metrics);
+    move || launch(launcher, &command, &mut 0)
 }
 
 /// With nothing to change in the child, std uses `posix_spawn`.

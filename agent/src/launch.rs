@@ -7,7 +7,7 @@
 //!
 //! In reading order: `command` (what to run) and `execution` (what came of it), `image` (what `execve` is
 //! handed), `preparation` with `affinity`, `user` and `huge_pages` (how it is to execute), `child` (from clone
-//! to `execve`), `watch` (the wait), `standstill` (whether anything stood still meanwhile), `output`, `quota` and `namespace` (where output goes), `survivors` and
+//! to `execve`), `trampoline` with `executable` (small memory to start from), `watch` (the wait), `standstill` (whether anything stood still meanwhile), `output`, `quota` and `namespace` (where output goes), `survivors` and
 //! `mark` (nothing outlives its run), `name_service` (where users and hosts are looked up), `meters` with `counters`, `energy` and `cgroup` (what the host can tell of
 //! a run beside its time), and below them `stack`, `signals`, `usage`, `clock`, `errno`.
 //!
@@ -23,6 +23,7 @@ mod command;
 mod counters;
 mod energy;
 mod errno;
+mod executable;
 mod execution;
 mod failure;
 mod huge_pages;
@@ -38,6 +39,7 @@ mod signals;
 mod stack;
 mod standstill;
 mod survivors;
+mod trampoline;
 mod usage;
 mod user;
 mod watch;
@@ -46,6 +48,7 @@ pub use affinity::{CpuMask, allowed};
 pub use cgroup::control_groups;
 pub(crate) use clock::{nanoseconds, now_ns};
 pub use command::{LaunchCommand, Sink};
+pub(crate) use executable::executable_in_memory;
 pub use execution::{CapturedOutput, End, Execution, MetricReadings, Standstill, Switches, Unseen, Usage};
 pub use failure::{LaunchError, LaunchStep};
 pub use huge_pages::NoHugePages;
@@ -55,20 +58,22 @@ pub use survivors::become_subreaper;
 pub use usage::forget_peak;
 pub use user::{User, UserError};
 
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use child::{Orders, Report};
+use child::Orders;
 use image::Image;
 use mark::Mark;
-use meters::Meters;
+use meters::{Meters, Running};
 use output::Shelf;
 use rustix::fs::{Mode, OFlags};
 use signals::Blocked;
 use stack::Stack;
 use standstill::Witnesses;
+use trampoline::{Door, Leap, Page, Trampoline};
 use watch::Watch;
 
 /// Two commands timed at once on one host would disturb each other, and each would take the other's processes
@@ -87,6 +92,9 @@ pub struct Launcher {
     mark: Mark,
     meters: Meters,
     witnesses: Witnesses,
+    page: Page,
+    /// None where this host has none.
+    trampoline: Option<Trampoline>,
 }
 
 impl Launcher {
@@ -109,6 +117,8 @@ impl Launcher {
             mark: Mark::of_this_process(),
             meters: Meters::of(root),
             witnesses: Witnesses::of_this_process(),
+            page: Page::new().map_err(tried("make room for a report"))?,
+            trampoline: Trampoline::new(),
         })
     }
 
@@ -118,16 +128,33 @@ impl Launcher {
     /// [`End::Interrupted`]. Signals reach the process only while it waits here, so none is lost in between.
     pub fn execute(&mut self, command: &LaunchCommand, stop: &AtomicBool) -> Result<Execution, LaunchError> {
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.launch(command, stop) {
+            Err(LaunchError::Step { step: LaunchStep::Trampoline, source, .. }) => {
+                let refused = self.trampoline.take();
+                let launched = self.launch(command, stop);
+                // What this command was too large for, others are not.
+                self.trampoline = refused.filter(|_| !trampoline::is_refused_by_host(&source));
+                launched
+            }
+            launched => launched,
+        }
+    }
+
+    fn launch(&mut self, command: &LaunchCommand, stop: &AtomicBool) -> Result<Execution, LaunchError> {
         let image = Image::prepare(command)?;
         let host = |tried| move |source| LaunchError::Host { tried, source };
         let stdout =
             self.shelf.stdout(command.stdout, &mut self.stack).map_err(host("make room for stdout"))?;
         let stderr =
             self.shelf.stderr(command.stderr, &mut self.stack).map_err(host("make room for stderr"))?;
-        let report = Report::default();
+        self.page.clear();
+        let report = self.page.report();
         let null = self.null.as_fd();
         let mut meters = self.meters.begin(&command.metrics);
         let blocked = Blocked::all();
+        let leap = self.leap(command, &meters).transpose().map_err(host("open a door to the trampoline"))?;
+        let agent = rustix::process::getpid();
+        report.agent.store(agent.as_raw_nonzero().get(), Ordering::Release);
         let orders = Orders {
             image: &image,
             preparation: &command.preparation,
@@ -136,13 +163,16 @@ impl Launcher {
             stderr: stderr.as_ref().map_or(null, output::Spool::as_fd),
             mark: self.mark,
             groups: meters.groups(),
-            agent: rustix::process::getpid(),
-            report: &report,
+            agent,
+            report,
+            places: leap.as_ref().map(|leap| leap.places),
         };
         let witnessed = self.witnesses.before();
-        let before = usage::own();
-        let ran = child::run(&mut self.stack, &orders, |child| {
-            Watch {
+        let program = |door: &Door| door.program(&blocked, stop, command.timeout);
+        let ran = child::run(&mut self.stack, &orders, leap, program, |child| {
+            let before = usage::own();
+            child.let_go();
+            let seen = Watch {
                 child,
                 timeout: command.timeout,
                 kill_grace: command.kill_grace,
@@ -150,22 +180,30 @@ impl Launcher {
                 blocked: &blocked,
                 spools: [stdout.as_ref(), stderr.as_ref()],
             }
-            .until_gone(&report)
+            .until_gone(report)?;
+            Ok((before, seen))
         });
         drop(blocked);
-        let wall_ns = ran.as_ref().map_or(0, |(seen, _)| seen.stopped_ns.saturating_sub(seen.started_ns));
+        let wall_ns =
+            ran.as_ref().map_or(0, |((_, seen), _)| seen.stopped_ns.saturating_sub(seen.started_ns));
         meters.stop(wall_ns);
 
         let survivors = survivors::end(self.mark).map_err(host("end what the program left behind"))?;
-        let (seen, gone) = ran.map_err(host("start or await the program"))?;
+        let ((before, seen), gone) = ran.map_err(host("start or await the program"))?;
         let standstill = self.witnesses.since(&witnessed, &seen, command.timeout);
         if let Some((step, errno)) = report.failure() {
             return Err(failure::classify(step, errno, command, &image));
         }
+        if report.started_ns().is_none() && seen.cut.is_none() {
+            let killed = io::Error::other("something ended its process before it began");
+            return Err(host("start the program")(killed));
+        }
         Ok(Execution {
             wall_ns,
             usage: Usage {
-                max_rss_floor_bytes: before.max_rss_bytes.max(seen.agent.max_rss_bytes),
+                max_rss_floor_bytes: gone
+                    .floor_bytes
+                    .unwrap_or(before.max_rss_bytes.max(seen.agent.max_rss_bytes)),
                 ..gone.usage
             },
             end: seen.cut.unwrap_or(gone.end),
@@ -176,7 +214,14 @@ impl Launcher {
             failed_steps: report.trials.failed(),
             agent_switches: seen.agent.switches.since(before.switches),
             standstill,
-            readings: meters.finish(&report),
+            readings: meters.finish(report),
         })
+    }
+
+    /// A use of the trampoline, where this run may start from there.
+    fn leap(&self, command: &LaunchCommand, meters: &Running) -> Option<io::Result<Leap>> {
+        let trampoline = self.trampoline.as_ref()?;
+        let may = trampoline::is_for(&command.preparation) && !meters.count_processes();
+        may.then(|| trampoline.leap(&self.page))
     }
 }

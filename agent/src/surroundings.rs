@@ -274,7 +274,8 @@ fn unmet_step(failed: &FailedStep) -> Unmet {
         | LaunchStep::Privileges
         | LaunchStep::Directory
         | LaunchStep::Streams
-        | LaunchStep::Exec => (Setting::Limits, "a limit cannot be set"),
+        | LaunchStep::Exec
+        | LaunchStep::Trampoline => (Setting::Limits, "a limit cannot be set"),
     };
     let error = std::io::Error::from_raw_os_error(failed.errno);
     Unmet { setting, reason: format!("{tried}: {error}") }

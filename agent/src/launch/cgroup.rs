@@ -105,6 +105,11 @@ impl Groups {
         }
     }
 
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Lets the calling process join. Safe to call between clone and `execve`; a group that cannot be joined is noted in
     /// the report.
     pub(super) fn join_in_child(&self, report: &Report) {

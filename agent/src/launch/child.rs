@@ -5,6 +5,8 @@
 //! agent meanwhile (`CLONE_VFORK`): the agent would be woken by the `execve`, that is just after the clock
 //! has started, only to go back to sleep. As it is, the agent is usually asleep in its wait before the clock
 //! starts. What the child needs and reports stays in place until it is gone; [`run`] sees to that.
+//!
+//! Where there is a [trampoline](super::trampoline), the child becomes that, and the program's process starts from there.
 #![expect(unsafe_code, reason = "clone, execve and close_range have no safe interface")]
 
 use std::ffi::{c_int, c_void};
@@ -13,16 +15,18 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, PidfdFlags, Signal};
 
 use super::cgroup::{Groups, MOST_GROUPS};
 use super::clock;
+use super::execution::Switches;
 use super::failure::LaunchStep;
 use super::image::Image;
 use super::mark::Mark;
 use super::preparation::{Preparation, Trials};
 use super::signals;
 use super::stack::Stack;
+use super::trampoline::{Door, Leap, Places};
 use super::usage::{self, Gone};
 
 /// All that the child does, prepared so that it need not allocate.
@@ -39,14 +43,28 @@ pub(super) struct Orders<'a> {
     /// Its parent: if that is another by then, the agent is gone.
     pub agent: Pid,
     pub report: &'a Report,
+    /// What it passes on to the trampoline, if it is to become one.
+    pub places: Option<Places>,
 }
 
-/// What the child writes for the agent, in the memory that they share.
+/// What the child writes for the agent, in the memory that they share. The trampoline's instructions know the places of
+/// those that it uses.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(super) struct Report {
-    started_ns: AtomicU64,
-    failed_step: AtomicU8,
-    errno: AtomicI32,
+    pub started_ns: AtomicU64,
+    pub failed_step: AtomicU8,
+    pub errno: AtomicI32,
+    /// The program's parent, for the trampoline.
+    pub agent: AtomicI32,
+    /// The program's process, where it starts from a trampoline.
+    pub program: AtomicI32,
+    /// The byte that lets it go.
+    pub go: AtomicU8,
+    /// The clock as the kernel writes it there: seconds and nanoseconds.
+    pub clock: [AtomicU64; 2],
+    /// Its usage right before `execve`, as the kernel writes it there: 18 numbers on 64 bits.
+    pub usage_before: [AtomicU64; 18],
     /// What was tried and failed.
     pub trials: Trials,
     /// Why control groups were not joined; 0 where they were.
@@ -63,6 +81,13 @@ impl Report {
     pub(super) fn failure(&self) -> Option<(LaunchStep, i32)> {
         let step = LaunchStep::from_code(self.failed_step.load(Ordering::Acquire))?;
         Some((step, self.errno.load(Ordering::Acquire)))
+    }
+
+    /// The context switches of the program's process before it was the program: its wait to be let go.
+    pub(super) fn switches_before(&self) -> Switches {
+        let [.., voluntary, involuntary] = &self.usage_before;
+        let [voluntary, involuntary] = [voluntary, involuntary].map(|count| count.load(Ordering::Acquire));
+        Switches { voluntary, involuntary }
     }
 
     /// Notes in the child that it could not join the control group of this number. That is no failure: it is measured
@@ -86,6 +111,15 @@ pub(super) struct Child {
     pid: Pid,
     pidfd: OwnedFd,
     reaped: bool,
+    /// What it started from, if it did not come from the agent itself.
+    origin: Option<Origin>,
+}
+
+/// A trampoline, which lives as long as the program's process is not reaped.
+#[derive(Debug)]
+struct Origin {
+    trampoline: Box<Child>,
+    door: Door,
 }
 
 /// Starts the child, lets `wait` sit by it, ends its process group, and reaps it. However `wait` returns, the
@@ -93,14 +127,25 @@ pub(super) struct Child {
 pub(super) fn run<T>(
     stack: &mut Stack,
     orders: &Orders<'_>,
+    leap: Option<Leap>,
+    program: impl FnOnce(&Door) -> io::Result<Option<Pid>>,
     wait: impl FnOnce(&Child) -> io::Result<T>,
 ) -> io::Result<(T, Gone)> {
     let mut child = start(stack, orders)?;
+    if let Some(Leap { door, far, .. }) = leap {
+        // The child has its own by now, and no other end may keep the door from closing.
+        drop(far);
+        child = child.leapt(door, program)?;
+    }
     let seen = wait(&child)?;
     // Before it is reaped, while the group's id cannot be another's yet.
     child.signal_group(Signal::KILL);
-    let gone = usage::wait4(child.pid)?;
+    let mut gone = usage::wait4(child.pid)?;
     child.reaped = true;
+    if let Some(Origin { trampoline, .. }) = child.origin.take() {
+        gone.floor_bytes = usage::peak_of(trampoline.pid);
+        gone.usage.switches = gone.usage.switches.since(orders.report.switches_before());
+    }
     Ok((seen, gone))
 }
 
@@ -119,7 +164,7 @@ fn start(stack: &mut Stack, orders: &Orders<'_>) -> io::Result<Child> {
     };
     // SAFETY: the kernel has just made this descriptor for us.
     let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
-    Ok(Child { pid, pidfd, reaped: false })
+    Ok(Child { pid, pidfd, reaped: false, origin: None })
 }
 
 /// The child's whole life before the program. Nothing here allocates, locks or panics: it would do so in the
@@ -131,10 +176,17 @@ extern "C" fn become_program(argument: *mut c_void) -> c_int {
         Ok(()) => {
             let image = orders.image;
             signals::unblock_in_child();
-            orders.report.started_ns.store(clock::now_ns(), Ordering::Release);
-            // SAFETY: a C string and two null-terminated vectors of such; it returns only if it failed.
-            unsafe { libc::execve(image.program_c().as_ptr(), image.argv().as_ptr(), image.env().as_ptr()) };
-            (LaunchStep::Exec, io::Error::last_os_error().raw_os_error().unwrap_or(0))
+            if orders.places.is_some() {
+                let error = Places::execute(image);
+                (LaunchStep::Trampoline, error.raw_os_error().unwrap_or(0))
+            } else {
+                orders.report.started_ns.store(clock::now_ns(), Ordering::Release);
+                // SAFETY: a C string and two null-terminated vectors of such; it returns only if it failed.
+                unsafe {
+                    libc::execve(image.program_c().as_ptr(), image.argv().as_ptr(), image.env().as_ptr())
+                };
+                (LaunchStep::Exec, io::Error::last_os_error().raw_os_error().unwrap_or(0))
+            }
         }
         Err((step, errno)) => (step, errno.raw_os_error()),
     };
@@ -163,14 +215,36 @@ fn prepare(orders: &Orders<'_>) -> Result<(), (LaunchStep, rustix::io::Errno)> {
     rustix::stdio::dup2_stdin(orders.stdin).map_err(at(LaunchStep::Streams))?;
     rustix::stdio::dup2_stdout(orders.stdout).map_err(at(LaunchStep::Streams))?;
     rustix::stdio::dup2_stderr(orders.stderr).map_err(at(LaunchStep::Streams))?;
+    let first = orders.places.map(Places::take_in_child).transpose().map_err(at(LaunchStep::Trampoline))?;
     // Closed here rather than by `execve`, where the clock runs. Before Linux 5.9 there is no such call; then
     // `execve` closes them, for the agent opens everything close-on-exec.
-    // SAFETY: the child has its own table of descriptors, and uses none of them beyond the standard three.
-    unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32) };
+    // SAFETY: the child has its own table of descriptors, and uses none of them from the first one on.
+    unsafe { libc::syscall(libc::SYS_close_range, first.unwrap_or(3), u32::MAX, 0_u32) };
     Ok(())
 }
 
 impl Child {
+    /// The program's process, when this one is its trampoline; this one itself, to be waited for, if it did not come so
+    /// far.
+    fn leapt(self, door: Door, program: impl FnOnce(&Door) -> io::Result<Option<Pid>>) -> io::Result<Self> {
+        let Some(pid) = program(&door)? else { return Ok(self) };
+        // It is a child of this process that nobody has reaped: its id is its own.
+        let Ok(pidfd) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else {
+            // It ends by itself when nobody is at the door.
+            drop(door);
+            usage::wait4(pid)?;
+            return Err(io::Error::other("the program's process cannot be held"));
+        };
+        Ok(Self { pid, pidfd, reaped: false, origin: Some(Origin { trampoline: Box::new(self), door }) })
+    }
+
+    /// Lets the program start, if it waits for that. To be called right before the wait.
+    pub(super) fn let_go(&self) {
+        if let Some(origin) = &self.origin {
+            origin.door.open();
+        }
+    }
+
     pub(super) fn pidfd(&self) -> BorrowedFd<'_> {
         self.pidfd.as_fd()
     }

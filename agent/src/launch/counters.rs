@@ -68,6 +68,11 @@ struct Counter {
 }
 
 impl Counters {
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Counters for those of the wanted metrics that are counted so; the reasons for those that cannot be are noted.
     pub(super) fn open(wanted: &[Metric], readings: &mut MetricReadings) -> Self {
         let mut counters = Vec::new();

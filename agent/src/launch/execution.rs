@@ -27,7 +27,7 @@ pub struct Execution {
     pub survivors_left: u32,
     /// Steps of the preparation that failed, where they were not insisted on.
     pub failed_steps: Vec<FailedStep>,
-    /// Context switches of the agent's process from before the clone until the end was seen. A silent agent
+    /// Context switches of the agent's process from before the program was let go until its end was seen. A silent agent
     /// has one voluntary switch, into the wait.
     pub agent_switches: Switches,
     /// What is known of agent and program standing still meanwhile.
@@ -121,11 +121,12 @@ pub struct Usage {
     /// Time on a CPU inside the kernel.
     pub system_ns: u64,
     /// The largest resident set of any one process. Linux counts the memory that a process replaces at
-    /// `execve`, which is the agent's: the program's own peak is this figure only if it exceeds
-    /// `max_rss_floor_bytes`, else it is some figure not above.
+    /// `execve`, which is the trampoline's or the agent's: the program's own peak is this figure only if it
+    /// exceeds `max_rss_floor_bytes`, else it is some figure not above.
     pub max_rss_bytes: u64,
-    /// The agent's own peak, which Linux counted likewise when the agent itself began. The kernel counts
-    /// pages in steps of some dozens a CPU; a peak within a few hundred KiB of this is no clear excess.
+    /// The peak of the memory that was replaced: some dozens of pages of the trampoline, or the agent's own peak,
+    /// which Linux counted likewise when the agent itself began. The kernel counts pages in steps of some
+    /// dozens a CPU; a peak within a few hundred KiB of this is no clear excess.
     pub max_rss_floor_bytes: u64,
     /// Page faults served without reading from a device.
     pub minor_faults: u64,
@@ -151,8 +152,8 @@ pub struct Switches {
 impl Switches {
     pub(super) fn since(self, before: Self) -> Self {
         Self {
-            voluntary: self.voluntary - before.voluntary,
-            involuntary: self.involuntary - before.involuntary,
+            voluntary: self.voluntary.saturating_sub(before.voluntary),
+            involuntary: self.involuntary.saturating_sub(before.involuntary),
         }
     }
 }

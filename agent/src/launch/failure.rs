@@ -153,6 +153,8 @@ pub enum LaunchStep {
     Streams,
     /// `execve`.
     Exec,
+    /// Becoming the trampoline; the launcher then does without.
+    Trampoline,
 }
 
 impl LaunchStep {
@@ -166,7 +168,13 @@ impl LaunchStep {
             | Self::ResourceLimits
             | Self::Directory
             | Self::Exec => true,
-            Self::User | Self::Leash | Self::Group | Self::Mark | Self::Privileges | Self::Streams => false,
+            Self::User
+            | Self::Leash
+            | Self::Group
+            | Self::Mark
+            | Self::Privileges
+            | Self::Streams
+            | Self::Trampoline => false,
         }
     }
 
@@ -185,6 +193,7 @@ impl LaunchStep {
             Self::Directory,
             Self::Streams,
             Self::Exec,
+            Self::Trampoline,
         ]
         .into_iter()
         .find(|&step| step as u8 == code)
@@ -216,7 +225,8 @@ pub(super) fn classify(step: LaunchStep, errno: i32, command: &LaunchCommand, im
         | LaunchStep::Group
         | LaunchStep::Mark
         | LaunchStep::Privileges
-        | LaunchStep::Streams => LaunchError::Step { program, step, source },
+        | LaunchStep::Streams
+        | LaunchStep::Trampoline => LaunchError::Step { program, step, source },
     }
 }
 

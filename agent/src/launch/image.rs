@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString, OsStr, OsString, c_char};
 use std::io;
+use std::iter;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::ptr;
@@ -20,6 +21,7 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 pub(super) struct Image {
     program: CString,
     directory: CString,
+    /// The program's path, then its arguments.
     argv: Strings,
     env: Strings,
 }
@@ -31,6 +33,7 @@ impl Image {
         let env = command.env.iter().map(variable).collect::<Result<Vec<_>, _>>()?;
         let directory = c_string(command.directory.as_os_str())?;
         let program = c_string(resolve(name, command)?.as_os_str())?;
+        let argv = iter::once(program.clone()).chain(argv).collect();
         Ok(Self { program, directory, argv: Strings::new(argv), env: Strings::new(env) })
     }
 
@@ -48,6 +51,11 @@ impl Image {
 
     /// Ends in null, as `execve` wants it.
     pub(super) fn argv(&self) -> &[*const c_char] {
+        &self.argv.pointers[1..]
+    }
+
+    /// The program's path, then its arguments. Ends in null.
+    pub(super) fn argv_after_program(&self) -> &[*const c_char] {
         &self.argv.pointers
     }
 

@@ -48,6 +48,11 @@ impl Meters {
 }
 
 impl Running {
+    /// Whether they would count a process from which the program starts.
+    pub(super) fn count_processes(&self) -> bool {
+        !(self.groups.is_empty() && self.counters.is_empty())
+    }
+
     /// What the child joins.
     pub(super) fn groups(&self) -> &Groups {
         &self.groups

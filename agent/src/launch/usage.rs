@@ -13,6 +13,8 @@ use super::execution::{End, Switches, Usage};
 pub(super) struct Gone {
     pub end: End,
     pub usage: Usage,
+    /// The peak memory that it had before it was the program, where that was not the agent's.
+    pub floor_bytes: Option<u64>,
 }
 
 /// Reaps the child; waits for its end if need be, however many signals come.
@@ -24,7 +26,7 @@ pub(super) fn wait4(pid: Pid) -> io::Result<Gone> {
         // SAFETY: writes to the status and the rusage of our own.
         let reaped = unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, &raw mut rusage) };
         if reaped >= 0 {
-            return Ok(Gone { end: end(status), usage: usage(&rusage) });
+            return Ok(Gone { end: end(status), usage: usage(&rusage), floor_bytes: None });
         }
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {
@@ -40,6 +42,14 @@ pub(super) fn own() -> Usage {
     // SAFETY: writes to the rusage of our own; it fails only on an unknown first argument.
     unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut rusage) };
     usage(&rusage)
+}
+
+/// The peak memory of a process that is there.
+pub(super) fn peak_of(pid: Pid) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(kibibytes * 1024)
 }
 
 /// Forgets the largest memory that this process ever had, as far as it has given it back: Linux counts that peak as the

@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rustix::fs::{MemfdFlags, Mode, OFlags};
+use crate::launch::executable_in_memory;
 
 /// An executable in memory; its path is good while this value lives.
 #[derive(Debug)]
@@ -47,52 +47,16 @@ impl MemoryProgram {
     }
 
     fn of(name: &std::ffi::CStr, code: &[u8]) -> io::Result<Self> {
-        let written = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?;
-        let image = elf(code);
-        let mut rest = image.as_slice();
-        while !rest.is_empty() {
-            let count = rustix::io::write(&written, rest)?;
-            rest = &rest[count..];
-        }
-        // A file that is open for writing cannot be executed.
-        let own = format!("/proc/self/fd/{}", written.as_raw_fd());
-        let file = rustix::fs::open(own, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-        drop(written);
+        let file = executable_in_memory(name, code)?;
         let pid = rustix::process::getpid().as_raw_nonzero();
         let path = PathBuf::from(format!("/proc/{pid}/fd/{}", file.as_raw_fd()));
         Ok(Self { path, _file: file })
     }
 }
 
-/// Where the image lies in the program's memory: the usual place of a program that is not relocated.
-const BASE: u64 = 0x40_0000;
-/// Sizes of the two headers (System V ABI, "ELF Header" and "Program Header", 64 bits).
-const HEADERS: (u16, u16) = (64, 56);
-
-/// An executable of one segment: headers, then code.
-fn elf(code: &[u8]) -> Vec<u8> {
-    let entry = u64::from(HEADERS.0) + u64::from(HEADERS.1);
-    let size = entry + code.len() as u64;
-    let mut image = Vec::with_capacity(size as usize);
-    image.extend(*b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
-    let (kind, version) = (2_u16, 1_u32);
-    image.extend([kind.to_le_bytes(), code::MACHINE.to_le_bytes()].concat());
-    image.extend(version.to_le_bytes());
-    image.extend([BASE + entry, u64::from(HEADERS.0), 0].map(u64::to_le_bytes).concat());
-    image.extend(0_u32.to_le_bytes());
-    image.extend([HEADERS.0, HEADERS.1, 1, 0, 0, 0].map(u16::to_le_bytes).concat());
-    let (load, readable_and_executable, page) = (1_u32, 5_u32, 0x1_0000_u64);
-    image.extend([load, readable_and_executable].map(u32::to_le_bytes).concat());
-    image.extend([0, BASE, BASE, size, size, page].map(u64::to_le_bytes).concat());
-    image.extend(code);
-    image
-}
-
 #[cfg(target_arch = "x86_64")]
 mod code {
     //! System calls: 228 is `clock_gettime`, 231 is `exit_group`; clock 4 is the raw monotonic one.
-
-    pub(super) const MACHINE: u16 = 62;
 
     core::arch::global_asm!(
         ".pushsection .rodata.speedup_selftest, \"a\", @progbits",
@@ -154,8 +118,6 @@ mod code {
 #[cfg(not(target_arch = "x86_64"))]
 mod code {
     //! Nobody has written and tried the instructions for this architecture yet.
-
-    pub(super) const MACHINE: u16 = 0;
 
     pub(super) fn no_op() -> Option<&'static [u8]> {
         None

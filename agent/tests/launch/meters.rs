@@ -9,10 +9,13 @@ use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 
 use speedup_agent::launch::{End, Execution, LaunchCommand, Launcher, Preparation, Usage, User, forget_peak};
+use speedup_agent::selftest::MemoryProgram;
 use speedup_core::experiment::metric::{Absence, Metric};
 
-use super::{command, run, shell, skip, text};
+use super::{command, run, sh, shell, skip, text};
 
+/// A bound on processes that bounds none: a program with one starts from the agent's memory.
+const NO_BOUND: Option<u64> = Some(1 << 20);
 /// Keeps a CPU busy for some tens of milliseconds.
 const WORK: &str = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
 
@@ -214,11 +217,88 @@ fn what_a_crashed_agent_left_is_ended_and_removed() {
     assert!(is_kept);
 }
 
+/// The peak of `dd` with a buffer of so many MiB, which it fills once.
+fn peak_of_a_buffer(launcher: &mut Launcher, mebibytes: usize) -> Usage {
+    let words = ["dd", "if=/dev/zero", "of=/dev/null", "count=1", &format!("bs={mebibytes}M")];
+    let execution = launcher.execute(&command(&words), &AtomicBool::new(false)).unwrap();
+    assert_eq!(execution.end, End::Exited(0), "{execution:?}");
+    execution.usage
+}
+
+/// Whether programs start from a trampoline here.
+fn has_a_trampoline(usage: Usage) -> bool {
+    let has = usage.max_rss_floor_bytes < 1 << 20;
+    assert!(has || !cfg!(target_arch = "x86_64"), "{usage:?}");
+    has
+}
+
+#[test]
+fn a_program_smaller_than_the_agent_has_a_peak_of_its_own() {
+    // The kernel counts pages in steps of some dozens a CPU and kind of memory.
+    const STEPS: u64 = 1 << 20;
+    let ballast = std::hint::black_box(vec![1_u8; 100 << 20]);
+    let mut launcher = Launcher::new().unwrap();
+    let least = peak_of_a_buffer(&mut launcher, 1);
+    if !has_a_trampoline(least) {
+        return skip("there is no trampoline for this architecture");
+    }
+    assert!(least.max_rss_bytes > least.max_rss_floor_bytes, "{least:?}");
+    for mebibytes in [4, 16, 64] {
+        let usage = peak_of_a_buffer(&mut launcher, mebibytes);
+        let more = usage.max_rss_bytes - least.max_rss_bytes;
+        assert!(
+            more.abs_diff((mebibytes as u64 - 1) << 20) <= STEPS,
+            "{mebibytes} MiB: {usage:?}, {least:?}"
+        );
+    }
+    drop(ballast);
+}
+
+#[test]
+fn a_program_from_a_trampoline_is_the_agents_own_child_in_a_group_of_its_own() {
+    // Process, parent, group and the number of siblings that are there beside it.
+    let told = text(&sh(
+        "cut -d' ' -f1,4,5 /proc/$$/stat; grep VmHWM /proc/self/status | wc -l; ls /proc/self/fd | wc -l",
+    ));
+    let words: Vec<&str> = told.split_whitespace().collect();
+    let own = std::process::id().to_string();
+    assert_eq!((words[0], words[1]), (words[2], own.as_str()), "{told}");
+    assert_eq!(words[3..], ["1", "4"], "0 to 2, and the directory that is listed: {told}");
+    // Its wait to be let go is not its own: it has as many as from the agent's memory, unless something held it up.
+    let Some(no_op) = MemoryProgram::no_op().unwrap() else { return };
+    let mut exits = command(&[no_op.path().to_str().unwrap()]);
+    let fewest = |exits: &LaunchCommand| (0..10).map(|_| run(exits).usage.switches.voluntary).min();
+    let from_trampoline = fewest(&exits);
+    exits.preparation.limits.processes = NO_BOUND;
+    assert_eq!(from_trampoline, fewest(&exits));
+}
+
+#[test]
+fn a_trampoline_that_is_killed_leaves_the_agents_floor_and_the_next_run_has_another() {
+    let mut launcher = Launcher::new().unwrap();
+    // Kills the sibling that sleeps in memory of one page of instructions.
+    let script = "for status in /proc/[0-9]*/stat; do
+            read line <$status || continue
+            case $line in *\"(5)\"*|*speedup-t*) set -- $line; test $4 = $PPID && kill -9 $1 && echo $1 &&
+                while grep -q VmHWM /proc/$1/status; do :; done;; esac
+        done 2>&-";
+    let killed = launcher.execute(&shell(script), &AtomicBool::new(false)).unwrap();
+    if !has_a_trampoline(peak_of_a_buffer(&mut launcher, 1)) {
+        return skip("there is no trampoline for this architecture");
+    }
+    assert_eq!((killed.end, text(&killed).lines().count()), (End::Exited(0), 1), "{killed:?}");
+    assert!(killed.usage.max_rss_floor_bytes > 1 << 20, "its peak is not known: {killed:?}");
+    assert_eq!(killed.survivors_killed, 0, "{killed:?}");
+}
+
 #[test]
 fn memory_that_the_agent_has_given_back_is_no_floor_of_later_runs() {
     const BALLAST: usize = 200 << 20;
     drop(std::hint::black_box(vec![1_u8; BALLAST]));
-    let floor = || run(&command(&["true"])).usage.max_rss_floor_bytes;
+    // A bound on processes does without a trampoline.
+    let mut bounded = command(&["true"]);
+    bounded.preparation.limits.processes = NO_BOUND;
+    let floor = || run(&bounded).usage.max_rss_floor_bytes;
     assert!(floor() >= BALLAST as u64);
     if forget_peak().is_ok() {
         assert!(floor() < BALLAST as u64);
