@@ -58,6 +58,9 @@ pub enum SheetCell {
 /// What stands between the members of a list in a cell of CSV; an absent member is empty there.
 const SEPARATOR: &str = ";";
 
+/// A column of a sheet of like rows: its heading, and what stands in it.
+pub type SheetColumn<T> = (Heading, fn(&T) -> SheetCell);
+
 /// A table of facts.
 #[derive(Debug)]
 pub struct Sheet {
@@ -184,6 +187,15 @@ fn line(cells: impl Iterator<Item = String>) -> String {
 }
 
 impl Sheet {
+    /// A row for each of `all`, column by column.
+    pub fn of<T>(all: &[T], columns: &[SheetColumn<T>]) -> Self {
+        let row = |one| columns.iter().map(|(_, cell)| cell(one)).collect();
+        Self {
+            headings: columns.iter().map(|(heading, _)| *heading).collect(),
+            rows: all.iter().map(row).collect(),
+        }
+    }
+
     /// The columns that people see.
     pub fn columns(&self) -> Vec<Label> {
         self.headings.iter().filter_map(|heading| heading.column).collect()

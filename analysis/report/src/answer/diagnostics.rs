@@ -1,6 +1,6 @@
 //! Diagnostics: a row for each of a sample.
 
-use speedup_analysis::inquiry::DiagnosticsFinding;
+use speedup_analysis::inquiry::{Diagnostic, DiagnosticsFinding};
 use speedup_statistics::diagnostics::MetricKind;
 
 use super::{Told, codes, reason};
@@ -8,48 +8,36 @@ use crate::facts::{Sheet, SheetCell, hidden, number, words};
 
 impl Told for Vec<DiagnosticsFinding> {
     fn sheet(&self, _versions: &[String]) -> Sheet {
-        let headings = vec![
-            words("verdict", "verdict"),
-            words("version", "version"),
-            words("benchmark", "benchmark"),
-            words("diagnostic", "diagnostic"),
-            number("statistic", "statistic"),
-            number("p_value", "p"),
-            words("metric_kind", "values"),
-            number("tied_share", "tied"),
-            hidden("grid"),
-            hidden("slope"),
-            hidden("test"),
-            words("reason", "reason"),
-            hidden("caveats"),
-        ];
-        let mut rows = Vec::new();
-        for one in self {
-            for diagnostic in &one.diagnostics {
-                let said = match diagnostic.p_value {
-                    None => "not made",
-                    Some(_) if one.signs.contains(&diagnostic.code) => "order matters",
-                    Some(_) => "no sign",
-                };
-                rows.push(vec![
-                    SheetCell::text(said),
-                    SheetCell::text(&one.version),
-                    SheetCell::text(&one.benchmark),
-                    SheetCell::text(diagnostic.code),
-                    SheetCell::of(diagnostic.statistic),
-                    SheetCell::p_value(diagnostic.p_value),
-                    SheetCell::text(kind(one.metric_kind)),
-                    SheetCell::share(one.tied_share),
-                    SheetCell::of(one.grid),
-                    SheetCell::of(one.slope),
-                    SheetCell::text(diagnostic.method),
-                    reason(diagnostic.reason.as_ref()),
-                    codes(&one.caveats),
-                ]);
-            }
-        }
-        Sheet { headings, rows }
+        Sheet::of::<(&DiagnosticsFinding, &Diagnostic)>(
+            &self
+                .iter()
+                .flat_map(|one| one.diagnostics.iter().map(move |diagnostic| (one, diagnostic)))
+                .collect::<Vec<_>>(),
+            &[
+                (words("verdict", "verdict"), |(one, diagnostic)| said(one, diagnostic)),
+                (words("version", "version"), |(one, _)| SheetCell::text(&one.version)),
+                (words("benchmark", "benchmark"), |(one, _)| SheetCell::text(&one.benchmark)),
+                (words("diagnostic", "diagnostic"), |(_, diagnostic)| SheetCell::text(diagnostic.code)),
+                (number("statistic", "statistic"), |(_, diagnostic)| SheetCell::of(diagnostic.statistic)),
+                (number("p_value", "p"), |(_, diagnostic)| SheetCell::p_value(diagnostic.p_value)),
+                (words("metric_kind", "values"), |(one, _)| SheetCell::text(kind(one.metric_kind))),
+                (number("tied_share", "tied"), |(one, _)| SheetCell::share(one.tied_share)),
+                (hidden("grid"), |(one, _)| SheetCell::of(one.grid)),
+                (hidden("slope"), |(one, _)| SheetCell::of(one.slope)),
+                (hidden("test"), |(_, diagnostic)| SheetCell::text(diagnostic.method)),
+                (words("reason", "reason"), |(_, diagnostic)| reason(diagnostic.reason.as_ref())),
+                (hidden("caveats"), |(one, _)| codes(&one.caveats)),
+            ],
+        )
     }
+}
+
+fn said(one: &DiagnosticsFinding, diagnostic: &Diagnostic) -> SheetCell {
+    SheetCell::text(match diagnostic.p_value {
+        None => "not made",
+        Some(_) if one.signs.contains(&diagnostic.code) => "order matters",
+        Some(_) => "no sign",
+    })
 }
 
 fn kind(kind: MetricKind) -> &'static str {

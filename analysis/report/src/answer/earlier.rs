@@ -8,38 +8,31 @@ use crate::facts::{Sheet, SheetCell, hidden, level, number, words};
 
 impl Told for Vec<EarlierSuite> {
     fn sheet(&self, _versions: &[String]) -> Sheet {
-        let headings = vec![
-            words("verdict", "verdict"),
-            words("candidate", "candidate"),
-            words("benchmark", "benchmark"),
-            number("median_speedup", "by the median"),
-            number("mean_speedup", "by the mean"),
-            number("difference_lower", "difference above"),
-            hidden("interval_confidence"),
-            hidden("interval_method"),
-            number("best_confidence", "best level"),
-            words("reason", "reason"),
-            hidden("caveats"),
-        ];
-        let of_suite = |suite: &EarlierSuite| {
-            let row = |one: &EarlierFinding| {
-                vec![
-                    verdict(one.verdict),
-                    SheetCell::text(&suite.candidate),
-                    SheetCell::text(&one.benchmark),
-                    SheetCell::speedup(Some(one.median_speedup), None),
-                    SheetCell::speedup(Some(one.mean_speedup), None),
-                    lower(&one.difference),
-                    achieved(&one.difference),
-                    method(&one.difference),
-                    SheetCell::percent(one.best_confidence),
-                    reason(one.reason.as_ref()),
-                    codes(suite.caveats.iter().chain(one.difference.caveats())),
-                ]
-            };
-            suite.benchmarks.iter().map(row).collect::<Vec<_>>()
-        };
-        Sheet { headings, rows: self.iter().flat_map(of_suite).collect() }
+        Sheet::of::<(&EarlierSuite, &EarlierFinding)>(
+            &self
+                .iter()
+                .flat_map(|suite| suite.benchmarks.iter().map(move |one| (suite, one)))
+                .collect::<Vec<_>>(),
+            &[
+                (words("verdict", "verdict"), |(_, one)| verdict(one.verdict)),
+                (words("candidate", "candidate"), |(suite, _)| SheetCell::text(&suite.candidate)),
+                (words("benchmark", "benchmark"), |(_, one)| SheetCell::text(&one.benchmark)),
+                (number("median_speedup", "by the median"), |(_, one)| {
+                    SheetCell::speedup(Some(one.median_speedup), None)
+                }),
+                (number("mean_speedup", "by the mean"), |(_, one)| {
+                    SheetCell::speedup(Some(one.mean_speedup), None)
+                }),
+                (number("difference_lower", "difference above"), |(_, one)| lower(&one.difference)),
+                (hidden("interval_confidence"), |(_, one)| achieved(&one.difference)),
+                (hidden("interval_method"), |(_, one)| method(&one.difference)),
+                (number("best_confidence", "best level"), |(_, one)| SheetCell::percent(one.best_confidence)),
+                (words("reason", "reason"), |(_, one)| reason(one.reason.as_ref())),
+                (hidden("caveats"), |(suite, one)| {
+                    codes(suite.caveats.iter().chain(one.difference.caveats()))
+                }),
+            ],
+        )
     }
 
     fn sentences(&self) -> Vec<String> {
