@@ -7,8 +7,8 @@
 //! In reading order:
 //! * `suite`: versions and benchmarks, checked; `pairing`: the benchmarks that all versions have; `blocks`: the runs that a design
 //!   made pairs;
-//! * `method`: the methods and their options; `refusal`: why there is no answer;
-//! * `answer`, `remark`: what every answer has; then one file a method.
+//! * the list of the methods below; `method`: what each of them answers of itself; `refusal`: why there is no answer;
+//! * `answer`, `remark`: what every answer has; then one file a method, with its options, findings and conclusions.
 //!
 //! ```
 //! use speedup_analysis::inquiry::{Findings, Inquiry, Method, Suite};
@@ -44,34 +44,58 @@ mod suite;
 #[cfg(test)]
 mod tests;
 
-pub use answer::{Answer, Findings, MethodFacts, SCHEMA_VERSION, SampleFacts, Unmatched};
+pub use answer::{Answer, MethodFacts, SCHEMA_VERSION, SampleFacts, Unmatched};
 pub use brunner_munzel::BrunnerMunzelFinding;
 pub use diagnostics::{Diagnostic, DiagnosticsFinding, order_dependence};
-pub use distribution::{AtMostFinding, DistributionFinding, QuantileFinding};
-pub use earlier::{EarlierFinding, EarlierSuite};
-pub use effect::{BootstrapFinding, EffectFinding, LevelsFinding};
-pub use method::{
-    DistributionOptions, EarlierOptions, EffectOptions, MOST_ASKED, Method, MixtureOptions,
-    PerformanceTestOptions, SpeedupTestMode, SpeedupTestOptions,
+pub use distribution::{
+    AtMostFinding, DistributionFinding, DistributionOptions, MOST_ASKED, QuantileFinding,
 };
-pub use mixture::{MetricFinding, MixtureFinding, MixtureFindings, ShortestFinding};
-pub use performance_test::{PerformanceBenchmark, PerformanceFinding};
+pub use earlier::{EarlierFinding, EarlierOptions, EarlierSuite};
+pub use effect::{BootstrapFinding, EffectFinding, EffectOptions, LevelsFinding};
+pub use method::{MethodEffort, Offer};
+pub use mixture::{MetricFinding, MixtureFinding, MixtureFindings, MixtureOptions, ShortestFinding};
+pub use performance_test::{PerformanceBenchmark, PerformanceFinding, PerformanceTestOptions};
 pub use ratio::{RatioFinding, RatioOptions, RatioSuite};
 pub use refusal::InquiryError;
 pub use remark::{IntervalAnswer, Remark};
 pub use signed_rank::SignedRankFinding;
 pub use speedup_test::{
     Adjusted, OverallFinding, ProportionFinding, ProtocolFinding, PublishedFinding, SpeedupMeansFinding,
-    SpeedupTestFinding, SpeedupTestSuite,
+    SpeedupTestFinding, SpeedupTestMode, SpeedupTestOptions, SpeedupTestSuite,
 };
 pub use suite::{MOST_VALUES, MOST_VERSIONS, NamedSample, Suite};
 
+use answer::Found;
+use method::{Asked, methods};
 use pairing::Pairing;
 use serde::{Deserialize, Serialize};
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::ratio::BenchmarkWeights;
 use speedup_statistics::test::Selection;
+
+methods! { $
+    Ratio(options: RatioOptions) of ratio finds Vec<RatioSuite>, "ratio":
+        "The ratio of medians or means with its two-sided interval, and what follows for the suite";
+    SpeedupTest(options: SpeedupTestOptions) of speedup_test finds Vec<SpeedupTestSuite>, "speedup-test":
+        "Verdicts on mean and median, best levels, suite and proportion (Touati, Worms, Briais 2010)";
+    PerformanceTest(options: PerformanceTestOptions) of performance_test finds Vec<PerformanceFinding>, "hpt":
+        "The hierarchical performance test over all benchmarks (Chen et al. 2012)";
+    Effect(options: EffectOptions) of effect finds Vec<EffectFinding>, "effect":
+        "The ratio of means with runs as a level, and a threshold (Kalibera, Jones 2012)";
+    Mixture(options: MixtureOptions) of mixture finds MixtureFindings, "mixture":
+        "Gaussian mixtures, their test of fit, and the metrics of variability (Worms, Touati 2016)";
+    SignedRank of signed_rank finds Vec<SignedRankFinding>, "signed-rank":
+        "The signed-rank test of runs that the design made pairs";
+    BrunnerMunzel of brunner_munzel finds Vec<BrunnerMunzelFinding>, "brunner-munzel":
+        "How probably a run of the candidate is the better one, whatever their laws (Brunner, Munzel 2000)";
+    Earlier(options: EarlierOptions) of earlier finds Vec<EarlierSuite>, "earlier":
+        "The authors' earlier protocol (Touati 2009)";
+    Distribution(options: DistributionOptions) of distribution finds Vec<DistributionFinding>, "distribution":
+        "Quantiles, probabilities and clusters of each sample, observed and by its mixture (Worms, Touati 2016)";
+    Diagnostics of diagnostics finds Vec<DiagnosticsFinding>, "diagnostics":
+        "Whether runs depend on their order, and whether their values are continuous";
+}
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -134,27 +158,10 @@ impl Inquiry {
             Some(level) => ConfidenceLevel::new(level).map_err(InquiryError::Confidence)?,
             None => ConfidenceLevel::USUAL,
         };
-        self.method.check()?;
+        self.method.asked().check()?;
         let (compared, control) = self.compared()?;
         let pairing = Pairing::new(self, &compared)?;
-        let findings = match &self.method {
-            Method::Ratio(options) => Findings::Ratio(ratio::find(self, &pairing, options, level)?),
-            Method::SpeedupTest(options) => {
-                Findings::SpeedupTest(speedup_test::find(self, &pairing, options, level)?)
-            }
-            Method::PerformanceTest(options) => {
-                Findings::PerformanceTest(performance_test::find(self, &pairing, options, level)?)
-            }
-            Method::Effect(options) => Findings::Effect(effect::find(self, &pairing, options, level)?),
-            Method::Mixture(options) => Findings::Mixture(mixture::find(self, &pairing, options, level)?),
-            Method::SignedRank => Findings::SignedRank(signed_rank::find(self, &pairing, level)),
-            Method::BrunnerMunzel => Findings::BrunnerMunzel(brunner_munzel::find(self, &pairing, level)),
-            Method::Earlier(options) => Findings::Earlier(earlier::find(self, &pairing, options, level)),
-            Method::Distribution(options) => {
-                Findings::Distribution(distribution::find(&pairing, options, level)?)
-            }
-            Method::Diagnostics => Findings::Diagnostics(diagnostics::find(&pairing, level)),
-        };
+        let findings = self.method.asked().find(self, &pairing, level)?;
         let answer = Answer::new(self, &pairing, level, findings);
         match (&self.method, control) {
             (Method::Ratio(options), Some(control)) => {
@@ -168,7 +175,9 @@ impl Inquiry {
 
     /// The versions to compare, and the one that is the control.
     fn compared(&self) -> Result<(Vec<&Suite>, Option<&Suite>), InquiryError> {
-        let Some(asked) = self.method.control() else { return Ok((self.suites.iter().collect(), None)) };
+        let Some(asked) = self.method.asked().control() else {
+            return Ok((self.suites.iter().collect(), None));
+        };
         let Some(at) = self.suites.iter().position(|suite| suite.version == asked) else {
             let versions = self.suites.iter().map(|suite| suite.version.clone()).collect();
             return Err(InquiryError::NoControl { asked: asked.to_owned(), versions });

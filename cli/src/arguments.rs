@@ -1,10 +1,9 @@
 //! Verbs and flags.
 
-pub(crate) mod center;
 pub(crate) mod fraction;
-pub(crate) mod proportion_interval;
 #[cfg(test)]
 pub(crate) mod reference;
+pub(crate) mod words;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;

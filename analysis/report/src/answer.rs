@@ -1,15 +1,14 @@
 //! An answer on plain samples for people: what each candidate is in a sentence, the table, and what must be known of it. What
 //! each method found is told in a file of its own.
 
-mod brunner_munzel;
 mod diagnostics;
 mod distribution;
 mod earlier;
 mod effect;
 mod mixture;
 mod performance_test;
+mod rank;
 mod ratio;
-mod signed_rank;
 mod speedup_test;
 
 use std::collections::BTreeSet;
@@ -17,6 +16,7 @@ use std::collections::BTreeSet;
 use speedup_analysis::count;
 use speedup_analysis::inquiry::{Answer, Findings, IntervalAnswer, Remark};
 use speedup_analysis::study::{Reason, Verdict};
+use speedup_analysis::with_findings;
 
 use crate::Document;
 use crate::document::{Align, Column, Field, Kind, Table, TableRow, Tone};
@@ -50,18 +50,7 @@ trait Told {
 }
 
 fn told(findings: &Findings) -> &dyn Told {
-    match findings {
-        Findings::Ratio(of) => of,
-        Findings::SpeedupTest(of) => of,
-        Findings::PerformanceTest(of) => of,
-        Findings::Effect(of) => of,
-        Findings::Mixture(of) => of,
-        Findings::Distribution(of) => of,
-        Findings::SignedRank(of) => of,
-        Findings::BrunnerMunzel(of) => of,
-        Findings::Earlier(of) => of,
-        Findings::Diagnostics(of) => of,
-    }
+    with_findings!(findings, of => of)
 }
 
 /// All rows of an answer, for programs.

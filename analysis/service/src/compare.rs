@@ -1,7 +1,7 @@
 //! Samples that a request brings become an inquiry.
 
 use speedup_analysis::inquiry::{
-    Answer, Inquiry, MOST_VALUES, MOST_VERSIONS, Method, MixtureOptions, NamedSample, Preference, Suite,
+    Answer, Inquiry, MOST_VALUES, MOST_VERSIONS, Method, MethodEffort, NamedSample, Preference, Suite,
 };
 use speedup_core::value::hint::with_hint;
 use speedup_core::value::seed::Seed;
@@ -129,17 +129,10 @@ fn selection(drawn: bool, population: u64) -> Result<Selection, Status> {
 fn check_effort(inquiry: &Inquiry) -> Result<(), Status> {
     let benchmarks = inquiry.suites.iter().flat_map(|suite| &suite.benchmarks);
     let values: u64 = benchmarks.flat_map(|benchmark| &benchmark.runs).map(|run| run.len() as u64).sum();
-    let (drawn, most) = match &inquiry.method {
-        Method::Mixture(MixtureOptions { resamples, .. }) => (u64::from(*resamples), MOST_RESAMPLED_VALUES),
-        Method::Effect(options) => (u64::from(options.bootstrap.unwrap_or(0)), MOST_DRAWN_VALUES),
-        Method::Ratio(_)
-        | Method::SpeedupTest(_)
-        | Method::PerformanceTest(_)
-        | Method::SignedRank
-        | Method::BrunnerMunzel
-        | Method::Earlier(_)
-        | Method::Distribution(_)
-        | Method::Diagnostics => (0, u64::MAX),
+    let (drawn, most) = match inquiry.method.effort() {
+        MethodEffort::Fitted(resamples) => (u64::from(resamples), MOST_RESAMPLED_VALUES),
+        MethodEffort::Drawn(replicates) => (u64::from(replicates), MOST_DRAWN_VALUES),
+        MethodEffort::Computed => (0, u64::MAX),
     };
     if values.saturating_mul(drawn) > most {
         let words = format!(

@@ -14,60 +14,63 @@ impl Conclusion {
                 let own = benchmark.comparisons.iter().filter(|one| one.candidate == suite.candidate);
                 own.map(|comparison| (benchmark.name.as_str(), comparison))
             });
-            let endpoints =
-                report.endpoints.iter().flat_map(|endpoint| of_endpoint(endpoint, &suite.candidate));
-            of_suite(suite, own).into_iter().chain(endpoints).collect::<Vec<Self>>()
+            Self::of_suite(suite, own, &report.endpoints)
         };
         report.suites.iter().flat_map(of).collect()
     }
-}
 
-/// The conclusions of a candidate: over all benchmarks, then on each.
-pub(super) fn of_suite<'a>(
-    suite: &SuiteReport,
-    benchmarks: impl Iterator<Item = (&'a str, &'a ComparisonReport)>,
-) -> Vec<Conclusion> {
-    let mut conclusions: Vec<Conclusion> =
-        benchmarks.map(|(benchmark, comparison)| of_comparison(benchmark, comparison)).collect();
-    let by_looks = suite.reason.as_ref().is_some_and(|reason| reason.code == NO_SUITE_BY_LOOKS);
-    if conclusions.len() != 1 && !by_looks {
-        let overall = Conclusion {
-            candidate: suite.candidate.clone(),
-            benchmark: None,
-            endpoint: None,
-            verdict: of_total(suite),
-            speedup: suite.speedup,
-            interval: suite.interval.as_ref().and_then(IntervalReport::ends),
-        };
-        conclusions.insert(0, overall);
+    /// Those of a candidate.
+    pub(crate) fn of_suite<'a>(
+        suite: &SuiteReport,
+        benchmarks: impl Iterator<Item = (&'a str, &'a ComparisonReport)>,
+        endpoints: &[EndpointReport],
+    ) -> Vec<Self> {
+        let own: Vec<Self> = benchmarks.map(|(benchmark, of)| of_comparison(benchmark, of)).collect();
+        let by_looks = suite.reason.as_ref().is_some_and(|reason| reason.code == NO_SUITE_BY_LOOKS);
+        let ends = suite.interval.as_ref().and_then(IntervalReport::ends);
+        let overall = Self::new(&suite.candidate, None, of_total(suite), suite.speedup, ends);
+        let mut all = if by_looks { own } else { overall.over(own) };
+        all.extend(endpoints.iter().flat_map(|endpoint| of_endpoint(endpoint, &suite.candidate)));
+        all
     }
-    conclusions
+
+    /// The conclusion over all benchmarks before theirs; of one benchmark its own is all.
+    pub(crate) fn over(self, mut own: Vec<Self>) -> Vec<Self> {
+        if own.len() != 1 {
+            own.insert(0, self);
+        }
+        own
+    }
+
+    pub(crate) fn new(
+        candidate: &str,
+        benchmark: Option<&str>,
+        verdict: Verdict,
+        speedup: Option<f64>,
+        interval: Option<(f64, f64)>,
+    ) -> Self {
+        let (candidate, benchmark) = (candidate.to_owned(), benchmark.map(str::to_owned));
+        Self { candidate, benchmark, endpoint: None, verdict, speedup, interval }
+    }
 }
 
 fn of_comparison(benchmark: &str, comparison: &ComparisonReport) -> Conclusion {
     let headline = comparison.headline();
-    Conclusion {
-        candidate: comparison.candidate.clone(),
-        benchmark: Some(benchmark.to_owned()),
-        endpoint: None,
-        verdict: verdict(comparison),
-        speedup: headline.as_ref().map(|headline| headline.speedup),
-        interval: headline.and_then(|headline| headline.interval.ends()),
-    }
+    let speedup = headline.as_ref().map(|headline| headline.speedup);
+    let ends = headline.and_then(|headline| headline.interval.ends());
+    Conclusion::new(&comparison.candidate, Some(benchmark), verdict(comparison), speedup, ends)
 }
 
 /// The conclusions of a candidate on an endpoint, benchmark by benchmark.
-pub(super) fn of_endpoint<'a>(
+fn of_endpoint<'a>(
     endpoint: &'a EndpointReport,
     candidate: &'a str,
 ) -> impl Iterator<Item = Conclusion> + use<'a> {
-    endpoint.of(candidate).map(|row| Conclusion {
-        candidate: row.candidate.clone(),
-        benchmark: Some(row.benchmark.clone()),
-        endpoint: Some(endpoint.name()),
-        verdict: row.familywise().into(),
-        speedup: row.ratio,
-        interval: row.interval.as_ref().and_then(IntervalReport::ends),
+    endpoint.of(candidate).map(|row| {
+        let ends = row.interval.as_ref().and_then(IntervalReport::ends);
+        let verdict = row.familywise().into();
+        let of = Conclusion::new(&row.candidate, Some(&row.benchmark), verdict, row.ratio, ends);
+        Conclusion { endpoint: Some(endpoint.name()), ..of }
     })
 }
 

@@ -3,11 +3,8 @@
 use super::diagnostics;
 use super::pairing::Pairing;
 use super::suite::Observed;
-use super::{
-    BrunnerMunzelFinding, DiagnosticsFinding, DistributionFinding, EarlierSuite, EffectFinding, Inquiry,
-    Method, MixtureFindings, PerformanceFinding, Preference, RatioSuite, Remark, SignedRankFinding,
-    SpeedupTestSuite,
-};
+use super::{Findings, Inquiry, Method, MethodEffort, Preference, Remark};
+use crate::gate::Conclusion;
 use crate::study::{ControlsReport, Reason};
 use serde::Serialize;
 use speedup_statistics::inference::ConfidenceLevel;
@@ -51,7 +48,7 @@ pub struct MethodFacts {
     /// The method and its options.
     pub options: Method,
     /// Where it is from.
-    pub sources: Vec<String>,
+    pub sources: Vec<&'static str>,
 }
 
 /// A sample in a few numbers.
@@ -86,32 +83,6 @@ pub struct Unmatched {
     pub missing_in: Vec<String>,
 }
 
-/// What a method found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "kind", content = "of", rename_all = "snake_case")]
-pub enum Findings {
-    /// Of each candidate.
-    Ratio(Vec<RatioSuite>),
-    /// Of each candidate.
-    SpeedupTest(Vec<SpeedupTestSuite>),
-    /// Of each candidate.
-    PerformanceTest(Vec<PerformanceFinding>),
-    /// Of each candidate and benchmark.
-    Effect(Vec<EffectFinding>),
-    /// Of each sample, and of versions beside each other.
-    Mixture(MixtureFindings),
-    /// Of each candidate and benchmark.
-    SignedRank(Vec<SignedRankFinding>),
-    /// Of each candidate and benchmark.
-    BrunnerMunzel(Vec<BrunnerMunzelFinding>),
-    /// Of each candidate.
-    Earlier(Vec<EarlierSuite>),
-    /// Of each sample.
-    Distribution(Vec<DistributionFinding>),
-    /// Of each sample.
-    Diagnostics(Vec<DiagnosticsFinding>),
-}
-
 /// What a method found, beside its numbers.
 pub(super) trait Found {
     /// Why there is not enough data, and why intervals are missing, where there is not and they are.
@@ -119,24 +90,14 @@ pub(super) trait Found {
 
     /// What must be known of its parts.
     fn caveats(&self) -> Vec<Remark>;
+
+    /// What a gate goes by, candidate by candidate.
+    fn conclusions(&self, _level: ConfidenceLevel) -> Vec<Conclusion> {
+        Vec::new()
+    }
 }
 
 impl Findings {
-    fn found(&self) -> &dyn Found {
-        match self {
-            Self::Ratio(of) => of,
-            Self::SpeedupTest(of) => of,
-            Self::PerformanceTest(of) => of,
-            Self::Effect(of) => of,
-            Self::Mixture(of) => of,
-            Self::SignedRank(of) => of,
-            Self::BrunnerMunzel(of) => of,
-            Self::Earlier(of) => of,
-            Self::Distribution(of) => of,
-            Self::Diagnostics(of) => of,
-        }
-    }
-
     /// Why there is not enough data, and why intervals are missing, where there is not and they are.
     pub fn reasons(&self) -> Vec<Reason> {
         self.found().reasons()
@@ -145,6 +106,10 @@ impl Findings {
     /// What must be known of their parts.
     pub fn caveats(&self) -> Vec<Remark> {
         self.found().caveats()
+    }
+
+    pub(crate) fn conclusions(&self, level: ConfidenceLevel) -> Vec<Conclusion> {
+        self.found().conclusions(level)
     }
 }
 
@@ -163,10 +128,14 @@ impl Answer {
         let samples = versions.flat_map(|(version, samples)| SampleFacts::all(version, samples));
         Self {
             schema_version: SCHEMA_VERSION,
-            method: MethodFacts { name: method.name(), options: method.clone(), sources: method.sources() },
+            method: MethodFacts {
+                name: method.name(),
+                options: method.clone(),
+                sources: method.asked().sources().to_vec(),
+            },
             confidence: level,
             better: inquiry.better,
-            seed: method.is_random().then_some(inquiry.seed.0),
+            seed: (method.effort() != MethodEffort::Computed).then_some(inquiry.seed.0),
             versions: pairing.versions.iter().map(|&version| version.to_owned()).collect(),
             samples: samples.collect(),
             unmatched: pairing.unmatched.clone(),

@@ -79,7 +79,7 @@ pub(super) fn remarks(pairing: &Pairing<'_>, method: &Method) -> Vec<Remark> {
     }
     let all: Vec<Found> = pairing.each(Preference::Lower, found).into_iter().flatten().collect();
     let (paired, disjoint): (Vec<Found>, Vec<Found>) = all.into_iter().partition(|one| one.pairs > 0);
-    if !method.takes_pairs() {
+    if !method.asked().takes_pairs() {
         return (!paired.is_empty()).then(pairs_not_used).into_iter().collect();
     }
     [pairs_by_block(&paired), broken_pairs(&paired), no_pairs(&disjoint)].into_iter().flatten().collect()

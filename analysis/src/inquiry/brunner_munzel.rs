@@ -1,11 +1,13 @@
 //! The Brunner–Munzel test: how probably a run of the candidate is the better one, whatever else the versions differ in.
 
 use super::answer::Found;
+use super::method::{Asked, FindResult};
 use super::pairing::{Pair, Pairing};
-use super::{Inquiry, IntervalAnswer, Preference, Remark};
+use super::{Findings, Inquiry, IntervalAnswer, Preference, Remark};
+use crate::gate::{Conclusion, GateError};
 use crate::study::{Reason, Verdict};
 use serde::Serialize;
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue, Threshold};
 use speedup_statistics::test::{BrunnerMunzel, BrunnerMunzelError, LeastPValues};
 
 /// Below so many runs of a version Student's t is a rough law of the statistic (Brunner and Munzel 2000, §4).
@@ -42,6 +44,28 @@ pub struct BrunnerMunzelFinding {
     pub caveats: Vec<Remark>,
 }
 
+/// It has none.
+pub(super) struct Options;
+
+impl Asked for Options {
+    fn name(&self) -> &'static str {
+        BrunnerMunzel::NAME
+    }
+
+    fn sources(&self) -> &'static [&'static str] {
+        &["Brunner, Munzel: The Nonparametric Behrens-Fisher Problem, 2000"]
+    }
+
+    fn find(&self, inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
+        let found = pairing.each(inquiry.better, |candidate, pair| one(candidate, pair, inquiry, level));
+        Ok(Findings::BrunnerMunzel(found))
+    }
+
+    fn check_gate(&self, noise: Threshold) -> Result<(), GateError> {
+        if noise == Threshold::NONE { Ok(()) } else { Err(GateError::NoInterval(self.name())) }
+    }
+}
+
 impl Found for Vec<BrunnerMunzelFinding> {
     fn reasons(&self) -> Vec<Reason> {
         self.iter().flat_map(|one| one.reason.iter().chain(one.interval.reason()).cloned()).collect()
@@ -50,14 +74,16 @@ impl Found for Vec<BrunnerMunzelFinding> {
     fn caveats(&self) -> Vec<Remark> {
         self.iter().flat_map(|one| one.caveats.iter().chain(one.interval.caveats()).cloned()).collect()
     }
-}
 
-pub(super) fn find(
-    inquiry: &Inquiry,
-    pairing: &Pairing<'_>,
-    level: ConfidenceLevel,
-) -> Vec<BrunnerMunzelFinding> {
-    pairing.each(inquiry.better, |candidate, pair| one(candidate, pair, inquiry, level))
+    /// Its interval is one of a probability, not of a speedup.
+    fn conclusions(&self, level: ConfidenceLevel) -> Vec<Conclusion> {
+        let of = |one: &BrunnerMunzelFinding| {
+            let p_values = [one.p_value_faster, one.p_value_slower].map(|p| p.map(PValue::clamped));
+            let benchmark = Some(one.benchmark.as_str());
+            (Conclusion::new(&one.candidate, benchmark, one.verdict, None, None), p_values)
+        };
+        Conclusion::adjusted(&self.iter().map(of).collect::<Vec<_>>(), level)
+    }
 }
 
 /// The first sample of a pair is the one whose values are to be the larger where the candidate is the better.

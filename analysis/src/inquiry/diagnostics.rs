@@ -2,9 +2,10 @@
 
 use super::answer::Found;
 use super::blocks;
+use super::method::{Asked, FindResult};
 use super::pairing::{Pair, Pairing};
 use super::suite::Observed;
-use super::{Method, Preference, Remark};
+use super::{Findings, Inquiry, Method, Preference, Remark};
 use crate::count::{counted, percent};
 use crate::study::Reason;
 use serde::Serialize;
@@ -55,6 +56,31 @@ pub struct Diagnostic {
     pub reason: Option<Reason>,
 }
 
+/// It has none.
+pub(super) struct Options;
+
+impl Asked for Options {
+    fn name(&self) -> &'static str {
+        "diagnostics of run order and granularity"
+    }
+
+    fn sources(&self) -> &'static [&'static str] {
+        &[
+            "Wald, Wolfowitz: On a Test Whether Two Samples Are from the Same Population, 1940",
+            "Mann: Nonparametric Tests Against Trend, 1945",
+            "Sen: Estimates of the Regression Coefficient Based on Kendall's Tau, 1968",
+        ]
+    }
+
+    fn find(&self, _inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
+        Ok(Findings::Diagnostics(find(pairing, level)))
+    }
+
+    fn compares(&self) -> bool {
+        false
+    }
+}
+
 impl Found for Vec<DiagnosticsFinding> {
     fn reasons(&self) -> Vec<Reason> {
         let all = self.iter().flat_map(|one| &one.diagnostics);
@@ -66,7 +92,7 @@ impl Found for Vec<DiagnosticsFinding> {
     }
 }
 
-pub(super) fn find(pairing: &Pairing<'_>, level: ConfidenceLevel) -> Vec<DiagnosticsFinding> {
+fn find(pairing: &Pairing<'_>, level: ConfidenceLevel) -> Vec<DiagnosticsFinding> {
     let versions = pairing.versions.iter().zip(&pairing.samples);
     let one = |version: &str, one: &Observed<'_>| {
         of(version, &one.named.benchmark, (&one.sample, &one.groups()), level)
@@ -85,7 +111,7 @@ pub(super) fn of_compared(
         let ratios = blocks::ratios(pair)?;
         Some(DiagnosticsFinding::of_runs(candidate, pair.benchmark, &ratios, level))
     };
-    let of_pairs = method.takes_pairs().then(|| pairing.each(Preference::Lower, ratios));
+    let of_pairs = method.asked().takes_pairs().then(|| pairing.each(Preference::Lower, ratios));
     let of_pairs: Vec<_> = of_pairs.into_iter().flatten().flatten().collect();
     let is_baseline = |one: &DiagnosticsFinding| pairing.versions.first() == Some(&one.version.as_str());
     let is_paired = |one: &DiagnosticsFinding| {

@@ -2,17 +2,46 @@
 //! observations and from the mixture (Worms 2016 §6).
 
 use super::answer::Found;
-use super::mixture::refusal;
+use super::method::{Asked, FindResult};
+use super::mixture::{self, refusal};
 use super::pairing::Pairing;
-use super::suite::Observed;
-use super::{DistributionOptions, InquiryError, IntervalAnswer, Preference, Remark};
+use super::suite::{LARGEST_VALUE, Observed};
+use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, Remark};
 use crate::study::Reason;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{ConfidenceLevel, Interval};
 use speedup_statistics::mixture::variability::empirical;
-use speedup_statistics::mixture::{Component, Mixture, MixtureFit};
+use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit};
 use speedup_statistics::sample::{Sample, SampleQuantile};
 use speedup_statistics::test::{Proportion, ProportionMethod, Selection};
+
+/// The most quantiles, and the most probabilities, of a sample: a curve that fills a screen.
+pub const MOST_ASKED: usize = 1_000;
+
+/// What is asked of the law of each sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DistributionOptions {
+    /// The probabilities of the quantiles.
+    pub probabilities: Vec<f64>,
+    /// How probably is a run at most each of these, in the unit of the values?
+    pub bounds: Vec<f64>,
+    /// Whether the cluster of each observation is told.
+    pub clusters: bool,
+    /// How far the likelihood of the mixture is climbed.
+    pub fit: FitMethod,
+}
+
+impl Default for DistributionOptions {
+    fn default() -> Self {
+        Self {
+            probabilities: vec![0.5, 0.9, 0.99],
+            bounds: Vec::new(),
+            clusters: false,
+            fit: FitMethod::default(),
+        }
+    }
+}
 
 /// The law of one sample.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -66,6 +95,47 @@ pub struct AtMostFinding {
     pub modelled: Option<f64>,
 }
 
+impl Asked for DistributionOptions {
+    fn name(&self) -> &'static str {
+        "quantiles, probabilities and clusters, observed and of a Gaussian mixture"
+    }
+
+    fn sources(&self) -> &'static [&'static str] {
+        &[
+            mixture::SOURCE,
+            "David, Nagaraja: Order Statistics, 2003",
+            "Clopper, Pearson: The Use of Confidence or Fiducial Limits, 1934",
+        ]
+    }
+
+    fn find(&self, _inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
+        let versions = pairing.versions.iter().zip(&pairing.samples);
+        let all = versions.flat_map(|(version, samples)| samples.iter().map(move |one| (version, one)));
+        let found: Result<_, _> = all.map(|(version, one)| of(version, one, self, level)).collect();
+        found.map(Findings::Distribution)
+    }
+
+    fn check(&self) -> Result<(), InquiryError> {
+        let asked = self.probabilities.len().max(self.bounds.len());
+        if asked > MOST_ASKED {
+            return Err(InquiryError::TooManyAsked(asked));
+        }
+        let is_probability = |p: &&f64| **p > 0.0 && **p < 1.0;
+        if let Some(other) = self.probabilities.iter().find(|p| !is_probability(p)) {
+            return Err(InquiryError::Probability(*other));
+        }
+        let is_bound = |bound: &&f64| bound.is_finite() && bound.abs() <= LARGEST_VALUE;
+        if let Some(other) = self.bounds.iter().find(|bound| !is_bound(bound)) {
+            return Err(InquiryError::Bound(*other));
+        }
+        Ok(())
+    }
+
+    fn compares(&self) -> bool {
+        false
+    }
+}
+
 impl Found for Vec<DistributionFinding> {
     fn reasons(&self) -> Vec<Reason> {
         let of_one = |one: &DistributionFinding| {
@@ -78,16 +148,6 @@ impl Found for Vec<DistributionFinding> {
     fn caveats(&self) -> Vec<Remark> {
         self.iter().flat_map(|one| one.caveats.clone()).collect()
     }
-}
-
-pub(super) fn find(
-    pairing: &Pairing<'_>,
-    options: &DistributionOptions,
-    level: ConfidenceLevel,
-) -> Result<Vec<DistributionFinding>, InquiryError> {
-    let versions = pairing.versions.iter().zip(&pairing.samples);
-    let all = versions.flat_map(|(version, samples)| samples.iter().map(move |one| (version, one)));
-    all.map(|(version, one)| of(version, one, options, level)).collect()
 }
 
 fn of(

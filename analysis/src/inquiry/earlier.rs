@@ -1,14 +1,30 @@
 //! The authors' earlier protocol (Touati 2009).
 
 use super::answer::Found;
+use super::method::{Asked, FindResult};
 use super::pairing::{Pair, Pairing};
-use super::{EarlierOptions, Inquiry, IntervalAnswer, Preference, Remark};
+use super::{Findings, Inquiry, IntervalAnswer, Preference, Remark};
+use crate::gate::GateError;
 use crate::study::{Reason, Verdict};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, Side};
-use speedup_statistics::protocol::{EarlierError, EarlierProtocol};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, Side, Threshold};
+use speedup_statistics::protocol::{EarlierError, EarlierProtocol, NormalityReading};
 use speedup_statistics::test::WelchTTest;
+
+/// Options of the earlier protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EarlierOptions {
+    /// How a small sample is found normal.
+    pub normality: NormalityReading,
+}
+
+impl Default for EarlierOptions {
+    fn default() -> Self {
+        Self { normality: NormalityReading::NotRejected }
+    }
+}
 
 /// A candidate over all benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,6 +60,44 @@ pub struct EarlierFinding {
     pub median_speedup: f64,
 }
 
+impl Asked for EarlierOptions {
+    fn name(&self) -> &'static str {
+        EarlierProtocol::NAME
+    }
+
+    fn sources(&self) -> &'static [&'static str] {
+        &[
+            "Touati: Towards a Statistical Methodology to Evaluate Program Speedups and their Optimisation Techniques, 2009",
+        ]
+    }
+
+    fn find(&self, inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
+        let of = |(number, candidate): (usize, &str)| {
+            let pairs = pairing.pairs(number, inquiry.better);
+            let benchmarks: Vec<_> =
+                pairs.iter().map(|pair| one(pair, inquiry.better, self, level)).collect();
+            let accelerated = || benchmarks.iter().filter(|one| one.verdict == Verdict::Faster);
+            let levels = accelerated().filter_map(|one| one.best_confidence);
+            EarlierSuite {
+                candidate: candidate.to_owned(),
+                accelerated: accelerated().count() as u64,
+                confidence: levels.min_by(f64::total_cmp),
+                benchmarks,
+                caveats: vec![Remark::new(
+                    "superseded",
+                    "The authors' later protocol has superseded this one, whose verdict on small samples rests on a test of \
+                     normality alone: take the Speedup-Test, unless old results are to be compared.",
+                )],
+            }
+        };
+        Ok(Findings::Earlier(pairing.candidates().map(of).collect()))
+    }
+
+    fn check_gate(&self, _noise: Threshold) -> Result<(), GateError> {
+        Err(GateError::OneSided(self.name()))
+    }
+}
+
 impl Found for Vec<EarlierSuite> {
     fn reasons(&self) -> Vec<Reason> {
         self.iter().flat_map(|suite| &suite.benchmarks).filter_map(|one| one.reason.clone()).collect()
@@ -52,32 +106,6 @@ impl Found for Vec<EarlierSuite> {
     fn caveats(&self) -> Vec<Remark> {
         self.iter().flat_map(|one| one.caveats.clone()).collect()
     }
-}
-
-pub(super) fn find(
-    inquiry: &Inquiry,
-    pairing: &Pairing<'_>,
-    options: &EarlierOptions,
-    level: ConfidenceLevel,
-) -> Vec<EarlierSuite> {
-    let of = |(number, candidate): (usize, &str)| {
-        let pairs = pairing.pairs(number, inquiry.better);
-        let benchmarks: Vec<_> = pairs.iter().map(|pair| one(pair, inquiry.better, options, level)).collect();
-        let accelerated = || benchmarks.iter().filter(|one| one.verdict == Verdict::Faster);
-        let levels = accelerated().filter_map(|one| one.best_confidence);
-        EarlierSuite {
-            candidate: candidate.to_owned(),
-            accelerated: accelerated().count() as u64,
-            confidence: levels.min_by(f64::total_cmp),
-            benchmarks,
-            caveats: vec![Remark::new(
-                "superseded",
-                "The authors' later protocol has superseded this one, whose verdict on small samples rests on a test of \
-                 normality alone: take the Speedup-Test, unless old results are to be compared.",
-            )],
-        }
-    };
-    pairing.candidates().map(of).collect()
 }
 
 fn one(

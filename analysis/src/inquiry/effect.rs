@@ -1,24 +1,48 @@
 //! Effect sizes with runs as a level (Kalibera 2012): the ratio of mean times, its interval, and the decision against a threshold.
 
 use super::answer::Found;
+use super::method::{Asked, FindResult, MethodEffort};
 use super::pairing::{Pair, Pairing};
-use super::{EffectOptions, Inquiry, InquiryError, IntervalAnswer, Preference, Remark};
-use crate::study::Reason;
+use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, Remark};
+use crate::gate::Conclusion;
+use crate::study::{Reason, Verdict};
 use rand_chacha::rand_core::Rng as _;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::{
     Caveat, ConfidenceLevel, Critical, Interval, RatioInterval, Side, Threshold, ThresholdDecision,
 };
 use speedup_statistics::levels::{
-    BootstrapError, EffectSize, EffectSizeError, HierarchicalBootstrap, LevelTree, LevelVariance,
+    BootstrapError, EffectSize, EffectSizeError, HierarchicalBootstrap, LevelTree, LevelVariance, MOST_DRAWS,
     RandomEffects, Resampling, Reshaped, Statistic,
 };
 
 /// Below so many units of the highest level the percentile interval of a bootstrap misses the mean half as often again as
 /// its level says, or more.
 const FEWEST_UNITS_DRAWN: usize = 10;
+
+/// Where it is from.
+pub(super) const SOURCE: &str =
+    "Kalibera, Jones: Quantifying Performance Changes with Effect Size Confidence Intervals, 2012";
+
+/// Options of effect sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EffectOptions {
+    /// The least relative difference of the times that matters.
+    pub threshold: f64,
+    /// Draws of the hierarchical bootstrap; none is made without it.
+    pub bootstrap: Option<u32>,
+    /// What is computed from each draw.
+    pub statistic: Statistic,
+}
+
+impl Default for EffectOptions {
+    fn default() -> Self {
+        Self { threshold: 0.0, bootstrap: None, statistic: Statistic::Mean }
+    }
+}
 
 /// One benchmark of one candidate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -75,6 +99,44 @@ pub struct LevelsFinding {
     pub reshaped: Reshaped,
 }
 
+impl Asked for EffectOptions {
+    fn name(&self) -> &'static str {
+        "ratio of mean times by levels of repetition (Kalibera and Jones 2012)"
+    }
+
+    fn sources(&self) -> &'static [&'static str] {
+        &[SOURCE]
+    }
+
+    fn find(&self, inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
+        let threshold = Threshold::new(self.threshold)?;
+        let asked = Question { inquiry, options: self, threshold, level };
+        let mut found = Vec::new();
+        for (number, candidate) in pairing.candidates() {
+            for pair in pairing.pairs(number, inquiry.better) {
+                found.push(asked.of(candidate, &pair)?);
+            }
+        }
+        Ok(Findings::Effect(found))
+    }
+
+    fn check(&self) -> Result<(), InquiryError> {
+        Threshold::new(self.threshold)?;
+        match self.bootstrap.filter(|draws| !(1..=MOST_DRAWS).contains(draws)) {
+            Some(draws) => Err(InquiryError::Draws(draws)),
+            None => Ok(()),
+        }
+    }
+
+    fn knows_levels(&self) -> bool {
+        true
+    }
+
+    fn effort(&self) -> MethodEffort {
+        self.bootstrap.map_or(MethodEffort::Computed, MethodEffort::Drawn)
+    }
+}
+
 impl Found for Vec<EffectFinding> {
     fn reasons(&self) -> Vec<Reason> {
         let of_one = |one: &EffectFinding| {
@@ -88,33 +150,34 @@ impl Found for Vec<EffectFinding> {
     fn caveats(&self) -> Vec<Remark> {
         self.iter().flat_map(EffectFinding::caveats).collect()
     }
-}
 
-pub(super) fn find(
-    inquiry: &Inquiry,
-    pairing: &Pairing<'_>,
-    options: &EffectOptions,
-    level: ConfidenceLevel,
-) -> Result<Vec<EffectFinding>, InquiryError> {
-    let threshold = Threshold::new(options.threshold)?;
-    let asked = Asked { inquiry, options, threshold, level };
-    let mut found = Vec::new();
-    for (number, candidate) in pairing.candidates() {
-        for pair in pairing.pairs(number, inquiry.better) {
-            found.push(asked.of(candidate, &pair)?);
-        }
+    /// Decisions by intervals have no p-value to adjust.
+    fn conclusions(&self, _level: ConfidenceLevel) -> Vec<Conclusion> {
+        let of = |one: &EffectFinding| {
+            let ends = one.interval.ends();
+            let verdict = match ends.map(|ends| ThresholdDecision::of_speedup_between(ends, Threshold::NONE))
+            {
+                None => Verdict::NotEnoughData,
+                Some(ThresholdDecision::Faster) => Verdict::Faster,
+                Some(ThresholdDecision::Slower) => Verdict::Slower,
+                Some(ThresholdDecision::WithinThreshold | ThresholdDecision::NotEnoughData) => {
+                    Verdict::Undecided
+                }
+            };
+            Conclusion::new(&one.candidate, Some(&one.benchmark), verdict, Some(one.speedup), ends)
+        };
+        self.iter().map(of).collect()
     }
-    Ok(found)
 }
 
-struct Asked<'a> {
+struct Question<'a> {
     inquiry: &'a Inquiry,
     options: &'a EffectOptions,
     threshold: Threshold,
     level: ConfidenceLevel,
 }
 
-impl Asked<'_> {
+impl Question<'_> {
     fn of(&self, candidate: &str, pair: &Pair<'_>) -> Result<EffectFinding, InquiryError> {
         let better = self.inquiry.better;
         let (first, second) = (pair.first.levels()?, pair.second.levels()?);

@@ -1,21 +1,52 @@
 //! Gaussian mixtures of each sample, their test of fit, and the metrics of variability (Worms 2016).
 
 use super::answer::Found;
+use super::method::{Asked, FindResult, MethodEffort};
 use super::pairing::Pairing;
-use super::suite::Observed;
-use super::{Inquiry, InquiryError, MixtureOptions, Preference, Remark};
+use super::suite::{LARGEST_VALUE, Observed};
+use super::{Findings, Inquiry, InquiryError, Preference, Remark};
 use crate::study::Reason;
 use rand_chacha::rand_core::Rng as _;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::mixture::goodness_of_fit::{
-    Drawing, GoodnessOfFit, GoodnessOfFitError, GoodnessOfFitOptions,
+    Drawing, FEWEST_RESAMPLES, GoodnessOfFit, GoodnessOfFitError, GoodnessOfFitOptions, MOST_RESAMPLES,
+    ResampleSize, USUAL_RESAMPLES,
 };
 use speedup_statistics::mixture::variability::{ProbabilityBelow, ProbabilityShortest, empirical, modelled};
 use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit, MixtureFitError, Refits};
 use speedup_statistics::sample::Sample;
 use std::collections::BTreeMap;
+
+/// Where it is from.
+pub(super) const SOURCE: &str =
+    "Worms, Touati: Modelling Program's Performance with Gaussian Mixtures for Parametric Statistics, 2016";
+
+/// Options of mixtures.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MixtureOptions {
+    /// How far the likelihood is climbed.
+    pub fit: FitMethod,
+    /// Resamples of the test of fit; 0 leaves it out.
+    pub resamples: u32,
+    /// Their size.
+    pub resample_size: ResampleSize,
+    /// Δ of I₂: by how much a run may be slower and still count, in the unit of the values.
+    pub delta: f64,
+}
+
+impl Default for MixtureOptions {
+    fn default() -> Self {
+        Self {
+            fit: FitMethod::default(),
+            resamples: USUAL_RESAMPLES,
+            resample_size: ResampleSize::default(),
+            delta: 0.0,
+        }
+    }
+}
 
 /// The mixtures, and versions beside each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -99,6 +130,70 @@ struct Fitted<'p> {
     mixture: Option<Mixture>,
 }
 
+impl Asked for MixtureOptions {
+    fn name(&self) -> &'static str {
+        self.fit.name()
+    }
+
+    fn sources(&self) -> &'static [&'static str] {
+        &[SOURCE]
+    }
+
+    fn find(&self, inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
+        let mut samples = Vec::new();
+        let mut fitted: Vec<Vec<Fitted<'_>>> = Vec::new();
+        for (version, of_version) in pairing.versions.iter().zip(&pairing.samples) {
+            let mut own = Vec::new();
+            for observed in of_version {
+                let (finding, mixture) = sample(version, observed, inquiry.seed, self, level);
+                samples.push(finding);
+                own.push(Fitted { benchmark: &observed.named.benchmark, observed, mixture });
+            }
+            fitted.push(own);
+        }
+        let by_name: Vec<BTreeMap<&str, &Fitted<'_>>> =
+            fitted.iter().map(|own| own.iter().map(|one| (one.benchmark, one)).collect()).collect();
+        let mut metrics = Vec::new();
+        let mut shortest = Vec::new();
+        for name in &pairing.benchmarks {
+            let all: Vec<&Fitted<'_>> = by_name.iter().filter_map(|own| own.get(name).copied()).collect();
+            if all.len() < 2 {
+                continue;
+            }
+            for (candidate, of_candidate) in pairing.versions.iter().zip(&all).skip(1) {
+                metrics.push(metric(candidate, name, all[0], of_candidate, self.delta, inquiry.better));
+            }
+            shortest.push(shortest_of(name, &all, inquiry.better)?);
+        }
+        Ok(Findings::Mixture(MixtureFindings { samples, metrics, shortest }))
+    }
+
+    fn check(&self) -> Result<(), InquiryError> {
+        if self.resamples != 0 && !(FEWEST_RESAMPLES..=MOST_RESAMPLES).contains(&self.resamples) {
+            return Err(InquiryError::Resamples(self.resamples));
+        }
+        if !self.delta.is_finite() || self.delta.abs() > LARGEST_VALUE {
+            return Err(InquiryError::Delta(self.delta));
+        }
+        Ok(())
+    }
+
+    fn compares(&self) -> bool {
+        false
+    }
+
+    fn pairs(&self) -> bool {
+        true
+    }
+
+    fn effort(&self) -> MethodEffort {
+        match self.resamples {
+            0 => MethodEffort::Computed,
+            resamples => MethodEffort::Fitted(resamples),
+        }
+    }
+}
+
 impl Found for MixtureFindings {
     fn reasons(&self) -> Vec<Reason> {
         self.samples.iter().flat_map(|one| [one.reason.clone(), one.fit_reason.clone()]).flatten().collect()
@@ -107,40 +202,6 @@ impl Found for MixtureFindings {
     fn caveats(&self) -> Vec<Remark> {
         self.samples.iter().flat_map(|one| one.caveats.clone()).collect()
     }
-}
-
-pub(super) fn find(
-    inquiry: &Inquiry,
-    pairing: &Pairing<'_>,
-    options: &MixtureOptions,
-    level: ConfidenceLevel,
-) -> Result<MixtureFindings, InquiryError> {
-    let mut samples = Vec::new();
-    let mut fitted: Vec<Vec<Fitted<'_>>> = Vec::new();
-    for (version, of_version) in pairing.versions.iter().zip(&pairing.samples) {
-        let mut own = Vec::new();
-        for observed in of_version {
-            let (finding, mixture) = sample(version, observed, inquiry.seed, options, level);
-            samples.push(finding);
-            own.push(Fitted { benchmark: &observed.named.benchmark, observed, mixture });
-        }
-        fitted.push(own);
-    }
-    let by_name: Vec<BTreeMap<&str, &Fitted<'_>>> =
-        fitted.iter().map(|own| own.iter().map(|one| (one.benchmark, one)).collect()).collect();
-    let mut metrics = Vec::new();
-    let mut shortest = Vec::new();
-    for name in &pairing.benchmarks {
-        let all: Vec<&Fitted<'_>> = by_name.iter().filter_map(|own| own.get(name).copied()).collect();
-        if all.len() < 2 {
-            continue;
-        }
-        for (candidate, of_candidate) in pairing.versions.iter().zip(&all).skip(1) {
-            metrics.push(metric(candidate, name, all[0], of_candidate, options.delta, inquiry.better));
-        }
-        shortest.push(shortest_of(name, &all, inquiry.better)?);
-    }
-    Ok(MixtureFindings { samples, metrics, shortest })
 }
 
 fn sample(

@@ -60,7 +60,7 @@ impl<'a> Pairing<'a> {
             versions.push(&suite.version);
             by_name.push(named(suite)?);
         }
-        let unmatched = unmatched(suites, &by_name, inquiry.method.pairs());
+        let unmatched = unmatched(suites, &by_name, inquiry.method.asked().pairs());
         let all_have = |name: &str| by_name.iter().all(|samples| samples.contains_key(name));
         let of_baseline = suites[0].benchmarks.iter().map(|one| one.benchmark.as_str());
         let benchmarks: Vec<&str> = of_baseline.filter(|name| all_have(name)).collect();
@@ -123,7 +123,7 @@ impl<'a> Pairing<'a> {
                  start the program anew for each value, or several times.",
             ));
         }
-        if has(Grouping::RunMeans) && !method.knows_levels() {
+        if has(Grouping::RunMeans) && !method.asked().knows_levels() {
             remarks.push(Remark::new(
                 "run_means",
                 "Several values of one run depend on each other, so the mean of each run is one observation: the effect \

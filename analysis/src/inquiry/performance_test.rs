@@ -1,21 +1,52 @@
 //! The hierarchical performance test (Chen 2012): over all benchmarks, is a candidate faster, and how much for sure?
 
 use super::answer::Found;
+use super::method::{Asked, FindResult};
 use super::pairing::{Pair, Pairing};
 use super::suite::Observed;
-use super::{Inquiry, InquiryError, PerformanceTestOptions, Preference, Remark};
+use super::{Findings, Inquiry, InquiryError, Preference, Remark};
 use crate::count::counted;
+use crate::gate::{Conclusion, GateError};
 use crate::study::{Reason, Verdict};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::hint::Hinted;
-use speedup_statistics::inference::{ConfidenceLevel, Side};
+use speedup_statistics::inference::{ConfidenceLevel, Side, Threshold};
 use speedup_statistics::protocol::hierarchical_performance_test::{
     BenchmarkRisk, BenchmarkVerdict, HierarchicalPerformanceTest, PerformanceComparison, PerformanceRules,
-    PerformanceTestError, ReliableSpeedup, ScoreError, ScoreReference, ScoreSuite,
+    PerformanceTestError, RankSumRule, ReliableSpeedup, ScoreError, ScoreReference, ScoreSuite,
 };
 use speedup_statistics::ratio::SuiteMember;
 use speedup_statistics::sample::Sample;
+use speedup_statistics::test::HalfIntegers;
+
+/// The speedups that may be put under test: far beyond any that is claimed, near enough that scores stay scores.
+const SPEEDUPS_UNDER_TEST: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
+
+/// Options of the hierarchical performance test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PerformanceTestOptions {
+    /// γ: is the candidate more than so many times faster?
+    pub speedup_under_test: f64,
+    /// By which rank-sum test a benchmark has a winner.
+    pub rank_sum: RankSumRule,
+    /// What becomes of half ranks over the benchmarks.
+    pub half_integers: HalfIntegers,
+    /// What times are divided into to give scores.
+    pub reference: ScoreReference,
+}
+
+impl Default for PerformanceTestOptions {
+    fn default() -> Self {
+        Self {
+            speedup_under_test: 1.0,
+            rank_sum: RankSumRule::default(),
+            half_integers: HalfIntegers::default(),
+            reference: ScoreReference::default(),
+        }
+    }
+}
 
 /// A candidate over all benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -58,6 +89,48 @@ pub struct PerformanceBenchmark {
     pub verdict: BenchmarkVerdict,
 }
 
+impl Asked for PerformanceTestOptions {
+    fn name(&self) -> &'static str {
+        HierarchicalPerformanceTest::NAME
+    }
+
+    fn sources(&self) -> &'static [&'static str] {
+        &["Chen et al.: Statistical Performance Comparisons of Computers, 2012"]
+    }
+
+    fn find(&self, inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
+        let of = |(number, candidate): (usize, &str)| {
+            let pairs = pairing.pairs(number, inquiry.better);
+            match scores(&pairs, inquiry.better, self.reference) {
+                Ok(suite) => candidate_of(candidate, &pairs, &suite, self, level),
+                Err(error) => {
+                    let reason = Reason::new("no_scores", told(&error, error.benchmark(), &pairs));
+                    PerformanceFinding::refused(candidate, self, reason)
+                }
+            }
+        };
+        Ok(Findings::PerformanceTest(pairing.candidates().map(of).collect()))
+    }
+
+    fn check(&self) -> Result<(), InquiryError> {
+        if SPEEDUPS_UNDER_TEST.contains(&self.speedup_under_test) {
+            Ok(())
+        } else {
+            Err(InquiryError::SpeedupUnderTest(self.speedup_under_test))
+        }
+    }
+
+    fn check_gate(&self, noise: Threshold) -> Result<(), GateError> {
+        if self.speedup_under_test != 1.0 {
+            Err(GateError::OneSided(self.name()))
+        } else if noise != Threshold::NONE {
+            Err(GateError::NoInterval(self.name()))
+        } else {
+            Ok(())
+        }
+    }
+}
+
 impl Found for Vec<PerformanceFinding> {
     fn reasons(&self) -> Vec<Reason> {
         self.iter()
@@ -69,25 +142,11 @@ impl Found for Vec<PerformanceFinding> {
     fn caveats(&self) -> Vec<Remark> {
         self.iter().flat_map(|one| one.caveats.clone()).collect()
     }
-}
 
-pub(super) fn find(
-    inquiry: &Inquiry,
-    pairing: &Pairing<'_>,
-    options: &PerformanceTestOptions,
-    level: ConfidenceLevel,
-) -> Result<Vec<PerformanceFinding>, InquiryError> {
-    let of = |(number, candidate): (usize, &str)| {
-        let pairs = pairing.pairs(number, inquiry.better);
-        match scores(&pairs, inquiry.better, options.reference) {
-            Ok(suite) => candidate_of(candidate, &pairs, &suite, options, level),
-            Err(error) => {
-                let reason = Reason::new("no_scores", told(&error, error.benchmark(), &pairs));
-                PerformanceFinding::refused(candidate, options, reason)
-            }
-        }
-    };
-    Ok(pairing.candidates().map(of).collect())
+    /// The test is one over all benchmarks, whose own winners it only counts.
+    fn conclusions(&self, _level: ConfidenceLevel) -> Vec<Conclusion> {
+        self.iter().map(|one| Conclusion::new(&one.candidate, None, one.verdict, None, None)).collect()
+    }
 }
 
 fn scores(

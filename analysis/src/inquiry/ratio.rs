@@ -2,9 +2,11 @@
 //! says first, of plain samples.
 
 use super::answer::Found;
+use super::method::{Asked, FindResult};
 use super::pairing::{Pair, Pairing};
 use super::suite::Grouping;
-use super::{Inquiry, InquiryError, Preference, Remark};
+use super::{Findings, Inquiry, InquiryError, Preference, Remark, effect};
+use crate::gate::Conclusion;
 use crate::study::compare::headline::Declared;
 use crate::study::compare::plain::{PlainBenchmark, PlainReport, PlainSamples};
 use crate::study::{
@@ -12,6 +14,7 @@ use crate::study::{
 };
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::Center;
+use speedup_core::experiment::endpoint::MAX_QUANTILES;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::sample::SampleQuantile;
 use speedup_statistics::test::Proportion;
@@ -56,6 +59,66 @@ pub struct RatioFinding {
     pub comparison: ComparisonReport,
 }
 
+impl Asked for RatioOptions {
+    fn name(&self) -> &'static str {
+        "ratio of the declared centres, two-sided"
+    }
+
+    fn sources(&self) -> &'static [&'static str] {
+        &[
+            "Zou, Donner: Construction of Confidence Limits about Effect Measures, 2008",
+            "David, Nagaraja: Order Statistics, 2003",
+            effect::SOURCE,
+            "DerSimonian, Laird: Meta-Analysis in Clinical Trials, 1986",
+            "Knapp, Hartung: Improved Tests for a Random Effects Meta-Regression, 2003",
+        ]
+    }
+
+    fn find(&self, inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
+        // Refuses a population that is smaller than what was drawn from it.
+        Proportion::new(0, pairing.benchmarks.len() as u64, inquiry.selection)?;
+        let declared = declared(pairing, self, level);
+        let of = |(number, candidate): (usize, &str)| {
+            let pairs = pairing.pairs(number, inquiry.better);
+            let PlainReport { suite, benchmarks, endpoints, warnings } =
+                plain_samples(inquiry, pairing, candidate, &pairs, &self.quantiles).compare(&declared);
+            RatioSuite {
+                suite,
+                benchmarks: benchmarks.into_iter().flat_map(findings).collect(),
+                endpoints,
+                caveats: warnings.into_iter().map(Remark::from).collect(),
+            }
+        };
+        Ok(Findings::Ratio(pairing.candidates().map(of).collect()))
+    }
+
+    fn check(&self) -> Result<(), InquiryError> {
+        if let Some(margin) = self.margin.filter(|margin| !(*margin > 0.0 && *margin < 1.0)) {
+            return Err(InquiryError::Margin(margin));
+        }
+        if self.quantiles.len() > MAX_QUANTILES {
+            return Err(InquiryError::TooManyQuantiles(self.quantiles.len()));
+        }
+        for (at, quantile) in self.quantiles.iter().enumerate() {
+            if !(*quantile > 0.0 && *quantile < 1.0) {
+                return Err(InquiryError::Probability(*quantile));
+            }
+            if self.quantiles[..at].contains(quantile) {
+                return Err(InquiryError::QuantileTwice(*quantile));
+            }
+        }
+        Ok(())
+    }
+
+    fn control(&self) -> Option<&str> {
+        self.control.as_deref()
+    }
+
+    fn takes_pairs(&self) -> bool {
+        true
+    }
+}
+
 impl Found for Vec<RatioSuite> {
     fn reasons(&self) -> Vec<Reason> {
         let of = |suite: &RatioSuite| {
@@ -69,29 +132,14 @@ impl Found for Vec<RatioSuite> {
     fn caveats(&self) -> Vec<Remark> {
         self.iter().flat_map(|suite| suite.caveats.clone()).collect()
     }
-}
 
-pub(super) fn find(
-    inquiry: &Inquiry,
-    pairing: &Pairing<'_>,
-    options: &RatioOptions,
-    level: ConfidenceLevel,
-) -> Result<Vec<RatioSuite>, InquiryError> {
-    // Refuses a population that is smaller than what was drawn from it.
-    Proportion::new(0, pairing.benchmarks.len() as u64, inquiry.selection)?;
-    let declared = declared(pairing, options, level);
-    let of = |(number, candidate): (usize, &str)| {
-        let pairs = pairing.pairs(number, inquiry.better);
-        let PlainReport { suite, benchmarks, endpoints, warnings } =
-            plain_samples(inquiry, pairing, candidate, &pairs, &options.quantiles).compare(&declared);
-        RatioSuite {
-            suite,
-            benchmarks: benchmarks.into_iter().flat_map(findings).collect(),
-            endpoints,
-            caveats: warnings.into_iter().map(Remark::from).collect(),
-        }
-    };
-    Ok(pairing.candidates().map(of).collect())
+    fn conclusions(&self, _level: ConfidenceLevel) -> Vec<Conclusion> {
+        let of = |suite: &RatioSuite| {
+            let own = suite.benchmarks.iter().map(|one| (one.benchmark.as_str(), &one.comparison));
+            Conclusion::of_suite(&suite.suite, own, &suite.endpoints)
+        };
+        self.iter().flat_map(of).collect()
+    }
 }
 
 /// What is found of the control, by what is declared of the versions of `pairing`.

@@ -1,6 +1,6 @@
 //! Why an inquiry has no answer.
 
-use super::method::MOST_ASKED;
+use super::distribution::MOST_ASKED;
 use super::suite::{LARGEST_VALUE, LEAST_VALUE, MOST_VALUES, MOST_VERSIONS};
 use crate::count::counted;
 use speedup_core::experiment::endpoint::MAX_QUANTILES;

@@ -6,13 +6,15 @@
 
 use super::answer::Found;
 use super::blocks::Blocked;
+use super::method::{Asked, FindResult};
 use super::pairing::{Pair, Pairing};
-use super::{Inquiry, IntervalAnswer, Preference, Remark};
+use super::{Findings, Inquiry, IntervalAnswer, Preference, Remark};
 use crate::count::counted;
+use crate::gate::Conclusion;
 use crate::study::compare::paired::logarithms;
 use crate::study::{Reason, Verdict};
 use serde::Serialize;
-use speedup_statistics::inference::{Alternative, ConfidenceLevel};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue};
 use speedup_statistics::test::{PseudoMedian, SignedRank, SignedRankError};
 
 /// One benchmark of one candidate.
@@ -44,6 +46,28 @@ pub struct SignedRankFinding {
     pub caveats: Vec<Remark>,
 }
 
+/// It has none.
+pub(super) struct Options;
+
+impl Asked for Options {
+    fn name(&self) -> &'static str {
+        "Wilcoxon signed-rank test of paired log ratios"
+    }
+
+    fn sources(&self) -> &'static [&'static str] {
+        &["Hollander, Wolfe: Nonparametric Statistical Methods, §3.1–3.3"]
+    }
+
+    fn find(&self, inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
+        let found = pairing.each(inquiry.better, |candidate, pair| one(candidate, pair, inquiry, level));
+        Ok(Findings::SignedRank(found))
+    }
+
+    fn takes_pairs(&self) -> bool {
+        true
+    }
+}
+
 impl Found for Vec<SignedRankFinding> {
     fn reasons(&self) -> Vec<Reason> {
         self.iter().flat_map(|one| one.reason.iter().chain(one.interval.reason()).cloned()).collect()
@@ -52,14 +76,18 @@ impl Found for Vec<SignedRankFinding> {
     fn caveats(&self) -> Vec<Remark> {
         self.iter().flat_map(|one| one.caveats.iter().chain(one.interval.caveats()).cloned()).collect()
     }
-}
 
-pub(super) fn find(
-    inquiry: &Inquiry,
-    pairing: &Pairing<'_>,
-    level: ConfidenceLevel,
-) -> Vec<SignedRankFinding> {
-    pairing.each(inquiry.better, |candidate, pair| one(candidate, pair, inquiry, level))
+    fn conclusions(&self, level: ConfidenceLevel) -> Vec<Conclusion> {
+        let of = |one: &SignedRankFinding| {
+            let p_values = [one.p_value_faster, one.p_value_slower].map(|p| p.map(PValue::clamped));
+            let benchmark = Some(one.benchmark.as_str());
+            (
+                Conclusion::new(&one.candidate, benchmark, one.verdict, one.speedup, one.interval.ends()),
+                p_values,
+            )
+        };
+        Conclusion::adjusted(&self.iter().map(of).collect::<Vec<_>>(), level)
+    }
 }
 
 fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLevel) -> SignedRankFinding {

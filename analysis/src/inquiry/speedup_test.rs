@@ -1,17 +1,18 @@
 //! The Speedup-Test (Touati 2010): each benchmark by mean and median, and what all of them say together.
 
 use super::answer::Found;
+use super::method::{Asked, FindResult};
 use super::pairing::{Pair, Pairing};
-use super::{
-    Inquiry, InquiryError, IntervalAnswer, Preference, Remark, SpeedupTestMode, SpeedupTestOptions,
-    signed_rank,
-};
+use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, Remark, effect, signed_rank};
+use crate::gate::{Conclusion, GateError};
 use crate::study::compare::paired;
 use crate::study::compare::protocol::{AssumptionReport, Judged, mean_seen, median_seen};
 use crate::study::{Direction, IntervalReport, Protocol, ProtocolReport, Reason, Verdict};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
-use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel, PValue, Risk};
+use speedup_statistics::inference::{
+    Adjustment, Alternative, Caveat, ConfidenceLevel, PValue, Risk, Threshold,
+};
 use speedup_statistics::protocol::speedup_test::published::{self, PublishedVerdict};
 use speedup_statistics::protocol::speedup_test::{
     ObservedSpeedups, ProtocolConclusion, ProtocolOutcome, Question, Rules, SpeedupTest,
@@ -22,8 +23,43 @@ use speedup_statistics::ratio::{
 };
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{
-    Proportion, ProportionMethod, PseudoMedian, Selection, benchmarks_by_wald, benchmarks_by_wilson,
+    PrecisionError, Proportion, ProportionMethod, PseudoMedian, Selection, benchmarks_by_wald,
+    benchmarks_by_wilson,
 };
+
+/// The least precision: what is finer asks for more benchmarks than can be counted.
+const LEAST_PRECISION: f64 = 1e-6;
+
+/// Whose verdicts of the Speedup-Test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpeedupTestMode {
+    /// Those of the published program, bit for bit.
+    Published,
+    /// Ours: best levels in closed form, caveats where the program is silent.
+    #[default]
+    Exact,
+}
+
+/// Options of the Speedup-Test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SpeedupTestOptions {
+    /// Whose verdicts.
+    pub mode: SpeedupTestMode,
+    /// How p-values are adjusted for the number of benchmarks and candidates, beside those that are not.
+    pub adjust: Option<Adjustment>,
+    /// The half-width to which the proportion of accelerated benchmarks is to be known.
+    pub precision: f64,
+    /// An interval of the proportion beside the published and the recommended one.
+    pub proportion_interval: Option<ProportionMethod>,
+}
+
+impl Default for SpeedupTestOptions {
+    fn default() -> Self {
+        Self { mode: SpeedupTestMode::Exact, adjust: None, precision: 0.05, proportion_interval: None }
+    }
+}
 
 /// A candidate over all benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -170,6 +206,61 @@ fn reasons_of(report: &ProtocolReport) -> Vec<Reason> {
     report.reason.iter().chain(of_interval).cloned().collect()
 }
 
+impl Asked for SpeedupTestOptions {
+    fn name(&self) -> &'static str {
+        match self.mode {
+            SpeedupTestMode::Published => "Speedup-Test (Touati, Worms, Briais 2010), as published",
+            SpeedupTestMode::Exact => "Speedup-Test (Touati, Worms, Briais 2010), exact levels",
+        }
+    }
+
+    fn sources(&self) -> &'static [&'static str] {
+        &[
+            "Touati, Worms, Briais: The Speedup-Test, 2010",
+            effect::SOURCE,
+            "Hodges, Lehmann: Estimates of Location Based on Rank Tests, 1963",
+            "Brown, Cai, DasGupta: Interval Estimation for a Binomial Proportion, 2001",
+        ]
+    }
+
+    fn find(&self, inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
+        let mut found = Vec::new();
+        for (number, candidate) in pairing.candidates() {
+            let pairs = pairing.pairs(number, inquiry.better);
+            let benchmarks: Result<Vec<_>, _> =
+                pairs.iter().map(|pair| benchmark(pair, inquiry, self, level)).collect();
+            found.push((candidate, pairs, benchmarks?));
+        }
+        if self.adjust.is_some() {
+            let mut all: Vec<_> = found.iter_mut().flat_map(|(_, _, benchmarks)| benchmarks).collect();
+            adjust(&mut all, self, level);
+        }
+        let of = |(candidate, pairs, benchmarks): (_, Vec<Pair<'_>>, _)| {
+            suite(candidate, &pairs, benchmarks, inquiry, pairing, self, level)
+        };
+        found.into_iter().map(of).collect::<Result<_, _>>().map(Findings::SpeedupTest)
+    }
+
+    fn check(&self) -> Result<(), InquiryError> {
+        if (LEAST_PRECISION..1.0).contains(&self.precision) {
+            Ok(())
+        } else {
+            Err(InquiryError::Precision(PrecisionError::Precision(self.precision)))
+        }
+    }
+
+    fn check_gate(&self, _noise: Threshold) -> Result<(), GateError> {
+        match self.mode {
+            SpeedupTestMode::Published => Err(GateError::OneSided(self.name())),
+            SpeedupTestMode::Exact => Ok(()),
+        }
+    }
+
+    fn takes_pairs(&self) -> bool {
+        self.mode == SpeedupTestMode::Exact
+    }
+}
+
 impl Found for Vec<SpeedupTestSuite> {
     fn reasons(&self) -> Vec<Reason> {
         let of_suite = |suite: &SpeedupTestSuite| {
@@ -198,31 +289,25 @@ impl Found for Vec<SpeedupTestSuite> {
         };
         self.iter().flat_map(of_suite).collect()
     }
-}
 
-pub(super) fn find(
-    inquiry: &Inquiry,
-    pairing: &Pairing<'_>,
-    options: &SpeedupTestOptions,
-    level: ConfidenceLevel,
-) -> Result<Vec<SpeedupTestSuite>, InquiryError> {
-    let mut found = Vec::new();
-    for (number, candidate) in pairing.candidates() {
-        let pairs = pairing.pairs(number, inquiry.better);
-        let benchmarks: Result<Vec<_>, _> =
-            pairs.iter().map(|pair| benchmark(pair, inquiry, options, level)).collect();
-        found.push((candidate, pairs, benchmarks?));
+    /// Verdicts that the inquiry had adjusted are taken so, others are adjusted by Holm.
+    fn conclusions(&self, level: ConfidenceLevel) -> Vec<Conclusion> {
+        let of_suite = |suite: &SpeedupTestSuite| {
+            let of_one = |one: &SpeedupTestFinding| {
+                let (own, benchmark) = (one.of(one.by), Some(one.benchmark.as_str()));
+                let (speedup, ends) = (Some(own.report.speedup), own.report.interval.ends());
+                (Conclusion::new(&suite.candidate, benchmark, one.verdict, speedup, ends), own.p_values)
+            };
+            let plain: Vec<_> = suite.benchmarks.iter().map(of_one).collect();
+            let mut own = Conclusion::adjusted(&plain, level);
+            for (one, found) in own.iter_mut().zip(&suite.benchmarks) {
+                one.verdict = found.of(found.by).adjusted.map_or(one.verdict, |adjusted| adjusted.verdict);
+            }
+            let (candidate, ends) = (&suite.candidate, suite.interval.ends());
+            Conclusion::new(candidate, None, suite.verdict, suite.speedup, ends).over(own)
+        };
+        self.iter().flat_map(of_suite).collect()
     }
-    if options.adjust.is_some() {
-        let mut all: Vec<_> = found.iter_mut().flat_map(|(_, _, benchmarks)| benchmarks).collect();
-        adjust(&mut all, options, level);
-    }
-    found
-        .into_iter()
-        .map(|(candidate, pairs, benchmarks)| {
-            suite(candidate, &pairs, benchmarks, inquiry, pairing, options, level)
-        })
-        .collect()
 }
 
 /// What the options let be compared: the published program knows no pairs.
@@ -602,11 +687,6 @@ impl From<Overall> for OverallFinding {
 }
 
 impl ProtocolFinding {
-    /// The p-values of faster and of slower, absent where the protocol stops.
-    pub(crate) fn p_values(&self) -> [Option<PValue>; 2] {
-        self.p_values
-    }
-
     /// The verdict, and not enough data where the protocol stopped.
     fn concluded(&self) -> Verdict {
         if self.report.reason.is_some() { Verdict::NotEnoughData } else { self.report.verdict }

@@ -133,7 +133,7 @@ fn a_unit_changes_no_verdict() {
             verdict(&Inquiry::new(suites, method.clone()).answer().unwrap())
         };
         for factor in [2_f64.powi(-320), 2_f64.powi(-30), 2_f64.powi(320)] {
-            assert_eq!(answer(factor), answer(1.0), "{} at {factor:e}", method.code());
+            assert_eq!(answer(factor), answer(1.0), "{} at {factor:e}", method.word());
         }
     }
 }

@@ -22,13 +22,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
-use speedup_core::experiment::Experiment;
+use speedup_core::experiment::{Center, Experiment};
 use speedup_core::value::seed::Seed;
 use speedup_core::value::time::Span;
 use speedup_formats::Series;
 use speedup_statistics::inference::ConfidenceLevel;
 
-use crate::arguments::center::CenterName;
+use crate::arguments::words::centers;
 use crate::arguments::{Output, fraction};
 use crate::command::coordinator::span;
 use crate::command::print;
@@ -139,8 +139,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
     confidence: ConfidenceLevel,
     /// Whose ratio the verdicts are on; without it the median, or the mean of fewer than 6 runs
-    #[arg(long, value_enum)]
-    center: Option<CenterName>,
+    #[arg(long, value_parser = centers())]
+    center: Option<Center>,
     /// Times within this share of each other count as the same
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin)]
     margin: Option<f64>,

@@ -11,7 +11,7 @@ use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::test::ProportionMethod;
 
 use super::{print, print_json};
-use crate::arguments::proportion_interval::ProportionInterval;
+use crate::arguments::words::proportion_intervals;
 use crate::arguments::{Form, FormArgument, fraction};
 use crate::console::{Console, render};
 use crate::exit::Exit;
@@ -49,8 +49,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "R", allow_hyphen_values = true, default_value_t = 0.05, value_parser = fraction::precision)]
     precision: f64,
     /// An interval of that proportion beside the published and the recommended one
-    #[arg(long, value_enum, value_name = "METHOD")]
-    proportion_interval: Option<ProportionInterval>,
+    #[arg(long, value_name = "METHOD", value_parser = proportion_intervals())]
+    proportion_interval: Option<ProportionMethod>,
     /// What the names of the output files begin with; the configuration's name otherwise
     #[arg(short = 'o', long, value_name = "PREFIX")]
     prefix: Option<PathBuf>,
@@ -184,7 +184,7 @@ impl Arguments {
             level: self.conf_level,
             weighting: self.weight,
             precision: self.precision,
-            proportion_interval: self.proportion_interval.map(ProportionMethod::from),
+            proportion_interval: self.proportion_interval,
         }
     }
 

@@ -94,7 +94,7 @@ pub(super) fn build(
         independence: Independence::of_any_host(),
         analysis: AnalysisChoice {
             confidence: arguments.confidence.get(),
-            center: arguments.center.map(Into::into),
+            center: arguments.center,
             margin: arguments.margin,
             quantiles: arguments.quantile.clone(),
             verdicts: Vec::new(),
