@@ -13,6 +13,7 @@ use speedup_access::{
     Credentials, CredentialsError, Identity, IdentityError, Reach, ReachError, Role, Token, unix_seconds,
 };
 use speedup_core::value::causes::with_causes;
+use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::HostId;
 use thiserror::Error;
 use tonic::Code;
@@ -73,20 +74,6 @@ pub enum EntryError {
 }
 
 impl EntryError {
-    /// What the owner of the host can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Reach(error) => error.hint(),
-            Self::Kept(error) => error.hint(),
-            Self::Enrolment(_) => Some("ask an admin for a token of `speedup token create --role agent`"),
-            Self::Damaged { .. } => Some("remove the file, and enrol anew"),
-            Self::Revoked(_) => Some(
-                "if this host is to serve again, remove identity.toml of its state directory and enrol anew",
-            ),
-            Self::Identity(_) => Some("choose another id with --host-id"),
-        }
-    }
-
     /// Whether it is of no use to try again: somebody has to do something first.
     pub(crate) fn is_lasting(&self) -> bool {
         match self {
@@ -105,6 +92,21 @@ impl EntryError {
             | Self::Kept(_)
             | Self::Damaged { .. }
             | Self::Revoked(_) => true,
+        }
+    }
+}
+
+impl Hinted for EntryError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Reach(error) => error.hint(),
+            Self::Kept(error) => error.hint(),
+            Self::Enrolment(_) => Some("ask an admin for a token of `speedup token create --role agent`"),
+            Self::Damaged { .. } => Some("remove the file, and enrol anew"),
+            Self::Revoked(_) => Some(
+                "if this host is to serve again, remove identity.toml of its state directory and enrol anew",
+            ),
+            Self::Identity(_) => Some("choose another id with --host-id"),
         }
     }
 }

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use speedup_core::experiment::environment::Setting;
 use speedup_core::experiment::files::FileSource;
 use speedup_core::run::work::WorkOrder;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 use crate::launch::{LaunchCommand, program_of};
@@ -86,15 +87,14 @@ pub enum LimitsError {
     },
 }
 
-impl LimitsError {
-    /// What the owner of the host can do about it.
-    pub fn hint(&self) -> &'static str {
-        match self {
+impl Hinted for LimitsError {
+    fn hint(&self) -> Option<&'static str> {
+        Some(match self {
             Self::Read { .. } => "look at name, owner and permissions of the file given by --limits",
             Self::TooLarge { .. } => "list directories instead of the files in them",
             Self::Open { .. } => "`chmod go-w` the file, and see that it says what you want",
             Self::Content { .. } => "the keys are commands, directories and forbid: see docs/agent.md",
-        }
+        })
     }
 }
 

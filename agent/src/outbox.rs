@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use speedup_core::agent::message::AttemptReport;
+use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::{AgentEpoch, AgentId, LeaseEpoch};
 use speedup_journal::{
     Beginning, Journal, JournalId, OpenError, Options, PayloadVersion, ReplayError, WriteError,
@@ -39,9 +40,8 @@ pub enum OutboxError {
     Write(#[source] WriteError),
 }
 
-impl OutboxError {
-    /// What the owner of the host can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for OutboxError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Open(error) => error.hint(),
             Self::Read(error) => error.hint(),

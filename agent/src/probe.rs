@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 
 use speedup_core::host::fingerprint::Fingerprint;
 use speedup_core::host::{HostFacts, Sharing};
+use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::{AllocationId, BootId, HostId, IdError, JobId, NodeName};
 use thiserror::Error;
 
@@ -66,9 +67,8 @@ pub enum ProbeError {
     },
 }
 
-impl ProbeError {
-    /// What the owner of the host can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for ProbeError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Unreadable { .. } | Self::Unusable { .. } => {
                 Some("name the host with --host-id and its boot with --boot-id")

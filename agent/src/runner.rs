@@ -36,6 +36,7 @@ use speedup_core::run::record::{Failure, MAX_REASON_BYTES, Outcome, Record};
 use speedup_core::run::timer::TimerError;
 use speedup_core::run::work::{Resolved, WorkOrder};
 use speedup_core::value::causes::with_causes;
+use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::BootId;
 use speedup_core::value::time::Span;
 

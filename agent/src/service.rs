@@ -11,6 +11,7 @@ use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::host::HostFacts;
 use speedup_core::run::timer::TimerTest;
 use speedup_core::value::causes::with_causes;
+use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::BootId;
 use speedup_core::value::seed::Seed;
 use speedup_journal::private::{self, NotPrivate, Others};
@@ -142,15 +143,16 @@ impl AgentError {
             | Self::TurnedAway(_) => true,
         }
     }
+}
 
-    /// What the owner of the host can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for AgentError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Probe(error) => error.hint(),
             Self::NotPrivate(error) => error.hint(),
             Self::Outbox { source, .. } => source.hint(),
-            Self::User(error) => Some(error.hint()),
-            Self::Limits(error) => Some(error.hint()),
+            Self::User(error) => error.hint(),
+            Self::Limits(error) => error.hint(),
             Self::Launch(error) => error.hint(),
             Self::State { .. } | Self::Files(_) => Some("choose another with --state"),
             Self::Entry(error) => error.hint(),

@@ -18,8 +18,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use speedup_core::experiment::environment::{Environment, HugePages, Setting};
-use speedup_core::run::conditions::{Conditions, Reading, Unmet};
+use speedup_core::run::conditions::{Conditions, Unmet};
 use speedup_core::run::disturbance::{Disturbance, Window, judge};
+use speedup_core::run::reading::Reading;
 use speedup_core::run::record::RestReading;
 use speedup_core::value::cpu_set::CpuSet;
 use speedup_core::value::id::BootId;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use speedup_access::{Credentials, Identity, Role};
 use speedup_core::machine::Settings;
+use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::BootId;
 use speedup_core::value::seed::Seed;
 use tonic::transport::Channel;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Error, anyhow};
 use clap::Args;
 use speedup_access::{Credentials, Reach};
+use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::limits::{MAX_ACCESS_BYTES, MAX_ANSWER_BYTES, MAX_PIECE_MESSAGE_BYTES, MAX_REQUEST_BYTES};
 use speedup_proto::v1::access_client::AccessClient;

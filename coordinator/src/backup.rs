@@ -11,6 +11,7 @@ mod make;
 mod manifest;
 mod restore;
 
+use speedup_core::value::hint::Hinted;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -94,9 +95,8 @@ pub enum BackupError {
     },
 }
 
-impl BackupError {
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for BackupError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Exists(_) => Some("name a directory that does not exist, as one with the date"),
             Self::NotEmpty { .. } => Some("restore into a new directory, then start the coordinator with it"),

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use speedup_core::machine::{Machine, Misfit, Piece, Settings};
 use speedup_core::value::causes::with_causes;
-use speedup_core::value::hint::with_hint;
+use speedup_core::value::hint::{Hinted, with_hint};
 use speedup_journal::{
-    CheckpointReadError, CheckpointWriteError, Checkpoints, PayloadVersion, Position, ReplayError,
+    CheckpointReadError, CheckpointWriteError, Checkpoints, PayloadVersion, Position, Reader, ReplayError,
 };
 use speedup_proto::payload::PayloadError;
 use speedup_proto::{checkpoint_payload, journal_payload};
@@ -124,7 +124,7 @@ impl Checkpointer {
     }
 
     fn try_make(&self, boundary: Position) -> Result<(), NotMade> {
-        let journal = self.checkpoints.journal()?;
+        let journal = Reader::of(&self.checkpoints)?;
         let before = read(&self.checkpoints, self.settings).ok().flatten();
         let (from, mut machine) = before.unwrap_or_else(|| (journal.first(), Machine::new(self.settings)));
         let mut records = journal.replay(from)?;
@@ -140,7 +140,7 @@ impl Checkpointer {
 
     /// Checks the old segments, a little at a time, and makes the checkpoints that fall due meanwhile. Gives whether to go on.
     fn read_what_was_not_read(&self, closed: &Receiver<Position>) -> bool {
-        let segments = match self.checkpoints.journal() {
+        let segments = match Reader::of(&self.checkpoints) {
             Ok(journal) => journal.segments().to_vec(),
             Err(error) => {
                 tracing::error!("the journal cannot be read: {}", with_causes(&error));
@@ -166,7 +166,7 @@ impl Checkpointer {
     }
 
     fn check(&self, first: Position, next: Position) -> Result<(), ReplayError> {
-        let mut records = self.checkpoints.journal()?.replay(first)?;
+        let mut records = Reader::of(&self.checkpoints)?.replay(first)?;
         while records.next_record()?.is_some_and(|record| record.position.next() < next) {}
         Ok(())
     }

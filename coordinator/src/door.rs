@@ -28,7 +28,7 @@ pub(crate) use provision::ProvisionDoor;
 
 use speedup_core::machine::Refusal;
 use speedup_core::value::causes::with_causes;
-use speedup_core::value::hint::with_hint;
+use speedup_core::value::hint::{Hinted, with_hint};
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::Malformed;
 use tonic::Status;

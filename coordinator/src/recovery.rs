@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use speedup_core::machine::{Machine, Settings};
 use speedup_core::value::causes::with_causes;
+use speedup_core::value::hint::Hinted;
 use speedup_journal::private::{self, NotPrivate, Others};
 use speedup_journal::{
     Checkpoints, Cut, Journal, JournalId, OpenCheck, OpenError, Options, Position, ReplayError,
@@ -84,9 +85,8 @@ pub enum RecoveryError {
     Store(#[from] StoreError),
 }
 
-impl RecoveryError {
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for RecoveryError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Open(error) => error.hint(),
             Self::Read(error) => error.hint(),

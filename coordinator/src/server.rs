@@ -20,6 +20,7 @@ use speedup_access::ServerNames;
 use speedup_access::liveness::{KEEPALIVE, UNACKNOWLEDGED_MS};
 use speedup_access::server::ServerError;
 use speedup_core::machine::Settings;
+use speedup_core::value::hint::Hinted;
 use speedup_journal::{Holder, JournalId, LockError, OpenError, WriteError};
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
@@ -154,9 +155,10 @@ impl StartError {
             _ => None,
         }
     }
+}
 
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for StartError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotLoopback(_) => Some("leave --insecure away, or bind 127.0.0.1 or [::1]"),
             Self::Admission { source, .. } => source.hint(),

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use prost::Message as _;
 use speedup_core::value::causes::with_causes;
+use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::ExperimentId;
 use speedup_journal::{JournalId, Position};
 use speedup_proto::v1;
@@ -91,9 +92,8 @@ pub enum StoreError {
     },
 }
 
-impl StoreError {
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for StoreError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Foreign { .. } => Some(
                 "nothing was changed: bring the journal of this store back; or, if this journal is the right one, move the \

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use rand_chacha::ChaCha8Rng;
 use recorded::{Acknowledged, export, record, start};
 use speedup_core::value::causes::with_causes;
+use speedup_core::value::hint::Hinted;
 use speedup_core::value::seed::{Seed, below};
 
 const USUAL_SEEDS: u64 = 60;

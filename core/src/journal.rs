@@ -38,9 +38,10 @@
 //! Only the last segment may have a torn tail: a segment is complete and synced before the next one gets its name. All
 //! records before the next segment's first position must be there; what stands behind them is not read.
 //!
-//! In reading order: [`Position`] and [`JournalRecord`]; [`SegmentHeader`]; frames; [`Encoder`]; [`Scanner`] and its search.
+//! In reading order: [`Position`] and [`JournalRecord`]; [`SegmentHeader`]; frames; [`Encoder`]; [`Scanner`] and its search; [`SegmentEnd`].
 
 mod encoder;
+mod ending;
 mod frame;
 mod header;
 mod record;
@@ -48,12 +49,11 @@ mod scanner;
 mod search;
 
 pub use encoder::{Encoder, RecordTooLarge};
+pub use ending::{Damage, DamageKind, SegmentEnd, TornTail};
 pub use frame::{FRAME_HEADER_BYTES, MAX_RECORD_BYTES};
 pub use header::{FORMAT_VERSION, HEADER_BYTES, HeaderError, JournalId, SegmentHeader};
 pub use record::{JournalRecord, PayloadVersion, Position};
-pub use scanner::{
-    Damage, DamageKind, Extent, MARK_BYTES, ScanStep, Scanner, SegmentEnd, Tail, TornTail, marked_end,
-};
+pub use scanner::{Extent, MARK_BYTES, ScanStep, Scanner, Tail, marked_end};
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@
 //! run, an experiment is complete). The shell makes the events durable before it performs the effects.
 //!
 //! In reading order: `command`, `refusal`, `active` (an experiment), `queue` (the visits that wait), `matching` (what is
-//! next for a host), `nesting` (which hosts visit a cell), `trouble` (which hosts an experiment gives up), `decide`, `follow_up`, `evolve`, `check` (every invariant, re-derived), `checkpoint` (taken apart and put together again),
+//! next for a host), `time_limit` (how long it may take), `nesting` (which hosts visit a cell), `trouble` (which hosts an experiment gives up), `decide`, `follow_up`, `evolve`, `check` (every invariant, re-derived), `checkpoint` (taken apart and put together again),
 //! `explain`, `demand` (what an engine that gives out hosts could add).
 
 mod active;
@@ -27,6 +27,7 @@ mod queue;
 mod refusal;
 #[cfg(test)]
 mod tests;
+mod time_limit;
 #[cfg(test)]
 mod trial;
 mod trouble;

@@ -4,6 +4,7 @@ pub mod conditions;
 pub mod disturbance;
 pub mod lease;
 pub mod program;
+pub mod reading;
 pub mod record;
 pub mod timer;
 pub mod work;

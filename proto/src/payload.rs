@@ -5,6 +5,7 @@
 //! file a version. A field that changes the meaning of others, or must not be missed, needs a new version.
 
 use prost::Message;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 use crate::convert::Malformed;
@@ -51,9 +52,8 @@ pub enum PayloadError {
     },
 }
 
-impl PayloadError {
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for PayloadError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Newer { .. } => Some("start the release that wrote it, or a later one"),
             Self::NeverWritten { .. } | Self::Empty(_) | Self::Bytes { .. } | Self::Malformed { .. } => None,

@@ -1,5 +1,6 @@
 //! Why a command could not be started.
 
+use speedup_core::value::hint::Hinted;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -96,10 +97,10 @@ impl LaunchError {
             Self::Host { .. } => false,
         }
     }
+}
 
-    /// What the user can do about it.
-    #[must_use]
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for LaunchError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Empty => Some("name a program as the first word of the command"),
             Self::Unpassable { .. } | Self::Step { .. } => None,

@@ -5,6 +5,7 @@
 //! blocked until the child is the program. The C library's own calls would change every thread of the agent.
 #![expect(unsafe_code, reason = "users are looked up by the C library, and changed past it")]
 
+use speedup_core::value::hint::Hinted;
 use std::ffi::{CStr, CString, c_int};
 use std::io;
 use std::mem;
@@ -48,17 +49,16 @@ pub enum UserError {
     NotPermitted(String),
 }
 
-impl UserError {
-    /// What the owner of the host can do about it.
-    pub fn hint(&self) -> &'static str {
-        match self {
+impl Hinted for UserError {
+    fn hint(&self) -> Option<&'static str> {
+        Some(match self {
             Self::Unknown(_) if name_service::IS_INSIDE => {
                 "this program looks users up in /etc/passwd alone: add the user there, or name another with --user"
             }
             Self::Unknown(_) => "add the user to this host, or name another with --user",
             Self::Lookup { .. } => "check the host's user database (getent passwd)",
             Self::NotPermitted(_) => "start the agent as root, or as that user without --user",
-        }
+        })
     }
 }
 

@@ -13,7 +13,7 @@ use speedup_core::experiment::environment::{HugePages, Setting};
 use speedup_core::run::conditions::Unmet;
 use speedup_core::value::cpu_set::CpuSet;
 use speedup_core::value::id::BootId;
-use speedup_journal::durable::replace;
+use speedup_journal::private::replace;
 
 use super::file::{line, list};
 

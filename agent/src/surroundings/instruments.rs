@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use speedup_core::run::conditions::{CpuTime, Frequency, Load, Pressure, Reading, Throttled};
 use speedup_core::run::disturbance::TICK_NS;
+use speedup_core::run::reading::{CpuTime, Frequency, Load, Pressure, Reading, Throttled};
 use speedup_core::run::record::RestReading;
 use speedup_core::value::cpu_set::CpuSet;
 use speedup_core::value::time::Span;

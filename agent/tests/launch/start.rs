@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use speedup_agent::launch::{End, LaunchCommand, LaunchError, Launcher};
+use speedup_core::value::hint::Hinted;
 
 use super::{command, fail, run, sh, stdout, text};
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Error, anyhow};
 use serde::{Deserialize, Serialize};
 use speedup_access::{Credentials, private_file};
+use speedup_core::value::hint::Hinted;
 
 use crate::connection::directories;
 use crate::exit::failure::Failure;

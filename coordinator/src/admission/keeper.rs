@@ -12,6 +12,7 @@ use speedup_access::{
     Signing, Token, TokenId, unix_seconds,
 };
 use speedup_core::value::causes::with_causes;
+use speedup_core::value::hint::Hinted;
 use speedup_journal::private::{self, NotPrivate, Others};
 use speedup_journal::{Journal, JournalId, OpenError, Options, PayloadVersion, ReplayError, WriteError};
 use speedup_proto::journal::v1 as wire;
@@ -63,9 +64,8 @@ pub enum AdmissionError {
     Thread(#[source] std::io::Error),
 }
 
-impl AdmissionError {
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for AdmissionError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Authority(error) => error.hint(),
             Self::Directory(error) => error.hint(),

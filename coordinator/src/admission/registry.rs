@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use speedup_access::{Identity, IdentityError, Role, Serial, TokenId};
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 use super::event::{AccessEvent, Change};
@@ -75,9 +76,8 @@ pub(crate) enum Refusal {
     Ambiguous,
 }
 
-impl Refusal {
-    /// What can be done about it.
-    pub(crate) fn hint(&self) -> Option<&'static str> {
+impl Hinted for Refusal {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Token => Some("ask an admin for another: `speedup token create`"),
             Self::HostTaken(_) => Some(

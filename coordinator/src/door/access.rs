@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use speedup_access::{Identity, Issued, Role, Serial, TokenId, unix_seconds};
 use speedup_core::machine::{self, Command, HostRequest};
-use speedup_core::value::hint::with_hint;
+use speedup_core::value::hint::{Hinted, with_hint};
 use speedup_core::value::id::HostId;
 use speedup_proto::v1;
 use speedup_proto::v1::access_server::Access;

@@ -12,6 +12,7 @@ use speedup_core::machine::Refusal;
 use speedup_core::machine::provision::RefusedAgent;
 use speedup_core::run::Obstacle;
 use speedup_core::run::record::Outcome;
+use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::{AgentEpoch, AgentId, HostId};
 use speedup_proto::v1;
 use speedup_proto::v1::agents_server::Agents;

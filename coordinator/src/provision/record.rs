@@ -9,7 +9,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use speedup_core::machine::provision::{Ledger, ProvisionLimits};
 use speedup_core::value::bounded::read_text_at_most;
-use speedup_journal::durable::{replace, sync_directory};
+use speedup_journal::durable::sync_directory;
+use speedup_journal::private::replace;
 use thiserror::Error;
 
 /// Its name in the data directory.

@@ -12,7 +12,6 @@
 
 use crate::directory::{Directory, SegmentFile, write_all_at};
 use crate::failure::JournalFailure;
-use crate::replay::{Reader, ReplayError};
 use crate::segment::{DamagedBy, SegmentError, SegmentReader};
 use speedup_core::journal::{
     Encoder, JournalId, JournalRecord, PayloadVersion, Position, RecordTooLarge, SegmentHeader, Tail,
@@ -129,9 +128,9 @@ impl Checkpoints {
         Ok(aside)
     }
 
-    /// The journal itself as it is now, for whoever makes the next checkpoint.
-    pub fn journal(&self) -> Result<Reader, ReplayError> {
-        Reader::open_on(self.directory.clone())
+    /// Where it is kept, beside the segments.
+    pub(crate) fn directory(&self) -> &Arc<dyn Directory> {
+        &self.directory
     }
 }
 

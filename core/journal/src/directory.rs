@@ -10,7 +10,7 @@ use crate::lock::release;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::durable::{parent_of, sync_directory};
+use crate::durable::sync_directory;
 use crate::private;
 
 /// The directory of one journal; files are named within it.
@@ -62,20 +62,6 @@ impl DiskDirectory {
     /// Names a directory that should exist.
     pub fn new(path: impl Into<PathBuf>) -> DiskDirectory {
         DiskDirectory { path: path.into() }
-    }
-
-    /// Makes the directory and its missing parents durably.
-    pub fn create_all(path: &Path) -> io::Result<DiskDirectory> {
-        if !path.is_dir() {
-            if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-                DiskDirectory::create_all(parent)?;
-            }
-            match fs::create_dir(path) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                _ => sync_directory(parent_of(path))?,
-            }
-        }
-        Ok(DiskDirectory::new(path))
     }
 }
 

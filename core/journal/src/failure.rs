@@ -1,5 +1,6 @@
 //! An operation on a file that failed.
 
+use speedup_core::value::hint::Hinted;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,9 +27,10 @@ impl JournalFailure {
     ) -> impl FnOnce(io::Error) -> JournalFailure {
         move |cause| JournalFailure { doing, path: path.into(), cause: Arc::new(cause) }
     }
+}
 
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for JournalFailure {
+    fn hint(&self) -> Option<&'static str> {
         match self.cause.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 Some("free space on this file system and start again; everything acknowledged is safe")

@@ -5,34 +5,19 @@ use crate::directory::{Directory, DiskDirectory, write_all_at};
 use crate::failure::JournalFailure;
 use crate::lock::DirectoryLock;
 use crate::private::{self, Others};
-use crate::recovery::{self, Checked, OpenCheck, OpenError, Recovered, Recovery};
+use crate::recovery::{self, Checked, OpenError, Options, Recovered, Recovery};
 use crate::replay::{Replay, ReplayError};
-use crate::segment::{self, Beginning, OpenSegment};
+use crate::segment::{self, OpenSegment};
 use speedup_core::journal::{
     FRAME_HEADER_BYTES, JournalId, PayloadVersion, Position, RecordTooLarge, SegmentHeader,
 };
+use speedup_core::value::hint::Hinted;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
 /// How much a group may hold before it must be synced: it is kept in memory, and written at once.
 pub const MAX_GROUP_BYTES: usize = 64 << 20;
-
-/// A segment's usual length: it is copied and removed as a whole, and the last one is read in full on opening.
-const USUAL_SEGMENT_BYTES: u64 = 64 << 20;
-
-/// How to open a journal.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The id it gets if it has to be made.
-    pub id_if_new: JournalId,
-    /// A segment with this many bytes gets no further group. It may be longer by one group.
-    pub segment_bytes: u64,
-    /// How much of it is read on opening.
-    pub check: OpenCheck,
-    /// Where it may begin.
-    pub beginning: Beginning,
-}
 
 /// The one writer of a journal. It has the directory's lock.
 ///
@@ -93,24 +78,11 @@ pub enum WriteError {
     Failed(#[from] JournalFailure),
 }
 
-impl WriteError {
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for WriteError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             WriteError::TooLarge(_) | WriteError::GroupFull => None,
             WriteError::Failed(failure) => failure.hint(),
-        }
-    }
-}
-
-impl Options {
-    /// The usual ones.
-    pub fn new(id_if_new: JournalId) -> Options {
-        Options {
-            id_if_new,
-            segment_bytes: USUAL_SEGMENT_BYTES,
-            check: OpenCheck::EverySegment,
-            beginning: Beginning::AtStart,
         }
     }
 }

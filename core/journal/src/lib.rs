@@ -33,9 +33,9 @@ pub use checkpoint::{
 };
 pub use directory::{Directory, DiskDirectory, SegmentFile};
 pub use failure::JournalFailure;
-pub use journal::{Journal, MAX_GROUP_BYTES, Opening, Options, WriteError};
+pub use journal::{Journal, MAX_GROUP_BYTES, Opening, WriteError};
 pub use lock::{Holder, LockError};
-pub use recovery::{Cut, OpenCheck, OpenError, Recovery};
+pub use recovery::{Cut, OpenCheck, OpenError, Options, Recovery};
 pub use replay::{OwnedRecord, Reader, Replay, ReplayError};
 pub use segment::{Beginning, Damaged, DamagedBy, Missing, SegmentError};
 pub use speedup_core::journal::{

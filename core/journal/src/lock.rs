@@ -7,6 +7,7 @@ use crate::failure::JournalFailure;
 use crate::private::FILE_MODE;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
+use speedup_core::value::hint::Hinted;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
@@ -45,9 +46,8 @@ pub enum LockError {
     Failed(#[from] JournalFailure),
 }
 
-impl LockError {
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for LockError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             LockError::Held { .. } => Some("stop that process, or give this one a directory of its own"),
             LockError::Link(_) => Some("no release makes one: see who did, then remove it"),

@@ -4,14 +4,14 @@
 //! A directory of ours that others may read is closed, whoever made it. One that others may write, or that another user
 //! owns, is refused: what lies in it may be somebody else's.
 
+use speedup_core::value::hint::Hinted;
 use std::fmt;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::directory::DiskDirectory;
-use crate::durable::{parent_of, sync_directory};
+use crate::durable::{create_directories as create_durably, parent_of, sync_directory};
 use crate::failure::JournalFailure;
 
 /// Mode of a file that only its owner reads and writes.
@@ -85,9 +85,8 @@ impl fmt::Display for Closed {
     }
 }
 
-impl NotPrivate {
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for NotPrivate {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Foreign { .. } => Some(
                 "nothing was changed: run as the user who owns it, choose another directory, or give it to this user \
@@ -161,6 +160,20 @@ pub fn create_file_anew(path: &Path) -> io::Result<File> {
     create_file(path)
 }
 
+/// Puts a file in its place durably, for its owner alone, as a whole or not at all: until then it lies beside it, as `.part` in place of its
+/// extension.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let draft = path.with_extension("part");
+    if draft == path {
+        return Err(ErrorKind::InvalidFilename.into());
+    }
+    let mut file = create_file_anew(&draft)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    fs::rename(&draft, path)?;
+    sync_directory(parent_of(path))
+}
+
 /// Whether others could reach what lies in a directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
@@ -173,7 +186,7 @@ fn make_directory(path: &Path, mode: u32) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }
-    DiskDirectory::create_all(parent_of(path))?;
+    create_durably(parent_of(path))?;
     match DirBuilder::new().mode(mode).create(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
         Ok(()) | Err(_) => sync_directory(parent_of(path)),
@@ -335,5 +348,17 @@ mod tests {
         assert!(create_file(&link).is_err());
         drop(create_file_anew(&link).unwrap());
         assert_eq!((mode(&link), fs::read_to_string(&file).unwrap().as_str()), (FILE_MODE, "kept"));
+    }
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole_and_leaves_no_draft() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("record.json");
+        for content in ["first and longer", "second"] {
+            replace(&path, content.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+        }
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        assert_eq!(parent_of(Path::new("name")), Path::new("."));
     }
 }

@@ -2,13 +2,29 @@
 
 use crate::directory::{Directory, SegmentFile, read_full_at, write_all_at};
 use crate::failure::JournalFailure;
-use crate::journal::Options;
 use crate::lock::{Holder, LockError};
 use crate::private::NotPrivate;
-use crate::segment::{self, Missing, OpenSegment, SegmentError, SegmentReader};
+use crate::segment::{self, Beginning, Missing, OpenSegment, SegmentError, SegmentReader};
 use speedup_core::journal::{Encoder, Extent, HEADER_BYTES, JournalId, Position, SegmentHeader, Tail};
+use speedup_core::value::hint::Hinted;
 use std::io;
 use std::path::PathBuf;
+
+/// A segment's usual length: it is copied and removed as a whole, and the last one is read in full on opening.
+const USUAL_SEGMENT_BYTES: u64 = 64 << 20;
+
+/// How to open a journal.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The id it gets if it has to be made.
+    pub id_if_new: JournalId,
+    /// A segment with this many bytes gets no further group. It may be longer by one group.
+    pub segment_bytes: u64,
+    /// How much of it is read on opening.
+    pub check: OpenCheck,
+    /// Where it may begin.
+    pub beginning: Beginning,
+}
 
 /// What opening found and did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,9 +96,20 @@ pub enum OpenError {
     Failed(#[from] JournalFailure),
 }
 
-impl OpenError {
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Options {
+    /// The usual ones.
+    pub fn new(id_if_new: JournalId) -> Options {
+        Options {
+            id_if_new,
+            segment_bytes: USUAL_SEGMENT_BYTES,
+            check: OpenCheck::EverySegment,
+            beginning: Beginning::AtStart,
+        }
+    }
+}
+
+impl Hinted for OpenError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             OpenError::Lock(error) => error.hint(),
             OpenError::Damaged(_) => Some(segment::DAMAGED_HINT),

@@ -5,6 +5,7 @@ use crate::directory::{Directory, DiskDirectory};
 use crate::failure::JournalFailure;
 use crate::segment::{self, Beginning, SegmentError, SegmentReader};
 use speedup_core::journal::{JournalId, JournalRecord, PayloadVersion, Position, Tail};
+use speedup_core::value::hint::Hinted;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,9 +74,8 @@ pub enum ReplayError {
     Segment(#[from] SegmentError),
 }
 
-impl ReplayError {
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for ReplayError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             ReplayError::Absent { .. } => {
                 Some("check the directory; a coordinator makes its journal at its first start")
@@ -109,6 +109,11 @@ impl Reader {
             directory,
             segments,
         })
+    }
+
+    /// Looks at the journal of a checkpoint as it is now, for whoever makes the next one.
+    pub fn of(checkpoints: &Checkpoints) -> Result<Reader, ReplayError> {
+        Reader::open_on(checkpoints.directory().clone())
     }
 
     /// Which journal it is.

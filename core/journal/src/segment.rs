@@ -6,6 +6,7 @@ use speedup_core::journal::{
     Damage, DamageKind, Encoder, Extent, HEADER_BYTES, HeaderError, JournalId, JournalRecord, MARK_BYTES,
     PayloadVersion, Position, ScanStep, Scanner, SegmentEnd, SegmentHeader, Tail, TornTail, marked_end,
 };
+use speedup_core::value::hint::Hinted;
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -99,9 +100,8 @@ pub enum DamagedBy {
     },
 }
 
-impl SegmentError {
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for SegmentError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             SegmentError::Damaged(_) => Some(DAMAGED_HINT),
             SegmentError::Newer { .. } => Some(NEWER_HINT),

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+use speedup_core::value::hint::Hinted;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Error, ErrorKind};
@@ -257,11 +258,12 @@ fn what_stands_in_the_way_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    assert!(DiskDirectory::create_all(&file.join("below")).is_err());
-    assert!(DiskDirectory::create_all(&file.join("below/deep")).is_err());
-    let made = DiskDirectory::create_all(&folder.path().join("made/deep")).unwrap();
-    assert!(made.path().is_dir());
-    assert!(DiskDirectory::create_all(&file).is_ok(), "a name that is there is used, and fails then");
+    assert!(durable::create_directories(&file.join("below")).is_err());
+    assert!(durable::create_directories(&file.join("below/deep")).is_err());
+    let made = folder.path().join("made/deep");
+    durable::create_directories(&made).unwrap();
+    assert!(made.is_dir());
+    assert!(durable::create_directories(&file).is_ok(), "a name that is there is used, and fails then");
 
     let said =
         |path: &Path, below: &[&str]| private::claim(path, Others::Nothing, below).unwrap_err().to_string();

@@ -5,6 +5,7 @@
 mod disk;
 
 use disk::{Disk, Faults};
+use speedup_core::value::hint::Hinted;
 use speedup_journal::*;
 use std::error::Error;
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use proptest::prelude::*;
+use speedup_core::value::hint::Hinted;
 use speedup_journal::*;
 use std::error::Error;
 use std::fs;

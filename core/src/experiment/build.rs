@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::CommandLine;
-use crate::experiment::files::{Content, MAX_FILE_BYTES};
-use crate::run::record::Failure;
+use crate::experiment::files::Content;
 use crate::value::id::RunIndex;
 use crate::value::time::Span;
 
@@ -77,68 +76,9 @@ pub fn is_inside(path: &str) -> bool {
         && !path.chars().any(char::is_control)
 }
 
-impl Build {
-    /// What keeps reported products from being those of this build: exactly the declared ones are.
-    pub fn refuses(&self, products: &[Product]) -> Option<Failure> {
-        let failure = |name: &str, reason: String| Some(Failure::NoProduct { name: name.to_owned(), reason });
-        for (number, Product { name, content }) in products.iter().enumerate() {
-            if !self.products.contains_key(name) {
-                return failure(name, "the plan does not name it".to_owned());
-            }
-            if products[..number].iter().any(|earlier| earlier.name == *name) {
-                return failure(name, "it was reported twice".to_owned());
-            }
-            if content.bytes > MAX_FILE_BYTES {
-                let bytes = content.bytes;
-                return failure(
-                    name,
-                    format!("it has {bytes} bytes, but at most {MAX_FILE_BYTES} are possible"),
-                );
-            }
-        }
-        let is_made = |name: &str| products.iter().any(|product| product.name == name);
-        let lacking = self.products.keys().find(|name| !is_made(name))?;
-        failure(lacking, "it was not reported".to_owned())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::files::ContentHash;
-
-    fn product(name: &str, bytes: u64) -> Product {
-        let content = Content { blake3: ContentHash([1; 32]), bytes, executable: true };
-        Product { name: name.to_owned(), content }
-    }
-
-    fn build(names: &[&str]) -> Build {
-        Build {
-            command: CommandLine::Shell("make".to_owned()),
-            builds: 1,
-            products: names.iter().map(|name| ((*name).to_owned(), format!("out/{name}"))).collect(),
-            timeout: USUAL_TIMEOUT,
-        }
-    }
-
-    #[test]
-    fn exactly_the_declared_products_are_taken() {
-        let build = build(&["lib", "prog"]);
-        let refused = |products: &[Product]| match build.refuses(products) {
-            Some(Failure::NoProduct { name, .. }) => Some(name),
-            other => other.map(|failure| failure.words()),
-        };
-        assert_eq!(refused(&[product("prog", 1), product("lib", 2)]), None, "in any order");
-        assert_eq!(refused(&[product("prog", 1)]), Some("lib".to_owned()));
-        assert_eq!(refused(&[]), Some("lib".to_owned()));
-        assert_eq!(refused(&[product("lib", 1), product("prog", 1), product("x", 1)]), Some("x".to_owned()));
-        assert_eq!(
-            refused(&[product("lib", 1), product("lib", 1), product("prog", 1)]),
-            Some("lib".to_owned())
-        );
-        assert_eq!(refused(&[product("lib", 1), product("prog", u64::MAX)]), Some("prog".to_owned()));
-    }
-
     #[test]
     fn a_path_stays_in_the_working_directory() {
         for good in ["prog", "out/prog", "a/b/c.so", ".hidden", "a b", "..a"] {

@@ -1,7 +1,7 @@
 //! The search behind damage: was it synced?
 
+use super::ending::{Damage, DamageKind, SegmentEnd, TornTail};
 use super::frame::{FRAME_HEADER_BYTES, FrameHeader, Parsed, parse};
-use super::scanner::{Damage, DamageKind, SegmentEnd, TornTail};
 
 /// How many bytes of payload a search may check. Only bytes that look like a frame header cost a check, which by chance
 /// they never do; hostile ones could ask for 16 MiB at every byte. A gibibyte takes about a second.

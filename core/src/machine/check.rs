@@ -5,9 +5,9 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use super::follow_up::longest_run;
 use super::matching::{Match, boots_before, boots_in_visits};
 use super::queue::{lane_of, nested_lane, use_of};
+use super::time_limit::longest_run;
 use super::{Active, Built, Machine};
 use crate::host::fingerprint::ClassId;
 use crate::host::{ALLOCATION_MARGIN, Asking, Host, Presence, Sharing, Standing};

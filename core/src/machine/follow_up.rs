@@ -3,18 +3,15 @@
 
 use super::matching::Match;
 use super::queue::use_of;
-use super::{Active, Built, Effect, Machine};
-use crate::experiment::build::{Product, UsedBuild};
-use crate::experiment::files::{staging_time, time_for};
-use crate::experiment::{Experiment, Setup};
+use super::time_limit::{longest_run, used_build};
+use super::{Active, Effect, Machine};
 use crate::host::Host;
 use crate::host::fingerprint::ClassId;
 use crate::machine::event::{Change, Event};
-use crate::plan::Task;
 use crate::run::RunState;
 use crate::run::lease::{Evidence, LEASE_MARGIN, Lease};
-use crate::value::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex, VersionIndex};
-use crate::value::time::{Span, Timestamp};
+use crate::value::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use crate::value::time::Timestamp;
 
 impl Machine {
     /// The next event that follows from the state alone, if any.
@@ -70,7 +67,6 @@ impl Machine {
             RunState::Leased { .. } | RunState::Running { .. } | RunState::Settled(_) => Attempt(1),
         };
         let build = used_build(active, run);
-        let products = build.as_ref().map_or(&[][..], |build| &build.products);
         Lease {
             epoch: LeaseEpoch(self.next_lease),
             experiment,
@@ -79,7 +75,7 @@ impl Machine {
             host: host.facts.host.clone(),
             agent_epoch: host.epoch,
             granted: now,
-            deadline: now + longest(active, active.kept.plan.task(run), staged(products)) + LEASE_MARGIN,
+            deadline: now + longest_run(active, run) + LEASE_MARGIN,
             started: None,
             evidence: Evidence { build: build.map(Box::new), ..evidence(now, host, experiment, active, run) },
         }
@@ -116,62 +112,4 @@ fn evidence(
         build: None,
         machine: host.facts.machine,
     }
-}
-
-/// The build that a run uses, where its version is built.
-fn used_build(active: &Active, run: RunIndex) -> Option<UsedBuild> {
-    let built_by = active.kept.plan.build_of(run)?;
-    let products = match active.kept.built.get(&built_by) {
-        Some(Built::Made(products)) => products.clone(),
-        Some(Built::Not(_)) | None => Vec::new(),
-    };
-    Some(UsedBuild { run: built_by, products })
-}
-
-/// The longest an agent may rightly take for a run.
-pub(super) fn longest_run(active: &Active, run: RunIndex) -> Span {
-    let build = used_build(active, run);
-    let products = build.as_ref().map_or(&[][..], |build| &build.products);
-    longest(active, active.kept.plan.task(run), staged(products))
-}
-
-/// The longest an agent may rightly take for what a lane has waiting, whatever build it uses.
-pub(super) fn longest_of_any_build(active: &Active, task: Task) -> Span {
-    let made = active.kept.built.values().filter_map(|built| match built {
-        Built::Made(products) => Some(staged(products)),
-        Built::Not(_) => None,
-    });
-    longest(active, task, made.max().unwrap_or_default())
-}
-
-/// How long a host may take to fetch what a build has made.
-fn staged(products: &[Product]) -> Span {
-    time_for(products.iter().map(|product| Some(product.content.bytes)))
-}
-
-/// The longest an agent may rightly take for a task, with the time to fetch its build.
-fn longest(active: &Active, task: Task, staged: Span) -> Span {
-    let experiment = &active.kept.plan.experiment;
-    let cell = match task {
-        Task::Build(version) => return longest_build(experiment, version),
-        Task::Run(cell) => cell,
-    };
-    let benchmark = &experiment.benchmarks[cell.benchmark.0 as usize];
-    let most = |setup: &Option<Setup>| setup.as_ref().map_or(Span(0), |setup| setup.timeout);
-    let execution = most(&experiment.prepare) + benchmark.timeout + most(&experiment.cleanup);
-    let patience = experiment.independence.wanted_rest().map_or(Span(0), |rest| rest.patience);
-    let before = patience
-        + staging_time(&experiment.files)
-        + staged
-        + most(&experiment.setup)
-        + experiment.environment.settle;
-    before + execution.times(u64::from(benchmark.warmup) + 1) + most(&experiment.canary)
-}
-
-/// The longest an agent may rightly take for a build of a version: what it makes is of unknown size.
-fn longest_build(experiment: &Experiment, version: VersionIndex) -> Span {
-    let timeout = experiment.version(version).and_then(|version| version.build.as_ref());
-    let timeout = timeout.map_or(Span(0), |build| build.timeout);
-    let setup = experiment.setup.as_ref().map_or(Span(0), |setup| setup.timeout);
-    staging_time(&experiment.files) + setup + timeout + time_for([None])
 }

@@ -1,9 +1,9 @@
 //! What is next for an asking host: the next run of a visit that it has begun, or a visit of the experiment whose turn it
 //! is and that the host is fresh for; failing that, a reboot that would make it so, or the moment when it has rested.
 
-use super::follow_up::{longest_of_any_build, longest_run};
 use super::nesting::Again;
 use super::queue::{tasks_of, use_of, use_of_lane};
+use super::time_limit::{longest_of_any_build, longest_run};
 use super::{Active, Machine, Phase};
 use crate::experiment::{Experiment, Order};
 use crate::host::{ALLOCATION_MARGIN, Host, Standing, Use};

@@ -6,6 +6,7 @@ use super::{MAX_ACTIVE, MAX_EPOCH_LEAD, MAX_HOSTS};
 use crate::host::{Identifier, MAX_BOOTS};
 use crate::machine::feasibility::Shortage;
 use crate::plan::PlanError;
+use crate::value::hint::Hinted;
 use crate::value::id::{AgentEpoch, AgentId, BootId, ExperimentId, HostId, LeaseEpoch};
 use crate::value::time::{Span, Timestamp};
 
@@ -189,9 +190,10 @@ impl Refusal {
     pub fn known_epoch(&self) -> Option<AgentEpoch> {
         if let Self::StaleAgent { known, .. } = self { Some(*known) } else { None }
     }
+}
 
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for Refusal {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             Self::PoolTooSmall(shortage) => Some(shortage.hint()),
             Self::HostClaimed { .. } => {

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::conditions::{Pressure, Reading};
+use crate::run::reading::{Pressure, Reading};
 
 /// The tick in which the kernel counts the time of CPUs (`USER_HZ` is 100 on every architecture of today).
 pub const TICK_NS: u64 = 10_000_000;

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::build::Product;
+use crate::experiment::build::{Build, Product};
+use crate::experiment::files::MAX_FILE_BYTES;
 use crate::experiment::metric::{Absence, Metric};
 use crate::run::Obstacle;
 use crate::run::conditions::Conditions;
@@ -181,6 +182,29 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// What keeps reported products from being those of a build: exactly the declared ones are.
+    pub fn of_products(build: &Build, products: &[Product]) -> Option<Self> {
+        let failure = |name: &str, reason: String| Some(Self::NoProduct { name: name.to_owned(), reason });
+        for (number, Product { name, content }) in products.iter().enumerate() {
+            if !build.products.contains_key(name) {
+                return failure(name, "the plan does not name it".to_owned());
+            }
+            if products[..number].iter().any(|earlier| earlier.name == *name) {
+                return failure(name, "it was reported twice".to_owned());
+            }
+            if content.bytes > MAX_FILE_BYTES {
+                let bytes = content.bytes;
+                return failure(
+                    name,
+                    format!("it has {bytes} bytes, but at most {MAX_FILE_BYTES} are possible"),
+                );
+            }
+        }
+        let is_made = |name: &str| products.iter().any(|product| product.name == name);
+        let lacking = build.products.keys().find(|name| !is_made(name))?;
+        failure(lacking, "it was not reported".to_owned())
+    }
+
     /// The failure in words.
     pub fn words(&self) -> String {
         match self {
@@ -220,4 +244,44 @@ pub struct Output {
     pub blake3: [u8; 32],
     /// The first of them, as many as the plan keeps.
     pub kept: Vec<u8>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::CommandLine;
+    use crate::experiment::build::USUAL_TIMEOUT;
+    use crate::experiment::files::{Content, ContentHash};
+
+    fn product(name: &str, bytes: u64) -> Product {
+        let content = Content { blake3: ContentHash([1; 32]), bytes, executable: true };
+        Product { name: name.to_owned(), content }
+    }
+
+    fn build(names: &[&str]) -> Build {
+        Build {
+            command: CommandLine::Shell("make".to_owned()),
+            builds: 1,
+            products: names.iter().map(|name| ((*name).to_owned(), format!("out/{name}"))).collect(),
+            timeout: USUAL_TIMEOUT,
+        }
+    }
+
+    #[test]
+    fn exactly_the_declared_products_are_taken() {
+        let build = build(&["lib", "prog"]);
+        let refused = |products: &[Product]| match Failure::of_products(&build, products) {
+            Some(Failure::NoProduct { name, .. }) => Some(name),
+            other => other.map(|failure| failure.words()),
+        };
+        assert_eq!(refused(&[product("prog", 1), product("lib", 2)]), None, "in any order");
+        assert_eq!(refused(&[product("prog", 1)]), Some("lib".to_owned()));
+        assert_eq!(refused(&[]), Some("lib".to_owned()));
+        assert_eq!(refused(&[product("lib", 1), product("prog", 1), product("x", 1)]), Some("x".to_owned()));
+        assert_eq!(
+            refused(&[product("lib", 1), product("lib", 1), product("prog", 1)]),
+            Some("lib".to_owned())
+        );
+        assert_eq!(refused(&[product("lib", 1), product("prog", u64::MAX)]), Some("prog".to_owned()));
+    }
 }

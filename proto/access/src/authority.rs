@@ -12,6 +12,7 @@ use rcgen::{
 };
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, CertificateSigningRequestDer};
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 use crate::certificate::Serial;
@@ -76,9 +77,8 @@ pub enum AuthorityError {
     },
 }
 
-impl AuthorityError {
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for AuthorityError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Directory { .. } => Some("look at the permissions of the data directory"),
             Self::File(error) => error.hint(),

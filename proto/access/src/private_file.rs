@@ -1,5 +1,6 @@
 //! Files that only their owner may read: keys, and what is as good as one. They are written as a whole or not at all.
 
+use speedup_core::value::hint::Hinted;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -45,9 +46,8 @@ pub enum PrivateFileError {
     },
 }
 
-impl PrivateFileError {
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for PrivateFileError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Open { .. } => Some(
                 "see who may have read it; if nobody has, `chmod 600` the file, otherwise revoke what it holds",

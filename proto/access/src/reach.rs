@@ -15,6 +15,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use rustls::{AlertDescription, ClientConfig};
+use speedup_core::value::hint::Hinted;
 use thiserror::Error as ThisError;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -74,9 +75,8 @@ pub enum ReachError {
     Trust(#[from] TrustError),
 }
 
-impl ReachError {
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+impl Hinted for ReachError {
+    fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Address { .. } => Some("write it as https://127.0.0.1:7077"),
             Self::NotLoopback { .. } => {

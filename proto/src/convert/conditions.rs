@@ -1,10 +1,9 @@
 //! The conditions of a run. Lists are short: each setting and each kind of disturbance is told once.
 
 use speedup_core::experiment::environment::Setting;
-use speedup_core::run::conditions::{
-    Conditions, CpuTime, Frequency, Load, MAX_NOTES, Pressure, Reading, Throttled, Unmet,
-};
+use speedup_core::run::conditions::{Conditions, MAX_NOTES, Unmet};
 use speedup_core::run::disturbance::{Disturbance, Resource};
+use speedup_core::run::reading::{CpuTime, Frequency, Load, Pressure, Reading, Throttled};
 
 use super::field::{
     at_most, chosen, cpu_set, each, enumerated, enumeration, optional, reason, required, small, structure,

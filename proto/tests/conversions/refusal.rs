@@ -15,6 +15,7 @@ use speedup_core::machine::event::Tally;
 use speedup_core::plan::Plan;
 use speedup_core::run::Obstacle;
 use speedup_core::run::record::{MAX_REASON_BYTES, Outcome, Record};
+use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::{IdError, MAX_ID_BYTES};
 use speedup_proto::convert::{Blob, Malformed, Submission, Why};
 use speedup_proto::limits::MAX_BY_BYTES;

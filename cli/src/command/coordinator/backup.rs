@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
+use speedup_core::value::hint::Hinted;
 
 use crate::arguments::{Output, OutputArgument};
 use crate::command::{coordinator, json_line, print};

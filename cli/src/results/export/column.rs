@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use speedup_core::experiment::metric::Metric;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::run::conditions::{Conditions, Reading};
+use speedup_core::run::conditions::Conditions;
 use speedup_core::run::disturbance::Disturbance;
 use speedup_core::run::lease::Lease;
 use speedup_core::run::program::Program;
+use speedup_core::run::reading::Reading;
 use speedup_core::run::record::{Failure, Outcome, Output, Record, RestReading};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::value::id::{ExperimentId, RunIndex};

@@ -10,7 +10,7 @@ use crate::machine::provision::is_given_back;
 use crate::machine::{COORDINATOR, Effect, Machine, Phase, Refusal, Speaker};
 use crate::plan::Task;
 use crate::run::lease::Lease;
-use crate::run::record::{Outcome, Record};
+use crate::run::record::{Failure, Outcome, Record};
 use crate::run::{AfterLoss, LossReason};
 use crate::value::id::{Attempt, HostId, JobId, LeaseEpoch};
 use crate::value::time::Timestamp;
@@ -102,7 +102,7 @@ impl Machine {
         };
         match (build, &record.outcome) {
             (Some(build), Outcome::Measured) => {
-                if let Some(failure) = build.refuses(&record.products) {
+                if let Some(failure) = Failure::of_products(build, &record.products) {
                     record.outcome = Outcome::Failed(failure);
                 }
                 record.products.sort_by(|one, other| one.name.cmp(&other.name));

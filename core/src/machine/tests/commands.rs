@@ -3,6 +3,7 @@
 use super::*;
 use crate::machine::feasibility::Shortage;
 use crate::plan::{Extension, Shape};
+use crate::value::hint::Hinted;
 
 fn active(scene: &Scene) -> &Active {
     scene.machine.experiment(FIRST).expect("it is active")

@@ -5,6 +5,7 @@ use crate::host::fingerprint::HardwareId;
 use crate::host::{MAX_BOOTS, Sharing, Standing};
 use crate::machine::feasibility::HostClass;
 use crate::run::RunState;
+use crate::value::hint::Hinted;
 use crate::value::id::{Attempt, BootId};
 
 #[test]

@@ -1,7 +1,7 @@
 //! Which readings mark a run, and that absent ones never do.
 
 use super::*;
-use crate::run::conditions::{CpuTime, Frequency, Throttled};
+use crate::run::reading::{CpuTime, Frequency, Throttled};
 use proptest::prelude::*;
 
 const SECOND: u64 = 1_000_000_000;

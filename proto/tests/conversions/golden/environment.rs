@@ -8,6 +8,7 @@ use speedup_core::machine::event::{Change, Event};
 use speedup_core::plan::Plan;
 use speedup_core::run::conditions::*;
 use speedup_core::run::disturbance::{Disturbance, Resource};
+use speedup_core::run::reading::*;
 use speedup_core::run::record::{Outcome, Record, RestReading};
 use speedup_core::value::id::LeaseEpoch;
 use speedup_core::value::time::{Span, Timestamp};

@@ -7,6 +7,7 @@ use proptest::sample::{select, subsequence};
 use speedup_core::experiment::environment::Setting;
 use speedup_core::run::conditions::*;
 use speedup_core::run::disturbance::{Disturbance, Resource};
+use speedup_core::run::reading::*;
 
 use super::environment::cpu_set;
 use super::text;

@@ -12,6 +12,7 @@ use crate::machine::{Command, Effect, Handled, Notice, Settings};
 use crate::plan::{self, Plan};
 use crate::run::AfterLoss;
 use crate::run::record::{self, Record};
+use crate::value::hint::Hinted;
 use crate::value::id::{BootId, ExperimentId, LeaseEpoch};
 use crate::value::seed::Seed;
 use crate::value::time::Span;
