@@ -7,8 +7,8 @@
 //! * [`sample`]: the observations of a cell, in run order;
 //! * [`inference`]: levels, p-values, intervals and caveats: what is asked of a method, and what it answers with;
 //! * [`test`](mod@test): tests of hypotheses, one file a method;
-//! * [`ratio`]: by how much a version is faster, on a benchmark and on a set of them;
-//! * [`difference`]: by how much its values are larger, where they may be zero;
+//! * [`ratio`]: by how much a version is faster, on a benchmark and on a set of them; below it [`ratio::difference`]: by how much its
+//!   values are larger, where they may be zero;
 //! * [`protocol`]: whether it is, by the protocols of the papers;
 //! * [`levels`]: experiments that repeat at several levels;
 //! * [`mixture`]: run times that cluster, and what users feel of them;
@@ -38,7 +38,6 @@
 //! ```
 
 pub mod diagnostics;
-pub mod difference;
 pub mod distribution;
 pub mod inference;
 pub mod levels;

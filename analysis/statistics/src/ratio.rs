@@ -3,9 +3,11 @@
 //! * [`MeanRatio`], [`QuantileRatio`], [`MedianRatio`], [`PairedRatio`], [`PairedMedianRatio`]: on one benchmark, each a
 //!   [`Speedup`];
 //! * [`Overall`], [`SuiteRatio`]: on a set of them; [`RandomEffectsMean`]: on a typical one of them, and on a further one;
-//!   [`SpeedupMeans`]: what others quote of one.
+//!   [`SpeedupMeans`]: what others quote of one;
+//! * [`difference`]: where values may be zero, so that there is no ratio.
 
 pub(crate) mod contrast;
+pub mod difference;
 pub(crate) mod fieller;
 pub(crate) mod mean;
 mod median;

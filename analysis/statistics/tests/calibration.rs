@@ -5,10 +5,10 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use speedup_statistics::difference::{CenterDifference, MeanDifference, QuantileDifference};
 use speedup_statistics::distribution::{Tails, normal};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue, RatioInterval};
 use speedup_statistics::protocol::speedup_test::{Question, SpeedupTest};
+use speedup_statistics::ratio::difference::{CenterDifference, MeanDifference, QuantileDifference};
 use speedup_statistics::ratio::{
     BenchmarkWeights, MeanRatio, MedianRatio, QuantileRatio, SuiteMember, SuiteRatio,
 };

@@ -7,7 +7,7 @@ use super::headline::{Declared, RatioFound};
 use crate::study::design::{Arranged, DesignKind, INDEPENDENT_RUN, class_weight};
 use crate::study::verdict::Reason;
 use speedup_core::experiment::Center;
-use speedup_statistics::difference::{
+use speedup_statistics::ratio::difference::{
     MeanDifference, PairedMeanDifference, PairedMedianDifference, QuantileDifference,
 };
 use speedup_statistics::sample::Sample;

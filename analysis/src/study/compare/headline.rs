@@ -13,8 +13,8 @@ use crate::study::design::{Arranged, DesignKind, INDEPENDENT_RUN, class_weight};
 use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Center, Experiment};
-use speedup_statistics::difference::CenterDifference;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue, RatioInterval};
+use speedup_statistics::ratio::difference::CenterDifference;
 use speedup_statistics::ratio::{
     BenchmarkWeights, MeanRatio, PairedMedianRatio, PairedRatio, QuantileRatio, RatioError, Speedup,
     SuiteMember, SuiteRatio, SuiteRatioError,

@@ -11,7 +11,7 @@ use crate::test::t_test::ROUNDING_OF_MEANS;
 /// freedom are Satterthwaite's, over the errors of all means (Welch 1938; Satterthwaite, Biometrics Bulletin 2, 1946).
 ///
 /// ```
-/// use speedup_statistics::difference::{CenterDifference, MeanDifference};
+/// use speedup_statistics::ratio::difference::{CenterDifference, MeanDifference};
 /// use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 /// use speedup_statistics::sample::Sample;
 /// use speedup_statistics::test::WelchTTest;

@@ -10,7 +10,7 @@ use crate::sample::{Sample, SampleQuantile};
 /// The difference of the quantiles of two independent samples, baseline less candidate.
 ///
 /// ```
-/// use speedup_statistics::difference::{CenterDifference, QuantileDifference};
+/// use speedup_statistics::ratio::difference::{CenterDifference, QuantileDifference};
 /// use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 /// use speedup_statistics::sample::Sample;
 ///
