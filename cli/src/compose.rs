@@ -124,7 +124,7 @@ pub(crate) async fn analysis(options: AnalysisOptions) -> Result<Analysis, Failu
             AnalysisStartError::NotLoopback(_) => Failure::usage(error),
             AnalysisStartError::Bind { .. } => Failure::infrastructure(error),
         };
-        failure.context("cannot start the analysis").hint(hint)
+        failure.context("cannot start the analysis").hint_if(hint)
     })
 }
 
@@ -210,10 +210,7 @@ pub(crate) fn control_groups() -> Vec<(PathBuf, std::io::Result<()>)> {
 
 /// What the host is whose files lie at a root.
 pub(crate) fn probe(root: &Path) -> Result<Probed, Failure> {
-    speedup_agent::probe::probe(root).map_err(|error| {
-        let hint = error.hint();
-        Failure::usage(error).hint_if(hint)
-    })
+    speedup_agent::probe::probe(root).map_err(Failure::refused)
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Error, anyhow};
 use clap::Args;
 use speedup_access::{Credentials, Reach};
-use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::limits::{MAX_ACCESS_BYTES, MAX_ANSWER_BYTES, MAX_PIECE_MESSAGE_BYTES, MAX_REQUEST_BYTES};
 use speedup_proto::v1::access_client::AccessClient;
@@ -134,10 +133,7 @@ impl Found {
 
     /// How to connect.
     pub(crate) fn reach(&self) -> Result<Reach, Failure> {
-        Reach::new(&self.url, self.credentials.as_ref()).map_err(|error| {
-            let hint = error.hint();
-            Failure::usage(error).hint_if(hint)
-        })
+        Reach::new(&self.url, self.credentials.as_ref()).map_err(Failure::refused)
     }
 }
 

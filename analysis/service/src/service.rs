@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use speedup_access::Reach;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 use tokio::task::JoinHandle;
 use tonic::transport::Server;
@@ -39,15 +40,14 @@ pub enum AnalysisStartError {
     },
 }
 
-impl AnalysisStartError {
-    /// What the user can do about it.
-    pub fn hint(&self) -> &'static str {
-        match self {
+impl Hinted for AnalysisStartError {
+    fn hint(&self) -> Option<&'static str> {
+        Some(match self {
             Self::NotLoopback(_) => {
                 "bind 127.0.0.1 or [::1], and reach it from elsewhere through an ssh tunnel"
             }
             Self::Bind { .. } => "another program may listen there; choose another port with --bind",
-        }
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Error, anyhow};
+use anyhow::{Context as _, anyhow};
 use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
@@ -70,10 +70,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
 fn read(path: &Path) -> Result<(Manifest, Files), Failure> {
     let tried = || format!("cannot verify {}", path.display());
     let file = File::open(path).with_context(tried).map_err(Failure::usage)?;
-    archive::read(BufReader::new(file)).map_err(|error| {
-        let hint = error.hint();
-        Failure::usage(Error::new(error).context(tried())).hint(hint)
-    })
+    archive::read(BufReader::new(file)).map_err(|error| Failure::refused(error).context(tried()))
 }
 
 fn verify(manifest: Manifest, files: &Files) -> Result<Verified, Failure> {

@@ -7,6 +7,7 @@ use std::io::{self, BufRead, Read, Write};
 use flate2::Compression;
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
+use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 use super::manifest::{Listed, Manifest, SCHEMA_VERSION};
@@ -66,10 +67,9 @@ pub(crate) enum ArchiveError {
     Missing(String),
 }
 
-impl ArchiveError {
-    /// What the user can do.
-    pub(crate) fn hint(&self) -> &'static str {
-        match self {
+impl Hinted for ArchiveError {
+    fn hint(&self) -> Option<&'static str> {
+        Some(match self {
             Self::Version { .. } => "verify it with a release that is at least as new",
             Self::TooLarge | Self::TooManyFiles(_) | Self::ManifestTooLarge => {
                 "it is no bundle of this command"
@@ -84,7 +84,7 @@ impl ArchiveError {
             | Self::Size { .. }
             | Self::Content { .. }
             | Self::Missing(_) => "get the bundle again from where it is from",
-        }
+        })
     }
 }
 
