@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::figure::Figure;
+use speedup_analysis::study::Verdict;
 
 /// A report that people read, in the order in which they read it.
 #[derive(Clone, Debug, PartialEq)]
@@ -322,6 +323,16 @@ impl Field {
     /// The name of something, which may be shortened.
     pub(crate) fn name(text: impl Into<String>) -> Self {
         Self { most: Most::Name, ..text.into().into() }
+    }
+}
+
+impl From<Verdict> for Tone {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Faster => Self::Better,
+            Verdict::Slower => Self::Worse,
+            Verdict::Same | Verdict::Undecided | Verdict::NotEnoughData => Self::Plain,
+        }
     }
 }
 

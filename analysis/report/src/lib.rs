@@ -19,6 +19,7 @@ pub mod html;
 pub mod latex;
 pub mod markdown;
 mod section;
+mod share;
 pub mod sheet;
 pub mod terminal;
 

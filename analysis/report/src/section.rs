@@ -22,8 +22,7 @@ use crate::figure::forest::by_effect;
 
 pub(crate) use self::controls::sheet as of_controls;
 pub(crate) use self::endpoints::sentence as of_endpoint;
-pub(crate) use self::opening::{ends, percent_rounded, share_in_words};
-pub(crate) use self::suite::factor;
+pub(crate) use self::opening::share_in_words;
 
 impl Document {
     /// All of a report.

@@ -6,7 +6,6 @@ mod plot;
 mod tests;
 
 use self::page::Page;
-pub use self::plot::Plots;
 use crate::document::{Document, Element, Kind, Section, Tone};
 
 /// Columns where there is no terminal to ask.
@@ -26,6 +25,17 @@ pub struct Terminal {
     pub coloured: bool,
     /// With which characters plots are drawn.
     pub plots: Plots,
+}
+
+/// With which characters plots are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plots {
+    /// There are none.
+    None,
+    /// Those that every terminal has.
+    Ascii,
+    /// Lines and blocks as well.
+    Unicode,
 }
 
 /// The report, at most as wide as the terminal where the names in it allow.

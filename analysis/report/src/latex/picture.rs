@@ -54,6 +54,18 @@ fn mark(mark: Mark, x: f64, y: f64) -> String {
     }
 }
 
+/// The marks of a version, as what is to be drawn.
+fn marks(version: usize, points: impl Iterator<Item = (f64, f64)>) -> String {
+    let points: String = points.map(|(x, y)| point(x, y)).collect();
+    let mark = MARKS[version % MARKS.len()];
+    format!("plot[only marks,mark={mark},mark size=0.9pt] coordinates {{{points}}};\n")
+}
+
+/// Points of a version.
+fn points(version: usize, points: impl Iterator<Item = (f64, f64)>) -> String {
+    format!("\\draw[{},line width=0.3pt] {}", colour(version), marks(version, points))
+}
+
 /// The colour of a version.
 fn colour(version: usize) -> String {
     format!("v{}", version % MARKS.len())

@@ -6,7 +6,6 @@ use speedup_analysis::study::{
 };
 use speedup_core::experiment::metric::Better;
 
-use super::opening::tone;
 use crate::document::{
     Align, Column, Document, Element, Field, Kind, LegendEntry, Table, TableRow, Tone, labels, shortened,
 };
@@ -115,7 +114,7 @@ fn row(benchmark: &BenchmarkReport, at: usize, unit: Unit) -> Vec<Field> {
         time(&benchmark.cells[at + 1], unit).into(),
         speedup.into(),
         percent.map_or_else(|| NOTHING.to_owned(), |percent| change(percent, ends)).into(),
-        Field { tone: tone(comparison.verdict), ..comparison.verdict.words().into() },
+        Field { tone: comparison.verdict.into(), ..comparison.verdict.words().into() },
     ]
 }
 

@@ -4,7 +4,6 @@ use speedup_analysis::count::{percent, ratio};
 use speedup_analysis::study::{ControlKind, ControlRow, ControlsReport, IntervalReport, Report};
 
 use super::benchmarks::{NOTHING, abbreviated, by_reason};
-use super::opening::tone;
 use crate::document::{Align, Column, Document, Field, Kind, LegendEntry, Table, TableRow, Tone};
 use crate::facts::{Sheet, SheetCell, number, words};
 
@@ -79,6 +78,6 @@ fn row(row: &ControlRow) -> TableRow {
         kind.into(),
         shown(row.ratio.map(|value| ratio(value, ends))).into(),
         shown(row.smallest_effect.map(effect)).into(),
-        Field { tone: tone(row.verdict), ..row.verdict.words().into() },
+        Field { tone: row.verdict.into(), ..row.verdict.words().into() },
     ])
 }

@@ -1,12 +1,11 @@
 //! What comes first: which experiment, what it has shown, and what that is worth.
 
 use speedup_analysis::count::{counted, grouped, percent};
-use speedup_analysis::study::{
-    ConditionCounts, IntervalReport, Report, State, SuiteReport, TrueShareReport, Verdict,
-};
+use speedup_analysis::study::{ConditionCounts, Report, State, SuiteReport, TrueShareReport};
 
 use super::endpoints;
 use crate::document::{Document, Element, Kind, Tone};
+use crate::share::percent_rounded;
 
 pub(super) fn write(document: &mut Document, report: &Report) {
     write_head(document, report);
@@ -33,7 +32,7 @@ pub(super) fn title(report: &Report) -> String {
 pub(super) fn write_verdict(document: &mut Document, report: &Report) {
     document.section(Kind::Verdict, "Verdict");
     for suite in &report.suites {
-        document.push(Element::Verdict { text: suite.sentence.clone(), tone: tone(suite.verdict) });
+        document.push(Element::Verdict { text: suite.sentence.clone(), tone: suite.verdict.into() });
         if let Some(share) = share_in_words(suite) {
             document.paragraph(share, Tone::Plain);
         }
@@ -71,15 +70,6 @@ fn write_disturbed(document: &mut Document, report: &Report) {
         let text =
             format!("The host was disturbed during {disturbed} of {measured}; all are in their samples.");
         document.paragraph(text, Tone::Plain);
-    }
-}
-
-/// How a verdict is coloured.
-pub(super) fn tone(verdict: Verdict) -> Tone {
-    match verdict {
-        Verdict::Faster => Tone::Better,
-        Verdict::Slower => Tone::Worse,
-        Verdict::Same | Verdict::Undecided | Verdict::NotEnoughData => Tone::Plain,
     }
 }
 
@@ -132,15 +122,4 @@ pub(crate) fn share_in_words(suite: &SuiteReport) -> Option<String> {
             "{called} No interval holds for other programs: the benchmarks were chosen, not drawn at random."
         ),
     })
-}
-
-/// An interval of a proportion: "[21.9 %, 98.7 %]".
-pub(crate) fn ends(interval: &IntervalReport) -> Option<String> {
-    let (lower, upper) = interval.ends()?;
-    Some(format!("[{}, {}]", percent_rounded(lower.max(0.0)), percent_rounded(upper.min(1.0))))
-}
-
-/// A share in percent with one decimal.
-pub(crate) fn percent_rounded(share: f64) -> String {
-    format!("{:.1}\u{a0}%", 100.0 * share)
 }

@@ -5,7 +5,6 @@ use speedup_analysis::count::{percent, ratio};
 use speedup_analysis::study::{BenchmarkReport, ComparisonReport, Protocol, ProtocolReport, Report, Verdict};
 
 use super::benchmarks::{NOTHING, abbreviated, is_by_looks, write_each};
-use super::opening::tone;
 use crate::document::{Align, Column, Document, Field, Kind, LegendEntry, Table, Tone};
 
 /// Levels above this are shown as such: the papers' tables end here.
@@ -65,7 +64,7 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
 fn fields(report: &ProtocolReport) -> [Field; 3] {
     [
         ratio(report.speedup, report.interval.ends()).into(),
-        Field { tone: tone(report.verdict), ..report.verdict.words().into() },
+        Field { tone: report.verdict.into(), ..report.verdict.words().into() },
         level(report).into(),
     ]
 }

@@ -8,9 +8,9 @@ use speedup_analysis::study::{
 use speedup_statistics::ratio::Summary;
 
 use super::benchmarks::NOTHING;
-use super::opening::{ends, percent_rounded};
 use crate::document::{Align, Column, Document, Element, Field, Kind, LegendEntry, Table, TableRow, Tone};
 use crate::figure::{Figure, ProportionFigure};
+use crate::share::{ends, factor, percent_rounded};
 
 /// The columns of the proportions that are explained.
 const PUBLISHED: usize = 4;
@@ -118,11 +118,6 @@ fn needed_of_truth(required: &RequiredShareReport, share: &TrueShareReport, conf
             percent_rounded(required.least_half_width)
         ),
     }
-}
-
-/// A factor to three places: neighbours on the curve differ by less than ratios that are rounded to their errors.
-pub(crate) fn factor(speedup: f64) -> String {
-    format!("{speedup:.3}×")
 }
 
 /// The share that is faster at all, and points of the curve at even distances, ascending.

@@ -21,17 +21,6 @@ const COLUMNS_OF_A_LABEL: usize = 12;
 /// Intervals are drawn so much beyond the estimates at most.
 const WIDEST: f64 = 2.0;
 
-/// With which characters plots are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plots {
-    /// There are none.
-    None,
-    /// Those that every terminal has.
-    Ascii,
-    /// Lines and blocks as well.
-    Unicode,
-}
-
 /// Draws a figure where the terminal can show it.
 pub(super) fn write(page: &mut Page, figure: &Figure) {
     let Some(glyphs) = Glyphs::of(page.plots()) else { return };

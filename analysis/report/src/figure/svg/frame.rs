@@ -3,7 +3,9 @@
 use maud::{Markup, html};
 
 use super::short;
+use crate::figure::axis::{Axis, label};
 pub(super) use crate::figure::axis::{Labels, TICKS};
+use crate::figure::{Panel, Panels};
 
 /// The size of a small drawing: a phone shows it as it is.
 pub(super) const SIZE: (f64, f64) = (340.0, 220.0);
@@ -50,4 +52,18 @@ pub(super) fn line(points: impl Iterator<Item = (f64, f64)>) -> String {
         d += &format!("{} {}", short(x), short(y));
     }
     d
+}
+
+/// The title of a drawing: its caption, and whose it is.
+pub(super) fn title(panels: &Panels, panel: &Panel) -> String {
+    format!("{}: {}", panels.benchmark, panel.title)
+}
+
+/// The axis of times, with labels in the unit of the benchmark.
+pub(super) fn times(panels: &Panels, axis: Axis) -> (Vec<(f64, String)>, String) {
+    let unit = panels.unit;
+    let ns = 1.0 / unit.of_ns(1.0);
+    let (ticks, decimals) = axis.ticks_in(ns, TICKS);
+    let labels = ticks.into_iter().map(|tick| (tick * ns, label(tick, decimals))).collect();
+    (labels, format!("wall time, {}", unit.name))
 }

@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::frame::{BOTTOM, LEFT, Labels, RIGHT, TICKS, TOP, frame, line};
+use super::frame::{BOTTOM, LEFT, Labels, RIGHT, TOP, frame, line, times, title};
 use super::{class, precision, short, stroke, values};
-use crate::figure::axis::{Axis, Spacing, label};
+use crate::figure::axis::{Axis, Spacing};
 use crate::figure::{Panel, PanelKind, Panels};
 use speedup_analysis::study::CellFigures;
 
@@ -16,20 +16,6 @@ pub(super) fn drawn(panels: &Panels, panel: &Panel) -> Markup {
         PanelKind::Distribution => distribution(panels, panel),
         PanelKind::Precision => precision::drawn(panels, panel),
     }
-}
-
-/// The title of a drawing: its caption, and whose it is.
-pub(super) fn title(panels: &Panels, panel: &Panel) -> String {
-    format!("{}: {}", panels.benchmark, panel.title)
-}
-
-/// The axis of times, with labels in the unit of the benchmark.
-pub(super) fn times(panels: &Panels, axis: Axis) -> (Vec<(f64, String)>, String) {
-    let unit = panels.unit;
-    let ns = 1.0 / unit.of_ns(1.0);
-    let (ticks, decimals) = axis.ticks_in(ns, TICKS);
-    let labels = ticks.into_iter().map(|tick| (tick * ns, label(tick, decimals))).collect();
-    (labels, format!("wall time, {}", unit.name))
 }
 
 fn grid_axis(panels: &Panels) -> Axis {

@@ -3,8 +3,7 @@
 use maud::{Markup, html};
 use speedup_analysis::study::PrecisionFigure;
 
-use super::frame::{BOTTOM, LEFT, Labels, RIGHT, TICKS, TOP, frame, line};
-use super::panel::title;
+use super::frame::{BOTTOM, LEFT, Labels, RIGHT, TICKS, TOP, frame, line, title};
 use super::{class, shape, short, stroke};
 use crate::document::{clean, shortened};
 use crate::figure::axis::{Axis, Spacing};

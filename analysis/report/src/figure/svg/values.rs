@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use maud::{Markup, html};
 use speedup_analysis::study::CellFigures;
 
-use super::frame::{BOTTOM, LEFT, Labels, RIGHT, TOP, frame};
-use super::panel::{times, title};
+use super::frame::{BOTTOM, LEFT, Labels, RIGHT, TOP, frame, line, times, title};
 use super::{class, shape, short};
 use crate::figure::axis::{Axis, Spacing};
 use crate::figure::{Panel, Panels};
@@ -83,7 +82,7 @@ fn violin(panels: &Panels, cell: &CellFigures, version: usize, middle: f64, wide
         points.collect::<Vec<_>>()
     };
     let outline = side(-1.0).into_iter().chain(side(1.0).into_iter().rev());
-    let d = super::frame::line(outline.map(|(x, time)| (x, y.at(time))));
+    let d = line(outline.map(|(x, time)| (x, y.at(time))));
     let mut steps: Vec<(f64, f64)> =
         cell.values_ns.iter().copied().zip(cell.shares.iter().copied()).collect();
     steps.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -3,7 +3,7 @@
 use speedup_analysis::study::CellFigures;
 
 use super::frame::{BOTTOM, LEFT, Labels, RIGHT, TICKS, TOP, frame};
-use super::{MARKS, colour, escaped, line, point, precision, stroke};
+use super::{colour, escaped, line, marks, points, precision, stroke};
 use crate::figure::axis::{Axis, Spacing, label};
 use crate::figure::{Panel, PanelKind, Panels};
 
@@ -45,21 +45,6 @@ fn key(version: usize) -> String {
         stroke(version),
         marks(version, [(4.0, 0.8)].into_iter())
     )
-}
-
-fn marks(version: usize, points: impl Iterator<Item = (f64, f64)>) -> String {
-    let points: String = points.map(|(x, y)| point(x, y)).collect();
-    let mark = MARKS[version % MARKS.len()];
-    format!("plot[only marks,mark={mark},mark size=0.9pt] coordinates {{{points}}};\n")
-}
-
-/// Where the runs that there are stand.
-pub(super) fn now_at(version: usize, at: (f64, f64)) -> String {
-    points(version, [at].into_iter())
-}
-
-fn points(version: usize, points: impl Iterator<Item = (f64, f64)>) -> String {
-    format!("\\draw[{},line width=0.3pt] {}", colour(version), marks(version, points))
 }
 
 fn drawn(panels: &Panels, panel: &Panel) -> String {

@@ -1,7 +1,7 @@
 //! Precision against cost.
 
 use super::frame::{BOTTOM, LEFT, Labels, RIGHT, TICKS, TOP, frame};
-use super::{colour, line, stroke, words};
+use super::{colour, line, points, stroke, words};
 use crate::figure::axis::{Axis, Spacing};
 use crate::figure::panel::{as_percent, costs, half_width, now};
 use crate::figure::{Panel, Panels};
@@ -21,7 +21,7 @@ pub(super) fn drawn(panels: &Panels, panel: &Panel) -> String {
         drawn += &line(&format!("{},{}", colour(version), stroke(version)), (0..curve.runs.len()).map(place));
         if let Some(at) = now(curve) {
             let (left, height) = place(at);
-            drawn += &super::panel::now_at(version, (left, height));
+            drawn += &points(version, [(left, height)].into_iter());
             let text =
                 format!("now: {} runs, ±{}", curve.runs_now, half_width(curve.relative_half_width[at]));
             drawn += &words("above right,inner sep=2pt", left, height, &text);

@@ -1,6 +1,6 @@
 //! The characters of the drawings.
 
-use super::Plots;
+use crate::terminal::Plots;
 
 /// The characters of the drawings.
 #[derive(Debug)]
