@@ -20,6 +20,7 @@ use crate::study::validity::diagnostics::DiagnosticsReport;
 use crate::study::validity::warning::Warnings;
 use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use serde::{Deserialize, Serialize};
+use speedup_core::experiment::Center;
 use speedup_core::run::timer::TimerError;
 use speedup_statistics::inference::{Caveat, ConfidenceLevel, Critical};
 use speedup_statistics::levels::{EffectSize, LevelTree, RandomEffects};
@@ -262,31 +263,7 @@ impl Pair<'_> {
         };
         let verdict = first.as_ref().map_or(Verdict::NotEnoughData, |first| first.verdict);
         let by = Protocol::from(declared.center);
-        let difference_ns = match by {
-            Protocol::Mean => baseline.mean() - candidate.mean(),
-            Protocol::Median => baseline.median() - candidate.median(),
-        };
-        if verdict.is_effect() && self.is_near_the_timer(difference_ns) {
-            warnings.concern("near_timer", about, near_timer);
-        }
-        if by == Protocol::Mean && mean.is_doubtful() {
-            warnings.concern("mean_of_doubtful_law", about, mean_of_doubtful_law);
-        }
-        if by == Protocol::Mean && verdict.is_effect() && !mean.is_doubtful() {
-            warnings.concern("mean_of_rare_runs", about, mean_of_rare_runs);
-        }
-        let needed = SampleQuantile::runs_needed(0.5, level);
-        if by == Protocol::Mean && (n.min(m) as u64) < needed {
-            warnings.concern("few_runs", about, || {
-                format!(
-                    "With fewer than {needed} {unit}s of a version the interval supposes normal times, which so few cannot show: plan \
-                     more before you quote it."
-                )
-            });
-        }
-        for caveat in mean.interval_caveats.iter().filter(|_| by == Protocol::Mean) {
-            warnings.caveat(caveat, about);
-        }
+        self.warn(verdict, &mean, declared, (baseline, candidate), unit, (about, warnings));
         let report = ComparisonReport {
             verdict,
             by: Some(by),
@@ -301,6 +278,45 @@ impl Pair<'_> {
         };
         let advice = AdviceReport::new(&report, n.min(m) as u64, level);
         ComparisonReport { advice, ..report }
+    }
+
+    /// Raises what must be known beside a verdict on what is independent, each a `unit`.
+    fn warn(
+        &self,
+        verdict: Verdict,
+        mean: &Judged,
+        declared: &Declared,
+        (baseline, candidate): (&Sample, &Sample),
+        unit: &str,
+        (about, warnings): (&str, &mut Warnings),
+    ) {
+        let difference_ns = match declared.center {
+            Center::Mean => baseline.mean() - candidate.mean(),
+            Center::Median => baseline.median() - candidate.median(),
+        };
+        if verdict.is_effect() && self.is_near_the_timer(difference_ns) {
+            warnings.concern("near_timer", about, near_timer);
+        }
+        if declared.center == Center::Median {
+            return;
+        }
+        if mean.is_doubtful() {
+            warnings.concern("mean_of_doubtful_law", about, mean_of_doubtful_law);
+        } else if verdict.is_effect() {
+            warnings.concern("mean_of_rare_runs", about, mean_of_rare_runs);
+        }
+        let needed = SampleQuantile::runs_needed(0.5, declared.level);
+        if (baseline.len().min(candidate.len()) as u64) < needed {
+            warnings.concern("few_runs", about, || {
+                format!(
+                    "With fewer than {needed} {unit}s of a version the interval supposes normal times, which so few cannot show: plan \
+                     more before you quote it."
+                )
+            });
+        }
+        for caveat in &mean.interval_caveats {
+            warnings.caveat(caveat, about);
+        }
     }
 
     /// What the plan's rule says, in the place of the protocols.

@@ -137,6 +137,24 @@ pub struct SpeedupMeansReport {
 }
 
 impl VerdictCounts {
+    /// How many benchmarks have which verdict.
+    fn in_words(&self) -> String {
+        let of =
+            |number: u64, words: &str| (number > 0).then(|| format!("{words} on {}", count::grouped(number)));
+        let counts = [
+            Some(format!(
+                "faster on {} of {}",
+                count::grouped(self.faster),
+                count::counted(self.total(), "benchmark")
+            )),
+            Some(format!("slower on {}", count::grouped(self.slower))),
+            of(self.same, "same"),
+            of(self.undecided, "undecided"),
+            of(self.not_enough_data, "not enough data"),
+        ];
+        counts.into_iter().flatten().collect::<Vec<String>>().join(", ")
+    }
+
     pub(crate) fn of<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> Self {
         let mut counts = Self::default();
         for verdict in verdicts {
@@ -328,6 +346,15 @@ impl Suite<'_> {
         counts: VerdictCounts,
         typical: Option<&TypicalReport>,
     ) -> String {
+        let said = self.verdict_in_words(conclusion, counts);
+        if counts.total() < 2 {
+            return said.trim_end().to_owned();
+        }
+        let typical = typical.map_or_else(String::new, |typical| self.typical_in_words(typical));
+        format!("{} By benchmark: {}.{typical}", said.trim_end(), counts.in_words())
+    }
+
+    fn verdict_in_words(&self, conclusion: &Conclusion, counts: VerdictCounts) -> String {
         let Self { candidate, baseline, level, .. } = self;
         let within = if self.members.are_by_classes() { " within the classes of hosts" } else { "" };
         let is_one = self.benchmarks.len() == 1;
@@ -345,7 +372,7 @@ impl Suite<'_> {
         };
         let level = count::percent(level.get());
         let in_total = if is_one { "" } else { " in total" };
-        let said = match (conclusion.verdict, conclusion.speedup) {
+        match (conclusion.verdict, conclusion.speedup) {
             (Verdict::Faster, Some(speedup)) => {
                 format!(
                     "{candidate} is faster than {baseline}{in_total}: {}, at confidence level {level}.",
@@ -389,36 +416,20 @@ impl Suite<'_> {
                 let reason = conclusion.reason.as_ref().map_or("", |reason| reason.sentence.as_str());
                 format!("Not enough data to compare {candidate} with {baseline}. {reason}")
             }
-        };
-        if counts.total() < 2 {
-            return said.trim_end().to_owned();
         }
-        let of =
-            |number: u64, words: &str| (number > 0).then(|| format!("{words} on {}", count::grouped(number)));
-        let counts = [
-            Some(format!(
-                "faster on {} of {}",
-                count::grouped(counts.faster),
-                count::counted(counts.total(), "benchmark")
-            )),
-            Some(format!("slower on {}", count::grouped(counts.slower))),
-            of(counts.same, "same"),
-            of(counts.undecided, "undecided"),
-            of(counts.not_enough_data, "not enough data"),
-        ];
-        let counts: Vec<String> = counts.into_iter().flatten().collect();
-        let typical = typical.map_or_else(String::new, |typical| {
-            let [lower, upper] = typical.interval;
-            let [least, most] = typical.prediction.map(|end| count::ratio(end, None));
-            let further = match self.selection {
-                Selection::Drawn | Selection::DrawnFromFinite { .. } => {
-                    format!("; a further one of the population: {least} to {most}")
-                }
-                Selection::Chosen => String::new(),
-            };
-            format!(" A typical benchmark: {}{further}.", count::ratio(typical.speedup, Some((lower, upper))))
-        });
-        format!("{} By benchmark: {}.{typical}", said.trim_end(), counts.join(", "))
+    }
+
+    /// The typical benchmark, in a sentence.
+    fn typical_in_words(&self, typical: &TypicalReport) -> String {
+        let [lower, upper] = typical.interval;
+        let [least, most] = typical.prediction.map(|end| count::ratio(end, None));
+        let further = match self.selection {
+            Selection::Drawn | Selection::DrawnFromFinite { .. } => {
+                format!("; a further one of the population: {least} to {most}")
+            }
+            Selection::Chosen => String::new(),
+        };
+        format!(" A typical benchmark: {}{further}.", count::ratio(typical.speedup, Some((lower, upper))))
     }
 
     /// Names benchmarks whose centres are not shown to differ, though the laws of their times do. The runs are independent there;

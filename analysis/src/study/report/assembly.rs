@@ -13,6 +13,7 @@ use crate::study::compare::multiplicity::Multiplicity;
 use crate::study::compare::suite::{Conclusion, Suite, SuiteReport};
 use crate::study::compare::{looked, multiplicity, proportion};
 use crate::study::design::{Design, DesignKind};
+use crate::study::gather::cell::CellRecords;
 use crate::study::gather::sampled::Sampled;
 use crate::study::missing::{AttemptCounts, MissingReport, completeness, lacking, losses};
 use crate::study::report::{MishapTotals, Report, SCHEMA_VERSION};
@@ -21,6 +22,7 @@ use crate::study::validity::canary::CanaryReport;
 use crate::study::validity::controls::ControlsReport;
 use crate::study::validity::diagnostics::{self, DiagnosticsReport, DiagnosticsSummary};
 use crate::study::validity::exclusion::ExclusionsReport;
+use crate::study::validity::host_effect::OutlyingReport;
 use crate::study::validity::independence::IndependenceReport;
 use crate::study::validity::warning::Warnings;
 use crate::study::validity::{built, disturbance, program, sensitivity};
@@ -63,32 +65,16 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     let circumstances = Circumstances { study, level, mixtures, looks };
     let mut benchmarks = benchmarks(&sampled, &circumstances, &mut warnings);
     let mut endpoints = EndpointReport::all(study, &sampled, level);
-    let adjusted = (1..experiment.compared().len()).map(|version| {
-        let total = concluded(&sampled, &benchmarks, version, &circumstances);
-        let multiplicity = match looks {
-            // The looks of each benchmark are its own.
-            Some(_) => Multiplicity { reports: Vec::new(), total: Vec::new() },
-            None => adjust(&mut benchmarks, &mut endpoints, version, &total, level),
-        };
-        (total, multiplicity)
-    });
-    let adjusted: Vec<(Conclusion, Multiplicity)> = adjusted.collect();
+    let adjusted = all_concluded(&sampled, &mut benchmarks, &mut endpoints, &circumstances);
     let mut diagnostics = diagnose(&sampled, &mut benchmarks, study, level, &mut warnings);
-    let outlying = diagnostics.as_mut().and_then(|diagnostics| diagnostics.hosts.outlying_mut());
-    if let Some(outlying) = outlying.filter(|outlying| looks.is_none() && !outlying.hosts.is_empty()) {
-        let names = outlying.hosts.iter().map(|host| host.host.as_str()).collect();
-        let brief = Circumstances { mixtures: Mixtures::LeftOut, ..circumstances };
-        outlying.without = sensitivity::without(study, &names, &brief, &benchmarks);
+    if let Some(outlying) = diagnostics.as_mut().and_then(|diagnostics| diagnostics.hosts.outlying_mut()) {
+        compare_without(outlying, &benchmarks, &circumstances);
     }
     let suites = (1..).zip(adjusted).map(|(version, (total, multiplicity))| {
         let suite = suite(&sampled, &benchmarks, version, total, &circumstances, &mut warnings);
         SuiteReport { multiplicity: multiplicity.reports, adjusted: multiplicity.total, ..suite }
     });
     let suites = suites.collect();
-    let others = experiment.metrics.iter().filter(|metric| **metric != Metric::Wall);
-    let rows = || records.iter().copied();
-    let own = experiment.own_metrics.iter().enumerate();
-    let own = own.map(|(place, metric)| MetricReport::of_own(study, place, metric, rows(), level));
     let figures = match figures {
         Figures::LeftOut => None,
         Figures::Drawn => Some(FiguresReport::new(&sampled, &benchmarks, &circumstances)),
@@ -113,7 +99,7 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
         canary,
         controls,
         exclusions: ExclusionsReport::new(study),
-        metrics: others.map(|metric| MetricReport::new(study, *metric, rows())).chain(own).collect(),
+        metrics: metrics(study, &records, level),
         endpoints,
         mishaps: totals,
         rule,
@@ -123,6 +109,48 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
         benchmarks,
         head,
     }
+}
+
+/// What is concluded of each candidate in total, and of all its verdicts together.
+fn all_concluded(
+    sampled: &[Sampled<'_>],
+    benchmarks: &mut [BenchmarkReport],
+    endpoints: &mut [EndpointReport],
+    circumstances: &Circumstances<'_>,
+) -> Vec<(Conclusion, Multiplicity)> {
+    let of = |version| {
+        let total = concluded(sampled, benchmarks, version, circumstances);
+        let multiplicity = match circumstances.looks {
+            // The looks of each benchmark are its own.
+            Some(_) => Multiplicity { reports: Vec::new(), total: Vec::new() },
+            None => adjust(benchmarks, endpoints, version, &total, circumstances.level),
+        };
+        (total, multiplicity)
+    };
+    (1..circumstances.study.plan.experiment.compared().len()).map(of).collect()
+}
+
+/// What the comparisons say without the outlying hosts, if there are any. Looks are of all runs.
+fn compare_without(
+    outlying: &mut OutlyingReport,
+    benchmarks: &[BenchmarkReport],
+    circumstances: &Circumstances<'_>,
+) {
+    if circumstances.looks.is_none() && !outlying.hosts.is_empty() {
+        let names = outlying.hosts.iter().map(|host| host.host.as_str()).collect();
+        let brief = Circumstances { mixtures: Mixtures::LeftOut, ..*circumstances };
+        outlying.without = sensitivity::without(circumstances.study, &names, &brief, benchmarks);
+    }
+}
+
+/// The metrics beside the wall time, those that the plan adds last.
+fn metrics(study: &Study, records: &[(&str, &[CellRecords])], level: ConfidenceLevel) -> Vec<MetricReport> {
+    let experiment = &study.plan.experiment;
+    let rows = || records.iter().copied();
+    let others = experiment.metrics.iter().filter(|metric| **metric != Metric::Wall);
+    let own = experiment.own_metrics.iter().enumerate();
+    let own = own.map(|(place, metric)| MetricReport::of_own(study, place, metric, rows(), level));
+    others.map(|metric| MetricReport::new(study, *metric, rows())).chain(own).collect()
 }
 
 /// What is to be said of the runs as a whole.
