@@ -13,6 +13,7 @@
 //!   is worth;
 //! * [`MultiplicityReport`], [`DiagnosticsSummary`], [`HostEffectReport`], [`AdviceReport`], [`MixtureReport`]: the
 //!   verdicts in the light of their number, of the order of the runs and of the hosts, and what to plan next;
+//! * [`Word`]: what a report writes as one word, of this release or of another;
 //! * [`FiguresReport`]: what plots are drawn from;
 //! * [`RuleReport`]: what the plan's rule of repetition asks for, and what it concludes.
 
@@ -23,11 +24,13 @@ mod gather;
 mod missing;
 mod report;
 mod rule;
+mod run_unit;
 mod standing;
 #[cfg(test)]
 mod tests;
 mod validity;
 pub(crate) mod verdict;
+mod word;
 
 pub use self::advice::{
     AdviceReport, MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH, ReachReport, RequiredRunsReport,
@@ -66,11 +69,12 @@ pub use self::report::figures::{
     BenchmarkFigures, CellFigures, FiguresReport, FitFigure, MOST_BENCHMARKS_DRAWN, MOST_CELLS_DRAWN,
     MOST_POINTS_DRAWN, PrecisionFigure,
 };
-pub use self::report::head::{Head, State};
+pub use self::report::head::{Head, ReportPhase, State};
 pub use self::report::method::{LevelSource, MethodNote, MethodReport};
 pub use self::report::{MishapTotals, Report, SCHEMA_VERSION};
 use self::rule::Costs;
-pub use self::rule::{Further, LookReport, RuleReport, RuleRow, RuleState, first_decisive_look};
+pub use self::rule::{Further, LookReport, RuleKind, RuleReport, RuleRow, RuleState, first_decisive_look};
+pub use self::run_unit::RunUnit;
 pub use self::standing::{StudyPhase, StudyStanding};
 use self::validity::built::Builds;
 use self::validity::canary::Canary;
@@ -79,11 +83,12 @@ pub use self::validity::controls::{ControlKind, ControlRow, ControlsReport};
 pub use self::validity::diagnostics::{
     DiagnosticReport, DiagnosticsReport, DiagnosticsSummary, GranularityKind, GranularityReport,
 };
-pub use self::validity::exclusion::{ExcludedHost, ExclusionsReport};
+pub use self::validity::exclusion::{ExcludedHost, ExclusionKind, ExclusionsReport};
 pub use self::validity::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport, WithoutReport};
 pub use self::validity::independence::{EvidenceCounts, IndependenceKind, IndependenceReport, ViolatingRun};
 pub use self::validity::warning::Warning;
 pub use self::verdict::{Direction, Protocol, Reason, Verdict};
+pub use self::word::{Spelled, Word};
 use speedup_core::host::Exclusion;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::plan::Plan;

@@ -130,7 +130,7 @@ fn kind(of: &str, types: &BTreeMap<String, Declaration>) -> String {
     if let Some(of) = inner("Vec<") {
         return format!("list of: {}", kind(of, types));
     }
-    if let Some(of) = inner("Box<") {
+    if let Some(of) = inner("Box<").or_else(|| inner("Word<")) {
         return kind(of, types);
     }
     if let Some(of) = inner("BTreeMap<") {

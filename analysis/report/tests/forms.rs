@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use speedup_analysis::study::{
     AdjustedEndpoint, ControlKind, ControlRow, ControlsReport, DifferenceReport, EndpointReport, EndpointRow,
-    EndpointVerdict, IntervalReport, Protocol, Reason, Report, Verdict,
+    EndpointVerdict, IntervalReport, Protocol, Reason, Report, RunUnit, Verdict,
 };
 use speedup_core::experiment::Family;
 use speedup_core::experiment::metric::Better;
@@ -258,7 +258,7 @@ fn the_sheet_has_rows_for_endpoints_and_controls() {
         difference: Some(DifferenceReport { estimate: -7.0, interval: interval.clone() }),
         note: None,
         reason: None,
-        unit: "run".to_owned(),
+        unit: RunUnit::Run.into(),
         adjusted: vec![holm],
     };
     let refused = Reason { code: "too_few_runs".to_owned(), sentence: "It takes 368 runs.".to_owned() };

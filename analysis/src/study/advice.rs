@@ -6,6 +6,7 @@
 
 use super::verdict::{Reason, Verdict};
 use crate::study::compare::comparison::ComparisonReport;
+use crate::study::{RunUnit, Word};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::distribution::normal;
 use speedup_statistics::inference::ConfidenceLevel;
@@ -20,9 +21,9 @@ pub const MOST_RUNS_ADVISED: u64 = 10_000;
 /// The runs that an undecided benchmark would take, or what is independent in their place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdviceReport {
-    /// What is counted where it is not runs: `visit`, `host`, `boot` or `build`, each with as many runs as now.
+    /// What is counted where it is not runs, each with as many runs as now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unit: Option<String>,
+    pub unit: Option<Word<RunUnit>>,
     /// To show the observed difference.
     pub detection: RequiredRunsReport,
     /// To know the speedup well.

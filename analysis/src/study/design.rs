@@ -8,7 +8,9 @@
 mod builds;
 
 pub(super) use self::builds::OfBuild;
+use super::run_unit::RunUnit;
 use super::verdict::Reason;
+use super::word::{Spelled, Word};
 use crate::study::gather::evidence::Seat;
 use serde::{Deserialize, Serialize};
 use speedup_core::independence::Sameness;
@@ -25,9 +27,8 @@ use std::collections::BTreeMap;
 pub struct DesignReport {
     /// What was compared.
     pub kind: DesignKind,
-    /// The independent units: `run`, `visit`, `host`, `boot` or `build`; by builds, those of a version that is built once are
-    /// its runs, visits or hosts. Of samples in files also `block`.
-    pub unit: String,
+    /// The independent units; by builds, those of a version that is built once are its runs, visits or hosts.
+    pub unit: Word<RunUnit>,
     /// The baseline's.
     pub baseline_units: u64,
     /// The candidate's; as many, where they are pairs.
@@ -89,14 +90,12 @@ pub(crate) struct Arranged {
     pub(super) builds: [Option<Vec<u32>>; 2],
 }
 
-/// The unit of pairs that a plan made: both versions in one visit of one host.
-const VISIT: &str = "visit";
 /// The unit of pairs that the blocks of a table make.
-pub(crate) const BLOCK: &str = "block";
+pub(crate) const BLOCK: RunUnit = RunUnit::Block;
 
 /// The runs of what is independent, of the baseline and of the candidate.
 pub(super) struct UnitRuns {
-    pub(super) unit: String,
+    pub(super) unit: RunUnit,
     pub(super) dependence: UnitDependence,
     /// Of each unit the values of its runs.
     pub(super) sides: [Vec<Vec<f64>>; 2],
@@ -126,7 +125,7 @@ impl UnitRuns {
                 "No visit has measured runs of both versions: retry the runs that were lost",
             ));
         }
-        Ok(Self { unit: VISIT.to_owned(), dependence: UnitDependence::Paired, sides: [baseline, candidate] })
+        Ok(Self { unit: RunUnit::Visit, dependence: UnitDependence::Paired, sides: [baseline, candidate] })
     }
 }
 
@@ -136,7 +135,7 @@ impl DesignReport {
         match self.kind {
             DesignKind::Pairs => "pair",
             DesignKind::Classes => INDEPENDENT_RUN,
-            DesignKind::Levels | DesignKind::Builds => &self.unit,
+            DesignKind::Levels | DesignKind::Builds => self.unit.as_str(),
         }
     }
 }
@@ -147,8 +146,8 @@ impl Arranged {
         self.design.noun()
     }
 
-    /// The pairs within `blocks`, which are called a `unit`.
-    pub(crate) fn of_pairs(blocks: &[Block], unit: &str) -> Result<Self, Reason> {
+    /// The pairs within `blocks`, each a `unit`.
+    pub(crate) fn of_pairs(blocks: &[Block], unit: RunUnit) -> Result<Self, Reason> {
         let pairs = BlockPairs::new(blocks).map_err(|error| Reason::of("no_pairs", &error))?;
         let units = pairs.baseline().len() as u64;
         Ok(Self {
@@ -156,7 +155,7 @@ impl Arranged {
             candidate: pairs.candidate().clone(),
             design: DesignReport {
                 kind: DesignKind::Pairs,
-                unit: unit.to_owned(),
+                unit: unit.into(),
                 baseline_units: units,
                 candidate_units: units,
                 incomplete: pairs.incomplete() as u64,
@@ -221,7 +220,7 @@ impl Design {
             Self::Levels { by_boots } => {
                 let (unit, of) = of_hosts_or_boots(sides, by_boots);
                 let sides = of.map(|units| units.into_iter().map(Unit::into_runs).collect());
-                Some(Ok(UnitRuns { unit: unit.to_owned(), dependence: UnitDependence::Apart, sides }))
+                Some(Ok(UnitRuns { unit, dependence: UnitDependence::Apart, sides }))
             }
         }
     }
@@ -320,7 +319,7 @@ fn pairs(baseline: &[Run], candidate: &[Run]) -> Result<Arranged, Reason> {
         candidate: mean(candidate),
     };
     let blocks: Vec<Block> = visits([baseline, candidate]).into_values().map(block).collect();
-    Arranged::of_pairs(&blocks, VISIT)
+    Arranged::of_pairs(&blocks, RunUnit::Visit)
 }
 
 /// Runs by the classes of their hosts; `None` where all are of one.
@@ -345,7 +344,7 @@ fn classes(baseline: &[Run], candidate: &[Run]) -> Option<Result<Arranged, Reaso
         Ok(Arranged {
             design: DesignReport {
                 kind: DesignKind::Classes,
-                unit: "run".to_owned(),
+                unit: RunUnit::Run.into(),
                 baseline_units: baseline.len() as u64,
                 candidate_units: candidate.len() as u64,
                 incomplete: (all - both.len()) as u64,
@@ -360,22 +359,23 @@ fn classes(baseline: &[Run], candidate: &[Run]) -> Option<Result<Arranged, Reaso
 }
 
 /// The hosts of each side, or, where one has a single host and the plan allows it, their boots.
-fn of_hosts_or_boots<const N: usize>(sides: [&[Run]; N], by_boots: bool) -> (&'static str, [Vec<Unit>; N]) {
+fn of_hosts_or_boots<const N: usize>(sides: [&[Run]; N], by_boots: bool) -> (RunUnit, [Vec<Unit>; N]) {
     let of_hosts = sides.map(|runs| alone(units(runs, |run| run.seat.host)));
     if !by_boots || of_hosts.iter().all(|hosts| hosts.len() > 1) {
-        return ("host", of_hosts);
+        return (RunUnit::Host, of_hosts);
     }
     let of_boots = of_hosts.map(|hosts| {
         let boots = hosts.into_iter().flat_map(|host| host.boots);
         boots.map(|boot| Unit { boots: vec![boot] }).collect::<Vec<_>>()
     });
-    ("boot", of_boots)
+    (RunUnit::Boot, of_boots)
 }
 
 fn levels(baseline: &[Run], candidate: &[Run], by_boots: bool) -> Result<Arranged, Reason> {
     let (unit, units) = of_hosts_or_boots([baseline, candidate], by_boots);
     if units.iter().any(|units| units.len() < 2) {
         let [n, m] = units.each_ref().map(Vec::len);
+        let unit = unit.name();
         let sentence = format!(
             "Runs of one {unit} are not independent, and the versions have runs of {n} and {m} of them: plan more {unit}s"
         );
@@ -389,7 +389,7 @@ fn levels(baseline: &[Run], candidate: &[Run], by_boots: bool) -> Result<Arrange
     Ok(Arranged {
         design: DesignReport {
             kind: DesignKind::Levels,
-            unit: unit.to_owned(),
+            unit: unit.into(),
             baseline_units: baseline.len() as u64,
             candidate_units: candidate.len() as u64,
             incomplete: 0,

@@ -9,7 +9,7 @@ pub(super) mod lacking;
 pub(super) mod losses;
 
 use crate::count::{counted, grouped};
-use crate::study::validity::diagnostics::DiagnosticReport;
+use crate::study::validity::diagnostics::{DiagnosticReport, Sign};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::Alternative;
 use speedup_statistics::test::FisherExact;
@@ -70,10 +70,10 @@ impl MissingReport {
         }
     }
 
-    /// The tests with the code names of their caveats.
-    pub(super) fn tests(&mut self) -> impl Iterator<Item = (&'static str, &mut DiagnosticReport)> {
-        let losses = self.losses.as_mut().map(|test| ("losses_differ", test));
-        losses.into_iter().chain(self.failures.as_mut().map(|test| ("failures_differ", test)))
+    /// The tests with what they are signs of.
+    pub(super) fn tests(&mut self) -> impl Iterator<Item = (Sign, &mut DiagnosticReport)> {
+        let losses = self.losses.as_mut().map(|test| (Sign::LossesDiffer, test));
+        losses.into_iter().chain(self.failures.as_mut().map(|test| (Sign::FailuresDiffer, test)))
     }
 
     /// What is missing, in a sentence.

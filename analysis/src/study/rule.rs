@@ -22,7 +22,7 @@ pub use sequential::first_decisive_look;
 
 pub(super) use self::costs::Costs;
 use super::verdict::Verdict;
-use super::{BenchmarkReport, Study, StudyPhase};
+use super::{BenchmarkReport, Spelled, Study, StudyPhase, Word};
 use crate::count::counted;
 use crate::study::report::head::Head;
 use crate::study::validity::warning::Warnings;
@@ -32,14 +32,11 @@ use speedup_core::machine::event::Tally;
 use speedup_core::plan::{Extension, Plan, Shape};
 use speedup_statistics::inference::ConfidenceLevel;
 
-/// The name of the rule that looks at growing data.
-const SEQUENTIAL: &str = "sequential";
-
 /// What the plan's rule of repetition says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RuleReport {
-    /// `pilot`, `sequential` or `budget`.
-    pub rule: String,
+    /// Which rule.
+    pub rule: Word<RuleKind>,
     /// The method, with its source.
     pub method: String,
     /// How far it has come.
@@ -52,6 +49,28 @@ pub struct RuleReport {
     pub rows: Vec<RuleRow>,
     /// What is to be appended to the plan; nothing when the rule has enough.
     pub further: Option<Further>,
+}
+
+/// What sets the number of runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleKind {
+    /// The variances of a pilot.
+    Pilot,
+    /// Looks at growing data.
+    Sequential,
+    /// A budget of time.
+    Budget,
+}
+
+impl Spelled for RuleKind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Pilot => "pilot",
+            Self::Sequential => "sequential",
+            Self::Budget => "budget",
+        }
+    }
 }
 
 /// How far a rule has come.
@@ -141,7 +160,7 @@ pub struct LookReport {
 impl RuleReport {
     /// Whether the number of runs depends on what looks showed, so that only the rule's verdicts keep the stated risk.
     pub fn is_by_looks(&self) -> bool {
-        self.rule == SEQUENTIAL
+        self.rule == RuleKind::Sequential
     }
 
     /// The runs to be appended to `plan`, from which this was computed.
@@ -163,9 +182,9 @@ struct Finding {
 /// What the rule says of `study`; none under the rule that the plan says the number.
 pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Option<RuleReport> {
     let rule = study.plan.experiment.rule;
-    let (name, method) = named(rule, study.plan.experiment.center())?;
+    let (kind, method) = named(rule, study.plan.experiment.center())?;
     let report = |state, words| RuleReport {
-        rule: name.to_owned(),
+        rule: kind.into(),
         method: method.to_owned(),
         state,
         from: study.plan.runs(),
@@ -209,16 +228,16 @@ pub(super) fn conclude(rule: &mut RuleReport, experiment: &Experiment, benchmark
     }
 }
 
-/// The rule's name and method; none where the plan says the number.
-fn named(rule: Rule, center: Center) -> Option<(&'static str, &'static str)> {
+/// Which rule it is, and its method; none where the plan says the number.
+fn named(rule: Rule, center: Center) -> Option<(RuleKind, &'static str)> {
     match rule {
         Rule::Fixed => None,
         Rule::Pilot { .. } => Some((
-            "pilot",
+            RuleKind::Pilot,
             "Stein's two-stage interval of the difference of means (Annals of Mathematical Statistics 16, 1945)",
         )),
         Rule::Sequential { .. } => Some((
-            SEQUENTIAL,
+            RuleKind::Sequential,
             match center {
                 Center::Mean => {
                     "group-sequential two-sided t test with risk spending (Lan and DeMets, Biometrika 70, 1983; Jennison and \
@@ -231,7 +250,7 @@ fn named(rule: Rule, center: Center) -> Option<(&'static str, &'static str)> {
             },
         )),
         Rule::Budget { .. } => Some((
-            "budget",
+            RuleKind::Budget,
             "optimal repetitions of each level from the pilot's variances and costs (Kalibera and Jones 2012, §7.4)",
         )),
     }

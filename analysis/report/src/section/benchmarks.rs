@@ -4,7 +4,7 @@ use speedup_analysis::count::{change, counted, percent, ratio};
 use speedup_analysis::study::{
     BenchmarkReport, CellReport, MetricReport, MetricRow, OwnComparison, Reason, Report, RuleReport,
 };
-use speedup_core::experiment::metric::Better;
+use speedup_core::experiment::metric::{Better, Unit as MetricUnit};
 
 use crate::document::{
     Align, Column, Document, Element, Field, Kind, LegendEntry, Table, TableRow, Tone, labels, shortened,
@@ -231,22 +231,22 @@ pub(super) fn write_metrics(document: &mut Document, report: &Report) {
 
 /// The unit in which values of a metric are shown, times in `unit`; empty where it stands with each or there is none.
 pub(super) fn unit_of(metric: &MetricReport, unit: Unit) -> &str {
-    match metric.unit.as_str() {
-        "ns" if !metric.own => unit.name,
-        "uj" if !metric.own => "J",
-        "bytes" | "count" if !metric.own => "",
-        own => own,
+    match metric.built_in_unit() {
+        Some(MetricUnit::Nanoseconds) => unit.name,
+        Some(MetricUnit::Microjoules) => "J",
+        Some(MetricUnit::Bytes | MetricUnit::Count) => "",
+        None => &metric.unit,
     }
 }
 
 /// A value of a metric in that unit.
 pub(super) fn value_of(metric: &MetricReport, unit: Unit, value: f64) -> String {
-    match metric.unit.as_str() {
-        _ if metric.own => four_digits(value),
-        "ns" => unit.plain(value),
-        "uj" => four_digits(value / 1e6),
-        "bytes" => bytes(value),
-        _ => format!("{value}"),
+    match metric.built_in_unit() {
+        Some(MetricUnit::Nanoseconds) => unit.plain(value),
+        Some(MetricUnit::Microjoules) => four_digits(value / 1e6),
+        Some(MetricUnit::Bytes) => bytes(value),
+        None if metric.own => four_digits(value),
+        Some(MetricUnit::Count) | None => format!("{value}"),
     }
 }
 

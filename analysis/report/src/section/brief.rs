@@ -3,7 +3,7 @@
 
 use speedup_analysis::count::{counted, grouped, percent};
 use speedup_analysis::study::{
-    AdviceReport, IndependenceKind, RELATIVE_HALF_WIDTH, ReachReport, Report, Warning,
+    AdviceReport, IndependenceKind, RELATIVE_HALF_WIDTH, ReachReport, Report, Warning, Word,
 };
 
 use super::{benchmarks, caveats, endpoints, mishaps, opening, rule};
@@ -147,7 +147,7 @@ fn undecided(report: &Report) -> Option<String> {
             counted(all as u64, "comparison")
         ),
     };
-    let unit = advised.iter().find_map(|(advice, _)| advice.unit.as_deref()).unwrap_or("run");
+    let unit = advised.iter().find_map(|(advice, _)| advice.unit.as_ref()).map_or("run", Word::as_str);
     let needed = advised.iter().map(|(advice, _)| match advice.precision.reach {
         ReachReport::Reached { needed } | ReachReport::MoreRuns { needed } => Some(needed),
         ReachReport::Unreachable { .. } | ReachReport::Unknown { .. } => None,

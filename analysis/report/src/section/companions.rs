@@ -4,7 +4,7 @@
 use speedup_analysis::count::{counted, grouped, p_value, percent};
 use speedup_analysis::study::{
     AdviceReport, BenchmarkReport, ComparisonReport, DiagnosticsSummary, HostEffectReport, MixtureReport,
-    POWER, Protocol, RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport, WithoutReport,
+    POWER, Protocol, RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport, WithoutReport, Word,
 };
 
 use super::benchmarks::NOTHING;
@@ -36,7 +36,7 @@ pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) 
         return;
     }
     undecided.sort_by_key(|(_, _, advice)| needed(&advice.detection.reach).unwrap_or(u64::MAX));
-    let unit = undecided.iter().find_map(|(_, _, advice)| advice.unit.as_deref()).unwrap_or("run");
+    let unit = undecided.iter().find_map(|(_, _, advice)| advice.unit.as_ref()).map_or("run", Word::as_str);
     document.section(
         Kind::Advice,
         format!(

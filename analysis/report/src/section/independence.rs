@@ -64,7 +64,7 @@ fn write_levels(document: &mut Document, report: &Report) {
             let candidate = shares(&comparison.levels, |level| level.candidate_sd_ns);
             for ((level, baseline), candidate) in comparison.levels.iter().zip(baseline).zip(candidate) {
                 let about =
-                    [&benchmark.name, &comparison.candidate, &level.level].map(|text| text.as_str().into());
+                    [benchmark.name.as_str(), &comparison.candidate, level.level.as_str()].map(Field::from);
                 rows.push(
                     about
                         .into_iter()

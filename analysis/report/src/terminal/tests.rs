@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use speedup_analysis::study::{
     AdjustedEndpoint, EndpointReport, EndpointRow, EndpointVerdict, MetricReport, MetricRow, Reason, Report,
+    RunUnit,
 };
 use speedup_core::experiment::Family;
 use speedup_core::experiment::metric::Better;
@@ -155,7 +156,7 @@ fn endpoints_are_told_with_their_verdicts_and_refusals() {
         p_value: Some(0.01),
         p_same: None,
         reason,
-        unit: "run".to_owned(),
+        unit: RunUnit::Run.into(),
         note: None,
         adjusted: vec![AdjustedEndpoint {
             adjustment: Adjustment::Holm,

@@ -14,7 +14,9 @@ use crate::study::Study;
 use crate::study::design::{Arranged, Design, Run, class_weight};
 use crate::study::gather::cell::CellRecords;
 use crate::study::gather::sampled::Sampled;
+use crate::study::run_unit::RunUnit;
 use crate::study::verdict::{Protocol, Reason, Verdict};
+use crate::study::word::Word;
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::metric::{Better, Metric};
 use speedup_core::experiment::{Endpoint, EndpointSubject, Family, Rule};
@@ -66,8 +68,8 @@ pub struct EndpointRow {
     pub p_same: Option<f64>,
     /// Why there is not enough data.
     pub reason: Option<Reason>,
-    /// The independent units: `run`, `visit`, `host`, `boot` or `build`.
-    pub unit: String,
+    /// The independent units.
+    pub unit: Word<RunUnit>,
     /// What else must be known of it: how units count, that all values are equal, what the margin means.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -241,7 +243,7 @@ impl EndpointRow {
     pub(super) fn new(
         (benchmark, candidate): (&str, &str),
         better: Better,
-        found: Result<(RatioFound, String), Reason>,
+        found: Result<(RatioFound, Word<RunUnit>), Reason>,
     ) -> Self {
         let row = Self {
             benchmark: benchmark.to_owned(),
@@ -253,7 +255,7 @@ impl EndpointRow {
             p_value: None,
             p_same: None,
             reason: None,
-            unit: "run".to_owned(),
+            unit: RunUnit::Run.into(),
             note: None,
             adjusted: Vec::new(),
         };
@@ -301,7 +303,7 @@ pub(crate) fn compare(
     better: Better,
     cells: [&CellRecords; 2],
     declared: &Declared,
-) -> Result<(RatioFound, String), Reason> {
+) -> Result<(RatioFound, Word<RunUnit>), Reason> {
     if let Rule::Sequential { .. } = study.plan.experiment.rule {
         return Err(looked_sequentially());
     }
@@ -318,7 +320,7 @@ pub(crate) fn compare(
         return found;
     }
     let arranged = Design::of(&study.plan).arrange(&over, &under).transpose()?;
-    let unit = arranged.as_ref().map_or("run", |arranged| &arranged.design.unit).to_owned();
+    let unit = arranged.as_ref().map_or(RunUnit::Run.into(), |arranged| arranged.design.unit.clone());
     let found = match (subject, &arranged) {
         // A control compares the wall times as the headlines do.
         (EndpointSubject::Metric(Metric::Wall), arranged) => {

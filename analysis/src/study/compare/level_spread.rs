@@ -1,14 +1,15 @@
 //! How much of the spread of a version's times comes from each level of its runs: builds, hosts, boots and the runs themselves.
 
 use crate::study::design::Arranged;
+use crate::study::{RunUnit, Word};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::levels::{DroppedWhy, LevelTree, Reshaped};
 
 /// What one level adds to the spread of both versions (Kalibera 2012 §6.1, §7.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LevelSpread {
-    /// The level: `build`, `host`, `boot` or `run`.
-    pub level: String,
+    /// The level.
+    pub level: Word<RunUnit>,
     /// The standard deviation that it adds to the baseline's times, in nanoseconds: T of the levels that vary, 0 where it adds
     /// none; absent where it was not repeated, so that it is part of a neighbour.
     pub baseline_sd_ns: Option<f64>,
@@ -18,23 +19,24 @@ pub struct LevelSpread {
 
 /// The levels of both versions, the highest first; none where the runs have no levels, or the versions not the same.
 pub(super) fn of(arranged: &Arranged) -> Vec<LevelSpread> {
+    use RunUnit::{Boot, Build, Host, Run};
     let Some([baseline, candidate]) = &arranged.levels else { return Vec::new() };
     if baseline.depth() != candidate.depth() {
         return Vec::new();
     }
-    let names: &[&str] = match baseline.depth() {
-        4 => &["run", "boot", "host", "build"],
+    let units: &[RunUnit] = match baseline.depth() {
+        4 => &[Run, Boot, Host, Build],
         // Boots alone stand where a single host was planned.
-        3 if arranged.design.unit == "boot" => &["run", "host", "boot"],
-        3 => &["run", "boot", "host"],
+        3 if arranged.design.unit == Boot => &[Run, Host, Boot],
+        3 => &[Run, Boot, Host],
         _ => return Vec::new(),
     };
     let [baseline, candidate] = [baseline, candidate].map(deviations);
-    let rows = names.iter().zip(baseline.into_iter().zip(candidate));
+    let rows = units.iter().zip(baseline.into_iter().zip(candidate));
     let rows = rows.filter(|(_, (baseline, candidate))| baseline.is_some() || candidate.is_some());
-    let row = |(number, (name, (baseline_sd_ns, candidate_sd_ns))): (usize, (&&str, _))| LevelSpread {
+    let row = |(number, (unit, (baseline_sd_ns, candidate_sd_ns))): (usize, (&RunUnit, _))| LevelSpread {
         // Where each unit of the lowest levels has one run, what it adds is the runs'.
-        level: if number == 0 { "run" } else { *name }.to_owned(),
+        level: if number == 0 { Run } else { *unit }.into(),
         baseline_sd_ns,
         candidate_sd_ns,
     };

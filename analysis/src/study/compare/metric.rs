@@ -4,7 +4,7 @@ use super::own_metric::{IterationReport, OwnComparison};
 use crate::study::Study;
 use crate::study::gather::cell::CellRecords;
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::metric::{Better, Metric, OwnMetric};
+use speedup_core::experiment::metric::{Better, Metric, OwnMetric, Unit};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::sample::Sample;
 
@@ -57,6 +57,12 @@ pub struct MetricRow {
 }
 
 impl MetricReport {
+    /// The unit, where it is one of ours; an own metric may call its unit as it likes.
+    pub fn built_in_unit(&self) -> Option<Unit> {
+        let all = [Unit::Nanoseconds, Unit::Bytes, Unit::Count, Unit::Microjoules];
+        all.into_iter().find(|unit| !self.own && unit.name() == self.unit)
+    }
+
     /// The medians of `metric` over `benchmarks`: each a name and the records of its cells.
     pub(crate) fn new<'a>(
         study: &Study,

@@ -13,6 +13,7 @@ use crate::study::design::{Arranged, Design, Run, class_weight};
 use crate::study::gather::cell::{CellRecords, Iterations};
 use crate::study::gather::evidence::Seat;
 use crate::study::verdict::Reason;
+use crate::study::{RunUnit, Word};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::Rule;
 use speedup_core::experiment::metric::Better;
@@ -30,8 +31,8 @@ pub struct OwnComparison {
     pub ratio: Option<f64>,
     /// Its interval at the report's confidence level.
     pub interval: IntervalReport,
-    /// The independent units: `run`, `visit`, `host`, `boot` or `build`.
-    pub unit: String,
+    /// The independent units.
+    pub unit: Word<RunUnit>,
 }
 
 /// Where the values of a cell vary.
@@ -103,17 +104,17 @@ impl OwnComparison {
             return Self::without(Reason::from(&RatioError::TooFew { n: over.len(), m: under.len() }));
         };
         let interval = MeanRatio::new(&over, &under).map(|ratio| ratio.interval(level));
-        Self::with(over.mean() / under.mean(), IntervalReport::from(&interval), "run")
+        Self::with(over.mean() / under.mean(), IntervalReport::from(&interval), RunUnit::Run.into())
     }
 
     fn of_units(arranged: &Arranged, level: ConfidenceLevel) -> Self {
         let Arranged { baseline: over, candidate: under, design, levels, blocks, builds: _ } = arranged;
         if let Some(levels) = levels {
             let [x, y] = levels.each_ref().map(|levels| RandomEffects::new(levels).mean());
-            return Self::with(x / y, by_levels(levels, level).0, &design.unit);
+            return Self::with(x / y, by_levels(levels, level).0, design.unit.clone());
         }
         let told = |ratio: Result<(f64, IntervalReport), SuiteRatioError>| match ratio {
-            Ok((estimate, interval)) => Self::with(estimate, interval, &design.unit),
+            Ok((estimate, interval)) => Self::with(estimate, interval, design.unit.clone()),
             Err(error) => Self::without(paired::refusal(&error)),
         };
         if blocks.is_empty() {
@@ -128,13 +129,13 @@ impl OwnComparison {
         told(ratio.map(|ratio| (ratio.estimate(), (&ratio.interval(level)).into())))
     }
 
-    fn with(ratio: f64, interval: IntervalReport, unit: &str) -> Self {
+    fn with(ratio: f64, interval: IntervalReport, unit: Word<RunUnit>) -> Self {
         let ratio = Some(ratio).filter(|ratio| ratio.is_finite() && *ratio > 0.0);
-        Self { ratio, interval, unit: unit.to_owned() }
+        Self { ratio, interval, unit }
     }
 
     fn without(reason: Reason) -> Self {
-        Self { ratio: None, interval: IntervalReport::Missing { reason }, unit: "run".to_owned() }
+        Self { ratio: None, interval: IntervalReport::Missing { reason }, unit: RunUnit::Run.into() }
     }
 }
 

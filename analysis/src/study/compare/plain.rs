@@ -12,6 +12,7 @@ use crate::study::gather::cell::CellRecords;
 use crate::study::validity::controls::{ControlRow, ControlsReport};
 use crate::study::validity::warning::{Warning, Warnings};
 use crate::study::verdict::Reason;
+use crate::study::{RunUnit, Word};
 use speedup_core::experiment::Family;
 use speedup_core::experiment::metric::Better;
 use speedup_statistics::ratio::BenchmarkWeights;
@@ -70,12 +71,12 @@ impl PlainBenchmark<'_> {
     }
 
     /// The ratio of the quantiles of single runs.
-    fn quantile(&self, probability: f64, declared: &Declared) -> Result<(RatioFound, String), Reason> {
+    fn quantile(&self, probability: f64, declared: &Declared) -> Result<(RatioFound, Word<RunUnit>), Reason> {
         if let Some(reason) = &self.no_single_runs {
             return Err(reason.clone());
         }
         let samples = (self.first.clone(), self.second.clone());
-        Ok((endpoint::quantiles(probability, &[samples], declared)?, "run".to_owned()))
+        Ok((endpoint::quantiles(probability, &[samples], declared)?, RunUnit::Run.into()))
     }
 }
 

@@ -15,6 +15,7 @@ use crate::count::{counted, grouped};
 use crate::study::Study;
 use crate::study::design::{Design, Run, UnitDependence, UnitRuns};
 use crate::study::verdict::Reason;
+use crate::study::{RunUnit, Spelled, Word};
 use speedup_core::experiment::Experiment;
 use speedup_core::repetition::Order;
 use speedup_core::value::seed::below;
@@ -34,12 +35,12 @@ pub(super) fn of_units(
     probability: f64,
     sides: [&[Run]; 2],
     declared: &Declared,
-) -> Option<Result<(RatioFound, String), Reason>> {
+) -> Option<Result<(RatioFound, Word<RunUnit>), Reason>> {
     let found = |units: UnitRuns| {
         let UnitRuns { unit, dependence, sides } = units;
-        let tail = Tail { probability, unit: &unit, dependence, declared };
+        let tail = Tail { probability, unit: unit.name(), dependence, declared };
         let found = tail.found(study, &sides)?;
-        Ok((found, unit))
+        Ok((found, unit.into()))
     };
     Some(Design::of(&study.plan).unit_runs(sides)?.and_then(found))
 }
@@ -47,7 +48,7 @@ pub(super) fn of_units(
 /// A tail of units.
 struct Tail<'t> {
     probability: f64,
-    unit: &'t str,
+    unit: &'static str,
     dependence: UnitDependence,
     declared: &'t Declared,
 }

@@ -13,6 +13,7 @@
 use super::{
     Arranged, Design, DesignKind, DesignReport, Run, Unit, UnitDependence, UnitRuns, alone, sample, units,
 };
+use crate::study::RunUnit;
 use crate::study::verdict::Reason;
 use speedup_statistics::levels::{LevelTree, LevelsError};
 use std::collections::BTreeMap;
@@ -62,7 +63,7 @@ pub(super) fn arrange(design: Design, sides: [&[Run]; 2]) -> Result<Arranged, Re
 
 /// The runs of each build, of whatever design the visits are; of a version that is built once, of what the design says.
 pub(super) fn unit_runs(design: Design, sides: [&[Run]; 2]) -> Result<UnitRuns, Reason> {
-    let unit = "build".to_owned();
+    let unit = RunUnit::Build;
     if design == Design::Pairs && !are_coprime(sides) {
         let runs = |visits: Vec<Unit>| visits.into_iter().flat_map(Unit::into_runs).collect();
         let pairs = whole_pairs(sides)?.0.into_values().map(|[x, y]| (runs(x), runs(y)));
@@ -228,7 +229,7 @@ fn greatest_common_divisor(a: u32, b: u32) -> u32 {
 fn report(baseline: usize, candidate: usize, incomplete: usize) -> DesignReport {
     DesignReport {
         kind: DesignKind::Builds,
-        unit: "build".to_owned(),
+        unit: RunUnit::Build.into(),
         baseline_units: baseline as u64,
         candidate_units: candidate as u64,
         incomplete: incomplete as u64,

@@ -1,9 +1,9 @@
 //! What the reader must know of a report that is not from all planned runs, or from more.
 
 use crate::count::{counted, grouped};
-use crate::study::Study;
 use crate::study::report::head::{Head, State};
 use crate::study::validity::warning::Warnings;
+use crate::study::{ReportPhase, Study};
 
 /// Raises what there is of the first kind.
 pub(crate) fn warn(head: &Head, warnings: &mut Warnings) {
@@ -37,9 +37,9 @@ pub(crate) fn warn_of_a_cap(head: &Head, study: &Study, warnings: &mut Warnings)
 
 fn warn_of_the_state(head: &Head, warnings: &mut Warnings) {
     let from = format!("{} of {}", grouped(head.measured_runs), counted(head.planned_runs, "planned run"));
-    let (code, sentence) = match (head.state, head.phase.as_str()) {
+    let (code, sentence) = match (head.state, head.phase.known()) {
         (State::Complete, _) => return,
-        (State::Partial, "cancelled" | "cancelling") => (
+        (State::Partial, Some(ReportPhase::Cancelled | ReportPhase::Cancelling)) => (
             "partial",
             format!(
                 "This report is from {from}, for the experiment was cancelled: the stated confidence levels do not \
@@ -53,7 +53,7 @@ fn warn_of_the_state(head: &Head, warnings: &mut Warnings) {
                  wait for the end."
             ),
         ),
-        (State::Empty, "cancelled" | "finished") => (
+        (State::Empty, Some(ReportPhase::Cancelled | ReportPhase::Finished)) => (
             "empty",
             "No run was measured, and none will be: there is nothing to conclude; submit a new experiment."
                 .to_owned(),

@@ -1,6 +1,6 @@
 //! The head of a report: what the experiment is, and how far it has come.
 
-use crate::study::{Study, StudyPhase, StudyStanding};
+use crate::study::{Spelled, Study, StudyPhase, StudyStanding, Word};
 use serde::{Deserialize, Serialize};
 use speedup_core::machine::event::Tally;
 use speedup_core::value::time::Timestamp;
@@ -35,8 +35,8 @@ pub struct Head {
     pub finished: Option<String>,
     /// Whether all its runs are settled as planned.
     pub state: State,
-    /// `running`, `paused`, `deciding`, `cancelling`, `cancelled` or `finished`.
-    pub phase: String,
+    /// Whether its runs are still given out.
+    pub phase: Word<ReportPhase>,
     /// The runs that the plan has.
     pub planned_runs: u64,
     /// The runs of each cell that the plan has.
@@ -62,6 +62,37 @@ pub enum State {
     Empty,
 }
 
+/// Whether the runs of an experiment are still given out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportPhase {
+    /// They are.
+    Running,
+    /// Not until someone resumes it.
+    Paused,
+    /// All are settled, and the plan's rule has to say whether they are enough.
+    Deciding,
+    /// It was cancelled; runs under way end.
+    Cancelling,
+    /// It was cancelled, and no run is under way.
+    Cancelled,
+    /// All runs are settled.
+    Finished,
+}
+
+impl Spelled for ReportPhase {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Deciding => "deciding",
+            Self::Cancelling => "cancelling",
+            Self::Cancelled => "cancelled",
+            Self::Finished => "finished",
+        }
+    }
+}
+
 impl Head {
     /// The head of the report of `study` at `level`.
     pub(crate) fn new(study: &Study, level: ConfidenceLevel) -> Self {
@@ -72,16 +103,16 @@ impl Head {
         let measured_runs: u64 = study.cells.iter().map(|cell| cell.runs() as u64).sum();
         let planned_runs = u64::from(study.plan.runs() - study.plan.builds());
         let (finished, phase) = match phase {
-            StudyPhase::Running => (None, "running"),
-            StudyPhase::Paused { .. } => (None, "paused"),
-            StudyPhase::Deciding => (None, "deciding"),
-            StudyPhase::Cancelling => (None, "cancelling"),
-            StudyPhase::Finished { at, cancelled: true } => (Some(*at), "cancelled"),
-            StudyPhase::Finished { at, cancelled: false } => (Some(*at), "finished"),
+            StudyPhase::Running => (None, ReportPhase::Running),
+            StudyPhase::Paused { .. } => (None, ReportPhase::Paused),
+            StudyPhase::Deciding => (None, ReportPhase::Deciding),
+            StudyPhase::Cancelling => (None, ReportPhase::Cancelling),
+            StudyPhase::Finished { at, cancelled: true } => (Some(*at), ReportPhase::Cancelled),
+            StudyPhase::Finished { at, cancelled: false } => (Some(*at), ReportPhase::Finished),
         };
         let state = match (measured_runs, phase) {
             (0, _) => State::Empty,
-            (_, "finished") => State::Complete,
+            (_, ReportPhase::Finished) => State::Complete,
             (_, _) => State::Partial,
         };
         Self {
@@ -98,7 +129,7 @@ impl Head {
             finished_unix_ns: finished.map(|at| at.0),
             finished: finished.map(calendar),
             state,
-            phase: phase.to_owned(),
+            phase: phase.into(),
             planned_runs,
             runs_per_cell: planned_runs / u64::from(study.plan.cells()).max(1),
             planned_runs_per_cell: Some(experiment.runs_of_a_cell()),
@@ -109,7 +140,8 @@ impl Head {
 
     /// Whether the coordinator would still append runs to the plan.
     pub(crate) fn may_be_extended(&self) -> bool {
-        matches!(self.phase.as_str(), "running" | "paused" | "deciding")
+        use ReportPhase::{Deciding, Paused, Running};
+        matches!(self.phase, Word::Known(Running | Paused | Deciding))
     }
 }
 

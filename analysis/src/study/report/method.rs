@@ -3,8 +3,9 @@
 use crate::count;
 use crate::study::advice::{AdviceReport, MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH};
 use crate::study::design::{Design, has_builds};
+use crate::study::word::{Spelled, Word};
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::{Center, Experiment, Family};
+use speedup_core::experiment::{Center, Experiment, Family, Weights};
 use speedup_core::plan::Plan;
 use speedup_statistics::diagnostics::host_effect::{CellsAndHosts, HostRanks};
 use speedup_statistics::diagnostics::run_order::{Autocorrelation, FirstRunEffect, RunsTest};
@@ -27,8 +28,8 @@ pub struct MethodReport {
     pub confidence: f64,
     /// Where it is from.
     pub confidence_from: LevelSource,
-    /// The weights of the benchmarks: `equal`, `custom` or `fraction`.
-    pub weights: String,
+    /// The weights of the benchmarks.
+    pub weights: Word<Weights>,
     /// The precision for the required number of benchmarks.
     pub precision: f64,
     /// The rules by which the protocols differ from the original program.
@@ -77,7 +78,7 @@ impl MethodReport {
             seed: experiment.seed.0,
             confidence: level.get(),
             confidence_from: if from_plan { LevelSource::Plan } else { LevelSource::Request },
-            weights: weights_name(experiment.analysis.weights).to_owned(),
+            weights: experiment.analysis.weights.into(),
             precision: experiment.analysis.precision,
             rules: rules(Rules::OURS),
             notes: notes(level, benchmarks, experiment.center())
@@ -91,13 +92,13 @@ impl MethodReport {
     }
 }
 
-/// The weights' name in plans.
-fn weights_name(weights: speedup_core::experiment::Weights) -> &'static str {
-    use speedup_core::experiment::Weights;
-    match weights {
-        Weights::Equal => "equal",
-        Weights::Custom => "custom",
-        Weights::Fraction => "fraction",
+impl Spelled for Weights {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Equal => "equal",
+            Self::Custom => "custom",
+            Self::Fraction => "fraction",
+        }
     }
 }
 

@@ -5,7 +5,7 @@ mod laws;
 mod verdicts;
 mod virtual_experiment;
 
-use super::{RuleReport, RuleState};
+use super::{RuleKind, RuleReport, RuleState};
 use crate::study::verdict::Verdict;
 use speedup_core::plan::Shape;
 use virtual_experiment::{Law, Virtual, normal};
@@ -122,7 +122,7 @@ fn constant_times_ask_for_nothing() {
     let law: Law<'_> = &|_, _| Some(100e6);
     for rule in [PILOT, "pilot = 5\nbudget = \"10s\"\nmaximum = 200\n"] {
         let report = Virtual::new(1, 2, rule, "").carry_out(2, law);
-        assert!(report.further.is_none() || report.rule == "budget", "{report:?}");
+        assert!(report.further.is_none() || report.rule == RuleKind::Budget, "{report:?}");
     }
 }
 

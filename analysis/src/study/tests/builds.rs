@@ -59,7 +59,7 @@ fn tails_of_builds_raise_no_false_alarm() {
                     if by_builds { synthetic.report() } else { synthetic.told_of_one_build().report() };
                 let row = &report.endpoints[0].rows[0];
                 assert_eq!(row.reason, None, "{row:?}");
-                assert!(!by_builds || row.unit == "build", "{row:?}");
+                assert!(!by_builds || row.unit == RunUnit::Build, "{row:?}");
                 matches!(row.verdict, EndpointVerdict::Better | EndpointVerdict::Worse)
             };
             (0..60).filter(alarm).count()
@@ -80,7 +80,7 @@ fn tails_of_builds_raise_no_false_alarm() {
 fn what_is_independent_are_the_builds() {
     let undecided = alike(1, 24, 6, "", 3).times(0, 1, Times::normal(99e6, 1e6)).report();
     let advice = only(&undecided).advice.as_ref().unwrap();
-    assert_eq!(advice.unit.as_deref(), Some("build"));
+    assert_eq!(advice.unit, Some(RunUnit::Build.into()));
     assert!(matches!(advice.detection.reach, ReachReport::MoreRuns { needed } if needed > 6), "{advice:?}");
     let report = alike(1, 24, 6, "", 3).times(0, 1, Times::normal(80e6, 1e6)).report();
     let comparison = only(&report);

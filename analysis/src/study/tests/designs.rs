@@ -92,7 +92,7 @@ fn by_levels_hosts_are_what_is_independent() {
     assert_eq!(method, "Fieller interval of the ratio of means by levels");
     // Runs taken as independent would be known to ±0.8 %.
     assert!(upper - lower > 0.03, "{lower} {upper}");
-    assert_eq!(comparison.advice.as_ref().and_then(|advice| advice.unit.as_deref()), Some("host"));
+    assert_eq!(comparison.advice.as_ref().and_then(|advice| advice.unit.clone()), Some(RunUnit::Host.into()));
     // Hosts lie within ±5 %, runs vary by 1 %, and the boots of a host do not differ.
     let levels = &comparison.levels;
     assert_eq!(levels.iter().map(|one| one.level.as_str()).collect::<Vec<_>>(), ["host", "boot", "run"]);

@@ -2,7 +2,7 @@
 
 use super::changed_report;
 use super::synthetic::Synthetic;
-use crate::study::{IntervalReport, MetricReport, OwnComparison, Report, Warning};
+use crate::study::{IntervalReport, MetricReport, OwnComparison, Report, RunUnit, Warning};
 use speedup_core::experiment::metric::{Absence, Better, Metric};
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::record::Record;
@@ -162,7 +162,7 @@ fn own_metrics_have_intervals_by_the_plans_levels() {
     let OwnComparison { ratio, interval, unit } = &metric(&nested, "pause").rows[0].comparisons[0];
     let (lower, upper) = interval.ends().unwrap();
     assert!((lower - wall.0).abs() < 1e-6 && (upper - wall.1).abs() < 1e-6, "{wall:?} {lower} {upper}");
-    assert!(unit == "host" && (lower..upper).contains(&ratio.unwrap()));
+    assert!(*unit == RunUnit::Host && (lower..upper).contains(&ratio.unwrap()));
     let iterations = metric(&nested, "pause").rows[0].iterations[0].unwrap();
     assert_eq!((iterations.iterations, iterations.runs), (200, 100));
     let within = iterations.within_runs.unwrap();
@@ -179,7 +179,9 @@ fn own_metrics_have_intervals_by_the_plans_levels() {
         let wall = report.benchmarks[0].comparisons[0].mean.as_ref().unwrap().interval.ends().unwrap();
         let found = &metric(&report, "pause").rows[0].comparisons[0];
         let (lower, upper) = found.interval.ends().unwrap();
-        assert!(found.unit == unit && (lower - wall.0).abs() < 1e-6 && (upper - wall.1).abs() < 1e-6);
+        assert!(
+            found.unit.as_str() == unit && (lower - wall.0).abs() < 1e-6 && (upper - wall.1).abs() < 1e-6
+        );
     }
 }
 

@@ -20,20 +20,6 @@ use std::collections::BTreeMap;
 /// Below this many runs the order of a cell says nothing that could be significant among others.
 const FEWEST_RUNS: usize = 5;
 
-/// The code names of the caveats, in the order in which they are told.
-const CODES: [&str; 10] = [
-    "autocorrelation",
-    "runs_in_series",
-    "drift",
-    "first_run",
-    "modes_are_hosts",
-    "modes_are_classes",
-    "host_effect",
-    "outlying_hosts",
-    "losses_differ",
-    "failures_differ",
-];
-
 /// The diagnostics of one cell's wall times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DiagnosticsReport {
@@ -117,6 +103,31 @@ pub struct DiagnosticsSummary {
     pub missing: Vec<MissingReport>,
 }
 
+/// What a significant diagnostic says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// A run resembles the one before it.
+    Autocorrelation,
+    /// Runs above and below the median come in series, or alternate.
+    RunsInSeries,
+    /// The times drift with the order of the runs.
+    Drift,
+    /// First runs differ from those after them.
+    FirstRun,
+    /// The clusters of the times are hosts.
+    ModesAreHosts,
+    /// They are fingerprint classes.
+    ModesAreClasses,
+    /// Hosts differ.
+    HostEffect,
+    /// Some hosts are unlike all others.
+    OutlyingHosts,
+    /// The versions lost different shares of their attempts.
+    LossesDiffer,
+    /// They failed in different shares of their runs.
+    FailuresDiffer,
+}
+
 /// A cell with what its diagnostics need.
 pub(crate) struct DiagnosedCell<'a> {
     /// What a caveat says it concerns.
@@ -130,6 +141,38 @@ pub(crate) struct DiagnosedCell<'a> {
     pub(crate) independent: &'a Sample,
     /// Whether versions are compared within the fingerprint classes of hosts.
     pub(crate) classes_are_blocks: bool,
+}
+
+impl Sign {
+    /// All of them, in the order in which they are told.
+    const ALL: [Self; 10] = [
+        Self::Autocorrelation,
+        Self::RunsInSeries,
+        Self::Drift,
+        Self::FirstRun,
+        Self::ModesAreHosts,
+        Self::ModesAreClasses,
+        Self::HostEffect,
+        Self::OutlyingHosts,
+        Self::LossesDiffer,
+        Self::FailuresDiffer,
+    ];
+
+    /// The code name of its caveat.
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Autocorrelation => "autocorrelation",
+            Self::RunsInSeries => "runs_in_series",
+            Self::Drift => "drift",
+            Self::FirstRun => "first_run",
+            Self::ModesAreHosts => "modes_are_hosts",
+            Self::ModesAreClasses => "modes_are_classes",
+            Self::HostEffect => "host_effect",
+            Self::OutlyingHosts => "outlying_hosts",
+            Self::LossesDiffer => "losses_differ",
+            Self::FailuresDiffer => "failures_differ",
+        }
+    }
 }
 
 impl DiagnosedCell<'_> {
@@ -177,15 +220,15 @@ impl DiagnosticsReport {
         })
     }
 
-    /// The tests with the code names of their caveats.
-    fn tests(&mut self) -> [(&'static str, Option<&mut DiagnosticReport>); 6] {
+    /// The tests with what they are signs of.
+    fn tests(&mut self) -> [(Sign, Option<&mut DiagnosticReport>); 6] {
         [
-            ("autocorrelation", self.autocorrelation.as_mut()),
-            ("runs_in_series", self.runs_test.as_mut()),
-            ("drift", self.drift.as_mut()),
-            ("first_run", self.first_run.as_mut()),
-            ("modes_are_hosts", self.modes.as_mut()),
-            ("modes_are_classes", self.class_modes.as_mut()),
+            (Sign::Autocorrelation, self.autocorrelation.as_mut()),
+            (Sign::RunsInSeries, self.runs_test.as_mut()),
+            (Sign::Drift, self.drift.as_mut()),
+            (Sign::FirstRun, self.first_run.as_mut()),
+            (Sign::ModesAreHosts, self.modes.as_mut()),
+            (Sign::ModesAreClasses, self.class_modes.as_mut()),
         ]
     }
 }
@@ -260,28 +303,28 @@ pub(crate) fn conclude(
 ) -> DiagnosticsSummary {
     let mut first_run = pooled_first_run(cells);
     let mut hosts = HostEffectReport::new(cells, names, level);
-    let mut family: Vec<(&'static str, String, &mut DiagnosticReport)> = Vec::new();
+    let mut family: Vec<(Sign, String, &mut DiagnosticReport)> = Vec::new();
     for (cell, report) in cells.iter().zip(reports.iter_mut()) {
         let tests = report.iter_mut().flat_map(|report| report.tests());
-        family.extend(tests.filter_map(|(code, test)| Some((code, cell.about.to_owned(), test?))));
+        family.extend(tests.filter_map(|(sign, test)| Some((sign, cell.about.to_owned(), test?))));
     }
-    family.extend(first_run.as_mut().map(|test| ("first_run", String::new(), test)));
-    family.extend(hosts.tests().into_iter().map(|(code, test)| (code, String::new(), test)));
+    family.extend(first_run.as_mut().map(|test| (Sign::FirstRun, String::new(), test)));
+    family.extend(hosts.tests().into_iter().map(|(sign, test)| (sign, String::new(), test)));
     for of_candidate in &mut missing {
         let about = of_candidate.candidate.clone();
-        family.extend(of_candidate.tests().map(|(code, test)| (code, about.clone(), test)));
+        family.extend(of_candidate.tests().map(|(sign, test)| (sign, about.clone(), test)));
     }
     let p_values: Vec<_> = family.iter().map(|(_, _, test)| Some(PValue::clamped(test.p_value))).collect();
     let tests = p_values.len() as u64;
     let adjusted = Adjustment::Holm.adjust(&p_values);
     let mut significant: BTreeMap<String, u64> = BTreeMap::new();
-    let mut alarms: Vec<(&'static str, String)> = Vec::new();
-    for ((code, about, test), adjusted) in family.into_iter().zip(adjusted) {
+    let mut alarms: Vec<(Sign, String)> = Vec::new();
+    for ((sign, about, test), adjusted) in family.into_iter().zip(adjusted) {
         let Some(adjusted) = adjusted else { continue };
         test.adjusted = adjusted.get();
         if adjusted.rejects_at(level.risk()) {
-            *significant.entry(code.to_owned()).or_default() += 1;
-            alarms.push((code, about));
+            *significant.entry(sign.code().to_owned()).or_default() += 1;
+            alarms.push((sign, about));
         }
     }
     for (cell, report) in cells.iter().zip(reports.iter_mut()) {
@@ -290,12 +333,12 @@ pub(crate) fn conclude(
             report.slope_ns = Drift::new(cell.independent).ok().map(|drift| drift.slope());
         }
     }
-    for code in CODES {
-        for (_, about) in alarms.iter().filter(|(of, _)| *of == code) {
-            let sentence = || sentence(code, &hosts, tests);
+    for sign in Sign::ALL {
+        for (_, about) in alarms.iter().filter(|(of, _)| *of == sign) {
+            let sentence = || sentence(sign, &hosts, tests);
             match about.as_str() {
-                "" => warnings.raise(code, sentence()),
-                about => warnings.concern(code, about, sentence),
+                "" => warnings.raise(sign.code(), sentence()),
+                about => warnings.concern(sign.code(), about, sentence),
             }
         }
     }
@@ -326,42 +369,42 @@ fn warn_of_coarse_times(
     }
 }
 
-fn sentence(code: &str, hosts: &HostEffectReport, tests: u64) -> String {
+fn sentence(sign: Sign, hosts: &HostEffectReport, tests: u64) -> String {
     let of_family = format!("significant after Holm's adjustment for {}", counted(tests, "diagnostic"));
-    match code {
-        "autocorrelation" => format!(
+    match sign {
+        Sign::Autocorrelation => format!(
             "A run resembles the one before it, or is unlike it ({of_family}), so the runs are worth fewer than they \
              are and the intervals are off: look for what lasts longer than a run, and spread the runs over hosts and time."
         ),
-        "runs_in_series" => format!(
+        Sign::RunsInSeries => format!(
             "Runs above and below the median come in series, or alternate ({of_family}), which independent runs do not: \
              look at the times in run order for what changes the host's state."
         ),
-        "drift" => format!(
+        Sign::Drift => format!(
             "The times drift with the order of the runs ({of_family}); both versions drift alike since their runs are \
              mixed, but the spread is not that of one state: find what changes (heat, a filling disk or cache)."
         ),
-        "first_run" => format!(
+        Sign::FirstRun => format!(
             "The first run on a host, or after it booted, differs from those after it ({of_family}): plan a warm-up, or one run a host."
         ),
-        "modes_are_hosts" => format!(
+        Sign::ModesAreHosts => format!(
             "The clusters of the times are not spread evenly over the hosts ({of_family}): a mode may be a host, not the \
              program; look at the times by host."
         ),
-        "modes_are_classes" => format!(
+        Sign::ModesAreClasses => format!(
             "The clusters of the times are not spread evenly over the fingerprint classes of the hosts ({of_family}): a mode is \
              a class, not the program; versions are compared within the classes, so go by the verdict and not by the modes."
         ),
-        "losses_differ" => format!(
+        Sign::LossesDiffer => format!(
             "A candidate lost another share of its attempts than the baseline (Fisher's exact test, {of_family}), so the \
              difference of the samples may be of what is missing from them: mend what loses attempts, and repeat."
         ),
-        "failures_differ" => format!(
+        Sign::FailuresDiffer => format!(
             "A candidate failed in another share of its runs than the baseline (Fisher's exact test, {of_family}), and the \
              samples hold only the successful ones: do not quote a speedup before it is known why."
         ),
-        "host_effect" => hosts.sentence(),
-        _ => match hosts.outlying() {
+        Sign::HostEffect => hosts.sentence(),
+        Sign::OutlyingHosts => match hosts.outlying() {
             Some(outlying) => {
                 let all = outlying.hosts.len() as u64 + outlying.more;
                 let (is, it) = if all == 1 { ("is", "it") } else { ("are", "them") };

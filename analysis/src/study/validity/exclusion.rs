@@ -2,8 +2,8 @@
 //! with them. Their observations stay in their samples, so the report says how many those are.
 
 use crate::count::counted;
-use crate::study::Study;
 use crate::study::report::head::calendar;
+use crate::study::{Spelled, Study, Word};
 use serde::{Deserialize, Serialize};
 use speedup_core::host::{Exclusion, ExclusionCause};
 use speedup_core::value::id::HostId;
@@ -34,8 +34,8 @@ pub struct ExclusionsReport {
 pub struct ExcludedHost {
     /// Its name.
     pub host: String,
-    /// `drained` or `quarantined`.
-    pub cause: String,
+    /// How it was taken out.
+    pub cause: Word<ExclusionKind>,
     /// Who did it.
     pub by: String,
     /// What was wrong; `None` of a drained host.
@@ -48,6 +48,25 @@ pub struct ExcludedHost {
     pub observations: u64,
     /// Its attempts that were lost.
     pub lost: u64,
+}
+
+/// How a host is taken out of service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExclusionKind {
+    /// Somebody drained it.
+    Drained,
+    /// Something was wrong with it.
+    Quarantined,
+}
+
+impl Spelled for ExclusionKind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Drained => "drained",
+            Self::Quarantined => "quarantined",
+        }
+    }
 }
 
 impl ExclusionsReport {
@@ -83,13 +102,15 @@ impl ExclusionsReport {
 impl ExcludedHost {
     fn new(Exclusion { host, at, cause, resumed }: &Exclusion, study: &Study) -> Self {
         let (observations, lost) = study.evidence.attempts_of(host);
-        let (name, by, reason) = match cause {
-            ExclusionCause::Drained { by } => ("drained", by, None),
-            ExclusionCause::Quarantined { by, reason } => ("quarantined", by, Some(reason.clone())),
+        let (kind, by, reason) = match cause {
+            ExclusionCause::Drained { by } => (ExclusionKind::Drained, by, None),
+            ExclusionCause::Quarantined { by, reason } => {
+                (ExclusionKind::Quarantined, by, Some(reason.clone()))
+            }
         };
         Self {
             host: host.to_string(),
-            cause: name.to_owned(),
+            cause: kind.into(),
             by: by.clone(),
             reason,
             at: calendar(*at),

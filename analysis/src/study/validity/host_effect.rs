@@ -4,7 +4,7 @@
 //! lengths and versions of different speeds count alike. Where each host served one run a host cannot be told from its
 //! run, and nothing is tested: that is the price of independence, and what a selftest of the pool is for.
 
-use super::diagnostics::{DiagnosedCell, DiagnosticReport};
+use super::diagnostics::{DiagnosedCell, DiagnosticReport, Sign};
 use crate::count::{counted, percent};
 use crate::study::verdict::{Reason, Verdict};
 use serde::{Deserialize, Serialize};
@@ -114,13 +114,13 @@ impl HostEffectReport {
         }
     }
 
-    /// The tests with the code names of their caveats.
-    pub(crate) fn tests(&mut self) -> Vec<(&'static str, &mut DiagnosticReport)> {
+    /// The tests with what they are signs of.
+    pub(crate) fn tests(&mut self) -> Vec<(Sign, &mut DiagnosticReport)> {
         match self {
             Self::NotTested { .. } => Vec::new(),
             Self::Tested { test, outlying, .. } => {
-                let outlying = outlying.as_mut().map(|outlying| ("outlying_hosts", &mut outlying.test));
-                std::iter::once(("host_effect", test)).chain(outlying).collect()
+                let outlying = outlying.as_mut().map(|outlying| (Sign::OutlyingHosts, &mut outlying.test));
+                std::iter::once((Sign::HostEffect, test)).chain(outlying).collect()
             }
         }
     }
