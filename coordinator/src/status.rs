@@ -13,8 +13,12 @@ use speedup_proto::v1::experiment_status::{Finished, Phase};
 pub(crate) fn active_status(machine: &Machine, id: ExperimentId) -> Option<v1::ExperimentStatus> {
     let active = machine.experiment(id)?;
     let (at, by) = active.submitted();
+    let phase = match machine.lacks_hosts(id) {
+        true => StatusPhase::WaitingForHosts,
+        false => active.phase().into(),
+    };
     let status = ExperimentStatus {
-        phase: active.phase().into(),
+        phase,
         tally: active.tally(),
         hosts_here: machine.hosts_here(),
         words: active.words().to_owned(),

@@ -134,6 +134,7 @@ fn standing(status: ExperimentStatus) -> StudyStanding {
     let phase = match status.phase {
         // Further runs may follow.
         StatusPhase::Running => StudyPhase::Running,
+        StatusPhase::WaitingForHosts => StudyPhase::WaitingForHosts,
         StatusPhase::Paused { reason } => StudyPhase::Paused { reason },
         StatusPhase::Deciding => StudyPhase::Deciding,
         StatusPhase::Cancelling => StudyPhase::Cancelling,

@@ -24,6 +24,8 @@ pub struct StudyStanding {
 pub enum StudyPhase {
     /// They are.
     Running,
+    /// They would be, and no connected host can take any of them.
+    WaitingForHosts,
     /// Not until someone resumes it.
     Paused {
         /// Why.

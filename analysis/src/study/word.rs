@@ -76,8 +76,8 @@ mod tests {
     fn words_are_spelled_alike_everywhere() {
         use RunUnit::{Block, Boot, Build, Host, Run, Visit};
         are_spelled(&[Run, Visit, Host, Boot, Build, Block]);
-        use ReportPhase::{Cancelled, Cancelling, Deciding, Finished, Paused, Running};
-        are_spelled(&[Running, Paused, Deciding, Cancelling, Cancelled, Finished]);
+        use ReportPhase::{Cancelled, Cancelling, Deciding, Finished, Paused, Running, WaitingForHosts};
+        are_spelled(&[Running, WaitingForHosts, Paused, Deciding, Cancelling, Cancelled, Finished]);
         are_spelled(&[ExclusionKind::Drained, ExclusionKind::Quarantined]);
         are_spelled(&[RuleKind::Pilot, RuleKind::Sequential, RuleKind::Budget]);
         are_spelled(&[Weights::Equal, Weights::Custom, Weights::Fraction]);

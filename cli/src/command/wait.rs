@@ -4,6 +4,7 @@ use anyhow::anyhow;
 use clap::Args;
 use speedup_core::value::id::ExperimentId;
 use speedup_core::value::time::Span;
+use speedup_proto::convert::StatusPhase;
 
 use super::coordinator::span;
 use super::watch::{stuck, why_abandoned};
@@ -13,9 +14,10 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::exit::standing::{self, Standing};
+use crate::follow::progress::why_waiting;
 use crate::follow::{Follower, PATIENCE, Told};
 
-/// Waits in silence until an experiment is finished
+/// Waits until an experiment is finished, in silence unless no host can take its runs
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup wait last --timeout 2h && speedup report last\n\n\
     Exit code 0 when every run was measured; 1 when runs failed or the experiment was cancelled; 4 when runs could not \
@@ -44,7 +46,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let waited = tokio::select! {
         waited = follow(follower, &connection, experiment, console) => waited,
         () = timeout => Err(Failure::infrastructure(anyhow!("experiment {experiment} is not finished yet"))
-            .hint("it goes on; wait again, or `speedup explain` what its runs wait for")),
+            .hint("it goes on; wait again, or `speedup explain ID` says what its runs wait for")),
     };
     connection.close().await;
     waited
@@ -56,11 +58,15 @@ async fn follow(
     experiment: ExperimentId,
     console: &Console,
 ) -> Result<Exit, Failure> {
+    let mut has_told = false;
     loop {
         let status = match follower.next().await? {
             Told::Status(status) => status,
             Told::Away { .. } => continue,
         };
+        if status.phase == StatusPhase::WaitingForHosts && !std::mem::replace(&mut has_told, true) {
+            console.talk(format_args!("{} is waiting for hosts: {}", status.name, why_waiting(experiment)));
+        }
         match Standing::from(status.as_ref()) {
             Standing::Open => {}
             Standing::Stuck { reason } => return Err(stuck(experiment, &reason)),

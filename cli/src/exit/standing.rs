@@ -28,7 +28,10 @@ pub(crate) enum Standing {
 impl From<&ExperimentStatus> for Standing {
     fn from(status: &ExperimentStatus) -> Self {
         match &status.phase {
-            StatusPhase::Running | StatusPhase::Deciding | StatusPhase::Cancelling => Self::Open,
+            StatusPhase::Running
+            | StatusPhase::WaitingForHosts
+            | StatusPhase::Deciding
+            | StatusPhase::Cancelling => Self::Open,
             StatusPhase::Paused { reason } if reason.starts_with(BY_A_USER) => Self::Open,
             StatusPhase::Paused { reason } => Self::Stuck { reason: reason.clone() },
             StatusPhase::Finished { cancelled, .. } => Self::Finished(exit_of(&status.tally, *cancelled)),
@@ -52,6 +55,7 @@ fn exit_of(tally: &Tally, cancelled: bool) -> Exit {
 pub(crate) fn phase(status: &ExperimentStatus) -> &'static str {
     match status.phase {
         StatusPhase::Running => "running",
+        StatusPhase::WaitingForHosts => "waiting for hosts",
         StatusPhase::Paused { .. } => "paused",
         StatusPhase::Deciding => "deciding",
         StatusPhase::Cancelling => "cancelling",
@@ -85,7 +89,7 @@ pub(crate) fn tally(tally: &Tally) -> String {
 pub(crate) struct Shown<'a> {
     experiment: ExperimentId,
     name: &'a str,
-    /// running, paused, deciding, cancelling, or finished.
+    /// running, waiting for hosts, paused, deciding, cancelling, or finished.
     phase: &'static str,
     /// Whether it was cancelled; what was measured before counts.
     cancelled: bool,
@@ -107,6 +111,7 @@ impl<'a> From<&'a ExperimentStatus> for Shown<'a> {
     fn from(status: &'a ExperimentStatus) -> Self {
         let (phase, reason, finished_ns, cancelled) = match &status.phase {
             StatusPhase::Running => ("running", None, None, false),
+            StatusPhase::WaitingForHosts => ("waiting for hosts", None, None, false),
             StatusPhase::Paused { reason } => ("paused", Some(reason.as_str()), None, false),
             StatusPhase::Deciding => ("deciding", None, None, false),
             StatusPhase::Cancelling => ("cancelling", None, None, true),

@@ -8,8 +8,10 @@ mod lines;
 
 use std::time::Instant;
 
+use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
+use crate::connection::selector;
 use crate::console::render::counted;
 use crate::console::{Console, moment};
 use crate::exit::standing;
@@ -100,10 +102,10 @@ pub(crate) fn sentence(place: Place, status: &ExperimentStatus, left: Option<std
         text += &format!(", {at_work} under way, {} connected", counted(status.hosts_here.into(), "host"));
     }
     match &status.phase {
-        StatusPhase::Running if place == Place::Pool && waits_for_fresh(status) => {
-            text += "; waits for fresh hosts";
+        StatusPhase::WaitingForHosts if place == Place::Pool => {
+            text += &format!("; waiting for hosts: {}", why_waiting(status.experiment));
         }
-        StatusPhase::Running => {}
+        StatusPhase::Running | StatusPhase::WaitingForHosts => {}
         StatusPhase::Paused { reason } => text += &format!("; {reason}"),
         StatusPhase::Deciding => text += "; looking at the results",
         StatusPhase::Cancelling => text += "; cancelled, what is under way ends",
@@ -119,10 +121,9 @@ pub(crate) fn sentence(place: Place, status: &ExperimentStatus, left: Option<std
     text
 }
 
-/// Runs are open, hosts are there, and none of them was given one.
-pub(crate) const fn waits_for_fresh(status: &ExperimentStatus) -> bool {
-    let tally = &status.tally;
-    tally.waiting > 0 && tally.leased + tally.running == 0 && status.hosts_here > 0
+/// What says why an experiment waits for hosts.
+pub(crate) fn why_waiting(experiment: ExperimentId) -> String {
+    format!("`speedup explain {}` says why", selector::short(experiment))
 }
 
 #[cfg(test)]
@@ -144,6 +145,11 @@ mod tests {
             "1/60 runs done, 2 under way, 3 hosts connected"
         );
         assert_eq!(told(Place::Here, tally, StatusPhase::Running), "1/60 runs done");
+        let stuck = Tally { waiting: 48, measured: 12, ..Tally::default() };
+        assert_eq!(
+            told(Place::Pool, stuck, StatusPhase::WaitingForHosts),
+            "12/60 runs done, 0 under way, 3 hosts connected; waiting for hosts: `speedup explain 0193a5b2-7c3d` says why"
+        );
     }
 
     #[test]

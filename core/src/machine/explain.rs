@@ -1,11 +1,12 @@
-//! Why a run is not running: the state of the run, and for each connected host what keeps it from taking it.
+//! Why a run is not running: the state of the run, and for each connected host what keeps it from taking it; and whether a
+//! whole experiment stands still for want of hosts.
 
 use serde::Serialize;
 
 use super::matching::{boots_before, boots_in_visits, holds, rests_until, violation};
 use super::queue::{lane_of, use_of};
 use super::{Active, MAX_DRIFTED, Machine, Phase};
-use crate::host::Standing;
+use crate::host::{Host, Standing};
 use crate::independence::Violation;
 use crate::run::{HostNumber, RunState, Settlement};
 use crate::value::id::{Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
@@ -95,7 +96,36 @@ pub struct Hindrances {
     pub differing: Vec<String>,
 }
 
+impl Hindrances {
+    /// Hosts that will take it without anything being done about it.
+    pub fn that_will_take_it(&self) -> u32 {
+        self.able + self.busy + self.resting + self.rebooting
+    }
+}
+
 impl Machine {
+    /// Whether runs of an experiment wait, none is under way, and no connected host could be given any of them.
+    pub fn lacks_hosts(&self, experiment: ExperimentId) -> bool {
+        let Some(active) = self.experiments.get(&experiment) else { return false };
+        let tally = active.tally;
+        if active.kept.phase != Phase::Running || tally.waiting == 0 || tally.leased + tally.running > 0 {
+            return false;
+        }
+        let numbered = (0..).map(HostNumber).zip(&self.hosts);
+        // What waits was offered to a host that asked in vain; it is looked at again only once it has rested.
+        let in_vain = |number, host: &Host| self.in_vain.contains(&number) && host.rested_at().is_none();
+        let mut hosts = numbered
+            .filter(|(number, host)| (host.is_here() || host.reboot.is_some()) && !in_vain(*number, host));
+        !hosts.any(|(number, host)| {
+            let begun = host.visits.get(&experiment).map(|visit| visit.next);
+            active.queue.openings().chain(begun).any(|run| {
+                let mut counts = Hindrances::default();
+                *self.hindrance(&mut counts, number, experiment, active, run) += 1;
+                counts.that_will_take_it() > 0
+            })
+        })
+    }
+
     /// Why a run of an active experiment is not running; nothing when there is no such run.
     pub fn explain(&self, experiment: ExperimentId, run: RunIndex) -> Option<Explanation> {
         let active = self.experiments.get(&experiment)?;

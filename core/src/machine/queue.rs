@@ -223,6 +223,12 @@ impl Queue {
         self.heads.iter().map(|(_, key)| (*key, self.lanes[*key as usize].visits()))
     }
 
+    /// Of each lane the first visit that no host has begun, and all that one has: what is offered to hosts.
+    pub(super) fn openings(&self) -> impl Iterator<Item = RunIndex> + '_ {
+        let lanes = self.heads.iter().map(|(_, key)| &self.lanes[*key as usize]);
+        lanes.flat_map(|lane| lane.first_time.last().into_iter().chain(&lane.again)).copied().map(RunIndex)
+    }
+
     /// The first waiting visit that `lane_is_free` and, where another host began it, `may_retry`, else `may_begin` in its
     /// lane, let a host take.
     pub(super) fn first(

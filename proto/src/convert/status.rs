@@ -39,6 +39,8 @@ pub struct ExperimentStatus {
 pub enum StatusPhase {
     /// Its runs are given out.
     Running,
+    /// They would be, and no connected host can take any of them.
+    WaitingForHosts,
     /// None is given out until it is resumed.
     Paused {
         /// Why.
@@ -72,7 +74,8 @@ impl From<&Phase> for StatusPhase {
 impl From<&ExperimentStatus> for v1::ExperimentStatus {
     fn from(status: &ExperimentStatus) -> Self {
         let (phase, finished_ns) = match &status.phase {
-            StatusPhase::Running => (WirePhase::Running(Running {}), None),
+            StatusPhase::Running => (WirePhase::Running(Running { waiting_for_hosts: false }), None),
+            StatusPhase::WaitingForHosts => (WirePhase::Running(Running { waiting_for_hosts: true }), None),
             StatusPhase::Paused { reason } => (WirePhase::Paused(Paused { reason: reason.clone() }), None),
             StatusPhase::Deciding => (WirePhase::Deciding(Deciding {}), None),
             StatusPhase::Cancelling => (WirePhase::Cancelling(Cancelling {}), None),
@@ -100,7 +103,8 @@ impl TryFrom<v1::ExperimentStatus> for ExperimentStatus {
 
     fn try_from(wire: v1::ExperimentStatus) -> Result<Self, Malformed> {
         let phase = match chosen(wire.phase, "phase")? {
-            WirePhase::Running(Running {}) => StatusPhase::Running,
+            WirePhase::Running(Running { waiting_for_hosts: false }) => StatusPhase::Running,
+            WirePhase::Running(Running { waiting_for_hosts: true }) => StatusPhase::WaitingForHosts,
             WirePhase::Paused(Paused { reason: text }) => StatusPhase::Paused { reason: reason(text) },
             WirePhase::Deciding(Deciding {}) => StatusPhase::Deciding,
             WirePhase::Cancelling(Cancelling {}) => StatusPhase::Cancelling,

@@ -365,6 +365,7 @@ pub(crate) fn outbox_entry() -> BoxedStrategy<OutboxEntry> {
 pub(crate) fn status() -> BoxedStrategy<ExperimentStatus> {
     let phase = prop_oneof![
         Just(StatusPhase::Running),
+        Just(StatusPhase::WaitingForHosts),
         text().prop_map(|reason| StatusPhase::Paused { reason }),
         Just(StatusPhase::Cancelling),
         Just(StatusPhase::Deciding),

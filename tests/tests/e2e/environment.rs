@@ -109,7 +109,7 @@ fn what_a_host_cannot_do_is_recorded_or_refused() {
     let paused = eventually("the experiment is given up", || {
         let listed = pool.json(&["list"])?;
         let one = listed.as_array()?.iter().find(|one| one["experiment"] == experiment.as_str())?.clone();
-        (one["phase"] != "running").then_some(one)
+        (one["phase"] == "paused").then_some(one)
     });
     let text = pool.export(&experiment);
     assert!(text.contains("governor: this host has no frequency governors"), "{paused}: {text}");

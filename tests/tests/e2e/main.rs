@@ -47,6 +47,7 @@ mod silence;
 mod standstill;
 mod stored;
 mod stranger;
+mod waiting;
 mod watch;
 
 /// The command under test.

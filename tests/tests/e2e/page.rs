@@ -188,7 +188,7 @@ fn roles_hold_for_the_page_and_what_is_done_has_a_name() {
         assert_eq!(other.act_with(&format!("/hosts/of/{}/quarantine", host(&pool)), "reason=x").code, 403);
         assert_eq!(other.get("/access").code, 403);
     }
-    assert_eq!(phase(&pool, &id), "running");
+    assert_eq!(phase(&pool, &id), "waiting for hosts");
     assert!(of_alice.get(&format!("/experiments/{id}")).body.contains("/pause"));
     assert_eq!(of_alice.act(&pause).code, 303);
     assert_eq!(phase(&pool, &id), "paused");
@@ -269,7 +269,7 @@ fn what_another_site_sends_is_refused() {
     assert_eq!(browser.send("POST", &path, &rebound, &form).code, 403, "another name of this machine");
     assert_eq!(browser.send("GET", "/", &[("Host", "evil.example")], "").code, 403);
     assert_eq!(browser.send("PUT", &path, &[("Origin", &own)], &form).code, 405);
-    assert_eq!(phase(&pool, &id), "running");
+    assert_eq!(phase(&pool, &id), "waiting for hosts");
     assert_eq!(browser.post(&path, &form).code, 303);
     assert_eq!(phase(&pool, &id), "paused");
 }

@@ -68,6 +68,9 @@ pub enum State {
 pub enum ReportPhase {
     /// They are.
     Running,
+    /// They would be, and no connected host can take any of them.
+    #[serde(rename = "waiting for hosts")]
+    WaitingForHosts,
     /// Not until someone resumes it.
     Paused,
     /// All are settled, and the plan's rule has to say whether they are enough.
@@ -84,6 +87,7 @@ impl Spelled for ReportPhase {
     fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
+            Self::WaitingForHosts => "waiting for hosts",
             Self::Paused => "paused",
             Self::Deciding => "deciding",
             Self::Cancelling => "cancelling",
@@ -104,6 +108,7 @@ impl Head {
         let planned_runs = u64::from(study.plan.runs() - study.plan.builds());
         let (finished, phase) = match phase {
             StudyPhase::Running => (None, ReportPhase::Running),
+            StudyPhase::WaitingForHosts => (None, ReportPhase::WaitingForHosts),
             StudyPhase::Paused { .. } => (None, ReportPhase::Paused),
             StudyPhase::Deciding => (None, ReportPhase::Deciding),
             StudyPhase::Cancelling => (None, ReportPhase::Cancelling),
@@ -140,8 +145,8 @@ impl Head {
 
     /// Whether the coordinator would still append runs to the plan.
     pub(crate) fn may_be_extended(&self) -> bool {
-        use ReportPhase::{Deciding, Paused, Running};
-        matches!(self.phase, Word::Known(Running | Paused | Deciding))
+        use ReportPhase::{Deciding, Paused, Running, WaitingForHosts};
+        matches!(self.phase, Word::Known(Running | WaitingForHosts | Paused | Deciding))
     }
 }
 

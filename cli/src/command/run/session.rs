@@ -356,7 +356,10 @@ async fn cancel_leftovers(connection: &Connection, console: &Console) -> Result<
     for left in selector::list(&mut connection.experiments(), 0).await? {
         match left.phase {
             StatusPhase::Finished { .. } | StatusPhase::Cancelling => continue,
-            StatusPhase::Running | StatusPhase::Deciding | StatusPhase::Paused { .. } => {}
+            StatusPhase::Running
+            | StatusPhase::WaitingForHosts
+            | StatusPhase::Deciding
+            | StatusPhase::Paused { .. } => {}
         }
         cancel(connection, left.experiment).await?;
         console.talk(format_args!(

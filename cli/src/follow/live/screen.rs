@@ -98,7 +98,12 @@ fn note(status: &ExperimentStatus, style: Style) -> String {
         StatusPhase::Paused { reason } => style.paint.alarm(&printable(reason)),
         StatusPhase::Deciding => "All runs are settled; the plan's rule looks at the results.".to_owned(),
         StatusPhase::Cancelling => "Cancelled; what is under way ends.".to_owned(),
-        StatusPhase::Running if progress::waits_for_fresh(status) => "Waits for fresh hosts.".to_owned(),
+        StatusPhase::WaitingForHosts => {
+            format!(
+                "No connected host can take any of its runs: {}.",
+                progress::why_waiting(status.experiment)
+            )
+        }
         StatusPhase::Running | StatusPhase::Finished { .. } => words,
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 use speedup_access::unix_seconds;
-use speedup_proto::v1::experiment_status::Phase;
+use speedup_proto::v1::experiment_status::{Phase, Running};
 use speedup_proto::v1::{EventKind, ExperimentStatus, ExportHead, ListEventsResponse};
 use speedup_report::roughly;
 
@@ -18,8 +18,9 @@ const SAID_PERCENT: u64 = 10;
 /// Runs that are done before an estimate of the end is worth telling.
 const ENOUGH: u64 = 3;
 /// The words of a phase, each with its class.
-pub(super) const PHASES: [(&str, &str); 6] = [
+pub(super) const PHASES: [(&str, &str); 7] = [
     ("running", "active"),
+    ("waiting for hosts", "held"),
     ("deciding", "active"),
     ("paused", "held"),
     ("cancelling", "held"),
@@ -155,6 +156,12 @@ pub(crate) fn progress(status: &ExperimentStatus, log: &ListEventsResponse) -> M
         @if let Some(Phase::Paused(paused)) = &status.phase {
             @if !paused.reason.is_empty() { p { "Paused: " (paused.reason) } }
         }
+        @if let Some(Phase::Running(Running { waiting_for_hosts: true })) = &status.phase {
+            p {
+                "No connected host can take any of its runs: "
+                code { "speedup explain " (id_text(&status.experiment)) } " says why."
+            }
+        }
         @if !status.words.is_empty() { p { (status.words) } }
     }
 }
@@ -179,7 +186,8 @@ fn times(status: &ExperimentStatus, log: &ListEventsResponse) -> Markup {
 fn left(status: &ExperimentStatus, worked: Duration) -> Option<Duration> {
     let standing = standing(status);
     let open = standing.waiting + standing.under_way;
-    let is_known = matches!(status.phase, Some(Phase::Running(_))) && standing.done() >= ENOUGH && open > 0;
+    let is_running = matches!(status.phase, Some(Phase::Running(Running { waiting_for_hosts: false })));
+    let is_known = is_running && standing.done() >= ENOUGH && open > 0;
     is_known.then(|| worked.mul_f64(open as f64 / standing.done() as f64))
 }
 
@@ -242,8 +250,9 @@ pub(crate) fn actions(visitor: &Visitor, status: &ExperimentStatus) -> Markup {
 
 /// The word of a phase, and its class.
 pub(super) fn phase(status: &ExperimentStatus) -> (&'static str, &'static str) {
-    let [running, deciding, paused, cancelling, cancelled, finished] = PHASES;
+    let [running, waiting, deciding, paused, cancelling, cancelled, finished] = PHASES;
     match &status.phase {
+        Some(Phase::Running(Running { waiting_for_hosts: true })) => waiting,
         Some(Phase::Running(_)) => running,
         Some(Phase::Deciding(_)) => deciding,
         Some(Phase::Paused(_)) => paused,
@@ -288,7 +297,6 @@ pub(super) fn bar(standing: &Standing) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use speedup_proto::v1::experiment_status::Running;
     use speedup_proto::v1::{LoggedEvent, Tally};
 
     use super::*;
@@ -313,7 +321,7 @@ mod tests {
         let tally = Tally { waiting: 20, measured: 9, failed: 1, ..Tally::default() };
         let status = ExperimentStatus {
             tally: Some(tally),
-            phase: Some(Phase::Running(Running {})),
+            phase: Some(Phase::Running(Running::default())),
             ..ExperimentStatus::default()
         };
         assert_eq!(left(&status, Duration::from_secs(30)), Some(Duration::from_secs(60)));

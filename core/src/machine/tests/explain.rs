@@ -341,3 +341,45 @@ fn a_visit_that_nobody_has_begun_is_for_every_host_that_has_visited_nothing_of_i
         assert_eq!(hindrances(&scene, FIRST, run), Hindrances { visited, busy, able: 1, ..none() }, "{run}");
     }
 }
+
+#[test]
+fn an_experiment_lacks_hosts_when_none_that_is_here_can_take_what_waits() {
+    let mut scene = Scene::of(3);
+    scene.submit(FIRST, PLAIN);
+    assert!(!scene.machine.lacks_hosts(FIRST), "nobody has asked yet");
+    let lease = scene.ask(0).expect("a run");
+    scene.serve(1);
+    scene.serve(2);
+    assert_eq!(scene.ask(1), None);
+    assert_eq!(scene.ask(2), None);
+    assert!(!scene.machine.lacks_hosts(FIRST), "a run is under way");
+    scene.report(&lease, RunOutcome::Measured);
+    assert!(scene.machine.lacks_hosts(FIRST), "each has served, and the policy wants another for each run");
+    scene.submit(SECOND, PLAIN);
+    assert!(!scene.machine.lacks_hosts(SECOND), "the two that asked in vain were given its runs");
+    assert!(scene.machine.lacks_hosts(FIRST));
+    scene.join(facts(3));
+    assert!(!scene.machine.lacks_hosts(FIRST), "a fresh one is here");
+    scene.leave(3);
+    assert!(scene.machine.lacks_hosts(FIRST), "and has gone");
+    scene.handle(Command::Pause(asked(FIRST)));
+    assert!(!scene.machine.lacks_hosts(FIRST), "it waits for whoever paused it");
+}
+
+#[test]
+fn a_host_at_work_for_others_or_resting_is_not_lacking() {
+    let mut scene = Scene::of(1);
+    scene.submit(FIRST, PLAIN);
+    let lease = scene.ask(0).expect("a run of the first");
+    scene.submit(SECOND, PLAIN);
+    assert!(!scene.machine.lacks_hosts(SECOND), "it is busy");
+    scene.leave(0);
+    assert!(scene.machine.lacks_hosts(SECOND), "there is none");
+    drop(lease);
+    let rested = format!("{PLAIN}[independence]\npolicy = \"rested\"\nrest = {{ idle = \"40s\" }}\n");
+    let mut scene = Scene::of(1);
+    scene.submit(FIRST, &rested);
+    scene.serve(0);
+    assert_eq!(scene.ask(0), None, "it rests");
+    assert!(!scene.machine.lacks_hosts(FIRST), "it will have rested");
+}
