@@ -38,7 +38,9 @@ use std::ops::Bound;
 pub use active::{Active, Built, Kept, Phase};
 pub use checkpoint::{ActivePiece, Misfit, Piece, RunPiece};
 pub use command::{Command, Decision, Effect, HostRequest, Notice, Request, Speaker};
-pub use explain::{Explanation, Hindrances, WaitingFor};
+pub use explain::{
+    Explanation, Hindrance, Hindrances, KeptHosts, MAX_EXPLAINED, NAMED_HOSTS, Outlook, WaitingFor, Waits,
+};
 pub use matching::needs_reboots;
 pub use queue::{hosts_needed, visits_of_fullest_lane};
 pub use refusal::Refusal;

@@ -7,7 +7,7 @@
 //! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `metric`, `experiment`, `build`, `file`, `sampling`, `plan`,
 //! `environment`, `host`, `timer`, `lease`, `record`, `conditions`, `loss`, `ended_attempt`; `message` and `work_order`
 //! between agent and coordinator;
-//! `request`, `tally`, `status`, `explanation`, `export`, `pool`, `logged` between user and coordinator; `event`, `checkpoint`,
+//! `request`, `tally`, `status`, `explanation`, `outlook`, `export`, `pool`, `logged` between user and coordinator; `event`, `checkpoint`,
 //! `outbox_entry` for the disk.
 
 mod build;
@@ -32,6 +32,7 @@ mod message;
 mod metric;
 mod not_executed;
 mod outbox_entry;
+mod outlook;
 mod plan;
 mod pool;
 mod record;

@@ -1,30 +1,33 @@
-//! `speedup explain`: why a run is not running.
+//! `speedup explain`: why a run is not running, or what all runs of an experiment wait for.
 
 use clap::Args;
-use speedup_core::machine::Explanation;
+use serde_json::json;
+use speedup_core::machine::{Explanation, Outlook};
 use speedup_core::value::id::{ExperimentId, RunIndex};
-use speedup_proto::convert::id_bytes;
+use speedup_proto::convert::{ExperimentStatus, StatusPhase, id_bytes};
 use speedup_proto::v1;
 
 use super::{hosts, print, print_json};
 use crate::arguments::{Output, OutputArgument};
-use crate::connection::selector::Selector;
+use crate::connection::selector::{self, Selector};
 use crate::connection::{Connection, SourceArguments};
 use crate::console::Console;
-use crate::console::render::explanation::sentences;
+use crate::console::render::counted;
+use crate::console::render::explanation::{outlook, sentences};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
+use crate::exit::standing::{self, Shown};
 
-/// Says what a run is doing, or what it waits for
+/// Says what an experiment or a run of it waits for
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup explain last 17")]
+#[command(after_help = "Example:\n  speedup explain last\n  speedup explain last 17")]
 pub(crate) struct Arguments {
     /// The experiment: its id, the first digits of it, its name, or last
     #[arg(value_name = "ID")]
     experiment: Selector,
-    /// The run, by its place in the plan's order, from 0; the export has it as `run`
+    /// The run, by its place in the plan's order, from 0; the export has it as `run`. Without it: all that wait
     #[arg(value_name = "RUN")]
-    run: u32,
+    run: Option<u32>,
     #[command(flatten)]
     source: SourceArguments,
     #[command(flatten)]
@@ -33,15 +36,62 @@ pub(crate) struct Arguments {
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let (connection, experiment) = arguments.source.find(&arguments.experiment).await?;
-    let explained = explain(&connection, experiment, arguments.run).await;
+    let explained = match arguments.run {
+        Some(run) => explain(&connection, experiment, run).await.map(Explained::Run),
+        None => explain_all(&connection, experiment).await,
+    };
     hosts::tell_if_it_stands_still(&connection, console).await;
     connection.close().await;
-    let explanation = explained?;
-    match arguments.output.output {
-        Output::Json => print_json(console, &explanation)?,
-        Output::Table => print(console, &sentences(RunIndex(arguments.run), &explanation))?,
+    match (explained?, arguments.output.output) {
+        (Explained::Run(explanation), Output::Json) => print_json(console, &explanation)?,
+        (Explained::Run(explanation), Output::Table) => {
+            let run = RunIndex(arguments.run.unwrap_or_default());
+            print(console, &sentences(run, &explanation))?;
+        }
+        (Explained::All(status, waits), Output::Json) => {
+            print_json(console, &json!({ "status": Shown::from(&*status), "outlook": waits }))?;
+        }
+        (Explained::All(status, waits), Output::Table) => print(console, &told(&status, &waits))?,
     }
     Ok(Exit::Done)
+}
+
+/// What was asked for.
+enum Explained {
+    Run(Explanation),
+    All(Box<ExperimentStatus>, Outlook),
+}
+
+/// What an experiment waits for, or that it does not.
+fn told(status: &ExperimentStatus, waits: &Outlook) -> String {
+    let id = selector::short(status.experiment);
+    let head =
+        format!("{} ({id}) is {}: {}.", status.name, standing::phase(status), standing::tally(&status.tally));
+    let under_way = status.tally.leased + status.tally.running;
+    match &status.phase {
+        StatusPhase::Paused { reason } => {
+            format!("{head} It was paused: {reason}. `speedup resume {id}` lets it go on.")
+        }
+        StatusPhase::Running | StatusPhase::WaitingForHosts if !waits.waits.is_empty() => {
+            format!("{head} {} under way.\n{}", counted(under_way.into(), "run"), outlook(waits))
+        }
+        StatusPhase::Running
+        | StatusPhase::WaitingForHosts
+        | StatusPhase::Deciding
+        | StatusPhase::Cancelling
+        | StatusPhase::Finished { .. } => head,
+    }
+}
+
+async fn explain_all(connection: &Connection, experiment: ExperimentId) -> Result<Explained, Failure> {
+    const TRIED: &str = "cannot explain the experiment";
+    let failed = |status: tonic::Status| Failure::status(TRIED, &status);
+    let malformed = |error| Failure::malformed(TRIED, error);
+    let mut client = connection.experiments();
+    let status = client.get(selector::get(experiment)).await.map_err(failed)?.into_inner();
+    let waits = client.explain_all(selector::get(experiment)).await.map_err(failed)?.into_inner();
+    let status = ExperimentStatus::try_from(status).map_err(malformed)?;
+    Ok(Explained::All(Box::new(status), Outlook::try_from(waits).map_err(malformed)?))
 }
 
 async fn explain(

@@ -191,6 +191,15 @@ impl Experiments for ExperimentsDoor {
         }
     }
 
+    async fn explain_all(&self, request: Request<v1::GetRequest>) -> Result<Response<v1::Outlook>, Status> {
+        let id = experiment_id(&request.into_inner().experiment)?;
+        if let Some(outlook) = self.handle.query(move |machine| machine.outlook(id)).await? {
+            return Ok(Response::new((&outlook).into()));
+        }
+        // A finished one waits for nothing, and one that never was is not found.
+        status(&self.handle, id).await.map(|_| Response::new(v1::Outlook::default()))
+    }
+
     type ExportStream = ExportStream;
 
     async fn export(&self, request: Request<v1::GetRequest>) -> Result<Response<ExportStream>, Status> {

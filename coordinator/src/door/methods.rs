@@ -22,7 +22,7 @@ const ADMIN: Need = Need::Role(Role::Admin);
 const AGENT: Need = Need::Role(Role::Agent);
 
 /// Every method. What changes an experiment wants its owner beyond that, or an admin.
-pub(crate) const METHODS: [(&str, Need); 47] = [
+pub(crate) const METHODS: [(&str, Need); 48] = [
     ("/grpc.health.v1.Health/Check", Need::Nothing),
     ("/grpc.health.v1.Health/List", Need::Nothing),
     ("/grpc.health.v1.Health/Watch", Need::Certificate),
@@ -46,6 +46,7 @@ pub(crate) const METHODS: [(&str, Need); 47] = [
     ("/speedup.v1.Experiments/Check", VIEWER),
     ("/speedup.v1.Experiments/Decide", SUBMITTER),
     ("/speedup.v1.Experiments/Explain", VIEWER),
+    ("/speedup.v1.Experiments/ExplainAll", VIEWER),
     ("/speedup.v1.Experiments/Export", VIEWER),
     ("/speedup.v1.Experiments/Extend", SUBMITTER),
     ("/speedup.v1.Experiments/Get", VIEWER),

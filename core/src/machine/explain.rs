@@ -1,7 +1,11 @@
 //! Why a run is not running: the state of the run, and for each connected host what keeps it from taking it; and whether a
-//! whole experiment stands still for want of hosts.
+//! whole experiment stands still for want of hosts. `experiment` says what all its runs wait for.
+
+mod experiment;
 
 use serde::Serialize;
+
+pub use experiment::{KeptHosts, MAX_EXPLAINED, NAMED_HOSTS, Outlook, Waits};
 
 use super::matching::{boots_before, boots_in_visits, holds, rests_until, violation};
 use super::queue::{lane_of, use_of};
@@ -58,6 +62,68 @@ pub enum WaitingFor {
     Hosts(Hindrances),
 }
 
+/// What keeps a host from a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hindrance {
+    /// Nothing but earlier runs, or that it has not asked yet.
+    Able,
+    /// At work on another run.
+    Busy,
+    /// Resting.
+    Resting,
+    /// Booting anew.
+    Rebooting,
+    /// In an allocation that may end before the run would.
+    Ending,
+    /// Waiting for what other hosts make of the experiment.
+    HeldBack,
+    /// Given up by the experiment.
+    GivenUp,
+    /// Serving, or wanted for, another visit of the same cell.
+    Visited,
+    /// Used before in the scope of the policy.
+    NotFresh,
+    /// Used before, and never fresh again for want of allocation ids.
+    NoAllocation,
+    /// In need of a new boot, and without a command for it.
+    CannotReboot,
+    /// Tried with this very run before.
+    Tried,
+    /// Of a class that the experiment does not take.
+    OtherClass,
+    /// Drained or quarantined.
+    OutOfService,
+    /// Not connected.
+    Away,
+}
+
+impl Hindrance {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 15] = [
+        Self::Able,
+        Self::Busy,
+        Self::Resting,
+        Self::Rebooting,
+        Self::Ending,
+        Self::HeldBack,
+        Self::GivenUp,
+        Self::Visited,
+        Self::NotFresh,
+        Self::NoAllocation,
+        Self::CannotReboot,
+        Self::Tried,
+        Self::OtherClass,
+        Self::OutOfService,
+        Self::Away,
+    ];
+
+    /// Whether the host will take the run without anything being done about it.
+    pub const fn passes(self) -> bool {
+        matches!(self, Self::Able | Self::Busy | Self::Resting | Self::Rebooting)
+    }
+}
+
 /// Hosts, counted by what keeps them from a run. Each counts once, under the first that applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Hindrances {
@@ -97,9 +163,30 @@ pub struct Hindrances {
 }
 
 impl Hindrances {
-    /// Hosts that will take it without anything being done about it.
-    pub fn that_will_take_it(&self) -> u32 {
-        self.able + self.busy + self.resting + self.rebooting
+    /// How many hosts this keeps.
+    pub fn of(&self, hindrance: Hindrance) -> u32 {
+        // The count is found by one table, for reading as for counting.
+        *self.clone().count(hindrance)
+    }
+
+    fn count(&mut self, hindrance: Hindrance) -> &mut u32 {
+        match hindrance {
+            Hindrance::Able => &mut self.able,
+            Hindrance::Busy => &mut self.busy,
+            Hindrance::Resting => &mut self.resting,
+            Hindrance::Rebooting => &mut self.rebooting,
+            Hindrance::Ending => &mut self.ending,
+            Hindrance::HeldBack => &mut self.held_back,
+            Hindrance::GivenUp => &mut self.given_up,
+            Hindrance::Visited => &mut self.visited,
+            Hindrance::NotFresh => &mut self.not_fresh,
+            Hindrance::NoAllocation => &mut self.no_allocation,
+            Hindrance::CannotReboot => &mut self.cannot_reboot,
+            Hindrance::Tried => &mut self.tried,
+            Hindrance::OtherClass => &mut self.other_class,
+            Hindrance::OutOfService => &mut self.out_of_service,
+            Hindrance::Away => &mut self.away,
+        }
     }
 }
 
@@ -118,11 +205,11 @@ impl Machine {
             .filter(|(number, host)| (host.is_here() || host.reboot.is_some()) && !in_vain(*number, host));
         !hosts.any(|(number, host)| {
             let begun = host.visits.get(&experiment).map(|visit| visit.next);
-            active.queue.openings().chain(begun).any(|run| {
-                let mut counts = Hindrances::default();
-                *self.hindrance(&mut counts, number, experiment, active, run) += 1;
-                counts.that_will_take_it() > 0
-            })
+            active
+                .queue
+                .openings()
+                .chain(begun)
+                .any(|run| self.hindrance(number, experiment, active, run).passes())
         })
     }
 
@@ -162,24 +249,27 @@ impl Machine {
         for (number, host) in (0..).map(HostNumber).zip(&self.hosts) {
             let class_differs = !active.admits(host.class);
             if class_differs && counts.differing.is_empty() {
-                let differences = self.passed(&host.facts.host, experiment).unwrap_or_default();
-                let names = differences.into_iter().map(|difference| difference.fact);
-                counts.differing = names.take(MAX_DRIFTED).collect();
+                counts.differing = self.differing(host, experiment);
             }
-            *self.hindrance(&mut counts, number, experiment, active, run) += 1;
+            *counts.count(self.hindrance(number, experiment, active, run)) += 1;
         }
         WaitingFor::Hosts(counts)
     }
 
-    /// The count of what keeps a host from a run.
-    fn hindrance<'c>(
+    /// The names of the facts in which a host differs from those that an experiment takes.
+    fn differing(&self, host: &Host, experiment: ExperimentId) -> Vec<String> {
+        let differences = self.passed(&host.facts.host, experiment).unwrap_or_default();
+        differences.into_iter().map(|difference| difference.fact).take(MAX_DRIFTED).collect()
+    }
+
+    /// What keeps a host from a run: the first that applies.
+    fn hindrance(
         &self,
-        counts: &'c mut Hindrances,
         number: HostNumber,
         experiment: ExperimentId,
         active: &Active,
         run: RunIndex,
-    ) -> &'c mut u32 {
+    ) -> Hindrance {
         let host = self.host_at(number);
         let used = use_of(&active.kept.plan, run).and_then(|key| host.used(experiment, key));
         let goes_on =
@@ -194,34 +284,34 @@ impl Machine {
             violation == Some(Violation::NotRebooted) || boots_in_visits(active)
         };
         if host.reboot.is_some() {
-            &mut counts.rebooting
+            Hindrance::Rebooting
         } else if !host.is_here() {
-            &mut counts.away
+            Hindrance::Away
         } else if host.standing != Standing::Serving {
-            &mut counts.out_of_service
+            Hindrance::OutOfService
         } else if !active.admits(host.class) {
-            &mut counts.other_class
+            Hindrance::OtherClass
         } else if self.has_given_up(active, number) {
-            &mut counts.given_up
+            Hindrance::GivenUp
         } else if self.is_held_back(experiment, active, number) {
-            &mut counts.held_back
+            Hindrance::HeldBack
         } else if !goes_on && self.is_kept_apart(active, number, run, began) {
-            &mut counts.visited
+            Hindrance::Visited
         } else if wants_boot && !host.facts.can_reboot {
-            &mut counts.cannot_reboot
+            Hindrance::CannotReboot
         } else if let Some(violation) = violation {
             let never = violation == Violation::NoAllocation && host.facts.allocation.is_none();
-            if never { &mut counts.no_allocation } else { &mut counts.not_fresh }
+            if never { Hindrance::NoAllocation } else { Hindrance::NotFresh }
         } else if began && !goes_on && !self.may_retry(active, number, run.0) {
-            &mut counts.tried
+            Hindrance::Tried
         } else if host.lease.is_some() {
-            &mut counts.busy
+            Hindrance::Busy
         } else if rests_until(host, active).is_some_and(|until| until > self.latest) {
-            &mut counts.resting
+            Hindrance::Resting
         } else if !goes_on && !holds(self.latest, host, active, lane_of(&active.kept.plan, run)) {
-            &mut counts.ending
+            Hindrance::Ending
         } else {
-            &mut counts.able
+            Hindrance::Able
         }
     }
 }

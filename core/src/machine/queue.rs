@@ -131,6 +131,27 @@ pub(super) fn tasks_of(plan: &Plan, lane: u32) -> Vec<Task> {
     }
 }
 
+/// What is done in a lane, in words.
+pub(super) fn lane_in_words(plan: &Plan, lane: u32) -> String {
+    let name = |cell: u32| {
+        let cell = plan.cell_by_number(cell);
+        let benchmark = plan.experiment.benchmarks.get(cell.benchmark.0 as usize);
+        let version = plan.experiment.version(cell.version).map(|version| version.name.as_str());
+        (benchmark.map_or("", |benchmark| benchmark.name.as_str()), version.unwrap_or_default())
+    };
+    if lane as usize >= lanes_of_runs(plan) {
+        return "the builds".to_owned();
+    }
+    match unit(plan) {
+        Scope::Experiment => "all benchmarks".to_owned(),
+        Scope::Benchmark => name(lane * plan.experiment.versions.len() as u32).0.to_owned(),
+        Scope::Cell => {
+            let (benchmark, version) = name(lane);
+            format!("{benchmark} in {version}")
+        }
+    }
+}
+
 /// How many different hosts a plan needs: under `distinct` as many as there are visits that the policy holds against the same
 /// use of a host; where it nests, as many as a cell has visits. Elsewhere one host may come again, once it has booted, been
 /// allocated anew, or rested; and any may build.
@@ -284,7 +305,7 @@ impl Queue {
         self.again > 0
     }
 
-    /// All waiting visits, for the checks.
+    /// All waiting visits, each with its lane.
     pub(super) fn waiting(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         (0..)
             .zip(&self.lanes)

@@ -50,6 +50,11 @@ proptest! {
     }
 
     #[test]
+    fn outlook(outlook in strategy::outlook()) {
+        comes_back(&outlook, &v1::Outlook::from(&outlook));
+    }
+
+    #[test]
     fn agent_message(message in strategy::agent_message()) {
         comes_back::<v1::AgentMessage, _>(&message, &message.clone().into());
     }

@@ -19,7 +19,7 @@ use speedup_core::experiment::files::{Content, ContentHash};
 use speedup_core::host::fingerprint::{ClassId, Fact, Fingerprint, HardwareId};
 use speedup_core::host::{Exclusion, ExclusionCause, HostFacts, Sharing};
 use speedup_core::machine::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded, Tally};
-use speedup_core::machine::{Explanation, Hindrances, WaitingFor};
+use speedup_core::machine::{Explanation, Hindrance, Hindrances, KeptHosts, Outlook, WaitingFor, Waits};
 use speedup_core::plan::{Extension, Shape};
 use speedup_core::run::lease::{Evidence, Lease};
 use speedup_core::run::timer::{TimerError, TimerTest};
@@ -440,6 +440,14 @@ pub(crate) fn explanation() -> BoxedStrategy<Explanation> {
         proptest::sample::select(settled.to_vec()).prop_map(Explanation::Settled),
     ]
     .boxed()
+}
+
+pub(crate) fn outlook() -> BoxedStrategy<Outlook> {
+    let kept = (proptest::sample::select(Hindrance::ALL.to_vec()), any::<u32>(), vec(id(), 0..4))
+        .prop_map(|(hindrance, hosts, first)| KeptHosts { hindrance, hosts, first });
+    let waits = (vec(text(), 0..4), any::<u32>(), vec(kept, 0..4), vec(text(), 0..4))
+        .prop_map(|(of, runs, hosts, differing)| Waits { of, runs, hosts, differing });
+    (vec(waits, 0..4), any::<u32>()).prop_map(|(waits, left_out)| Outlook { waits, left_out }).boxed()
 }
 
 fn exclusion() -> BoxedStrategy<Exclusion> {

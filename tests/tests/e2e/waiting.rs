@@ -41,9 +41,22 @@ fn an_experiment_without_a_fresh_host_says_that_it_waits_for_hosts() {
     eventually("it is watched", || watched().contains(&format!("; waiting for hosts: {why}")).then_some(()));
     let shown = Browser::of(&pool, &pool.access_file()).get(&format!("/experiments/{experiment}")).body;
     assert!(shown.contains("waiting for hosts") && shown.contains("speedup explain"), "{shown}");
+    let explained = String::from_utf8(pool.speedup(&["explain", &experiment]).stdout).expect("UTF-8");
+    for told in [
+        "is waiting for hosts: 3/4 runs done. 0 runs under way.\n1 run of nothing waits. Of the hosts",
+        "\n       3  not fresh: used before in the scope of the plan's policy (host-0, host-1, host-2)",
+        "\n  `speedup agent start` on another machine adds a fresh host",
+    ] {
+        assert!(explained.contains(told), "{told} is not said:\n{explained}");
+    }
+    let explained = pool.json(&["explain", &experiment]).expect("an explanation");
+    assert_eq!(explained["outlook"]["waits"][0]["hosts"][0]["hindrance"], "not_fresh", "{explained}");
+    assert_eq!(explained["status"]["phase"], "waiting for hosts");
     // One more host, and it goes on to its end.
     pool.add_agent();
     eventually("it finishes", || pool.is_finished(&experiment).then_some(()));
+    let explained = String::from_utf8(pool.speedup(&["explain", &experiment]).stdout).expect("UTF-8");
+    assert!(explained.trim_end().ends_with("is finished: 4/4 runs done."), "{explained}");
     assert!(watching.wait().expect("its end").success());
     assert!(watched().contains("4/4 runs done"), "{}", watched());
 }

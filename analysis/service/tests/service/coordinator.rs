@@ -81,6 +81,7 @@ not_asked! {
     extend(ExtendRequest) -> ExperimentStatus;
     decide(DecideRequest) -> ExperimentStatus;
     explain(ExplainRequest) -> Explanation;
+    explain_all(GetRequest) -> Outlook;
 }
 
 pub(crate) fn experiment() -> ExperimentId {

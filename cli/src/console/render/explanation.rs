@@ -1,10 +1,14 @@
-//! Why a run is not running, in sentences.
+//! Why a run is not running, and what all runs of an experiment wait for, in sentences.
 
-use speedup_core::machine::{Explanation, Hindrances, WaitingFor};
+use speedup_core::machine::{Explanation, Hindrance, Hindrances, KeptHosts, Outlook, WaitingFor, Waits};
 use speedup_core::run::Settlement;
-use speedup_core::value::id::RunIndex;
+use speedup_core::value::id::{HostId, RunIndex};
 
+use super::counted;
 use crate::console::moment;
+
+/// Most benchmarks or cells that are named of those that wait for the same.
+const NAMED: usize = 6;
 
 /// The explanation in sentences.
 pub(crate) fn sentences(run: RunIndex, explanation: &Explanation) -> String {
@@ -65,48 +69,127 @@ fn waits_for(what: &WaitingFor) -> String {
 }
 
 fn waits_for_hosts(counts: &Hindrances) -> String {
-    let told = [
-        (counts.able, "could take it, but earlier runs go first or they have not asked yet"),
-        (counts.busy, "at work on another run"),
-        (counts.resting, "resting, as the plan's policy wants"),
-        (counts.rebooting, "booting anew"),
-        (
-            counts.ending,
-            "in an allocation that may end before the run would (timeouts, warm-ups and setup count)",
-        ),
-        (counts.held_back, "waiting for what other hosts make of it: the plan could not be executed there"),
-        (counts.given_up, "given up by this experiment: three attempts in a row were lost there"),
-        (
-            counts.visited,
-            "kept from it by `hosts` of [repetitions]: they serve another visit of the cell, or are needed for one",
-        ),
-        (counts.not_fresh, "not fresh: used before in the scope of the plan's policy"),
-        (counts.no_allocation, "not fresh, and never again: they have no allocation ids"),
-        (counts.cannot_reboot, "in need of a new boot, and without a command for it"),
-        (counts.tried, "tried with this very run before"),
-        (counts.other_class, "of another class than the experiment takes"),
-        (counts.out_of_service, "drained or quarantined"),
-        (counts.away, "not connected"),
-    ];
+    let told = Hindrance::ALL.map(|hindrance| (counts.of(hindrance), hindrance));
     if told.iter().all(|(count, _)| *count == 0) {
-        return "There is no host in the pool; `speedup agent start` adds one.".to_owned();
+        return NO_HOST.to_owned();
     }
     let lines = told.iter().filter(|(count, _)| *count > 0);
-    let lines: String = lines.map(|(count, what)| format!("\n  {count:>6}  {what}")).collect();
-    let differing = if counts.differing.is_empty() {
-        String::new()
-    } else {
-        let names = counts.differing.join(", ");
-        format!(
-            "\nThe first of another class differs in {names}; `speedup hosts approve` takes its class too."
-        )
-    };
-    let next = if counts.able + counts.busy + counts.resting + counts.rebooting == 0 {
-        "\nNo host of the pool can take it; it needs another one, which `speedup agent start` adds."
-    } else {
-        ""
-    };
+    let lines: String =
+        lines.map(|(count, hindrance)| format!("\n  {count:>6}  {}", words(*hindrance))).collect();
+    let differing = differing(&counts.differing);
+    let passes = told.iter().any(|(count, hindrance)| *count > 0 && hindrance.passes());
+    let next = if passes { "" } else { NOBODY };
     format!("Of the hosts of the pool are{lines}{differing}{next}")
+}
+
+const NO_HOST: &str = "There is no host in the pool; `speedup agent start` adds one.";
+const NOBODY: &str =
+    "\nNo host of the pool can take it; it needs another one, which `speedup agent start` adds.";
+
+fn differing(facts: &[String]) -> String {
+    if facts.is_empty() {
+        return String::new();
+    }
+    let names = facts.join(", ");
+    format!("\nThe first of another class differs in {names}; `speedup hosts approve` takes its class too.")
+}
+
+/// What keeps hosts from a run.
+const fn words(hindrance: Hindrance) -> &'static str {
+    match hindrance {
+        Hindrance::Able => "could take it, but earlier runs go first or they have not asked yet",
+        Hindrance::Busy => "at work on another run",
+        Hindrance::Resting => "resting, as the plan's policy wants",
+        Hindrance::Rebooting => "booting anew",
+        Hindrance::Ending => {
+            "in an allocation that may end before the run would (timeouts, warm-ups and setup count)"
+        }
+        Hindrance::HeldBack => {
+            "waiting for what other hosts make of it: the plan could not be executed there"
+        }
+        Hindrance::GivenUp => "given up by this experiment: three attempts in a row were lost there",
+        Hindrance::Visited => {
+            "kept from it by `hosts` of [repetitions]: they serve another visit of the cell, or are needed for one"
+        }
+        Hindrance::NotFresh => "not fresh: used before in the scope of the plan's policy",
+        Hindrance::NoAllocation => "not fresh, and never again: they have no allocation ids",
+        Hindrance::CannotReboot => "in need of a new boot, and without a command for it",
+        Hindrance::Tried => "tried with this very run before",
+        Hindrance::OtherClass => "of another class than the experiment takes",
+        Hindrance::OutOfService => "drained or quarantined",
+        Hindrance::Away => "not connected",
+    }
+}
+
+/// What all the waiting runs of an experiment wait for.
+pub(crate) fn outlook(outlook: &Outlook) -> String {
+    let mut paragraphs: Vec<String> = outlook.waits.iter().map(waits).collect();
+    if outlook.left_out > 0 {
+        paragraphs.push(format!(
+            "{} more kinds of runs wait; `speedup explain ID RUN` says for what a run of them does.",
+            outlook.left_out
+        ));
+    }
+    paragraphs.join("\n\n")
+}
+
+fn waits(waits: &Waits) -> String {
+    let named = waits.of.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = match waits.of.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let verb = if waits.runs == 1 { "waits" } else { "wait" };
+    let head = format!("{} of {named}{more} {verb}.", counted(waits.runs.into(), "run"));
+    if waits.hosts.is_empty() {
+        return format!("{head} {NO_HOST}");
+    }
+    let lines: String = waits.hosts.iter().map(kept).collect();
+    let remedies: String = remedies(waits).into_iter().map(|remedy| format!("\n{remedy}")).collect();
+    format!("{head} Of the hosts of the pool are{lines}{remedies}")
+}
+
+fn kept(kept: &KeptHosts) -> String {
+    let names: Vec<&str> = kept.first.iter().map(HostId::as_str).collect();
+    let more = if kept.hosts as usize > names.len() { ", …" } else { "" };
+    format!("\n  {:>6}  {} ({}{more})", kept.hosts, words(kept.hindrance), names.join(", "))
+}
+
+/// What would let the runs go on, where nothing does by itself.
+fn remedies(waits: &Waits) -> Vec<String> {
+    if waits.hosts.iter().any(|kept| kept.hindrance.passes()) {
+        return vec!["They go on when one of these hosts asks for work.".to_owned()];
+    }
+    let first = |hindrance: Hindrance| {
+        let kept = waits.hosts.iter().find(|kept| kept.hindrance == hindrance)?;
+        kept.first.first()
+    };
+    let mut remedies = vec!["No connected host can take any of them. What helps:".to_owned()];
+    if let Some(host) = first(Hindrance::Away) {
+        remedies.push(format!(
+            "  start the agents that are not connected; `speedup hosts show {host}` says since when"
+        ));
+    }
+    if let Some(host) = first(Hindrance::OutOfService) {
+        remedies.push(format!("  `speedup hosts resume {host}` puts a host back into service"));
+    }
+    if first(Hindrance::OtherClass).is_some() {
+        let facts = waits.differing.join(", ");
+        remedies
+            .push(format!("  `speedup hosts approve` takes another class too: the first differs in {facts}"));
+    }
+    if first(Hindrance::CannotReboot).is_some() {
+        remedies.push(
+            "  start agents with --reboot-command, so that their hosts become fresh by a boot".to_owned(),
+        );
+    }
+    let lost = [Hindrance::GivenUp, Hindrance::HeldBack, Hindrance::Tried];
+    if lost.into_iter().any(|hindrance| first(hindrance).is_some()) {
+        remedies
+            .push("  `speedup export ID` says in loss_words why attempts were lost; mend that".to_owned());
+    }
+    remedies.push("  `speedup agent start` on another machine adds a fresh host".to_owned());
+    remedies
 }
 
 #[cfg(test)]
@@ -160,5 +243,32 @@ mod tests {
             text.starts_with("Host host-a executes run 7 under lease 3. The host is not connected now."),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_an_experiment_waits_for_is_told_with_hosts_and_what_helps() {
+        let kept = |hindrance, hosts, first: &[&str]| KeptHosts {
+            hindrance,
+            hosts,
+            first: first.iter().map(|host| host.parse().unwrap()).collect(),
+        };
+        let stuck = Waits {
+            of: (1..=8).map(|number| format!("b{number}")).collect(),
+            runs: 348,
+            hosts: vec![kept(Hindrance::NotFresh, 7, &["h1", "h2"]), kept(Hindrance::Away, 1, &["h8"])],
+            differing: Vec::new(),
+        };
+        let goes_on = Waits { hosts: vec![kept(Hindrance::Busy, 1, &["h9"])], runs: 1, ..stuck.clone() };
+        let text = outlook(&Outlook { waits: vec![stuck, goes_on], left_out: 0 });
+        assert!(
+            text.starts_with("348 runs of b1, b2, b3, b4, b5, b6 and 2 more wait. Of the hosts"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n       7  not fresh: used before in the scope of the plan's policy (h1, h2, …)"),
+            "{text}"
+        );
+        assert!(text.contains("`speedup hosts show h8` says since when"), "{text}");
+        assert!(text.ends_with("They go on when one of these hosts asks for work."), "{text}");
     }
 }

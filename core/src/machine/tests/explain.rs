@@ -383,3 +383,30 @@ fn a_host_at_work_for_others_or_resting_is_not_lacking() {
     assert_eq!(scene.ask(0), None, "it rests");
     assert!(!scene.machine.lacks_hosts(FIRST), "it will have rested");
 }
+
+#[test]
+fn what_an_experiment_waits_for_is_told_by_benchmark() {
+    let two = PLAN_OF_TWO;
+    let mut scene = Scene::of(2);
+    scene.submit(FIRST, two);
+    let outlook = scene.machine.outlook(FIRST).expect("it is active");
+    let [all] = outlook.waits.as_slice() else { panic!("the hosts stand alike for both: {outlook:?}") };
+    assert_eq!((all.of.len(), all.runs), (2, 8));
+    let able = KeptHosts { hindrance: Hindrance::Able, hosts: 2, first: vec![host(0), host(1)] };
+    assert_eq!(all.hosts, [able]);
+    let first = scene.serve(0);
+    let served = scene.machine.experiment(FIRST).expect("active").plan().cell(first.run).expect("a cell");
+    let outlook = scene.machine.outlook(FIRST).expect("it is active");
+    assert_eq!(outlook.waits.len(), 2, "host 0 is not fresh for one of them: {outlook:?}");
+    let kept = |hindrance, of: u32| KeptHosts { hindrance, hosts: 1, first: vec![host(of)] };
+    let of_served = &outlook.waits[served.benchmark.0 as usize];
+    assert_eq!(of_served.hosts, [kept(Hindrance::Able, 1), kept(Hindrance::NotFresh, 0)]);
+    assert_eq!(
+        (of_served.of.as_slice(), of_served.runs),
+        (&[["one", "two"][served.benchmark.0 as usize].to_owned()][..], 3)
+    );
+    assert_eq!(scene.machine.outlook(SECOND), None);
+}
+
+const PLAN_OF_TWO: &str = "[experiment]\nname = \"two\"\n[versions.old]\nbaseline = true\n[versions.new]\n\
+    [benchmarks.one]\ncommand = [\"true\"]\n[benchmarks.two]\ncommand = [\"true\"]\n[repetitions]\nruns = 2\n";
