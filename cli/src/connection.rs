@@ -139,7 +139,7 @@ impl Found {
 
 impl CoordinatorArguments {
     /// Whether the user says which coordinator.
-    fn is_given(&self) -> bool {
+    pub(crate) fn is_given(&self) -> bool {
         self.coordinator.is_some() || self.access_file.is_some()
     }
 
@@ -213,6 +213,14 @@ impl KeptAt {
         }
     }
 
+    /// The directory of this machine in which it is kept, unless a command is measuring there.
+    pub(crate) fn of_no_process(&self) -> Option<&Path> {
+        match self {
+            Self::Data(data) => (!self.is_served()).then_some(data),
+            Self::Coordinator { .. } => None,
+        }
+    }
+
     /// Whether a process serves it: a coordinator, or the command that is measuring it.
     fn is_served(&self) -> bool {
         match self {
@@ -268,7 +276,7 @@ pub(crate) async fn embed<T>(
 }
 
 /// A mistyped directory must not become a new one.
-fn require_data(data: &Path) -> Result<(), Failure> {
+pub(crate) fn require_data(data: &Path) -> Result<(), Failure> {
     if data.join("journal").is_dir() {
         return Ok(());
     }

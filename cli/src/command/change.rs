@@ -29,6 +29,13 @@ pub(super) struct ExperimentArguments {
     output: OutputArgument,
 }
 
+impl ExperimentArguments {
+    /// How the answer is printed.
+    pub(super) fn output(&self) -> Output {
+        self.output.output
+    }
+}
+
 /// Asks for one change, and tells how the experiment stands after it. `tried` completes "cannot …".
 pub(super) async fn change(
     arguments: &ExperimentArguments,

@@ -40,6 +40,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         Some(run) => explain(&connection, experiment, run).await.map(Explained::Run),
         None => explain_all(&connection, experiment).await,
     };
+    let is_left = connection.embedded().is_some();
     hosts::tell_if_it_stands_still(&connection, console).await;
     connection.close().await;
     match (explained?, arguments.output.output) {
@@ -51,7 +52,10 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         (Explained::All(status, waits), Output::Json) => {
             print_json(console, &json!({ "status": Shown::from(&*status), "outlook": waits }))?;
         }
-        (Explained::All(status, waits), Output::Table) => print(console, &told(&status, &waits))?,
+        (Explained::All(status, waits), Output::Table) => {
+            let named = arguments.source.data.as_ref().map(|data| format!(" --data {}", data.display()));
+            print(console, &told(&status, &waits, is_left, &named.unwrap_or_default()))?;
+        }
     }
     Ok(Exit::Done)
 }
@@ -62,15 +66,18 @@ enum Explained {
     All(Box<ExperimentStatus>, Outlook),
 }
 
-/// What an experiment waits for, or that it does not.
-fn told(status: &ExperimentStatus, waits: &Outlook) -> String {
+/// What an experiment waits for, or that it does not; `is_left` says that no command carries it out, `named` what finds it.
+fn told(status: &ExperimentStatus, waits: &Outlook, is_left: bool, named: &str) -> String {
     let id = selector::short(status.experiment);
     let head =
         format!("{} ({id}) is {}: {}.", status.name, standing::phase(status), standing::tally(&status.tally));
     let under_way = status.tally.leased + status.tally.running;
     match &status.phase {
         StatusPhase::Paused { reason } => {
-            format!("{head} It was paused: {reason}. `speedup resume {id}` lets it go on.")
+            format!("{head} It was paused: {reason}. `speedup resume {id}{named}` lets it go on.")
+        }
+        StatusPhase::Running | StatusPhase::WaitingForHosts | StatusPhase::Deciding if is_left => {
+            format!("{head} No command carries it out now: `speedup resume {id}{named}` goes on with it.")
         }
         StatusPhase::Running | StatusPhase::WaitingForHosts if !waits.waits.is_empty() => {
             format!("{head} {} under way.\n{}", counted(under_way.into(), "run"), outlook(waits))

@@ -1,21 +1,44 @@
-//! `speedup resume`.
+//! `speedup resume`: at a coordinator what is paused, on this machine what was interrupted.
+
+use std::path::PathBuf;
 
 use clap::Args;
 
 use super::change::{ExperimentArguments, change};
+use super::run::{Session, Telling};
+use crate::connection::{require_data, started};
 use crate::console::Console;
+use crate::console::render::report::Extent;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// Lets a paused experiment go on
+/// Lets a paused experiment go on, or goes on with a run or bench of this machine that was interrupted
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup resume last")]
+#[command(after_help = "Example:\n  speedup resume last\n\n\
+    An experiment of `speedup run` or `bench` that Ctrl-C, a kill or a power cut ended goes on in this command, with the \
+    data directory that it had: what was measured is kept, and nothing that is settled is executed again. It ends with \
+    the report and the exit codes of `speedup run`.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     experiment: ExperimentArguments,
+    /// The data directory of the run that was interrupted, where --data named one
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["coordinator", "access_file"])]
+    data: Option<PathBuf>,
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
-    change(&arguments.experiment, console, "resume", async |mut client, request| client.resume(request).await)
-        .await
+    let Arguments { experiment: change_of, data } = arguments;
+    let telling = Telling { extent: Extent::Brief, output: change_of.output(), gate: None };
+    if let Some(data) = data {
+        require_data(&data)?;
+        return Session::go_on(console, &data, &change_of.experiment, false, telling).await;
+    }
+    if !change_of.coordinator.is_given()
+        && let Some(started) = change_of.experiment.started(started::all())?
+        && let Some(data) = started.place.of_no_process()
+    {
+        require_data(data)?;
+        return Session::go_on(console, data, &started.experiment.into(), true, telling).await;
+    }
+    change(&change_of, console, "resume", async |mut client, request| client.resume(request).await).await
 }

@@ -26,7 +26,7 @@ pub(crate) use session::{Session, Telling};
     after_help = "Example:\n  speedup run examples/locale.toml\n  speedup run plan.toml -r 5 --output json\n\n\
     One machine cannot give independent runs, so the plan has to say policy = \"any\"; the report says so too. Ctrl-C \
     ends after the run under way and reports what is known; a second one ends at once. All that is measured is kept in \
-    the data directory."
+    the data directory, and `speedup resume last` goes on where it stopped."
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]

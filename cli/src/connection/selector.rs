@@ -63,6 +63,12 @@ impl fmt::Display for Selector {
     }
 }
 
+impl From<ExperimentId> for Selector {
+    fn from(experiment: ExperimentId) -> Self {
+        Self::Id(experiment)
+    }
+}
+
 impl Selector {
     /// The samples that are kept by a name, if those are meant: `saved:NAME`. No coordinator knows them.
     pub(crate) fn saved_samples(&self) -> Option<Result<SetName, Failure>> {

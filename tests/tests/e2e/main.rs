@@ -38,6 +38,7 @@ mod programs;
 mod provision;
 mod rebuild;
 mod renewal;
+mod resuming;
 mod rules;
 mod security;
 mod selftest;

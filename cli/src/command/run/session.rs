@@ -16,15 +16,16 @@ use crate::command::user;
 use crate::compose::local_agent::LocalAgent;
 use crate::compose::{self, Coordinator};
 use crate::connection::access::{self, Access, Written};
+use crate::connection::selector::{self, Selector};
 use crate::connection::started::{self, KeptAt};
-use crate::connection::{self, Connection, Embedding, directories, selector};
+use crate::connection::{self, Connection, Embedding, directories};
 use crate::console::Console;
 use crate::console::render::counted;
 use crate::console::render::report::Extent;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::exit::gate::Gate;
-use crate::exit::standing::Standing;
+use crate::exit::standing::{self, Standing};
 use crate::follow::interrupt::Interrupts;
 use crate::follow::progress::{Place, Progress};
 use crate::follow::{Follower, Told};
@@ -35,6 +36,9 @@ use crate::results::failed_runs;
 const AGENT_END: Duration = Duration::from_secs(10);
 /// How long it may take when the user will not wait.
 const AGENT_END_AT_ONCE: Duration = Duration::from_millis(500);
+/// Experiments that are left for `resume` in a directory; older ones are cancelled, so that the coordinator's own bound is never
+/// met by what nobody goes on with.
+const MOST_LEFT: usize = 100;
 /// A coordinator in this process that does not answer will not come back.
 const NO_PATIENCE: Duration = Duration::ZERO;
 
@@ -67,7 +71,7 @@ pub(crate) struct Telling {
 /// How carrying out ended.
 #[derive(Debug)]
 enum End {
-    /// All runs are settled, or cancelled by Ctrl-C.
+    /// All runs are settled, or Ctrl-C paused what is left.
     Finished { exit: Exit, abandoned: u32, has_measured: bool },
     /// The coordinator paused the experiment.
     Stuck { reason: String, has_measured: bool },
@@ -101,11 +105,49 @@ impl<'a> Session<'a> {
             None => of_first_free(console).await?,
         };
         let connection = Connection::within(coordinator);
-        cancel_leftovers(&connection, console).await?;
+        let mut session = Self::within(console, connection, data, None, is_usual).await?;
+        session.is_usual = is_usual;
+        Ok(session)
+    }
+
+    /// Starts both on the directory in which an experiment was left, and goes on with it. `is_noted` says that later commands
+    /// find the experiment by its id alone.
+    pub(crate) async fn go_on(
+        console: &'a Console,
+        data: &Path,
+        which: &Selector,
+        is_noted: bool,
+        telling: Telling,
+    ) -> Result<Exit, Failure> {
+        let connection = Connection::within(compose::embedded(data).await?);
+        let found = left(&connection, which).await;
+        let (experiment, name) = match found {
+            Ok(found) => found,
+            Err(failure) => {
+                connection.close().await;
+                return Err(failure);
+            }
+        };
+        let data = data.to_owned();
+        let mut session = Self::within(console, connection, data, Some(experiment), is_noted).await?;
+        session.is_noted = is_noted;
+        let done = session.resume_and_report(experiment, &name, telling).await;
+        session.end(done).await
+    }
+
+    /// Starts the agent of a coordinator, and waits until it has joined. What else was left in the directory is paused.
+    async fn within(
+        console: &'a Console,
+        connection: Connection,
+        data: PathBuf,
+        except: Option<ExperimentId>,
+        is_noted: bool,
+    ) -> Result<Self, Failure> {
+        leave(&connection, except, console, (!is_noted).then_some(data.as_path())).await?;
         let access = let_in(&connection, &data).await?;
         let mut agent = LocalAgent::start(connection.url(), access.path(), &data)?;
         match agent.joined(&connection).await {
-            Ok(()) => Ok(Self { console, data, connection, access, agent, is_usual, is_noted: false }),
+            Ok(()) => Ok(Self { console, data, connection, access, agent, is_usual: false, is_noted: false }),
             Err(failure) => {
                 agent.stop(AGENT_END).await;
                 connection.close().await;
@@ -161,7 +203,7 @@ impl<'a> Session<'a> {
     ) -> Result<(ExperimentId, Exit), Failure> {
         let (name, seed) = (experiment.name.clone(), experiment.seed);
         // From here on Ctrl-C ends the experiment and not this process.
-        let mut interrupts = Interrupts::listen()?;
+        let interrupts = Interrupts::listen()?;
         let Submitted { experiment, runs, .. } = submit(&self.connection, experiment, false).await?;
         // Who names a directory names it again.
         self.is_noted = self.is_usual && started::note(experiment, &name, KeptAt::Data(self.data.clone()));
@@ -169,10 +211,34 @@ impl<'a> Session<'a> {
             "seed {seed}: {name} ({experiment}), {} on this machine",
             counted(runs.into(), "run")
         ));
+        let exit = self.attend(experiment, interrupts, telling).await?;
+        Ok((experiment, exit))
+    }
+
+    async fn resume_and_report(
+        &mut self,
+        experiment: ExperimentId,
+        name: &str,
+        telling: Telling,
+    ) -> Result<Exit, Failure> {
+        let interrupts = Interrupts::listen()?;
+        let answer = self.connection.experiments().resume(request(experiment)).await;
+        answer.map_err(|status| Failure::status("cannot go on with the experiment", &status))?;
+        self.console.talk(format_args!("{name} ({experiment}) goes on, on this machine"));
+        self.attend(experiment, interrupts, telling).await
+    }
+
+    /// Follows an experiment to its end, and reports.
+    async fn attend(
+        &mut self,
+        experiment: ExperimentId,
+        mut interrupts: Interrupts,
+        telling: Telling,
+    ) -> Result<Exit, Failure> {
         let end = match self.follow(experiment, &mut interrupts).await {
             Ok(End::AtOnce) => {
                 self.tell_kept(experiment);
-                return Ok((experiment, Exit::Interrupted));
+                return Ok(Exit::Interrupted);
             }
             Ok(end) => end,
             Err(failure) => {
@@ -200,11 +266,14 @@ impl<'a> Session<'a> {
                 if has_measured {
                     self.tell_again(experiment);
                 }
+                if exit == Exit::Interrupted {
+                    self.tell_resume(experiment);
+                }
                 // A sample that is not the planned one weighs more than what it says.
-                Ok((experiment, if exit == Exit::Done { gated } else { exit }))
+                Ok(if exit == Exit::Done { gated } else { exit })
             }
             End::Stuck { reason, .. } => Err(stuck(&reason, &told)),
-            End::AtOnce => Ok((experiment, Exit::Interrupted)),
+            End::AtOnce => Ok(Exit::Interrupted),
         }
     }
 
@@ -249,7 +318,8 @@ impl<'a> Session<'a> {
                     }
                     interrupted = true;
                     progress.say("Interrupted: the run under way ends first; Ctrl-C again ends at once.");
-                    cancel(&self.connection, experiment).await?;
+                    // It may have finished meanwhile, which its status says next.
+                    let _ = pause(&self.connection, experiment).await;
                 }
                 failure = self.agent.ended() => break Err(failure),
                 failure = self.connection.failed() => break Err(failure),
@@ -273,14 +343,17 @@ impl<'a> Session<'a> {
     fn tell_kept(&self, experiment: ExperimentId) {
         let which = self.which(experiment);
         self.console.talk(format_args!("What was measured is kept: `speedup report {which}`"));
+        self.tell_resume(experiment);
+    }
+
+    fn tell_resume(&self, experiment: ExperimentId) {
+        let which = self.which(experiment);
+        self.console.talk(format_args!("`speedup resume {which}` goes on where it stopped."));
     }
 
     /// The experiment as a later command finds it.
     fn which(&self, experiment: ExperimentId) -> String {
-        match self.is_noted {
-            true => selector::short(experiment),
-            false => format!("{experiment} --data {}", self.data.display()),
-        }
+        named(experiment, (!self.is_noted).then_some(self.data.as_path()))
     }
 
     fn tell_failed(&self, experiment: ExperimentId, told: &failed_runs::Told) {
@@ -329,12 +402,14 @@ async fn let_in(connection: &Connection, data: &Path) -> Result<Written, Failure
 
 fn end_of(status: &ExperimentStatus, interrupted: bool) -> Option<End> {
     let (abandoned, has_measured) = (status.tally.abandoned, status.tally.measured > 0);
+    let is_at_rest = status.tally.leased + status.tally.running == 0;
+    let is_held = matches!(status.phase, StatusPhase::Paused { .. } | StatusPhase::Deciding);
     match Standing::from(status) {
-        Standing::Open => None,
-        Standing::Finished(exit) => {
-            let exit = if interrupted { Exit::Interrupted } else { exit };
-            Some(End::Finished { exit, abandoned, has_measured })
+        Standing::Open if interrupted && is_at_rest && is_held => {
+            Some(End::Finished { exit: Exit::Interrupted, abandoned, has_measured })
         }
+        Standing::Open => None,
+        Standing::Finished(exit) => Some(End::Finished { exit, abandoned, has_measured }),
         Standing::Stuck { reason } => Some(End::Stuck { reason, has_measured }),
     }
 }
@@ -351,22 +426,71 @@ fn stuck(reason: &str, told: &failed_runs::Told) -> Failure {
         .hint("look whether the plan's programs and files are there, then run the plan again")
 }
 
-/// Experiments of a command that was killed: their runs must not go before ours. What they measured is kept.
-async fn cancel_leftovers(connection: &Connection, console: &Console) -> Result<(), Failure> {
-    for left in selector::list(&mut connection.experiments(), 0).await? {
-        match left.phase {
-            StatusPhase::Finished { .. } | StatusPhase::Cancelling => continue,
-            StatusPhase::Running
-            | StatusPhase::WaitingForHosts
-            | StatusPhase::Deciding
-            | StatusPhase::Paused { .. } => {}
-        }
-        cancel(connection, left.experiment).await?;
-        console.talk(format_args!(
-            "{} ({}) was not finished when the command that started it ended; it is cancelled, what it measured is kept",
-            left.name, left.experiment
-        ));
+/// The experiment as a later command finds it: by its id alone, or in the directory that has to be named.
+fn named(experiment: ExperimentId, data: Option<&Path>) -> String {
+    match data {
+        None => selector::short(experiment),
+        Some(data) => format!("{experiment} --data {}", data.display()),
     }
+}
+
+/// The experiment that is meant, with its name, if it is not finished.
+async fn left(connection: &Connection, which: &Selector) -> Result<(ExperimentId, String), Failure> {
+    let mut client = connection.experiments();
+    let experiment = which.resolve(&mut client, &[]).await?;
+    let answer = client.get(selector::get(experiment)).await;
+    let answer = answer.map_err(|status| Failure::status("cannot find the experiment", &status))?;
+    let status = ExperimentStatus::try_from(answer.into_inner());
+    let status = status.map_err(|error| Failure::malformed("cannot find the experiment", error))?;
+    match status.phase {
+        StatusPhase::Finished { .. } | StatusPhase::Cancelling => {
+            let words = anyhow!("{} ({experiment}) is {}", status.name, standing::phase(&status));
+            Err(Failure::usage(words.context("nothing of the experiment is left to be executed"))
+                .hint("`speedup run PLAN` starts a new one"))
+        }
+        StatusPhase::Running
+        | StatusPhase::WaitingForHosts
+        | StatusPhase::Deciding
+        | StatusPhase::Paused { .. } => Ok((experiment, status.name)),
+    }
+}
+
+/// Pauses the experiments of commands that were killed: their runs must not go before ours. `data` is the directory, where it
+/// has to be named to find them.
+async fn leave(
+    connection: &Connection,
+    except: Option<ExperimentId>,
+    console: &Console,
+    data: Option<&Path>,
+) -> Result<(), Failure> {
+    let listed = selector::list(&mut connection.experiments(), 0).await?;
+    let open = listed.into_iter().filter(|one| Some(one.experiment) != except);
+    let open = open.filter(|one| match one.phase {
+        StatusPhase::Finished { .. } | StatusPhase::Cancelling => false,
+        StatusPhase::Running
+        | StatusPhase::WaitingForHosts
+        | StatusPhase::Deciding
+        | StatusPhase::Paused { .. } => true,
+    });
+    for (place, left) in open.enumerate() {
+        let experiment = left.experiment;
+        if place >= MOST_LEFT {
+            cancel(connection, experiment).await?;
+        } else if !matches!(left.phase, StatusPhase::Paused { .. }) {
+            pause(connection, experiment).await?;
+            console.talk(format_args!(
+                "{} was not finished when the command that started it ended: `speedup resume {}` goes on where it stopped",
+                left.name,
+                named(experiment, data)
+            ));
+        }
+    }
+    Ok(())
+}
+
+async fn pause(connection: &Connection, experiment: ExperimentId) -> Result<(), Failure> {
+    let answer = connection.experiments().pause(request(experiment)).await;
+    answer.map_err(|status| Failure::status("cannot pause the experiment", &status))?;
     Ok(())
 }
 

@@ -1,0 +1,141 @@
+//! A `speedup run` that is interrupted goes on where it stopped: what is settled is kept, and nothing is executed twice.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use speedup_tests::ledger::Ledger;
+use speedup_tests::pool::eventually;
+use tempfile::TempDir;
+
+use crate::SPEEDUP;
+
+const RUNS: usize = 40;
+
+/// A plan whose program writes a line for each execution.
+struct Home {
+    directory: TempDir,
+}
+
+impl Home {
+    fn new() -> Self {
+        let home = Self { directory: tempfile::tempdir().expect("a directory") };
+        let plan = format!(
+            "[experiment]\nname = \"long\"\nseed = 5\n[versions.old]\nbaseline = true\n[versions.new]\n\
+             [benchmarks.nap]\nshell = \"echo executed >> {} && sleep 0.05\"\n[repetitions]\nruns = {}\n\
+             [independence]\npolicy = \"any\"\n",
+            home.path("executions").display(),
+            RUNS / 2
+        );
+        fs::write(home.path("plan.toml"), plan).expect("a plan");
+        home
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(SPEEDUP);
+        let state: &Path = self.directory.path();
+        command.current_dir(state).env("XDG_STATE_HOME", state).env("NO_COLOR", "1").stdin(Stdio::null());
+        command.env_remove("SPEEDUP_COORDINATOR");
+        command
+    }
+
+    /// Starts the run, and waits until some of it was executed.
+    fn begin(&self, flags: &[&str]) -> Child {
+        let mut command = self.command();
+        command.args(["run", "plan.toml"]).args(flags);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a run");
+        eventually("some runs were executed", || (self.executions() >= 5).then_some(()));
+        child
+    }
+
+    fn executions(&self) -> usize {
+        fs::read_to_string(self.path("executions")).map_or(0, |text| text.lines().count())
+    }
+
+    fn speedup(&self, arguments: &[&str]) -> Output {
+        self.command().args(arguments).output().expect("the command")
+    }
+
+    /// Asserts that all runs are measured once, of which `lost` were begun by a command that was killed.
+    fn assert_all_once(&self, place: &[&str], lost: usize) {
+        let exported = self.speedup(&[&["export", "last", "--format", "csv", "-o", "-"], place].concat());
+        let ledger = Ledger::read(&String::from_utf8(exported.stdout).expect("UTF-8"));
+        assert_eq!(ledger.assert_exactly_once(RUNS), RUNS);
+        let executions = self.executions();
+        assert!((RUNS..=RUNS + lost).contains(&executions), "{executions} executions");
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn a_run_that_was_killed_goes_on_where_it_stopped() {
+    let home = Home::new();
+    let mut killed = home.begin(&[]);
+    killed.kill().expect("SIGKILL");
+    killed.wait().expect("its end");
+    let done = home.executions();
+    assert!(done < RUNS, "it was killed in the midst of it");
+    let explained = said(&home.speedup(&["explain", "last"]));
+    assert!(explained.contains("No command carries it out now: `speedup resume "), "{explained}");
+    let resumed = home.speedup(&["resume", "last"]);
+    assert!(resumed.status.success(), "{}", said(&resumed));
+    assert!(
+        said(&resumed).contains(&format!("complete: {RUNS} of {RUNS} runs measured")),
+        "{}",
+        said(&resumed)
+    );
+    home.assert_all_once(&[], 1);
+    // Nothing is left.
+    let again = home.speedup(&["resume", "last"]);
+    assert_eq!(again.status.code(), Some(2), "{}", said(&again));
+    assert!(said(&again).contains("is finished") && said(&again).contains("hint: "), "{}", said(&again));
+}
+
+#[test]
+fn what_a_killed_run_left_is_kept_for_later_when_another_begins() {
+    let home = Home::new();
+    let mut killed = home.begin(&["--name", "first"]);
+    killed.kill().expect("SIGKILL");
+    killed.wait().expect("its end");
+    let other = home.speedup(&["bench", "-N", "-r", "3", "true"]);
+    assert!(other.status.success(), "{}", said(&other));
+    let told = said(&other);
+    let line = told.lines().find(|line| line.starts_with("first was not finished")).expect("it is told");
+    let typed = line.split('`').nth(1).expect("a command").to_owned();
+    let words: Vec<&str> = typed.split_whitespace().skip(1).collect();
+    let resumed = home.speedup(&words);
+    assert!(resumed.status.success() && said(&resumed).contains("first ("), "{}", said(&resumed));
+    let executions = home.executions();
+    assert!((RUNS..=RUNS + 1).contains(&executions), "{executions} executions");
+}
+
+#[test]
+fn an_interrupted_run_says_what_to_type_and_goes_on_by_that() {
+    for flags in [&[][..], &["--data", "mine"][..]] {
+        let home = Home::new();
+        let mut interrupted = home.begin(flags);
+        kill_process(Pid::from_child(&interrupted), Signal::INT).expect("a signal");
+        let mut told = String::new();
+        let mut errors = interrupted.stderr.take().expect("what it says");
+        errors.read_to_string(&mut told).expect("UTF-8");
+        assert_eq!(interrupted.wait().expect("its end").code(), Some(130), "{told}");
+        let done = home.executions();
+        assert!(done < RUNS, "it was interrupted in the midst of it");
+        let last = told.lines().last().expect("a last line");
+        assert!(last.ends_with("goes on where it stopped."), "{told}");
+        let words: Vec<&str> =
+            last.split('`').nth(1).expect("a command").split_whitespace().skip(1).collect();
+        let resumed = home.speedup(&words);
+        assert!(resumed.status.success(), "{}", said(&resumed));
+        home.assert_all_once(flags, 0);
+    }
+}
