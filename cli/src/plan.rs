@@ -5,3 +5,4 @@ pub(crate) mod dropped;
 pub(crate) mod feasibility;
 pub(crate) mod files;
 pub(crate) mod source;
+pub(crate) mod tags;

@@ -32,6 +32,7 @@ pub(crate) fn submitted_status(id: ExperimentId, plan: &Plan, at: Timestamp, by:
     ExperimentStatus {
         experiment: id,
         name: plan.experiment.name.clone(),
+        tags: plan.experiment.tags.clone(),
         submitted: at,
         submitted_by: by.to_owned(),
         phase: StatusPhase::Running,

@@ -55,6 +55,10 @@ pub const MAX_WARMUP: u32 = 1_000;
 pub const MAX_NAME_BYTES: usize = 128;
 /// Longest description: it travels with every report.
 pub const MAX_DESCRIPTION_BYTES: usize = 16 << 10;
+/// Most tags: they stand on one line of a list.
+pub const MAX_TAGS: usize = 16;
+/// Longest tag, for the same reason.
+pub const MAX_TAG_BYTES: usize = 64;
 /// Longest command with its placeholders filled in: Linux takes no single argument of 128 KiB, and a shell line is one.
 pub const MAX_ARGV_BYTES: usize = (128 << 10) - 1;
 /// Largest environment that a version or a benchmark adds, for the same reason.
@@ -74,6 +78,8 @@ pub struct Experiment {
     pub name: String,
     /// What it is about; may be empty.
     pub description: String,
+    /// Words to find it by, or `key=value`; ascending, each once.
+    pub tags: Vec<String>,
     /// All randomness comes from here.
     pub seed: Seed,
     /// Where hosts are scarce, experiments of a higher priority go first.

@@ -41,6 +41,7 @@ use crate::exit::failure::Failure;
 use crate::exit::gate::GateArguments;
 use crate::plan::files::LocalFiles;
 use crate::plan::source::drawn_seed;
+use crate::plan::tags::TagArguments;
 use crate::samples::named::{NamedSamples, NamedSeries, Samples, SetName};
 use bounds::Bounds;
 use experiment::Setting;
@@ -153,6 +154,8 @@ pub(crate) struct Arguments {
     /// All randomness comes from here; drawn when absent
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    #[command(flatten)]
+    tags: TagArguments,
     #[command(flatten)]
     exports: Exports,
     /// The unit of the tables of times; without it one that fits

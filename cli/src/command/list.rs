@@ -19,11 +19,21 @@ use crate::exit::standing::{self, Shown};
 pub(crate) struct Arguments {
     #[command(flatten)]
     source: SourceArguments,
+    /// Only those with this tag; repeatable, and all have to be there
+    #[arg(long = "tag", value_name = "WORD")]
+    tags: Vec<String>,
     /// At most so many; all when 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     limit: u32,
     #[command(flatten)]
     output: FormArgument,
+}
+
+impl Arguments {
+    /// How many of each place are asked for: tags are looked for among all.
+    fn most(&self) -> u32 {
+        if self.tags.is_empty() { self.limit } else { 0 }
+    }
 }
 
 /// Experiments of one place.
@@ -35,13 +45,14 @@ struct Listed {
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let places = match arguments.source.is_given() {
-        true => vec![of(arguments.source.connect().await?, COORDINATOR, arguments.limit, console).await?],
+        true => vec![of(arguments.source.connect().await?, COORDINATOR, arguments.most(), console).await?],
         false => everywhere(&arguments, console).await?,
     };
     let is_one_place = places.iter().filter(|place| !place.experiments.is_empty()).count() < 2;
     let mut listed: Vec<(&'static str, ExperimentStatus)> = places
         .into_iter()
         .flat_map(|place| place.experiments.into_iter().map(move |one| (place.at, one)))
+        .filter(|(_, one)| arguments.tags.iter().all(|tag| one.tags.contains(tag)))
         .collect();
     listed.sort_by_key(|(_, one)| std::cmp::Reverse(one.submitted));
     if arguments.limit > 0 {
@@ -53,6 +64,9 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         Form::Csv => {
             let experiments: Vec<Shown<'_>> = experiments.iter().map(Shown::from).collect();
             print(console, &csv::rows(&experiments, &FIELDS)?)?;
+        }
+        Form::Table if experiments.is_empty() && !arguments.tags.is_empty() => {
+            console.talk(format_args!("No experiment has the tag {}.", arguments.tags.join(" and ")));
         }
         Form::Table if experiments.is_empty() => {
             console.talk("There is no experiment yet; `speedup bench` and `speedup run` start one here, `speedup submit` at a coordinator.");
@@ -73,12 +87,12 @@ async fn everywhere(arguments: &Arguments, console: &Console) -> Result<Vec<List
     let mut places = Vec::new();
     for data in directories::locals()?.into_iter().filter(|data| data.join("journal").is_dir()) {
         let data = SourceArguments { data: Some(data), ..SourceArguments::default() };
-        places.push(of(data.connect().await?, HERE, arguments.limit, console).await?);
+        places.push(of(data.connect().await?, HERE, arguments.most(), console).await?);
     }
     let coordinator = &arguments.source.coordinator;
     if places.is_empty() || coordinator.find()?.is_some() {
         match coordinator.connect().await {
-            Ok(connection) => places.push(of(connection, COORDINATOR, arguments.limit, console).await?),
+            Ok(connection) => places.push(of(connection, COORDINATOR, arguments.most(), console).await?),
             Err(failure) if places.is_empty() => return Err(failure),
             Err(failure) => {
                 console.warn(format_args!("only those of this machine are listed: {:#}", failure.error));
@@ -105,7 +119,7 @@ const HERE: &str = "this machine";
 const COORDINATOR: &str = "coordinator";
 
 /// The columns of CSV.
-const FIELDS: [&str; 21] = [
+const FIELDS: [&str; 22] = [
     "experiment",
     "name",
     "phase",
@@ -127,12 +141,13 @@ const FIELDS: [&str; 21] = [
     "submitted_by",
     "submitted_ns",
     "finished_ns",
+    "tags",
 ];
 /// Where the name stands.
 const NAME: usize = 1;
 /// How many columns come before the place.
-const AT: usize = 7;
-const COLUMNS: [Ranked; 8] = [
+const AT: usize = 8;
+const COLUMNS: [Ranked; 9] = [
     (Column::Words("id"), 0),
     (Column::Words("name"), 0),
     (Column::Words("phase"), 0),
@@ -140,6 +155,7 @@ const COLUMNS: [Ranked; 8] = [
     (Column::Number("failed"), 2),
     (Column::Number("lost"), 3),
     (Column::Words("submitted"), 1),
+    (Column::Words("tags"), 1),
     (Column::Words("at"), 1),
 ];
 
@@ -152,6 +168,7 @@ fn row(status: &ExperimentStatus) -> Vec<String> {
         status.tally.failed.to_string(),
         status.tally.lost_attempts.to_string(),
         moment::local(status.submitted),
+        status.tags.join(" "),
     ]
 }
 
@@ -174,7 +191,8 @@ mod tests {
     fn an_experiment_is_one_line() {
         let text = table(&COLUMNS.map(|column| column.0)[..AT], [row(&status())], Console::plain().out);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>().len(), 7);
+        assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>().len(), 8);
+        assert!(lines[1].ends_with("  night"), "{text}");
         assert!(
             lines[1].starts_with("0193a5b2-7c3d  locale  running  0/60       0     0  2023-11-1"),
             "{text}"

@@ -89,6 +89,8 @@ pub(crate) fn tally(tally: &Tally) -> String {
 pub(crate) struct Shown<'a> {
     experiment: ExperimentId,
     name: &'a str,
+    /// Words to find it by.
+    tags: &'a [String],
     /// running, waiting for hosts, paused, deciding, cancelling, or finished.
     phase: &'static str,
     /// Whether it was cancelled; what was measured before counts.
@@ -120,6 +122,7 @@ impl<'a> From<&'a ExperimentStatus> for Shown<'a> {
         Self {
             experiment: status.experiment,
             name: &status.name,
+            tags: &status.tags,
             phase,
             cancelled,
             reason,
@@ -145,6 +148,7 @@ pub(crate) mod tests {
         ExperimentStatus {
             experiment: "0193a5b2-7c3d-7000-8000-000000000001".parse().unwrap(),
             name: "locale".to_owned(),
+            tags: vec!["night".to_owned()],
             submitted: Timestamp(1_700_000_000_000_000_000),
             submitted_by: "ada@lab".to_owned(),
             phase: StatusPhase::Running,

@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use crate::exit::failure::Failure;
 use crate::plan::files::LocalFiles;
+use crate::plan::tags::TagArguments;
 
 /// Bits of a drawn seed: every reader of JSON keeps such a number, and TOML too.
 const SEED_BITS: u32 = 53;
@@ -33,6 +34,8 @@ pub(crate) struct PlanArguments {
     /// What to call the experiment, instead of the plan's name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    #[command(flatten)]
+    tags: TagArguments,
 }
 
 impl PlanArguments {
@@ -61,6 +64,7 @@ impl PlanArguments {
         if let Some(name) = &self.name {
             experiment.name.clone_from(name);
         }
+        experiment.tags = self.tags.of(experiment.tags);
         experiment.check().map_err(|error| Failure::usage(error).context("the flags do not fit the plan"))?;
         Ok((experiment, files))
     }
@@ -100,7 +104,8 @@ pub(crate) mod tests {
         env = { LC_ALL = \"C\" }\n[benchmarks.sort]\ncommand = [\"sort\", \"/etc/services\"]\n[repetitions]\nruns = 3\n";
 
     fn arguments(plan: &Path) -> PlanArguments {
-        PlanArguments { plan: plan.display().to_string(), runs: None, seed: None, name: None }
+        let tags = TagArguments::default();
+        PlanArguments { plan: plan.display().to_string(), runs: None, seed: None, name: None, tags }
     }
 
     fn written(text: &str) -> (tempfile::TempDir, PlanArguments) {

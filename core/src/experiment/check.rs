@@ -12,8 +12,8 @@ use super::problem::{ExperimentError, Fault, KeyPath, Problems};
 use super::{
     ASSUMED_INPUT_BYTES, AnalysisChoice, Benchmark, CommandLine, Experiment, MAX_ARGV_BYTES, MAX_BENCHMARKS,
     MAX_DESCRIPTION_BYTES, MAX_DIRECTORY_BYTES, MAX_ENV_BYTES, MAX_NAME_BYTES, MAX_OUTPUT_KEPT,
-    MAX_OUTPUT_LIMIT, MAX_TIMEOUT, MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP, MIN_TIMEOUT, Rule, Setup,
-    Version, Weights,
+    MAX_OUTPUT_LIMIT, MAX_TAG_BYTES, MAX_TAGS, MAX_TIMEOUT, MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP,
+    MIN_TIMEOUT, Rule, Setup, Version, Weights,
 };
 use crate::experiment::build::{PREFIX, placeholder};
 use crate::experiment::environment::{DirectoryLength, OutOfBounds};
@@ -22,6 +22,13 @@ use crate::experiment::metric::{MAX_OWN_METRICS, MAX_OWN_UNIT_BYTES, MAX_READ_BY
 use crate::experiment::template::{is_identifier, placeholders};
 use crate::run::work::{BENCHMARK, INPUT, VERSION};
 use crate::value::time::Span;
+
+/// Whether a text is a tag: a word, or a key and a value.
+fn is_tag(text: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "._+-/:@#".contains(c);
+    let (key, value) = text.split_once('=').unwrap_or((text, ""));
+    text.len() <= MAX_TAG_BYTES && !key.is_empty() && key.chars().chain(value.chars()).all(is_word)
+}
 
 impl Experiment {
     /// Whether this experiment can be planned and executed, or all that stands against it. A version alone can be measured.
@@ -71,6 +78,14 @@ impl Experiment {
         }
         if let Some(control) = self.description.chars().find(|c| c.is_control() && !"\n\t".contains(*c)) {
             problems.refuse(place(), Fault::ControlCharacter(control));
+        }
+        let tags = self.tags.len();
+        if tags > MAX_TAGS {
+            let (what, count, most) = ("tags", tags, MAX_TAGS);
+            problems.refuse(["experiment", "tags"].into(), Fault::TooMany { what, count, most });
+        }
+        for tag in self.tags.iter().filter(|tag| !is_tag(tag)) {
+            problems.refuse(["experiment", "tags"].into(), Fault::Tag(tag.clone()));
         }
         check_unique(self.versions.iter().map(|version| version.name.as_str()), "versions", problems);
         check_unique(self.benchmarks.iter().map(|benchmark| benchmark.name.as_str()), "benchmarks", problems);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::{MAX_NAME_BYTES, MAX_RUNS};
+use super::{MAX_NAME_BYTES, MAX_RUNS, MAX_TAG_BYTES};
 use crate::experiment::build::{self, MAX_PRODUCT_PATH_BYTES};
 use crate::experiment::files::MAX_SHARED_PATH_BYTES;
 use crate::experiment::metric::OwnMetricError;
@@ -129,6 +129,9 @@ pub enum Fault {
     /// A name breaks the rule of names.
     #[error("{} is no name", quoted(.0))]
     Name(String),
+    /// A tag breaks the rule of tags.
+    #[error("{} is no tag", quoted(.0))]
+    Tag(String),
     /// Two things have one name.
     #[error("the name {} occurs twice", quoted(.0))]
     SameName(String),
@@ -294,6 +297,9 @@ impl Fault {
         match self {
             Self::Name(_) => format!(
                 "a name has 1 to {MAX_NAME_BYTES} bytes: letters, digits and . _ + -, and begins with a letter, a digit or _"
+            ),
+            Self::Tag(_) => format!(
+                "a tag is a word or KEY=VALUE of at most {MAX_TAG_BYTES} bytes: letters, digits and . _ + - / : @ #"
             ),
             Self::SameName(_) => "give each version and each benchmark its own name".to_owned(),
             Self::OutOfRange { allowed, .. } => format!("possible is {allowed}"),

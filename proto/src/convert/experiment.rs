@@ -7,8 +7,8 @@ use speedup_core::experiment::files::MAX_FILES;
 use speedup_core::experiment::metric::{MAX_OWN_METRICS, Metric};
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, Center, CommandLine, Expectation, Experiment, Family,
-    Independence, KeepOutput, Limits, MAX_BENCHMARKS, MAX_VERSIONS, MetricVerdict, OutputChoice, Rest, Setup,
-    Version, Weights,
+    Independence, KeepOutput, Limits, MAX_BENCHMARKS, MAX_TAGS, MAX_VERSIONS, MetricVerdict, OutputChoice,
+    Rest, Setup, Version, Weights,
 };
 use speedup_core::value::seed::Seed;
 use speedup_core::value::time::Span;
@@ -40,6 +40,7 @@ impl From<&Experiment> for v1::Experiment {
         Self {
             name: experiment.name.clone(),
             description: experiment.description.clone(),
+            tags: experiment.tags.clone(),
             seed: experiment.seed.0,
             versions: experiment.versions.iter().map(Into::into).collect(),
             baseline_again: experiment.baseline_again,
@@ -101,6 +102,7 @@ impl TryFrom<v1::Experiment> for Experiment {
         Ok(Self {
             name: wire.name,
             description: wire.description,
+            tags: tags(wire.tags)?,
             seed: Seed(wire.seed),
             versions: each(wire.versions, MAX_VERSIONS, "versions")?,
             baseline_again: wire.baseline_again,
@@ -125,6 +127,12 @@ impl TryFrom<v1::Experiment> for Experiment {
             output: required(wire.output, "output")?,
         })
     }
+}
+
+/// Tags, no more than an experiment may have.
+pub(super) fn tags(wire: Vec<String>) -> Result<Vec<String>, Malformed> {
+    at_most(wire.len(), MAX_TAGS, "tags")?;
+    Ok(wire)
 }
 
 fn quantiles(wire: Vec<f64>) -> Result<Vec<f64>, Malformed> {

@@ -5,6 +5,7 @@ use speedup_core::machine::event::Tally;
 use speedup_core::value::id::ExperimentId;
 use speedup_core::value::time::Timestamp;
 
+use super::experiment::tags;
 use super::field::{chosen, reason, required};
 use super::id::{experiment_id, id_bytes};
 use super::malformed::{Malformed, Why};
@@ -22,6 +23,8 @@ pub struct ExperimentStatus {
     pub submitted: Timestamp,
     /// Who submitted it.
     pub submitted_by: String,
+    /// Words to find it by.
+    pub tags: Vec<String>,
     /// What may happen to it.
     pub phase: StatusPhase,
     /// How its runs stand.
@@ -94,6 +97,7 @@ impl From<&ExperimentStatus> for v1::ExperimentStatus {
             cells: status.cells,
             hosts_here: status.hosts_here,
             words: status.words.clone(),
+            tags: status.tags.clone(),
         }
     }
 }
@@ -123,6 +127,7 @@ impl TryFrom<v1::ExperimentStatus> for ExperimentStatus {
             cells: wire.cells,
             hosts_here: wire.hosts_here,
             words: reason(wire.words),
+            tags: tags(wire.tags)?,
         })
     }
 }

@@ -358,6 +358,7 @@ fn plan() -> Plan {
     let experiment = Experiment {
         name: "sort".to_owned(),
         description: "Größe zählt".to_owned(),
+        tags: Vec::new(),
         priority: 0,
         seed: Seed(42),
         versions: vec![version("old"), version("new")],

@@ -371,14 +371,22 @@ pub(crate) fn status() -> BoxedStrategy<ExperimentStatus> {
         Just(StatusPhase::Deciding),
         (time(), any::<bool>()).prop_map(|(at, cancelled)| StatusPhase::Finished { at, cancelled }),
     ];
-    let names = (text(), text(), text());
+    let names = ((text(), vec(text(), 0..4)), text(), text());
     let parts = (experiment_id(), names, time(), phase, tally(), any::<(u32, u32)>());
     parts
         .prop_map(
-            |(experiment, (name, submitted_by, words), submitted, phase, tally, (cells, hosts_here))| {
+            |(
+                experiment,
+                ((name, tags), submitted_by, words),
+                submitted,
+                phase,
+                tally,
+                (cells, hosts_here),
+            )| {
                 ExperimentStatus {
                     experiment,
                     name,
+                    tags,
                     submitted,
                     submitted_by,
                     phase,

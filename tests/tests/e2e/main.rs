@@ -48,6 +48,7 @@ mod silence;
 mod standstill;
 mod stored;
 mod stranger;
+mod tags;
 mod waiting;
 mod watch;
 

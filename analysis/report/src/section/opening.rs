@@ -98,7 +98,8 @@ fn progress(report: &Report) -> String {
         Some(end) => format!("submitted {}, {} {end}", head.submitted, head.phase),
         None => format!("submitted {}, {}", head.submitted, head.phase),
     };
-    format!("{state}: {measured}; {per_cell}; {since}; seed {}", head.seed)
+    let tags = if head.tags.is_empty() { String::new() } else { format!("; tags {}", head.tags.join(" ")) };
+    format!("{state}: {measured}; {per_cell}; {since}; seed {}{tags}", head.seed)
 }
 
 /// How many benchmarks of several are called faster, and what share is.

@@ -151,6 +151,7 @@ pub(crate) fn status(phase: StatusPhase, measured: u32) -> ExperimentStatus {
     ExperimentStatus {
         experiment: experiment(),
         name: "door".to_owned(),
+        tags: Vec::new(),
         submitted: Timestamp(1),
         submitted_by: "tester".to_owned(),
         phase,

@@ -15,6 +15,9 @@ pub struct Head {
     pub name: String,
     /// What it is about.
     pub description: String,
+    /// Words to find it by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
     /// All randomness came from here.
     pub seed: u64,
     /// The versions, the baseline first.
@@ -124,6 +127,7 @@ impl Head {
             experiment: id.to_string(),
             name: experiment.name.clone(),
             description: experiment.description.clone(),
+            tags: experiment.tags.clone(),
             seed: experiment.seed.0,
             baseline: versions.first().cloned().unwrap_or_default(),
             versions,

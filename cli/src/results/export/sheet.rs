@@ -57,13 +57,17 @@ impl<'a> Sheet<'a> {
     /// What an export as a whole is of.
     pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
         let experiment = &self.plan.experiment;
-        vec![
+        let mut facts = vec![
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
             ("experiment", self.experiment.to_string()),
             ("name", experiment.name.clone()),
             ("description", experiment.description.clone()),
             ("seed", experiment.seed.0.to_string()),
-        ]
+        ];
+        if !experiment.tags.is_empty() {
+            facts.push(("tags", experiment.tags.join(" ")));
+        }
+        facts
     }
 
     /// Whether an attempt is one at a build, which has no row.

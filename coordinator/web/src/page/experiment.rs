@@ -90,6 +90,7 @@ pub(crate) fn whole(
         p.quiet {
             "Submitted " (moment(status.submitted_ns)) " by " (status.submitted_by) " · "
             code.id { (id) }
+            @for tag in &status.tags { " · " (tag) }
         }
         p #said.hidden role="status" aria-live="polite" data-part="said" { (said(status)) }
         section aria-labelledby="h-progress" {

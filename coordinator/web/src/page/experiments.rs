@@ -148,7 +148,9 @@ fn row(status: &ExperimentStatus) -> Markup {
     let (id, standing) = (id_text(&status.experiment), standing(status));
     html! {
         tr {
-            th.name scope="row" { a #{ "e-" (id) } href={ "/experiments/" (id) } { (status.name) } }
+            th.name scope="row" { a #{ "e-" (id) } href={ "/experiments/" (id) } { (status.name) }
+                @for tag in &status.tags { " " span.quiet { (tag) } }
+            }
             td { (phase_badge(status)) }
             td.progress {
                 (bar(&standing))

@@ -86,6 +86,9 @@ pub(super) struct ExperimentForm {
     /// What the experiment is about.
     #[serde(default)]
     pub(super) description: String,
+    /// Words to find the experiment by, or key=value: letters, digits and . _ + - / : @ #.
+    #[serde(default)]
+    pub(super) tags: Vec<String>,
     /// All randomness comes from here, a whole number from 0; drawn and recorded when absent.
     pub(super) seed: Option<u64>,
     /// Where hosts are scarce, experiments of a higher priority go first; -100 to 100.

@@ -47,6 +47,7 @@ pub(super) fn lower(
     let mut experiment = Experiment {
         name: form.experiment.name,
         description: form.experiment.description,
+        tags: in_order(form.experiment.tags),
         seed,
         priority: form.experiment.priority,
         versions,
@@ -85,6 +86,13 @@ pub(super) fn lower(
         experiment.add_control();
     }
     experiment
+}
+
+/// Tags as an experiment has them.
+fn in_order(mut tags: Vec<String>) -> Vec<String> {
+    tags.sort_unstable();
+    tags.dedup();
+    tags
 }
 
 struct Lowering<'d> {

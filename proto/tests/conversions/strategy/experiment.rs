@@ -192,10 +192,16 @@ pub(crate) fn experiment() -> BoxedStrategy<Experiment> {
         (option::of(setup()), option::of(setup()), option::of(setup()), option::of(setup()), repetitions());
     let choices = (independence(), analysis(), outside, output_choice(), environment());
     let numbers = any::<(u64, Option<u32>, u32, bool)>();
-    let parts = (text(), text(), compared, choices, numbers);
+    let parts = ((text(), vec(text(), 0..4)), text(), compared, choices, numbers);
     parts
         .prop_map(
-            |(name, description, (versions, benchmarks, (metrics, own_metrics), files), choices, numbers)| {
+            |(
+                (name, tags),
+                description,
+                (versions, benchmarks, (metrics, own_metrics), files),
+                choices,
+                numbers,
+            )| {
                 let (independence, analysis, outside, output, environment) = choices;
                 let (setup, prepare, cleanup, canary, (levels, order, rule, limits, priority)) = outside;
                 let (seed, drawn, runs, baseline_again) = numbers;
@@ -203,6 +209,7 @@ pub(crate) fn experiment() -> BoxedStrategy<Experiment> {
                 Experiment {
                     name,
                     description,
+                    tags,
                     seed,
                     priority,
                     versions,
