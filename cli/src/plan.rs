@@ -4,5 +4,7 @@ pub(crate) mod doubt;
 pub(crate) mod dropped;
 pub(crate) mod feasibility;
 pub(crate) mod files;
+pub(crate) mod recorded;
+pub(crate) mod selection;
 pub(crate) mod source;
 pub(crate) mod tags;

@@ -197,6 +197,7 @@ fn experiment(policy: Policy, benchmarks: u32, runs: u32) -> Experiment {
         name: "bench".to_owned(),
         description: String::new(),
         tags: Vec::new(),
+        selection: String::new(),
         priority: 0,
         seed: Seed(1),
         versions: vec![version("old"), version("new")],

@@ -80,6 +80,8 @@ pub struct Experiment {
     pub description: String,
     /// Words to find it by, or `key=value`; ascending, each once.
     pub tags: Vec<String>,
+    /// By which options its benchmarks were chosen from those of its plan; empty where all were taken.
+    pub selection: String,
     /// All randomness comes from here.
     pub seed: Seed,
     /// Where hosts are scarce, experiments of a higher priority go first.

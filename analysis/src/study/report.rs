@@ -4,6 +4,7 @@ pub(super) mod assembly;
 pub(super) mod figures;
 pub(super) mod head;
 pub(super) mod method;
+mod only;
 
 use super::Study;
 use super::rule::RuleReport;

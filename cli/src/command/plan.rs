@@ -12,7 +12,7 @@ use crate::exit::failure::Failure;
 /// What a plan says, before anything runs
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    Check(check::Arguments),
+    Check(Box<check::Arguments>),
     Schema(schema::Arguments),
 }
 

@@ -1,5 +1,6 @@
 //! `speedup report`: what the runs say.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Error, anyhow};
@@ -25,6 +26,7 @@ use crate::console::{Console, render};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::exit::gate::GateArguments;
+use crate::plan::selection::OnlyArguments;
 use crate::results::draft::replace;
 use crate::samples::named::SetName;
 
@@ -46,6 +48,8 @@ pub(crate) struct Arguments {
     /// All of the report, where there would be only what fits a screen
     #[arg(short, long, conflicts_with = "section")]
     verbose: bool,
+    #[command(flatten)]
+    only: OnlyArguments,
     /// Only these sections; several are separated by commas
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = section())]
     section: Vec<Kind>,
@@ -128,10 +132,11 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     };
     let asked = ask(&connection, experiment, wanted).await;
     connection.close().await;
-    let json = asked?;
+    let whole = asked?;
+    let json = selected(&whole, &arguments.only)?;
     if format == Format::Md && arguments.figures && arguments.out != Path::new("-") {
         write_with_drawings(&json, &arguments.extent(), &arguments.out)?;
-        return gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, console));
+        return gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&whole, console));
     }
     let text = written(&json, format, &arguments.extent(), console)?;
     if arguments.out == Path::new("-") {
@@ -139,7 +144,19 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     } else {
         replace(&arguments.out, &text)?;
     }
-    gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, console))
+    gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&whole, console))
+}
+
+/// The report of some of its benchmarks, where they are asked for.
+fn selected<'a>(json: &'a str, only: &OnlyArguments) -> Result<Cow<'a, str>, Failure> {
+    if !only.is_given() {
+        return Ok(Cow::Borrowed(json));
+    }
+    let report = known(json)?;
+    let names: Vec<&str> = report.benchmarks.iter().map(|benchmark| benchmark.name.as_str()).collect();
+    only.require(&names)?;
+    let report = report.only(&only.words(), |name| only.takes(name));
+    serde_json::to_string(&report).map(Cow::Owned).map_err(no_json)
 }
 
 /// Markdown, and its drawings as files beside it.
@@ -181,6 +198,12 @@ fn of_samples(
         Format::Html => AnswerForm::Html,
         Format::Latex => AnswerForm::Latex,
     };
+    if arguments.only.is_given() {
+        return Err(Failure::usage(anyhow!(
+            "{} are samples without a plan, of which --only takes nothing",
+            name.as_file()
+        )));
+    }
     if arguments.mixtures || arguments.figures {
         return Err(Failure::usage(anyhow!(
             "{} are samples without plan and hosts: their report is a comparison, which has neither mixtures nor figures",

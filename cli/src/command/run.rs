@@ -11,6 +11,7 @@ use speedup_core::machine::feasibility::{HostClass, shortage};
 use speedup_core::plan::Plan;
 
 use crate::arguments::OutputArgument;
+use crate::connection::SourceArguments;
 use crate::console::Console;
 use crate::console::render::report::Extent;
 use crate::exit::Exit;
@@ -42,7 +43,8 @@ pub(crate) struct Arguments {
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let gate = arguments.gate.gate()?;
-    let (experiment, files) = arguments.plan.read_with_files()?;
+    let source = SourceArguments { data: arguments.data.clone(), ..SourceArguments::default() };
+    let (experiment, files) = arguments.plan.read_with_files(&source).await?;
     let experiment = require_one_host(experiment)?;
     doubt::warn(&experiment, console);
     dropped::tell(&experiment, console);

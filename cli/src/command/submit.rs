@@ -10,7 +10,7 @@ use speedup_proto::v1;
 
 use super::{by, print, print_json};
 use crate::arguments::{Output, OutputArgument};
-use crate::connection::{Connection, CoordinatorArguments, selector, started};
+use crate::connection::{Connection, CoordinatorArguments, SourceArguments, selector, started};
 use crate::console::Console;
 use crate::console::render::counted;
 use crate::exit::Exit;
@@ -46,7 +46,8 @@ pub(super) struct Submitted {
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
-    let (experiment, files) = arguments.plan.read_with_files()?;
+    let source = SourceArguments { coordinator: arguments.coordinator.clone(), data: None };
+    let (experiment, files) = arguments.plan.read_with_files(&source).await?;
     doubt::warn(&experiment, console);
     dropped::tell(&experiment, console);
     let (name, seed) = (experiment.name.clone(), experiment.seed);

@@ -12,8 +12,12 @@ use speedup_core::value::bounded::read_at_most;
 use speedup_core::value::seed::Seed;
 use uuid::Uuid;
 
+use crate::connection::SourceArguments;
+use crate::connection::selector::Selector;
 use crate::exit::failure::Failure;
 use crate::plan::files::LocalFiles;
+use crate::plan::recorded;
+use crate::plan::selection::OnlyArguments;
 use crate::plan::tags::TagArguments;
 
 /// Bits of a drawn seed: every reader of JSON keeps such a number, and TOML too.
@@ -23,8 +27,11 @@ const SEED_BITS: u32 = 53;
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PlanArguments {
     /// The plan file; - reads standard input
-    #[arg(value_name = "PLAN")]
-    plan: String,
+    #[arg(value_name = "PLAN", required_unless_present = "failed_of")]
+    plan: Option<String>,
+    /// Instead of a plan file: that of this experiment, with the benchmarks alone of which a run failed or was abandoned
+    #[arg(long, value_name = "ID", conflicts_with = "plan")]
+    failed_of: Option<Selector>,
     /// Runs of each benchmark in each version, instead of the plan's
     #[arg(short, long, value_name = "N")]
     runs: Option<u32>,
@@ -35,26 +42,26 @@ pub(crate) struct PlanArguments {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
+    only: OnlyArguments,
+    #[command(flatten)]
     tags: TagArguments,
 }
 
 impl PlanArguments {
-    /// The experiment that the plan describes, with what the flags change.
-    pub(crate) fn read(&self) -> Result<Experiment, Failure> {
-        self.read_with_files().map(|(experiment, _)| experiment)
+    /// The experiment that the plan describes, a file or one that `source` has, with what the flags change.
+    pub(crate) async fn read(&self, source: &SourceArguments) -> Result<Experiment, Failure> {
+        self.read_with_files(source).await.map(|(experiment, _)| experiment)
     }
 
     /// The same, and where the files lie whose content is to travel.
-    pub(crate) fn read_with_files(&self) -> Result<(Experiment, LocalFiles), Failure> {
-        let text = self.text()?;
-        let beside = if self.plan == "-" { Path::new("") } else { Path::new(&self.plan) };
-        let mut files = LocalFiles::beside(beside);
-        let parsed = file::parse_with_files(&text, drawn_seed(), &mut |wanted| files.look(wanted));
-        let mut experiment = parsed.map_err(|error| {
-            let many = error.findings().len() + error.untold() > 1;
-            let shown = if many { "errors in the plan" } else { "error in the plan" };
-            Failure::usage(anyhow!("{shown} {}\n\n{error}", self.shown()))
-        })?;
+    pub(crate) async fn read_with_files(
+        &self,
+        source: &SourceArguments,
+    ) -> Result<(Experiment, LocalFiles), Failure> {
+        let (mut experiment, files) = match &self.failed_of {
+            Some(which) => (recorded::failed_of(which, source).await?, LocalFiles::default()),
+            None => parsed(self.plan.as_deref().unwrap_or("-"))?,
+        };
         if let Some(runs) = self.runs {
             experiment.runs = runs;
         }
@@ -64,24 +71,31 @@ impl PlanArguments {
         if let Some(name) = &self.name {
             experiment.name.clone_from(name);
         }
+        self.only.apply(&mut experiment)?;
         experiment.tags = self.tags.of(experiment.tags);
         experiment.check().map_err(|error| Failure::usage(error).context("the flags do not fit the plan"))?;
         Ok((experiment, files))
     }
+}
 
-    fn text(&self) -> Result<String, Failure> {
-        let tried = || format!("cannot read the plan {}", self.shown());
-        let read = if self.plan == "-" {
-            read(io::stdin().lock())
-        } else {
-            File::open(Path::new(&self.plan)).map_err(Error::new).and_then(read)
-        };
-        read.map_err(|error| Failure::usage(error.context(tried())))
-    }
+/// The experiment of a plan file, and the files that it names.
+fn parsed(plan: &str) -> Result<(Experiment, LocalFiles), Failure> {
+    let shown = if plan == "-" { "on standard input" } else { plan };
+    let text =
+        text(plan).map_err(|error| Failure::usage(error.context(format!("cannot read the plan {shown}"))))?;
+    let beside = if plan == "-" { Path::new("") } else { Path::new(plan) };
+    let mut files = LocalFiles::beside(beside);
+    let parsed = file::parse_with_files(&text, drawn_seed(), &mut |wanted| files.look(wanted));
+    let experiment = parsed.map_err(|error| {
+        let many = error.findings().len() + error.untold() > 1;
+        let what = if many { "errors in the plan" } else { "error in the plan" };
+        Failure::usage(anyhow!("{what} {shown}\n\n{error}"))
+    })?;
+    Ok((experiment, files))
+}
 
-    fn shown(&self) -> &str {
-        if self.plan == "-" { "on standard input" } else { &self.plan }
-    }
+fn text(plan: &str) -> Result<String, Error> {
+    if plan == "-" { read(io::stdin().lock()) } else { File::open(plan).map_err(Error::new).and_then(read) }
 }
 
 fn read(from: impl Read) -> Result<String, Error> {
@@ -98,6 +112,7 @@ pub(crate) fn drawn_seed() -> Seed {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::command::block_on;
 
     /// A plan as short as can be.
     pub(crate) const PLAN: &str = "[experiment]\nname = \"locale\"\n[versions.utf8]\nbaseline = true\n[versions.c]\n\
@@ -105,7 +120,14 @@ pub(crate) mod tests {
 
     fn arguments(plan: &Path) -> PlanArguments {
         let tags = TagArguments::default();
-        PlanArguments { plan: plan.display().to_string(), runs: None, seed: None, name: None, tags }
+        let only = OnlyArguments::default();
+        let plan = Some(plan.display().to_string());
+        PlanArguments { plan, failed_of: None, runs: None, seed: None, name: None, only, tags }
+    }
+
+    /// What is read where no experiment is asked for.
+    fn read_alone(plan: &PlanArguments) -> Result<Experiment, Failure> {
+        block_on(plan.read(&SourceArguments::default()))
     }
 
     fn written(text: &str) -> (tempfile::TempDir, PlanArguments) {
@@ -120,14 +142,14 @@ pub(crate) mod tests {
     fn flags_change_the_plan() {
         let (_directory, plan) = written(PLAN);
         let changed = PlanArguments { runs: Some(7), seed: Some(42), name: Some("other".to_owned()), ..plan };
-        let experiment = changed.read().unwrap();
+        let experiment = read_alone(&changed).unwrap();
         assert_eq!((experiment.runs, experiment.seed, experiment.name.as_str()), (7, Seed(42), "other"));
     }
 
     #[test]
     fn a_seed_that_nobody_names_is_drawn() {
         let (_directory, plan) = written(PLAN);
-        let (one, other) = (plan.read().unwrap().seed, plan.read().unwrap().seed);
+        let (one, other) = (read_alone(&plan).unwrap().seed, read_alone(&plan).unwrap().seed);
         assert_ne!(one, other);
         assert!(one.0 < 1 << SEED_BITS);
     }
@@ -135,16 +157,16 @@ pub(crate) mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
         let (_directory, plan) = written("[experiment]\nname = 7\n");
-        let failure = plan.read().unwrap_err();
+        let failure = read_alone(&plan).unwrap_err();
         assert!(failure.error.to_string().contains("line 2, column 8"), "{}", failure.error);
         let (_directory, plan) = written(PLAN);
-        let failure = PlanArguments { runs: Some(0), ..plan }.read().unwrap_err();
+        let failure = read_alone(&PlanArguments { runs: Some(0), ..plan }).unwrap_err();
         assert_eq!(failure.exit, crate::exit::Exit::Usage);
     }
 
     #[test]
     fn a_plan_that_is_not_there_is_wrong_usage() {
-        let failure = arguments(Path::new("/nowhere/plan.toml")).read().unwrap_err();
+        let failure = read_alone(&arguments(Path::new("/nowhere/plan.toml"))).unwrap_err();
         assert!(failure.error.to_string().contains("/nowhere/plan.toml"));
     }
 }

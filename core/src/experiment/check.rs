@@ -71,13 +71,17 @@ impl Experiment {
 
     fn check_head(&self, problems: &mut Problems) {
         check_name(&self.name, || ["experiment", "name"].into(), problems);
-        let place = || KeyPath::from(["experiment", "description"]);
-        let (what, bytes, most) = ("the description", self.description.len(), MAX_DESCRIPTION_BYTES);
-        if bytes > most {
-            problems.refuse(place(), Fault::TooLong { what, bytes, most });
-        }
-        if let Some(control) = self.description.chars().find(|c| c.is_control() && !"\n\t".contains(*c)) {
-            problems.refuse(place(), Fault::ControlCharacter(control));
+        for (key, what, text) in [
+            ("description", "the description", &self.description),
+            ("selection", "the selection of benchmarks", &self.selection),
+        ] {
+            let (place, bytes) = (|| KeyPath::from(["experiment", key]), text.len());
+            if bytes > MAX_DESCRIPTION_BYTES {
+                problems.refuse(place(), Fault::TooLong { what, bytes, most: MAX_DESCRIPTION_BYTES });
+            }
+            if let Some(control) = text.chars().find(|c| c.is_control() && !"\n\t".contains(*c)) {
+                problems.refuse(place(), Fault::ControlCharacter(control));
+            }
         }
         let tags = self.tags.len();
         if tags > MAX_TAGS {

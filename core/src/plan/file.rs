@@ -27,6 +27,7 @@ use toml::de::{DeTable, Deserializer};
 
 pub use finding::{Finding, PlanFileError};
 pub use schema::schema;
+pub use spelling::nearest;
 pub use wanted_file::{LookAtFile, Unusable, WantedAt, WantedFile};
 
 use self::finding::Flaws;

@@ -359,6 +359,7 @@ fn plan() -> Plan {
         name: "sort".to_owned(),
         description: "Größe zählt".to_owned(),
         tags: Vec::new(),
+        selection: String::new(),
         priority: 0,
         seed: Seed(42),
         versions: vec![version("old"), version("new")],

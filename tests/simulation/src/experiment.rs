@@ -80,6 +80,7 @@ pub fn plain(random: &mut ChaCha8Rng, policy: Policy, scope: Scope, benchmarks: 
         name: "simulated".to_owned(),
         description: String::new(),
         tags: Vec::new(),
+        selection: String::new(),
         priority: 0,
         seed: Seed(below(1 << 40, random)),
         versions: vec![version("old"), version("new")],

@@ -41,6 +41,7 @@ mod renewal;
 mod resuming;
 mod rules;
 mod security;
+mod selection;
 mod selftest;
 mod sharing;
 mod siege;

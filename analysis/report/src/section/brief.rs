@@ -15,7 +15,8 @@ const MOST_CAVEATS: usize = 3;
 const MOST_LISTED: usize = 3;
 /// Caveats by their weight, the heaviest first: what makes numbers wrong, then what they may be taken for, then what is good
 /// to know. Others come after these.
-const BY_WEIGHT: [&str; 15] = [
+const BY_WEIGHT: [&str; 16] = [
+    "only",
     "independence_broken",
     "program_changed",
     "controls_alarmed",

@@ -99,7 +99,11 @@ fn progress(report: &Report) -> String {
         None => format!("submitted {}, {}", head.submitted, head.phase),
     };
     let tags = if head.tags.is_empty() { String::new() } else { format!("; tags {}", head.tags.join(" ")) };
-    format!("{state}: {measured}; {per_cell}; {since}; seed {}{tags}", head.seed)
+    let selection = match head.selection.as_str() {
+        "" => String::new(),
+        selection => format!("; benchmarks chosen by {selection}"),
+    };
+    format!("{state}: {measured}; {per_cell}; {since}; seed {}{tags}{selection}", head.seed)
 }
 
 /// How many benchmarks of several are called faster, and what share is.

@@ -18,6 +18,9 @@ pub struct Head {
     /// Words to find it by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// By which options its benchmarks were chosen from those of its plan; empty where all were taken.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub selection: String,
     /// All randomness came from here.
     pub seed: u64,
     /// The versions, the baseline first.
@@ -128,6 +131,7 @@ impl Head {
             name: experiment.name.clone(),
             description: experiment.description.clone(),
             tags: experiment.tags.clone(),
+            selection: experiment.selection.clone(),
             seed: experiment.seed.0,
             baseline: versions.first().cloned().unwrap_or_default(),
             versions,

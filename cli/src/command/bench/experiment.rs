@@ -78,6 +78,7 @@ pub(super) fn build(
     let mut experiment = Experiment {
         name: "bench".to_owned(),
         description: String::new(),
+        selection: String::new(),
         tags: arguments.tags.of(Vec::new()),
         seed: setting.seed,
         priority: 0,

@@ -18,7 +18,7 @@ use speedup_core::value::time::Span;
 
 use crate::arguments::{Output, OutputArgument};
 use crate::command::{block_on, print, print_json};
-use crate::connection::CoordinatorArguments;
+use crate::connection::{CoordinatorArguments, SourceArguments};
 use crate::console::render::table::{Column, table};
 use crate::console::{Console, Paint, moment};
 use crate::exit::Exit;
@@ -108,7 +108,8 @@ struct CheckedBenchmark<'a> {
 }
 
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
-    let experiment = arguments.plan.read()?;
+    let source = SourceArguments { coordinator: arguments.coordinator.clone(), data: None };
+    let experiment = block_on(arguments.plan.read(&source))?;
     doubt::warn(&experiment, console);
     let plan = Plan::draw(experiment);
     let feasibility = block_on(feasibility(arguments, &plan, console))?;

@@ -67,6 +67,9 @@ impl<'a> Sheet<'a> {
         if !experiment.tags.is_empty() {
             facts.push(("tags", experiment.tags.join(" ")));
         }
+        if !experiment.selection.is_empty() {
+            facts.push(("selection", experiment.selection.clone()));
+        }
         facts
     }
 

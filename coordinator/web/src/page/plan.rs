@@ -22,6 +22,7 @@ pub(super) fn part(planned: &ExportHead) -> Markup {
         section aria-labelledby="h-plan" {
             h2 #h-plan { "Plan" }
             @if !experiment.description.is_empty() { p { (experiment.description) } }
+            @if !experiment.selection.is_empty() { p { "Its benchmarks were chosen by " code { (experiment.selection) } "." } }
             details {
                 summary {
                     (counted(experiment.versions.len() as u64, "version")) ", "

@@ -47,6 +47,7 @@ pub(super) fn lower(
     let mut experiment = Experiment {
         name: form.experiment.name,
         description: form.experiment.description,
+        selection: String::new(),
         tags: in_order(form.experiment.tags),
         seed,
         priority: form.experiment.priority,

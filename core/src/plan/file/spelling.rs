@@ -21,7 +21,7 @@ pub(super) fn hint(section: &str, word: &str, known: &[&str], elsewhere: Option<
 }
 
 /// The known word that is nearest, if it is near: at most a third of its letters differ.
-fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+pub fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     if word.len() > MAX_COMPARED {
         return None;
     }

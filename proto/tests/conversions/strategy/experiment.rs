@@ -192,12 +192,12 @@ pub(crate) fn experiment() -> BoxedStrategy<Experiment> {
         (option::of(setup()), option::of(setup()), option::of(setup()), option::of(setup()), repetitions());
     let choices = (independence(), analysis(), outside, output_choice(), environment());
     let numbers = any::<(u64, Option<u32>, u32, bool)>();
-    let parts = ((text(), vec(text(), 0..4)), text(), compared, choices, numbers);
+    let parts = ((text(), vec(text(), 0..4)), (text(), text()), compared, choices, numbers);
     parts
         .prop_map(
             |(
                 (name, tags),
-                description,
+                (description, selection),
                 (versions, benchmarks, (metrics, own_metrics), files),
                 choices,
                 numbers,
@@ -210,6 +210,7 @@ pub(crate) fn experiment() -> BoxedStrategy<Experiment> {
                     name,
                     description,
                     tags,
+                    selection,
                     seed,
                     priority,
                     versions,
