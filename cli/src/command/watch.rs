@@ -13,7 +13,7 @@ use crate::exit::failure::Failure;
 use crate::exit::standing::Standing;
 use crate::follow::interrupt::Interrupts;
 use crate::follow::live::{self, Seen};
-use crate::follow::progress::{Place, Progress, sentence};
+use crate::follow::progress::{Left, Place, Progress, sentence};
 use crate::follow::{Follower, PATIENCE, Told};
 use crate::results::failed_runs;
 
@@ -54,7 +54,7 @@ async fn after_the_view(
 ) -> Result<Exit, Failure> {
     match seen? {
         Seen::Finished { status, exit } => {
-            console.talk(format_args!("{}: {}", status.name, sentence(Place::Pool, &status, None)));
+            console.talk(format_args!("{}: {}", status.name, sentence(Place::Pool, &status, Left::Untold)));
             if let Some(text) = why_abandoned(connection, &status).await {
                 console.talk(text);
             }
@@ -81,7 +81,7 @@ async fn in_lines(
     console: &Console,
     interrupts: &mut Interrupts,
 ) -> Result<Exit, Failure> {
-    let mut progress = Progress::new(console, Place::Pool);
+    let mut progress = Progress::of_pool(console);
     let follower = Follower::new(connection.experiments(), experiment, PATIENCE);
     let watched = tokio::select! {
         watched = follow(follower, connection, experiment, &mut progress) => Some(watched),

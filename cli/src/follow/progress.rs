@@ -2,11 +2,12 @@
 //! client may share its machine with an agent that measures, and a steady tick would be noise.
 
 mod bar;
+mod cell_eta;
 mod echo;
 mod eta;
 mod lines;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
@@ -16,6 +17,7 @@ use crate::console::render::counted;
 use crate::console::{Console, moment};
 use crate::exit::standing;
 use bar::Bar;
+use cell_eta::CellEta;
 pub(crate) use eta::Eta;
 use lines::Lines;
 
@@ -28,12 +30,32 @@ pub(crate) enum Place {
     Pool,
 }
 
+/// How long an experiment will still take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// Nothing is said of it.
+    Untold,
+    /// It cannot be said yet.
+    Unknown,
+    /// About so long.
+    About(Duration),
+}
+
+/// From what that is estimated.
+#[derive(Debug)]
+enum Pace {
+    /// The runs of each cell.
+    OfCells(CellEta),
+    /// All runs.
+    OfAll(Eta),
+}
+
 /// Shows how an experiment goes on.
 #[derive(Debug)]
 pub(crate) struct Progress<'a> {
     console: &'a Console,
     place: Place,
-    eta: Eta,
+    pace: Pace,
     shown: Option<String>,
     paused: bool,
     form: Form,
@@ -46,21 +68,33 @@ enum Form {
 }
 
 impl<'a> Progress<'a> {
-    /// A bar on a terminal, lines elsewhere.
-    pub(crate) fn new(console: &'a Console, place: Place) -> Self {
+    /// Of a pool: a bar on a terminal, lines elsewhere.
+    pub(crate) fn of_pool(console: &'a Console) -> Self {
+        Self::new(console, Place::Pool, Pace::OfAll(Eta::default()))
+    }
+
+    /// The same of this machine, for a plan with this order of cells.
+    pub(crate) fn here(console: &'a Console, order: Vec<u32>) -> Self {
+        Self::new(console, Place::Here, Pace::OfCells(CellEta::new(order)))
+    }
+
+    fn new(console: &'a Console, place: Place, pace: Pace) -> Self {
         let form = if console.interactive { Form::Bar(Bar::new()) } else { Form::Lines(Lines::default()) };
-        Self { console, place, eta: Eta::default(), shown: None, paused: false, form }
+        Self { console, place, pace, shown: None, paused: false, form }
     }
 
     /// Shows a status, if it differs in what is shown.
     pub(crate) fn show(&mut self, status: &ExperimentStatus) {
         self.paused = matches!(status.phase, StatusPhase::Paused { .. });
-        let key = sentence(self.place, status, None);
+        let key = sentence(self.place, status, Left::Untold);
         if self.shown.as_ref() == Some(&key) {
             return;
         }
         self.shown = Some(key);
-        let left = self.eta.left(Instant::now(), status);
+        let left = match &mut self.pace {
+            Pace::OfCells(eta) => eta.left(Instant::now(), status),
+            Pace::OfAll(eta) => eta.left(Instant::now(), status).map_or(Left::Untold, Left::About),
+        };
         let sentence = sentence(self.place, status, left);
         match &mut self.form {
             Form::Bar(bar) => bar.draw(&status.tally, sentence),
@@ -95,7 +129,7 @@ impl<'a> Progress<'a> {
 }
 
 /// How an experiment goes on, in one sentence.
-pub(crate) fn sentence(place: Place, status: &ExperimentStatus, left: Option<std::time::Duration>) -> String {
+pub(crate) fn sentence(place: Place, status: &ExperimentStatus, left: Left) -> String {
     let mut text = standing::tally(&status.tally);
     if place == Place::Pool && status.tally.open() > 0 {
         let at_work = status.tally.leased + status.tally.running;
@@ -115,8 +149,10 @@ pub(crate) fn sentence(place: Place, status: &ExperimentStatus, left: Option<std
         StatusPhase::Finished { cancelled: true, .. } => text += "; cancelled",
         StatusPhase::Finished { cancelled: false, .. } => text += "; finished",
     }
-    if let Some(left) = left {
-        text += &format!(", about {} left", moment::roughly(left));
+    match left {
+        Left::Untold => {}
+        Left::Unknown => text += ", time left unknown",
+        Left::About(left) => text += &format!(", about {} left", moment::roughly(left)),
     }
     text
 }
@@ -134,7 +170,7 @@ mod tests {
     use crate::exit::standing::tests::status;
 
     fn told(place: Place, tally: Tally, phase: StatusPhase) -> String {
-        sentence(place, &ExperimentStatus { tally, phase, ..status() }, None)
+        sentence(place, &ExperimentStatus { tally, phase, ..status() }, Left::Untold)
     }
 
     #[test]

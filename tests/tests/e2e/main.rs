@@ -30,6 +30,7 @@ mod kills;
 mod limits;
 mod metrics;
 mod misbehaviour;
+mod notes;
 mod orders;
 mod page;
 mod pausing;

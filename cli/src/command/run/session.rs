@@ -27,9 +27,10 @@ use crate::exit::failure::Failure;
 use crate::exit::gate::Gate;
 use crate::exit::standing::{self, Standing};
 use crate::follow::interrupt::Interrupts;
-use crate::follow::progress::{Place, Progress};
+use crate::follow::progress::Progress;
 use crate::follow::{Follower, Told};
 use crate::plan::files::LocalFiles;
+use crate::results::attempts::Attempts;
 use crate::results::failed_runs;
 
 /// How long the agent may take to end when it has nothing to do.
@@ -292,7 +293,8 @@ impl<'a> Session<'a> {
         experiment: ExperimentId,
         interrupts: &mut Interrupts,
     ) -> Result<End, Failure> {
-        let mut progress = Progress::new(self.console, Place::Here);
+        let Attempts { plan, .. } = Attempts::open(&self.connection, experiment).await?;
+        let mut progress = Progress::here(self.console, plan.with_first_runs().order().to_vec());
         let mut follower = Follower::new(self.connection.experiments(), experiment, NO_PATIENCE);
         let (mut interrupted, mut given_up) = (false, false);
         let end = loop {
