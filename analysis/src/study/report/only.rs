@@ -21,6 +21,12 @@ impl Report {
         if let Some(figures) = &mut self.figures {
             figures.benchmarks.retain(|benchmark| takes(&benchmark.benchmark));
         }
+        // A caveat of others alone is none of what is shown.
+        self.warnings.retain_mut(|warning| {
+            let is_of_all = warning.concerns.is_empty();
+            warning.concerns.retain(|name| takes(name));
+            is_of_all || !warning.concerns.is_empty()
+        });
         let sentence = format!(
             "Only {} of {all} benchmarks are shown, those like {words}: the verdicts over all benchmarks and the adjustment for \
              the number of comparisons are of all that were planned; leave --only out to see them.",
