@@ -20,8 +20,8 @@ fn an_experiment_is_found_and_shown_with_its_tags() {
             listed.as_array().expect("a list").iter().map(|one| one["experiment"].as_str().expect("an id"));
         ids.map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(ids(&["--tag", "night", "--limit", "1"]), [tagged.clone()]);
-    assert_eq!(ids(&["--tag", "night", "--tag", "build=9"]), [tagged.clone()]);
+    assert_eq!(ids(&["--tag", "night", "--limit", "1"]), std::slice::from_ref(&tagged));
+    assert_eq!(ids(&["--tag", "night", "--tag", "build=9"]), std::slice::from_ref(&tagged));
     assert!(ids(&["--tag", "build"]).is_empty(), "a tag is found as a whole");
     assert_eq!(ids(&[]), [other, tagged.clone()]);
     let table = String::from_utf8(pool.speedup(&["list", "--tag", "night"]).stdout).expect("UTF-8");
