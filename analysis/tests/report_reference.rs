@@ -17,7 +17,7 @@ use declaration::{Body, Declaration, Field};
 fn the_page_of_the_report_is_that_of_its_types() {
     let types = declarations();
     let mut page = String::from(
-        "# The report as JSON\n\nMade from the code: what `speedup report ID --output json` prints, and what the method `Report` of the \
+        "# The report as JSON\n\nMade from the code: what `speedup report ID --format json` prints, and what the method `Report` of the \
          [API](api.md) answers.\nFields are added, never renamed; `schema_version` says when one would mean another thing. A field that is said \
          to be absent\nis left out, or null.\n",
     );

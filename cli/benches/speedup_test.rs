@@ -27,13 +27,13 @@ fn main() {
     let runs = std::env::var("SPEEDUP_BENCH_RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(200);
     let folder = tempfile::tempdir().expect("a folder");
     lay_out(folder.path());
-    let exact = &[SPEEDUP, "test", "c.csv", "--mode", "exact", "--output", "json"];
+    let exact = &[SPEEDUP, "test", "c.csv", "--mode", "exact", "--format", "json"];
     let mut all = [
         timed("/bin/true", &["/bin/true"], false),
         timed("speedup --version", &[SPEEDUP, "--version"], false),
         timed("speedup test", &[SPEEDUP, "test", "c.csv"], true),
         timed("speedup test, over files of before", &[SPEEDUP, "test", "c.csv"], false),
-        timed("speedup test --mode exact --output json", exact, true),
+        timed("speedup test --mode exact --format json", exact, true),
     ];
     for _ in 0..runs {
         for timed in &mut all {

@@ -1,8 +1,11 @@
 //! Verbs and flags.
 
+pub(crate) mod command_line;
 pub(crate) mod fraction;
+mod headings;
 #[cfg(test)]
 pub(crate) mod reference;
+mod tips;
 pub(crate) mod words;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -16,21 +19,23 @@ use crate::command::{
 use crate::console::Color;
 use crate::exit;
 
-/// Proves that a program got faster: executes it on many identical hosts, each run on a fresh one, and says with
-/// statistics what can be said
+/// Measures whether a program got faster, and how sure that is
+///
+/// Speedup runs each version of a program many times, on one machine or with every run on a fresh host of a pool, and
+/// reports the difference with its confidence interval.
 #[derive(Debug, Parser)]
 #[command(name = "speedup", version, after_help = exit::help(), arg_required_else_help = true)]
 pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub(crate) verb: Verb,
-    /// When to use colours; NO_COLOR is respected
+    /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: Color,
-    /// What to log on standard error: error, warn, info, debug, trace, or a filter per module
+    /// What to log to standard error: error, warn, info, debug, trace, or a filter per module
     #[arg(long, global = true, env = "SPEEDUP_LOG", value_name = "FILTER", value_parser = filter)]
     pub(crate) log: Option<String>,
-    /// How to log: for people, or one JSON object a line with time, level, message, and ids as fields
+    /// How to log: as text, or as one JSON object per line
     #[arg(long, global = true, value_enum, default_value_t, env = "SPEEDUP_LOG_FORMAT", value_name = "FORM")]
     pub(crate) log_format: LogFormat,
 }
@@ -38,10 +43,10 @@ pub(crate) struct Arguments {
 /// How the log is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
-    /// For people.
+    /// For people
     #[default]
     Text,
-    /// For machines.
+    /// For programs
     Json,
 }
 
@@ -102,94 +107,75 @@ pub(crate) enum Verb {
 /// How data is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
-    /// For people.
+    /// For people
     #[default]
     Table,
-    /// For machines: one JSON value on standard output.
+    /// For programs: one JSON value
     Json,
 }
 
 /// The choice between them.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct OutputArgument {
-    /// How to print the answer
-    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    /// Print the answer in this form
+    #[arg(long = "format", value_enum, default_value_t, value_name = "FORM")]
     pub(crate) output: Output,
 }
 
 /// How data is printed that is rows as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
-    /// For people.
+    /// For people
     #[default]
     Table,
-    /// For machines: one JSON value on standard output.
+    /// For programs: one JSON value
     Json,
-    /// For spreadsheets: comma-separated values with a header line.
+    /// For spreadsheets: comma-separated values with a header line
     Csv,
 }
 
 /// The choice between them.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct FormArgument {
-    /// How to print the answer
-    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    /// Print the answer in this form
+    #[arg(long = "format", value_enum, default_value_t, value_name = "FORM")]
     pub(crate) output: Form,
 }
 
 /// How data is printed that goes into summaries as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SummaryForm {
-    /// For people.
+    /// For people
     #[default]
     Table,
-    /// For machines: one JSON value on standard output.
+    /// For programs: one JSON value
     Json,
-    /// For spreadsheets: comma-separated values with a header line.
+    /// For spreadsheets: comma-separated values with a header line
     Csv,
-    /// For the summary of a job, a pull request or a wiki: Markdown.
+    /// For pull requests, job summaries and wikis: Markdown
     Md,
 }
 
 /// The choice between them.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct SummaryFormArgument {
-    /// How to print the answer
-    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    /// Print the answer in this form
+    #[arg(long = "format", value_enum, default_value_t, value_name = "FORM")]
     pub(crate) output: SummaryForm,
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]
     fn the_arguments_are_sound() {
-        Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn every_verb_has_help_with_an_example() {
-        fn leaves(command: &clap::Command, path: &str, bare: &mut Vec<String>) {
-            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-            let has_example = help.lines().any(|line| line.trim_start().starts_with(path));
-            if !command.has_subcommands() && !has_example {
-                bare.push(path.to_owned());
-            }
-            for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
-                leaves(verb, &format!("{path} {}", verb.get_name()), bare);
-            }
-        }
-        let mut bare = Vec::new();
-        leaves(&Arguments::command(), "speedup", &mut bare);
-        assert_eq!(bare, Vec::<String>::new());
+        command_line::command().debug_assert();
     }
 
     #[test]
     fn the_help_tells_the_exit_codes() {
-        let help = Arguments::command().render_help().to_string();
+        let help = command_line::command().render_help().to_string();
         assert!(help.contains("130  interrupted"), "{help}");
     }
 

@@ -31,12 +31,11 @@ use crate::exit::failure::Failure;
 /// Which coordinator.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct CoordinatorArguments {
-    /// The coordinator's name, or its address, as https://login1:7077; without TLS as http://127.0.0.1:7077 [default:
-    /// the one whose access file is there]
+    /// The coordinator: its name, or its address such as https://login1:7077 [default: the one in the access file]
     #[arg(long, env = "SPEEDUP_COORDINATOR", value_name = "NAME|URL")]
     pub(crate) coordinator: Option<String>,
-    /// The access file that a coordinator or `speedup access enrol` wrote [default:
-    /// $XDG_STATE_HOME/speedup/access.toml, and access/NAME.toml beside it]
+    /// The access file from the coordinator or from `speedup access enrol` [default: $XDG_STATE_HOME/speedup/access.toml
+    /// or access/NAME.toml there]
     #[arg(long, value_name = "FILE")]
     pub(crate) access_file: Option<PathBuf>,
 }
@@ -46,7 +45,7 @@ pub(crate) struct CoordinatorArguments {
 pub(crate) struct SourceArguments {
     #[command(flatten)]
     pub(crate) coordinator: CoordinatorArguments,
-    /// Read this data directory, of which no coordinator is running, instead of asking a coordinator
+    /// Read this data directory instead of asking a coordinator; no coordinator may be using it
     #[arg(long, value_name = "DIR", conflicts_with_all = ["coordinator", "access_file"])]
     pub(crate) data: Option<PathBuf>,
 }
@@ -339,7 +338,7 @@ impl Connection {
         FilesClient::new(self.channel.clone()).max_encoding_message_size(MAX_PIECE_MESSAGE_BYTES)
     }
 
-    /// The pool of hosts.
+    /// Lists and manages the hosts of the pool
     pub(crate) fn hosts(&self) -> HostsClient<Channel> {
         HostsClient::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER_BYTES)
     }
@@ -349,7 +348,7 @@ impl Connection {
         ProvisionClient::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER_BYTES)
     }
 
-    /// Who may do what.
+    /// Manages certificates: who may do what
     pub(crate) fn access(&self) -> AccessClient<Channel> {
         AccessClient::new(self.channel.clone()).max_decoding_message_size(MAX_ACCESS_BYTES)
     }

@@ -42,17 +42,10 @@ impl Exit {
     const fn meaning(self) -> &'static str {
         match self {
             Self::Done => "done",
-            Self::Failed => {
-                "a run failed, the experiment was cancelled, hosts or reports that were compared differ, or a regression was \
-                 shown (--fail-on-regression)"
-            }
-            Self::Usage => {
-                "wrong usage, an invalid plan, a request that was refused, or an agent that is not let in"
-            }
-            Self::Inconclusive => "it was not decided whether there is a regression (--require-conclusive)",
-            Self::Infrastructure => {
-                "infrastructure: coordinator or hosts lost, runs that could not be executed"
-            }
+            Self::Failed => "failed runs, a cancelled experiment, a difference, or a shown regression",
+            Self::Usage => "invalid usage or plan, a refused request, or an agent without access",
+            Self::Inconclusive => "undecided whether there is a regression (--require-conclusive)",
+            Self::Infrastructure => "coordinator or hosts lost, or runs that could not be executed",
             Self::Interrupted => "interrupted",
         }
     }

@@ -24,23 +24,32 @@ mod samples;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
-use crate::arguments::Arguments;
+use crate::arguments::command_line::{self, Read};
 use crate::console::Console;
+use crate::results::answer_file;
 
 /// The whole command: reads the arguments of the process, does what they ask, and gives the exit code.
 pub fn main() -> ExitCode {
     compose::name_service::settle();
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
+    let read = match command_line::read(&std::env::args_os().collect::<Vec<_>>()) {
+        Ok(read) => read,
         Err(error) => {
             // Help that nobody reads to the end is no failure.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exit::Exit::Usage.code()));
         }
     };
-    let console = Console::new(arguments.color);
-    let exit = command::execute(arguments, &console).unwrap_or_else(|failure| failure.tell(&console));
-    ExitCode::from(exit.code())
+    let Read { arguments, answer_file, outdated } = read;
+    let color = arguments.color;
+    let console = Console::new(color);
+    if let Some(outdated) = outdated {
+        console.warn(outdated);
+    }
+    // Whether standard output is a terminal is known once it goes where the answer goes.
+    let work = || command::execute(arguments, &Console::new(color));
+    let done = match &answer_file {
+        Some(path) => answer_file::written(path, work),
+        None => work(),
+    };
+    ExitCode::from(done.unwrap_or_else(|failure| failure.tell(&console)).code())
 }

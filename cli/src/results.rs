@@ -1,5 +1,6 @@
 //! What was measured: attempts as the coordinator keeps them, exported and bundled.
 
+pub(crate) mod answer_file;
 pub(crate) mod attempts;
 pub(crate) mod bundle;
 pub(crate) mod draft;

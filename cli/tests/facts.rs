@@ -39,25 +39,25 @@ fn root(tree: &TempDir) -> &str {
 /// The facts of a machine, printed into a file.
 fn printed(tree: &TempDir, folder: &Path) -> PathBuf {
     let file = folder.join("there.json");
-    std::fs::write(&file, said(&facts(&["--sysroot", root(tree), "--output", "json"]))).expect("a file");
+    std::fs::write(&file, said(&facts(&["--sysroot", root(tree), "--format", "json"]))).expect("a file");
     file
 }
 
 #[test]
 fn a_host_tells_what_it_is() {
-    let answer: Value = serde_json::from_str(&said(&facts(&["--output", "json"]))).expect("JSON");
+    let answer: Value = serde_json::from_str(&said(&facts(&["--format", "json"]))).expect("JSON");
     let binary = std::fs::read(env!("CARGO_BIN_EXE_speedup")).expect("the command");
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("a release");
     assert_eq!(answer["fingerprint"]["kernel.release"], release.trim());
     assert_eq!(answer["fingerprint"]["speedup.binary"], format!("BLAKE3 {}", blake3::hash(&binary).to_hex()));
-    let again: Value = serde_json::from_str(&said(&facts(&["--output", "json"]))).expect("JSON");
+    let again: Value = serde_json::from_str(&said(&facts(&["--format", "json"]))).expect("JSON");
     assert_eq!(answer, again, "what it is does not change");
 }
 
 #[test]
 fn facts_are_values_absent_or_unreadable() {
     let tree = machine("performance\n", "SN1\n");
-    let output = facts(&["--sysroot", root(&tree), "--output", "json"]);
+    let output = facts(&["--sysroot", root(&tree), "--format", "json"]);
     let answer: Value = serde_json::from_str(&said(&output)).expect("JSON");
     let fingerprint = &answer["fingerprint"];
     assert_eq!(fingerprint["cpu.governor"], "performance");
@@ -90,7 +90,7 @@ fn another_host_is_compared() {
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows, [vec!["fact", "here", "there"], vec!["cpu.governor", "performance", "powersave"]]);
 
-    let compared = facts(&["--sysroot", root(&here), "--against", there, "--output", "json"]);
+    let compared = facts(&["--sysroot", root(&here), "--against", there, "--format", "json"]);
     assert_eq!(compared.status.code(), Some(1));
     let answer: Value = serde_json::from_slice(&compared.stdout).expect("JSON");
     let difference = json!({ "fact": "cpu.governor", "here": "performance", "there": "powersave" });
@@ -116,7 +116,7 @@ fn what_is_no_facts_is_refused() {
     };
     assert!(refused().contains("cannot read the facts in"));
     std::fs::write(&file, "{}").expect("a file");
-    assert!(refused().contains("hint: print them there with `speedup agent facts --output json`"));
+    assert!(refused().contains("hint: print them there with `speedup agent facts --format json`"));
     std::fs::write(&file, r#"{"schema_version": 2, "fingerprint": {}, "hardware": {"id": null}}"#)
         .expect("a file");
     assert!(refused().contains("they have schema version 2; this release reads 1"));

@@ -10,7 +10,7 @@ fn benchmarks(arguments: &[&str]) -> Output {
 }
 
 fn json(arguments: &[&str]) -> Value {
-    let output = benchmarks(&[arguments, &["--output", "json"]].concat());
+    let output = benchmarks(&[arguments, &["--format", "json"]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("one JSON value")
 }
@@ -77,7 +77,7 @@ fn examples() -> std::path::PathBuf {
 }
 
 fn answer(arguments: &[&str]) -> Value {
-    let output = samples(&[arguments, &["--output", "json"]].concat());
+    let output = samples(&[arguments, &["--format", "json"]].concat());
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("one JSON value")
 }
@@ -111,7 +111,7 @@ fn runs_from_a_pilot_are_for_every_goal() {
     // A wider interval takes no more runs.
     let wider = answer(&[&pilot[..], &["--half-width", "5%"]].concat());
     assert!(wider["plans"][0]["runs_each"].as_u64() <= plans[0]["runs_each"].as_u64());
-    let csv = samples(&[&pilot[..], &["--output", "csv"]].concat()).stdout;
+    let csv = samples(&[&pilot[..], &["--format", "csv"]].concat()).stdout;
     assert!(String::from_utf8_lossy(&csv).starts_with("goal,runs_each,pilot_runs,runs,reason,method\n"));
 }
 
@@ -263,7 +263,7 @@ fn a_power_out_of_range_is_refused_where_no_speedup_is_to_be_found() {
 #[test]
 fn rows_of_benchmarks_have_all_digits_and_no_number_where_there_is_none() {
     let csv = |proportion: &str| {
-        let output = benchmarks(&["--proportion", proportion, "--output", "csv"]);
+        let output = benchmarks(&["--proportion", proportion, "--format", "csv"]);
         String::from_utf8(output.stdout).expect("UTF-8")
     };
     let heading = "method,benchmarks_needed,proportion,precision,confidence,population\n";

@@ -56,7 +56,7 @@ fn with<'a>(study: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
 fn every_study_answers_in_three_forms() {
     for arguments in STUDIES {
         let json: Value =
-            serde_json::from_str(&said(&study(&with(arguments, &["--output", "json"])))).unwrap();
+            serde_json::from_str(&said(&study(&with(arguments, &["--format", "json"])))).unwrap();
         assert_eq!(json["schema_version"], 1);
         assert_eq!(json["study"], arguments[0].replace('-', "_"));
         assert_eq!(json["options"]["replication"]["seed"], 1, "the seed is said");
@@ -64,7 +64,7 @@ fn every_study_answers_in_three_forms() {
         let is_answered =
             |row: &Value| row["standard_error"].is_number() || row["unanswered"] == row["replicates"];
         assert!(rows.iter().all(is_answered), "{rows:?}");
-        let csv = said(&study(&with(arguments, &["--output", "csv"])));
+        let csv = said(&study(&with(arguments, &["--format", "csv"])));
         assert_eq!(csv.lines().count(), rows.len() + 1, "{csv}");
         let table = said(&study(&with(arguments, &[])));
         assert!(table.contains("std error") && table.contains("seed 1"), "{table}");
@@ -76,7 +76,7 @@ fn the_number_of_threads_changes_no_byte() {
     for arguments in STUDIES {
         let on = |threads: &str| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_speedup"));
-            command.arg("study").args(with(arguments, &["--output", "json"]));
+            command.arg("study").args(with(arguments, &["--format", "json"]));
             said(&command.env("RAYON_NUM_THREADS", threads).output().expect("the command"))
         };
         assert_eq!(on("1"), on("3"), "{arguments:?}");
@@ -85,7 +85,7 @@ fn the_number_of_threads_changes_no_byte() {
 
 #[test]
 fn a_seed_gives_its_own_answer() {
-    let of = |seed| said(&study(&with(STUDIES[0], &["--output", "csv", "--seed", seed])));
+    let of = |seed| said(&study(&with(STUDIES[0], &["--format", "csv", "--seed", seed])));
     assert_eq!(of("5"), of("5"));
     assert_ne!(of("5"), of("6"));
 }
@@ -94,10 +94,10 @@ fn a_seed_gives_its_own_answer() {
 #[test]
 fn a_share_of_no_answers_is_left_out() {
     let none = ["coverage", "--section", "samples", "--runs", "5"];
-    let csv = said(&study(&with(&none, &["--output", "csv"])));
+    let csv = said(&study(&with(&none, &["--format", "csv"])));
     let line = csv.lines().find(|line| line.contains("pseudo_median")).expect("the method");
     assert!(line.contains("pseudo_median,,,0.95,8,8") && !csv.contains("NaN"), "{csv}");
-    let json: Value = serde_json::from_str(&said(&study(&with(&none, &["--output", "json"])))).unwrap();
+    let json: Value = serde_json::from_str(&said(&study(&with(&none, &["--format", "json"])))).unwrap();
     let row =
         json["rows"].as_array().and_then(|rows| rows.iter().find(|row| row["method"] == "pseudo_median"));
     assert_eq!(row.map(|row| &row["share"]), Some(&Value::Null));
@@ -174,7 +174,7 @@ fn a_pool_alarms_as_promised_by_runs_and_more_often_by_unlike_hosts() {
     fs::write(&file, unlike_hosts()).unwrap();
     let pool = ["pool", file.to_str().unwrap(), "--column", "seconds"];
     let answer = |more: &[&str]| -> Value {
-        serde_json::from_str(&said(&study(&[&pool[..], more, &["--output", "json"]].concat()))).unwrap()
+        serde_json::from_str(&said(&study(&[&pool[..], more, &["--format", "json"]].concat()))).unwrap()
     };
     let by_runs = answer(&[]);
     assert_eq!((&by_runs["schema_version"], &by_runs["units"]), (&1.into(), &50.into()));

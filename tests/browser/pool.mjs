@@ -61,7 +61,7 @@ export class Pool {
   }
 
   json(words) {
-    return JSON.parse(this.speedup([...words, "--output", "json"]));
+    return JSON.parse(this.speedup([...words, "--format", "json"]));
   }
 
   submit(name, text) {

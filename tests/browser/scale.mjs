@@ -25,7 +25,7 @@ function begin(name, command, words) {
   return child;
 }
 
-const speedup = (...words) => JSON.parse(execFileSync(binary, [...words, "--output", "json"], { encoding: "utf8" }));
+const speedup = (...words) => JSON.parse(execFileSync(binary, [...words, "--format", "json"], { encoding: "utf8" }));
 
 /** Milliseconds from the request to its last byte, the median of nine, and the bytes. */
 async function served(page, path) {

@@ -51,7 +51,7 @@ def services(channel, version):
 def asks(speedup, folder):
     """A list of experiments, asked for with the description that the coordinator gives of itself."""
     started = subprocess.Popen(
-        [speedup, "coordinator", "start", "--insecure", "--bind", "127.0.0.1:0", "--web", "off", "--output", "json"]
+        [speedup, "coordinator", "start", "--insecure", "--bind", "127.0.0.1:0", "--web", "off", "--format", "json"]
         + ["--data", folder / "coordinator", "--access-file", folder / "access.toml"],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -117,7 +117,7 @@ def run(*command, **options):
 
 def read(speedup, *files, options=()):
     """What the comparison says of the samples: benchmark and version, number of values, mean."""
-    answer = json.loads(run(speedup, "compare", "--method", "effect", "--output", "json", *options, *files))
+    answer = json.loads(run(speedup, "compare", "--method", "effect", "--format", "json", *options, *files))
     return {(one["benchmark"], one["version"]): (one["values"], one["mean"]) for one in answer["samples"]}
 
 

@@ -420,7 +420,7 @@ impl Pool {
 
     /// Runs the command and reads its JSON, if it succeeds.
     pub fn json(&self, arguments: &[&str]) -> Option<serde_json::Value> {
-        let output = self.speedup(&[arguments, &["--output", "json"]].concat());
+        let output = self.speedup(&[arguments, &["--format", "json"]].concat());
         output.status.success().then(|| serde_json::from_slice(&output.stdout).expect("JSON"))
     }
 
@@ -432,7 +432,7 @@ impl Pool {
         let file = self.path().join("plan.toml");
         std::fs::write(&file, plan).expect("a plan file");
         let path = file.display().to_string();
-        let arguments = [&["submit", path.as_str(), "--output", "json"], flags].concat();
+        let arguments = [&["submit", path.as_str(), "--format", "json"], flags].concat();
         let output = self.speedup(&arguments);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");

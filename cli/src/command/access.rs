@@ -19,7 +19,7 @@ use crate::console::{Console, moment};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// Who may do what
+/// Manages certificates: who may do what
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Enrol(EnrolArguments),
@@ -28,24 +28,26 @@ pub(crate) enum Verb {
     Whoami(WhoamiArguments),
 }
 
-/// Makes this user known to a coordinator by a token, and writes the access file that commands use from then on
+/// Enrols this user with a coordinator
+///
+/// It exchanges a token for a certificate, and writes the access file that commands use from then on.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup access enrol --url https://login1:7077 --token-file token")]
 pub(crate) struct EnrolArguments {
-    /// Where the coordinator is
+    /// The address of the coordinator
     #[arg(long, value_name = "URL")]
     url: String,
     #[command(flatten)]
     token: TokenArgument,
-    /// What this user calls the coordinator: commands name it with --coordinator
+    /// The name for the coordinator: commands select it with --coordinator
     #[arg(long, value_name = "NAME", default_value = access::DEFAULT, value_parser = access::name)]
     name: String,
-    /// Where to write what was given [default: $XDG_STATE_HOME/speedup/access.toml, or access/NAME.toml beside it]
+    /// The access file to write [default: $XDG_STATE_HOME/speedup/access.toml, or access/NAME.toml there]
     #[arg(long, value_name = "FILE")]
     access_file: Option<PathBuf>,
 }
 
-/// Lists the certificates that hold
+/// Lists the valid certificates
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup access list")]
 pub(crate) struct ListArguments {
@@ -55,10 +57,11 @@ pub(crate) struct ListArguments {
     output: FormArgument,
 }
 
-/// Ends certificates at once, and the connections made with them
+/// Revokes certificates, and closes the connections made with them
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  speedup access revoke --user alice\n  speedup access revoke --host node17"
+    override_usage = "speedup access revoke <--user NAME|--host ID|--certificate DIGITS>",
+    after_help = "Examples:\n  speedup access revoke --user alice\n  speedup access revoke --host node17"
 )]
 pub(crate) struct RevokeArguments {
     #[command(flatten)]
@@ -81,7 +84,7 @@ struct Whose {
     certificate: Option<Serial>,
 }
 
-/// Says who the coordinator takes this user for
+/// Shows the user and role by which the coordinator knows you
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup access whoami")]
 pub(crate) struct WhoamiArguments {

@@ -21,7 +21,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// Joins this host to the pool, tests its timer, or tells its facts
+/// Runs an agent on this host, tests its timer, or prints its facts
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Start(Box<StartArguments>),
@@ -29,60 +29,64 @@ pub(crate) enum Verb {
     Facts(facts::FactsArguments),
 }
 
-/// Starts an agent on this host: it executes one run at a time, and is silent while it does
+/// Starts an agent on this host
+///
+/// The agent executes one run at a time, and does nothing else during the run.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  speedup agent start\n  speedup agent start --coordinator https://login1:7077 --token-file token\n\n\
-    Ends on SIGTERM. Reports that were not acknowledged stay in the state directory and are sent at the next start."
-)]
+#[command(after_help = "Examples:\n\
+    \x20 speedup agent start\n\
+    \x20 speedup agent start --coordinator https://login1:7077 --token-file token\n\n\
+    The agent exits on SIGTERM. Reports that the coordinator has not acknowledged stay in the state directory, and \
+    are sent at the next start.")]
 pub(crate) struct StartArguments {
     #[command(flatten)]
     coordinator: CoordinatorArguments,
-    /// Enrol with the token in this file where this host has no certificate yet; - reads standard input
+    /// Enrol with the token in this file if this host has no certificate yet; - reads standard input
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Where outbox and certificate of the agent lie [default: $XDG_STATE_HOME/speedup/agent]
+    /// The state directory, with outbox and certificate [default: $XDG_STATE_HOME/speedup/agent]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Which host this is [default: cluster and node of Slurm's job, or the machine id of the system]
+    /// The id of this host [default: cluster and node of the Slurm job, or the machine id]
     #[arg(long, value_name = "ID")]
     host_id: Option<HostId>,
-    /// Let other hosts be on this machine, each under a --host-id of its own, if all of them say so: for trials, and for
-    /// containers with processors of their own; reports say that they were one machine
+    /// Allow several hosts on this machine, each with its own --host-id
+    ///
+    /// All of them need this flag. It is for trials, and for containers with dedicated processors; reports say that they
+    /// shared a machine.
     #[arg(long)]
     share_machine: bool,
-    /// Which boot of it this is [default: the kernel's boot id]
+    /// The id of this boot [default: the kernel's boot id]
     #[arg(long, value_name = "ID")]
     boot_id: Option<BootId>,
-    /// Which allocation of a cluster's engine this is [default: the job of Slurm, the pod or the container]
+    /// The id of the allocation [default: the Slurm job, the pod or the container]
     #[arg(long, value_name = "ID")]
     allocation_id: Option<AllocationId>,
-    /// Which node of a cluster's engine this is [default: Slurm's name of it]
+    /// The name of the node [default: Slurm's name]
     #[arg(long, value_name = "NAME")]
     node_name: Option<NodeName>,
-    /// In which job of a cluster's engine this agent lives [default: the job of Slurm]
+    /// The job in which this agent runs [default: the Slurm job]
     #[arg(long, value_name = "ID")]
     job_id: Option<JobId>,
-    /// Let the coordinator boot this host anew by this command, where a plan has hosts reboot between runs; its words are
-    /// split as a shell would, and no shell is used
+    /// The command that reboots this host for plans that need it; split into words as by a shell, and run without one
     #[arg(long, value_name = "COMMAND", value_parser = words)]
     reboot_command: Option<Words>,
-    /// How long this host may take to go down from the start of that command; then it is told that it did not
+    /// How long this host may take to shut down after that command before the reboot counts as failed
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = span, requires = "reboot_command")]
     reboot_patience: Span,
-    /// Most bytes of files of plans that are kept for runs to come; what was used longest ago goes first
+    /// The maximum size of the cache of plan files; the least recently used go first
     #[arg(long, value_name = "SIZE", default_value = "10GiB", value_parser = plan::file::size)]
     file_cache: u64,
-    /// Join without having tested this host's timer; the result of an earlier test is used
+    /// Do not test the timer at start; use the result of an earlier test
     #[arg(long)]
     no_selftest: bool,
-    /// End when the process that started this one ends
+    /// Exit when the parent process exits
     #[arg(long)]
     exit_with_parent: bool,
-    /// Execute programs as this user, by name or number, instead of the agent's own; needs root
+    /// Execute programs as this user (name or number); needs root
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// Execute nothing of plans but what this file allows: commands, directories, settings (docs/agent.md)
+    /// Execute only what this file allows: commands, directories, settings (docs/agent.md)
     #[arg(long, value_name = "FILE")]
     limits: Option<PathBuf>,
     /// Where the kernel's files lie that tell of the host and set it, for tests

@@ -15,24 +15,25 @@ use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::follow::interrupt::Interrupts;
 
-/// Reports, comparisons and advice over gRPC, in a process of their own
+/// Serves reports and comparisons over gRPC in a separate process
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Start(StartArguments),
 }
 
-/// Starts the analysis; it serves until SIGTERM or Ctrl-C
+/// Starts the analysis service; it serves until SIGTERM or Ctrl-C
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup analysis start --insecure --bind 127.0.0.1:7078\n\n\
-    Every coordinator has the same service at its own address; this one keeps long computations away from it. It asks \
-    the coordinator when it is asked itself, and keeps nothing.")]
+#[command(after_help = "Example:\n\
+    \x20 speedup analysis start --insecure --bind 127.0.0.1:7078\n\n\
+    Every coordinator has the same service at its own address; this process takes long computations off it. It \
+    queries the coordinator on each request, and stores nothing.")]
 pub(crate) struct StartArguments {
     #[command(flatten)]
     coordinator: CoordinatorArguments,
-    /// Where to listen; port 0 takes a free one
+    /// The address to listen on; port 0 takes a free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7078")]
     bind: SocketAddr,
-    /// Serve without TLS, which this door does not have, every user of this machine
+    /// Serve every user of this machine without TLS, which this service does not have
     #[arg(long)]
     insecure: bool,
     #[command(flatten)]

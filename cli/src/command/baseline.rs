@@ -23,7 +23,7 @@ use speedup_report::facts::{Sheet, SheetCell, number, words};
 /// The version of the JSON that is printed.
 const SCHEMA_VERSION: u32 = 1;
 
-/// Lists, shows, exports and removes the samples that are kept by name
+/// Lists, shows, exports and removes saved samples
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     List(ListArguments),
@@ -32,7 +32,7 @@ pub(crate) enum Verb {
     Remove(RemoveArguments),
 }
 
-/// Lists the names
+/// Lists the names of saved samples
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup baseline list")]
 pub(crate) struct ListArguments {
@@ -40,7 +40,7 @@ pub(crate) struct ListArguments {
     output: FormArgument,
 }
 
-/// Shows what is kept under a name
+/// Shows the samples saved under a name
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup baseline show main")]
 pub(crate) struct ShowArguments {
@@ -51,7 +51,7 @@ pub(crate) struct ShowArguments {
     output: FormArgument,
 }
 
-/// Writes samples in the format of another tool
+/// Writes saved samples in the format of another tool
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup baseline export main --format go | benchstat -\n  \
     speedup baseline export main --format hyperfine -o main.json")]
@@ -59,15 +59,15 @@ pub(crate) struct ExportArguments {
     /// The name
     #[arg(value_name = "NAME")]
     name: SetName,
-    /// The format
+    /// Write the samples in this form
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     format: ExportFormat,
-    /// Where to write; - is standard output
+    /// The file to write; - is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
 }
 
-/// Removes samples
+/// Removes saved samples
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup baseline remove main")]
 pub(crate) struct RemoveArguments {
@@ -79,16 +79,16 @@ pub(crate) struct RemoveArguments {
 /// A format that samples are written in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// One JSON object a value, as it is kept.
+    /// One JSON object per value, as saved
     #[default]
     Jsonl,
-    /// The same as comma-separated values with a header line.
+    /// The same as comma-separated values with a header line
     Csv,
-    /// Go benchmark text, which benchstat reads.
+    /// Go benchmark text, for benchstat
     Go,
-    /// hyperfine's JSON.
+    /// hyperfine's JSON
     Hyperfine,
-    /// The JSON of hyperfine before its version 2.
+    /// The JSON of hyperfine before version 2
     Hyperfine1,
 }
 

@@ -53,126 +53,132 @@ use style::Style;
 use timing::{SortOrder, TimeUnit, Timing};
 use variant::{Given, Scan, Variant};
 
-/// Measures commands on this machine, and compares them: interleaved at random, one process at a time, with tests and
-/// intervals
+/// Measures and compares commands on this machine
+///
+/// The runs of all commands are interleaved in random order, one process at a time. The report has a verdict with a
+/// confidence interval for each comparison.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  speedup bench 'sort words.txt'\n  \
-    speedup bench 'sort words.txt' 'LC_ALL=C sort words.txt'\n  \
-    speedup bench -N -r 50 -w 3 'gzip -k -f -1 words.txt' 'gzip -k -f -9 words.txt'\n  \
-    speedup bench -L threads 1,2,4 -p 'make clean' 'make -j{threads}'\n  \
-    speedup bench --save-baseline before 'sort words.txt'\n\n\
-    The first command is the baseline, or that of --reference. The runs of all commands are drawn into one random order, so that \
-    whatever drifts on this machine meets all of them alike. They still share one machine: the report says that independence was \
-    not provided. For a claim that holds beyond this machine, write a plan and submit it to a pool of hosts.\n\n\
-    Commands stand in this directory and see the environment of this shell, which is kept with what was measured; variables that \
-    look like secrets are left out, unless --env names them.")]
+#[command(after_help = "Examples:\n\
+    \x20 speedup bench 'sort words.txt'\n\
+    \x20 speedup bench 'sort words.txt' 'LC_ALL=C sort words.txt'\n\
+    \x20 speedup bench -N -r 50 -w 3 'gzip -kf -1 words.txt' 'gzip -kf -9 words.txt'\n\
+    \x20 speedup bench -L threads 1,2,4 -p 'make clean' 'make -j{threads}'\n\
+    \x20 speedup bench --save-baseline before 'sort words.txt'\n\n\
+    The baseline is the first command, or that of --reference. The runs of all commands are interleaved in random \
+    order, so that drift on this machine affects all commands alike. They still share one machine, and the report \
+    says that independence was not provided. For a claim beyond this machine, write a plan and submit it to a pool \
+    of hosts.\n\n\
+    Commands run in this directory with the environment of this shell, which is stored with the results. Variables \
+    that look like secrets are not passed on unless --env names them.")]
 pub(crate) struct Arguments {
-    /// The commands, the baseline first
+    /// The commands; the first is the baseline
     #[arg(value_name = "COMMAND", required = true)]
     commands: Vec<String>,
     #[command(flatten)]
     bounds: Bounds,
-    /// Executions of each command before the first timed run, each with --prepare and --conclude
+    /// Untimed executions of each command before the first timed run
     #[arg(short, long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     warmup: u32,
-    /// Executed by the shell before each timed run, outside the clock; once for all commands, or once for each
+    /// Shell command to run before each timed run, untimed; one for all commands, or one per command
     #[arg(short, long, value_name = "COMMAND")]
     prepare: Vec<String>,
-    /// Executed by the shell after each timed run, outside the clock; once for all commands, or once for each
+    /// Shell command to run after each timed run, untimed; one for all commands, or one per command
     #[arg(short = 'C', long, value_name = "COMMAND")]
     conclude: Vec<String>,
-    /// Executed by the shell before everything: once, or with parameters once for each of their values
+    /// Shell command to run first; with parameters, once per value
     #[arg(short, long, value_name = "COMMAND")]
     setup: Option<String>,
-    /// Executed by the shell after everything, as the setup
+    /// Shell command to run last; with parameters, once per value
     #[arg(short, long, value_name = "COMMAND")]
     cleanup: Option<String>,
-    /// The command that all are compared with, before the others; it has no parameters
+    /// The baseline, in front of the other commands; it has no parameters
     #[arg(long, value_name = "COMMAND")]
     reference: Option<String>,
-    /// What to call the reference
+    /// The name of the reference command
     #[arg(long, value_name = "NAME", requires = "reference")]
     reference_name: Option<String>,
-    /// The shell that executes the commands, with its options; `none` is --no-shell, `default` is /bin/sh, whose start is part of
-    /// each time alike
+    /// The shell and its options; `none` is --no-shell, `default` is /bin/sh, whose start-up is part of every time
     #[arg(short = 'S', long, value_name = "SHELL", default_value = "default", hide_default_value = true)]
     shell: Shell,
-    /// Execute the commands directly
+    /// Execute the commands without a shell
     #[arg(short = 'N', long = "no-shell", conflicts_with = "shell")]
     no_shell: bool,
-    /// A file that the commands read; without it, and with `null`, they read nothing
+    /// The standard input of the commands: a file, or null [default: null]
     #[arg(long, value_name = "WHERE")]
     input: Option<PathBuf>,
-    /// How to print the answer: table or json. And where the commands write, once for all or once for each: pipe (into memory, as
-    /// without it), null, inherit (standard error), or a path with a slash
-    #[arg(long, value_name = "FORM|WHERE")]
+    /// Where the output of the commands goes, once or once per command: pipe (memory, the default), null, inherit
+    /// (standard error), or a path with a slash
+    #[arg(long, value_name = "WHERE")]
     output: Vec<OutputWord>,
-    /// Show what the commands write, as --output inherit
+    /// Show the output of the commands; the same as --output inherit
     #[arg(long)]
     show_output: bool,
-    /// A parameter: {VAR} in commands stands for each of the values in turn, separated by commas (\, is a comma)
+    /// Replace {VAR} in the commands by each of these comma-separated values (\, is a comma)
     #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "VALUES"], action = clap::ArgAction::Append,
         allow_hyphen_values = true)]
     parameter_list: Vec<String>,
-    /// A parameter: {VAR} in commands stands for each number from MIN to MAX
+    /// Replace {VAR} in the commands by each number from MIN to MAX
     #[arg(short = 'P', long, num_args = 3, value_names = ["VAR", "MIN", "MAX"], action = clap::ArgAction::Append,
         allow_negative_numbers = true)]
     parameter_scan: Vec<String>,
     /// The step of the parameter scans
     #[arg(short = 'D', long, value_name = "STEP", default_value = "1", requires = "parameter_scan")]
     parameter_step_size: String,
-    /// Count runs that end with another exit code than 0: with these, or with any
+    /// Accept runs with a nonzero exit code: with these, or with any
     #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     ignore_failure: Option<experiment::Ignored>,
-    /// What to call a command, in the order of the commands
+    /// The name of a command, in the order of the commands
     #[arg(short = 'n', long, value_name = "NAME")]
     command_name: Vec<String>,
-    /// A variable of the environment for the commands: a value, or the one of this shell
+    /// An environment variable for the commands; without a value, the one of this shell
     #[arg(long, value_name = "NAME[=VALUE]")]
     env: Vec<String>,
-    /// The commands see nothing of this shell's environment but what --env names, as the runs of a plan
+    /// Pass on only the environment variables that --env names, as in a plan
     #[arg(long)]
     clean_env: bool,
-    /// A run that lasts longer has failed
+    /// A run that takes longer fails
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = span)]
     timeout: Span,
     /// The confidence level of tests and intervals
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
     confidence: ConfidenceLevel,
-    /// Whose ratio the verdicts are on; without it the median, or the mean of fewer than 6 runs
+    /// Verdicts are on the ratio of these [default: median, or mean with fewer than 6 runs]
     #[arg(long, value_parser = centers())]
     center: Option<Center>,
-    /// Times within this share of each other count as the same
+    /// Times within this share of each other count as the same, such as 1%
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin)]
     margin: Option<f64>,
-    /// A verdict on this quantile of the times as well, as 0.99
+    /// Also give a verdict on this quantile of the times, such as 0.99
     #[arg(long, value_name = "Q")]
     quantile: Vec<f64>,
-    /// Measure the baseline a second time under another name: what differs then differs by chance
+    /// Measure the baseline a second time under another name, to show what differs by chance
     #[arg(long)]
     control: bool,
-    /// All randomness comes from here; drawn when absent
+    /// The random seed [default: drawn at random]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     #[command(flatten)]
     tags: TagArguments,
     #[command(flatten)]
     exports: Exports,
-    /// The unit of the tables of times; without it one that fits
+    /// The unit in tables of times [default: one that fits]
     #[arg(short = 'u', long, value_enum, value_name = "UNIT")]
     time_unit: Option<TimeUnit>,
     /// The order of the tables of times
     #[arg(long, value_enum, value_name = "METHOD", default_value_t, hide_default_value = true)]
     sort: SortOrder,
-    /// How much is shown, and how
+    /// How much to show, and how
     #[arg(long, value_enum, value_name = "TYPE", default_value_t, hide_default_value = true)]
     style: Style,
-    /// Keep the times by a name, for --baseline of `speedup compare`
+    /// Save the times under a name, for `speedup compare --baseline`
     #[arg(long, value_name = "NAME")]
     save_baseline: Option<SetName>,
-    /// Where all that is measured is kept [default: $XDG_STATE_HOME/speedup/local, or local-2 and so on while others measure]
+    /// The data directory [default: $XDG_STATE_HOME/speedup/local; local-2 and so on while other commands measure]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Print the report in this form [default: table]
+    #[arg(long, value_enum, value_name = "FORM")]
+    format: Option<Output>,
     #[command(flatten)]
     gate: GateArguments,
 }
@@ -188,7 +194,7 @@ impl Arguments {
         let forms = self.output.iter().rev();
         let mut forms =
             forms.filter_map(|word| if let OutputWord::Answer(form) = word { Some(*form) } else { None });
-        forms.next().unwrap_or_default()
+        self.format.or_else(|| forms.next()).unwrap_or_default()
     }
 
     /// Where each command reads from and writes to.

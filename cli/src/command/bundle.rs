@@ -25,26 +25,28 @@ use crate::results::bundle::contents::{self, ABOUT, HOSTS, OBSERVATIONS, README,
 use crate::results::bundle::manifest::{Asked, Listed, Manifest, RELEASE, SCHEMA_VERSION};
 use crate::results::draft::Draft;
 
-/// Packs everything that a report is from: plan, observations with their evidence, hosts, seeds, versions, and the report
+/// Packs a report and everything it is computed from into one file
+///
+/// That is the plan, the observations with their evidence, the hosts, the seeds, the versions, and the report.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup bundle last -o locale.speedup.tar.gz\n  \
     speedup verify locale.speedup.tar.gz")]
 pub(crate) struct Arguments {
-    /// The experiment: its id, the first digits of it, its name, or last
+    /// The experiment: its id or the first digits of it, its name, or last
     #[arg(value_name = "ID")]
     experiment: Selector,
     #[command(flatten)]
     source: SourceArguments,
-    /// Another confidence level than the plan's, as 0.99
+    /// The confidence level, such as 0.99, instead of the plan's
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, value_parser = fraction::confidence_level)]
     confidence: Option<ConfidenceLevel>,
-    /// The report describes the clusters of every cell's times as well
+    /// Also describe the clusters in the times of every cell
     #[arg(long)]
     mixtures: bool,
-    /// The report has what plots are drawn from
+    /// Include the values and curves that plots are drawn from
     #[arg(long)]
     figures: bool,
-    /// The file
+    /// The file to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }

@@ -7,7 +7,9 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// Gives out no further runs of an experiment; runs under way end, and what was measured is kept
+/// Cancels an experiment
+///
+/// Runs in progress finish, and all results so far are kept.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup cancel 0193a5b2-7c3d")]
 pub(crate) struct Arguments {

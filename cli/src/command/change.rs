@@ -20,7 +20,7 @@ use crate::exit::standing::{self, Shown};
 /// One experiment of one coordinator.
 #[derive(Debug, Args)]
 pub(super) struct ExperimentArguments {
-    /// The experiment: its id, the first digits of it, its name, or last
+    /// The experiment: its id or the first digits of it, its name, or last
     #[arg(value_name = "ID")]
     pub(super) experiment: Selector,
     #[command(flatten)]

@@ -4,17 +4,16 @@
 
 mod method;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::{json, print};
 use crate::arguments::{SummaryForm, SummaryFormArgument, fraction};
+use crate::console::Console;
 use crate::console::render::table::of_sheet;
-use crate::console::{Console, Paint};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::exit::gate::{Gate, GateArguments};
 use crate::plan::source::drawn_seed;
-use crate::results::draft::replace;
 use crate::samples::compare::source::{ReadingArguments, Source};
 use crate::samples::compare::versions::{Versions, VersionsError};
 use crate::samples::named::{NamedSamples, NamedSeries, Samples, SetName};
@@ -34,50 +33,53 @@ use speedup_statistics::mixture::goodness_of_fit::MOST_TESTED;
 use speedup_statistics::ratio::BenchmarkWeights;
 use speedup_statistics::test::Selection;
 
-/// Compares samples in files by any method: numbers one a line, tables, and what other benchmark tools write
+/// Compares samples in files by any method
+///
+/// Files have one number per line, are tables, or come from other benchmark tools.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  speedup compare before.txt after.txt\n  \
-    speedup compare new.json --baseline main --fail-on-regression\n  \
-    speedup compare hyperfine.json --baseline 'sort words' --method mixture --seed 1\n  \
-    speedup compare runs.csv --quantile 0.9 --quantile 0.99 --control before-again\n  \
-    speedup compare before.json after.json --method effect --threshold 1% --bootstrap 1000\n  \
-    speedup compare table.csv --column seconds --version-column build --benchmark-column name --adjust holm\n\n\
-    Each file is a version, the first the baseline; of one file the versions inside are compared: hyperfine's commands, \
-    ReBench's executors, criterion's baselines, or those of a version column. Benchmarks are matched by name. Methods and \
-    their JSON are described in docs/compare.md.")]
+#[command(after_help = "Examples:\n\
+    \x20 speedup compare before.txt after.txt\n\
+    \x20 speedup compare new.json --baseline main --fail-on-regression\n\
+    \x20 speedup compare hyperfine.json --baseline 'sort words' --method mixture\n\
+    \x20 speedup compare runs.csv --quantile 0.9 --quantile 0.99 --control before-again\n\
+    \x20 speedup compare old.json new.json --method effect --threshold 1%\n\
+    \x20 speedup compare table.csv --column seconds --version-column build\n\n\
+    Each file is a version; the first is the baseline. In a single file, the versions inside are compared: \
+    hyperfine's commands, ReBench's executors, criterion's baselines, or the values of a version column. Benchmarks \
+    are matched by name. docs/compare.md describes the methods and their JSON.")]
 pub(crate) struct Arguments {
-    /// The files, the baseline first; - is standard input, saved:NAME are samples that are kept by a name
+    /// The files, the baseline first; - is standard input, saved:NAME are saved samples
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
     method: method::Choice,
-    /// The confidence level of tests and intervals, as 0.95; the published mode searches for the best one without it
+    /// The confidence level of tests and intervals, such as 0.95 [default: 0.95; the published mode searches for the
+    /// best]
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, value_parser = fraction::confidence_level)]
     confidence: Option<ConfidenceLevel>,
     /// All randomness comes from here; drawn, and printed, when absent
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Larger values are better, as of rates and scores
+    /// Larger values are better, as for rates and scores
     #[arg(long)]
     higher_is_better: bool,
-    /// What each benchmark counts in overall numbers: equal, fraction (its share of the baseline's time), or one weight for
-    /// each benchmark of the baseline, as 2,1,0.5
+    /// The weight of each benchmark in overall numbers: equal, fraction (its share of the baseline's time), or one weight
+    /// per benchmark of the baseline, such as 2,1,0.5
     #[arg(long, value_name = "WEIGHTS", allow_hyphen_values = true, default_value = "equal", value_parser = weights)]
     weights: BenchmarkWeights,
-    /// The benchmarks were drawn at random, so that a proportion of them speaks of other programs too
+    /// The benchmarks were drawn at random, so that a proportion of them applies to other programs too
     #[arg(long)]
     drawn: bool,
-    /// From how many benchmarks they were drawn, without replacement
+    /// The number of benchmarks from which they were drawn, without replacement
     #[arg(long, value_name = "N", requires = "drawn", value_parser = clap::value_parser!(u64).range(1..))]
     population: Option<u64>,
-    /// The metric, where files have several; wall without it
+    /// The metric, if the files have several [default: wall]
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
-    /// What the others are compared with: a version in the files or, if they have none of that name, samples that are kept by
-    /// it; the first version without it
+    /// The baseline: a version in the files, or else samples saved under this name [default: the first version]
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
-    /// Keep the samples of the candidate, which was measured now, by a name: for --baseline of later comparisons
+    /// Save the candidate's samples under a name, for --baseline in later comparisons
     #[arg(long, value_name = "NAME")]
     save_baseline: Option<SetName>,
     #[command(flatten)]
@@ -122,11 +124,11 @@ pub(super) enum AnswerForm {
 }
 
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
-    write(arguments, AnswerForm::Usual(arguments.output.output), Path::new("-"), console)
+    write(arguments, AnswerForm::Usual(arguments.output.output), console)
 }
 
-/// Answers, in a `form`, to a file or to standard output.
-fn write(arguments: &Arguments, form: AnswerForm, out: &Path, console: &Console) -> Result<Exit, Failure> {
+/// Answers, in a `form`.
+fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<Exit, Failure> {
     let method = arguments.method.method(arguments.gate.noise_threshold)?;
     let gate = arguments.gate(&method)?;
     let mut sources = arguments.reading.sources(&arguments.files, console)?;
@@ -146,13 +148,11 @@ fn write(arguments: &Arguments, form: AnswerForm, out: &Path, console: &Console)
     };
     tell_of_long_fits(&inquiry, console);
     let answer = inquiry.answer().map_err(|error| refused(&error, &inquiry))?;
-    let is_printed = out == Path::new("-");
     let unit = versions.unit.to_string();
     let subject = Subject { metric: &versions.metric, unit: &unit };
     let text = match form {
         AnswerForm::Usual(SummaryForm::Table) => {
-            let paint = if is_printed { console.out } else { Paint::NONE };
-            answer::text(&answer, subject, |sheet| of_sheet(sheet, paint))
+            answer::text(&answer, subject, |sheet| of_sheet(sheet, console.out))
         }
         AnswerForm::Usual(SummaryForm::Json) => json(&arguments.printed(&answer, &versions, &sources))?,
         AnswerForm::Usual(SummaryForm::Md) => answer::markdown(&answer, subject),
@@ -166,12 +166,7 @@ fn write(arguments: &Arguments, form: AnswerForm, out: &Path, console: &Console)
         AnswerForm::Html => html::page(&answer::document(&answer, subject)),
         AnswerForm::Latex => latex::document(&answer::document(&answer, subject)),
     };
-    if is_printed {
-        print(console, &text)?;
-    } else {
-        let end = if text.ends_with('\n') { "" } else { "\n" };
-        replace(out, &format!("{text}{end}"))?;
-    }
+    print(console, &text)?;
     gate.map_or(Ok(Exit::Done), |gate| gate.of_answer(&answer, console))
 }
 
@@ -180,7 +175,7 @@ pub(super) fn of_saved(
     name: &SetName,
     confidence: Option<ConfidenceLevel>,
     gate: GateArguments,
-    (form, out): (AnswerForm, &Path),
+    form: AnswerForm,
     console: &Console,
 ) -> Result<Exit, Failure> {
     #[derive(Debug, Parser)]
@@ -189,7 +184,7 @@ pub(super) fn of_saved(
         arguments: Arguments,
     }
     let Usual { arguments } = Usual::try_parse_from(["compare", &name.as_file()]).map_err(Failure::usage)?;
-    write(&Arguments { confidence, gate, ..arguments }, form, out, console)
+    write(&Arguments { confidence, gate, ..arguments }, form, console)
 }
 
 /// Values that are fitted, those of resamples counted each time, from which on a mixture takes longer than people wait

@@ -1,22 +1,22 @@
 //! `speedup completions`: the script by which a shell completes verbs and flags.
 
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 use clap_complete::Shell;
 
-use crate::arguments;
+use crate::arguments::command_line;
 use crate::command::print;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// Prints the script by which a shell completes verbs and flags
+/// Prints the completion script for a shell
 #[derive(Clone, Copy, Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    speedup completions bash > ~/.local/share/bash-completion/completions/speedup\n  \
-    speedup completions zsh > ~/.zfunc/_speedup        # with ~/.zfunc in fpath\n  \
-    speedup completions fish > ~/.config/fish/completions/speedup.fish")]
+#[command(after_help = "Examples:\n\
+    \x20 speedup completions bash > ~/.local/share/bash-completion/completions/speedup\n\
+    \x20 speedup completions zsh > ~/.zfunc/_speedup        # with ~/.zfunc in fpath\n\
+    \x20 speedup completions fish > ~/.config/fish/completions/speedup.fish")]
 pub(crate) struct Arguments {
-    /// For which shell
+    /// The shell
     shell: Shell,
 }
 
@@ -26,7 +26,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
 }
 
 fn script(shell: Shell) -> String {
-    let mut command = arguments::Arguments::command();
+    let mut command = command_line::command();
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, "speedup", &mut script);
     String::from_utf8_lossy(&script).into_owned()
@@ -44,7 +44,7 @@ mod tests {
     fn every_shell_is_told_every_verb() {
         for shell in Shell::value_variants() {
             let script = script(*shell);
-            for verb in arguments::Arguments::command().get_subcommands() {
+            for verb in command_line::command().get_subcommands() {
                 assert!(script.contains(verb.get_name()), "{shell}: {} is missing", verb.get_name());
             }
         }

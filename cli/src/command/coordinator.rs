@@ -33,7 +33,7 @@ const LONGEST_END: Duration = Duration::from_secs(55);
 /// Longest host name: what DNS allows.
 const MAX_HOST_BYTES: usize = 253;
 
-/// The service that gives out runs and keeps what came of them
+/// Runs, backs up and restores the coordinator
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Start(Box<StartArguments>),
@@ -43,48 +43,51 @@ pub(crate) enum Verb {
 
 /// Starts the coordinator; it serves until SIGTERM or Ctrl-C
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  speedup coordinator start\n  speedup coordinator start --data /var/lib/speedup --bind 0.0.0.0:7077 --advertise login1.cluster\n\n\
-    What was acknowledged is on the disk: the coordinator may be killed and started again at any time."
-)]
+#[command(after_help = "Examples:\n\
+    \x20 speedup coordinator start\n\
+    \x20 speedup coordinator start --bind 0.0.0.0:7077 --advertise login1.cluster\n\n\
+    What the coordinator has acknowledged is on disk: you can kill and restart it at any time.")]
 pub(crate) struct StartArguments {
-    /// Which of several coordinators of this user it is: commands name it with --coordinator
+    /// The name of this coordinator, if you have several: commands select it with --coordinator
     #[arg(long, value_name = "NAME", default_value = access::DEFAULT, value_parser = access::name)]
     name: String,
-    /// Where journal and store lie [default: $XDG_STATE_HOME/speedup/coordinator, or coordinators/NAME beside it]
+    /// The data directory, with journal and store [default: $XDG_STATE_HOME/speedup/coordinator, or coordinators/NAME
+    /// there]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Where to listen; port 0 takes a free one. [::]:7077 is every address of this machine
+    /// The address to listen on; port 0 takes a free port, [::]:7077 listens on all addresses
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7077")]
     bind: SocketAddr,
-    /// By what name or address others reach it, with its port where that is another than here; the first stands in the
-    /// access file, and all in the certificate [default: the address it listens on, or the name of this machine]
+    /// The name or address by which others reach it, with the port if it differs [default: the listening address, or the
+    /// name of this machine]
+    ///
+    /// Repeatable: the access file has the first, the certificate has all.
     #[arg(long, value_name = "HOST[:PORT]")]
     advertise: Vec<Advertised>,
-    /// Listen without TLS, which is possible on this machine alone: all its users may then have programs executed on
-    /// every host
+    /// Listen without TLS, on loopback only: every user of this machine can then run programs on every host
     #[arg(long)]
     insecure: bool,
-    /// Where the web page listens: on loopback for browsers of this machine (`speedup page` signs in), elsewhere with TLS and
-    /// the coordinator's own certificate; off for none [default: 127.0.0.1:7078, or a free port where that is taken]
+    /// The address of the web page, or off [default: 127.0.0.1:7078, or a free port if that is taken]
+    ///
+    /// On loopback it serves browsers of this machine (`speedup page` signs in); elsewhere it uses TLS with the
+    /// coordinator's certificate.
     #[arg(long, value_name = "ADDRESS|off")]
     web: Option<Web>,
-    /// How long a host may be away before the attempt it holds is given up
+    /// How long a host may be unreachable before its attempt counts as lost
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span)]
     host_grace: Span,
-    /// How long a host may take to boot anew, where a plan wants that, before it is quarantined
+    /// How long a host may take to reboot before it is quarantined
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = span)]
     reboot_limit: Span,
-    /// Where to write how the coordinator is found and what its owner is let in with [default:
-    /// $XDG_STATE_HOME/speedup/access.toml, or access/NAME.toml beside it]
+    /// Where to write the address and the owner's credentials [default: $XDG_STATE_HOME/speedup/access.toml, or
+    /// access/NAME.toml there]
     #[arg(long, value_name = "FILE")]
     access_file: Option<PathBuf>,
-    /// Where agents that an engine starts keep their state and logs, one folder a node: on a disk that all nodes share
-    /// [default: $XDG_STATE_HOME/speedup/agents]
+    /// Where agents started by Slurm keep state and logs, one folder per node, on a disk that all nodes share [default:
+    /// $XDG_STATE_HOME/speedup/agents]
     #[arg(long, value_name = "DIR")]
     agents: Option<PathBuf>,
-    /// Where Prometheus asks for metrics, and who watches over processes for health, over plain HTTP: /metrics and /healthz
-    /// hold numbers and no names. Port 0 takes a free one
+    /// The address of /metrics (Prometheus) and /healthz over plain HTTP, or off; port 0 takes a free port
     #[arg(long, value_name = "ADDRESS|off", default_value = "off", value_parser = metrics)]
     metrics: Metrics,
     #[command(flatten)]

@@ -19,23 +19,24 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// Says what is wrong with what is set up here, and what to do
+/// Checks the setup of this machine, and says how to fix it
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  speedup doctor\n  speedup doctor --data /var/lib/speedup/coordinator\n  speedup doctor --output json\n\n\
-    It looks at the way to the coordinator, at a coordinator's data directory and at an agent's host, each where there is \
-    one. Exit code 1 means that something is wrong; a warning is not wrong. Nothing is changed."
-)]
+#[command(after_help = "Examples:\n\
+    \x20 speedup doctor\n\
+    \x20 speedup doctor --data /var/lib/speedup/coordinator\n\
+    \x20 speedup doctor --format json\n\n\
+    It checks the connection to the coordinator, a coordinator's data directory, and an agent's host, as far as they \
+    exist here, and changes nothing. Exit code 1 means that something is wrong; warnings do not count.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     coordinator: CoordinatorArguments,
-    /// The data directory of a coordinator of this machine [default: that of the default coordinator, if it is there]
+    /// The data directory of a coordinator on this machine [default: that of the default coordinator, if it exists]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Where that coordinator is to listen
+    /// The address on which that coordinator listens
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7077")]
     bind: SocketAddr,
-    /// The state directory of an agent of this machine [default: the usual one, if it is there]
+    /// The state directory of an agent on this machine [default: the usual one, if it exists]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// Where the kernel's files lie that tell of the host, for tests

@@ -18,20 +18,21 @@ use crate::console::{Console, Paint, moment};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// Shows who did what, and when, the newest first
+/// Shows who did what and when, newest first
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  speedup events\n  speedup events last --output json\n  speedup events --admissions\n\nWhat happens \
-    run by run is not among them: `speedup export` has it."
-)]
+#[command(after_help = "Examples:\n\
+    \x20 speedup events\n\
+    \x20 speedup events last --format json\n\
+    \x20 speedup events --admissions\n\n\
+    For what happened to each run, use `speedup export`.")]
 pub(crate) struct Arguments {
-    /// Of this experiment alone: its id, the beginning of it, its name, or `last`
+    /// Only events of this experiment: its id or the first digits of it, its name, or last
     #[arg(value_name = "ID")]
     experiment: Option<Selector>,
-    /// Who was let in and out instead: tokens and certificates
+    /// Show events of tokens and certificates instead
     #[arg(long, conflicts_with = "experiment")]
     admissions: bool,
-    /// At most so many; all when 0
+    /// The maximum number to list; 0 for all
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: u32,
     #[command(flatten)]

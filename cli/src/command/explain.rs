@@ -18,14 +18,14 @@ use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::exit::standing::{self, Shown};
 
-/// Says what an experiment or a run of it waits for
+/// Says what an experiment, or one run of it, is waiting for
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup explain last\n  speedup explain last 17")]
 pub(crate) struct Arguments {
-    /// The experiment: its id, the first digits of it, its name, or last
+    /// The experiment: its id or the first digits of it, its name, or last
     #[arg(value_name = "ID")]
     experiment: Selector,
-    /// The run, by its place in the plan's order, from 0; the export has it as `run`. Without it: all that wait
+    /// The run: its position in the plan's order, from 0; the column `run` of exports [default: all that wait]
     #[arg(value_name = "RUN")]
     run: Option<u32>,
     #[command(flatten)]

@@ -21,25 +21,28 @@ use crate::samples::named::SetName;
 /// Bytes gathered before they are written.
 const BUFFER: usize = 256 << 10;
 
-/// Writes the raw observations: one row an attempt, and at least one for every planned run
+/// Writes the raw observations, one row per attempt
+///
+/// Every planned run has at least one row.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup export last -o observations.csv\n  \
-    speedup export last --format jsonl | jq 'select(.counts)'\n  \
-    speedup export last --format parquet -o observations.parquet\n  \
-    speedup export last --format go | benchstat -col version -\n\n\
-    Exactly one row of each run has a `run_state`: measured, failed, abandoned, cancelled, or open. Rows with `counts` \
-    = true are the sample; every other row says in `why_not` why it does not count. Files in the format of another tool hold \
-    the sample alone.")]
+#[command(after_help = "Examples:\n\
+    \x20 speedup export last -o observations.csv\n\
+    \x20 speedup export last --format jsonl | jq 'select(.counts)'\n\
+    \x20 speedup export last --format parquet -o observations.parquet\n\
+    \x20 speedup export last --format go | benchstat -col version -\n\n\
+    Exactly one row of each run has a `run_state`: measured, failed, abandoned, cancelled, or open. Rows with \
+    `counts` = true are the sample; in every other row, `why_not` says why it does not count. The formats of other \
+    tools hold only the sample.")]
 pub(crate) struct Arguments {
-    /// The experiment: its id, the first digits of it, its name, or last; saved:NAME are samples that were imported
+    /// The experiment: its id or the first digits of it, its name, or last; or saved:NAME for imported samples
     #[arg(value_name = "ID")]
     experiment: Selector,
     #[command(flatten)]
     source: SourceArguments,
-    /// The form of the rows
+    /// Write the rows in this form
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     format: Format,
-    /// Where to write; - is standard output
+    /// The file to write; - is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
 }

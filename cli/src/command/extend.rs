@@ -8,11 +8,12 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// Appends runs to an experiment that is not finished
+/// Adds runs to an experiment that is not finished
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup extend last --runs 20\n\n\
-    Every cell gets as many further runs, in an order drawn from the plan's seed. An experiment that was extended after \
-    its first results were seen is no longer the one that was planned: its report says so.")]
+#[command(after_help = "Example:\n\
+    \x20 speedup extend last --runs 20\n\n\
+    Every cell gets the same number of further runs, in an order drawn from the plan's seed. An experiment that was \
+    extended after its first results were seen is no longer the one that was planned, and its report says so.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     experiment: ExperimentArguments,

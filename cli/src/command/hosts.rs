@@ -27,7 +27,7 @@ use crate::console::{Console, moment};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// The pool of hosts
+/// Lists and manages the hosts of the pool
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     List(ListArguments),
@@ -43,7 +43,7 @@ pub(crate) enum Verb {
     Local(engine::LocalVerb),
 }
 
-/// Lists the hosts that ever joined
+/// Lists all hosts that ever joined
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup hosts list")]
 pub(crate) struct ListArguments {

@@ -13,18 +13,21 @@ use crate::samples::compare::source::{ReadingArguments, Source};
 use crate::samples::compare::versions::{Placed, blocks, metrics, placed};
 use crate::samples::named::{NamedSamples, NamedSeries, Samples, SetName};
 
-/// Keeps samples that other tools measured, by a name under which they are compared and exported
+/// Saves samples that other tools measured under a name
+///
+/// You can then compare and export them by this name.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  speedup import hyperfine.json --as main\n  \
-    speedup import before.txt after.txt --as locale\n  \
-    go test -bench . -count 20 | speedup import - --as main\n\n\
-    Then: speedup compare new.json --baseline main, speedup compare saved:locale, speedup baseline export main --format go. \
-    What tools are read stands in docs/compare.md.")]
+#[command(after_help = "Examples:\n\
+    \x20 speedup import hyperfine.json --as main\n\
+    \x20 speedup import before.txt after.txt --as locale\n\
+    \x20 go test -bench . -count 20 | speedup import - --as main\n\n\
+    Then use `speedup compare new.json --baseline main`, `speedup compare saved:locale`, or `speedup baseline export \
+    main --format go`. docs/compare.md lists the formats that can be read.")]
 pub(crate) struct Arguments {
-    /// The files; of several each is a version; - is standard input
+    /// The files; if there are several, each is a version; - is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// What the samples are called; samples of this name are replaced
+    /// The name for the samples; earlier samples of this name are replaced
     #[arg(long = "as", value_name = "NAME")]
     name: SetName,
     #[command(flatten)]

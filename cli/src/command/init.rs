@@ -17,7 +17,9 @@ use crate::results::draft::replace;
 /// Most commands: a plan of more versions is written by a program.
 const MOST_COMMANDS: usize = 20;
 
-/// Writes a commented plan to begin with: of two commands or more, each is a version; of one, the benchmark
+/// Writes a commented plan to start from
+///
+/// Of two or more commands, each is a version; a single command is the benchmark.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup init 'sort words.txt' 'LC_ALL=C sort words.txt'\n  \
     speedup init './prog --input data.bin' -o plan.toml && speedup run plan.toml")]
@@ -25,10 +27,10 @@ pub(crate) struct Arguments {
     /// The commands, as typed in a shell; they run in this directory
     #[arg(value_name = "COMMAND", required = true, num_args = 1..)]
     commands: Vec<String>,
-    /// What the experiment is called [default: the name of this directory]
+    /// The name of the experiment [default: the name of this directory]
     #[arg(short, long, value_name = "NAME")]
     name: Option<String>,
-    /// Where to write it; - is standard output
+    /// The file to write; - is standard output
     #[arg(short, long, value_name = "FILE", default_value = "plan.toml")]
     output: PathBuf,
 }

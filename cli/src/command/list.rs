@@ -13,16 +13,18 @@ use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::exit::standing::{self, Shown};
 
-/// Lists the experiments, the newest first
+/// Lists experiments, newest first
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup list --limit 10\n  speedup list --output json")]
+#[command(after_help = "Examples:\n\
+    \x20 speedup list --limit 10\n\
+    \x20 speedup list --format json")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     source: SourceArguments,
-    /// Only those with this tag; repeatable, and all have to be there
+    /// List only experiments with this tag; repeatable, and all must be there
     #[arg(long = "tag", value_name = "WORD")]
     tags: Vec<String>,
-    /// At most so many; all when 0
+    /// The maximum number to list; 0 for all
     #[arg(long, value_name = "N", default_value_t = 0)]
     limit: u32,
     #[command(flatten)]

@@ -3,19 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 
-use crate::arguments;
+use crate::arguments::command_line;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// Writes the man pages, one for the program and one for each verb
+/// Writes the man pages
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:\n  \
     speedup man ~/.local/share/man/man1            # then: man speedup-plan-check\n  \
     speedup man . && man -l speedup.1")]
 pub(crate) struct Arguments {
-    /// Where they are put; made if it is not there
+    /// The directory for the pages; created if it does not exist
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 }
@@ -34,7 +34,7 @@ fn write(directory: &Path) -> std::io::Result<()> {
 
 /// The command line without the verb `help`, which needs no page.
 fn described() -> clap::Command {
-    arguments::Arguments::command().disable_help_subcommand(true)
+    command_line::command().disable_help_subcommand(true)
 }
 
 #[cfg(test)]

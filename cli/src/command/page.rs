@@ -15,13 +15,16 @@ use crate::console::{Console, moment};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// Prints a link that signs this user in to the coordinator's web page: once, and for a few minutes
+/// Prints a sign-in link to the coordinator's web page
+///
+/// The link works once, within a few minutes.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  speedup page\n  speedup page --open\n\nThe link is a secret until it is used."
-)]
+#[command(after_help = "Examples:\n\
+    \x20 speedup page\n\
+    \x20 speedup page --open\n\n\
+    Keep the link secret until you have used it.")]
 pub(crate) struct Arguments {
-    /// Open it in this machine's browser instead
+    /// Open the link in this machine's browser instead
     #[arg(long)]
     open: bool,
     #[command(flatten)]

@@ -7,7 +7,9 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// Gives out no further runs of an experiment until it is resumed; runs under way end
+/// Pauses an experiment
+///
+/// Runs in progress finish; no further runs start until you resume the experiment.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup pause last")]
 pub(crate) struct Arguments {

@@ -9,7 +9,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// What a plan says, before anything runs
+/// Checks a plan without running it, or prints its JSON Schema
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Check(Box<check::Arguments>),

@@ -18,7 +18,8 @@ use speedup_statistics::inference::ConfidenceLevel;
 
 use super::compare::AnswerForm;
 use super::print;
-use crate::arguments::{Output, OutputArgument, SummaryForm, fraction};
+use crate::arguments::command_line::ANSWER_FILE;
+use crate::arguments::{Output, SummaryForm, fraction};
 use crate::connection::selector::Selector;
 use crate::connection::{Connection, SourceArguments};
 use crate::console::render::report::{Answered, Extent};
@@ -30,7 +31,9 @@ use crate::plan::selection::OnlyArguments;
 use crate::results::draft::replace;
 use crate::samples::named::SetName;
 
-/// Reports what an experiment says, finished or not: is a version faster, by how much, and how sure is that
+/// Reports what the runs say: which version is faster, by how much
+///
+/// The experiment need not be finished.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  speedup report last\n  speedup report last --format html -o report.html\n  \
@@ -40,55 +43,57 @@ use crate::samples::named::SetName;
     speedup report last --data ~/.local/state/speedup/local"
 )]
 pub(crate) struct Arguments {
-    /// The experiment: its id, the first digits of it, its name, or last; saved:NAME are samples that were imported
+    /// The experiment: its id or the first digits of it, its name, or last; or saved:NAME for imported samples
     #[arg(value_name = "ID")]
     experiment: Selector,
     #[command(flatten)]
     source: SourceArguments,
-    /// All of the report, where there would be only what fits a screen
+    /// Print the whole report instead of what fits a screen
     #[arg(short, long, conflicts_with = "section")]
     verbose: bool,
     #[command(flatten)]
     only: OnlyArguments,
-    /// Only these sections; several are separated by commas
+    /// Print only these sections, separated by commas
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = section())]
     section: Vec<Kind>,
-    /// Another confidence level than the plan's, as 0.99
+    /// The confidence level, such as 0.99, instead of the plan's
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, value_parser = fraction::confidence_level)]
     confidence: Option<ConfidenceLevel>,
-    /// Describes the clusters of every cell's times as well; of thousands of cells this takes minutes
+    /// Also describe the clusters in the times of every cell; with thousands of cells this takes minutes
     #[arg(long)]
     mixtures: bool,
-    /// With what plots are drawn from: single values and curves. A page, a LaTeX document and a terminal always have them; with
-    /// Markdown in a file, the drawings are written beside it, as FILE-1.svg and so on
+    /// Include the values and curves that plots are drawn from
+    ///
+    /// HTML, LaTeX and terminals always have them. With --format md -o FILE, the drawings are written as FILE-1.svg and
+    /// so on.
     #[arg(long)]
     figures: bool,
-    /// The form of the report
-    #[arg(long, value_enum, value_name = "FORM", conflicts_with = "output")]
-    format: Option<Format>,
-    /// Where to write it; - is standard output
-    #[arg(short, long, value_name = "FILE", default_value = "-")]
-    out: PathBuf,
+    /// Print the report in this form
+    #[arg(long, value_enum, value_name = "FORM", default_value_t)]
+    format: Format,
+    /// Write the report to FILE instead of standard output
+    #[arg(id = ANSWER_FILE, short = 'o', long = "output", alias = "out", value_name = "FILE")]
+    file: Option<PathBuf>,
     #[command(flatten)]
     gate: GateArguments,
-    #[command(flatten)]
-    output: OutputArgument,
 }
 
 /// The form of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For this terminal, with plots where it is one.
+    /// For this terminal, with plots
+    #[default]
+    #[value(alias = "table")]
     Terminal,
-    /// A page with drawings, in one file without scripts.
+    /// A page with drawings, in one file without scripts
     Html,
-    /// Markdown, for forges and wikis; drawings with --figures.
+    /// Markdown for forges and wikis; drawings with --figures
     Md,
-    /// All that the analysis says, with stable names.
+    /// The whole report with stable names
     Json,
-    /// The table of the benchmarks, one row each.
+    /// The table of benchmarks, one row per benchmark
     Csv,
-    /// A LaTeX document with drawings, for pdflatex.
+    /// A LaTeX document with drawings, for pdflatex
     Latex,
 }
 
@@ -102,9 +107,7 @@ impl Arguments {
     /// How much of the report is shown: a page or a document is whole, and so is what a screen shows where it is asked for.
     fn extent(&self) -> Extent {
         match self.section.as_slice() {
-            [] if self.verbose || self.format.is_some_and(|format| format != Format::Terminal) => {
-                Extent::Whole
-            }
+            [] if self.verbose || self.format != Format::Terminal => Extent::Whole,
             [] => Extent::Brief,
             sections => Extent::Sections(sections.to_vec()),
         }
@@ -113,10 +116,7 @@ impl Arguments {
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let gate = arguments.gate.gate()?;
-    let format = arguments.format.unwrap_or(match arguments.output.output {
-        Output::Table => Format::Terminal,
-        Output::Json => Format::Json,
-    });
+    let format = arguments.format;
     if !arguments.section.is_empty() && matches!(format, Format::Json | Format::Csv) {
         return Err(Failure::usage(anyhow!("JSON and CSV have no sections"))
             .hint("leave --section out, or take --format terminal, md, html or latex"));
@@ -134,15 +134,13 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     connection.close().await;
     let whole = asked?;
     let json = selected(&whole, &arguments.only)?;
-    if format == Format::Md && arguments.figures && arguments.out != Path::new("-") {
-        write_with_drawings(&json, &arguments.extent(), &arguments.out)?;
-        return gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&whole, console));
-    }
-    let text = written(&json, format, &arguments.extent(), console)?;
-    if arguments.out == Path::new("-") {
-        print(console, &text)?;
+    if format == Format::Md
+        && arguments.figures
+        && let Some(file) = arguments.file.as_deref().filter(|file| *file != Path::new("-"))
+    {
+        write_drawings(&json, &arguments.extent(), file, console)?;
     } else {
-        replace(&arguments.out, &text)?;
+        print(console, &written(&json, format, &arguments.extent(), console)?)?;
     }
     gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&whole, console))
 }
@@ -159,14 +157,14 @@ fn selected<'a>(json: &'a str, only: &OnlyArguments) -> Result<Cow<'a, str>, Fai
     serde_json::to_string(&report).map(Cow::Owned).map_err(no_json)
 }
 
-/// Markdown, and its drawings as files beside it.
-fn write_with_drawings(json: &str, extent: &Extent, out: &Path) -> Result<(), Failure> {
+/// Prints Markdown, which `-o` has go to the file `out`, and writes its drawings as files beside that.
+fn write_drawings(json: &str, extent: &Extent, out: &Path, console: &Console) -> Result<(), Failure> {
     let stem = out.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let (text, drawings) = markdown::with_drawings(&extent.of(&*known(json)?), &stem);
     for DrawingFile { name, svg } in drawings {
         replace(&out.with_file_name(name), &svg)?;
     }
-    replace(out, &text)
+    print(console, &text)
 }
 
 /// Whether plots are drawn on standard output.
@@ -211,7 +209,7 @@ fn of_samples(
         ))
         .hint("`speedup compare` has its other methods, as --method mixture, and its options"));
     }
-    super::compare::of_saved(name, arguments.confidence, arguments.gate, (form, &arguments.out), console)
+    super::compare::of_saved(name, arguments.confidence, arguments.gate, form, console)
 }
 
 /// The report in a form for people or machines.

@@ -21,18 +21,20 @@ use crate::plan::source::PlanArguments;
 use crate::plan::{doubt, dropped};
 pub(crate) use session::{Session, Telling};
 
-/// Carries out a plan on this machine alone and reports: embedded coordinator, one local agent, nothing to set up
+/// Runs a plan on this machine, and reports
+///
+/// It embeds a coordinator and one local agent, so there is nothing to set up.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  speedup run examples/locale.toml\n  speedup run plan.toml -r 5 --output json\n\n\
-    One machine cannot give independent runs, so the plan has to say policy = \"any\"; the report says so too. Ctrl-C \
-    ends after the run under way and reports what is known; a second one ends at once. All that is measured is kept in \
-    the data directory, and `speedup resume last` goes on where it stopped."
-)]
+#[command(after_help = "Examples:\n\
+    \x20 speedup run examples/locale.toml\n\
+    \x20 speedup run plan.toml -r 5 --format json\n\n\
+    One machine cannot give independent runs, so the plan must say policy = \"any\", and the report says so too. \
+    Ctrl-C stops after the current run and reports the results so far; a second Ctrl-C stops at once. All results \
+    are kept in the data directory, and `speedup resume last` continues where it stopped.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     plan: PlanArguments,
-    /// Where all that is measured is kept [default: $XDG_STATE_HOME/speedup/local, or local-2 and so on while others measure]
+    /// The data directory [default: $XDG_STATE_HOME/speedup/local; local-2 and so on while other commands measure]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     #[command(flatten)]

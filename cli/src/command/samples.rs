@@ -11,7 +11,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// How many observations a question takes, before anything runs
+/// Computes how many benchmarks or runs to plan
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Benchmarks(benchmarks::Arguments),

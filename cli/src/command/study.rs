@@ -14,7 +14,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// How the methods do where the truth is known: the papers' simulation studies
+/// Simulates how often the methods are right, as in the papers
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Coverage(coverage::Arguments),

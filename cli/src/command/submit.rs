@@ -19,7 +19,7 @@ use crate::plan::feasibility::{self, EstimateArguments};
 use crate::plan::source::PlanArguments;
 use crate::plan::{doubt, dropped};
 
-/// Submits a plan to the coordinator, and prints the experiment's id
+/// Submits a plan to the coordinator
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup submit examples/locale.toml\n  \
     speedup wait \"$(speedup submit plan.toml)\" && speedup report last")]
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     plan: PlanArguments,
     #[command(flatten)]
     coordinator: CoordinatorArguments,
-    /// Take the plan even when the pool has too few fresh hosts for it now
+    /// Accept the plan even if the pool has too few fresh hosts now
     #[arg(long)]
     wait_for_hosts: bool,
     #[command(flatten)]

@@ -27,38 +27,39 @@ use crate::samples::speedup_test::{report, results, rows, status, warnings};
 /// The name of standard input.
 const STDIN: &str = "-";
 
-/// Tests samples in files: is the speedup of each benchmark significant, and what do all of them say together
+/// Runs the Speedup-Test on sample files
+///
+/// It tests whether the speedup of each benchmark is significant, and summarises all benchmarks.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup test examples/speedup-test/bench.cfg -o /tmp/bench\n\n\
-    The configuration is a CSV file with the columns Name,Sample1,Sample2,ConfLevel,Coef, the last two of which may be \
-    empty or NA; a file of samples has one time a line. Names of sample files start from the working directory, or from \
-    the configuration's folder if the working directory has none of them. PREFIX.out, PREFIX.report, PREFIX.warning \
-    and PREFIX.status are written, over those that are there.")]
+#[command(after_help = "Example:\n\
+    \x20 speedup test examples/speedup-test/bench.cfg -o /tmp/bench\n\n\
+    The configuration is a CSV file with the columns Name,Sample1,Sample2,ConfLevel,Coef; the last two may be empty \
+    or NA. A sample file has one time per line. Names of sample files are relative to the working directory or, if \
+    it has none of them, to the configuration's folder. The command writes PREFIX.out, PREFIX.report, PREFIX.warning \
+    and PREFIX.status, and replaces existing files.")]
 pub(crate) struct Arguments {
     /// The configuration; - reads standard input
     #[arg(value_name = "CONFIG")]
     configuration: PathBuf,
-    /// The confidence level of all tests, as 0.95; without it, and where the configuration has none, the best level above
-    /// 50 % is searched for
+    /// The confidence level of all tests, such as 0.95 [default: the configuration's, or the best level above 50 %]
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, value_parser = fraction::confidence_level)]
     conf_level: Option<ConfidenceLevel>,
-    /// What each benchmark counts in the overall gain and speedup
+    /// The weight of each benchmark in the overall gain and speedup
     #[arg(long, value_enum, default_value_t, value_name = "WEIGHT")]
     weight: Weighting,
     /// The half-width to which the proportion of accelerated benchmarks should be known
     #[arg(long, value_name = "R", allow_hyphen_values = true, default_value_t = 0.05, value_parser = fraction::precision)]
     precision: f64,
-    /// An interval of that proportion beside the published and the recommended one
+    /// Another interval of that proportion, besides the published and the recommended one
     #[arg(long, value_name = "METHOD", value_parser = proportion_intervals())]
     proportion_interval: Option<ProportionMethod>,
-    /// What the names of the output files begin with; the configuration's name otherwise
-    #[arg(short = 'o', long, value_name = "PREFIX")]
+    /// The prefix of the four files that are written [default: the configuration's name]
+    #[arg(short = 'o', long = "output", alias = "prefix", value_name = "PREFIX")]
     prefix: Option<PathBuf>,
-    /// Whose verdicts
+    /// Whose verdicts to give
     #[arg(long, value_enum, default_value_t, value_name = "MODE")]
     mode: Mode,
-    /// Make Kolmogorov and Smirnov's test as R did before 4.2, when the program was published: approximate whenever
-    /// values are equal
+    /// Use the Kolmogorov-Smirnov test of R before 4.2, when the program was published: approximate if values are tied
     #[arg(long)]
     legacy_ks: bool,
     #[command(flatten)]

@@ -27,7 +27,7 @@ use crate::exit::failure::Failure;
 /// Largest file of a token: one line.
 const MAX_BYTES: u64 = 4 << 10;
 
-/// What users and agents enrol with
+/// Manages the tokens with which users and agents enrol
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Create(CreateArguments),
@@ -35,23 +35,25 @@ pub(crate) enum Verb {
     Revoke(RevokeArguments),
 }
 
-/// Makes a token and prints it: whoever has it becomes, once or a few times and not for long, what it was made for
+/// Creates a token, and prints it
+///
+/// Whoever has the token can enrol in its role until it is used up or expires.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  speedup token create --role agent --uses 32 --expires 1h > token\n  speedup token create --role \
-    submitter --name alice > token\n\nThe token is a secret. It is not kept, and cannot be shown again."
-)]
+#[command(after_help = "Examples:\n\
+    \x20 speedup token create --role agent --uses 32 --expires 1h > token\n\
+    \x20 speedup token create --role submitter --name alice > token\n\n\
+    The token is a secret. It is not stored, and cannot be shown again.")]
 pub(crate) struct CreateArguments {
     /// viewer, submitter, admin, or agent
     #[arg(long, value_name = "ROLE")]
     role: Role,
-    /// Whom it enrols; for agents the host's id, or any host without a certificate
+    /// The user to enrol; for agents, the host id [default for agents: any host without a certificate]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// How often it can be used
+    /// How many times it can be used
     #[arg(long, value_name = "N", default_value_t = 1)]
     uses: u32,
-    /// How long it can be used
+    /// How long it is valid
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = span)]
     expires: Span,
     #[command(flatten)]
@@ -60,7 +62,7 @@ pub(crate) struct CreateArguments {
     output: OutputArgument,
 }
 
-/// Lists the tokens that can still be used
+/// Lists the tokens that are still valid
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup token list")]
 pub(crate) struct ListArguments {
@@ -70,11 +72,11 @@ pub(crate) struct ListArguments {
     output: FormArgument,
 }
 
-/// Ends a token; certificates that were made with it stay
+/// Revokes a token; certificates made with it stay valid
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup token revoke 3f9a01c27be4")]
 pub(crate) struct RevokeArguments {
-    /// The token's id, or the first digits of it, as `speedup token list` shows them
+    /// The token's id or the first digits of it, as in `speedup token list`
     token: String,
     #[command(flatten)]
     coordinator: CoordinatorArguments,
@@ -196,7 +198,9 @@ fn unhex(text: &str) -> Result<Vec<u8>, Error> {
 /// The token's file of a verb that enrols.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TokenArgument {
-    /// The file with the token; - reads standard input. A token is never an argument, which other users can see
+    /// The file with the token; - reads standard input
+    ///
+    /// A token is never an argument, because other users can see arguments.
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: PathBuf,
 }

@@ -20,11 +20,12 @@ use crate::results::bundle::contents::{self, OBSERVATIONS, REPORT, TABLE};
 use crate::results::bundle::difference::{MOST_NAMED, differences};
 use crate::results::bundle::manifest::{Manifest, RELEASE};
 
-/// Computes the report of a bundle again, from its observations, and says whether it is the same, byte for byte
+/// Recomputes the report of a bundle, and compares it byte for byte
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup verify locale.speedup.tar.gz\n\n\
-    Exit code 0 when the report is the same, 1 when it differs, 2 when the file is no bundle, is damaged, or is of a newer \
-    version. Nothing is put on the disk.")]
+#[command(after_help = "Example:\n\
+    \x20 speedup verify locale.speedup.tar.gz\n\n\
+    The exit code is 0 if the report is the same, 1 if it differs, and 2 if the file is not a bundle, is damaged, or \
+    comes from a newer version. Nothing is written to disk.")]
 pub(crate) struct Arguments {
     /// The bundle
     #[arg(value_name = "FILE")]

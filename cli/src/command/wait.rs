@@ -17,19 +17,20 @@ use crate::exit::standing::{self, Standing};
 use crate::follow::progress::why_waiting;
 use crate::follow::{Follower, PATIENCE, Told};
 
-/// Waits until an experiment is finished, in silence unless no host can take its runs
+/// Waits until an experiment is finished, silently unless no host can take its runs
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup wait last --timeout 2h && speedup report last\n\n\
-    Exit code 0 when every run was measured; 1 when runs failed or the experiment was cancelled; 4 when runs could not \
-    be executed, when the coordinator paused it or does not answer for five minutes, or when the timeout passed. An \
-    experiment that a user paused is waited for.")]
+#[command(after_help = "Example:\n\
+    \x20 speedup wait last --timeout 2h && speedup report last\n\n\
+    The exit code is 0 if every run was measured; 1 if runs failed or the experiment was cancelled; 4 if runs could \
+    not be executed, the coordinator paused the experiment or did not answer for five minutes, or the timeout \
+    expired. The command keeps waiting while a user has paused the experiment.")]
 pub(crate) struct Arguments {
-    /// The experiment: its id, the first digits of it, its name, or last
+    /// The experiment: its id or the first digits of it, its name, or last
     #[arg(value_name = "ID")]
     experiment: Selector,
     #[command(flatten)]
     coordinator: CoordinatorArguments,
-    /// How long to wait at most; the experiment goes on after it
+    /// How long to wait at most; the experiment continues afterwards
     #[arg(long, value_name = "TIME", value_parser = span)]
     timeout: Option<Span>,
 }

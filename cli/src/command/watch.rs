@@ -17,15 +17,19 @@ use crate::follow::progress::{Left, Place, Progress, sentence};
 use crate::follow::{Follower, PATIENCE, Told};
 use crate::results::failed_runs;
 
-/// Shows how an experiment goes on; q or Ctrl-C leaves it to go on alone
+/// Shows the progress of an experiment
+///
+/// q or Ctrl-C detaches; the experiment continues.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup watch last\n\n\
-    On a terminal it shows the hosts, what is done, left, failed and lost, and the estimates so far; Tab, the arrows, \
-    PgUp and PgDn scroll. Where standard input or error is no terminal, or TERM is dumb, it writes plain lines.\n\n\
-    Ends with the experiment: 0 when every run was measured, 1 when runs failed or it was cancelled, 4 when runs could \
+#[command(after_help = "Example:\n\
+    \x20 speedup watch last\n\n\
+    On a terminal, it shows the hosts, the counts of done, remaining, failed and lost runs, and the estimates so \
+    far. Scroll with Tab, the arrow keys, PgUp and PgDn. If standard input or standard error is not a terminal, or \
+    TERM is dumb, it prints plain lines.\n\n\
+    It exits with the experiment: 0 if every run was measured, 1 if runs failed or it was cancelled, 4 if runs could \
     not be executed.")]
 pub(crate) struct Arguments {
-    /// The experiment: its id, the first digits of it, its name, or last
+    /// The experiment: its id or the first digits of it, its name, or last
     #[arg(value_name = "ID")]
     experiment: Selector,
     #[command(flatten)]

@@ -21,13 +21,13 @@ const MOST_NAMED: usize = 20;
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[group(skip)]
 pub(crate) struct GateArguments {
-    /// Exit with 1 if a candidate is shown to be slower, on a benchmark or over all of them
+    /// Exit with 1 if a candidate is shown to be slower, on any benchmark or overall
     #[arg(long)]
     fail_on_regression: bool,
-    /// Exit with 3 if it is not decided of every benchmark whether a candidate is slower
+    /// Exit with 3 if any benchmark is undecided: it is not known whether a candidate is slower
     #[arg(long)]
     require_conclusive: bool,
-    /// Differences of the times up to this share do not matter to gates, as 0.01 or 1%
+    /// Gates ignore differences in time up to this share, such as 0.01 or 1%
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::share)]
     pub(crate) noise_threshold: Option<f64>,
 }

@@ -24,10 +24,10 @@ const MOST_READ: u32 = 100_000;
 /// How long runs are taken to last.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct EstimateArguments {
-    /// How long one execution lasts, as 10s; else the last experiment of this name says it
+    /// How long one execution takes, such as 10s [default: as in the last experiment of this name]
     #[arg(long, value_name = "TIME", value_parser = crate::command::coordinator::span)]
     estimate: Option<Span>,
-    /// How long one build lasts, as 5m; else it is taken to last as long as its timeout allows
+    /// How long one build takes, such as 5m [default: its timeout]
     #[arg(long, value_name = "TIME", value_parser = crate::command::coordinator::span)]
     estimate_build: Option<Span>,
 }

@@ -35,10 +35,10 @@ pub(crate) struct PlanArguments {
     /// Runs of each benchmark in each version, instead of the plan's
     #[arg(short, long, value_name = "N")]
     runs: Option<u32>,
-    /// Where all randomness comes from, instead of the plan's; drawn when neither names one
+    /// The random seed, instead of the plan's [default: drawn at random]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// What to call the experiment, instead of the plan's name
+    /// The name of the experiment, instead of the plan's
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]

@@ -89,7 +89,7 @@ fn the_speedup_test_is_that_of_speedup_test() {
     let directory = tempfile::tempdir().expect("a directory");
     let prefix = directory.path().join("out");
     let output = Command::new(env!("CARGO_BIN_EXE_speedup"))
-        .args(["test", "speedup-test/bench.cfg", "--output", "json", "-o"])
+        .args(["test", "speedup-test/bench.cfg", "--format", "json", "-o"])
         .arg(&prefix)
         .current_dir(&examples)
         .output()

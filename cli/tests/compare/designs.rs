@@ -75,7 +75,7 @@ fn a_block_with_runs_of_both_versions_is_a_pair() {
     for method in ["hpt", "effect", "brunner-munzel", "earlier"] {
         assert!(has(&json(directory.path(), &["runs.csv", "-m", method]), "pairs_not_used"), "{method}");
     }
-    let csv = stdout(&compare(directory.path(), &["runs.csv", "--output", "csv"]));
+    let csv = stdout(&compare(directory.path(), &["runs.csv", "--format", "csv"]));
     assert!(csv.starts_with("verdict,candidate,benchmark,baseline_runs,candidate_runs,pairs,of,"), "{csv}");
     assert!(csv.contains("\nfaster,after,sample,12,12,12,median,"), "{csv}");
 }
@@ -122,17 +122,17 @@ fn what_is_imported_keeps_its_pairs() {
         assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
         stdout(&output)
     };
-    let direct = speedup(&["compare", "runs.csv", "--output", "csv"]);
+    let direct = speedup(&["compare", "runs.csv", "--format", "csv"]);
     speedup(&["import", "runs.csv", "--as", "kept"]);
-    assert_eq!(speedup(&["compare", "saved:kept", "--output", "csv"]), direct);
+    assert_eq!(speedup(&["compare", "saved:kept", "--format", "csv"]), direct);
     write(directory.path(), "exported.csv", &speedup(&["export", "saved:kept", "--format", "csv"]));
-    assert_eq!(speedup(&["compare", "exported.csv", "--output", "csv"]), direct);
+    assert_eq!(speedup(&["compare", "exported.csv", "--format", "csv"]), direct);
     // Of several files, too.
     write(directory.path(), "other.csv", &blocked(9));
-    let files = ["compare", "runs.csv", "other.csv", "--output", "csv"];
+    let files = ["compare", "runs.csv", "other.csv", "--format", "csv"];
     let direct = speedup(&files);
     speedup(&["import", "runs.csv", "other.csv", "--as", "both"]);
-    assert_eq!(speedup(&["compare", "saved:both", "--output", "csv"]), direct);
+    assert_eq!(speedup(&["compare", "saved:both", "--format", "csv"]), direct);
 }
 
 /// Runs of which every tenth is `tail` times as long, without an order.
@@ -143,7 +143,7 @@ fn with_tail(n: usize, tail: f64) -> String {
 }
 
 fn rows(directory: &Path, arguments: &[&str]) -> Vec<BTreeMap<String, String>> {
-    let output = compare(directory, &[arguments, &["--output", "csv"]].concat());
+    let output = compare(directory, &[arguments, &["--format", "csv"]].concat());
     assert!(output.status.success(), "{}", stderr(&output));
     csv::Reader::from_reader(output.stdout.as_slice()).deserialize().collect::<Result<_, _>>().expect("CSV")
 }

@@ -69,7 +69,7 @@ fn one_file_is_the_versions_that_it_holds() {
 
     let mut command = Command::new(env!("CARGO_BIN_EXE_speedup"));
     let command =
-        command.args(["compare", "-", "--output", "json"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(["compare", "-", "--format", "json"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut running = command.spawn().expect("the command");
     running.stdin.take().expect("its input").write_all(hyperfine.as_bytes()).expect("read by the command");
     let answer: Value =

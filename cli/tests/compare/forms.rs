@@ -12,7 +12,7 @@ fn the_same_seed_gives_the_same_bytes_and_the_seed_is_printed() {
     let files = ["compare/before.csv", "compare/after.csv", "--method", "effect", "--bootstrap", "100"];
     let seeded = [&files[..], &["--seed", "3"]].concat();
     for form in ["table", "json", "csv"] {
-        let arguments = [&seeded[..], &["--output", form]].concat();
+        let arguments = [&seeded[..], &["--format", form]].concat();
         let [first, second] = [compare(&examples(), &arguments), compare(&examples(), &arguments)];
         assert!(first.status.success() && first.stdout == second.stdout, "{form}");
         let printed = String::from_utf8_lossy(&first.stdout).into_owned() + &stderr(&first);
@@ -20,7 +20,7 @@ fn the_same_seed_gives_the_same_bytes_and_the_seed_is_printed() {
     }
     let drawn = json(&examples(), &files);
     assert!(drawn["seed"].is_u64());
-    let csv = compare(&examples(), &[&seeded[..], &["--output", "csv"]].concat()).stdout;
+    let csv = compare(&examples(), &[&seeded[..], &["--format", "csv"]].concat()).stdout;
     let csv = String::from_utf8(csv).expect("UTF-8");
     assert!(csv.starts_with("verdict,candidate,benchmark,speedup,lower,upper,"), "{csv}");
     assert_eq!(csv.lines().count(), 7);
@@ -55,7 +55,7 @@ fn the_documented_commands_say_what_is_documented() {
 
 /// The rows of CSV, by the names of their columns.
 fn rows(arguments: &[&str]) -> Vec<BTreeMap<String, String>> {
-    let output = compare(&examples().join("compare"), &[arguments, &["--output", "csv"]].concat());
+    let output = compare(&examples().join("compare"), &[arguments, &["--format", "csv"]].concat());
     assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
     csv::Reader::from_reader(output.stdout.as_slice()).deserialize().collect::<Result<_, _>>().expect("CSV")
 }

@@ -38,7 +38,7 @@ pub(crate) fn stderr(output: &Output) -> String {
 }
 
 pub(crate) fn json(directory: &Path, arguments: &[&str]) -> Value {
-    let output = compare(directory, &[arguments, &["--output", "json"]].concat());
+    let output = compare(directory, &[arguments, &["--format", "json"]].concat());
     assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
     serde_json::from_slice(&output.stdout).expect("one JSON value")
 }

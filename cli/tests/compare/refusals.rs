@@ -39,8 +39,8 @@ fn options_that_cannot_be_meant_are_refused() {
         (&["--metric", "memory"], "there is no metric memory"),
         (&["--baseline", "nobody"], "there is no version"),
         (&["--column", "seconds"], "no column seconds"),
-        (&["--format", "go"], "cannot read"),
-        (&["--format", "abacus"], "no such format"),
+        (&["--input-format", "go"], "cannot read"),
+        (&["--input-format", "abacus"], "no such format"),
         (&["--drawn", "--population", "3"], "3"),
     ] {
         let said = refused(&examples, &[&files[..], options].concat());

@@ -74,7 +74,7 @@ impl Folder {
 
     /// The answer as JSON.
     pub(crate) fn json(&self, arguments: &[&str]) -> serde_json::Value {
-        let said = self.tested(&[arguments, &["--output", "json"]].concat());
+        let said = self.tested(&[arguments, &["--format", "json"]].concat());
         serde_json::from_str(&said.out).expect("one JSON value")
     }
 

@@ -21,7 +21,7 @@ fn four_files_are_written_beside_the_configuration_or_by_prefix() {
     assert!(folder.read("c.csv.warning").ends_with("\n0 warnings.\n"));
     fs::create_dir(folder.path("d")).expect("a folder");
     folder.tested(&["c.csv", "-o", "d/x"]);
-    folder.tested(&["c.csv", "--prefix=d/y"]);
+    folder.tested(&["c.csv", "--output=d/y"]);
     assert_eq!(folder.read("d/x.out"), folder.read("c.csv.out"));
     assert_eq!(folder.read("d/y.out"), folder.read("c.csv.out"));
 }
@@ -60,7 +60,7 @@ fn runs_that_depend_on_their_order_are_told_beside_the_files() {
     let said = |slow: String, fast: String| {
         let folder = Folder::with_configuration("a,slow,fast,,\n");
         folder.write("slow", slow).write("fast", fast);
-        let said = folder.tested(&["c.csv", "--output", "json"]);
+        let said = folder.tested(&["c.csv", "--format", "json"]);
         let answer: Value = serde_json::from_str(&said.out).expect("JSON");
         (said.err, answer["order"]["code"].clone())
     };
@@ -144,9 +144,9 @@ fn the_configuration_may_come_from_standard_input() {
 #[test]
 fn the_same_input_gives_the_same_bytes() {
     let folder = Folder::with_configuration("a,slow,fast,,\nb,fast,slow,,\n");
-    let first = folder.tested(&["c.csv", "--output", "json"]).out;
+    let first = folder.tested(&["c.csv", "--format", "json"]).out;
     let files = ["c.csv.out", "c.csv.report", "c.csv.warning"].map(|name| folder.read(name));
-    assert_eq!(folder.tested(&["c.csv", "--output", "json"]).out, first);
+    assert_eq!(folder.tested(&["c.csv", "--format", "json"]).out, first);
     assert_eq!(["c.csv.out", "c.csv.report", "c.csv.warning"].map(|name| folder.read(name)), files);
 }
 
@@ -161,7 +161,7 @@ fn help_has_an_example_that_is_there() {
 #[test]
 fn rows_have_what_the_json_has() {
     let folder = Folder::with_configuration("a,slow,fast,,\nb,fast,slow,,\nc,missing,fast,,\n");
-    let out = |form: &str| folder.test(&["c.csv", "--proportion-interval", "jeffreys", "--output", form]).out;
+    let out = |form: &str| folder.test(&["c.csv", "--proportion-interval", "jeffreys", "--format", form]).out;
     let answer: Value = serde_json::from_str(&out("json")).expect("one JSON value");
     let csv = out("csv");
     let heading = csv.lines().next().expect("a heading");

@@ -85,7 +85,7 @@ fn the_papers_three_warnings_are_those_of_the_first_benchmark() {
 #[test]
 fn json_has_the_same_numbers_unrounded() {
     let folder = Folder::new();
-    let said = example(&folder, &["--output", "json"]);
+    let said = example(&folder, &["--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&said.out).expect("one JSON value");
     assert_eq!(json["schema_version"], 1);
     assert_eq!(json["weights"], "equal");

@@ -54,7 +54,7 @@ fn values_that_differ_by_rounding_are_said_to() {
     let folder = Folder::with_configuration("a,slow,rounding,,\nb,slow,fast,,\n");
     folder.write("rounding", rounding);
     for mode in ["published", "exact"] {
-        let said = folder.tested(&["c.csv", "--mode", mode, "--output", "json"]);
+        let said = folder.tested(&["c.csv", "--mode", mode, "--format", "json"]);
         let answer: serde_json::Value = serde_json::from_str(&said.out).expect("one JSON value");
         let codes = |at: usize| -> Vec<&str> {
             let warnings = answer["benchmarks"][at]["warnings"].as_array().expect("warnings");
@@ -72,7 +72,7 @@ fn no_number_is_shown_as_nothing_or_as_infinite() {
     let folder = Folder::with_configuration("a,near,far,,\nb,far,near,,\n");
     folder.write("near", far("e-129")).write("far", far("e128"));
     for form in ["table", "json"] {
-        let said = folder.tested(&["c.csv", "--output", form]);
+        let said = folder.tested(&["c.csv", "--format", form]);
         let mut words = said.out.split(|c: char| !c.is_ascii_alphanumeric());
         assert!(words.all(|word| !["inf", "NaN"].contains(&word)), "{}", said.out);
         assert!(said.out.contains("e-257"), "{}", said.out);

@@ -44,7 +44,7 @@ impl Standalone {
             "--insecure",
             "--bind",
             "127.0.0.1:0",
-            "--output",
+            "--format",
             "json",
             "--coordinator",
         ]);

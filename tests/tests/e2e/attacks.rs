@@ -131,7 +131,7 @@ async fn who_is_turned_away_is_counted_by_the_reason() {
     let pool = Pool::without_agents(SPEEDUP);
     let mut beside = pool.command();
     beside.args(["coordinator", "start", "--name", "counted", "--bind", "127.0.0.1:0", "--web", "off"]);
-    beside.args(["--metrics", "127.0.0.1:0", "--output", "json"]).env_remove("SPEEDUP_COORDINATOR");
+    beside.args(["--metrics", "127.0.0.1:0", "--format", "json"]).env_remove("SPEEDUP_COORDINATOR");
     let mut child = beside.stdout(std::process::Stdio::piped()).spawn().expect("a coordinator");
     let mut line = String::new();
     let output = child.stdout.take().expect("its output");
@@ -210,7 +210,7 @@ fn json_escapes_what_a_terminal_would_obey() {
     let done = pool.speedup(&["hosts", "quarantine", "host-0", "--reason", reason]);
     assert!(done.status.success(), "{}", told(&done));
     for arguments in [&["hosts", "list"][..], &["hosts", "show", "host-0"], &["events"]] {
-        let printed = pool.speedup(&[arguments, &["--output", "json"]].concat());
+        let printed = pool.speedup(&[arguments, &["--format", "json"]].concat());
         let text = String::from_utf8(printed.stdout).expect("UTF-8");
         assert!(text.contains("broken\\u202egpj.exe\\u2066"), "{arguments:?}: {text}");
         let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");

@@ -42,7 +42,7 @@ impl Desk {
     }
 
     fn json(&self, arguments: &[&str]) -> Value {
-        serde_json::from_str(&self.done(&[arguments, &["--output", "json"]].concat())).expect("JSON")
+        serde_json::from_str(&self.done(&[arguments, &["--format", "json"]].concat())).expect("JSON")
     }
 
     fn write(&self, file: &str, text: &str) {
@@ -82,7 +82,7 @@ fn what_was_measured_now_is_the_baseline_of_later() {
         kept["findings"]["of"][0]["suite"]["interval"],
         file["findings"]["of"][0]["suite"]["interval"]
     );
-    assert_eq!(desk.done(&["baseline", "list", "--output", "csv"]), "name\nbetter\nmain\n");
+    assert_eq!(desk.done(&["baseline", "list", "--format", "csv"]), "name\nbetter\nmain\n");
     let code = desk.speedup(&["compare", "third.json", "--baseline", "better", "--fail-on-regression"]);
     assert_eq!(code.status.code(), Some(1));
 }

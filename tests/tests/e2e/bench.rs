@@ -44,7 +44,7 @@ impl Desk {
 
     /// The report of what must succeed, and the export of its runs.
     fn measured(&self, arguments: &[&str]) -> (Value, Vec<Value>) {
-        let output = self.bench(&[arguments, &["--output", "json"]].concat());
+        let output = self.bench(&[arguments, &["--format", "json"]].concat());
         assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
         (serde_json::from_slice(&output.stdout).expect("JSON alone on standard output"), self.rows())
     }
@@ -147,7 +147,7 @@ fn one_command_alone_has_its_mean_and_median_with_intervals_and_is_kept_for_late
     }
     let speedup = |arguments: &[&str]| -> Value {
         let mut command = Command::new(SPEEDUP);
-        command.args(arguments).args(["--output", "json"]).env("XDG_STATE_HOME", desk.path().join("state"));
+        command.args(arguments).args(["--format", "json"]).env("XDG_STATE_HOME", desk.path().join("state"));
         let output = command.output().expect("the command");
         assert!(output.status.success(), "{}", stderr(&output));
         serde_json::from_slice(&output.stdout).expect("JSON")
@@ -330,7 +330,7 @@ fn what_was_started_is_found_whoever_measures_meanwhile() {
     let first = desk.bench(&["-r", "2", "true", "true --version"]);
     assert!(first.status.success(), "{}", stderr(&first));
     let listed = |more: &[&str]| -> Vec<Value> {
-        let listed = desk.speedup(&[&["list", "--output", "json"], more].concat());
+        let listed = desk.speedup(&[&["list", "--format", "json"], more].concat());
         serde_json::from_slice(&listed.stdout).unwrap_or_else(|_| panic!("{}", stderr(&listed)))
     };
     let id = listed(&[])[0]["experiment"].as_str().expect("an id").to_owned();
@@ -363,7 +363,7 @@ fn what_fails_at_once_is_not_repeated_to_the_end() {
         "{talk}"
     );
     assert_eq!(stdout(&failed), "", "nothing was measured, so there is no report");
-    let list = stdout(&desk.speedup(&["list", "--output", "json"]));
+    let list = stdout(&desk.speedup(&["list", "--format", "json"]));
     let listed: Vec<Value> = serde_json::from_str(&list).expect("JSON");
     assert!(listed[0]["tally"]["failed"].as_u64().is_some_and(|failed| failed < 500), "{list}");
 }

@@ -57,7 +57,7 @@ fn a_report_is_computed_again_by_whoever_has_its_bundle() {
     let data = desk.join("state/speedup/local").display().to_string();
     done(desk, &["bundle", "last", "--data", &data, "--mixtures", "--confidence", "99%", "-o", "b.tar.gz"]);
     let answered =
-        ["report", "last", "--data", &data, "--mixtures", "--confidence", "0.99", "--output", "json"];
+        ["report", "last", "--data", &data, "--mixtures", "--confidence", "0.99", "--format", "json"];
     let answered: Value = serde_json::from_slice(&done(desk, &answered)).expect("JSON");
     let table = done(desk, &["export", "last", "--data", &data]);
     // From here on there is only the bundle.

@@ -11,7 +11,7 @@ use crate::security::told;
 
 /// What it finds, and its exit code.
 fn findings(pool: &Pool, flags: &[&str]) -> (Vec<Value>, Option<i32>) {
-    let output = pool.speedup(&[&["doctor", "--output", "json"], flags].concat());
+    let output = pool.speedup(&[&["doctor", "--format", "json"], flags].concat());
     let found: Vec<Value> =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", told(&output)));
     (found, output.status.code())

@@ -154,7 +154,7 @@ fn a_second_signal_ends_at_once_and_loses_nothing_either() {
 fn an_analysis_of_its_own_ends_when_it_is_asked_to() {
     let pool = Pool::without_agents(SPEEDUP);
     let mut command = pool.command();
-    command.args(["analysis", "start", "--insecure", "--bind", "127.0.0.1:0", "--output", "json"]);
+    command.args(["analysis", "start", "--insecure", "--bind", "127.0.0.1:0", "--format", "json"]);
     let mut analysis = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("an analysis");
     let mut line = String::new();
     let output = analysis.stdout.take().expect("its output");

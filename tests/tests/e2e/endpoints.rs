@@ -43,7 +43,7 @@ fn a_plan_has_verdicts_beside_the_headline_and_a_control() {
     let folder = tempfile::tempdir().expect("a directory");
     let directory = folder.path();
     std::fs::write(directory.join("plan.toml"), PLAN).expect("the plan");
-    let run = ["run", "plan.toml", "--data", "data", "--output", "json", "--fail-on-regression"];
+    let run = ["run", "plan.toml", "--data", "data", "--format", "json", "--fail-on-regression"];
     let output = speedup(directory, &run);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");

@@ -339,7 +339,7 @@ fn the_example_runs_as_it_stands() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
     let data = tempfile::tempdir().expect("a directory");
     let mut command = Command::new(SPEEDUP);
-    command.args(["run", "examples/files.toml", "-r", "3", "--output", "json"]);
+    command.args(["run", "examples/files.toml", "-r", "3", "--format", "json"]);
     let output = command.current_dir(root).env("XDG_STATE_HOME", data.path()).output().expect("the command");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON value");

@@ -58,7 +58,7 @@ fn the_readmes_first_command_runs() {
 fn the_second_example_compares_two_builds() {
     let data = tempfile::tempdir().expect("a directory");
     let mut command = Command::new(SPEEDUP);
-    command.args(["run", "examples/builds.toml", "-r", "4", "--output", "json"]);
+    command.args(["run", "examples/builds.toml", "-r", "4", "--format", "json"]);
     let output =
         command.current_dir(root()).env("XDG_STATE_HOME", data.path()).output().expect("the command");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

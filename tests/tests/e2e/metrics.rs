@@ -56,7 +56,7 @@ fn metrics_of_ones_own_and_of_the_host_reach_the_report_and_the_export() {
     std::fs::write(directory.join("plan.toml"), PLAN).expect("the plan");
     // Runs without a value have failed, which is a result and no failure of the command.
     let output = Command::new(SPEEDUP)
-        .args(["run", "plan.toml", "--data", "data", "--output", "json"])
+        .args(["run", "plan.toml", "--data", "data", "--format", "json"])
         .current_dir(directory)
         .output()
         .expect("the command");

@@ -122,7 +122,7 @@ impl Browser {
 
 /// Where the page is, and the path that signs a user in.
 fn link(pool: &Pool, access: &Path) -> (String, String) {
-    let output = as_user(pool, access, &["page", "--output", "json"]);
+    let output = as_user(pool, access, &["page", "--format", "json"]);
     assert!(output.status.success(), "{}", told(&output));
     let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let page = answer["page"].as_str().expect("an address").to_owned();

@@ -63,7 +63,7 @@ fn plan_file(pool: &Pool) -> String {
 
 /// Submits as a user; gives the experiment's id.
 pub(crate) fn submitted(pool: &Pool, access: &Path) -> String {
-    let output = as_user(pool, access, &["submit", &plan_file(pool), "--wait-for-hosts", "--output", "json"]);
+    let output = as_user(pool, access, &["submit", &plan_file(pool), "--wait-for-hosts", "--format", "json"]);
     assert!(output.status.success(), "{}", told(&output));
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     answer["experiment"].as_str().expect("an id").to_owned()
@@ -397,7 +397,7 @@ fn several_coordinators_live_side_by_side_one_of_them_on_ipv6() {
         let access: toml::Table = std::fs::read_to_string(file).expect("a file").parse().expect("TOML");
         let address = access["address"].as_str().expect("an address");
         assert!(address.starts_with(begins), "{address}");
-        let whoami = of(&pool, address, &["access", "whoami", "--output", "json"]);
+        let whoami = of(&pool, address, &["access", "whoami", "--format", "json"]);
         assert!(whoami.status.success(), "its file is found by its address: {}", told(&whoami));
         assert!(pool.path().join("speedup/coordinators").join(name).join("journal").is_dir());
     }

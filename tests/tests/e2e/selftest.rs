@@ -31,7 +31,7 @@ fn a_selftest_is_silent_and_its_result_reaches_hosts_and_exports() {
     let state = pool.agent_state(0).display().to_string();
     let arguments =
         ["agent", "selftest", "--rounds", "20", "--busy-runs", "5", "--boot-id", "boot-of-0", "--state"];
-    let output = pool.speedup(&[&arguments[..], &[&state, "--output", "json"]].concat());
+    let output = pool.speedup(&[&arguments[..], &[&state, "--format", "json"]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     // Once into the wait. Others may take the CPU from it on a busy host; what they did is found and not judged.

@@ -110,7 +110,7 @@ impl Watched {
     fn start(pool: &Pool) -> Self {
         let mut command = pool.command();
         command.args(["coordinator", "start", "--name", "watched", "--bind", "127.0.0.1:0", "--web", "off"]);
-        command.args(["--metrics", "127.0.0.1:0", "--output", "json"]).env_remove("SPEEDUP_COORDINATOR");
+        command.args(["--metrics", "127.0.0.1:0", "--format", "json"]).env_remove("SPEEDUP_COORDINATOR");
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("a coordinator");
         let mut line = String::new();

@@ -78,7 +78,7 @@ fn what_earlier_releases_stored_is_read_with_all_that_was_acknowledged() {
         let folder = tempfile::tempdir().expect("a directory");
         let directory = folder.path();
         left(format, directory);
-        let report = speedup(directory, &["report", "last", "--data", "data", "--output", "json"]);
+        let report = speedup(directory, &["report", "last", "--data", "data", "--format", "json"]);
         let is_anew =
             told(&report).contains("the store is built anew from the journal: it was written by another");
         assert_eq!(is_anew, format != FORMATS[2], "format {format}: {}", told(&report));

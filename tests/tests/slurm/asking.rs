@@ -200,7 +200,7 @@ fn jobs_that_fail_stop_the_asking() {
     std::fs::copy(SPEEDUP, on.site.pool.path().join("another")).expect("another copy");
     let another = |words: &[&str]| {
         let mut command = std::process::Command::new(on.site.pool.path().join("another"));
-        command.args(words).args(["--output", "json", "--coordinator", &on.site.pool.url()]);
+        command.args(words).args(["--format", "json", "--coordinator", &on.site.pool.url()]);
         command.arg("--access-file").arg(on.site.pool.access_file());
         command.output().expect("the command")
     };

@@ -84,7 +84,7 @@ fn write_levels(document: &mut Document, report: &Report) {
         "What each level adds to the variance of a run; what was not repeated is part of a neighbour."
             .to_owned();
     if more > 0 {
-        legend += &format!(" And {more} rows more; --output json has all.");
+        legend += &format!(" And {more} rows more; --format json has all.");
     }
     document.table(Table {
         columns: vec![

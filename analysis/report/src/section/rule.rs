@@ -21,6 +21,6 @@ pub(super) fn write(document: &mut Document, report: &Report) {
         document.item(row.sentence.as_str());
     }
     if let Some(more) = rule.rows.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        document.paragraph(format!("and {more} more; --output json has all"), Tone::Plain);
+        document.paragraph(format!("and {more} more; --format json has all"), Tone::Plain);
     }
 }

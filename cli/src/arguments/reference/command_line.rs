@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use clap::{Command, CommandFactory as _};
+use clap::Command;
 
-use crate::arguments::Arguments;
+use crate::arguments::command_line;
 
 /// The width of the help's lines on the page.
-const WIDTH: usize = 110;
+const WIDTH: usize = 80;
 
 #[test]
 fn the_page_of_the_command_line_is_that_of_the_code() {
@@ -15,7 +15,7 @@ fn the_page_of_the_command_line_is_that_of_the_code() {
         "# Command line\n\nMade from the code: what `speedup VERB --help` prints. A value in brackets after `env:` names the \
          environment variable\nthat stands for the flag.\n",
     );
-    let mut command = Arguments::command()
+    let mut command = command_line::command()
         .disable_help_subcommand(true)
         .term_width(WIDTH)
         .mut_args(|arg| arg.hide_env_values(true));

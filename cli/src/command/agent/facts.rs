@@ -24,24 +24,25 @@ const MAX_FACTS_BYTES: u64 = 16 << 20;
 /// From so many words on, of two values only the words that differ are shown: a processor has a hundred flags.
 const MANY_WORDS: usize = 12;
 
-/// Prints the stable facts of this host, their class, and which hardware it is; or in what another host differs
+/// Prints the facts and class of this host, or compares them with another's
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup agent facts --output json > here.json\n  \
-    speedup agent facts --against there.json\n\n\
-    Hosts are identical when they are of one class. With --against the exit code is 1 when they are not. Run it as \
-    the user as whom the agent executes: another one may not read all serial numbers, and finds another hardware id.")]
+#[command(after_help = "Examples:\n\
+    \x20 speedup agent facts --format json -o here.json\n\
+    \x20 speedup agent facts --against there.json\n\n\
+    Hosts of one class are identical. With --against, the exit code is 1 if they are not. Run this command as the \
+    agent's user: another user may lack the right to read all serial numbers, and then gets another hardware id.")]
 pub(crate) struct FactsArguments {
-    /// Where the files of the host lie: `/`, or a copy of another machine's
+    /// The root of the host's files: /, or a copy of another machine's
     #[arg(long, value_name = "DIR", default_value = "/")]
     sysroot: PathBuf,
-    /// Print the differences to the facts that another host printed as JSON
+    /// Print the differences from the facts in this file, which another host printed with --format json
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgument,
 }
 
-/// What `--output json` prints of a host.
+/// What `--format json` prints of a host.
 #[derive(Debug, Serialize)]
 struct Answer {
     schema_version: u32,
@@ -146,7 +147,7 @@ fn there(file: &Path) -> Result<There, Failure> {
     });
     there.with_context(tried).map_err(|error| {
         Failure::usage(error)
-            .hint("print them there with `speedup agent facts --output json`, by the same release")
+            .hint("print them there with `speedup agent facts --format json`, by the same release")
     })
 }
 

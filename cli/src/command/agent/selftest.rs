@@ -17,33 +17,34 @@ use crate::console::{Console, Paint};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// Tests what this host's timer adds to a run, how it scatters, and that it is silent
+/// Tests the timer of this host: its bias, its spread, and whether it is quiet
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup agent selftest\n\n\
-    Run it while no agent of this host is at work. The result is kept in the agent's state directory: the agent \
-    sends it with the host's facts, and reports name effects that are near it. Ends with exit code 1 when a time was \
+#[command(after_help = "Example:\n\
+    \x20 speedup agent selftest\n\n\
+    Run it while no agent of this host is running. The result is kept in the agent's state directory: the agent \
+    sends it with the host's facts, and reports name effects that are close to it. Exit code 1 means that a time was \
     reported shorter than the truth.")]
 pub(crate) struct SelftestArguments {
-    /// Rounds of the programs that do nothing, each at the floor and by this timer
+    /// Rounds of empty programs, each timed at the floor and by this timer
     #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
     rounds: u32,
-    /// Runs of the program that is busy for 10 ms, alone and again beside busy neighbours
+    /// Runs of a program that is busy for 10 ms, alone and with busy neighbours
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     busy_runs: u32,
-    /// The order within the rounds comes from this number
+    /// The random seed of the order within rounds
     #[arg(long, default_value_t = 0, value_name = "N")]
     seed: u64,
-    /// Where the result is kept: the agent's state directory [default: $XDG_STATE_HOME/speedup/agent]
+    /// The agent's state directory, where the result is kept [default: $XDG_STATE_HOME/speedup/agent]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Which boot of this host this is [default: the kernel's boot id]
+    /// The id of this boot [default: the kernel's boot id]
     #[arg(long, value_name = "ID")]
     boot_id: Option<BootId>,
     #[command(flatten)]
     output: OutputArgument,
 }
 
-/// What `--output json` prints.
+/// What `--format json` prints.
 #[derive(Debug, Serialize)]
 struct Answer {
     #[serde(flatten)]

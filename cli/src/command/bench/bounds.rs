@@ -21,20 +21,20 @@ const AROUND: Duration = Duration::from_micros(1_200);
 #[derive(Clone, Copy, Debug, Args)]
 #[group(skip)]
 pub(super) struct Bounds {
-    /// Timed runs of each command; without it as many as fit --min-benchmarking-time
+    /// Timed runs of each command [default: as many as fit --min-benchmarking-time]
     #[arg(short, long, value_name = "N", conflicts_with_all = ["min_runs", "max_runs", "min_benchmarking_time", "precision"])]
     runs: Option<u32>,
-    /// At least so many timed runs of each command [default: 10, or as many as an interval of the median takes]
+    /// The minimum number of timed runs of each command [default: 10, or what an interval of the median needs]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     min_runs: Option<u32>,
-    /// At most so many timed runs of each command
+    /// The maximum number of timed runs of each command
     #[arg(short = 'M', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_runs: Option<u32>,
-    /// The seconds that the timed runs of a command are to take, beyond --min-runs of them
+    /// How many seconds to spend on the timed runs of each command, beyond --min-runs
     #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = seconds)]
     min_benchmarking_time: Duration,
-    /// Stop sooner, when means are compared to this share of the baseline's: --min-runs are the pilot (Stein) that tells how many
-    /// runs it takes
+    /// Stop once the difference of means is known to this share of the baseline's mean; the first --min-runs are the
+    /// pilot (Stein)
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin)]
     precision: Option<f64>,
 }

@@ -19,19 +19,19 @@ const HERE: &str = "-";
 #[derive(Clone, Debug, Args)]
 #[group(skip)]
 pub(super) struct Exports {
-    /// Write the times as hyperfine does (its first JSON format, which most tools read); - is standard output
+    /// Write the times in hyperfine's first JSON format, which most tools read; - is standard output
     #[arg(long, value_name = "FILE")]
     export_json: Option<PathBuf>,
-    /// Write a line for each command with mean, standard deviation, median, user, system, min and max, in seconds
+    /// Write one line per command: mean, standard deviation, median, user, system, min and max, in seconds
     #[arg(long, value_name = "FILE")]
     export_csv: Option<PathBuf>,
-    /// Write hyperfine's table as Markdown: mean ± standard deviation, and how many times as long as the fastest
+    /// Write hyperfine's table as Markdown: mean ± standard deviation, and the time relative to the fastest
     #[arg(long, value_name = "FILE")]
     export_markdown: Option<PathBuf>,
     /// Write that table as AsciiDoc
     #[arg(long, value_name = "FILE")]
     export_asciidoc: Option<PathBuf>,
-    /// Write that table for Emacs' org-mode
+    /// Write that table for Emacs org-mode
     #[arg(long, value_name = "FILE")]
     export_orgmode: Option<PathBuf>,
 }

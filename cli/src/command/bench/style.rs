@@ -7,18 +7,18 @@ use crate::console::{Color, Console};
 /// The style of `--style`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Style {
-    /// What fits where it is shown.
+    /// What suits the terminal
     #[default]
     Auto,
-    /// Neither colours nor a line that is drawn anew.
+    /// No colours and no progress line
     Basic,
-    /// Both, terminal or not.
+    /// Colours and a progress line, even without a terminal
     Full,
-    /// A line that is drawn anew, without colours.
+    /// A progress line without colours
     Nocolor,
-    /// Colours, and no line that is drawn anew.
+    /// Colours without a progress line
     Color,
-    /// Nothing; errors are still told.
+    /// Nothing but errors
     None,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Timing {
 /// The unit of `--time-unit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum TimeUnit {
-    /// Millionths of a second.
+    /// Millionths of a second
     Microsecond,
     /// Thousandths of a second.
     Millisecond,
@@ -39,12 +39,12 @@ pub(super) enum TimeUnit {
 /// The order of `--sort`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum SortOrder {
-    /// The table on the terminal by mean, those of files in the order of the commands.
+    /// By mean on the terminal, in the order of the commands in files
     #[default]
     Auto,
-    /// All in the order of the commands.
+    /// In the order of the commands
     Command,
-    /// All by mean.
+    /// By mean
     MeanTime,
 }
 

@@ -19,29 +19,29 @@ use crate::exit::failure::Failure;
 /// The method and the options of all methods.
 #[derive(Debug, Args)]
 pub(super) struct Choice {
-    /// What is done with the samples
+    /// The method of comparison
     #[arg(short, long, value_name = "METHOD", default_value = METHODS[0].word,
         value_parser = words(METHODS.iter().map(|method| (method.word, method, method.help))))]
     method: &'static Offer,
-    /// ratio: whose ratio [default: median, or mean with fewer than 6 runs]
+    /// The ratio of these [default: median, or mean with fewer than 6 runs]
     #[arg(long, value_name = "OF", value_parser = centers())]
     center: Option<Center>,
-    /// ratio: values within this share of each other count as the same, as 0.01 or 1%
+    /// Values within this share of each other count as the same, such as 0.01 or 1%
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin)]
     margin: Option<f64>,
-    /// ratio: also a verdict on this quantile, as 0.99 or 99%, in one family with the others; repeatable
+    /// Also give a verdict on this quantile, such as 0.99 or 99%, in one family with the others; repeatable
     #[arg(long, value_name = "P", allow_hyphen_values = true, value_delimiter = ',', value_parser = fraction::probability)]
     quantile: Option<Vec<f64>>,
-    /// ratio: a version that is the baseline's program again; it shows what is found where nothing differs
+    /// A version that is the baseline's program again; it shows what is found where nothing differs
     #[arg(long, value_name = "NAME")]
     control: Option<String>,
-    /// speedup-test: whose verdicts [default: exact]
+    /// Whose verdicts to give [default: exact]
     #[arg(long, value_name = "MODE", value_parser = words([
         ("published", SpeedupTestMode::Published, ""),
         ("exact", SpeedupTestMode::Exact, ""),
     ]))]
     mode: Option<SpeedupTestMode>,
-    /// speedup-test: adjust p-values for the number of benchmarks and candidates, beside those that are not adjusted
+    /// Also adjust p-values for the number of benchmarks and candidates
     #[arg(long, value_name = "HOW", value_parser = words([
         ("bonferroni", Adjustment::Bonferroni, ""),
         ("holm", Adjustment::Holm, ""),
@@ -51,74 +51,74 @@ pub(super) struct Choice {
         ("by|benjamini-yekutieli", Adjustment::BenjaminiYekutieli, ""),
     ]))]
     adjust: Option<Adjustment>,
-    /// speedup-test: the half-width to which the proportion of accelerated benchmarks should be known [default: 0.05]
+    /// The half-width to which the proportion of accelerated benchmarks should be known [default: 0.05]
     #[arg(long, value_name = "R", allow_hyphen_values = true, value_parser = fraction::precision)]
     precision: Option<f64>,
-    /// speedup-test: an interval of that proportion beside the published and the recommended one
+    /// Another interval of that proportion, besides the published and the recommended one
     #[arg(long, value_name = "METHOD", value_parser = proportion_intervals())]
     proportion_interval: Option<ProportionMethod>,
-    /// hpt: is a candidate more than so many times faster? [default: 1]
+    /// Test whether a candidate is more than GAMMA times faster [default: 1]
     #[arg(long, value_name = "GAMMA", allow_hyphen_values = true)]
     speedup_under_test: Option<f64>,
-    /// hpt: by which rank-sum test a benchmark has a winner [default: critical-values]
+    /// The rank-sum test that decides a benchmark [default: critical-values]
     #[arg(long, value_name = "RULE", value_parser = words([
         ("critical-values", RankSumRule::CriticalValues, "The paper's critical values"),
         ("r", RankSumRule::RDefault, "R's wilcox.test"),
         ("permutations", RankSumRule::Permutations, "Exact, given the ties"),
     ]))]
     rank_sum: Option<RankSumRule>,
-    /// hpt: which way half ranks are rounded [default: that of the paper's table, down]
+    /// How to round half ranks [default: down, as in the paper's table]
     #[arg(long, value_name = "WAY", value_parser = words([
         ("down", HalfIntegers::RoundedDown, ""),
         ("up", HalfIntegers::RoundedUp, ""),
     ]))]
     half_ranks: Option<HalfIntegers>,
-    /// hpt: what times are divided into to give scores [default: first-run]
+    /// The time that is divided by each time to give scores [default: first-run]
     #[arg(long, value_name = "OF", value_parser = words([
         ("first-run", ScoreReference::FirstBaselineRun, ""),
         ("median", ScoreReference::BaselineMedian, ""),
     ]))]
     score_reference: Option<ScoreReference>,
-    /// effect: the least relative difference of the times that matters, as 0.01 or 1% [default: 0]
+    /// The smallest relative difference of the times that matters, such as 0.01 or 1% [default: 0]
     #[arg(long, value_name = "DELTA", allow_hyphen_values = true, value_parser = fraction::share)]
     threshold: Option<f64>,
-    /// effect: also by so many draws of the hierarchical bootstrap
+    /// Also use the hierarchical bootstrap with this number of draws
     #[arg(long, value_name = "DRAWS")]
     bootstrap: Option<u32>,
-    /// effect: the bootstrap's statistic [default: mean]
+    /// The bootstrap's statistic [default: mean]
     #[arg(long, value_name = "OF", requires = "bootstrap", value_parser = words([
         ("mean", Statistic::Mean, ""),
         ("median", Statistic::Median, ""),
     ]))]
     statistic: Option<Statistic>,
-    /// mixture: how far the likelihood is climbed [default: converged]
+    /// How far to optimise the likelihood [default: converged]
     #[arg(long, value_name = "HOW", value_parser = words([
         ("mclust", FitMethod::Mclust, ""),
         ("converged", FitMethod::Converged, ""),
     ]))]
     fit: Option<FitMethod>,
-    /// mixture: resamples of the test of fit, 0 for none [default: 500]
+    /// Resamples of the goodness-of-fit test; 0 for none [default: 500]
     #[arg(long, value_name = "N")]
     resamples: Option<u32>,
-    /// mixture: the size of the resamples [default: same]
+    /// The size of the resamples [default: same]
     #[arg(long, value_name = "SIZE", value_parser = words([
         ("same", ResampleSize::Same, ""),
         ("nine-tenths", ResampleSize::NineTenths, ""),
     ]))]
     resample_size: Option<ResampleSize>,
-    /// mixture: by how much a run may be slower and still count as the shorter, in the values' unit [default: 0]
+    /// How much slower a run may be and still count as the shorter, in the values' unit [default: 0]
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     delta: Option<f64>,
-    /// distribution: at which probabilities quantiles are told, as 0.5,0.99 or 99% [default: 0.5,0.9,0.99]
+    /// The probabilities of the quantiles, such as 0.5,0.99 or 99% [default: 0.5,0.9,0.99]
     #[arg(long, value_name = "P,…", allow_hyphen_values = true, value_delimiter = ',', value_parser = fraction::probability)]
     quantiles: Option<Vec<f64>>,
-    /// distribution: how probably is a run at most each of these, in the values' unit?
+    /// Give the probability that a run is at most each of these, in the values' unit
     #[arg(long, value_name = "A,…", allow_hyphen_values = true, value_delimiter = ',')]
     at_most: Option<Vec<f64>>,
-    /// distribution: also the cluster of each observation, in run order
+    /// Also give the cluster of each observation, in run order
     #[arg(long)]
     clusters: bool,
-    /// earlier: how a small sample is found normal [default: not-rejected]
+    /// When a small sample counts as normal [default: not-rejected]
     #[arg(long, value_name = "HOW", value_parser = words([
         ("not-rejected", NormalityReading::NotRejected, ""),
         ("tabled", NormalityReading::TabledAtLevel, ""),

@@ -14,13 +14,15 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// Saves a data directory into a new one, also while its coordinator runs
+/// Backs up a data directory, even while its coordinator runs
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup coordinator backup /backup/speedup-$(date +%F)\n\n\
-    What was acknowledged when the command began is in the backup. It holds the authority's key: keep it as secret as the \
-    data directory. It is made from the files, so it has to run on the coordinator's machine, as its user.")]
+#[command(after_help = "Example:\n\
+    \x20 speedup coordinator backup /backup/speedup-$(date +%F)\n\n\
+    The backup has everything that was acknowledged when the command started, and the authority's private key: keep \
+    it as secret as the data directory. Run the command on the coordinator's machine as the coordinator's user, \
+    because it reads the files.")]
 pub(crate) struct BackupArguments {
-    /// The directory to make
+    /// The directory to create
     #[arg(value_name = "DIR")]
     to: PathBuf,
     #[command(flatten)]
@@ -29,13 +31,12 @@ pub(crate) struct BackupArguments {
     output: OutputArgument,
 }
 
-/// Restores a backup into a data directory that is empty or not there
+/// Restores a backup into an empty or new data directory
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  speedup coordinator restore /backup/speedup-2026-11-22 --data /var/lib/speedup\n\n\
-    Every file is checked first. Start the coordinator with the same --data afterwards; agents and users are let in as \
-    before, and what was recorded after the backup is gone."
-)]
+#[command(after_help = "Example:\n\
+    \x20 speedup coordinator restore /backup/speedup-2026-11-22 --data /var/lib/speedup\n\n\
+    All files are checked first. Then start the coordinator with the same --data. Agents and users keep their \
+    access; what was recorded after the backup is lost.")]
 pub(crate) struct RestoreArguments {
     /// The backup
     #[arg(value_name = "DIR")]
@@ -49,10 +50,11 @@ pub(crate) struct RestoreArguments {
 /// Whose data directory it is.
 #[derive(Debug, Args)]
 struct Place {
-    /// Which of several coordinators of this user it is
+    /// The name of the coordinator, if you have several
     #[arg(long, value_name = "NAME", default_value = access::DEFAULT, value_parser = access::name)]
     name: String,
-    /// Where journal and store lie [default: $XDG_STATE_HOME/speedup/coordinator, or coordinators/NAME beside it]
+    /// The data directory, with journal and store [default: $XDG_STATE_HOME/speedup/coordinator, or coordinators/NAME
+    /// there]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 }

@@ -20,7 +20,7 @@ use shown::Shown;
 /// Seconds of an hour.
 const HOUR: f64 = 3_600.0;
 
-/// Has Slurm give out hosts, as many as the running plans need
+/// Takes hosts from Slurm, as many as the running plans need
 #[derive(Debug, Subcommand)]
 pub(crate) enum SlurmVerb {
     Add(AddSlurmArguments),
@@ -28,7 +28,7 @@ pub(crate) enum SlurmVerb {
     Remove(RemoveSlurmArguments),
 }
 
-/// Has this machine give out hosts: agents as processes of it, for a first look
+/// Runs agents as processes of the coordinator's machine, for trials
 #[derive(Debug, Subcommand)]
 pub(crate) enum LocalVerb {
     Add(AddLocalArguments),
@@ -39,19 +39,19 @@ pub(crate) enum LocalVerb {
 /// What is allowed.
 #[derive(Debug, Args)]
 struct LimitArguments {
-    /// Most jobs at once, queued or running
+    /// The maximum number of jobs, queued or running
     #[arg(long, value_name = "N", default_value_t = 64)]
     max_jobs: u32,
-    /// Most jobs in the queue at once
+    /// The maximum number of queued jobs
     #[arg(long, value_name = "N", default_value_t = 16)]
     max_queued: u32,
-    /// Most hours on nodes, summed over all jobs; then the nodes are given back and no more are asked for
+    /// The budget of node-hours over all jobs; when it is used up, all nodes are released
     #[arg(long, value_name = "HOURS", value_parser = node_hours)]
     node_hours: Option<Span>,
-    /// How often the engine is asked what its jobs do
+    /// How often to poll the jobs
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = span)]
     poll: Span,
-    /// Print what would be asked for, and ask for nothing
+    /// Print the request without sending it
     #[arg(long)]
     dry_run: bool,
 }
@@ -65,13 +65,13 @@ struct CommonArguments {
     output: OutputArgument,
 }
 
-/// Asks Slurm for hosts from now on, in place of what was asked before: each job is one agent on one whole node
+/// Requests hosts from Slurm from now on
+///
+/// Each job is one agent on a whole node. The request replaces an earlier one.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  speedup hosts slurm add --max-jobs 20 --node-hours 50 -- --partition short --time 30\n\n\
-    The options after -- are those of sbatch. A job that is never to start is asked for first, so that wrong ones are told \
-    at once."
-)]
+#[command(after_help = "Example:\n\
+    \x20 speedup hosts slurm add --max-jobs 20 -- --partition short --time 30\n\n\
+    Options after -- go to sbatch. A job that never starts is submitted first, to report wrong options at once.")]
 pub(crate) struct AddSlurmArguments {
     #[command(flatten)]
     limits: LimitArguments,
@@ -82,7 +82,7 @@ pub(crate) struct AddSlurmArguments {
     options: Vec<String>,
 }
 
-/// Shows what is asked of Slurm, and what came of it
+/// Shows the request to Slurm and its jobs
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup hosts slurm show")]
 pub(crate) struct ShowSlurmArguments {
@@ -90,7 +90,7 @@ pub(crate) struct ShowSlurmArguments {
     common: CommonArguments,
 }
 
-/// Asks Slurm for no more hosts, and cancels the jobs
+/// Ends the request to Slurm, and cancels its jobs
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup hosts slurm remove")]
 pub(crate) struct RemoveSlurmArguments {
@@ -98,10 +98,11 @@ pub(crate) struct RemoveSlurmArguments {
     common: CommonArguments,
 }
 
-/// Starts agents on the coordinator's machine from now on, as many as the running plans need
+/// Starts agents on the coordinator's machine as running plans need them
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup hosts local add --max-jobs 2\n\n\
-    They share one machine, so that nothing that is measured there is worth anything.")]
+#[command(after_help = "Example:\n\
+    \x20 speedup hosts local add --max-jobs 2\n\n\
+    These agents share one machine: do not use what they measure.")]
 pub(crate) struct AddLocalArguments {
     #[command(flatten)]
     limits: LimitArguments,
@@ -109,7 +110,7 @@ pub(crate) struct AddLocalArguments {
     common: CommonArguments,
 }
 
-/// Shows the agents that were started, and what came of them
+/// Shows the agents that were started, and their state
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup hosts local show")]
 pub(crate) struct ShowLocalArguments {
@@ -117,7 +118,7 @@ pub(crate) struct ShowLocalArguments {
     common: CommonArguments,
 }
 
-/// Starts no more agents, and ends those that were
+/// Starts no more agents, and stops those that run
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup hosts local remove")]
 pub(crate) struct RemoveLocalArguments {

@@ -17,11 +17,11 @@ use crate::exit::failure::Failure;
 
 const TRIED: &str = "cannot show the host";
 
-/// Shows one host: its standing, its facts, and the experiments that do not take it
+/// Shows the state and facts of a host, and the experiments that reject it
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup hosts show 4d2c7c1e5f0b4f0c9d3e000000000001")]
 pub(crate) struct Arguments {
-    /// The host's id
+    /// The id of the host
     host: String,
     #[command(flatten)]
     source: SourceArguments,

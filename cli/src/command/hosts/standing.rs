@@ -20,7 +20,7 @@ use crate::exit::failure::Failure;
 /// One host of one coordinator.
 #[derive(Debug, Args)]
 pub(super) struct HostArguments {
-    /// The host's id
+    /// The id of the host
     host: String,
     #[command(flatten)]
     coordinator: CoordinatorArguments,
@@ -28,7 +28,7 @@ pub(super) struct HostArguments {
     output: OutputArgument,
 }
 
-/// Gives a host no more runs; the one that it executes ends
+/// Drains a host: its current run finishes, and it gets no more runs
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup hosts drain node17")]
 pub(crate) struct DrainArguments {
@@ -36,7 +36,7 @@ pub(crate) struct DrainArguments {
     host: HostArguments,
 }
 
-/// Gives a drained or quarantined host runs again
+/// Returns a drained or quarantined host to service
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup hosts resume node17")]
 pub(crate) struct ResumeArguments {
@@ -44,34 +44,35 @@ pub(crate) struct ResumeArguments {
     host: HostArguments,
 }
 
-/// Forgets which machine and agent a host id belongs to: the next agent to join with it is the host
+/// Releases a host id: the next agent that joins with it becomes the host
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup hosts reset node17\n\n\
-    For a machine that was replaced, or one that joined under a wrong id. What the host holds goes to others at once; what it \
-    served stays.")]
+#[command(after_help = "Example:\n\
+    \x20 speedup hosts reset node17\n\n\
+    Use it for a machine that was replaced, or that joined under a wrong id. Runs that the host holds go to other \
+    hosts at once; its results stay.")]
 pub(crate) struct ResetArguments {
     #[command(flatten)]
     host: HostArguments,
 }
 
-/// Gives a host no more runs because something is wrong with it
+/// Takes a host out of service because something is wrong with it
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup hosts quarantine node17 --reason \"its fan is broken\"")]
 pub(crate) struct QuarantineArguments {
     #[command(flatten)]
     host: HostArguments,
-    /// What is wrong with it
+    /// What is wrong with the host
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }
 
-/// Has an experiment take hosts of this one's class too
+/// Lets an experiment use hosts of this host's class too
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup hosts approve node17 --experiment last")]
 pub(crate) struct ApproveArguments {
     #[command(flatten)]
     host: HostArguments,
-    /// The experiment: its id, the first digits of it, its name, or last
+    /// The experiment: its id or the first digits of it, its name, or last
     #[arg(long, value_name = "ID")]
     experiment: Selector,
 }

@@ -32,10 +32,12 @@ const SHOWN: usize = 50;
 /// Most characters of a command that are shown.
 const COMMAND: usize = 60;
 
-/// Validates a plan and says what it would take; runs nothing
+/// Validates a plan, and says which hosts and how long it needs
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup plan check examples/locale.toml\n  \
-    speedup plan check plan.toml --hosts 40 --estimate 10s\n\nExit code 2 when the plan is invalid, or the pool cannot carry it out.")]
+#[command(after_help = "Examples:\n\
+    \x20 speedup plan check examples/locale.toml\n\
+    \x20 speedup plan check plan.toml --hosts 40 --estimate 10s\n\n\
+    The exit code is 2 if the plan is invalid, or if the pool cannot execute it.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     plan: PlanArguments,
@@ -43,7 +45,7 @@ pub(crate) struct Arguments {
     coordinator: CoordinatorArguments,
     #[command(flatten)]
     estimate: EstimateArguments,
-    /// Check against a pool of so many hosts alike, instead of asking a coordinator
+    /// Check against a pool of N identical hosts instead of asking a coordinator
     #[arg(long, value_name = "N", conflicts_with_all = ["coordinator", "access_file"])]
     hosts: Option<u32>,
     #[command(flatten)]
@@ -239,7 +241,7 @@ fn shown(checked: &Checked<'_>, paint: Paint) -> String {
     };
     let mut text = table(&columns, checked.benchmarks.iter().take(SHOWN).map(row), paint);
     if checked.benchmarks.len() > SHOWN {
-        text += &format!("\nand {} more; --output json has all", checked.benchmarks.len() - SHOWN);
+        text += &format!("\nand {} more; --format json has all", checked.benchmarks.len() - SHOWN);
     }
     let facts = facts(checked).into_iter().map(|(label, fact)| format!("\n{label:<16}{fact}"));
     text + "\n" + &facts.collect::<String>()

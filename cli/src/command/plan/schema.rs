@@ -8,7 +8,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// Prints the JSON Schema of the plan file, from which editors complete and check plans
+/// Prints the JSON Schema of the plan file, for editors
 #[derive(Clone, Copy, Debug, Args)]
 #[command(after_help = "Example:\n  speedup plan schema > speedup-plan.schema.json")]
 pub(crate) struct Arguments {}

@@ -17,22 +17,24 @@ use speedup_report::facts::{Sheet, SheetCell, hidden, number, words};
 /// The version of the JSON value; it changes when a field changes its name or meaning.
 const SCHEMA_VERSION: u32 = 1;
 
-/// How many benchmarks to draw at random, to know the proportion of accelerated ones to a precision
+/// How many benchmarks to draw at random to know a proportion precisely
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup samples benchmarks --proportion 17/30 --precision 0.05\n\n\
-    Two numbers are given: by Wald's interval, as published (Touati 2010 §5), which knows nothing of proportions near 0 and \
-    1, and by Wilson's, which holds there too. Neither is worth anything unless the benchmarks are drawn at random.")]
+#[command(after_help = "Example:\n\
+    \x20 speedup samples benchmarks --proportion 17/30 --precision 0.05\n\n\
+    The answer has two numbers: by Wald's interval, as published (Touati 2010 §5), which fails for proportions near \
+    0 and 1, and by Wilson's interval, which holds there too. Neither means anything unless you draw the benchmarks \
+    at random.")]
 pub(crate) struct Arguments {
-    /// The proportion that is expected, as 0.57 or 17/30; one half takes the most benchmarks
+    /// The expected proportion, such as 0.57 or 17/30; one half needs the most benchmarks
     #[arg(long, value_name = "C", allow_hyphen_values = true, default_value = "0.5", value_parser = proportion)]
     proportion: f64,
-    /// The half-width of the interval in which it is to be known
+    /// The half-width of its confidence interval
     #[arg(long, value_name = "R", allow_hyphen_values = true, default_value_t = 0.05, value_parser = fraction::precision)]
     precision: f64,
     /// The confidence level of the interval
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
     confidence: ConfidenceLevel,
-    /// How many benchmarks there are to draw from, without replacement; many, if it is not given
+    /// The number of benchmarks to draw from, without replacement [default: many]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     population: Option<u64>,
     #[command(flatten)]

@@ -25,18 +25,18 @@ const SCHEMA_VERSION: u32 = 1;
 /// Seconds of an hour.
 const HOUR_S: f64 = 3600.0;
 
-/// How often to repeat each level: values in a run, runs, and what is above them
+/// How often to repeat each level: values in a run, runs, and levels above
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  speedup samples levels --mean 10 --variances 4,1,0.25 --costs 2,30 --budget 500\n  \
-    speedup samples levels pilot.json --costs 5 --hours 2 --measurement-time 0.4\n\n\
-    Levels are given the lowest first: values within a run, then runs. Costs are counted in measurements, one fewer than \
-    there are levels: what one more unit above a level takes besides its members, as the warm-up of one more run."
-)]
+#[command(after_help = "Examples:\n\
+    \x20 speedup samples levels --mean 10 --variances 4,1 --costs 2 --budget 500\n\
+    \x20 speedup samples levels pilot.json --costs 5 --hours 2 --measurement-time 0.4\n\n\
+    Levels are ordered from the lowest: values within a run, then runs. There is one cost fewer than there are \
+    levels, counted in measurements: what one more unit above a level costs besides its members, such as the warm-up \
+    of one more run.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pilot: PilotArguments,
-    /// The mean, instead of a pilot; 1 makes the half-width relative to nothing else
+    /// The mean, instead of a pilot; with 1 the half-width stays absolute
     #[arg(
         long,
         value_name = "MEAN",
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
         conflicts_with = "files"
     )]
     mean: Option<f64>,
-    /// The variance T² of each level, instead of a pilot, the lowest first, separated by commas
+    /// The variance T² of each level, lowest first, separated by commas, instead of a pilot
     #[arg(
         long,
         value_name = "T2",
@@ -55,13 +55,13 @@ pub(crate) struct Arguments {
         allow_hyphen_values = true
     )]
     variances: Vec<f64>,
-    /// What one more unit above each level but the highest costs, in measurements, separated by commas
+    /// The cost of one more unit above each level except the highest, in measurements, separated by commas
     #[arg(long, value_name = "COSTS", allow_hyphen_values = true, value_delimiter = ',', required = true)]
     costs: Vec<f64>,
-    /// How many measurements there is time for
+    /// The budget, in measurements
     #[arg(long, value_name = "MEASUREMENTS", allow_hyphen_values = true, conflicts_with = "hours")]
     budget: Option<f64>,
-    /// How many hours there are
+    /// The budget, in hours
     #[arg(long, value_name = "HOURS", allow_hyphen_values = true, requires = "measurement_time")]
     hours: Option<f64>,
     /// How long a measurement takes, in seconds

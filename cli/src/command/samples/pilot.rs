@@ -15,22 +15,22 @@ use crate::samples::compare::versions::Versions;
 /// Where the pilot is.
 #[derive(Debug, Args)]
 pub(in crate::command) struct PilotArguments {
-    /// The pilot of the baseline, and that of the candidate if there is one; - is standard input
+    /// The pilot of the baseline, and of the candidate if there is one; - is standard input
     #[arg(value_name = "PILOT")]
     files: Vec<PathBuf>,
-    /// The benchmark, where the pilot has several
+    /// The benchmark, if the pilot has several
     #[arg(long, value_name = "NAME")]
     benchmark: Option<String>,
-    /// The metric, where the pilot has several; wall without it
+    /// The metric, if the pilot has several [default: wall]
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
-    /// The format of the files, if it cannot be told from their contents
+    /// The format of the input files [default: detected from their contents]
     #[arg(long, value_name = "FORMAT")]
-    format: Option<Format>,
-    /// The column of the values in tables and JSON lines; value without it
+    input_format: Option<Format>,
+    /// The column of the values in tables and JSON lines [default: value]
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
-    /// The column of what the values of one run have in common; run without it
+    /// The column that identifies a run: its values are grouped [default: run]
     #[arg(long, value_name = "NAME")]
     run_column: Option<String>,
 }
@@ -57,7 +57,7 @@ impl PilotArguments {
             values: self.column.as_deref().map_or(usual.values, |column| vec![column]),
             ..Columns::default()
         };
-        let reading = Reading { format: self.format, columns };
+        let reading = Reading { format: self.input_format, columns };
         let sources: Result<Vec<Source>, _> =
             self.files.iter().map(|path| Source::read(path, &reading, console)).collect();
         let versions = Versions::new(&sources?, self.metric.as_deref(), None).map_err(|error| {

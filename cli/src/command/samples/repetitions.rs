@@ -25,45 +25,45 @@ use speedup_report::facts::{Sheet, SheetCell, exact, hidden, number, words};
 /// The version of the JSON value; it changes when a field changes its name or meaning.
 const SCHEMA_VERSION: u32 = 1;
 
-/// How many runs of each version a precision takes, and how many it takes to find a speedup
+/// How many runs a precision needs, and how many to find a speedup
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  speedup samples repetitions pilot.txt --half-width 1% --speedup 1.05 --run-time 12 --hosts 30\n  \
-    speedup samples repetitions --mean 2.1 --sd 0.08 --speedup 1.02 --power 0.9\n\n\
-    From a pilot of the baseline, or of baseline and candidate, or from a mean and a standard deviation. A pilot's spread is \
-    itself an estimate: take more runs than the least."
-)]
+#[command(after_help = "Examples:\n\
+    \x20 speedup samples repetitions pilot.txt --half-width 1% --speedup 1.05\n\
+    \x20 speedup samples repetitions pilot.txt --run-time 12 --hosts 30\n\
+    \x20 speedup samples repetitions --mean 2.1 --sd 0.08 --speedup 1.02 --power 0.9\n\n\
+    Plan from a pilot of the baseline, from pilots of baseline and candidate, or from a mean and a standard \
+    deviation. A pilot's spread is itself an estimate: take more runs than the minimum.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pilot: PilotArguments,
     /// The mean of a run, instead of a pilot
     #[arg(long, value_name = "MEAN", allow_hyphen_values = true, requires = "sd", conflicts_with = "files")]
     mean: Option<f64>,
-    /// Its standard deviation, in the same unit
+    /// The standard deviation of a run, in the same unit
     #[arg(long, value_name = "SD", allow_hyphen_values = true, requires = "mean", conflicts_with = "files")]
     sd: Option<f64>,
-    /// The half-width of the interval, as a share of mean, median or speedup: 0.01 or 1%
+    /// The half-width of the interval, as a share of the mean, median or speedup: 0.01 or 1%
     #[arg(long, value_name = "R", allow_hyphen_values = true, default_value = "0.01", value_parser = fraction::share)]
     half_width: f64,
-    /// The true speedup to be found, 1.05 for 5 % faster; no power is planned without it
+    /// The true speedup to find, 1.05 for 5 % faster [default: plan no power]
     #[arg(long, value_name = "DELTA", allow_hyphen_values = true)]
     speedup: Option<f64>,
-    /// How probably it is to be found
+    /// The probability of finding it
     #[arg(long, value_name = "POWER", allow_hyphen_values = true, default_value_t = 0.8)]
     power: f64,
-    /// Look for a difference in either direction, not only in that of the speedup
+    /// Look for a difference in either direction, not only for a speedup
     #[arg(long)]
     two_sided: bool,
     /// The confidence level of interval and test
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
     confidence: ConfidenceLevel,
-    /// The most runs of each version that are thought of
+    /// The maximum number of runs of each version to consider
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
     maximum: u64,
-    /// How long a run takes a host, in seconds, for the hours
+    /// How long a run takes, in seconds, to compute the hours
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     run_time: Option<f64>,
-    /// How many hosts work at once
+    /// How many hosts run in parallel
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     hosts: u64,
     #[command(flatten)]

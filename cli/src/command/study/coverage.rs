@@ -9,17 +9,18 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// How often the intervals contain the truth (Kalibera 2012 §8.4, and all other intervals that are printed)
+/// How often the intervals contain the true value
+///
+/// Kalibera 2012 §8.4, and all other intervals that Speedup prints.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  speedup study coverage --section levels --levels rijndael-opt --binaries 3,10,50\n\n\
-    What it reproduces of the papers, and the meaning of the methods' names: docs/studies.md."
-)]
+#[command(after_help = "Example:\n\
+    \x20 speedup study coverage --section levels --levels fft-opt --binaries 3,10\n\n\
+    docs/studies.md says what this reproduces of the papers, and explains the names of the methods.")]
 pub(crate) struct Arguments {
-    /// Which parts to simulate: levels, one_binary, samples, proportions, true_share; all without it
+    /// The parts to simulate: levels, one_binary, samples, proportions, true_share [default: all]
     #[arg(long, value_name = "SECTION,…", value_delimiter = ',', value_parser = section)]
     section: Vec<CoverageSection>,
-    /// The shapes of the laws: normal, lognormal, gamma, bimodal, floor, heavy_lognormal, pareto, clock, stalls
+    /// The distributions: normal, lognormal, gamma, bimodal, floor, heavy_lognormal, pareto, clock, stalls
     #[arg(long, value_name = "SHAPE,…", value_delimiter = ',', default_value = "normal", value_parser = shape)]
     distribution: Vec<LawShape>,
     #[command(flatten)]
@@ -39,7 +40,7 @@ pub(crate) struct Arguments {
     /// The true proportions of accelerated benchmarks
     #[arg(long, value_name = "C,C,…", value_delimiter = ',', default_values_t = [0.5, 0.7, 0.9])]
     proportion: Vec<f64>,
-    /// How many experiments are drawn for each line of the answer
+    /// The number of simulated experiments per line of the answer
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = replicates())]
     replicates: u32,
     #[command(flatten)]

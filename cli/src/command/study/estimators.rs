@@ -10,40 +10,41 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// Whether the metrics of variability are better estimated from observations or from fitted mixtures (Worms 2016 §6.5)
+/// Whether observations or fitted mixtures estimate variability better
+///
+/// Worms 2016 §6.5.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  speedup study estimators --metric mean_difference --runs 30 --frameworks 40 --replicates 1000\n  \
-    speedup study estimators --mixture 0.6:10:1,0.4:20:1.5 --mixture 1:12:2\n\n\
-    What it reproduces of the paper: docs/studies.md."
-)]
+#[command(after_help = "Examples:\n\
+    \x20 speedup study estimators --metric mean_difference --frameworks 40\n\
+    \x20 speedup study estimators --mixture 0.6:10:1,0.4:20:1.5 --mixture 1:12:2\n\n\
+    docs/studies.md says what this reproduces of the paper.")]
 pub(crate) struct Arguments {
-    /// The metrics: mean_difference (I1), probability_below (I2), probability_shortest (I3); all without it
+    /// The metrics: mean_difference (I1), probability_below (I2), probability_shortest (I3) [default: all]
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',', value_parser = metric)]
     metric: Vec<VariabilityMetric>,
-    /// The runs of each version
+    /// Runs of each version
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [30])]
     runs: Vec<u64>,
     /// The versions that I3 compares
     #[arg(long, value_name = "R,R,…", value_delimiter = ',', default_values_t = [3])]
     versions: Vec<u64>,
-    /// How many random frameworks: a mixture for each version, drawn as in the paper
+    /// The number of random frameworks: a mixture per version, drawn as in the paper
     #[arg(long, value_name = "N", default_value_t = 20)]
     frameworks: u64,
-    /// Instead of random ones the mixture of a version, as WEIGHT:MEAN:SD,…; once for each version
+    /// The mixture of a version as WEIGHT:MEAN:SD,…, once per version, instead of random ones
     #[arg(long, value_name = "W:M:S,…", value_parser = mixture, conflicts_with = "frameworks")]
     mixture: Vec<Mixture>,
-    /// How mixtures are fitted
+    /// How to fit mixtures
     #[arg(long, value_enum, default_value_t, value_name = "FIT")]
     fit: Fit,
-    /// How many experiments are drawn for each line of the answer
+    /// The number of simulated experiments per line of the answer
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = replicates())]
     replicates: u32,
     #[command(flatten)]
     replicating: Replicating,
 }
 
-/// How mixtures are fitted.
+/// How to fit mixtures
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Fit {
     /// By the schedule of mclust, as in the paper.

@@ -12,21 +12,22 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// How often equal versions are called different (Touati 2010 §4 and Kalibera 2012 §8.3)
+/// How often equal versions are called different
+///
+/// Touati 2010 §4 and Kalibera 2012 §8.3.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  speedup study false-alarms --section samples --distribution normal,lognormal --runs 5,31\n\n\
-    What it reproduces of the papers, and the meaning of the methods' names: docs/studies.md."
-)]
+#[command(after_help = "Example:\n\
+    \x20 speedup study false-alarms --section samples --distribution normal --runs 5\n\n\
+    docs/studies.md says what this reproduces of the papers, and explains the names of the methods.")]
 pub(crate) struct Arguments {
-    /// Which parts to simulate: samples, levels, one_binary, suites, headlines, unlike_shapes, same, tails,
-    /// gates, dependent, hosts, rare_stalls, looks; all without it
+    /// The parts to simulate: samples, levels, one_binary, suites, headlines, unlike_shapes, same, tails, gates,
+    /// dependent, hosts, rare_stalls, looks [default: all]
     #[arg(long, value_name = "SECTION,…", value_delimiter = ',', value_parser = section)]
     section: Vec<AlarmSection>,
-    /// The shapes of the laws: normal, lognormal, gamma, bimodal, floor, heavy_lognormal, pareto, clock, stalls
+    /// The distributions: normal, lognormal, gamma, bimodal, floor, heavy_lognormal, pareto, clock, stalls
     #[arg(long, value_name = "SHAPE,…", value_delimiter = ',', default_value = "normal", value_parser = shape)]
     distribution: Vec<LawShape>,
-    /// The runs of each version, for two samples and for the benchmarks of a suite
+    /// Runs of each version, for two samples and for the benchmarks of a suite
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [5, 10, 20, 31, 50])]
     runs: Vec<u64>,
     /// The standard deviation of a run there, as a share of the mean
@@ -37,13 +38,13 @@ pub(crate) struct Arguments {
     threshold: Vec<Threshold>,
     #[command(flatten)]
     by_levels: ByLevels,
-    /// The benchmarks of a suite
+    /// Benchmarks per suite
     #[arg(long, value_name = "N", default_value_t = 14)]
     suite: u64,
     /// The standard deviation of the logarithm of a benchmark's own speedup around the suite's
     #[arg(long, value_name = "SD", allow_hyphen_values = true, default_value_t = 0.0)]
     spread: f64,
-    /// How many experiments are drawn for each line of the answer
+    /// The number of simulated experiments per line of the answer
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = replicates())]
     replicates: u32,
     #[command(flatten)]

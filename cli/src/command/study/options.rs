@@ -11,26 +11,26 @@ use crate::arguments::fraction;
 /// Whence, at which level, and in which form. How often has a default of each study's own, so it is an argument there.
 #[derive(Clone, Copy, Debug, Args)]
 pub(super) struct Replicating {
-    /// What the random numbers follow from: the same seed gives the same answer, on any number of threads
+    /// The random seed; the same seed gives the same answer on any number of threads
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
     /// The confidence level of intervals and tests
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
     confidence: ConfidenceLevel,
-    /// How to print the answer
-    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    /// Print the answer in this form
+    #[arg(long = "format", value_enum, default_value_t, value_name = "FORM")]
     output: Form,
 }
 
 /// How a study is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Form {
-    /// For people.
+    /// For people
     #[default]
     Table,
-    /// One JSON value: options and rows.
+    /// One JSON value: options and rows
     Json,
-    /// The rows alone, with a heading.
+    /// The rows, with a header line
     Csv,
 }
 
@@ -54,14 +54,15 @@ pub(super) fn replicates() -> RangedI64ValueParser<u32> {
 /// Experiments by levels.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ByLevels {
-    /// How much compilation, execution and measurement vary, in percent of the mean, as 3.4,8.2,1.4; or a benchmark of
-    /// Kalibera 2012, Table VII: fft, fft-opt, fft-na, fft-na-opt, http, http-opt, rijndael, rijndael-opt, tcp, tcp-opt
+    /// How much compilation, execution and measurement vary, in percent of the mean, such as 3.4,8.2,1.4; or a benchmark
+    /// of Kalibera 2012, Table VII: fft, fft-opt, fft-na, fft-na-opt, http, http-opt, rijndael, rijndael-opt, tcp,
+    /// tcp-opt
     #[arg(long, value_name = "VARIATION", default_value = "fft-na-opt", value_parser = variation)]
     levels: Variation,
-    /// Measurements of an execution
+    /// Measurements per execution
     #[arg(long, value_name = "N", default_value_t = 5)]
     measurements: u64,
-    /// Executions of a binary, where binaries are repeated
+    /// Executions per binary, where binaries are repeated
     #[arg(long, value_name = "N", default_value_t = 5)]
     executions: u64,
     /// The numbers of binaries
@@ -70,7 +71,7 @@ pub(super) struct ByLevels {
     /// The numbers of executions of one binary, where compilation varies and is not repeated
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [3, 5, 10, 20, 50, 100])]
     pub(super) one_binary: Vec<u64>,
-    /// The draws of each bootstrap; 0 leaves the bootstrap out
+    /// The draws of each bootstrap; 0 for no bootstrap
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub(super) draws: u32,
 }

@@ -22,26 +22,29 @@ use speedup_report::facts::{Sheet, SheetCell, number, significant, words};
 /// The version of the JSON value; it changes when a field changes its name or meaning.
 const SCHEMA_VERSION: u32 = 1;
 
-/// How often runs of one version are called different from themselves, and which difference they would show (A/A)
+/// How often one version is called different from itself (A/A)
+///
+/// It also says which difference the runs could show.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  speedup study pool examples/compare/two-modes.txt\n  \
-    speedup study pool runs.csv --column seconds --run-column host\n\n\
-    The runs are split at random into two halves, again and again. Values of one run stay together; with the column of the \
-    hosts as --run-column whole hosts do, as where each version has hosts of its own. A rate above the risk says that the \
-    values of one run, or host, resemble each other.")]
+#[command(after_help = "Examples:\n\
+    \x20 speedup study pool examples/compare/two-modes.txt\n\
+    \x20 speedup study pool runs.csv --column seconds --run-column host\n\n\
+    The runs are repeatedly split at random into two halves. Values of one run stay together; with the host column \
+    as --run-column, whole hosts do, as if each version had its own hosts. A rate above the risk says that the \
+    values of one run or host resemble each other.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pilot: PilotArguments,
-    /// How many random halves
+    /// The number of random splits
     #[arg(long, value_name = "N", default_value_t = 1000)]
     splits: u64,
-    /// How probably a difference is to be found
+    /// The probability of finding a difference
     #[arg(long, value_name = "POWER", allow_hyphen_values = true, default_value_t = 0.8)]
     power: f64,
     /// The confidence level of the tests
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
     confidence: ConfidenceLevel,
-    /// What the halves follow from: the same seed gives the same answer
+    /// The random seed; the same seed gives the same answer
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
     #[command(flatten)]

@@ -9,32 +9,33 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// How often a true speedup is found, and how many runs make a mean normal (Chen 2012 §5.2 and Touati 2010 App. C)
+/// How often a true speedup is found, and when a mean is normal
+///
+/// Chen 2012 §5.2 and Touati 2010 App. C.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  speedup study power --section speedup_test --speedup 1.02,1.05,1.1 --runs 5,10,31\n\n\
-    What it reproduces of the papers, and the meaning of the methods' names: docs/studies.md."
-)]
+#[command(after_help = "Example:\n\
+    \x20 speedup study power --section speedup_test --speedup 1.02 --runs 5,31\n\n\
+    docs/studies.md says what this reproduces of the papers, and explains the names of the methods.")]
 pub(crate) struct Arguments {
-    /// Which parts to simulate: suites, table_1, speedup_test, normal_means; all without it
+    /// The parts to simulate: suites, table_1, speedup_test, normal_means [default: all]
     #[arg(long, value_name = "SECTION,…", value_delimiter = ',', value_parser = section)]
     section: Vec<PowerSection>,
-    /// The shapes of the laws: normal, lognormal, gamma, bimodal, floor, heavy_lognormal, pareto, clock, stalls
+    /// The distributions: normal, lognormal, gamma, bimodal, floor, heavy_lognormal, pareto, clock, stalls
     #[arg(long, value_name = "SHAPE,…", value_delimiter = ',', default_value = "lognormal", value_parser = shape)]
     distribution: Vec<LawShape>,
     /// The true speedups
     #[arg(long, value_name = "S,S,…", value_delimiter = ',', default_values_t = [1.0, 1.02, 1.05, 1.1, 1.2])]
     speedup: Vec<f64>,
-    /// The runs of each version, for one benchmark
+    /// Runs of each version, for one benchmark
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [5, 10, 31, 50])]
     runs: Vec<u64>,
     /// The standard deviation of a run, as a share of the mean
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, default_value_t = 0.1)]
     variation: f64,
-    /// The benchmarks of a suite
+    /// Benchmarks per suite
     #[arg(long, value_name = "N", default_value_t = 14)]
     suite: u64,
-    /// The runs of each of its benchmarks on each machine
+    /// Runs of each of its benchmarks on each machine
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [3, 5, 12])]
     suite_runs: Vec<u64>,
     /// The standard deviation of the logarithm of a benchmark's own speedup around the suite's
@@ -43,10 +44,10 @@ pub(crate) struct Arguments {
     /// The speedups under test with the runs of Table 1 of Chen 2012
     #[arg(long, value_name = "S,S,…", value_delimiter = ',', default_values_t = [1.4, 1.6, 1.7, 1.76, 1.8, 2.0])]
     claim: Vec<f64>,
-    /// The runs of which a mean is taken, where its normality is asked
+    /// Runs per mean, for the normality of means
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [5, 10, 15, 20, 25, 30, 35, 50, 75, 100])]
     mean_runs: Vec<u64>,
-    /// How many experiments are drawn for each line of the answer
+    /// The number of simulated experiments per line of the answer
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = replicates())]
     replicates: u32,
     #[command(flatten)]

@@ -92,7 +92,7 @@ impl Samples {
         self.first = self.first.into_iter().chain(started).min();
     }
 
-    /// The file.
+    /// The file to write
     pub(super) fn text(&self, tool: Tool) -> io::Result<String> {
         let series = self.series(tool)?;
         let told = |error: String, hint: &str| io::Error::other(format!("{error}; {hint}"));

@@ -21,18 +21,18 @@ use crate::console::render::json::escaped;
 /// The form of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Comma-separated values with a header line (RFC 4180).
+    /// Comma-separated values with a header line (RFC 4180)
     #[default]
     Csv,
-    /// One JSON object a line, with the kept output.
+    /// One JSON object per line, with the kept output of runs
     Jsonl,
-    /// Apache Parquet: typed columns, packed, with the kept output.
+    /// Apache Parquet: typed, compressed columns, with the kept output
     Parquet,
-    /// The sample as Go benchmark text, which benchstat reads.
+    /// The sample as Go benchmark text, for benchstat
     Go,
-    /// The sample as hyperfine's JSON.
+    /// The sample as hyperfine's JSON
     Hyperfine,
-    /// The sample as the JSON of hyperfine before its version 2.
+    /// The sample as the JSON of hyperfine before version 2
     Hyperfine1,
 }
 

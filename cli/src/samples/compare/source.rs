@@ -31,20 +31,20 @@ const NOT_THERE: &str = "names of files start from the working directory, and - 
 /// How files are read, on a command line.
 #[derive(Debug, Args)]
 pub(crate) struct ReadingArguments {
-    /// The format of the files, if it cannot be told from their contents
+    /// The format of the input files [default: detected from their contents]
     #[arg(long, value_name = "FORMAT")]
-    format: Option<Format>,
-    /// The column of the values in tables and JSON lines; value without it
+    input_format: Option<Format>,
+    /// The column of the values in tables and JSON lines [default: value]
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
-    /// The column of the benchmark; benchmark without it
+    /// The column of the benchmark [default: benchmark]
     #[arg(long, value_name = "NAME")]
     benchmark_column: Option<String>,
-    /// The column of the version; version without it
+    /// The column of the version [default: version]
     #[arg(long, value_name = "NAME")]
     version_column: Option<String>,
-    /// The column of what the values of one observation have in common; without it build, host or block, where one of them
-    /// groups the runs, else run
+    /// The column that identifies an observation: its values are grouped [default: build, host or block if one of them
+    /// groups the runs, else run]
     #[arg(long, value_name = "NAME")]
     run_column: Option<String>,
 }
@@ -61,7 +61,7 @@ impl ReadingArguments {
             units: if self.run_column.is_none() { UNITS } else { &[] },
             ..Columns::default()
         };
-        let reading = Reading { format: self.format, columns };
+        let reading = Reading { format: self.input_format, columns };
         if files.iter().filter(|path| is_stdin(path)).count() > 1 {
             return Err(Failure::usage(anyhow!("standard input is given twice"))
                 .hint("it is read once: give files, or one file that holds several versions"));
@@ -115,7 +115,7 @@ impl Source {
         let format = match reading.format {
             Some(format) => format,
             None => detected(&bytes, reading).map_err(|error| {
-                let hint = format!("{}; force it with --format", error.hint());
+                let hint = format!("{}; force it with --input-format", error.hint());
                 Failure::usage(Error::new(error).context(tried())).hint(hint)
             })?,
         };

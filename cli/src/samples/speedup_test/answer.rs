@@ -1,4 +1,4 @@
-//! What the Speedup-Test says of the benchmarks of a configuration, as plain data: `--output json` prints it, and every
+//! What the Speedup-Test says of the benchmarks of a configuration, as plain data: `--format json` prints it, and every
 //! output file is a view of it.
 
 mod proportion;
@@ -33,27 +33,27 @@ use super::warning::Warning;
 /// The version of the JSON value; it changes when a field changes its name or meaning.
 const SCHEMA_VERSION: u32 = 1;
 
-/// Whose verdicts.
+/// Whose verdicts to give
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Mode {
     /// Those of the published program, quirks included
     #[default]
     Published,
-    /// Ours: the best level in closed form, levels of the configuration first, coefficients as they stand
+    /// The best level in closed form, levels of the configuration first, coefficients unchanged
     Exact,
 }
 
-/// What each benchmark counts in the overall gain and speedup.
+/// The weight of each benchmark in the overall gain and speedup
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Weighting {
-    /// By the coefficients of the configuration; equal where it has none
+    /// The coefficients of the configuration; equal if it has none
     #[default]
     Custom,
-    /// All the same
+    /// All equal
     Equal,
-    /// By its share of the baseline's time
+    /// Its share of the baseline's time
     Fraction,
 }
 

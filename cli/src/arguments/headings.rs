@@ -1,0 +1,201 @@
+//! The headings under which `--help` shows the options of verbs that have many; all others are under `Options`.
+
+/// The heading of the options that say how to reach a coordinator.
+pub(super) const REACHING: &str = "Coordinator options";
+/// The heading of the options that say how input files are read.
+const FILES: &str = "Input files";
+/// The heading of the options that say how often something is simulated.
+const REPLICATION: &str = "Replication";
+/// The heading of the options that say which random numbers are drawn.
+const MODEL: &str = "What is simulated";
+
+/// The heading of the options of experiments by levels.
+const LEVELS: &str = "Levels";
+
+/// Headings of the options, by their ids, that many verbs share.
+const SHARED: [(&str, &[&str]); 3] = [
+    ("Gates", &["fail_on_regression", "require_conclusive", "noise_threshold"]),
+    (FILES, &["input_format", "column", "benchmark_column", "version_column", "run_column"]),
+    (REACHING, &["coordinator", "access_file"]),
+];
+
+/// Headings of the options of a verb.
+type Headings = &'static [(&'static str, &'static [&'static str])];
+
+/// Headings of the options of verbs, by the verbs' paths.
+const OF_VERBS: [(&str, Headings); 11] = [
+    (
+        "bench",
+        &[
+            (
+                "Number of runs",
+                &["runs", "min_runs", "max_runs", "min_benchmarking_time", "precision", "warmup"],
+            ),
+            (
+                "Commands",
+                &[
+                    "command_name",
+                    "reference",
+                    "reference_name",
+                    "parameter_list",
+                    "parameter_scan",
+                    "parameter_step_size",
+                ],
+            ),
+            (
+                "Execution",
+                &[
+                    "shell",
+                    "no_shell",
+                    "setup",
+                    "prepare",
+                    "conclude",
+                    "cleanup",
+                    "input",
+                    "output",
+                    "show_output",
+                    "ignore_failure",
+                    "timeout",
+                    "env",
+                    "clean_env",
+                ],
+            ),
+            ("Statistics", &["confidence", "center", "margin", "quantile", "control", "seed"]),
+            (
+                "Results",
+                &[
+                    "format",
+                    "time_unit",
+                    "sort",
+                    "style",
+                    "export_json",
+                    "export_csv",
+                    "export_markdown",
+                    "export_asciidoc",
+                    "export_orgmode",
+                    "save_baseline",
+                    "data",
+                ],
+            ),
+        ],
+    ),
+    (
+        "compare",
+        &[
+            ("Method ratio (the default)", &["center", "margin", "quantile", "control"]),
+            ("Method speedup-test", &["mode", "adjust", "precision", "proportion_interval"]),
+            ("Method hpt", &["speedup_under_test", "rank_sum", "half_ranks", "score_reference"]),
+            ("Method effect", &["threshold", "bootstrap", "statistic"]),
+            ("Method mixture", &["fit", "resamples", "resample_size", "delta"]),
+            ("Method distribution", &["quantiles", "at_most", "clusters"]),
+            ("Method earlier", &["normality"]),
+            ("Suite", &["weights", "drawn", "population"]),
+            ("Versions", &["metric", "baseline", "save_baseline"]),
+        ],
+    ),
+    (
+        "agent start",
+        &[
+            ("Identity", &["host_id", "share_machine", "boot_id", "allocation_id", "node_name", "job_id"]),
+            ("Reboots", &["reboot_command", "reboot_patience"]),
+        ],
+    ),
+    (
+        "coordinator start",
+        &[
+            ("Network", &["bind", "advertise", "insecure", "web", "metrics"]),
+            ("Hosts", &["host_grace", "reboot_limit", "agents"]),
+        ],
+    ),
+    (
+        "samples levels",
+        &[("Pilot", &["benchmark", "metric"]), ("Instead of a pilot", &["mean", "variances"])],
+    ),
+    ("samples repetitions", &[("Pilot", &["benchmark", "metric"]), ("Instead of a pilot", &["mean", "sd"])]),
+    (
+        "study coverage",
+        &[
+            (MODEL, &["distribution", "effect", "runs", "variation", "benchmarks", "proportion"]),
+            (LEVELS, &["levels", "measurements", "executions", "binaries", "one_binary", "draws"]),
+            (REPLICATION, &["replicates", "seed", "confidence"]),
+        ],
+    ),
+    (
+        "study false-alarms",
+        &[
+            (MODEL, &["distribution", "runs", "variation", "threshold", "suite", "spread"]),
+            (LEVELS, &["levels", "measurements", "executions", "binaries", "one_binary", "draws"]),
+            (REPLICATION, &["replicates", "seed", "confidence"]),
+        ],
+    ),
+    (
+        "study power",
+        &[
+            (MODEL, &["distribution", "speedup", "runs", "variation", "mean_runs", "claim"]),
+            ("Suite", &["suite", "suite_runs", "spread"]),
+            (REPLICATION, &["replicates", "seed", "confidence"]),
+        ],
+    ),
+    (
+        "study estimators",
+        &[
+            (MODEL, &["runs", "versions", "frameworks", "mixture"]),
+            (REPLICATION, &["replicates", "seed", "confidence"]),
+        ],
+    ),
+    ("study pool", &[("Pilot", &["benchmark", "metric"])]),
+];
+
+/// The heading of an option of a verb, if it is not the usual one.
+pub(super) fn heading(verb: &str, id: &str) -> Option<&'static str> {
+    let of_verb = OF_VERBS.iter().filter(|(path, _)| *path == verb).flat_map(|(_, headings)| headings.iter());
+    of_verb.chain(&SHARED).find(|(_, ids)| ids.contains(&id)).map(|(heading, _)| *heading)
+}
+
+/// Options of `bench` that few need.
+const SELDOM: &[&str] = &[
+    "precision",
+    "max_runs",
+    "reference",
+    "reference_name",
+    "parameter_scan",
+    "parameter_step_size",
+    "shell",
+    "setup",
+    "conclude",
+    "cleanup",
+    "input",
+    "output",
+    "timeout",
+    "env",
+    "clean_env",
+    "center",
+    "margin",
+    "quantile",
+    "control",
+    "seed",
+    "time_unit",
+    "sort",
+    "style",
+    "export_csv",
+    "export_asciidoc",
+    "export_orgmode",
+    "data",
+    "noise_threshold",
+];
+
+/// Whether `-h` leaves an option of a verb out; `--help` has it.
+pub(super) fn is_long_only(verb: &str, heading: &str, id: &str) -> bool {
+    let is_of_other_method = heading.starts_with("Method ") && !heading.ends_with("(the default)");
+    [REACHING, FILES, "Suite"].contains(&heading)
+        || is_of_other_method
+        || (verb == "bench" && SELDOM.contains(&id))
+}
+
+/// Every option that has a heading, with its verb; those of shared headings have none.
+#[cfg(test)]
+pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    OF_VERBS.iter().flat_map(|(verb, headings)| {
+        headings.iter().flat_map(move |(_, ids)| ids.iter().map(move |id| (*verb, *id)))
+    })
+}
