@@ -55,13 +55,13 @@ pub enum EntryError {
     #[error("this host cannot be named in a certificate")]
     Identity(#[from] IdentityError),
     /// It gets no certificate.
-    #[error("this host gets no certificate")]
+    #[error("the coordinator issued no certificate for this host")]
     Enrolment(#[from] EnrolmentError),
     /// The kept certificate cannot be used.
-    #[error("the kept certificate cannot be used")]
+    #[error("the stored certificate cannot be used")]
     Kept(#[from] PrivateFileError),
     /// What is kept is damaged.
-    #[error("the certificate kept in {} is damaged", path.display())]
+    #[error("the certificate stored in {} is damaged", path.display())]
     Damaged {
         /// Where.
         path: PathBuf,
@@ -69,7 +69,7 @@ pub enum EntryError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The coordinator does not take the certificate any more.
-    #[error("the coordinator does not let this agent in: {0}")]
+    #[error("the coordinator rejected this agent: {0}")]
     Revoked(String),
 }
 
@@ -102,9 +102,9 @@ impl Hinted for EntryError {
             Self::Reach(error) => error.hint(),
             Self::Kept(error) => error.hint(),
             Self::Enrolment(_) => Some("ask an admin for a token of `speedup token create --role agent`"),
-            Self::Damaged { .. } => Some("remove the file, and enrol anew"),
+            Self::Damaged { .. } => Some("remove the file and enrol again"),
             Self::Revoked(_) => Some(
-                "if this host is to serve again, remove identity.toml of its state directory and enrol anew",
+                "to use this host again, remove identity.toml from its state directory and enrol again",
             ),
             Self::Identity(_) => Some("choose another id with --host-id"),
         }
@@ -182,10 +182,7 @@ impl Entry {
             Ok(()) => tracing::info!("the certificate was renewed"),
             Err(error) => {
                 self.look = now + AGAIN;
-                tracing::warn!(
-                    "the certificate was not renewed, and is tried again: {}",
-                    with_causes(&error)
-                );
+                tracing::warn!("cannot renew the certificate, will retry: {}", with_causes(&error));
                 return false;
             }
         }

@@ -46,7 +46,7 @@ const READ_BYTES: usize = 1 << 20;
 pub(crate) enum StagingError {
     /// They do not fit.
     #[error(
-        "the files of this run have {wanted} bytes, and this host keeps at most {bound} (--file-cache of its agent)"
+        "the files of this run take {wanted} bytes, but this host caches at most {bound} (--file-cache of its agent)"
     )]
     TooLarge {
         /// How many they have.
@@ -94,7 +94,7 @@ pub(crate) enum StagingError {
     #[error("the state directory's path is not UTF-8")]
     NotUtf8,
     /// The agent was asked to stop.
-    #[error("the agent was stopped while the files of the run were made ready")]
+    #[error("the agent was stopped while it prepared the files of the run")]
     Stopped,
 }
 

@@ -78,7 +78,7 @@ pub enum LimitsError {
         mode: u32,
     },
     /// It says what no limits are.
-    #[error("{} has no limits that can be kept", path.display())]
+    #[error("{} has no valid limits", path.display())]
     Content {
         /// Which.
         path: PathBuf,
@@ -290,7 +290,7 @@ fn is_unsafe(name: &OsStr) -> bool {
 /// The path through all links.
 fn real(path: &Path) -> Result<PathBuf, String> {
     if !path.is_absolute() {
-        return Err(format!("{} is no absolute path", path.display()));
+        return Err(format!("{} is not an absolute path", path.display()));
     }
     path.canonicalize().map_err(|error| format!("cannot find {}: {error}", path.display()))
 }

@@ -29,10 +29,10 @@ pub(crate) enum LinkError {
     #[error("the coordinator closed the session")]
     Closed,
     /// The coordinator said something that cannot be understood.
-    #[error("the coordinator said something that cannot be understood")]
+    #[error("cannot decode a message from the coordinator")]
     Malformed(#[source] Malformed),
     /// What was said does not leave.
-    #[error("the connection takes nothing more")]
+    #[error("the connection is closed for sending")]
     Stuck,
 }
 

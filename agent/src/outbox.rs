@@ -33,7 +33,7 @@ pub enum OutboxError {
     #[error("cannot read the outbox")]
     Read(#[source] ReplayError),
     /// It holds what this release does not understand.
-    #[error("cannot understand the outbox")]
+    #[error("cannot decode the outbox")]
     Entry(#[source] PayloadError),
     /// It cannot be written.
     #[error("cannot write the outbox")]

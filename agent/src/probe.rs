@@ -48,7 +48,7 @@ pub enum ProbeError {
         source: std::io::Error,
     },
     /// What it holds is no name.
-    #[error("{file} does not hold a usable name of {what}")]
+    #[error("{file} has no usable name of {what}")]
     Unusable {
         /// Which file.
         file: &'static str,
@@ -58,7 +58,7 @@ pub enum ProbeError {
         source: IdError,
     },
     /// The root of its files cannot be opened.
-    #[error("cannot look into {}, where the files of the host should lie", root.display())]
+    #[error("cannot read {}, which should have the files of the host", root.display())]
     Root {
         /// Which.
         root: PathBuf,

@@ -120,7 +120,9 @@ impl Runner {
     ) -> Result<Record, NotExecuted> {
         let order = &grant.order;
         let place = Workplace::of(&self.state, &self.boot, self.surroundings.user(), grant.experiment)
-            .map_err(|error| NotExecuted::new(format!("cannot make the experiment's directory: {error}")))?;
+            .map_err(|error| {
+                NotExecuted::new(format!("cannot create the directory of the experiment: {error}"))
+            })?;
         let input = place.input();
         let steps = Steps::of(order, &input.to_string_lossy())
             .map_err(|error| NotExecuted::through_plan(error.to_string()))?;
@@ -428,7 +430,7 @@ fn insist(order: &WorkOrder, unmet: &[Unmet]) -> Result<(), NotExecuted> {
     let each: Vec<String> =
         unmet.iter().map(|unmet| format!("{}: {}", unmet.setting.name(), unmet.reason)).collect();
     Err(NotExecuted::through_plan(format!(
-        "the plan insists on an environment that this host does not give: {}",
+        "the plan requires an environment that this host cannot provide: {}",
         each.join("; ")
     )))
 }
@@ -480,7 +482,7 @@ fn not_launched(what: &str, error: &LaunchError) -> NotExecuted {
 }
 
 fn no_directory(error: &std::io::Error) -> NotExecuted {
-    NotExecuted::new(format!("cannot make the working directory: {error}"))
+    NotExecuted::new(format!("cannot create the working directory: {error}"))
 }
 
 fn interrupted() -> NotExecuted {

@@ -157,7 +157,7 @@ pub enum SelftestError {
         source: io::Error,
     },
     /// A program of the selftest did not end as it must.
-    #[error("{program} ended otherwise than with exit code 0: {end}")]
+    #[error("{program} did not exit with code 0: {end}")]
     End {
         /// Which.
         program: String,

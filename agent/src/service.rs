@@ -85,10 +85,10 @@ pub enum AgentError {
     #[error(transparent)]
     Entry(#[from] EntryError),
     /// The host cannot be named.
-    #[error("cannot tell which host this is")]
+    #[error("cannot determine the id of this host")]
     Probe(#[from] ProbeError),
     /// The state directory cannot be made.
-    #[error("cannot make the state directory {}", path.display())]
+    #[error("cannot create the state directory {}", path.display())]
     State {
         /// Which.
         path: PathBuf,
@@ -96,7 +96,7 @@ pub enum AgentError {
         source: std::io::Error,
     },
     /// The state directory is not its owner's alone.
-    #[error("cannot take the state directory for this user alone")]
+    #[error("cannot make the state directory private to this user")]
     NotPrivate(#[from] NotPrivate),
     /// The outbox cannot be used.
     #[error("the outbox in {} cannot be used", path.display())]
@@ -116,13 +116,13 @@ pub enum AgentError {
     #[error("cannot execute commands on this host")]
     Launch(#[from] LaunchError),
     /// The files kept for runs cannot be used.
-    #[error("cannot use the files that are kept for runs")]
+    #[error("cannot open the cache of files")]
     Files(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The process could not be prepared.
     #[error("cannot prepare the agent's process")]
     Process(#[source] std::io::Error),
     /// The coordinator does not take this host, now or later.
-    #[error("the coordinator turned this host away for good: {0}")]
+    #[error("the coordinator rejected this host permanently: {0}")]
     TurnedAway(String),
 }
 
@@ -277,7 +277,7 @@ impl Service {
                 self.facts = facts.clone();
                 self.agent.handle(Input::Probed(facts));
             }
-            Err(error) => tracing::warn!("cannot look at this host again: {}", with_causes(&error)),
+            Err(error) => tracing::warn!("cannot probe this host again: {}", with_causes(&error)),
         }
     }
 
@@ -388,7 +388,7 @@ impl Service {
             Action::Withdraw { reason } => {
                 self.link = None;
                 self.backoff = BACKOFF.1.min(self.backoff * 4);
-                self.say_once(format!("the coordinator turned this host away: {reason}"));
+                self.say_once(format!("the coordinator rejected this host: {reason}"));
             }
         }
         Ok(None)
@@ -402,14 +402,14 @@ impl Service {
         self.link = None;
         self.backoff = BACKOFF.1;
         let Some(reboot) = &self.reboot else {
-            tracing::warn!("this host is to boot anew ({reason}), but its owner has given no command for it");
+            tracing::warn!("this host should reboot ({reason}), but its agent has no --reboot-command");
             return Ok(Some(Input::NotRebooted));
         };
-        tracing::info!(command = ?reboot.command, "this host boots anew: {reason}");
+        tracing::info!(command = ?reboot.command, "this host reboots: {reason}");
         match reboot.execute(&mut self.stop).await {
             Ok(()) => Ok(None),
             Err(error) => {
-                tracing::warn!("this host did not boot anew: {}", with_causes(&error));
+                tracing::warn!("this host did not reboot: {}", with_causes(&error));
                 Ok(Some(Input::NotRebooted))
             }
         }

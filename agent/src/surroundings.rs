@@ -153,7 +153,7 @@ impl Surroundings {
         if wanted != Some(true) || number(&self.root.join("proc/sys/kernel/randomize_va_space"))? != 0 {
             return None;
         }
-        let reason = "the host has randomisation of address spaces switched off".to_owned();
+        let reason = "address space randomisation is disabled on the host".to_owned();
         Some(Unmet { setting: Setting::Aslr, reason })
     }
 
@@ -176,7 +176,10 @@ impl Surroundings {
         let aside = established.agent.as_ref().map(|cpus| CpuMask::from(cpus).confine_this_thread());
         let back = match aside {
             Some(Err(errno)) => {
-                unmet(Setting::Housekeeping, format!("the agent cannot stand aside: {errno}"));
+                unmet(
+                    Setting::Housekeeping,
+                    format!("the agent cannot leave the CPUs of the program: {errno}"),
+                );
                 None
             }
             Some(Ok(())) => Some(CpuMask::from(&self.allowed)),

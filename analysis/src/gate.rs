@@ -59,13 +59,13 @@ pub struct Judgement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum GateError {
     /// The method has no verdicts on candidates.
-    #[error("{0} describes, and gives no verdict on a candidate")]
+    #[error("{0} only describes, and gives no verdict on a candidate")]
     NoVerdict(&'static str),
     /// The method never says slower.
     #[error("{0} asks only whether a candidate is faster, so it shows no regression")]
     OneSided(&'static str),
     /// The method has no interval to hold against a threshold.
-    #[error("{0} has no interval of the speedup that could be held against a noise threshold")]
+    #[error("{0} has no interval of the speedup to compare with a noise threshold")]
     NoInterval(&'static str),
 }
 
@@ -73,8 +73,8 @@ impl GateError {
     /// What the user can do.
     pub fn hint(self) -> &'static str {
         match self {
-            Self::NoVerdict(_) | Self::NoInterval(_) => "take the ratio of the centres: --method ratio",
-            Self::OneSided(_) => "take the ratio of the centres: --method ratio",
+            Self::NoVerdict(_) | Self::NoInterval(_) => "use the ratio of the centres: --method ratio",
+            Self::OneSided(_) => "use the ratio of the centres: --method ratio",
         }
     }
 }

@@ -174,7 +174,7 @@ fn agent_ended(error: AgentError) -> Failure {
         AgentError::Entry(_) => Failure::usage(error),
         error => Failure::infrastructure(error),
     };
-    failure.context("the agent cannot go on").hint_if(hint)
+    failure.context("the agent cannot continue").hint_if(hint)
 }
 
 /// Tests this host's timer and keeps the result in the agent's state directory. No other thread may run.

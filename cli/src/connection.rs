@@ -111,9 +111,10 @@ impl CoordinatorArguments {
             self.coordinator.as_deref().filter(|name| access::is_name(name)).unwrap_or(access::DEFAULT);
         let path = access::path(self.access_file.as_deref(), name)?;
         Err(Failure::infrastructure(anyhow!("no coordinator is known: there is no {}", path.display())).hint(
-            "start one with `speedup coordinator start`, enrol with one elsewhere with `speedup access enrol`, name one with \
-             --coordinator or SPEEDUP_COORDINATOR, or do all on this machine with `speedup run PLAN`; what a `speedup run` \
-             measured is read by report, export, list and explain with --data DIR",
+            "start one with `speedup coordinator start`, enrol with one elsewhere with `speedup access enrol`, \
+                name one with --coordinator or SPEEDUP_COORDINATOR, or run the plan on this machine with \
+                `speedup run PLAN`; to read results of `speedup run`, use report, export, list and explain with \
+                --data DIR",
         ))
     }
 }
@@ -279,8 +280,8 @@ pub(crate) fn require_data(data: &Path) -> Result<(), Failure> {
     if data.join("journal").is_dir() {
         return Ok(());
     }
-    let what = if data.is_dir() { "it has no journal" } else { "it is not there" };
-    Err(Failure::usage(anyhow!("{} is no data directory: {what}", data.display())).hint(
+    let what = if data.is_dir() { "it has no journal" } else { "it does not exist" };
+    Err(Failure::usage(anyhow!("{} is not a data directory: {what}", data.display())).hint(
         "`speedup run` says where it keeps its data; a coordinator's is $XDG_STATE_HOME/speedup/coordinator",
     ))
 }
@@ -290,13 +291,14 @@ impl Connection {
         let url = reach.url().to_owned();
         let channel = reach.connect().await.map_err(|error| {
             let is_another = speedup_access::is_untrusted(&error);
-            let failure =
-                Failure::infrastructure(Error::new(error).context(format!("cannot reach the coordinator at {url}")));
+            let failure = Failure::infrastructure(
+                Error::new(error).context(format!("cannot reach the coordinator at {url}")),
+            );
             failure.hint(if is_another {
-                "another server than that of the access file answers there, or it is reached by a name that it does not \
-                 know: it is told its names with --advertise"
+                "the server there is not that of the access file, or it does not know the name by which you \
+                    reach it: give it its names with --advertise"
             } else {
-                "look whether it runs; `speedup coordinator start` starts one"
+                "check whether it is running; `speedup coordinator start` starts one"
             })
         })?;
         Ok(Self { url, channel, embedded: None })
@@ -380,7 +382,6 @@ impl Connection {
 /// Waits until a coordinator's journal has failed: nothing is kept any more, so it has to end.
 pub(crate) async fn journal_failed(coordinator: &Coordinator) -> Failure {
     let error = coordinator.failed().await;
-    Failure::infrastructure(Error::new(error).context("the coordinator cannot go on")).hint(
-        "look for space and errors of the disk; what was acknowledged is kept and is there at the next start",
-    )
+    Failure::infrastructure(Error::new(error).context("the coordinator cannot continue"))
+        .hint("check free space and disk errors; everything acknowledged is kept for the next start")
 }

@@ -41,7 +41,7 @@ pub struct Contents {
 #[derive(Debug, Error)]
 pub enum BackupError {
     /// Nothing is written over.
-    #[error("{} is there already", .0.display())]
+    #[error("{} already exists", .0.display())]
     Exists(PathBuf),
     /// A data directory that holds something is not restored into.
     #[error("{} is not empty: it holds {found}", path.display())]
@@ -68,7 +68,7 @@ pub enum BackupError {
         seen: Position,
     },
     /// The manifest cannot be believed.
-    #[error("{} is no manifest of a backup that can be believed", path.display())]
+    #[error("{} is not a valid manifest of a backup", path.display())]
     Manifest {
         /// Which file.
         path: PathBuf,
@@ -98,7 +98,7 @@ pub enum BackupError {
 impl Hinted for BackupError {
     fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Exists(_) => Some("name a directory that does not exist, as one with the date"),
+            Self::Exists(_) => Some("name a directory that does not exist, such as one with the date"),
             Self::NotEmpty { .. } => Some("restore into a new directory, then start the coordinator with it"),
             Self::Journal(error) => error.hint(),
             Self::Short { .. } => Some(
@@ -110,7 +110,7 @@ impl Hinted for BackupError {
             Self::Manifest { .. } | Self::Damaged { .. } => {
                 Some("take another backup; nothing of this one was restored")
             }
-            Self::Disk { .. } => Some("look for space, permissions and errors of the disk"),
+            Self::Disk { .. } => Some("check free space, permissions and disk errors"),
         }
     }
 }

@@ -56,7 +56,7 @@ enum NotMade {
     Write(#[from] CheckpointWriteError),
     #[error("the journal cannot be read")]
     Journal(#[from] ReplayError),
-    #[error("record {0} of the journal cannot be understood")]
+    #[error("record {0} of the journal is not valid")]
     Record(Position, #[source] PayloadError),
     #[error("the store cannot be flushed")]
     Store(#[from] StoreError),
@@ -116,7 +116,7 @@ impl Checkpointer {
             Ok(()) => tracing::debug!(%boundary, "a checkpoint was written"),
             Err(error) => {
                 tracing::warn!(
-                    "no checkpoint was made, the next start takes longer: {}",
+                    "no checkpoint was written, so the next start takes longer: {}",
                     with_causes(&error)
                 );
             }

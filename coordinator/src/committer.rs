@@ -38,7 +38,7 @@ impl Committer {
             }
             group.events.splice(0..0, self.held.drain(..));
             if let Err(error) = self.commit(&group.events, &mut buffer) {
-                tracing::error!("nothing is acknowledged any more: {}", with_causes(&error));
+                tracing::error!("nothing is acknowledged from now on: {}", with_causes(&error));
                 // The receiver is gone only when the server has stopped already.
                 let _ = self.failed.send(error);
                 return;

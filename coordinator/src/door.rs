@@ -52,7 +52,7 @@ fn malformed(error: &Malformed) -> Status {
 
 fn store_failed(error: &StoreError) -> Status {
     tracing::error!("{}", with_causes(error));
-    Status::internal(format!("{error}; restarting the coordinator builds the store anew from the journal"))
+    Status::internal(format!("{error}; a restart of the coordinator rebuilds the store from the journal"))
 }
 
 fn refused(refusal: &Refusal) -> Status {

@@ -46,7 +46,7 @@ impl Indexer {
         while let Ok(first) = batches.recv() {
             if let Err(error) = self.apply(&first, batches) {
                 tracing::error!(
-                    "the store cannot be written and is built anew at the next start: {}",
+                    "the store cannot be written and is rebuilt at the next start: {}",
                     with_causes(&error)
                 );
                 self.store.condemn();

@@ -23,20 +23,20 @@ pub fn raise_open_files() {
         |limit: Option<u64>| limit.map_or_else(|| "any number of".to_owned(), |limit| limit.to_string());
     match setrlimit(Resource::Nofile, raised) {
         Ok(()) => tracing::info!(
-            "may have {} open files (was {}), one a connected agent",
+            "may have {} open files (was {}), one per connected agent",
             shown(before.maximum),
             shown(before.current)
         ),
         Err(error) => tracing::warn!(
-            "cannot raise the limit of {} open files, one a connected agent: {error}",
+            "cannot raise the limit of {} open files, one per connected agent: {error}",
             shown(before.current)
         ),
     }
 }
 
 /// What helps where no file is left.
-const RAISE_IT: &str = "start the coordinator with a higher limit of open files (ulimit -Hn, LimitNOFILE=), one an agent and \
-    a hundred more";
+const RAISE_IT: &str = "start the coordinator with a higher limit of open files (ulimit -Hn, LimitNOFILE=): one \
+    per agent plus a hundred";
 
 /// Passes what was accepted on; after a pause when there was no file left for it.
 pub(crate) fn paced<T>(accepted: io::Result<T>) -> impl Future<Output = io::Result<T>> {

@@ -156,7 +156,7 @@ impl Owner {
             if let Some(late) = self.hearing.woke(Instant::now()) {
                 tracing::warn!(
                     seconds = late.as_secs(),
-                    "the coordinator stood still; hosts have time to be heard again"
+                    "the coordinator was suspended; hosts get time to be heard again"
                 );
             }
             if batch.is_empty() {

@@ -30,7 +30,7 @@ const GATHERED: usize = 1_024;
 #[derive(Debug, Error)]
 pub enum RecoveryError {
     /// The directory cannot be made, or is not its owner's alone.
-    #[error("cannot take the data directory for this user alone")]
+    #[error("cannot make the data directory private to this user")]
     Directory(#[from] NotPrivate),
     /// There is no journal beside what was made of one.
     #[error("there is no journal in {}, but {} was made beside one", path.display(), witness.display())]
@@ -49,7 +49,7 @@ pub enum RecoveryError {
         source: Disbelief,
     },
     /// A restore of a backup has not ended.
-    #[error("{} holds what a restore has not put in place", .0.display())]
+    #[error("{} has files of an unfinished restore", .0.display())]
     Restoring(PathBuf),
     /// The journal cannot be opened.
     #[error("cannot open the journal")]
@@ -58,7 +58,7 @@ pub enum RecoveryError {
     #[error("cannot read the journal")]
     Read(#[source] ReplayError),
     /// A record cannot be understood.
-    #[error("cannot understand record {position} of the journal in {}", path.display())]
+    #[error("cannot decode record {position} of the journal in {}", path.display())]
     Record {
         /// Whose.
         path: PathBuf,
@@ -94,8 +94,9 @@ impl Hinted for RecoveryError {
             Self::Restoring(_) => Some("empty the data directory and restore the backup again"),
             Self::Directory(error) => error.hint(),
             Self::NoJournal { .. } => Some(
-                "nothing was changed: look whether the file system of the journal is mounted, and bring its segments (*.seg) \
-                 back from where they were moved, or restore a backup; to begin anew, choose an empty directory with --data",
+                "nothing was changed: check whether the file system of the journal is mounted, and bring its \
+                    segments (*.seg) back from where they were moved, or restore a backup; to start over, \
+                    choose an empty directory with --data",
             ),
             Self::ForeignCheckpoint { .. } => Some(
                 "nothing was changed: bring the segments of its journal back; or, if these are the right ones, move the file \
@@ -156,7 +157,7 @@ pub(crate) fn recover(
         tell(cut, applied);
     }
     if let Some(reason) = rebuilt {
-        tracing::warn!("the store is built anew from the journal: {reason}");
+        tracing::warn!("the store is rebuilt from the journal: {reason}");
     }
     let (from, machine) = checkpoint
         .filter(|(position, _)| is_usable(&journal, *position, applied))
@@ -190,8 +191,8 @@ fn tell(cut: &Cut, applied: Position) {
         format!("nothing of it was in the store, which holds the records before position {applied}")
     };
     tracing::warn!(file = %cut.file.display(), at_byte = cut.at_byte, bytes = cut.bytes, position = %cut.position,
-        "cut off the end of the journal: its last group was not whole, as a power cut leaves one that was not acknowledged; \
-         {known}");
+        "truncated the journal: its last group was incomplete, as after a power cut, and had not been \
+            acknowledged; {known}");
 }
 
 /// The checkpoint, if there is one that can be read.
@@ -212,7 +213,7 @@ fn checkpoint_of(
         Err(error) => with_causes(&error),
     };
     tracing::warn!(
-        "the whole journal is replayed, because its checkpoint is not believed: {}; {kept}",
+        "the whole journal is replayed, because its checkpoint cannot be trusted: {}; {kept}",
         with_causes(&error)
     );
     Ok(None)

@@ -91,7 +91,7 @@ pub enum StartError {
     #[error("{0} can be reached from other machines, which needs TLS")]
     NotLoopback(SocketAddr),
     /// It cannot be said who may be let in.
-    #[error("cannot say who is let in, by {}", path.display())]
+    #[error("cannot determine who has access, from {}", path.display())]
     Admission {
         /// The data directory.
         path: PathBuf,
@@ -134,7 +134,7 @@ pub enum StartError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The engine that was asked for hosts before cannot be asked again.
-    #[error("cannot go on asking for hosts")]
+    #[error("cannot continue to request hosts")]
     Provision(#[source] ResumeError),
     /// A thread cannot be started.
     #[error("cannot start a thread")]
@@ -160,14 +160,14 @@ impl StartError {
 impl Hinted for StartError {
     fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NotLoopback(_) => Some("leave --insecure away, or bind 127.0.0.1 or [::1]"),
+            Self::NotLoopback(_) => Some("omit --insecure, or bind 127.0.0.1 or [::1]"),
             Self::Admission { source, .. } => source.hint(),
             Self::Bind { .. } => Some("another program may listen there; choose another port with --bind"),
             Self::BindMetrics { .. } => {
                 Some("another program may listen there; choose another address with --metrics, or off")
             }
             Self::Recovery { source, .. } => source.hint(),
-            Self::Files { .. } => Some("look for space, permissions and errors of the disk"),
+            Self::Files { .. } => Some("check free space, permissions and disk errors"),
             Self::Provision(_) => Some(
                 "repair or remove provision.json in the data directory; the engine's jobs have to be ended by hand then",
             ),

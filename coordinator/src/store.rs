@@ -96,8 +96,8 @@ impl Hinted for StoreError {
     fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Foreign { .. } => Some(
-                "nothing was changed: bring the journal of this store back; or, if this journal is the right one, move the \
-                 store out of the data directory, and it is built anew from the journal",
+                "nothing was changed: bring the journal of this store back; or, if this journal is the right \
+                    one, move the store out of the data directory, and it is rebuilt from the journal",
             ),
             Self::Sled { .. } | Self::Panicked { .. } | Self::Value { .. } | Self::Files { .. } => {
                 Some("the journal has everything; the store's directory may be deleted")

@@ -148,7 +148,7 @@ impl Bench {
 fn granted_lease(effect: &Effect) -> Option<LeaseEpoch> {
     match effect {
         Effect::Grant { lease, .. } => Some(lease.epoch),
-        Effect::Acknowledge { .. } | Effect::Reboot { .. } => None,
+        Effect::Acknowledge { .. } | Effect::Reboot { .. } | Effect::Dismiss { .. } => None,
     }
 }
 

@@ -115,8 +115,8 @@ impl LossReason {
     pub fn words(&self) -> String {
         match self {
             Self::Expired => "no report came in time".to_owned(),
-            Self::HostLost => "the host was gone for too long".to_owned(),
-            Self::AgentRestarted => "the agent started anew".to_owned(),
+            Self::HostLost => "the host was unreachable for too long".to_owned(),
+            Self::AgentRestarted => "the agent restarted".to_owned(),
             Self::NotExecuted { reason, .. } => format!("it could not be executed: {reason}"),
         }
     }

@@ -165,7 +165,7 @@ async function choosesFromLists(page) {
   assert.deepEqual(await page.locator(".list tbody th").allInnerTexts(), ["plain"]);
   await page.locator("#phase").selectOption("paused");
   await page.locator("#show").click();
-  await page.getByText("No experiment is like that.").waitFor();
+  await page.getByText("No experiment matches.").waitFor();
   await page.goto(new URL("/hosts?state=idle", page.url()).href);
   assert.ok((await page.locator("[data-part=hosts] tbody tr").count()) > 0);
   await page.getByRole("link", { name: "quarantined" }).click();

@@ -72,6 +72,15 @@ impl Screen {
         self.parser().screen().contents()
     }
 
+    /// The rows that did not end where the screen does, but go on in the next row: what was printed is wider than the screen.
+    pub fn overflowing(&self) -> Vec<String> {
+        let parser = self.parser();
+        let screen = parser.screen();
+        let (rows, columns) = screen.size();
+        let wrapped = (0..rows).filter(|row| screen.row_wrapped(*row));
+        wrapped.map(|row| screen.contents_between(row, 0, row, columns)).collect()
+    }
+
     /// What the screen shows, with what moves the cursor and colours it.
     pub fn formatted(&self) -> String {
         String::from_utf8_lossy(&self.parser().screen().contents_formatted()).into_owned()
@@ -117,11 +126,19 @@ impl Screen {
     /// # Panics
     /// When it does not end.
     pub fn end(mut self) -> (ExitStatus, String) {
+        (self.ended(), self.text())
+    }
+
+    /// Waits until the process has ended and all that it wrote is on the screen, and gives how it ended.
+    ///
+    /// # Panics
+    /// When it does not end.
+    pub fn ended(&mut self) -> ExitStatus {
         let status = eventually("the process ends", || self.child.try_wait().expect("a child"));
         if let Some(reader) = self.reader.take() {
             reader.join().expect("a reader");
         }
-        (status, self.text())
+        status
     }
 
     fn parser(&self) -> std::sync::MutexGuard<'_, Parser> {

@@ -120,7 +120,7 @@ fn find<'a>(name: &'a str, directory: &Path, path: &str) -> Result<Found<'a>, St
     }
     let bytes = seen.len();
     if bytes > MAX_FILE_BYTES {
-        return Err(format!("{path} has {bytes} bytes, but at most {MAX_FILE_BYTES} are possible"));
+        return Err(format!("{path} has {bytes} bytes, but at most {MAX_FILE_BYTES} are allowed"));
     }
     Ok(Found { name, file, bytes, executable: seen.permissions().mode() & 0o111 != 0 })
 }

@@ -58,7 +58,7 @@ impl<'a> Fetching<'a> {
         let mut draft = cache.draft(content, self.line.stop())?;
         if draft.is_resumed() {
             let (file, had) = (content.blake3, draft.had());
-            tracing::info!(%file, had, "the fetching of a file goes on where it was interrupted");
+            tracing::info!(%file, had, "fetching of a file resumes where it was interrupted");
         }
         let mut deadline = Instant::now() + PATIENCE;
         loop {

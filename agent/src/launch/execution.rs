@@ -51,16 +51,16 @@ pub struct Standstill {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unseen {
     /// A signal.
-    #[error("a signal stopped the agent, and the program ended before the agent went on")]
+    #[error("a signal stopped the agent, and the program ended before the agent continued")]
     Stopped,
     /// The freezer.
-    #[error("the agent's control group was frozen meanwhile")]
+    #[error("the agent's control group was frozen during the run")]
     Frozen,
     /// The host.
-    #[error("the host was suspended meanwhile, for {:.3} s", .0.as_secs_f64())]
+    #[error("the host was suspended during the run, for {:.3} s", .0.as_secs_f64())]
     Suspended(Duration),
     /// Something that leaves no trace.
-    #[error("the agent woke {:.3} s after the time of the program was up; something made it stand still", .0.as_secs_f64())]
+    #[error("the agent woke {:.3} s after the program's timeout; something suspended it", .0.as_secs_f64())]
     Late(Duration),
 }
 

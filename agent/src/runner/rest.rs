@@ -37,12 +37,12 @@ impl Undertaking<'_> {
                 }
                 Some(Unrest::Unreadable(what)) => {
                     return Err(NotExecuted::through_plan(format!(
-                        "the plan has hosts rest until {what} is within a bound, and this host does not tell it"
+                        "the plan waits until {what} is within a bound, but this host does not report it"
                     )));
                 }
                 Some(Unrest::Beyond(how)) if waited >= patience => {
                     return Err(NotExecuted::through_plan(format!(
-                        "the host has not come to rest within {}: {how}",
+                        "the host did not become idle within {}: {how}",
                         rest.patience
                     )));
                 }
@@ -60,18 +60,20 @@ impl Undertaking<'_> {
 fn unrest(rest: &Rest, reading: &RestReading) -> Option<Unrest> {
     let load = rest.load_percent.map(|most| {
         let read = reading.load_percent.ok_or(Unrest::Unreadable("the load"))?;
-        within(read <= most, || format!("its load is {}, and may be {}", hundredths(read), hundredths(most)))
+        within(read <= most, || {
+            format!("its load is {}, and the bound is {}", hundredths(read), hundredths(most))
+        })
     });
     let temperature = rest.temperature_mc.map(|most| {
         let read = reading.temperature_mc.ok_or(Unrest::Unreadable("the processor's temperature"))?;
         within(read <= most, || {
-            format!("the processor has {} °C, and may have {} °C", thousandths(read), thousandths(most))
+            format!("the processor has {} °C, and the bound is {} °C", thousandths(read), thousandths(most))
         })
     });
     let frequency = rest.frequency_percent.map(|least| {
         let read = reading.frequency_percent.ok_or(Unrest::Unreadable("the CPUs' frequency"))?;
         within(read >= least, || {
-            format!("the CPUs have {read} % of their highest frequency, and have to have {least} %")
+            format!("the CPUs run at {read} % of their maximum frequency, and the bound is {least} %")
         })
     });
     let found =
@@ -127,12 +129,12 @@ mod tests {
     fn a_host_has_rested_at_its_bounds_and_not_beyond_them() {
         assert_eq!(unrest(&BOUNDS, &AT_THEM), None);
         let loaded = RestReading { load_percent: Some(51), ..AT_THEM };
-        assert_eq!(unrest(&BOUNDS, &loaded), beyond("its load is 0.51, and may be 0.50"));
+        assert_eq!(unrest(&BOUNDS, &loaded), beyond("its load is 0.51, and the bound is 0.50"));
         let hot = RestReading { temperature_mc: Some(45_100), ..AT_THEM };
-        assert_eq!(unrest(&BOUNDS, &hot), beyond("the processor has 45.1 °C, and may have 45.0 °C"));
+        assert_eq!(unrest(&BOUNDS, &hot), beyond("the processor has 45.1 °C, and the bound is 45.0 °C"));
         let slow = RestReading { frequency_percent: Some(89), ..loaded };
-        let both = "its load is 0.51, and may be 0.50; \
-            the CPUs have 89 % of their highest frequency, and have to have 90 %";
+        let both = "its load is 0.51, and the bound is 0.50; \
+            the CPUs run at 89 % of their maximum frequency, and the bound is 90 %";
         assert_eq!(unrest(&BOUNDS, &slow), beyond(both));
     }
 

@@ -41,7 +41,7 @@ pub(super) fn pad(
             let frame = PADDING.len() as u64 + 2;
             u64::from(total).checked_sub(own + frame).ok_or_else(|| Unmet {
                 setting: Setting::EnvSize,
-                reason: format!("the variables have {own} bytes, and a padding at least {frame} more"),
+                reason: format!("the variables take {own} bytes, and padding takes at least {frame} more"),
             })?
         }
     };

@@ -43,7 +43,7 @@ impl Service {
             return record;
         }
         let Some(reach) = self.entry.reach() else {
-            let reason = "the coordinator does not let this agent in any more";
+            let reason = "the coordinator no longer accepts this agent";
             return self.runner.not_executed(NotExecuted::new(reason));
         };
         let put = self.files.put(&record.products, reach, &mut self.stop, deadline).await;

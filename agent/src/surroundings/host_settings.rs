@@ -66,14 +66,12 @@ impl HostSettings {
         match settings.read() {
             Ok(left) if left.is_empty() => {}
             Ok(left) => {
-                tracing::info!(
-                    "putting back settings of the host that an earlier start of the agent has left"
-                );
+                tracing::info!("restoring settings of the host that an earlier agent left changed");
                 settings.before = left;
                 settings.release();
             }
             Err(error) => {
-                tracing::warn!(file = %settings.file.display(), "cannot tell how the host's settings were: {error}");
+                tracing::warn!(file = %settings.file.display(), "cannot read the saved settings of the host: {error}");
             }
         }
         settings
@@ -106,7 +104,8 @@ impl HostSettings {
         }
         while let Some(knob) = self.before.pop() {
             if let Err(error) = fs::write(self.root.join(&knob.path), &knob.value) {
-                tracing::warn!(file = %knob.path.display(), value = knob.value, "cannot put a setting of the host back: {error}");
+                tracing::warn!(file = %knob.path.display(), value = knob.value, "cannot restore a setting of the host: \
+                    {error}");
             }
         }
         if let Err(error) = fs::remove_file(&self.file) {
@@ -132,7 +131,7 @@ impl HostSettings {
             } else {
                 self.policies(&wanted.cpus, "boost", on)
             };
-            let none = "this host does not tell whether it has turbo";
+            let none = "this host does not report turbo";
             (Setting::Turbo, if knobs.is_empty() { Err(none.to_owned()) } else { Ok(knobs) })
         });
         let huge_pages = wanted.huge_pages.map(|pages| {
@@ -180,7 +179,7 @@ impl HostSettings {
             self.before.push(Knob { path: knob.path.clone(), value: current.clone() });
             self.write().map_err(|error| {
                 self.before.pop();
-                format!("{name} is {current}, and how to put it back cannot be kept: {error}")
+                format!("{name} is {current}, and cannot be saved for restoring: {error}")
             })?;
         }
         let refused = |error| format!("{name} is {current} and cannot be set to {}: {error}", knob.value);

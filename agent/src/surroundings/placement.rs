@@ -84,7 +84,7 @@ fn whole_cores(topology: &Topology, free: &CpuSet, wanted: u32) -> Result<CpuSet
     // A core of which the agent may use a part only is none for the program.
     cores.retain(|core| core.threads.is_within(free));
     if cores.len() < wanted {
-        return Err(format!("{wanted} whole cores are wanted and {} are free", cores.len()));
+        return Err(format!("{wanted} whole cores are requested, but {} are free", cores.len()));
     }
     let strongest = cores.iter().map(|core| core.capacity).max();
     let strong: Vec<&Core> = cores.iter().filter(|core| Some(core.capacity) == strongest).collect();

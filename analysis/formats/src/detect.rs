@@ -14,8 +14,8 @@ pub struct DetectError;
 impl DetectError {
     /// What the user can do about it.
     pub fn hint(&self) -> &'static str {
-        "name the format, if it is one of hyperfine, Google Benchmark, pyperf, criterion, Go benchmark text, ReBench, \
-         CSV with a header, JSON lines, or one number a line"
+        "name the format, if it is one of hyperfine, Google Benchmark, pyperf, criterion, Go benchmark text, \
+            ReBench, CSV with a header, JSON lines, or one number per line"
     }
 }
 

@@ -90,7 +90,7 @@ impl fmt::Display for Format {
             Self::CargoCriterion => "messages of cargo criterion",
             Self::Go => "Go benchmark text",
             Self::ReBench => "a ReBench data file",
-            Self::Plain => "numbers, one a line",
+            Self::Plain => "numbers, one per line",
             Self::Csv => "a CSV table",
             Self::JsonLines => "JSON lines",
         })

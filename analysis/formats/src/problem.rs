@@ -99,7 +99,7 @@ pub enum FileProblem {
     #[error("more than {MAX_JSON_NODES} JSON values")]
     TooManyNodes,
     /// An object names something twice; readers of JSON differ in which one they take.
-    #[error("the key {key} stands twice in one object")]
+    #[error("the key {key} occurs twice in one object")]
     DuplicateKey {
         /// The key.
         key: Name,
@@ -171,7 +171,7 @@ pub enum FileProblem {
     #[error("more than one number on a line")]
     SecondNumber,
     /// A data point that was there before.
-    #[error("invocation {run}, iteration {iteration} of {series} is there twice")]
+    #[error("invocation {run}, iteration {iteration} of {series} occurs twice")]
     RepeatedDataPoint {
         /// The invocation.
         run: u64,
@@ -215,10 +215,10 @@ impl FileProblem {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::TooManyBytes | Self::TooManyNodes | Self::TooManyValues | Self::TooManySeries => {
-                Some("split the file, one benchmark each")
+                Some("split the file by benchmark")
             }
             Self::Truncated { .. } | Self::DamagedGzip => {
-                Some("the file seems cut off; copy it again, or let the tool finish")
+                Some("the file seems truncated; copy it again, or let the tool finish")
             }
             Self::SummaryOnly { .. } => Some(
                 "a test needs every value: export JSON from hyperfine, leave out \

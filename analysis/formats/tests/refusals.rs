@@ -40,14 +40,14 @@ fn plain_files_are_refused_where_a_number_is_none() {
         ("\n \n", "it has no measured value"),
     ] {
         let said = refusal(text.as_bytes(), Format::Plain);
-        assert_eq!(said, format!("not readable as numbers, one a line: {position}"));
+        assert_eq!(said, format!("not readable as numbers, one per line: {position}"));
     }
 }
 
 #[test]
 fn bytes_that_are_no_text_have_a_place() {
     let said = refusal(b"1\n2\xff\n", Format::Plain);
-    assert_eq!(said, "not readable as numbers, one a line: line 2, column 2: not UTF-8");
+    assert_eq!(said, "not readable as numbers, one per line: line 2, column 2: not UTF-8");
 }
 
 #[test]

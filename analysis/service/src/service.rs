@@ -28,7 +28,7 @@ pub struct Options {
 #[derive(Debug, Error)]
 pub enum AnalysisStartError {
     /// Without TLS only this machine may connect.
-    #[error("{0} can be reached from other machines, and this door is without TLS")]
+    #[error("{0} can be reached from other machines, but this service has no TLS")]
     NotLoopback(SocketAddr),
     /// The address cannot be bound.
     #[error("cannot listen on {address}")]

@@ -88,8 +88,9 @@ pub(super) fn remarks(pairing: &Pairing<'_>, method: &Method) -> Vec<Remark> {
 fn pairs_not_used() -> Remark {
     Remark::new(
         "pairs_not_used",
-        "Runs of both versions in one block are a pair by design, and this method knows no pairs: it compares blocks as if they were \
-         independent, which mostly has less power. Take the methods ratio, speedup-test or signed-rank.",
+        "Runs of both versions in one block are a pair by design, and this method knows no pairs: it compares \
+            blocks as if they were independent, which mostly has less power. Use the methods ratio, \
+            speedup-test or signed-rank.",
     )
 }
 
@@ -112,8 +113,8 @@ fn broken_pairs(paired: &[Found]) -> Option<Remark> {
     let named: Vec<String> = broken.map(|one| format!("{} of {}", named(&one.left_out), one.about)).collect();
     (!named.is_empty()).then(|| {
         let sentence = format!(
-            "Blocks that lack a run of one version are no pairs and are left out: {}. Which are missing may depend on the times: mend \
-             what loses runs.",
+            "Blocks that lack a run of one version are no pairs and are left out: {}. Which are missing may \
+                depend on the times: fix what loses runs.",
             listed(&named)
         );
         Remark::new("broken_pairs", sentence)

@@ -86,7 +86,7 @@ impl Asked for EarlierOptions {
                 caveats: vec![Remark::new(
                     "superseded",
                     "The authors' later protocol has superseded this one, whose verdict on small samples rests on a test of \
-                     normality alone: take the Speedup-Test, unless old results are to be compared.",
+                     normality alone: use the Speedup-Test unless you compare with old results.",
                 )],
             }
         };

@@ -119,8 +119,8 @@ impl<'a> Pairing<'a> {
         if has(Grouping::OneRun) {
             remarks.push(Remark::new(
                 "one_run",
-                "Some samples are of a single run, whose values depend on each other as those of other runs would not: \
-                 start the program anew for each value, or several times.",
+                "Some samples are of a single run, whose values depend on each other as those of other runs \
+                    would not: restart the program for each value, or several times.",
             ));
         }
         if has(Grouping::RunMeans) && !method.asked().knows_levels() {
@@ -134,15 +134,15 @@ impl<'a> Pairing<'a> {
         if samples().any(|sample| sample.len() > 1 && sample.is_constant()) {
             remarks.push(Remark::new(
                 "all_equal",
-                "All values of some sample are equal, so it says nothing of how much they vary: use a finer clock or a \
-                 longer run.",
+                "All values of some sample are equal, so it says nothing about how much they vary: use a finer \
+                    clock or a longer run.",
             ));
         }
         if samples().any(Sample::differs_by_rounding) {
             remarks.push(Remark::new(
                 "spread_of_rounding",
-                "The values of some sample differ in their last digits only, so what is said of them is said of rounding: \
-                 subtract what is common before recording.",
+                "The values of some sample differ only in their last digits, so the results describe rounding: \
+                    subtract the common part before recording.",
             ));
         }
         remarks.extend(blocks::remarks(self, method));

@@ -196,8 +196,8 @@ fn plain_benchmark<'p>(pair: &'p Pair<'p>) -> PlainBenchmark<'p> {
     };
     let no_single_runs = observed.map(|observed| {
         let sentence = format!(
-            "A quantile is one of single runs that are independent, and here {observed} are: name the run of each value with \
-             --run-column where runs have nothing in common"
+            "A quantile is of single independent runs, but the independent observations here are {observed}: \
+                name the run of each value with --run-column if runs have nothing in common"
         );
         Reason::new("no_single_runs", sentence)
     });

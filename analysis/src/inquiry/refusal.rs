@@ -17,19 +17,19 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum InquiryError {
     /// Nothing to compare.
-    #[error("a comparison needs two versions, and there is {versions}")]
+    #[error("a comparison needs two versions, but there is {versions}")]
     TooFewVersions {
         /// How many there are.
         versions: usize,
     },
     /// More than [`MOST_VERSIONS`].
-    #[error("an inquiry has at most {MOST_VERSIONS} versions, and this one {versions}")]
+    #[error("a comparison has at most {MOST_VERSIONS} versions, not {versions}")]
     TooManyVersions {
         /// How many there are.
         versions: usize,
     },
     /// More than [`MOST_VALUES`].
-    #[error("an inquiry has at most {MOST_VALUES} values")]
+    #[error("a comparison has at most {MOST_VALUES} values")]
     TooManyValues,
     /// Two versions of one name.
     #[error("two versions are called {version:?}")]
@@ -104,7 +104,7 @@ pub enum InquiryError {
         value: f64,
     },
     /// Blocks that are not those of the runs.
-    #[error("the blocks of {benchmark} of {version} are not one for each run, each of them once")]
+    #[error("the blocks of {benchmark} of {version} do not match its runs one to one")]
     Blocks {
         /// The version.
         version: String,
@@ -112,13 +112,13 @@ pub enum InquiryError {
         benchmark: String,
     },
     /// A margin that is no share.
-    #[error("a margin is above 0 and below 1, and {0} is not")]
+    #[error("a margin must be above 0 and below 1, not {0}")]
     Margin(f64),
     /// Values that are no sample.
-    #[error("the values are no sample")]
+    #[error("the values are not a sample")]
     Sample(#[source] SampleError),
     /// Runs and values that are no levels.
-    #[error("the runs and their values are no levels")]
+    #[error("the runs and their values do not form levels")]
     Levels(#[source] LevelsError),
     /// A level outside (0, 1).
     #[error(transparent)]
@@ -127,30 +127,30 @@ pub enum InquiryError {
     #[error(transparent)]
     Threshold(#[from] ThresholdError),
     /// A speedup under test that is no positive number.
-    #[error("a speedup under test lies between 1e-6 and 1e6, and {0:?} does not")]
+    #[error("a speedup under test must be between 1e-6 and 1e6, not {0:?}")]
     SpeedupUnderTest(f64),
     /// Draws out of range.
-    #[error("a bootstrap makes 1 to {MOST_DRAWS} draws, and {0} were asked for")]
+    #[error("a bootstrap makes 1 to {MOST_DRAWS} draws, not {0}")]
     Draws(u32),
     /// Resamples out of range.
     #[error(
-        "a test of fit takes {FEWEST_RESAMPLES} to {MOST_RESAMPLES} resamples, or 0 to leave it out, and {0} were asked for"
+        "a goodness-of-fit test takes {FEWEST_RESAMPLES} to {MOST_RESAMPLES} resamples, or 0 for no test, not {0}"
     )]
     Resamples(u32),
     /// A Δ that is no number in range.
-    #[error("a difference between runs is a number of the size of the values, and {0:?} is not")]
+    #[error("a difference between runs must be a number of the size of the values, not {0:?}")]
     Delta(f64),
     /// A probability at which no law has a quantile.
-    #[error("a quantile is asked at a probability above 0 and below 1, and {0:?} is not one")]
+    #[error("the probability of a quantile must be above 0 and below 1, not {0:?}")]
     Probability(f64),
     /// More than [`MAX_QUANTILES`] quantiles with verdicts.
-    #[error("at most {MAX_QUANTILES} quantiles get verdicts, and here are {0}")]
+    #[error("at most {MAX_QUANTILES} quantiles get verdicts, not {0}")]
     TooManyQuantiles(usize),
     /// A quantile that is asked twice.
-    #[error("the quantile {0} is asked twice")]
+    #[error("the quantile {0} is given twice")]
     QuantileTwice(f64),
     /// A control that is no version.
-    #[error("there is no version {asked:?} to be the control: there are {}", versions.join(", "))]
+    #[error("there is no version {asked:?} for the control; the versions are {}", versions.join(", "))]
     NoControl {
         /// The name.
         asked: String,
@@ -161,13 +161,13 @@ pub enum InquiryError {
     #[error("{0:?} is the baseline, and a control is the same program measured again")]
     ControlIsBaseline(String),
     /// Nothing but a control beside the baseline.
-    #[error("beside the baseline there is the control {0:?} alone")]
+    #[error("besides the baseline there is only the control {0:?}")]
     NoCandidate(String),
     /// A bound that is no number in range.
-    #[error("a bound of a probability is a number of the size of the values, and {0:?} is not")]
+    #[error("a bound of a probability must be a number of the size of the values, not {0:?}")]
     Bound(f64),
     /// More than [`MOST_ASKED`] quantiles or probabilities.
-    #[error("at most {MOST_ASKED} quantiles and as many probabilities are asked at a time, and here are {0}")]
+    #[error("at most {MOST_ASKED} quantiles and as many probabilities can be computed at a time, not {0}")]
     TooManyAsked(usize),
     /// The precision of the proportion is none.
     #[error(transparent)]
@@ -234,8 +234,8 @@ impl Hinted for InquiryError {
             Self::Delta(_) => Some("it is in the unit of the values, and 0 without the option"),
             Self::Probability(_) => Some("the 95th percentile is 0.95"),
             Self::Bound(_) => Some("it is in the unit of the values"),
-            Self::WeightCount { .. } => Some("give one weight a benchmark, in the baseline's order"),
-            Self::Weight { .. } => Some("leave out a benchmark that is not to count"),
+            Self::WeightCount { .. } => Some("give one weight per benchmark, in the baseline's order"),
+            Self::Weight { .. } => Some("leave out benchmarks that must not count"),
             Self::FractionOfScores => Some("take equal weights"),
             Self::TooManyVersions { .. }
             | Self::VersionTwice { .. }

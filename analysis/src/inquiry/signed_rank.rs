@@ -98,7 +98,7 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
         Some(Blocked { pairs: None, .. }) => {
             finding.pairs = 0;
             let sentence =
-                "No block has runs of both versions, and the test is one of pairs: take the method ratio";
+                "No block has runs of both versions, but this is a test of pairs: use the method ratio";
             return finding.refused(Reason::new("no_pairs", sentence));
         }
         Some(Blocked { pairs: Some(_), .. }) => {}
@@ -173,8 +173,9 @@ fn code(error: &SignedRankError) -> &'static str {
 fn pairs_by_order() -> Remark {
     Remark::new(
         "pairs_by_order",
-        "The runs of both versions are paired by their order, which is valid only where the design made these pairs, as blocks of \
-         one host each do: name them in a column `block`, or take the Speedup-Test for independent samples.",
+        "The runs of both versions are paired by their order, which is valid only where the design made these \
+            pairs, as blocks of one host each do: name them in a column `block`, or use the Speedup-Test for \
+            independent samples.",
     )
 }
 

@@ -41,7 +41,7 @@ pub struct RequiredRunsReport {
     pub method: String,
     /// How many runs.
     pub reach: ReachReport,
-    /// The code names of what was taken for granted; only in older reports.
+    /// The code names of what was assumed; only in older reports.
     pub assumptions: Vec<String>,
 }
 

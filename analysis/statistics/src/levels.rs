@@ -60,7 +60,7 @@ pub struct LevelTree {
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum LevelsError {
     /// No level, or more than [`MOST_LEVELS`].
-    #[error("an experiment has 1 to {MOST_LEVELS} levels, and this one {0}")]
+    #[error("an experiment has 1 to {MOST_LEVELS} levels, not {0}")]
     NumberOfLevels(usize),
     /// A unit without members.
     #[error("a unit above level {level} has no members")]

@@ -112,7 +112,7 @@ impl Hinted for MixtureError {
 
 /// A probability outside (0, 1) was asked of [`Mixture::quantile`].
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
-#[error("a quantile of a mixture is asked at a probability above 0 and below 1, and {0} is not one")]
+#[error("the probability of a quantile must be above 0 and below 1, not {0}")]
 pub struct MixtureQuantileError(pub f64);
 
 /// How far the sum of the weights may be from 1: weights printed with nine digits.

@@ -49,7 +49,7 @@ pub struct Sample {
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum SampleError {
     /// There are no observations.
-    #[error("a sample needs at least one observation, and there is none")]
+    #[error("a sample needs at least one observation, but there is none")]
     Empty,
     /// An observation is not a number, or infinite.
     #[error("observation {index} is {value}, which is not a finite number")]
@@ -87,7 +87,7 @@ impl Hinted for SampleError {
 
 /// A probability outside [0, 1] was asked of [`Sample::quantile`].
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
-#[error("a quantile is asked at a probability between 0 and 1, and {0} is not one")]
+#[error("the probability of a quantile must be between 0 and 1, not {0}")]
 pub struct QuantileError(pub f64);
 
 impl Sample {

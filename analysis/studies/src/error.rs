@@ -22,10 +22,10 @@ const LEAST_PARAMETER: f64 = 1.0 / LARGEST_PARAMETER;
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum SimulationError {
     /// No replicates, or more than [`MOST_REPLICATES`].
-    #[error("a study makes 1 to {MOST_REPLICATES} replicates, and {0} were asked for")]
+    #[error("a study makes 1 to {MOST_REPLICATES} replicates, not {0}")]
     Replicates(u32),
     /// A count out of range.
-    #[error("the {what} are {fewest} to {MOST_REPEATED}, and {given} were asked for")]
+    #[error("the {what} must be {fewest} to {MOST_REPEATED}, not {given}")]
     Count {
         /// What is counted.
         what: &'static str,
@@ -36,7 +36,7 @@ pub enum SimulationError {
     },
     /// A standard deviation out of range.
     #[error(
-        "a relative standard deviation is at least {LEAST_VARIATION:e} and at most {LARGEST_VARIATION}, and {0} is not"
+        "a relative standard deviation must be at least {LEAST_VARIATION:e} and at most {LARGEST_VARIATION}, not {0}"
     )]
     Variation(f64),
     /// A level's variation that is negative, not finite, or all of them next to nothing.
@@ -62,7 +62,7 @@ pub enum SimulationError {
         sd: f64,
     },
     /// A ratio out of range.
-    #[error("the {what} lies strictly between {above} and {below}, and {given} does not")]
+    #[error("the {what} must be strictly between {above} and {below}, not {given}")]
     Range {
         /// What.
         what: &'static str,
@@ -74,7 +74,7 @@ pub enum SimulationError {
         below: f64,
     },
     /// An experiment that fills the memory.
-    #[error("an experiment has at most {most} measurements, and {measurements} were asked for")]
+    #[error("an experiment has at most {most} measurements, not {measurements}")]
     TooLarge {
         /// Asked for.
         measurements: u64,

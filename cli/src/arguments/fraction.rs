@@ -16,26 +16,28 @@ pub(crate) fn confidence_level(text: &str) -> Result<ConfidenceLevel, String> {
 /// A share that is written as 0.01 or as 1%.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     let number = fraction(text).filter(|share| (0.0..1.0).contains(share));
-    number.ok_or_else(|| "a share is at least 0 and below 1, as 0.01 or 1%".to_owned())
+    number.ok_or_else(|| "a share must be at least 0 and below 1, such as 0.01 or 1%".to_owned())
 }
 
 /// A margin that is written as 0.01 or as 1%.
 pub(crate) fn margin(text: &str) -> Result<f64, String> {
     let number = fraction(text).filter(|margin| *margin > 0.0 && *margin < 1.0);
-    number.ok_or_else(|| "a margin is above 0 and below 1, as 0.01 or 1%".to_owned())
+    number.ok_or_else(|| "a margin must be above 0 and below 1, such as 0.01 or 1%".to_owned())
 }
 
 /// The probability of a quantile, as 0.99 or 99%.
 pub(crate) fn probability(text: &str) -> Result<f64, String> {
     let number = fraction(text).filter(|p| *p > 0.0 && *p < 1.0);
-    number.ok_or_else(|| "the probability of a quantile is above 0 and below 1, as 0.99 or 99%".to_owned())
+    number.ok_or_else(|| {
+        "the probability of a quantile must be above 0 and below 1, such as 0.99 or 99%".to_owned()
+    })
 }
 
 /// The half-width of the interval of a proportion, as 0.05 or 5%.
 pub(crate) fn precision(text: &str) -> Result<f64, String> {
     let number = fraction(text).filter(|r| (LEAST_PRECISION..1.0).contains(r));
     number.ok_or_else(|| {
-        let words = format!("a precision is at least {LEAST_PRECISION} and below 1");
+        let words = format!("a precision must be at least {LEAST_PRECISION} and below 1");
         with_hint(words, Some("5 % is written 0.05 or 5%"))
     })
 }

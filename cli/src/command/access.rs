@@ -131,7 +131,7 @@ async fn enrol(arguments: EnrolArguments, console: &Console) -> Result<Exit, Fai
     let certificate = credentials.certificate();
     let (identity, until) = (certificate.identity.clone(), moment::local(timestamp(certificate.not_after)));
     access::write(&path, Access::enrolled(arguments.url, Some(&credentials)))?;
-    console.talk(format_args!("you are {identity} until {until}; {} holds what proves it", path.display()));
+    console.talk(format_args!("you are {identity} until {until}; the credentials are in {}", path.display()));
     Ok(Exit::Done)
 }
 
@@ -177,7 +177,7 @@ async fn revoke(arguments: RevokeArguments, console: &Console) -> Result<Exit, F
     };
     let revoked = revoked(&arguments.coordinator, what).await?;
     for one in revoked.certificates.into_iter().map(CertificateStatus::from) {
-        console.talk(format_args!("certificate {} of {} ({}) holds no more", one.serial, one.name, one.role));
+        console.talk(format_args!("certificate {} of {} ({}) is revoked", one.serial, one.name, one.role));
     }
     Ok(Exit::Done)
 }
@@ -186,7 +186,7 @@ async fn whoami(arguments: WhoamiArguments, console: &Console) -> Result<Exit, F
     let connection = arguments.coordinator.connect().await?;
     let answer = connection.access().who_am_i(v1::WhoAmIRequest {}).await;
     connection.close().await;
-    let status = answer.map_err(|status| Failure::status("cannot ask who this is", &status))?.into_inner();
+    let status = answer.map_err(|status| Failure::status("cannot ask who you are", &status))?.into_inner();
     let one = CertificateStatus::from(status);
     match arguments.output.output {
         Output::Json => print_json(console, &one)?,
@@ -203,7 +203,7 @@ pub(super) async fn listed(coordinator: &CoordinatorArguments) -> Result<v1::Acc
     let connection = coordinator.connect().await?;
     let answer = connection.access().list(v1::ListAccessRequest {}).await;
     connection.close().await;
-    Ok(answer.map_err(|status| Failure::status("cannot list who may do what", &status))?.into_inner())
+    Ok(answer.map_err(|status| Failure::status("cannot list the certificates", &status))?.into_inner())
 }
 
 /// What was ended.

@@ -50,7 +50,7 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
     let StartArguments { coordinator, bind, insecure, output } = arguments;
     let mut interrupts = Interrupts::listen()?;
     if !insecure {
-        return Err(Failure::usage(anyhow!("this door has no TLS of its own")).hint(
+        return Err(Failure::usage(anyhow!("this service has no TLS of its own")).hint(
             "--insecure lets every user of this machine ask it, with the rights of its access file; the coordinator has \
              the same service over TLS",
         ));

@@ -143,7 +143,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
     confidence: ConfidenceLevel,
     /// Verdicts are on the ratio of these [default: median, or mean with fewer than 6 runs]
-    #[arg(long, value_parser = centers())]
+    #[arg(long, value_name = "OF", value_parser = centers())]
     center: Option<Center>,
     /// Times within this share of each other count as the same, such as 1%
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin)]
@@ -206,7 +206,7 @@ impl Arguments {
         if self.show_output {
             if !given.is_empty() {
                 return Err(Failure::usage(anyhow!(
-                    "--show-output and --output say where the commands write"
+                    "--show-output and --output both say where the commands write"
                 )));
             }
             given.push(Destination::Here);
@@ -232,7 +232,7 @@ impl Arguments {
         self.bounds.check(variants.len())?;
         let wants_two = [(self.gate.is_asked(), "a gate"), (self.control, "--control")];
         if let Some((_, what)) = wants_two.into_iter().find(|(is_asked, _)| *is_asked && variants.len() < 2) {
-            return Err(Failure::usage(anyhow!("{what} is on a comparison, and there is one command"))
+            return Err(Failure::usage(anyhow!("{what} needs a comparison, but there is only one command"))
                 .hint("give two commands, or a parameter: -L threads 1,2 'make -j{threads}'"));
         }
         Ok(variants)
@@ -247,7 +247,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     // What the commands write would stand in the midst of a line that is drawn anew.
     console.interactive &= streams.iter().all(|streams| streams.output != Destination::Here);
     let console = &console;
-    let directory = std::env::current_dir().context("cannot tell the current directory");
+    let directory = std::env::current_dir().context("cannot determine the current directory");
     let directory = directory.map_err(Failure::infrastructure)?;
     // A path that is not UTF-8 cannot travel in a plan.
     let directory =
@@ -281,9 +281,8 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let (exit, series) = done?;
     cleaned?;
     if exit == Exit::Failed && arguments.ignore_failure.is_none() && gate.is_none() {
-        console.hint(
-            "-i counts runs that end with another exit code than 0; --ignore-failure=CODES those with these",
-        );
+        console
+            .hint("-i accepts runs with a nonzero exit code, --ignore-failure=CODES those with these codes");
     }
     show_and_keep(&arguments, &series, exit, console)?;
     Ok(exit)
@@ -312,7 +311,8 @@ fn tell(variants: &[Variant], inherited: &Inherited, console: &Console) {
     if !inherited.withheld.is_empty() {
         let names = inherited.withheld.join(", ");
         console.talk(format_args!(
-            "not passed on, as they look like secrets or are too long to be kept: {names}; --env NAME passes one on and keeps it"
+            "not passed on, because they look like secrets or are too long: {names}; --env NAME passes one on \
+                and stores it"
         ));
     }
 }
@@ -333,7 +333,7 @@ fn settled(
     let longest = durations.into_iter().max().unwrap_or_default().as_secs_f64();
     let runs = settled.runs;
     console.talk(format_args!(
-        "{runs} runs of each command (-r, -m, -M), as an execution before them took {longest:.3} s at most"
+        "{runs} runs of each command (-r, -m, -M), because an untimed execution took at most {longest:.3} s"
     ));
     experiment::build(arguments, setting, settled)
 }

@@ -186,11 +186,11 @@ async fn end(coordinator: Coordinator, interrupts: &mut Interrupts, console: &Co
     tokio::select! {
         () = coordinator.stop() => Exit::Done,
         () = interrupts.next() => {
-            console.talk("ends at once, as it is told to again; the next start makes up for the rest");
+            console.talk("stopping at once on the second signal; the next start completes the rest");
             Exit::Interrupted
         }
         () = tokio::time::sleep(LONGEST_END) => {
-            console.talk(format_args!("its end took longer than {LONGEST_END:?}; the next start makes up for the rest"));
+            console.talk(format_args!("stopping took longer than {LONGEST_END:?}; the next start completes the rest"));
             Exit::Done
         }
     }

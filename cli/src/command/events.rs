@@ -87,7 +87,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     match arguments.output.output {
         Form::Json => print_json(console, &events)?,
         Form::Csv => print(console, &csv::rows(&events, &FIELDS)?)?,
-        Form::Table if events.is_empty() => console.talk("Nothing was done yet."),
+        Form::Table if events.is_empty() => console.talk("There are no events yet."),
         Form::Table => print(console, &shown(&events, console.out))?,
     }
     Ok(Exit::Done)

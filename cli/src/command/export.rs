@@ -88,8 +88,8 @@ fn parquet_of_samples(name: &SetName, path: &Path, console: &Console) -> Result<
 /// What is no text is not for eyes.
 fn refuse_terminal() -> Result<(), Failure> {
     if io::stdout().is_terminal() {
-        return Err(Failure::usage(anyhow!("Parquet is no text for a terminal"))
-            .hint("name a file with -o, or send it to a program"));
+        return Err(Failure::usage(anyhow!("Parquet is not text for a terminal"))
+            .hint("name a file with -o, or pipe it to a program"));
     }
     Ok(())
 }

@@ -47,7 +47,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
         "{}: {}{}",
         arguments.name,
         counted(samples.series.len() as u64, "sample"),
-        if replaced { ", in place of those that had the name" } else { "" }
+        if replaced { ", replacing earlier ones of this name" } else { "" }
     ));
     Ok(Exit::Done)
 }
@@ -88,7 +88,7 @@ fn of_files<'s>(sources: &'s [Source], console: &Console) -> Result<Samples<'s>,
     }
     if series.is_empty() {
         return Err(Failure::usage(anyhow!("the files have no metric in common"))
-            .hint("import each of them by a name of its own"));
+            .hint("import each of them under its own name"));
     }
     Ok(Samples { series, are_commands: false })
 }

@@ -40,7 +40,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     if commands.len() > MOST_COMMANDS {
         return Err(Failure::usage(anyhow!("{} commands are more than {MOST_COMMANDS}", commands.len())));
     }
-    let directory = std::env::current_dir().context("cannot tell the current directory");
+    let directory = std::env::current_dir().context("cannot determine the current directory");
     let directory = directory.map_err(Failure::infrastructure)?;
     let text = plan(commands, &name.clone().unwrap_or_else(|| name_of(&directory)), &directory);
     if output == Path::new("-") {
@@ -48,13 +48,13 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
         return Ok(Exit::Done);
     }
     if output.exists() {
-        return Err(Failure::usage(anyhow!("{} is there already", output.display()))
-            .hint("name another file with -o, or move it away"));
+        return Err(Failure::usage(anyhow!("{} already exists", output.display()))
+            .hint("name another file with -o, or move this one away"));
     }
     replace(output, &text)?;
     let file = output.display();
     console.talk(format_args!(
-        "{file} is written: look it over, then `speedup plan check {file}` and `speedup run {file}`."
+        "Wrote {file}. Review it, then use `speedup plan check {file}` and `speedup run {file}`."
     ));
     Ok(Exit::Done)
 }

@@ -97,7 +97,8 @@ async fn everywhere(arguments: &Arguments, console: &Console) -> Result<Vec<List
             Ok(connection) => places.push(of(connection, COORDINATOR, arguments.most(), console).await?),
             Err(failure) if places.is_empty() => return Err(failure),
             Err(failure) => {
-                console.warn(format_args!("only those of this machine are listed: {:#}", failure.error));
+                console
+                    .warn(format_args!("only experiments of this machine are listed: {:#}", failure.error));
             }
         }
     }

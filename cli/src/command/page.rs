@@ -59,7 +59,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
             print(console, &link)?;
             if expires_s > 0 {
                 let until = moment::local(access::timestamp(expires_s));
-                console.talk(format_args!("it can be used once, until {until}"));
+                console.talk(format_args!("it works once, until {until}"));
             }
             if let Some((host, port)) = far.zip(loopback_port(&page)) {
                 console.talk(format_args!(
@@ -102,8 +102,7 @@ fn open(link: &str) -> Result<(), Failure> {
         .status()
         .context("cannot start xdg-open")
         .and_then(|status| if status.success() { Ok(()) } else { Err(anyhow!("xdg-open found no browser")) });
-    started
-        .map_err(|error| Failure::infrastructure(error).hint("leave --open away, and open the link yourself"))
+    started.map_err(|error| Failure::infrastructure(error).hint("omit --open, and open the link yourself"))
 }
 
 #[cfg(test)]

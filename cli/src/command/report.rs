@@ -119,7 +119,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let format = arguments.format;
     if !arguments.section.is_empty() && matches!(format, Format::Json | Format::Csv) {
         return Err(Failure::usage(anyhow!("JSON and CSV have no sections"))
-            .hint("leave --section out, or take --format terminal, md, html or latex"));
+            .hint("omit --section, or use --format terminal, md, html or latex"));
     }
     if let Some(name) = arguments.experiment.saved_samples() {
         return of_samples(&name?, &arguments, format, console);
@@ -141,6 +141,9 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         write_drawings(&json, &arguments.extent(), file, console)?;
     } else {
         print(console, &written(&json, format, &arguments.extent(), console)?)?;
+    }
+    if console.interactive && arguments.extent() == Extent::Brief {
+        console.talk(format_args!("`speedup report {} -v` shows all of the report.", arguments.experiment));
     }
     gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&whole, console))
 }
@@ -230,8 +233,8 @@ fn known(json: &str) -> Result<Box<Report>, Failure> {
     match render::report::read(json).map_err(no_json)? {
         Answered::Known(report) => Ok(report),
         Answered::Newer => {
-            Err(Failure::usage(anyhow!("the report is of a newer shape than this command knows"))
-                .hint("take the command of the coordinator's release, or --format json"))
+            Err(Failure::usage(anyhow!("the report has a newer schema than this command knows"))
+                .hint("use the command of the coordinator's release, or --format json"))
         }
     }
 }
@@ -271,7 +274,7 @@ fn shown(json: &str, extent: &Extent, output: Output, console: &Console) -> Resu
 }
 
 fn no_json(error: serde_json::Error) -> Failure {
-    Failure::infrastructure(Error::new(error).context("the analysis answered what is no JSON"))
+    Failure::infrastructure(Error::new(error).context("the answer of the analysis is not JSON"))
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
             print_json(console, &value)?;
         }
     }
-    console.talk(format_args!("`speedup watch {}` shows how it goes on.", selector::short(experiment)));
+    console.talk(format_args!("`speedup watch {}` shows its progress.", selector::short(experiment)));
     Ok(Exit::Done)
 }
 

@@ -153,7 +153,7 @@ async fn list(arguments: ListArguments, console: &Console) -> Result<Exit, Failu
     match arguments.output.output {
         Form::Json => print_json(console, &tokens)?,
         Form::Csv => print(console, &csv::rows(&tokens, &FIELDS)?)?,
-        Form::Table if tokens.is_empty() => console.talk("There is no token that can be used."),
+        Form::Table if tokens.is_empty() => console.talk("There is no valid token."),
         Form::Table => print(console, &shown(&tokens, console))?,
     }
     Ok(Exit::Done)
@@ -178,11 +178,11 @@ fn shown(tokens: &[TokenStatus], console: &Console) -> String {
 
 async fn revoke(arguments: RevokeArguments, console: &Console) -> Result<Exit, Failure> {
     let bytes = unhex(&arguments.token)
-        .with_context(|| format!("{:?} is no token's id", arguments.token))
+        .with_context(|| format!("{:?} is not the id of a token", arguments.token))
         .map_err(|error| Failure::usage(error).hint("`speedup token list` shows them"))?;
     let revoked = access::revoked(&arguments.coordinator, What::Token(bytes)).await?;
     for token in revoked.tokens.into_iter().map(TokenStatus::from) {
-        console.talk(format_args!("token {} enrols nobody any more", token.id));
+        console.talk(format_args!("token {} is revoked", token.id));
     }
     Ok(Exit::Done)
 }

@@ -57,7 +57,8 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
         .map_err(|failure| failure.context(format!("cannot verify {}", arguments.bundle.display())))?;
     if verified.release != RELEASE {
         console.talk(format_args!(
-            "the bundle is of release {}, and this is {RELEASE}: where the reports differ, the releases may",
+            "the bundle is of release {}, and this is {RELEASE}: a difference between the reports may come from \
+                the releases",
             verified.release
         ));
     }
@@ -77,7 +78,7 @@ fn read(path: &Path) -> Result<(Manifest, Files), Failure> {
 fn verify(manifest: Manifest, files: &Files) -> Result<Verified, Failure> {
     let file = |name: &str| {
         let lacks =
-            || Failure::usage(anyhow!("its manifest lists no {name}")).hint("it is no bundle of a report");
+            || Failure::usage(anyhow!("its manifest lists no {name}")).hint("it is not a bundle of a report");
         files.get(name).ok_or_else(lacks)
     };
     let (before, table) = (file(REPORT)?, file(TABLE)?);
@@ -112,7 +113,7 @@ impl Verified {
         if self.report_is_same {
             text += "is the same, byte for byte";
         } else if self.differences.is_empty() {
-            text += "says the same in other bytes";
+            text += "says the same in different bytes";
         } else {
             text += "differs:";
             self.differences.iter().for_each(|one| text += &format!("\n  {}", printable(one)));
@@ -121,7 +122,7 @@ impl Verified {
             }
         }
         if !self.table_is_same {
-            text += &format!("\n{TABLE} is not what {OBSERVATIONS} gives");
+            text += &format!("\n{TABLE} differs from what {OBSERVATIONS} gives");
         }
         text
     }

@@ -47,7 +47,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let waited = tokio::select! {
         waited = follow(follower, &connection, experiment, console) => waited,
         () = timeout => Err(Failure::infrastructure(anyhow!("experiment {experiment} is not finished yet"))
-            .hint("it goes on; wait again, or `speedup explain ID` says what its runs wait for")),
+            .hint("it continues; wait again, or use `speedup explain` to see what its runs are waiting for")),
     };
     connection.close().await;
     waited

@@ -71,9 +71,9 @@ async fn after_the_view(
 }
 
 fn tell_detached(experiment: ExperimentId, paused: bool, console: &Console) -> Exit {
-    let goes_on = if paused { "stays paused" } else { "goes on" };
+    let goes_on = if paused { "stays paused" } else { "continues" };
     console.talk(format_args!(
-        "Detached; the experiment {goes_on}. `speedup watch {experiment}` comes back to it."
+        "Detached; the experiment {goes_on}. `speedup watch {experiment}` attaches again."
     ));
     Exit::Interrupted
 }
@@ -106,7 +106,7 @@ async fn follow(
             Told::Status(status) => status,
             Told::Away { failure } => {
                 let cause = failure.error.root_cause();
-                progress.say(&format!("The coordinator does not answer, it is asked again: {cause}"));
+                progress.say(&format!("The coordinator does not answer; retrying: {cause}"));
                 continue;
             }
         };
@@ -135,6 +135,6 @@ pub(super) async fn why_abandoned(connection: &Connection, status: &ExperimentSt
 /// An experiment that the coordinator paused by itself.
 pub(super) fn stuck(experiment: ExperimentId, reason: &str) -> Failure {
     Failure::infrastructure(anyhow!("{reason}").context("the coordinator paused the experiment")).hint(format!(
-        "`speedup export {experiment}` has the reasons in loss_words; mend them, then `speedup resume {experiment}`"
+        "`speedup export {experiment}` has the reasons in loss_words; fix them, then `speedup resume {experiment}`"
     ))
 }

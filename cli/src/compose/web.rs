@@ -33,7 +33,7 @@ impl FromStr for Web {
         match text {
             "off" => Ok(Self::Off),
             text => text.parse().map(Self::At).map_err(|_| {
-                anyhow!("write an address with a port, as 127.0.0.1:{PORT} or 0.0.0.0:{PORT}, or off")
+                anyhow!("write an address with a port, such as 127.0.0.1:{PORT} or 0.0.0.0:{PORT}, or off")
             }),
         }
     }
@@ -66,9 +66,7 @@ impl Web {
         let is_secure = bind.iter().any(|address| !address.ip().is_loopback());
         if is_secure && is_insecure {
             let error = anyhow!("the web page could be reached from other machines, which needs TLS");
-            return Err(
-                Failure::usage(error).hint("leave --insecure away, or give --web an address of loopback")
-            );
+            return Err(Failure::usage(error).hint("omit --insecure, or give --web a loopback address"));
         }
         let advertised = advertised.filter(|_| is_secure);
         let site = Site::bind(Options { bind, advertised, names: names.clone(), is_secure }).await;

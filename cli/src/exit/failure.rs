@@ -68,7 +68,7 @@ impl Failure {
         match status.code() {
             Code::Unimplemented => failure
                 .hint("the coordinator is of another release; use the same release of speedup everywhere"),
-            Code::Unavailable => failure.hint("look whether the coordinator runs, and at its log"),
+            Code::Unavailable => failure.hint("check whether the coordinator is running, and read its log"),
             _ => failure,
         }
     }
@@ -144,7 +144,7 @@ mod tests {
     fn a_coordinator_that_is_gone_is_infrastructure_and_has_a_hint() {
         let failure = Failure::status("cannot list experiments", &Status::unavailable(""));
         assert_eq!(failure.exit, Exit::Infrastructure);
-        assert!(told(&failure).ends_with("hint: look whether the coordinator runs, and at its log"));
+        assert!(told(&failure).ends_with("hint: check whether the coordinator is running, and read its log"));
     }
 
     #[test]

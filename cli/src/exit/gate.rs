@@ -53,7 +53,7 @@ impl GateArguments {
             return match noise_threshold {
                 None => Ok(None),
                 Some(_) => {
-                    Err(Failure::usage(anyhow!("--noise-threshold belongs to a gate, and there is none"))
+                    Err(Failure::usage(anyhow!("--noise-threshold belongs to a gate, but there is none"))
                         .hint("add --fail-on-regression, or --require-conclusive"))
                 }
             };

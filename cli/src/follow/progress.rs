@@ -133,7 +133,7 @@ pub(crate) fn sentence(place: Place, status: &ExperimentStatus, left: Left) -> S
     let mut text = standing::tally(&status.tally);
     if place == Place::Pool && status.tally.open() > 0 {
         let at_work = status.tally.leased + status.tally.running;
-        text += &format!(", {at_work} under way, {} connected", counted(status.hosts_here.into(), "host"));
+        text += &format!(", {at_work} in progress, {} connected", counted(status.hosts_here.into(), "host"));
     }
     match &status.phase {
         StatusPhase::WaitingForHosts if place == Place::Pool => {
@@ -142,7 +142,7 @@ pub(crate) fn sentence(place: Place, status: &ExperimentStatus, left: Left) -> S
         StatusPhase::Running | StatusPhase::WaitingForHosts => {}
         StatusPhase::Paused { reason } => text += &format!("; {reason}"),
         StatusPhase::Deciding => text += "; looking at the results",
-        StatusPhase::Cancelling => text += "; cancelled, what is under way ends",
+        StatusPhase::Cancelling => text += "; cancelled, runs in progress finish",
         StatusPhase::Finished { cancelled: true, .. } if !status.words.is_empty() => {
             text += &format!("; cancelled: {}", status.words);
         }
@@ -178,13 +178,13 @@ mod tests {
         let tally = Tally { waiting: 57, running: 1, leased: 1, measured: 1, ..Tally::default() };
         assert_eq!(
             told(Place::Pool, tally, StatusPhase::Running),
-            "1/60 runs done, 2 under way, 3 hosts connected"
+            "1/60 runs done, 2 in progress, 3 hosts connected"
         );
         assert_eq!(told(Place::Here, tally, StatusPhase::Running), "1/60 runs done");
         let stuck = Tally { waiting: 48, measured: 12, ..Tally::default() };
         assert_eq!(
             told(Place::Pool, stuck, StatusPhase::WaitingForHosts),
-            "12/60 runs done, 0 under way, 3 hosts connected; waiting for hosts: `speedup explain 0193a5b2-7c3d` says why"
+            "12/60 runs done, 0 in progress, 3 hosts connected; waiting for hosts: `speedup explain 0193a5b2-7c3d` says why"
         );
     }
 
@@ -193,6 +193,6 @@ mod tests {
         let paused = StatusPhase::Paused { reason: "paused by ada".to_owned() };
         let tally = Tally { waiting: 60, ..Tally::default() };
         assert_eq!(told(Place::Here, tally, paused), "0/60 runs done; paused by ada");
-        assert!(told(Place::Here, tally, StatusPhase::Cancelling).ends_with("what is under way ends"));
+        assert!(told(Place::Here, tally, StatusPhase::Cancelling).ends_with("runs in progress finish"));
     }
 }

@@ -25,8 +25,8 @@ fn relative_program(experiment: &Experiment) -> Option<String> {
         let is_relative = program.contains('/') && !program.starts_with(['/', '{', '$', '"', '\'', '~', '(']);
         is_relative.then(|| {
             format!(
-                "the program {program} of benchmark {benchmark} is a relative path, and runs start in an empty directory of \
-                 the agent: write an absolute path, or {{input}} for what the setup makes"
+                "the program {program} of benchmark {benchmark} is a relative path, and runs start in an empty \
+                    directory of the agent: write an absolute path, or {{input}} for files from the setup"
             )
         })
     })
@@ -71,16 +71,16 @@ fn same_versions(experiment: &Experiment) -> Option<String> {
         return None;
     }
     Some(format!(
-        "versions {} and {} are the same in all that the plan says of them: their comparison shows what noise does, and \
-         [controls] baseline_again = true does that beside a comparison",
+        "versions {} and {} are the same in all that the plan says of them: their comparison shows noise; \
+            [controls] baseline_again = true shows it besides a comparison",
         baseline.name, other.name
     ))
 }
 
 fn one_run(experiment: &Experiment) -> Option<String> {
     (experiment.units_of_a_cell() == 1).then(|| {
-        "with one run of each version there is no spread, so no interval and no verdict: take 6 or more, as runs = 10 in \
-         [repetitions] or -r 10"
+        "with one run of each version there is no spread, so no interval and no verdict: use 6 or more, such as \
+            runs = 10 in [repetitions] or -r 10"
             .to_owned()
     })
 }

@@ -105,12 +105,12 @@ pub(crate) fn hosts(feasibility: &Feasibility, policy: Policy) -> String {
     let needed = if !policy.asks_for_freshness() {
         format!("1 is enough, because the policy is {name}: the runs will not be independent")
     } else if policy.reuses_hosts() {
-        format!("{hosts_needed} needed under the policy {name}, which lets hosts come again")
+        format!("{hosts_needed} needed under the policy {name}, which reuses hosts")
     } else {
         format!("{hosts_needed} fresh ones needed under the policy {name}")
     };
     let more = match hosts_needed_at_most {
-        most if most > hosts_needed => format!(", up to {most} where the rule asks for all it may"),
+        most if most > hosts_needed => format!(", up to {most} if the rule asks for its maximum"),
         _ => String::new(),
     };
     let there = match pool {
@@ -131,7 +131,8 @@ pub(crate) fn hosts(feasibility: &Feasibility, policy: Policy) -> String {
 pub(crate) fn duration(feasibility: &Feasibility) -> String {
     let Feasibility { pool, host_time_ns, estimate, .. } = feasibility;
     if *estimate == EstimateSource::Timeouts {
-        return "unknown, as no run of it is known: --estimate 10s says how long one takes, or a trial with -r 1 tells".to_owned();
+        return "unknown, because no run of it was measured: give --estimate 10s, or try -r 1 first"
+            .to_owned();
     }
     let host_time = format!("{} of host time", roughly(Duration::from(*host_time_ns)));
     let known = pool.as_ref().and_then(|pool| Some((pool.waves?, pool.wall_time_ns?)));
@@ -236,6 +237,6 @@ mod tests {
                 "2 more agents, started before or, with --wait-for-hosts, after the submission"
             ]
         );
-        assert!(duration(&feasibility).starts_with("unknown, as no run of it is known"));
+        assert!(duration(&feasibility).starts_with("unknown, because no run of it was measured"));
     }
 }

@@ -108,9 +108,8 @@ async fn put(connection: &Connection, blob: Blob, path: &Path) -> Result<(), Fai
         (Err(status), Ok(())) => {
             let failure = Failure::status(&tried, &status);
             Err(match status.code() {
-                tonic::Code::InvalidArgument => failure.hint(
-                    "it changed after it was looked at: submit the plan again when nobody writes to it",
-                ),
+                tonic::Code::InvalidArgument => failure
+                    .hint("it changed while it was read: submit the plan again when nothing writes to it"),
                 _ => failure,
             })
         }

@@ -98,7 +98,7 @@ fn restored(
 }
 
 fn out_of_order() -> Failure {
-    Failure::infrastructure(anyhow!("the coordinator sent the parts in another order than agreed"))
+    Failure::infrastructure(anyhow!("the coordinator sent the parts in the wrong order"))
         .context(TRIED)
         .hint("the coordinator is of another release; use the same release of speedup everywhere")
 }

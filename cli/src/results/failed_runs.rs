@@ -168,7 +168,7 @@ fn loss_words(reason: &LossReason) -> String {
     match reason {
         LossReason::Expired => "did not report before its lease ended".to_owned(),
         LossReason::HostLost => "lost, and did not come back in time".to_owned(),
-        LossReason::AgentRestarted => "its agent started anew".to_owned(),
+        LossReason::AgentRestarted => "its agent restarted".to_owned(),
         LossReason::NotExecuted { reason, .. } => shown(reason),
     }
 }

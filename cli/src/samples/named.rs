@@ -182,19 +182,19 @@ impl NamedSamples {
         }
         let known: Vec<String> = self.list()?.iter().map(ToString::to_string).collect();
         let known = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
-        Err(Failure::usage(anyhow!("there are no samples of the name {name}: {known}"))
-            .hint("`speedup import FILE --as NAME` keeps samples, and so does --save-baseline NAME"))
+        Err(Failure::usage(anyhow!("no samples are saved as {name}: {known}"))
+            .hint("`speedup import FILE --as NAME` and --save-baseline NAME save samples"))
     }
 
     /// Keeps samples, in place of those that had the name.
     pub(crate) fn save(&self, name: &SetName, samples: &Samples<'_>) -> Result<(), Failure> {
-        let tried = || format!("cannot keep the samples {name}");
+        let tried = || format!("cannot save the samples {name}");
         let text = samples.text().with_context(tried).map_err(Failure::infrastructure)?;
         if text.len() > speedup_formats::bounds::MAX_FILE_BYTES {
             return Err(Failure::usage(
                 anyhow!("they are larger than a file of samples may be").context(tried()),
             )
-            .hint("keep fewer of them, as those of one file"));
+            .hint("save fewer of them, such as those of one file"));
         }
         fs::create_dir_all(&self.0).with_context(tried).map_err(Failure::infrastructure)?;
         draft::replace(&self.path(name), &text)

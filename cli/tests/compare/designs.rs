@@ -233,17 +233,17 @@ fn tails_and_controls_that_cannot_be_meant_are_refused() {
         (&["--quantile", "1"][..], "above 0 and below 1"),
         (&["--quantile", "-0.5"], "above 0 and below 1"),
         (&["--quantile", "p99"], "above 0 and below 1"),
-        (&["--quantile", "0.9", "--quantile", "90%"], "is asked twice"),
+        (&["--quantile", "0.9", "--quantile", "90%"], "is given twice"),
         (&["-m", "effect", "--quantile", "0.9"], "--quantile belongs to --method ratio"),
         (&["-m", "hpt", "--control", "after.csv"], "--control belongs to --method ratio"),
-        (&["--control", "nobody"], "there is no version \"nobody\" to be the control"),
+        (&["--control", "nobody"], "there is no version \"nobody\" for the control"),
         (&["--control", "before.csv"], "is the baseline"),
     ] {
         let said = refused(&examples, &[&files[..], options].concat());
         assert!(said.contains(words), "{options:?}: {said}");
     }
     let alone = refused(&examples, &["before.csv", "after.csv", "--control", "after.csv"]);
-    assert!(alone.contains("beside the baseline there is the control"), "{alone}");
+    assert!(alone.contains("besides the baseline there is only the control"), "{alone}");
     // Three values a run: of their means there is no tail.
     let answer = json(&examples, &[&files[..2], &["--quantile", "0.5"]].concat());
     assert_eq!(answer["findings"]["of"][0]["endpoints"][0]["rows"][0]["reason"]["code"], "no_single_runs");

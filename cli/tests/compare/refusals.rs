@@ -34,7 +34,7 @@ fn options_that_cannot_be_meant_are_refused() {
         (&["--method", "distribution", "--at-most", "inf"], "inf"),
         (&["--clusters"], "belongs to --method distribution"),
         (&["--method", "speedup-test", "--precision", "0"], "precision"),
-        (&["--margin", "0"], "a margin is above 0"),
+        (&["--margin", "0"], "a margin must be above 0"),
         (&["--adjust", "holm"], "--adjust belongs to --method speedup-test"),
         (&["--metric", "memory"], "there is no metric memory"),
         (&["--baseline", "nobody"], "there is no version"),

@@ -40,7 +40,7 @@ pub enum AdmissionError {
     #[error("there is no certificate authority")]
     Authority(#[from] AuthorityError),
     /// Its directory is not its owner's alone.
-    #[error("cannot take the directory of admissions for this user alone")]
+    #[error("cannot make the directory of admissions private to this user")]
     Directory(#[from] NotPrivate),
     /// The authority is there, and not what says whom it let in.
     #[error("there is no journal of admissions in {}, but the authority is beside it", .0.display())]
@@ -52,7 +52,7 @@ pub enum AdmissionError {
     #[error("cannot read the journal of admissions")]
     Read(#[source] ReplayError),
     /// It holds what this release does not understand.
-    #[error("cannot understand the journal of admissions in {}", path.display())]
+    #[error("cannot decode the journal of admissions in {}", path.display())]
     Event {
         /// Where it is.
         path: PathBuf,
@@ -70,8 +70,8 @@ impl Hinted for AdmissionError {
             Self::Authority(error) => error.hint(),
             Self::Directory(error) => error.hint(),
             Self::NoJournal(_) => Some(
-                "nothing was changed: bring its segments (*.seg) back, or restore a backup; to let everyone in anew, move the \
-                 directory `access` away, which ends all certificates and tokens",
+                "nothing was changed: bring its segments (*.seg) back, or restore a backup; to start over, move \
+                    the directory `access` away, which invalidates all certificates and tokens",
             ),
             Self::Open(error) => error.hint(),
             Self::Read(error) => error.hint(),
@@ -343,7 +343,7 @@ impl Keeper {
             let is_last = batch.iter().any(|message| matches!(message, Message::Stop));
             let (events, afters) = self.decide(&mut batch);
             let durable = self.commit(&events).map_err(|error| {
-                tracing::error!("nobody is let in or out any more: {}", with_causes(&error));
+                tracing::error!("access can no longer change: {}", with_causes(&error));
                 std::thread::sleep(Self::PAUSE);
                 Unheard::Broken
             });

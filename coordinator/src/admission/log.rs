@@ -17,7 +17,7 @@ pub(crate) enum LogError {
     Read(#[from] ReplayError),
     #[error("record {0} of the journal of admissions cannot be decoded")]
     Decode(Position, #[source] prost::DecodeError),
-    #[error("record {0} of the journal of admissions cannot be understood")]
+    #[error("record {0} of the journal of admissions is not valid")]
     Event(Position, #[source] MalformedEvent),
 }
 

@@ -58,19 +58,19 @@ pub(crate) enum Refusal {
     HostTaken(String),
     #[error(transparent)]
     Identity(#[from] IdentityError),
-    #[error("a token for a user says whom it enrols")]
+    #[error("a token for a user needs the user's name")]
     NoName,
     #[error("a token can be used 1 to {MAX_USES} times")]
     Uses,
     #[error("a token for one user or host is used once")]
     UsesOfName,
-    #[error("a token lives 1 second to {MAX_TOKEN_LIFE} seconds")]
+    #[error("a token is valid for 1 to {MAX_TOKEN_LIFE} seconds")]
     Lifetime,
     #[error("there are {MAX_TOKENS} tokens already")]
     TooManyTokens,
     #[error("there are {MAX_CERTIFICATES} certificates already")]
     TooManyCertificates,
-    #[error("nothing that holds is called that")]
+    #[error("nothing valid has that name")]
     Nothing,
     #[error("a token is named by at least {} hexadecimal digits that no other begins with", 2 * MIN_TOKEN_PREFIX)]
     Ambiguous,
@@ -84,8 +84,8 @@ impl Hinted for Refusal {
                 "if the host has lost its state directory, an admin ends the old one first: `speedup access revoke --host`",
             ),
             Self::TooManyTokens | Self::TooManyCertificates => Some("revoke what is not needed"),
-            Self::Nothing | Self::Ambiguous => Some("`speedup access list` shows what holds"),
-            Self::NoName => Some("say the name with --name"),
+            Self::Nothing | Self::Ambiguous => Some("`speedup access list` shows the valid certificates"),
+            Self::NoName => Some("give the name with --name"),
             Self::AnotherName(_) | Self::Identity(_) | Self::Uses | Self::UsesOfName | Self::Lifetime => None,
         }
     }

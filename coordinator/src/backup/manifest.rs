@@ -40,7 +40,7 @@ pub(super) struct Saved {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ManifestError {
     /// It is something else.
-    #[error("it does not begin as one")]
+    #[error("it does not start like one")]
     Foreign,
     /// A later release wrote it.
     #[error("it is of version {found}, and this release knows version {VERSION}")]
@@ -52,10 +52,10 @@ pub enum ManifestError {
     #[error("its end is missing")]
     Truncated,
     /// Its lines are not those that were written.
-    #[error("its lines are not what was written")]
+    #[error("its lines were changed")]
     Changed,
     /// A line that no release writes.
-    #[error("line {0} means nothing")]
+    #[error("line {0} is not valid")]
     Line(usize),
     /// A path that leads out of the data directory.
     #[error("line {0} names a file that no backup has")]

@@ -62,7 +62,7 @@ impl Agents for AgentsDoor {
             return Err(Status::failed_precondition("a session begins with Join"));
         };
         caller.require_host(facts.host.as_str()).inspect_err(|status| {
-            tracing::warn!(host = %facts.host, "turned an agent away: {}", status.message());
+            tracing::warn!(host = %facts.host, "rejected an agent: {}", status.message());
         })?;
         let (down, messages) = mpsc::channel(WAITING_MESSAGES);
         let (opened, answer) = oneshot::channel();
@@ -123,7 +123,7 @@ impl AgentsDoor {
                 (Some(session), Ok(Ok(())))
             }
             Ok(Err(refusal)) => {
-                tracing::warn!(%host, %agent, %epoch, "turned an agent away: {refusal}");
+                tracing::warn!(%host, %agent, %epoch, "rejected an agent: {refusal}");
                 if let Some((job, node)) = engine.filter(|_| refusal.is_lasting()) {
                     let reason = reason(&refusal);
                     self.provisioning.turned_away(RefusedAgent { job, node, reason });

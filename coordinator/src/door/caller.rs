@@ -53,7 +53,7 @@ impl Caller {
     /// Who sent a request.
     pub(crate) fn of<T>(request: &Request<T>) -> Result<Self, Status> {
         let peer = request.extensions().get::<Peer>();
-        peer.map(|peer| peer.caller.clone()).ok_or_else(|| Status::internal("nobody knows who called"))
+        peer.map(|peer| peer.caller.clone()).ok_or_else(|| Status::internal("the caller is unknown"))
     }
 
     /// Who asks, for the records: the name in the certificate, else what the request says.
@@ -61,7 +61,7 @@ impl Caller {
         match self {
             Self::Known(certificate) => Ok(certificate.identity.name().to_owned()),
             Self::Inside | Self::Unchecked => user(claimed),
-            Self::Unknown => Err(Status::unauthenticated("nobody knows who called")),
+            Self::Unknown => Err(Status::unauthenticated("the caller is unknown")),
         }
     }
 

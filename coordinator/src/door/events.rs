@@ -42,7 +42,7 @@ impl Events for EventsDoor {
     ) -> Result<Response<v1::ListEventsResponse>, Status> {
         let v1::ListEventsRequest { experiment, before, limit } = request.into_inner();
         if !experiment.is_empty() {
-            return Err(Status::invalid_argument("who is let in has to do with no experiment"));
+            return Err(Status::invalid_argument("events of access belong to no experiment"));
         }
         let before = match before.as_slice() {
             [] => None,
@@ -68,5 +68,5 @@ fn bounded(limit: u32) -> usize {
 
 fn no_place() -> Status {
     let hint = "begin without one, at the newest";
-    Status::invalid_argument(with_hint("this is no place in the event log", Some(hint)))
+    Status::invalid_argument(with_hint("this is not a position in the event log", Some(hint)))
 }

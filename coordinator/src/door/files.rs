@@ -74,14 +74,14 @@ impl Files for FilesDoor {
         let mut pieces = request.into_inner();
         let _place = place(&self.putting).await?;
         let Some(Part::Blob(blob)) = next_part(&mut pieces).await? else {
-            return Err(Status::invalid_argument("a file is put by saying first which it is"));
+            return Err(Status::invalid_argument("an upload must first name its file"));
         };
         let blob: Blob = required(Some(blob), "blob").map_err(|error| malformed(&error))?;
         let blobs = self.blobs.clone();
         let mut upload = apart(move || blobs.put(blob)).await?;
         while let Some(part) = next_part(&mut pieces).await? {
             let Part::Piece(piece) = part else {
-                return Err(Status::invalid_argument("one file is put at a time"));
+                return Err(Status::invalid_argument("one upload has one file"));
             };
             upload = apart(move || upload.write(&piece).map(|()| upload)).await?;
         }
@@ -168,7 +168,7 @@ async fn place(places: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Status> 
 
 async fn next_part(pieces: &mut Streaming<v1::PutRequest>) -> Result<Option<Part>, Status> {
     let next = tokio::time::timeout(PATIENCE, pieces.message()).await;
-    let next = next.map_err(|_| Status::deadline_exceeded("nothing of the file came for too long"))??;
+    let next = next.map_err(|_| Status::deadline_exceeded("the upload timed out"))??;
     match next.map(|message| message.part) {
         None => Ok(None),
         Some(Some(part)) => Ok(Some(part)),
@@ -197,7 +197,7 @@ fn refusal(error: &BlobError) -> Status {
             tracing::error!("{text}");
             Status::resource_exhausted(with_hint(
                 text,
-                Some("look for space and errors of the coordinator's disk"),
+                Some("check free space and errors of the coordinator's disk"),
             ))
         }
     }

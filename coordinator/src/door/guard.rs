@@ -18,14 +18,14 @@ use crate::admission::Admission;
 use crate::metrics::{Metrics, RefusedCall};
 
 /// What one is told who shows no certificate where one is needed.
-const NO_CERTIFICATE: &str = "this needs a certificate, and none was shown";
+const NO_CERTIFICATE: &str = "this needs a certificate, but the client presented none";
 
 /// What can be done about it.
 const HOW_TO_GET_ONE: &str = "an admin makes a token with `speedup token create`; `speedup access enrol` and `speedup agent \
     start` take it with --token-file";
 
 /// What helps one whose certificate does not count any more.
-const ENROL_ANEW: &str = "enrol anew with a token of an admin";
+const ENROL_ANEW: &str = "enrol again with a token of an admin";
 
 /// The guard; without admissions it lets pass whoever it finds.
 #[derive(Clone, Debug)]
@@ -78,14 +78,16 @@ impl Guard {
         let identity = &certificate.identity;
         if certificate.not_after < unix_seconds() {
             let status = Status::unauthenticated(with_hint(
-                format_args!("the certificate of {identity} has run out"),
+                format_args!("the certificate of {identity} has expired"),
                 Some(ENROL_ANEW),
             ));
             return Err((RefusedCall::Expired, status));
         }
         if self.admission.as_ref().is_some_and(|admission| !admission.holds(certificate.serial)) {
             let status = Status::unauthenticated(with_hint(
-                format_args!("the certificate of {identity} was revoked, or this coordinator never made it"),
+                format_args!(
+                    "the certificate of {identity} was revoked, or this coordinator did not issue it"
+                ),
                 Some(ENROL_ANEW),
             ));
             return Err((RefusedCall::Revoked, status));
@@ -127,7 +129,7 @@ impl<S: Service<Request<Body>, Response = Response<Body>>> Service<Request<Body>
         let path = request.uri().path();
         let checked = match request.extensions().get::<Peer>() {
             Some(peer) => self.guard.check(path, &peer.caller).inspect_err(|status| peer.log(path, status)),
-            None => Err(Status::internal("nobody knows who called")),
+            None => Err(Status::internal("the caller is unknown")),
         };
         match checked {
             Ok(()) => Either::Left(self.inner.call(request)),

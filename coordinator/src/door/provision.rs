@@ -63,7 +63,7 @@ impl Provision for ProvisionDoor {
     ) -> Result<Response<v1::ProvisionerStatus>, Status> {
         let by = Caller::of(&request)?.name(&request.into_inner().by)?;
         let removed = self.provisioning.remove().await.map_err(|error| refused(&error))?;
-        tracing::info!(by, "no engine is asked for hosts any more");
+        tracing::info!(by, "no more hosts are requested");
         Ok(Response::new(v1::ProvisionerStatus { provisioner: removed.map(told) }))
     }
 }
@@ -73,7 +73,7 @@ fn refused(error: &AddError) -> Status {
         AddError::Unreachable(_) => Some(
             "start the coordinator with --bind ADDRESS, one that the nodes reach, or --advertise what they reach",
         ),
-        AddError::Refused(_) => Some("nothing is asked for; mend the options and add it again"),
+        AddError::Refused(_) => Some("nothing was requested; correct the options and add it again"),
         AddError::NotEnded(_) => Some("try again when the engine answers, or end the jobs by hand"),
         AddError::Place { .. } => Some("start the coordinator with --agents DIR, one that all nodes share"),
         AddError::Unable | AddError::Options(_) | AddError::Record(_) => None,

@@ -36,7 +36,7 @@ pub(crate) enum CommandError {
         patience: Duration,
     },
     /// It says too much.
-    #[error("{program} says more than {MAX_OUTPUT_BYTES} bytes")]
+    #[error("{program} printed more than {MAX_OUTPUT_BYTES} bytes")]
     TooLong {
         /// Which.
         program: String,
@@ -135,7 +135,7 @@ async fn end(mut child: Child) {
 fn words(err: &[u8], status: ExitStatus) -> String {
     let text = String::from_utf8_lossy(&err[..err.len().min(MAX_WORDS_BYTES)]).into_owned();
     let said: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    if said.is_empty() { format!("it failed without a word: {status}") } else { said.join("; ") }
+    if said.is_empty() { format!("it failed without a message: {status}") } else { said.join("; ") }
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub(crate) enum EngineError {
     #[error(transparent)]
     Command(#[from] CommandError),
     /// It answers something else than it is known to.
-    #[error("{program} answered {answer:?}, which is no {wanted}")]
+    #[error("{program} answered {answer:?}, which is not a {wanted}")]
     Answer {
         /// Who.
         program: &'static str,
@@ -47,7 +47,7 @@ pub(crate) enum EngineError {
     #[error("all {0} places for agents on this machine are taken or excluded")]
     NoPlace(u32),
     /// It cannot do that.
-    #[error("processes of one machine do not boot it anew")]
+    #[error("agents that share a machine cannot reboot it")]
     NoReboot,
     /// The process cannot be started.
     #[error("cannot start an agent")]

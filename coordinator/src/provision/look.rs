@@ -76,7 +76,7 @@ pub(crate) enum LookError {
     #[error(transparent)]
     Gone(#[from] Gone),
     /// What has to be remembered cannot be kept.
-    #[error("provisioning stands still")]
+    #[error("provisioning is suspended")]
     Record(#[from] RecordError),
 }
 
@@ -193,7 +193,7 @@ impl<E: Engine> Looker<E> {
                 done
             }
             ProvisionAction::GiveBack { host, job, why } => {
-                tracing::info!(%host, %job, ?why, "this host is given back");
+                tracing::info!(%host, %job, ?why, "this host is released");
                 self.record.ledger.given_back(wall_clock(), &job, why);
                 self.tell(host, Command::Drain).await?;
                 Ok(())
@@ -204,7 +204,7 @@ impl<E: Engine> Looker<E> {
             }
             ProvisionAction::Reboot { node, leaves } => {
                 let told = self.engine.reboot(&node).await.map_err(|error| with_causes(&error));
-                tracing::info!(%node, ?told, "a node is to boot anew");
+                tracing::info!(%node, ?told, "a node reboots");
                 self.record.ledger.told_to_reboot(node, leaves, told);
                 Ok(())
             }
@@ -250,7 +250,7 @@ impl<E: Engine> Looker<E> {
             return Ok(());
         }
         if let Some(reason) = self.record.ledger.stopped.as_ref().filter(|_| before.stopped.is_none()) {
-            tracing::warn!("no more hosts are asked for: {reason}");
+            tracing::warn!("no more hosts are requested: {reason}");
         }
         self.keep().await
     }

@@ -98,7 +98,7 @@ pub(crate) struct Shown {
 #[derive(Debug, Error)]
 pub(crate) enum AddError {
     /// This coordinator serves one command.
-    #[error("this coordinator does not ask engines for hosts: it was started for one command alone")]
+    #[error("this coordinator cannot request hosts: it was started for a single command")]
     Unable,
     /// No other host reaches it.
     #[error("the coordinator listens on {0}, where no other host can reach it")]
@@ -115,10 +115,10 @@ pub(crate) enum AddError {
         source: std::io::Error,
     },
     /// It refused.
-    #[error("the engine does not take such a job")]
+    #[error("the engine rejects such a job")]
     Refused(#[source] EngineError),
     /// The jobs of the engine asked before are still there.
-    #[error("the jobs of the engine asked before are not ended")]
+    #[error("the jobs of the previous engine have not ended")]
     NotEnded(#[source] EngineError),
     /// It cannot be written down.
     #[error(transparent)]
@@ -132,7 +132,7 @@ pub enum ResumeError {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// Its options are none to this release.
-    #[error("cannot go on with the engine that was asked before: {0}")]
+    #[error("cannot continue with the previous engine: {0}")]
     Options(String),
 }
 
@@ -151,7 +151,7 @@ impl Provisioning {
         let refused = Refused::default();
         let inner = Arc::new(Inner { data, agent, handle, current: Mutex::new(None), refused });
         if let Some(record) = Record::read(&inner.data)? {
-            tracing::info!(name = record.name, "hosts are asked for as before");
+            tracing::info!(name = record.name, "hosts are requested as before");
             let current = inner
                 .start(record, Begin::AfterAPause)
                 .map_err(|error| ResumeError::Options(with_causes(&error)))?;

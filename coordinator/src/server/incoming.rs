@@ -208,7 +208,7 @@ impl Accepting {
                 continue;
             };
             let Some(seat) = self.handshakes.enter(address.ip()) else {
-                let reason = "its address has as many handshakes under way as it may have";
+                let reason = "its address has too many handshakes in progress";
                 self.gate.complain(address.ip(), RefusedConnection::Strangers, reason);
                 continue;
             };
@@ -267,7 +267,7 @@ impl Securing {
             Ok(Some(certificate)) => certificate,
             Ok(None) => {
                 let Some((seat, asked_out)) = strangers.enter(address.ip()) else {
-                    let reason = "its address has as many without certificate as it may have";
+                    let reason = "its address has too many connections without a certificate";
                     return refused(RefusedConnection::Strangers, reason);
                 };
                 seat.has_spoken();

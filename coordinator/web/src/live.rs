@@ -95,7 +95,7 @@ where
     T: Future<Output = Result<(), Over>> + Send + 'static,
 {
     let Ok(place) = context.shared.streams.clone().try_acquire_owned() else {
-        let words = "Too many pages are open. This one shows what was when it was loaded.";
+        let words = "Too many pages are open. This one shows the state when it was loaded.";
         return Trouble::plain(StatusCode::SERVICE_UNAVAILABLE, words).into_response();
     };
     let (parts, receiver) = mpsc::channel(WAITING);

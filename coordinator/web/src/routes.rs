@@ -216,7 +216,7 @@ struct Link {
 }
 
 fn no_link() -> Trouble {
-    let words = "This link was used already, or is too old. Run `speedup page` for another.";
+    let words = "This link was already used, or has expired. Run `speedup page` for another.";
     Trouble::plain(StatusCode::GONE, words)
 }
 

@@ -71,10 +71,10 @@ impl IntoResponse for Trouble {
                 "Sign in",
                 &html! {
                     h1 { "Sign in" }
-                    p { "The page knows you by what the command line is let in with. Run this where you use it, and open the \
-                         link that it prints:" }
+                    p { "The page uses the credentials of the command line. Run this command there, and open the \
+                        link that it prints:" }
                     pre tabindex="0" aria-label="Command" { code { "speedup page" } }
-                    p.quiet { "A link can be used once, within five minutes. A session lasts twelve hours." }
+                    p.quiet { "A link works once, within five minutes. A session lasts twelve hours." }
                 },
             ),
             Self::Failed { words, hint, .. } => layout::bare(

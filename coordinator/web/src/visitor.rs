@@ -35,7 +35,7 @@ impl Visitor {
         if is_same(token, &self.form_token) {
             return Ok(());
         }
-        let words = "This form is of an earlier session. Load the page again, and repeat what you did.";
+        let words = "This form is of an earlier session. Reload the page, and try again.";
         Err(Trouble::plain(StatusCode::FORBIDDEN, words))
     }
 

@@ -93,8 +93,8 @@ impl Hinted for NotPrivate {
                  with the command above if all in it can be trusted",
             ),
             Self::Writable { .. } => Some(
-                "nothing was changed: look whether somebody else has written there (shared home directories are often \
-                 writable for the group), then close it with the command above and start again",
+                "nothing was changed: check whether somebody else has written there (shared home directories are \
+                    often writable for the group), then close it with the command above and start again",
             ),
             Self::Failed(failure) => failure.hint(),
         }

@@ -16,8 +16,9 @@ const READ_BYTES: usize = 256 << 10;
 
 pub(crate) const DAMAGED_HINT: &str = "nothing was changed: restore this segment from a backup, or keep a copy and move it and all later segments away \
      to go on without the records from that position on; and check the disk";
-pub(crate) const MISSING_HINT: &str = "nothing was changed: look whether the file system of this directory is mounted and whether segments (*.seg) \
-     were moved away, and put them back; otherwise restore a backup into another directory";
+pub(crate) const MISSING_HINT: &str = "nothing was changed: check whether the file system of this directory is \
+    mounted and whether segments (*.seg) were moved away, and put them back; otherwise restore a backup into \
+    another directory";
 pub(crate) const NEWER_HINT: &str = "open it with the program that wrote it, or a newer one";
 
 const SUFFIX: &str = ".seg";

@@ -270,7 +270,7 @@ impl Setting {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CpuChoiceError {
     /// The number after `cores:` or `numa:` is none.
-    #[error("{0:?} is no number of {1}")]
+    #[error("{0:?} is not a number of {1}")]
     Number(String, &'static str),
     /// It is no list.
     #[error(transparent)]

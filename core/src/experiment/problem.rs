@@ -127,7 +127,7 @@ impl fmt::Display for KeyPath {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
     /// A name breaks the rule of names.
-    #[error("{} is no name", quoted(.0))]
+    #[error("{} is not a valid name", quoted(.0))]
     Name(String),
     /// A tag breaks the rule of tags.
     #[error("{} is no tag", quoted(.0))]
@@ -150,7 +150,7 @@ pub enum Fault {
     #[error("there is no benchmark")]
     NoBenchmark,
     /// More than is held.
-    #[error("{count} {what}, but at most {most} are possible")]
+    #[error("{count} {what}, but at most {most} are allowed")]
     TooMany {
         /// Of what.
         what: &'static str,
@@ -168,7 +168,7 @@ pub enum Fault {
         benchmarks: usize,
     },
     /// More than [`MAX_RUNS`].
-    #[error("the experiment has {0} runs, but at most {MAX_RUNS} are possible")]
+    #[error("the experiment has {0} runs, but at most {MAX_RUNS} are allowed")]
     TooManyRuns(u64),
     /// A host that serves several runs by design cannot be in a new allocation for each.
     #[error("a host that serves several runs by design cannot be reallocated between them")]
@@ -195,7 +195,7 @@ pub enum Fault {
     #[error("the control character {0:?} is not possible here")]
     ControlCharacter(char),
     /// Longer than it may be, with its placeholders filled in.
-    #[error("{what} may have {bytes} bytes with its placeholders filled in, but {most} are possible")]
+    #[error("{what} may have {bytes} bytes with its placeholders filled in, but at most {most} are allowed")]
     TooLong {
         /// What.
         what: &'static str,
@@ -205,10 +205,10 @@ pub enum Fault {
         most: usize,
     },
     /// No name of an environment variable.
-    #[error("{} is no name of an environment variable", quoted(.0))]
+    #[error("{} is not a valid name of an environment variable", quoted(.0))]
     EnvName(String),
     /// No name for a placeholder.
-    #[error("{} is no name for a placeholder", quoted(.0))]
+    #[error("{} is not a valid name for a placeholder", quoted(.0))]
     VarName(String),
     /// A name that has a meaning already.
     #[error("the placeholder `{{{0}}}` has a meaning already")]
@@ -230,19 +230,19 @@ pub enum Fault {
         version: String,
     },
     /// A directory that would be another one on each host.
-    #[error("{} is no absolute path", quoted(.0))]
+    #[error("{} is not an absolute path", quoted(.0))]
     RelativeDirectory(String),
     /// The path of a directory of the plan's own has the length that it has.
     #[error("the directory is the plan's own, so its path cannot be given a length")]
     LengthOfOwnDirectory,
     /// A staged file whose name cannot stand in a placeholder.
-    #[error("{} is no name for a file", quoted(.0))]
+    #[error("{} is not a valid name for a file", quoted(.0))]
     FileName(String),
     /// A version that is built for nothing.
     #[error("the build has no products")]
     NoProducts,
     /// What a build makes has a name that cannot stand in a placeholder.
-    #[error("{} is no name for a product of a build", quoted(.0))]
+    #[error("{} is not a valid name for a product of a build", quoted(.0))]
     ProductName(String),
     /// A product that would not lie in the working directory of its build.
     #[error("{} is no path within the build's working directory", quoted(.0))]
@@ -251,7 +251,7 @@ pub enum Fault {
     #[error("{} is no path of a shared file", quoted(.0))]
     SharedPath(String),
     /// A file, or all of them, hold more than hosts and coordinator are asked to.
-    #[error("{what} {bytes} bytes, but at most {most} are possible")]
+    #[error("{what} {bytes} bytes, but at most {most} are allowed")]
     TooManyBytes {
         /// Of what.
         what: &'static str,
@@ -315,13 +315,13 @@ impl Fault {
                 "runs = benchmarks × versions × [repetitions] runs: lower one of them".to_owned()
             }
             Self::SharedReallocated => {
-                "an engine gives whichever host is free: take policy \"distinct\" or \"rebooted\"".to_owned()
+                "an engine gives whichever host is free: use policy \"distinct\" or \"rebooted\"".to_owned()
             }
             Self::RuleOfBuilds { visits, .. } => format!(
-                "give each visit a build of its own (builds = {visits}, or a lower `maximum`), leave `builds` at 1, or take \
-                 `runs` or a `budget` instead of the rule"
+                "give each visit a build of its own (builds = {visits}, or a lower `maximum`), leave `builds` at \
+                    1, or use `runs` or a `budget` instead of the rule"
             ),
-            Self::LooksAtLevels => "remove `hosts` and `boots`, or take a pilot with `precision`".to_owned(),
+            Self::LooksAtLevels => "remove `hosts` and `boots`, or use a pilot with `precision`".to_owned(),
             Self::EmptyCommand => {
                 "write the program and its arguments: command = [\"sort\", \"{input}/words.txt\"]".to_owned()
             }
@@ -380,12 +380,12 @@ impl Fault {
                     .to_owned()
             }
             Self::WeightMissing => {
-                "give every benchmark a weight, or take [analysis] weights = \"equal\"".to_owned()
+                "give every benchmark a weight, or use [analysis] weights = \"equal\"".to_owned()
             }
             Self::WallMissing => "wall time is always measured; add it".to_owned(),
             Self::SameMetric(_) => "name each metric once".to_owned(),
             Self::MetricTaken(name) => {
-                format!("take another name, or collect = [\"{}\"] in [metrics]", excerpt(name))
+                format!("use another name, or collect = [\"{}\"] in [metrics]", excerpt(name))
             }
             Self::Pattern(error) => error.hint().to_owned(),
             Self::VerdictOnUnmeasured(name) => {

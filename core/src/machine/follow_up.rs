@@ -84,7 +84,7 @@ impl Machine {
 
 /// What makes a host boot anew for an experiment.
 pub(super) fn reboot(host: &Host, experiment: ExperimentId) -> Effect {
-    let reason = format!("experiment {experiment} needs this host in a new boot");
+    let reason = format!("experiment {experiment} needs a reboot of this host");
     Effect::Reboot { host: host.facts.host.clone(), reason }
 }
 

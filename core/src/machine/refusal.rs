@@ -48,7 +48,7 @@ pub enum Refusal {
     #[error("these runs cannot be appended: {0}")]
     Unfit(PlanError),
     /// A decision to go on without further runs.
-    #[error("to go on means further runs, and there are none")]
+    #[error("to go on means further runs, but there are none")]
     NothingAppended,
     /// Nothing is to be decided of it.
     #[error("experiment {0} awaits no decision of its rule")]
@@ -200,8 +200,8 @@ impl Hinted for Refusal {
                 Some("stop the other agent, or give this one its own --host-id if it is another machine")
             }
             Self::AnotherMachine { .. } => Some(
-                "it may be a copy of that machine's image: give it a machine id of its own (systemd-machine-id-setup), \
-                 or a --host-id; if the machine was replaced, `speedup hosts reset` gives its id free",
+                "it may be a copy of that machine's image: give it its own machine id (systemd-machine-id-setup) \
+                    or --host-id; if the machine was replaced, `speedup hosts reset` releases its id",
             ),
             Self::SameMachine { .. } => Some(
                 "one machine is one host: stop the other agent; where several hosts are to be on one machine, start every \
@@ -210,14 +210,14 @@ impl Hinted for Refusal {
             Self::FutureAgent { .. } => Some(
                 "set the clocks of both machines; if the agent's was wrong, start it with a new --state directory",
             ),
-            Self::OldBoot { .. } => Some("a machine that was put back to a snapshot has to boot anew"),
+            Self::OldBoot { .. } => Some("a machine that was restored from a snapshot has to reboot"),
             Self::TooManyBoots(_) => Some("give it a new --host-id"),
             Self::NotActive(_) => {
                 Some("`speedup list` shows the experiments; a finished one cannot be changed")
             }
             Self::UnknownHost(_) => Some("`speedup hosts list` shows them"),
             Self::Building(_) => {
-                Some("extend it when its builds are done; `speedup status` shows how far it is")
+                Some("extend it when its builds are done; `speedup list` shows its progress")
             }
             Self::TooManyActive => Some("wait for some to finish, or cancel some"),
             Self::Exists(_)

@@ -79,7 +79,7 @@ fn read(text: &str, fallback_seed: Seed, look: &mut LookAtFile<'_>, flaws: &mut 
     let document = match DeTable::parse(text) {
         Ok(document) => document,
         Err(error) => {
-            refused(&error, "the file is no TOML here; https://toml.io shows how it is written", flaws);
+            refused(&error, "the file is not valid TOML here; see https://toml.io", flaws);
             return None;
         }
     };

@@ -119,14 +119,14 @@ impl Disturbance {
         let ms = |ns: &u64| format!("{:.1} ms", *ns as f64 / 1e6);
         match self {
             Self::Stolen { ns } => format!("the hypervisor took {}", ms(ns)),
-            Self::Throttled { count } => format!("the processor throttled itself {count} times"),
+            Self::Throttled { count } => format!("the processor was throttled {count} times"),
             Self::Pressure { resource, ns } => {
                 let resource = match resource {
                     Resource::Cpu => "a CPU",
                     Resource::Memory => "memory",
                     Resource::Io => "a device",
                 };
-                format!("tasks stalled for want of {resource} for {}", ms(ns))
+                format!("tasks stalled on {resource} for {}", ms(ns))
             }
             Self::OtherLoad { ns } => format!("others used the run's CPUs for {}", ms(ns)),
             Self::FrequencyChanged { before_khz, after_khz } => {

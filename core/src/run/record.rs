@@ -196,7 +196,7 @@ impl Failure {
                 let bytes = content.bytes;
                 return failure(
                     name,
-                    format!("it has {bytes} bytes, but at most {MAX_FILE_BYTES} are possible"),
+                    format!("it has {bytes} bytes, but at most {MAX_FILE_BYTES} are allowed"),
                 );
             }
         }

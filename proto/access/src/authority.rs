@@ -83,8 +83,8 @@ impl Hinted for AuthorityError {
             Self::Directory { .. } => Some("look at the permissions of the data directory"),
             Self::File(error) => error.hint(),
             Self::Half { .. } | Self::Damaged { .. } => Some(
-                "restore both files from a backup, or remove both to have a new authority made: then every agent and user \
-                 has to enrol anew",
+                "restore both files from a backup, or remove both to create a new authority: then every agent \
+                    and user has to enrol again",
             ),
         }
     }

@@ -154,7 +154,7 @@ fn imported_samples_are_compared_and_exported_as_their_files_are() {
 
     desk.done(&["baseline", "remove", "locale"]);
     let said = desk.refused(&["compare", "saved:locale"]);
-    assert!(said.contains("no samples of the name locale: files"), "{said}");
+    assert!(said.contains("no samples are saved as locale: files"), "{said}");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn imported_samples_are_reported_and_exported_as_an_experiment_is() {
     desk.done(&["export", "saved:locale", "--format", "parquet", "-o", "p"]);
     assert!(std::fs::read(desk.path().join("p")).unwrap().starts_with(b"PAR1"));
     let said = desk.refused(&["report", "saved:none"]);
-    assert!(said.contains("no samples of the name none"), "{said}");
+    assert!(said.contains("no samples are saved as none"), "{said}");
     // The table is one that is read, with nothing lost.
     desk.write(
         "one.csv",

@@ -116,11 +116,11 @@ fn what_is_no_bundle_is_refused_by_name() {
         manifest["files"][0]["name"] = "../README.txt".into();
     });
     for (bundle, said_of) in [
-        ("cut.tar.gz", "it is damaged or cut off after"),
-        ("text", "it is damaged or cut off after 0 unpacked bytes"),
+        ("cut.tar.gz", "it is damaged or truncated after"),
+        ("text", "it is damaged or truncated after 0 unpacked bytes"),
         ("junk.tar.gz", "the observations cannot be read"),
         ("newer.tar.gz", "it is of version 2, made by release"),
-        ("listed.tar.gz", "entry 2 is \"README.txt\", and the manifest lists \"../README.txt\" there"),
+        ("listed.tar.gz", "entry 2 is \"README.txt\", but the manifest lists \"../README.txt\" there"),
         ("none", "No such file"),
     ] {
         let (code, printed, said) = verified(desk, bundle);

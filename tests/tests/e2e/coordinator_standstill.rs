@@ -1,4 +1,4 @@
-//! A coordinator that stood still hears what waits on its sockets before it gives an attempt up.
+//! A coordinator that was suspended hears what waits on its sockets before it gives an attempt up.
 #![expect(clippy::print_stdout, reason = "the figures are printed for whoever asks")]
 
 use std::io::{Read, Write};
@@ -134,5 +134,5 @@ fn nothing_is_lost_while_it_stood_still_but_what_a_dead_host_held() {
     println!("lost: {:?}", lost.iter().map(|row| (&row["host"], &row["why_not"])).collect::<Vec<_>>());
     assert!(lost.iter().all(|row| row["host"] == "host-2"), "only the dead host lost anything: {lost:?}");
     assert!(lost.len() <= 1, "it held one lease at most: {lost:?}");
-    assert!(pool.logged("coordinator").contains("stood still"), "it is told");
+    assert!(pool.logged("coordinator").contains("was suspended"), "it is told");
 }

@@ -356,7 +356,7 @@ fn of_a_torn_end_no_more_is_said_than_is_known() {
     assert_eq!(pool.export(&experiment), export);
     pool.stop_coordinator();
     let told = pool.logged("coordinator");
-    assert!(told.contains("cut off the end of the journal"), "{told}");
+    assert!(told.contains("truncated the journal"), "{told}");
     assert!(told.contains("nothing of it was in the store"), "{told}");
     assert!(!told.contains("nothing of it had been acknowledged"), "{told}");
     // The end of a group that was acknowledged looks the same; but the store has seen it.

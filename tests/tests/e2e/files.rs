@@ -173,7 +173,7 @@ fn an_agent_that_is_killed_while_it_fetches_goes_on_where_it_was() {
     pool.start_agent(0);
     eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
     all_measured(&Ledger::read(&pool.export(&experiment)).rows, 2);
-    assert!(pool.logged("agent-0").contains("goes on where it was interrupted"));
+    assert!(pool.logged("agent-0").contains("resumes where it was interrupted"));
     assert!(!part.exists() && cached(&pool, 0, &words).exists());
 }
 
@@ -192,7 +192,7 @@ fn files_are_kept_within_the_bound_and_larger_ones_are_no_run() {
     write(&pool, &large);
     let rows = done(&pool, &(plan("any", 1, &large) + "[limits]\nattempts = 1\n"));
     assert!(
-        rows.iter().all(|row| row["loss_words"].contains("2000 bytes, and this host keeps at most 1024")),
+        rows.iter().all(|row| row["loss_words"].contains("2000 bytes, but this host caches at most 1024")),
         "{rows:?}"
     );
 }
@@ -308,11 +308,11 @@ async fn what_was_not_put_is_refused_by_name_and_what_is_put_has_to_be_right() {
         (vec![begin.clone(), piece(b"wordz")], "its hash is"),
         (vec![begin.clone(), piece(b"word")], "ends after 4 of 5"),
         (vec![begin.clone(), piece(b"wor"), piece(b"ds!")], "more than the 5 bytes"),
-        (vec![piece(b"words")], "saying first which"),
+        (vec![piece(b"words")], "must first name its file"),
         (vec![begin.clone(), begin.clone()], "one file"),
         (vec![path], "19 bytes instead of 32"),
         (vec![v1::PutRequest { part: None }], "without a part"),
-        (vec![], "saying first which"),
+        (vec![], "must first name its file"),
     ] {
         let refused = files.put(tokio_stream::iter(wrong)).await.expect_err(told);
         assert_eq!(refused.code(), Code::InvalidArgument, "{refused}");

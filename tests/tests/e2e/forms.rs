@@ -124,7 +124,7 @@ fn tables_fit_the_terminal_and_are_whole_elsewhere() {
                 "{verb:?} {columns}:\n{text}"
             );
             let is_narrow = columns < if rows == 1 { 70 } else { 100 };
-            assert_eq!(text.contains("For want of room"), is_narrow, "{verb:?} {columns}:\n{text}");
+            assert_eq!(text.contains("Left out to fit"), is_narrow, "{verb:?} {columns}:\n{text}");
         }
         let whole = pool.speedup(verb);
         let heading = String::from_utf8_lossy(&whole.stdout).lines().next().unwrap_or_default().to_owned();

@@ -86,10 +86,10 @@ fn a_host_that_does_not_come_to_rest_is_no_host_for_the_run() {
     };
     lost(
         &RESTS.replace("WAIT", "20ms"),
-        "has not come to rest within 20 ms: its load is 3.00, and may be 0.50",
+        "did not become idle within 20 ms: its load is 3.00, and the bound is 0.50",
     );
     let cool = RESTS.replace("load = 0.5", "temperature = 60.0").replace("WAIT", "1h");
-    lost(&cool, "the processor's temperature is within a bound, and this host does not tell it");
+    lost(&cool, "the processor's temperature is within a bound, but this host does not report it");
 }
 
 /// A library that puts the wall clock of whatever loads it four minutes ahead.
@@ -254,7 +254,7 @@ fn a_reboot_that_fails_is_told_and_the_host_is_not_waited_for() {
     let asked = std::fs::read_to_string(&marks).expect("the command was executed");
     assert_eq!(asked, "asked\n", "once");
     let log = pool.logged("agent-0");
-    assert!(log.contains("this host boots anew") && log.contains("did not boot anew"), "{log}");
+    assert!(log.contains("this host reboots") && log.contains("did not reboot"), "{log}");
     assert!(log.contains("failed: exit status: 3"), "{log}");
     let ledger = Ledger::read(&pool.export(&experiment));
     assert_eq!(ledger.rows.iter().filter(|row| row["outcome"] == "measured").count(), 1, "before the reboot");

@@ -115,5 +115,5 @@ fn a_report_tells_which_hosts_were_taken_out_of_service() {
     pool.stop_coordinator();
     std::fs::remove_dir_all(pool.data().join("store")).expect("deleted");
     pool.start_coordinator();
-    assert_eq!(told(&pool), expected, "the store is built anew from the journal");
+    assert_eq!(told(&pool), expected, "the store is rebuilt from the journal");
 }

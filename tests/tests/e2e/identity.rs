@@ -59,8 +59,9 @@ fn a_host_of_another_class_serves_once_a_person_approves_it() {
     eventually("the hosts of the class have served", || (measured(&pool, &experiment) == 3).then_some(()));
 
     let waiting = |run: u32| said(&pool, &["explain", &experiment, &run.to_string()]);
-    let waits = (0..4).map(waiting).find(|words| words.contains("waits for a host")).expect("one run waits");
-    assert!(waits.contains("1  of another class than the experiment takes"), "{waits}");
+    let waits =
+        (0..4).map(waiting).find(|words| words.contains("is waiting for a host")).expect("one run waits");
+    assert!(waits.contains("1  of another class than the experiment allows"), "{waits}");
     assert!(waits.contains("differs in kernel.aslr; `speedup hosts approve` takes its class too"), "{waits}");
 
     let shown = said(&pool, &["hosts", "show", &host_id(3)]);
@@ -100,13 +101,13 @@ fn assert_turned_away(pool: &Pool, agent: &mut Beside, state: &str, why: &str, h
     let ended = eventually("it ends", || agent.0.try_wait().expect("its state"));
     assert_eq!(ended.code(), Some(4), "{}", pool.logged(state));
     let log = pool.logged(state);
-    let words = log.lines().find(|line| line.contains("turned this host away for good")).expect("the reason");
+    let words = log.lines().find(|line| line.contains("rejected this host permanently")).expect("the reason");
     assert!(words.contains(why) && words.contains(hint), "{words}");
 }
 
 fn assert_is_a_copy(pool: &Pool, agent: &mut Beside, state: &str) {
     let why = "another machine joined as host host-0: its hardware is ";
-    assert_turned_away(pool, agent, state, why, "give it a machine id of its own (systemd-machine-id-setup)");
+    assert_turned_away(pool, agent, state, why, "give it its own machine id (systemd-machine-id-setup)");
 }
 
 fn connected(pool: &Pool) -> Vec<String> {
@@ -273,7 +274,7 @@ fn a_host_id_is_given_back_by_a_person() {
     let mut refused = beside(&pool, 0, "real-0", &real);
     assert_is_a_copy(&pool, &mut refused, "real-0");
     let words = pool.logged("real-0");
-    assert!(words.contains("`speedup hosts reset` gives its id free"), "{words}");
+    assert!(words.contains("`speedup hosts reset` releases its id"), "{words}");
 
     let unknown = pool.speedup(&["hosts", "reset", "nobody"]);
     assert_eq!(unknown.status.code(), Some(2), "{unknown:?}");

@@ -16,6 +16,7 @@ mod endpoints;
 mod environment;
 mod fault;
 mod files;
+mod first_screen;
 mod flood;
 mod forms;
 mod freshness;

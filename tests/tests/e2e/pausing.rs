@@ -123,9 +123,9 @@ fn both_visits_of_a_version_are_on_two_hosts() {
     let experiment = pool.submit(&plan, &["--wait-for-hosts"]);
     let waits = eventually("one visit of each version is measured", || {
         let said = String::from_utf8(pool.speedup(&["explain", &experiment, "11"]).stdout).expect("UTF-8");
-        said.contains("kept from it by `hosts`").then_some(said)
+        said.contains("excluded by `hosts`").then_some(said)
     });
-    assert!(waits.contains("     1  kept from it"), "{waits}");
+    assert!(waits.contains("     1  excluded by"), "{waits}");
     pool.add_agent();
     eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
     let ledger = Ledger::read(&pool.export(&experiment));

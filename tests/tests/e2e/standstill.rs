@@ -134,7 +134,7 @@ fn a_run_that_ended_while_its_agent_was_stopped_is_lost() {
     stage.open_gate();
     wait_for_end(program);
     stage.signal_agent(Signal::CONT);
-    stage.assert_one_lost("a signal stopped the agent, and the program ended before the agent went on");
+    stage.assert_one_lost("a signal stopped the agent, and the program ended before the agent continued");
 }
 
 /// The program ended in time, as far as it can be known; the agent saw it long after.
@@ -191,7 +191,7 @@ fn a_run_in_a_frozen_group_is_lost() {
     group.set_frozen(true);
     group.set_frozen(false);
     stage.open_gate();
-    stage.assert_one_lost("the agent's control group was frozen meanwhile");
+    stage.assert_one_lost("the agent's control group was frozen during the run");
 }
 
 /// A control group of version 2, removed when it is empty.

@@ -77,7 +77,7 @@ fn the_screen_shows_hosts_counts_and_estimates_until_the_user_goes() {
     screen.press("q");
     let (status, text) = screen.end();
     assert_eq!(status.code(), Some(130), "{text}");
-    assert!(text.contains("Detached; the experiment goes on.") && text.contains(&experiment), "{text}");
+    assert!(text.contains("Detached; the experiment continues.") && text.contains(&experiment), "{text}");
     assert!(!text.contains("Hosts: "), "the view is gone:\n{text}");
     assert!(!pool.is_finished(&experiment), "it goes on");
 }
@@ -118,7 +118,7 @@ fn a_lost_host_and_an_absent_coordinator_are_seen() {
         text.contains("1 attempt lost") && text.contains("1 away") && text.contains("away since")
     });
     pool.kill_coordinator();
-    screen.shows("does not answer, it is asked again");
+    screen.shows("does not answer; retrying");
     pool.start_coordinator();
     screen.until("it is back", |text| !text.contains("does not answer"));
     screen.press("q");
@@ -174,7 +174,7 @@ fn control_c_leaves_one_bar_of_a_run_on_this_machine() {
     screen.until("a few runs", |text| number_before(text, "/2000 runs done").is_some_and(|done| done >= 4));
     screen.press(CONTROL_C);
     let bars = |text: &str| text.lines().filter(|line| line.trim_end().ends_with(" %")).count();
-    let text = screen.shows("Ctrl-C again ends at once");
+    let text = screen.shows("Ctrl-C again to stop at once");
     assert!(!text.contains("^C"), "{text}");
     let text = screen.until("it is paused", |text| text.contains("paused by "));
     assert!(bars(&text) <= 1, "one bar:\n{text}");

@@ -72,7 +72,7 @@ fn a_node_whose_agent_is_turned_away_is_given_back_and_kept_out() {
             String::from_utf8_lossy(&said.stderr).into_owned()
         })
         .collect();
-    let told = format!("Jobs are kept from {}", bad.name());
+    let told = format!("Jobs avoid {}", bad.name());
     assert!(explained.iter().all(|said| said.contains(&told)), "{explained:?}");
     on.site.open_gate();
 }

@@ -74,7 +74,7 @@ fn what_a_host_has_not_is_unmet_with_its_reason() {
     let expected = [
         (Setting::HugePages, "this host has no transparent huge pages"),
         (Setting::Governor, "this host has no frequency governors"),
-        (Setting::Turbo, "this host does not tell whether it has turbo"),
+        (Setting::Turbo, "this host does not report turbo"),
     ];
     assert_eq!(told, expected);
 }

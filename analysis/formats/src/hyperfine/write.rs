@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteHyperfineError {
     /// A run with several values; hyperfine has one value a run.
-    #[error("{series} has runs of several values, hyperfine's format has one value a run")]
+    #[error("{series} has several values per run, but hyperfine's format has one")]
     SeveralValuesInARun {
         /// The series.
         series: Box<SeriesName>,
@@ -30,7 +30,7 @@ pub enum WriteHyperfineError {
         benchmark: Name,
     },
     /// Two series of one name.
-    #[error("{series} is there twice")]
+    #[error("{series} occurs twice")]
     Repeated {
         /// The series.
         series: Box<SeriesName>,

@@ -284,7 +284,7 @@ fn write_unknown(document: &mut Document, metric: &MetricReport, unknown: usize)
         "max_rss" if !metric.own => "it took no more memory than the agent that started it",
         _ => "none was reported",
     };
-    document.paragraph(format!("Not known of {}: {why}.", counted(unknown as u64, "benchmark")), Tone::Plain);
+    document.paragraph(format!("Unknown for {}: {why}.", counted(unknown as u64, "benchmark")), Tone::Plain);
 }
 
 /// How much of an own metric varies from iteration to iteration: what further iterations could make up for, and runs need not.

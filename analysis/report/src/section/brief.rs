@@ -156,10 +156,10 @@ fn undecided(report: &Report) -> Option<String> {
     let goal = percent(RELATIVE_HALF_WIDTH);
     let has = if unit == "run" { format!(" (now {})", grouped(now)) } else { String::new() };
     let takes = match needed.collect::<Option<Vec<u64>>>().and_then(|all| all.into_iter().max()) {
-        Some(needed) => format!("{} of each version tell the speedup to ±{goal}{has}", counted(needed, unit)),
-        None => format!("no number of {unit}s that anyone makes tells every speedup to ±{goal}"),
+        Some(needed) => format!("{} of each version give the speedup to ±{goal}{has}", counted(needed, unit)),
+        None => format!("no practical number of {unit}s gives every speedup to ±{goal}"),
     };
     Some(format!(
-        "{which}: {takes}. Plan a new experiment; to repeat until a difference shows has no confidence level."
+        "{which}: {takes}. Plan a new experiment: repeating until a difference shows has no confidence level."
     ))
 }

@@ -43,8 +43,8 @@ fn write_again(document: &mut Document, report: &Report) {
     let cells = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
     let mixtures = if cells.into_iter().any(|cell| cell.mixture.is_some()) { " --mixtures" } else { "" };
     document.paragraph(
-        "The same report again, where the experiment is kept, and the observations that it is from; a plan with the same \
-         seed gives the same order of runs:",
+        "To print this report and its observations again where the experiment is kept (a plan with the same seed \
+            gives the same order of runs):",
         Tone::Plain,
     );
     document.push(Element::Command(format!("speedup report {experiment}{level}{mixtures}")));

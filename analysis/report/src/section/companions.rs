@@ -76,8 +76,8 @@ pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) 
     };
     document.paragraph(
         format!(
-            "{more}To show it: the observed speedup, if it is the true one, with a probability of {}. For the next \
-             experiment: to extend this one until it shows a difference has no confidence level.",
+            "{more}To show it: the observed speedup, if it is the true one, with a probability of {}. For the \
+                next experiment: extending this one until it shows a difference has no confidence level.",
             percent(POWER)
         ),
         Tone::Plain,

@@ -20,8 +20,9 @@ pub(super) fn write(document: &mut Document, report: &Report) {
     ];
     let rows = controls.rows.iter().map(row).collect();
     let text = format!(
-        "Ratio: {} over the control, with its two-sided interval at {}: 1 is the truth, and faster or slower a false alarm. Smallest \
-         effect: half the interval's width; what is smaller would mostly not be found.",
+        "Ratio: {} over the control, with its two-sided interval at {}: 1 is the truth, and faster or slower a \
+            false alarm. Smallest effect: half the interval's width; a smaller effect would mostly go \
+            undetected.",
         report.head.baseline,
         percent(report.head.confidence)
     );

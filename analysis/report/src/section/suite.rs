@@ -107,14 +107,14 @@ fn needed_of_truth(required: &RequiredShareReport, share: &TrueShareReport, conf
     let [precision, level] = [required.precision, confidence].map(percent);
     match required.benchmarks {
         Some(benchmarks) => format!(
-            "If as large shares are shown above and below, to know the truly faster share to ±{precision} at {level} takes {}; \
-             there are {}.",
+            "If the shares shown above and below stay as large, the truly faster share to ±{precision} at \
+                {level} takes {}; there are {}.",
             counted(benchmarks, "benchmark"),
             grouped(share.benchmarks)
         ),
         None => format!(
-            "No number of benchmarks tells the truly faster share to ±{precision}: those that are shown neither above nor below leave \
-             ±{} open, so more runs of each benchmark come first.",
+            "No number of benchmarks gives the truly faster share to ±{precision}: those that are shown neither \
+                above nor below leave ±{} open, so plan more runs of each benchmark first.",
             percent_rounded(required.least_half_width)
         ),
     }
@@ -236,8 +236,8 @@ fn needed(required: &RequiredReport, confidence: f64) -> String {
         wald => format!(" and {} by the formula of the Speedup-Test", grouped(*wald)),
     };
     format!(
-        "If the share of accelerated benchmarks is {}, to know it to ±{} at {} takes {} by Wilson's half-width{by_formula}; \
-         there are {}.",
+        "If the share of accelerated benchmarks is {}, knowing it to ±{} at {} takes {} by Wilson's \
+            half-width{by_formula}; there are {}.",
         percent_rounded(*proportion),
         percent(*precision),
         percent(confidence),

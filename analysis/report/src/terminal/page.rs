@@ -103,7 +103,7 @@ impl Page {
         }
         let left_out = table.columns.len() - kept.len();
         if table.tells_left_out && left_out > 0 {
-            let text = format!("For want of room without {}.", counted(left_out as u64, "column"));
+            let text = format!("Left out to fit the terminal: {}.", counted(left_out as u64, "column"));
             self.paragraph(&text, Tone::Plain);
         }
         let is_shown = |part: &&LegendEntry| part.column.is_none_or(|column| kept.contains(&column));

@@ -399,8 +399,8 @@ impl Pair<'_> {
             });
         } else {
             warnings.concern("broken_pairs", about, || {
-                "Visits lost the run of one version, so that they are no pairs and are left out of the comparison: which \
-                 are missing may depend on the times; mend what loses runs."
+                "Visits lost the run of one version, so that they are no pairs and are left out of the \
+                    comparison: which are missing may depend on the times; fix what loses runs."
                     .to_owned()
             });
         }

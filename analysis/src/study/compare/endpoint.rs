@@ -42,7 +42,7 @@ pub struct EndpointReport {
     pub margin: Option<f64>,
     /// With which verdicts these share the risk: `common` with the headlines, or `own`.
     pub family: Family,
-    /// One row a benchmark and candidate, in plan order.
+    /// One row per benchmark and candidate, in plan order.
     pub rows: Vec<EndpointRow>,
 }
 

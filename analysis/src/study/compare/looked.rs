@@ -36,8 +36,8 @@ pub(crate) fn of<'a>(rule: Option<&'a RuleReport>, benchmark: &str, candidate: &
         ),
         RuleState::Pending | RuleState::Further | RuleState::Enough => Reason::new(
             "look_pending",
-            "The plan looks at its runs when all that were given out are settled, and in between there is no verdict: to look \
-             would make the risk untrue",
+            "The plan looks at its runs when all that were given out are settled, and in between there is no \
+                verdict: looking would invalidate the risk",
         ),
     }))
 }
@@ -107,7 +107,7 @@ fn open(LookReport { number, of, p, .. }: LookReport) -> Reason {
         ),
         Some(_) => Reason::new(
             "look_open",
-            format!("Look {number} of {of} does not conclude, and the next one is made of further runs"),
+            format!("Look {number} of {of} does not conclude, and the next one uses further runs"),
         ),
     }
 }

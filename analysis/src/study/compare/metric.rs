@@ -34,7 +34,7 @@ pub struct MetricReport {
     /// Whether the plan added it.
     #[serde(default)]
     pub own: bool,
-    /// One row a benchmark, in plan order.
+    /// One row per benchmark, in plan order.
     pub rows: Vec<MetricRow>,
 }
 

@@ -65,7 +65,7 @@ impl MixtureReport {
         let runs = sample.len();
         if runs < FEWEST_RUNS_OF_A_MIXTURE {
             let sentence =
-                format!("A mixture takes at least {FEWEST_RUNS_OF_A_MIXTURE} runs, and there are {runs}");
+                format!("A mixture takes at least {FEWEST_RUNS_OF_A_MIXTURE} runs, but there are {runs}");
             return Self::NotFitted { reason: Reason::new("too_few_runs", sentence) };
         }
         // Names are lengths first, so that no two pairs of names make one child.

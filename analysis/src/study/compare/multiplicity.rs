@@ -211,7 +211,7 @@ fn summary(
     let controls = adjustment.controls();
     let kept = match controls {
         ErrorRate::Familywise => {
-            format!("the chance of any wrong one is at most {}", percent(level.risk().get()))
+            format!("the chance of any false positive is at most {}", percent(level.risk().get()))
         }
         ErrorRate::FalseDiscovery => format!(
             "at most {} of them are expected to be wrong, if the benchmarks are independent",

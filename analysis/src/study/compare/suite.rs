@@ -308,7 +308,8 @@ impl Suite<'_> {
         if !self.benchmarks.iter().any(|(_, comparison)| opposes(comparison)) {
             return conclusion;
         }
-        let sentence = "Benchmarks went another way than the total, so there is no one word for all of them: go by the benchmarks";
+        let sentence = "Benchmarks went another way than the total, so there is no single verdict for all of \
+            them: go by the benchmarks";
         let reason = Some(Reason::new("benchmarks_oppose", sentence));
         Conclusion { verdict: Verdict::Undecided, reason, ..conclusion }
     }
@@ -468,8 +469,8 @@ impl Suite<'_> {
         }
         if let Some(name) = self.dominant() {
             warnings.concern("dominated_by_one", name, || {
-                "More than half of the total's time is one benchmark's, so the total says little of the others: go by the \
-                 benchmarks and by the typical one."
+                "More than half of the total's time is one benchmark's, so the total says little about the \
+                    others: go by the benchmarks and by the typical one."
                     .to_owned()
             });
         }
@@ -487,8 +488,8 @@ impl Suite<'_> {
         for (benchmark, comparison) in &self.benchmarks {
             if comparison.observed.is_none() {
                 warnings.concern("suite_incomplete", &benchmark.name, || {
-                    "The overall speedups leave out benchmarks without measured runs of both versions: mend \
-                     or repeat these before quoting the suite."
+                    "The overall speedups leave out benchmarks without measured runs of both versions: fix or \
+                        repeat these before quoting the suite."
                         .to_owned()
                 });
             }

@@ -27,8 +27,9 @@ pub(crate) fn warn_of_a_cap(head: &Head, study: &Study, warnings: &mut Warnings)
         return;
     }
     let sentence = format!(
-        "The experiment reached its bound {bound} with {} of {} executed: which runs are missing depends on how long they \
-         and their retries took, which can bias the samples; raise the bound in [limits] and submit it anew.",
+        "The experiment reached its bound {bound} with {} of {} executed: which runs are missing depends on how \
+            long they and their retries took, which can bias the samples; raise the bound in [limits] and \
+            submit it again.",
         grouped(settled),
         counted(head.planned_runs, "planned run")
     );

@@ -48,7 +48,7 @@ fn warn_of_absence(benchmarks: &[(&str, &[CellRecords])], warnings: &mut Warning
     });
     let sentence = clauses.collect::<Vec<_>>().join("; ");
     for name in concerned {
-        let sentence = || format!("{sentence}. What is absent is not zero, and no median has it.");
+        let sentence = || format!("{sentence}. An absent value is not zero, and no median includes it.");
         warnings.concern("metric_absent", name, sentence);
     }
 }

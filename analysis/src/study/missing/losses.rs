@@ -17,22 +17,22 @@ pub(crate) fn warn(
         let sum = |count: fn(&CellRecords) -> u64| records.iter().map(count).sum::<u64>();
         if sum(|cell| cell.mishaps.timeouts()) > 0 {
             warnings.concern("timeouts_censor", name, || {
-                "Runs that did not end in time are missing from their samples, which so look faster than they \
-                 are: raise the timeout and repeat."
+                "Runs that did not end in time are missing from their samples, so these look faster than they \
+                    are: raise the timeout and repeat."
                     .to_owned()
             });
         }
         if sum(|cell| cell.mishaps.failed_runs()) > 0 {
             warnings.concern("failed_runs", name, || {
                 "Runs failed; the samples hold only those that did not, so the comparison is of the successful \
-                 runs: look at the failures before believing it."
+                    runs: look at the failures before you rely on it."
                     .to_owned()
             });
         }
         if sum(|cell| cell.mishaps.lost_attempts()) > 0 {
             warnings.concern("retries_can_bias", name, || {
                 "Attempts were lost and their runs repeated, which can bias a sample, since slow runs are lost \
-                 more often: compare the lost attempts of the versions, and mend what loses them."
+                    more often: compare the lost attempts of the versions, and fix what loses them."
                     .to_owned()
             });
         }
@@ -43,8 +43,8 @@ pub(crate) fn warn(
                     false => "submit a new experiment with more runs",
                 };
                 format!(
-                    "Runs lost all their attempts, so samples are smaller than planned: mend what loses them, and \
-                     {then}."
+                    "Runs lost all their attempts, so samples are smaller than planned: fix what loses them, and \
+                        {then}."
                 )
             });
         }
@@ -52,7 +52,7 @@ pub(crate) fn warn(
     if totals.beyond_plan > 0 {
         let attempts = counted(totals.beyond_plan, "attempt");
         let sentence = format!(
-            "The plan was extended while this report was made, and {attempts} are not in it: ask again."
+            "The plan was extended while this report was made, and {attempts} are not in it: run the command again."
         );
         warnings.raise("plan_extended_meanwhile", sentence);
     }
@@ -65,8 +65,8 @@ pub(crate) fn warn_of_survivors(sampled: &[Sampled<'_>], warnings: &mut Warnings
     for concerned in sampled.iter().filter(|sampled| outlived(sampled) > 0) {
         warnings.concern("survivors", concerned.name, || {
             format!(
-                "Processes outlived the timed command in {}, and what they did after it is not timed: let the command \
-                 wait for all that it starts.",
+                "Processes outlived the timed command in {}, and what they did after it is not timed: let the \
+                    command wait for every process that it starts.",
                 counted(all, "measured run")
             )
         });

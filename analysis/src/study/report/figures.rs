@@ -171,9 +171,9 @@ fn renumbered(drawn: &mut [BenchmarkFigures]) -> Vec<u32> {
 
 fn sentence(drawn: &[BenchmarkFigures], left_out: usize) -> String {
     let of_benchmarks = match left_out {
-        0 => "All benchmarks are drawn.".to_owned(),
+        0 => "The figures show all benchmarks.".to_owned(),
         more => format!(
-            "Drawn are the {} with the largest effects; {} more are in the tables.",
+            "The figures show the {} with the largest effects; {} more are in the tables.",
             counted(drawn.len() as u64, "benchmark"),
             grouped(more as u64)
         ),
@@ -181,8 +181,8 @@ fn sentence(drawn: &[BenchmarkFigures], left_out: usize) -> String {
     let is_thinned = drawn.iter().flat_map(|one| &one.cells).any(|cell| cell.n > cell.values_ns.len() as u64);
     let of_points = if is_thinned {
         format!(
-            " Of a cell with more than {MOST_POINTS_DRAWN} runs, points are its values at {MOST_POINTS_DRAWN} evenly spaced \
-             ranks, the least and the largest among them."
+            " For a cell with more than {MOST_POINTS_DRAWN} runs, the points are its values at \
+                {MOST_POINTS_DRAWN} evenly spaced ranks, including the minimum and the maximum."
         )
     } else {
         String::new()

@@ -198,8 +198,8 @@ fn of_builds() -> MethodNote {
 fn unseen(runs: u64) -> Option<MethodNote> {
     let share = (runs > 3).then(|| count::percent(3.0 / runs as f64))?;
     let sentence = format!(
-        "With {runs} runs of each cell, what happens in fewer than {share} of the runs (3/n: a rare mode, a stall) may not be \
-         among them, and no number here tells of it."
+        "With {runs} runs of each cell, what happens in fewer than {share} of the runs (3/n: a rare mode, a \
+            stall) may not be among them, and no number here shows it."
     );
     Some(note("unseen", sentence, "Hanley and Lippman-Hand 1983"))
 }
@@ -262,8 +262,8 @@ fn of_all_benchmarks(benchmarks: u64) -> Vec<MethodNote> {
         note(
             "suite",
             format!(
-                "{}, two-sided, weights taken as fixed. There is no one word where a benchmark's adjusted verdict is the \
-                 opposite. Of one benchmark: its own verdict.",
+                "{}, two-sided, weights taken as fixed. There is no single verdict where a benchmark's adjusted \
+                    verdict is the opposite. Of one benchmark: its own verdict.",
                 SuiteRatio::NAME
             ),
             "after Kalibera 2012 §7.3.2",

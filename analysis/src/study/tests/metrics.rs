@@ -76,8 +76,8 @@ fn what_is_absent_is_counted_with_its_reason() {
     });
     let told = warning(&lacking, "metric_absent").unwrap();
     assert_eq!(told.concerns, ["b0", "b1"]);
-    let expected = "max_rss: absent in 6 of 40 runs: not above the agent's own; instructions: absent in 40 of 40 runs: the \
-        host has no such counter. What is absent is not zero, and no median has it.";
+    let expected = "max_rss: absent in 6 of 40 runs: not above the agent's own; instructions: absent in 40 of 40 \
+        runs: the host has no such counter. An absent value is not zero, and no median includes it.";
     assert_eq!(told.sentence, expected);
     // A program that never exceeds the agent's memory is told of in the table of memory, if there is one.
     let small = |versions: std::ops::Range<u32>| {

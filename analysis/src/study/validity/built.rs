@@ -42,8 +42,9 @@ pub(crate) fn warn(study: &Study, warnings: &mut Warnings) {
         warnings.raise(
             "one_build",
             format!(
-                "What is found of {} holds for the one build that was measured: another compilation may lay it out otherwise, and \
-                 be as much faster or slower by that alone; take `builds` = 5 or more to speak of the source.",
+                "The results of {} hold for the one build that was measured: another compilation may lay it out \
+                    differently, and be as much faster or slower by that alone; use `builds` = 5 or more for \
+                    claims about the source.",
                 one.join(", ")
             ),
         );
@@ -55,9 +56,9 @@ pub(crate) fn warn(study: &Study, warnings: &mut Warnings) {
         warnings.raise(
             "equal_builds",
             format!(
-                "The builds of {} are the same files, bit for bit: the compilation does not vary, so several builds are one, and nothing \
-                 here says what another layout of the program would do. Take `builds` = 1, or let each build differ in what must not matter \
-                 (link order, padding).",
+                "The builds of {} are the same files, bit for bit: the compilation does not vary, so several \
+                    builds are one, and nothing here says what another layout of the program would do. Use \
+                    `builds` = 1, or let each build differ in what must not matter (link order, padding).",
                 equal.join(", ")
             ),
         );

@@ -304,8 +304,8 @@ impl CanaryReport {
     pub(crate) fn warn(&self, warnings: &mut Warnings) {
         if self.outcome == CanaryOutcome::Drift {
             let sentence = format!(
-                "{} The hosts change during the experiment, so the spread of the runs is not that of one state: find what \
-                 changes before the pool is used again.",
+                "{} The hosts change during the experiment, so the spread of the runs is not that of one state: \
+                    find what changes before you use the pool again.",
                 self.sentence
             );
             warnings.raise("canary_drift", sentence);

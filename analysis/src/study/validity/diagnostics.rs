@@ -385,7 +385,7 @@ fn sentence(sign: Sign, hosts: &HostEffectReport, tests: u64) -> String {
              mixed, but the spread is not that of one state: find what changes (heat, a filling disk or cache)."
         ),
         Sign::FirstRun => format!(
-            "The first run on a host, or after it booted, differs from those after it ({of_family}): plan a warm-up, or one run a host."
+            "The first run on a host, or after it booted, differs from those after it ({of_family}): plan a warm-up, or one run per host."
         ),
         Sign::ModesAreHosts => format!(
             "The clusters of the times are not spread evenly over the hosts ({of_family}): a mode may be a host, not the \
@@ -397,11 +397,11 @@ fn sentence(sign: Sign, hosts: &HostEffectReport, tests: u64) -> String {
         ),
         Sign::LossesDiffer => format!(
             "A candidate lost another share of its attempts than the baseline (Fisher's exact test, {of_family}), so the \
-             difference of the samples may be of what is missing from them: mend what loses attempts, and repeat."
+             difference of the samples may be of what is missing from them: fix what loses attempts, and repeat."
         ),
         Sign::FailuresDiffer => format!(
             "A candidate failed in another share of its runs than the baseline (Fisher's exact test, {of_family}), and the \
-             samples hold only the successful ones: do not quote a speedup before it is known why."
+             samples hold only the successful ones: do not quote a speedup until you know why."
         ),
         Sign::HostEffect => hosts.sentence(),
         Sign::OutlyingHosts => match hosts.outlying() {
@@ -409,7 +409,7 @@ fn sentence(sign: Sign, hosts: &HostEffectReport, tests: u64) -> String {
                 let all = outlying.hosts.len() as u64 + outlying.more;
                 let (is, it) = if all == 1 { ("is", "it") } else { ("are", "them") };
                 format!(
-                    "{} {is} unlike the others ({of_family}): {}; look into {it} before the pool is used again.",
+                    "{} {is} unlike the others ({of_family}): {}; look into {it} before you use the pool again.",
                     counted(all, "host"),
                     outlying.named(),
                 )

@@ -24,8 +24,8 @@ pub(crate) fn warn(
     for concerned in sampled.iter().filter(|sampled| of(sampled).disturbed > 0) {
         warnings.concern("host_disturbed", concerned.name, || {
             format!(
-                "The host was disturbed during {} of {} ({}); they stay in their samples: find the cause, and repeat the \
-                 experiment on quiet hosts if the verdict depends on them.",
+                "The host was disturbed during {} of {} ({}); they stay in their samples: find the cause, and \
+                    repeat the experiment on idle hosts if the verdict depends on them.",
                 disturbed(),
                 grouped(all.recorded),
                 told(&all.disturbances)
@@ -35,8 +35,8 @@ pub(crate) fn warn(
     for concerned in sampled.iter().filter(|sampled| !of(sampled).unmet.is_empty()) {
         warnings.concern("environment_unmet", concerned.name, || {
             format!(
-                "The plan's environment could not be brought about for all measured runs ({}): the export says for which \
-                 and on which hosts; strict = true in [environment] refuses such hosts.",
+                "The plan's environment could not be set up for all measured runs ({}): the export says for \
+                    which and on which hosts; strict = true in [environment] refuses such hosts.",
                 told(&all.unmet)
             )
         });
@@ -50,9 +50,9 @@ pub(crate) fn warn(
         let test = FisherExact::of_shares(of_version(0), of_version(at));
         if test.is_some_and(|test| test.p_value(Alternative::TwoSided).get() < 1.0 - level.get()) {
             warnings.concern("disturbed_unevenly", &version.name, || {
-                "A candidate's runs were disturbed in another share than the baseline's (Fisher's exact test at the \
-                 report's confidence level), so that the disturbance may be part of the difference: look at the runs \
-                 that the export marks before believing the verdict."
+                "A candidate's runs were disturbed in another share than the baseline's (Fisher's exact test at \
+                    the report's confidence level), so that the disturbance may be part of the difference: look \
+                    at the runs that the export marks before you rely on the verdict."
                     .to_owned()
             });
         }

@@ -146,8 +146,8 @@ impl HostEffectReport {
         match self {
             Self::NotTested { reason } => reason.sentence.clone(),
             Self::Tested { hosts, runs, share, test, .. } => format!(
-                "Hosts make {} of the variance within cells ({}, {}; F test, adjusted p-value {}): runs of one host resemble each other, \
-                 so take policy = \"distinct\", or hosts that are alike.",
+                "Hosts make {} of the variance within cells ({}, {}; F test, adjusted p-value {}): runs of one \
+                    host resemble each other, so use policy = \"distinct\", or hosts that are alike.",
                 percent((share * 1e3).round() / 1e3),
                 counted(*hosts, "host"),
                 counted(*runs, "run"),
@@ -233,11 +233,12 @@ fn refusal(error: HostEffectError) -> Reason {
     match error {
         HostEffectError::Unrepeated => Reason::new(
             "host_served_once",
-            "Each host served one run, or one cell alone, so host and run cannot be told apart and whether hosts differ \
-             cannot be tested: let hosts make several runs (policy \"any\") in an experiment of its own",
+            "Each host served one run or one cell only, so host and run cannot be told apart, and it cannot be \
+                tested whether hosts differ: let hosts make several runs (policy \"any\") in an experiment of \
+                its own",
         ),
         HostEffectError::FewHosts { hosts: 0, .. } => {
-            Reason::new("nothing_varies", "No cell has runs that vary, so nothing can be said of hosts")
+            Reason::new("nothing_varies", "No cell has runs that vary, so nothing can be said about hosts")
         }
         HostEffectError::FewHosts { .. } => {
             Reason::new("one_host", "All runs were made on one host, so there is no other to compare it with")

@@ -55,7 +55,7 @@ pub enum HostEffectError {
         hosts: usize,
     },
     /// Too few hosts.
-    #[error("this needs runs on at least {needed} hosts, and has {hosts}")]
+    #[error("this needs runs on at least {needed} hosts, but has {hosts}")]
     FewHosts {
         /// Hosts.
         hosts: usize,

@@ -28,7 +28,7 @@ use thiserror::Error;
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RunOrderError {
     /// Too few runs.
-    #[error("this diagnostic needs at least {needed} runs, and has {runs}")]
+    #[error("this diagnostic needs at least {needed} runs, but has {runs}")]
     TooFew {
         /// Runs.
         runs: usize,

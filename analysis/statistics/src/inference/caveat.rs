@@ -306,8 +306,8 @@ impl Caveat {
                 counted(*splits, "split")
             ),
             Self::SpreadOfRounding => {
-                "The values differ in their last digits only, so what is said of them is \
-                said of rounding: subtract what is common before recording."
+                "The values differ only in their last digits, so the results describe rounding: subtract the \
+                    common part before recording."
                     .to_owned()
             }
             Self::MeanOfSpeedups => {

@@ -43,13 +43,13 @@ pub const LEAST_TOLD: f64 = 1e-300;
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum LevelError {
     /// Not strictly between 0 and 1.
-    #[error("a confidence level lies strictly between 0 and 1, and {0} does not")]
+    #[error("a confidence level must be strictly between 0 and 1, not {0}")]
     ConfidenceLevel(f64),
     /// Not in [0, 1).
-    #[error("a risk is at least 0 and below 1, and {0} is not")]
+    #[error("a risk must be at least 0 and below 1, not {0}")]
     Risk(f64),
     /// Not in [0, 1].
-    #[error("a p-value lies between 0 and 1, and {0} does not")]
+    #[error("a p-value must be between 0 and 1, not {0}")]
     PValue(f64),
 }
 

@@ -16,7 +16,7 @@ pub struct Threshold(f64);
 
 /// A threshold out of its range.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
-#[error("a threshold is at least 0 and below 1, and {0} is not")]
+#[error("a threshold must be at least 0 and below 1, not {0}")]
 pub struct ThresholdError(f64);
 
 impl Hinted for ThresholdError {

@@ -96,7 +96,7 @@ pub enum Statistic {
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum BootstrapError {
     /// No draws, or more than [`MOST_DRAWS`].
-    #[error("a bootstrap makes 1 to {MOST_DRAWS} draws, and {0} were asked for")]
+    #[error("a bootstrap makes 1 to {MOST_DRAWS} draws, not {0}")]
     Draws(u32),
     /// The observed statistic below the line is zero.
     #[error("the baseline's statistic is zero, so there is no ratio to it")]

@@ -74,7 +74,7 @@ pub struct LevelVariance {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum MeanErrorUnknown {
     /// The highest level has one unit.
-    #[error("the error of a mean needs at least 2 units of the highest level, and there is one")]
+    #[error("the error of a mean needs at least 2 units of the highest level, but there is one")]
     OneUnit,
     /// The means of the highest level's units are all equal.
     #[error("the units of the highest level all have one mean, so it has no error")]

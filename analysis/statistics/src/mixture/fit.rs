@@ -73,7 +73,7 @@ pub struct MixtureFit {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum MixtureFitError {
     /// One observation.
-    #[error("a mixture needs at least 2 observations, and there is {n}")]
+    #[error("a mixture needs at least 2 observations, but there is {n}")]
     TooFew {
         /// How many there are.
         n: usize,

@@ -114,7 +114,7 @@ pub enum GoodnessOfFitError {
     #[error("the sample has no mixture whose fit could be tested")]
     Mixture(#[from] MixtureFitError),
     /// Too few resamples for a p-value, or more than anyone waits for.
-    #[error("the test takes {FEWEST_RESAMPLES} to {MOST_RESAMPLES} resamples, and {0} were asked")]
+    #[error("the test takes {FEWEST_RESAMPLES} to {MOST_RESAMPLES} resamples, not {0}")]
     Resamples(u32),
     /// No resample has a mixture: the spread is lost in the rounding of the mean.
     #[error("samples of the fitted mixture are all equal: its spread is lost in rounding")]

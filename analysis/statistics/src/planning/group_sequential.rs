@@ -86,7 +86,7 @@ pub enum LookDecision {
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum LooksError {
     /// No looks, or too many.
-    #[error("a plan has between 1 and {MOST_LOOKS} looks, and this has {0}")]
+    #[error("a plan has between 1 and {MOST_LOOKS} looks, not {0}")]
     Count(usize),
     /// Fractions out of order.
     #[error(
@@ -100,7 +100,7 @@ pub enum LooksError {
         fraction: f64,
     },
     /// A drift that is not a number.
-    #[error("a drift is a finite number below {LARGEST_DRIFT} in magnitude, and {0} is not")]
+    #[error("a drift must be a finite number below {LARGEST_DRIFT} in magnitude, not {0}")]
     Drift(f64),
     /// A look that the plan does not have.
     #[error("the plan has {looks} looks, and number {index} was asked for")]

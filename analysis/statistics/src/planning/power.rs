@@ -40,25 +40,25 @@ pub enum Rejections {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PowerError {
     /// A number of runs out of range.
-    #[error("a number of runs lies between {FEWEST_RUNS} and {MOST_RUNS:e} here, and {runs} does not")]
+    #[error("a number of runs must be between {FEWEST_RUNS} and {MOST_RUNS:e} here, not {runs}")]
     Runs {
         /// The number.
         runs: f64,
     },
     /// A standard deviation that is not positive and finite.
-    #[error("a standard deviation is positive and finite, and {sd} is not")]
+    #[error("a standard deviation must be positive and finite, not {sd}")]
     StandardDeviation {
         /// The value.
         sd: f64,
     },
     /// A difference that is not finite.
-    #[error("a difference is a finite number, and {difference} is not")]
+    #[error("a difference must be a finite number, not {difference}")]
     Difference {
         /// The value.
         difference: f64,
     },
     /// A power not strictly between 0 and 1.
-    #[error("a power lies strictly between 0 and 1, and {power} does not")]
+    #[error("a power must be strictly between 0 and 1, not {power}")]
     Power {
         /// The value.
         power: f64,
@@ -67,7 +67,7 @@ pub enum PowerError {
     #[error("a test at risk 0 never rejects")]
     NoRisk,
     /// A proportion out of range.
-    #[error("a proportion lies between 0 and 1, and {proportion} does not")]
+    #[error("a proportion must be between 0 and 1, not {proportion}")]
     Proportion {
         /// The value.
         proportion: f64,

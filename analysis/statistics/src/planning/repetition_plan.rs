@@ -101,7 +101,7 @@ pub enum RepetitionPlanError {
     #[error("no level varies, so there is nothing to repeat")]
     NothingVaries,
     /// A budget that is no number, or beyond [x.
-    #[error("a budget of {0:?} measurements is none to count with: the most is {LARGEST_TIME:e}")]
+    #[error("a budget of {0:?} measurements is not usable: the maximum is {LARGEST_TIME:e}")]
     Budget(f64),
     /// The time does not suffice for two units of the highest level.
     #[error("a budget of {budget} measurements buys no interval: that takes {needed}")]

@@ -96,10 +96,10 @@ pub enum PlanningAssumption {
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum RequiredError {
     /// A half-width that is not a positive fraction.
-    #[error("a relative half-width lies strictly between 0 and 1, and {0:?} does not")]
+    #[error("a relative half-width must be strictly between 0 and 1, not {0:?}")]
     HalfWidth(f64),
     /// A pilot that is too small.
-    #[error("a pilot needs at least {needed} runs here, and has {runs}")]
+    #[error("a pilot needs at least {needed} runs here, but has {runs}")]
     SmallPilot {
         /// Runs of the pilot.
         runs: usize,
@@ -110,7 +110,7 @@ pub enum RequiredError {
     #[error("the pilot's runs do not vary, so nothing can be planned from them")]
     ConstantPilot,
     /// A standard deviation that is none of such a mean.
-    #[error("a standard deviation of {sd:?} beside a mean of {mean:?} is no spread to plan with")]
+    #[error("a standard deviation of {sd:?} with a mean of {mean:?} cannot be planned with")]
     Spread {
         /// The mean.
         mean: f64,
@@ -121,10 +121,10 @@ pub enum RequiredError {
     #[error("a relative precision needs positive values, and the least is {0:?}")]
     NotPositive(f64),
     /// A mean that was given and is not positive.
-    #[error("a relative precision needs a positive mean, and {0:?} is not")]
+    #[error("a relative precision needs a positive mean, not {0:?}")]
     MeanNotPositive(f64),
     /// A speedup that is not a positive number, or is none.
-    #[error("a speedup to be found is positive and not 1, and {0:?} is not such")]
+    #[error("the speedup to find must be positive and not 1, not {0:?}")]
     Speedup(f64),
     /// The versions of the pilot have no ratio.
     #[error("the pilot has no ratio of means")]

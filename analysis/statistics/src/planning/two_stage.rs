@@ -73,7 +73,7 @@ pub enum TwoStageError {
     #[error("the pilot's runs do not vary")]
     Constant,
     /// A half-width that is not a positive number.
-    #[error("a half-width is positive and finite, and {0} is not")]
+    #[error("a half-width must be positive and finite, not {0}")]
     HalfWidth(f64),
     /// More runs than anyone will make.
     #[error("the half-width needs {runs:e} runs")]
@@ -82,7 +82,7 @@ pub enum TwoStageError {
         runs: f64,
     },
     /// The second stage is not complete, so the interval has no level yet.
-    #[error("the second stage needs {needed} runs of each version, and there are {runs}")]
+    #[error("the second stage needs {needed} runs of each version, but there are {runs}")]
     Incomplete {
         /// Runs needed.
         needed: u64,

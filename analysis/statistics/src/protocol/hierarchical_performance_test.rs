@@ -80,7 +80,7 @@ pub struct PerformanceComparison {
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum PerformanceTestError {
     /// A speedup that is not a positive number.
-    #[error("a speedup under test is a positive number, and {0} is not")]
+    #[error("a speedup under test must be a positive number, not {0}")]
     SpeedupUnderTest(f64),
     /// Scores that leave the range of doubles when divided by the speedup under test.
     #[error("the scores of benchmark {} divided by the speedup under test are not scores", benchmark + 1)]
@@ -102,7 +102,7 @@ pub enum PerformanceTestError {
     },
     /// More pairs of runs than are listed.
     #[error(
-        "benchmark {} has {pairs} pairs of runs, too many to look through for a speedup",
+        "benchmark {} has {pairs} pairs of runs, too many to search for a speedup",
         benchmark + 1
     )]
     TooManyPairs {

@@ -58,7 +58,7 @@ pub enum RatioError {
         value: f64,
     },
     /// A sample with one observation.
-    #[error("the error of a mean needs at least 2 runs of each version, and there are {n} and {m}")]
+    #[error("the error of a mean needs at least 2 runs of each version, but there are {n} and {m}")]
     TooFew {
         /// Runs of the baseline.
         n: usize,

@@ -36,7 +36,7 @@ pub enum HeterogeneityEstimator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum RandomEffectsError {
     /// One benchmark has nothing to be typical of.
-    #[error("a typical speedup takes two benchmarks or more, and there are {0}")]
+    #[error("a typical speedup needs at least two benchmarks, but there are {0}")]
     TooFew(usize),
     /// An estimate is not a number, or a variance not positive.
     #[error("benchmark {number} has no error that is known, so it has no weight")]

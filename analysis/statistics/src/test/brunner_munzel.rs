@@ -42,7 +42,7 @@ pub struct BrunnerMunzel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum BrunnerMunzelError {
     /// A sample of one observation has no variance.
-    #[error("the test needs two observations a sample, and these have {n} and {m}")]
+    #[error("the test needs two observations per sample, but these have {n} and {m}")]
     TooFew {
         /// Observations of the first sample.
         n: usize,

@@ -34,10 +34,10 @@ pub struct Equivalence(TStatistic);
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum EquivalenceError {
     /// A time that is not positive has no logarithm.
-    #[error("a margin is a factor of positive times, and there is one of {0}")]
+    #[error("a margin is a factor of positive times, not of {0}")]
     NotPositive(f64),
     /// The margin is no factor.
-    #[error("a margin is positive, and {0} is not")]
+    #[error("a margin must be positive, not {0}")]
     Margin(f64),
     /// The logarithms have no t test.
     #[error(transparent)]

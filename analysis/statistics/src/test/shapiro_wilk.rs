@@ -37,13 +37,13 @@ pub struct ShapiroWilk {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ShapiroWilkError {
     /// Fewer than 3 observations.
-    #[error("the Shapiro–Wilk test needs at least 3 observations, and there are {n}")]
+    #[error("the Shapiro–Wilk test needs at least 3 observations, but there are {n}")]
     TooFew {
         /// How many there are.
         n: usize,
     },
     /// More than [`ShapiroWilk::LARGEST`], the range the approximation was made for.
-    #[error("the Shapiro–Wilk test is made for at most 5000 observations, and there are {n}")]
+    #[error("the Shapiro–Wilk test is made for at most 5000 observations, but there are {n}")]
     TooMany {
         /// How many there are.
         n: usize,

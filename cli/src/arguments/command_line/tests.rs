@@ -177,7 +177,7 @@ fn a_verb_that_does_not_exist_gets_a_tip() {
         (&["validate", "plan.toml"], "'speedup plan check'"),
         (&["sleep 1"], "'speedup bench \"sleep 1\"'"),
         (&["plan.toml"], "'speedup run plan.toml'"),
-        (&["reprot", "last"], "'report'"),
+        (&["reportt", "last"], "'report'"),
     ] {
         let text = refusal(&[&["speedup"], words].concat());
         assert!(text.contains("tip: ") && text.contains(tip), "{text}");

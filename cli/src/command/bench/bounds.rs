@@ -57,8 +57,10 @@ impl Bounds {
             return Err(Failure::usage(anyhow!("at least {least} runs, but at most {most}")));
         }
         if self.precision.is_some() && commands < 2 {
-            return Err(Failure::usage(anyhow!("--precision is of a difference, and there is one command"))
-                .hint("leave it out, or give a second command"));
+            return Err(Failure::usage(anyhow!(
+                "--precision needs a difference, but there is only one command"
+            ))
+            .hint("leave it out, or give a second command"));
         }
         Ok(())
     }
@@ -97,7 +99,7 @@ impl Bounds {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| "give seconds, as 3 or 0.5".to_owned())
+    seconds.ok_or_else(|| "give seconds, such as 3 or 0.5".to_owned())
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ impl FromStr for Ignored {
         let codes: Result<BTreeSet<u8>, _> = text.split(',').map(str::parse).collect();
         codes
             .map(|codes| Self(AcceptedExits::These(codes)))
-            .map_err(|_| "give exit codes from 0 to 255, as 1,2".to_owned())
+            .map_err(|_| "give exit codes from 0 to 255, such as 1,2".to_owned())
     }
 }
 

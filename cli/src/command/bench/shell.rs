@@ -35,7 +35,7 @@ impl FromStr for Shell {
             "none" => Ok(Self::None),
             "default" => Ok(Self::default()),
             text => words(text).map(Self::Words).ok_or_else(|| {
-                "give a shell with its options, as \"bash --norc\", or none, or default".to_owned()
+                "give a shell with its options, such as \"bash --norc\", or none, or default".to_owned()
             }),
         }
     }

@@ -52,9 +52,7 @@ impl FromStr for OutputWord {
             "null" => Ok(Self::Of(Destination::Null)),
             "inherit" => Ok(Self::Of(Destination::Here)),
             path if path.contains('/') => Ok(Self::Of(Destination::File(path.into()))),
-            _ => Err("give table or json for the answer; null, pipe, inherit or a path with a slash, as ./FILE, for the \
-                      commands"
-                .to_owned()),
+            _ => Err("give null, pipe, inherit, or a path with a slash such as ./FILE".to_owned()),
         }
     }
 }

@@ -137,8 +137,8 @@ pub(super) fn sheet(timings: &[&Timing], unit: TimeUnit, level: ConfidenceLevel)
 /// What stands under the table.
 pub(super) fn legend(unit: TimeUnit, level: ConfidenceLevel) -> String {
     format!(
-        "Times in {}: mean ± half its interval (Student's t), median [its interval] (order statistics),\neach at confidence \
-         level {}; user and system time as means.",
+        "Times in {}: mean ± half its interval (Student's t); median [its interval]\n(order statistics); confidence level \
+         {}; user and system time are means.",
         unit.sign(),
         percent(level.get())
     )

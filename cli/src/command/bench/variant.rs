@@ -56,7 +56,7 @@ impl Scan {
 
     fn new(variable: &str, values: Vec<String>) -> Result<Self, Failure> {
         if !is_identifier(variable) {
-            return Err(Failure::usage(anyhow!("{variable:?} is no name for a parameter"))
+            return Err(Failure::usage(anyhow!("{variable:?} is not a valid name of a parameter"))
                 .hint("use lower-case letters, digits and _, beginning with a letter or _"));
         }
         if variable.starts_with(OWN) {
@@ -87,7 +87,7 @@ fn range(least: &str, largest: &str, step: &str) -> Result<Vec<String>, Failure>
         [least, largest, step].map(|text| text.split_once('.').map_or(0, |(_, digits)| digits.len()));
     let places = places.into_iter().max().unwrap_or(0);
     let scaled = |text: &str| {
-        scaled(text, places).ok_or_else(|| Failure::usage(anyhow!("{text:?} is no decimal number")))
+        scaled(text, places).ok_or_else(|| Failure::usage(anyhow!("{text:?} is not a decimal number")))
     };
     let (first, last, step) = (scaled(least)?, scaled(largest)?, scaled(step)?);
     if step <= 0 || first > last {
@@ -193,9 +193,9 @@ impl Variant {
             each if each == commands => Ok(given.get(self.position)),
             each if each == all.len() => Ok(given.get(at)),
             other => Err(Failure::usage(anyhow!(
-                "{flag} is there {other} times, but there are {commands} commands"
+                "{flag} is given {other} times, but there are {commands} commands"
             ))
-            .hint("give it once for all commands, or once for each, the reference included")),
+            .hint("give it once for all commands, or once per command, including the reference")),
         }
     }
 }
@@ -265,7 +265,7 @@ fn distinguish(variants: &mut [Variant], name: impl Fn(&mut Variant) -> &mut Str
 }
 
 fn too_many(count: usize) -> Failure {
-    Failure::usage(anyhow!("{count} commands with their parameters, but at most {MAX_VERSIONS} are possible"))
+    Failure::usage(anyhow!("{count} commands with their parameters, but at most {MAX_VERSIONS} are allowed"))
         .hint("compare fewer values at once")
 }
 

@@ -50,7 +50,7 @@ pub(super) fn findings(name: &str, path: &Path, of: Use) -> Vec<Finding> {
         return vec![Finding::wrong(
             name,
             words,
-            Some("start what uses it once, or name another".to_owned()),
+            Some("start the service that uses it once, or name another directory".to_owned()),
         )];
     };
     let mode = metadata.permissions().mode() & 0o777;
@@ -65,15 +65,15 @@ pub(super) fn findings(name: &str, path: &Path, of: Use) -> Vec<Finding> {
     match synced(path) {
         Err(error) => {
             let words = format!("cannot write to {}: {error}", path.display());
-            let hint = "give it to the user that uses it, and look for space and errors of the disk";
+            let hint = "give it to the user that uses it, and check free space and disk errors";
             findings.push(Finding::wrong(name, words, Some(hint.to_owned())));
         }
         Ok(took) if of == Use::Journal && took > SLOW => {
-            let words = format!("a sync took {} ms", took.as_millis());
-            findings.push(Finding::warning(name, words, "every grant waits for a sync; take a faster disk"));
+            let words = format!("an fsync took {} ms", took.as_millis());
+            findings.push(Finding::warning(name, words, "every lease waits for an fsync; use a faster disk"));
         }
         Ok(took) => {
-            let words = format!("{} can be written; a sync took {} µs", path.display(), took.as_micros());
+            let words = format!("{} is writable; an fsync took {} µs", path.display(), took.as_micros());
             findings.push(Finding::fine(name, words));
         }
     }
@@ -105,9 +105,7 @@ fn kind(name: &str, path: &Path, of: Use) -> Vec<Finding> {
         if let Some(kind) = named(&DISTANT) {
             let words = format!("{} lies on {kind}", path.display());
             let hint = match of {
-                Use::Journal => {
-                    "the journal counts on locks and syncs of a disk of this machine; move it to one"
-                }
+                Use::Journal => "the journal relies on locks and fsync of a local disk; move it to one",
                 Use::Programs => "each host needs a directory of its own, best on its own disk (--state)",
             };
             findings.push(Finding::warning(&check, words, hint));
@@ -116,7 +114,7 @@ fn kind(name: &str, path: &Path, of: Use) -> Vec<Finding> {
             findings.push(Finding::wrong(
                 &check,
                 words,
-                Some("it is gone when the machine is; move it".to_owned()),
+                Some("it is lost when the machine stops; move it".to_owned()),
             ));
         }
     }
@@ -124,7 +122,7 @@ fn kind(name: &str, path: &Path, of: Use) -> Vec<Finding> {
         let free = found.f_bavail.saturating_mul(found.f_frsize);
         let words = format!("{} MiB are free", free >> 20);
         findings.push(if free < LITTLE_BYTES {
-            Finding::warning(&check, words, "make room: what is full cannot acknowledge anything")
+            Finding::warning(&check, words, "free space: a full disk cannot acknowledge anything")
         } else {
             Finding::fine(&check, words)
         });
@@ -142,10 +140,10 @@ pub(super) fn open_files() -> Finding {
     match getrlimit(Resource::Nofile).maximum {
         Some(most) if most < FEW_FILES => Finding::warning(
             "open files",
-            format!("{most} at most, one a connected agent"),
-            "raise the hard limit (ulimit -Hn, LimitNOFILE=) to the number of agents and a hundred more",
+            format!("{most} at most, one per connected agent"),
+            "raise the hard limit (ulimit -Hn, LimitNOFILE=) to the number of agents plus a hundred",
         ),
-        Some(most) => Finding::fine("open files", format!("{most} at most, one a connected agent")),
+        Some(most) => Finding::fine("open files", format!("{most} at most, one per connected agent")),
         None => Finding::fine("open files", "without a limit"),
     }
 }

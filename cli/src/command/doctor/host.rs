@@ -33,7 +33,7 @@ pub(super) fn timer(state: &Path) -> Finding {
     match compose::tested(state) {
         Some(true) => Finding::fine("timer", "tested in this boot"),
         Some(false) => Finding::warning("timer", "not tested in this boot by this release", hint),
-        None => Finding::warning("timer", "nobody knows which boot this is", "name it with --boot-id"),
+        None => Finding::warning("timer", "the boot id is unknown", "name it with --boot-id"),
     }
 }
 
@@ -78,10 +78,10 @@ fn namespaces(most: Option<&str>, cloning: Option<&str>) -> Finding {
     let none = most == Some("0") || cloning == Some("0");
     if none && !rustix::process::geteuid().is_root() {
         let hint = "sysctl kernel.unprivileged_userns_clone=1 (or user.max_user_namespaces), or start the agent as root";
-        let words = "none without privilege: captured output is looked at every 100 ms while a run is timed";
+        let words = "none without privilege: captured output is polled every 100 ms while a run is timed";
         return Finding::warning(check, words, hint);
     }
-    Finding::fine(check, "output goes to bounded memory that nobody looks at")
+    Finding::fine(check, "output goes to bounded memory, without polling")
 }
 
 fn governor(governor: Option<&str>) -> Finding {
@@ -113,7 +113,7 @@ fn threads(active: Option<&str>) -> Finding {
     match active {
         Some("1") => Finding::warning(
             "hardware threads",
-            "two share a core: a neighbour slows what is timed",
+            "two share a core: a neighbour slows timed runs",
             "leave the host to the agent, or turn them off (echo off > /sys/devices/system/cpu/smt/control)",
         ),
         Some(_) | None => Finding::fine("hardware threads", "one a core"),
@@ -124,7 +124,7 @@ fn addresses(randomized: Option<&str>) -> Finding {
     let words = match randomized {
         Some("0") => "not randomised, unless a plan wants it",
         Some(_) => "randomised, unless a plan does not want it",
-        None => "nobody can say whether they are randomised",
+        None => "unknown whether they are randomised",
     };
     Finding::fine("addresses", words)
 }

@@ -16,7 +16,7 @@ pub(super) fn finding(bind: SocketAddr, data: &Path) -> Finding {
         return Finding::fine(check, "a coordinator runs on the data directory");
     }
     match TcpListener::bind(bind) {
-        Ok(_) => Finding::fine(check, format!("{bind} can be listened on")),
+        Ok(_) => Finding::fine(check, format!("{bind} is free")),
         Err(error) => {
             let hint = match error.kind() {
                 ErrorKind::AddrInUse => {

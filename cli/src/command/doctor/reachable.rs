@@ -47,7 +47,7 @@ pub(super) async fn findings(place: &CoordinatorArguments) -> Vec<Finding> {
             (status.metadata().clone(), format!("{url} answers, without TLS"))
         }
         Err(status) => {
-            findings.push(failed("coordinator", Failure::status("cannot ask who this is", &status)));
+            findings.push(failed("coordinator", Failure::status("cannot ask who you are", &status)));
             return findings;
         }
     };
@@ -68,11 +68,11 @@ fn certificate(certificate: &Certificate, now: u64) -> Finding {
     let words = format!("{} until {until}", certificate.identity);
     if certificate.not_after < now {
         let hint =
-            "enrol anew with a token of an admin; the coordinator's own user starts the coordinator anew";
+            "enrol again with a token of an admin; the coordinator's own user restarts the coordinator";
         return Finding::wrong("certificate", words, Some(hint.to_owned()));
     }
     if certificate.is_due(now) {
-        let hint = "it is renewed by a running agent or coordinator; people enrol anew in time";
+        let hint = "it is renewed by a running agent or coordinator; users must enrol again in time";
         return Finding::warning("certificate", words, hint);
     }
     Finding::fine("certificate", words)
@@ -85,7 +85,8 @@ fn clocks(headers: &MetadataMap, now: u64) -> Option<Finding> {
     let apart = there.unsigned_abs().abs_diff(now);
     let words = format!("{apart} s from the coordinator's");
     Some(if apart > CLOCKS_S {
-        let hint = "set both by NTP: certificates hold by the clock, with five minutes of difference at most";
+        let hint =
+            "set both by NTP: certificates depend on the clock, with at most five minutes of difference";
         Finding::wrong("clock", words, Some(hint.to_owned()))
     } else {
         Finding::fine("clock", words)

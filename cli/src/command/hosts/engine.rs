@@ -175,7 +175,7 @@ async fn add(
     let connection = common.coordinator.connect().await?;
     let answer = connection.provision().add(request).await;
     connection.close().await;
-    let answer = answer.map_err(|status| Failure::status("cannot ask for hosts", &status))?.into_inner();
+    let answer = answer.map_err(|status| Failure::status("cannot request hosts", &status))?.into_inner();
     let v1::AddProvisionerResponse { command, script } = answer;
     match common.output.output {
         Output::Json => {
@@ -183,7 +183,7 @@ async fn add(
         }
         Output::Table if limits.dry_run => print(console, &dry(&command, &script)?)?,
         Output::Table => {
-            console.talk("Hosts are asked for from now on, as many as the running plans need.");
+            console.talk("Hosts are requested from now on, as many as the running plans need.");
         }
     }
     Ok(Exit::Done)
@@ -209,7 +209,9 @@ async fn show(common: &CommonArguments, console: &Console) -> Result<Exit, Failu
         Output::Json => print_json(console, &shown)?,
         Output::Table => match &shown {
             Some(shown) => print(console, &shown.text(console.out))?,
-            None => console.talk("No engine is asked for hosts; `speedup hosts slurm add` has one asked."),
+            None => {
+                console.talk("No hosts are requested; `speedup hosts slurm add` requests them from Slurm.");
+            }
         },
     }
     Ok(Exit::Done)
@@ -219,13 +221,13 @@ async fn remove(common: &CommonArguments, console: &Console) -> Result<Exit, Fai
     let connection = common.coordinator.connect().await?;
     let answer = connection.provision().remove(v1::RemoveProvisionerRequest { by: by() }).await;
     connection.close().await;
-    let answer = answer.map_err(|status| Failure::status("cannot end the asking for hosts", &status))?;
+    let answer = answer.map_err(|status| Failure::status("cannot end the request for hosts", &status))?;
     let removed = answer.into_inner().provisioner.map(Shown::from);
     match common.output.output {
         Output::Json => print_json(console, &removed)?,
         Output::Table => match removed {
-            Some(removed) => console.talk(format_args!("No more hosts are asked for. {}", removed.bill())),
-            None => console.talk("No engine was asked for hosts."),
+            Some(removed) => console.talk(format_args!("No more hosts are requested. {}", removed.bill())),
+            None => console.talk("No hosts were requested."),
         },
     }
     Ok(Exit::Done)
@@ -233,7 +235,7 @@ async fn remove(common: &CommonArguments, console: &Console) -> Result<Exit, Fai
 
 async fn status(connection: &Connection) -> Result<Option<Shown>, Failure> {
     let answer = connection.provision().show(v1::ShowProvisionerRequest {}).await;
-    let answer = answer.map_err(|status| Failure::status("cannot show what is asked for", &status))?;
+    let answer = answer.map_err(|status| Failure::status("cannot show the request for hosts", &status))?;
     Ok(answer.into_inner().provisioner.map(Shown::from))
 }
 

@@ -350,7 +350,7 @@ mod tests {
             "utf8 (baseline), c",
             "6 = 2 cells × 3",
             "6 fresh ones needed under the policy distinct; 8 are there",
-            "duration        unknown, as no run of it is known",
+            "duration        unknown, because no run of it was measured",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
@@ -370,11 +370,10 @@ mod tests {
     #[test]
     fn a_pool_that_is_too_small_or_unknown_is_told() {
         let small = text(Some(2));
-        let end = "policy distinct, and the plan does not fit: the plan needs 6 fresh hosts, the pool has 2\n\
-            duration        unknown, as no run of it is known: --estimate 10s says how long one takes, or a trial with -r 1 \
-            tells\n\
-            would fit with  runs = 1 in [repetitions]\n\
-            or              4 more agents, started before or, with --wait-for-hosts, after the submission";
+        let end = "policy distinct, and the plan does not fit: the plan needs 6 fresh hosts, the pool has \
+            2\nduration        unknown, because no run of it was measured: give --estimate 10s, or try -r 1 \
+            first\nwould fit with  runs = 1 in [repetitions]\nor              4 more agents, started before or, \
+            with --wait-for-hosts, after the submission";
         assert!(small.ends_with(end), "{small}");
         assert!(text(None).contains("the pool is not known"));
     }

@@ -209,7 +209,8 @@ impl<'a> Session<'a> {
         // Who names a directory names it again.
         self.is_noted = self.is_usual && started::note(experiment, &name, KeptAt::Data(self.data.clone()));
         self.console.talk(format_args!(
-            "seed {seed}: {name} ({experiment}), {} on this machine",
+            "seed {seed}: {name} ({}), {} on this machine",
+            selector::short(experiment),
             counted(runs.into(), "run")
         ));
         let exit = self.attend(experiment, interrupts, telling).await?;
@@ -224,8 +225,8 @@ impl<'a> Session<'a> {
     ) -> Result<Exit, Failure> {
         let interrupts = Interrupts::listen()?;
         let answer = self.connection.experiments().resume(request(experiment)).await;
-        answer.map_err(|status| Failure::status("cannot go on with the experiment", &status))?;
-        self.console.talk(format_args!("{name} ({experiment}) goes on, on this machine"));
+        answer.map_err(|status| Failure::status("cannot resume the experiment", &status))?;
+        self.console.talk(format_args!("{name} ({}) continues on this machine", selector::short(experiment)));
         self.attend(experiment, interrupts, telling).await
     }
 
@@ -308,7 +309,8 @@ impl<'a> Session<'a> {
                         }
                         if !given_up && self.is_hopeless(&status).await? {
                             given_up = true;
-                            progress.say("Every benchmark failed in every version before any was measured: the rest is not executed.");
+                            progress.say("Every benchmark failed in every version before any run was measured: \
+                                skipping the rest.");
                             // It may have finished meanwhile, which its status says next.
                             let _ = cancel(&self.connection, experiment).await;
                         }
@@ -319,7 +321,7 @@ impl<'a> Session<'a> {
                         break Ok(End::AtOnce);
                     }
                     interrupted = true;
-                    progress.say("Interrupted: the run under way ends first; Ctrl-C again ends at once.");
+                    progress.say("Interrupted: finishing the current run; press Ctrl-C again to stop at once.");
                     // It may have finished meanwhile, which its status says next.
                     let _ = pause(&self.connection, experiment).await;
                 }
@@ -344,13 +346,13 @@ impl<'a> Session<'a> {
 
     fn tell_kept(&self, experiment: ExperimentId) {
         let which = self.which(experiment);
-        self.console.talk(format_args!("What was measured is kept: `speedup report {which}`"));
+        self.console.talk(format_args!("The results so far are kept: `speedup report {which}`"));
         self.tell_resume(experiment);
     }
 
     fn tell_resume(&self, experiment: ExperimentId) {
         let which = self.which(experiment);
-        self.console.talk(format_args!("`speedup resume {which}` goes on where it stopped."));
+        self.console.talk(format_args!("`speedup resume {which}` continues where it stopped."));
     }
 
     /// The experiment as a later command finds it.
@@ -380,7 +382,7 @@ async fn of_first_free(console: &Console) -> Result<(Coordinator, PathBuf), Fail
             Embedding::Measured(()) => {}
             Embedding::InUse(failure) => in_use = Some(failure),
         }
-        console.warn("another command is measuring on this machine: each disturbs the times of the other");
+        console.warn("another command is measuring on this machine: they disturb each other's times");
     }
     let measured = || Failure::infrastructure(anyhow!("too many commands are measuring on this machine"));
     Err(in_use
@@ -425,7 +427,7 @@ fn stuck(reason: &str, told: &failed_runs::Told) -> Failure {
         text += &format!("\n  {lost}");
     }
     Failure::infrastructure(anyhow!(text).context("the experiment cannot be carried out here"))
-        .hint("look whether the plan's programs and files are there, then run the plan again")
+        .hint("check that the plan's programs and files exist, then run the plan again")
 }
 
 /// The experiment as a later command finds it: by its id alone, or in the directory that has to be named.
@@ -447,7 +449,7 @@ async fn left(connection: &Connection, which: &Selector) -> Result<(ExperimentId
     match status.phase {
         StatusPhase::Finished { .. } | StatusPhase::Cancelling => {
             let words = anyhow!("{} ({experiment}) is {}", status.name, standing::phase(&status));
-            Err(Failure::usage(words.context("nothing of the experiment is left to be executed"))
+            Err(Failure::usage(words.context("the experiment has no runs left to execute"))
                 .hint("`speedup run PLAN` starts a new one"))
         }
         StatusPhase::Running
@@ -481,7 +483,7 @@ async fn leave(
         } else if !matches!(left.phase, StatusPhase::Paused { .. }) {
             pause(connection, experiment).await?;
             console.talk(format_args!(
-                "{} was not finished when the command that started it ended: `speedup resume {}` goes on where it stopped",
+                "{} was not finished when the command that started it ended: `speedup resume {}` continues where it stopped",
                 left.name,
                 named(experiment, data)
             ));

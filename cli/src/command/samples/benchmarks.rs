@@ -64,7 +64,7 @@ fn proportion(text: &str) -> Result<f64, String> {
         None => fraction::fraction(text),
     };
     let value = value.filter(|value| (0.0..=1.0).contains(value));
-    value.ok_or_else(|| "a proportion lies between 0 and 1, as 0.57, 57% or 17/30".to_owned())
+    value.ok_or_else(|| "a proportion lies between 0 and 1, such as 0.57, 57% or 17/30".to_owned())
 }
 
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
@@ -129,7 +129,7 @@ fn shown(answer: &Answer, paint: Paint) -> String {
     let silent = match answer.benchmarks_needed {
         Some(_) => "",
         None => {
-            "\n\nWald's interval has no width at the proportions 0 and 1, and so knows no number of benchmarks."
+            "\n\nWald's interval has no width at the proportions 0 and 1, and so gives no number of benchmarks."
         }
     };
     format!("{opening}\n\n{}{silent}", of_sheet(&sheet(answer), paint))

@@ -247,8 +247,8 @@ impl Components {
         caveats.push(Note {
             code: "pilot_error",
             sentence: format!(
-                "The variances are estimates from a pilot with {units} of its highest level, and the numbers planned from \
-                 them err as they do: take a larger pilot, or more repetitions than the least."
+                "The variances are estimates from a pilot with {units} of its highest level, and the numbers \
+                    planned from them err as they do: use a larger pilot, or more repetitions than the minimum."
             ),
         });
         let unbiased = effects.levels().iter().map(|level| level.unbiased).collect();

@@ -106,7 +106,7 @@ fn section(heading: &Heading, rows: &[StudyRow], seed: Seed, console: &Console) 
     let replicates = rows.first()?.replicates;
     let drawn = replicates.map_or_else(
         || "computed exactly".to_owned(),
-        |n| format!("{} a line, seed {seed}", counted(n, "replicate")),
+        |n| format!("{} per line, seed {seed}", counted(n, "replicate")),
     );
     let mut columns = vec![Column::Words("distribution"), Column::Number(heading.size)];
     if !heading.parameter.is_empty() {

@@ -63,7 +63,7 @@ fn mixture(text: &str) -> Result<Mixture, String> {
         let numbers: Vec<f64> = text.split(':').filter_map(|number| number.trim().parse().ok()).collect();
         match numbers[..] {
             [weight, mean, sd] => Ok(Component { weight, mean, sd }),
-            _ => Err(format!("{text:?} is no component, which is written WEIGHT:MEAN:SD")),
+            _ => Err(format!("{text:?} is not a component WEIGHT:MEAN:SD")),
         }
     };
     let components: Result<Vec<Component>, String> = text.split(',').map(component).collect();

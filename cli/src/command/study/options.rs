@@ -96,7 +96,10 @@ fn variation(text: &str) -> Result<Variation, String> {
                 [compilation, execution, measurement].map(|percent| percent / 100.0);
             Ok(Variation { compilation, execution, measurement })
         }
-        _ => Err("it is neither a benchmark of Table VII nor three percentages, as 3.4,8.2,1.4".to_owned()),
+        _ => {
+            Err("it is neither a benchmark of Table VII nor three percentages, such as 3.4,8.2,1.4"
+                .to_owned())
+        }
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn sentences(run: RunIndex, explanation: &Explanation) -> String {
         }
         Explanation::Waiting { attempt, waiting_for } => {
             let which = if attempt.0 == 1 {
-                format!("Run {run} waits for a host.")
+                format!("Run {run} is waiting for a host.")
             } else {
                 format!("Run {run} lost {} and waits for a host to try again.", attempts(attempt.0 - 1))
             };
@@ -57,7 +57,7 @@ fn settled(run: RunIndex, settlement: Settlement) -> String {
 fn waits_for(what: &WaitingFor) -> String {
     match what {
         WaitingFor::Resume { reason } => {
-            format!("Its experiment is paused: {reason}. `speedup resume` lets it go on.")
+            format!("Its experiment is paused: {reason}. `speedup resume` resumes it.")
         }
         WaitingFor::Builds { made, builds } => {
             format!(
@@ -82,9 +82,9 @@ fn waits_for_hosts(counts: &Hindrances) -> String {
     format!("Of the hosts of the pool are{lines}{differing}{next}")
 }
 
-const NO_HOST: &str = "There is no host in the pool; `speedup agent start` adds one.";
+const NO_HOST: &str = "There is no host in the pool; add one with `speedup agent start`.";
 const NOBODY: &str =
-    "\nNo host of the pool can take it; it needs another one, which `speedup agent start` adds.";
+    "\nNo host of the pool can take it; add another one with `speedup agent start`.";
 
 fn differing(facts: &[String]) -> String {
     if facts.is_empty() {
@@ -97,25 +97,25 @@ fn differing(facts: &[String]) -> String {
 /// What keeps hosts from a run.
 const fn words(hindrance: Hindrance) -> &'static str {
     match hindrance {
-        Hindrance::Able => "could take it, but earlier runs go first or they have not asked yet",
-        Hindrance::Busy => "at work on another run",
-        Hindrance::Resting => "resting, as the plan's policy wants",
+        Hindrance::Able => "could take it, but earlier runs go first, or they have not polled yet",
+        Hindrance::Busy => "busy with another run",
+        Hindrance::Resting => "idle, as the plan's policy requires",
         Hindrance::Rebooting => "booting anew",
         Hindrance::Ending => {
             "in an allocation that may end before the run would (timeouts, warm-ups and setup count)"
         }
         Hindrance::HeldBack => {
-            "waiting for what other hosts make of it: the plan could not be executed there"
+            "held back until other hosts have tried: the plan could not be executed there"
         }
-        Hindrance::GivenUp => "given up by this experiment: three attempts in a row were lost there",
+        Hindrance::GivenUp => "excluded by this experiment: three attempts in a row were lost there",
         Hindrance::Visited => {
-            "kept from it by `hosts` of [repetitions]: they serve another visit of the cell, or are needed for one"
+            "excluded by `hosts` of [repetitions]: they serve another visit of the cell, or are needed for one"
         }
         Hindrance::NotFresh => "not fresh: used before in the scope of the plan's policy",
         Hindrance::NoAllocation => "not fresh, and never again: they have no allocation ids",
-        Hindrance::CannotReboot => "in need of a new boot, and without a command for it",
+        Hindrance::CannotReboot => "in need of a reboot, and without a --reboot-command",
         Hindrance::Tried => "tried with this very run before",
-        Hindrance::OtherClass => "of another class than the experiment takes",
+        Hindrance::OtherClass => "of another class than the experiment allows",
         Hindrance::OutOfService => "drained or quarantined",
         Hindrance::Away => "not connected",
     }
@@ -210,7 +210,8 @@ mod tests {
         let text = waiting(2, hosts);
         assert!(text.starts_with("Run 7 lost an attempt and waits"), "{text}");
         assert!(
-            text.contains("\n      12  not fresh") && text.ends_with("which `speedup agent start` adds."),
+            text.contains("\n      12  not fresh")
+                && text.ends_with("add another one with `speedup agent start`."),
             "{text}"
         );
     }

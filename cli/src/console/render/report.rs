@@ -60,7 +60,7 @@ pub(crate) fn report(json: &str, extent: &Extent, paint: Paint) -> Result<String
     let Answered::Known(report) = read(json)? else { return indented(json) };
     let document = extent.of(&report);
     if document.sections.is_empty() {
-        return Ok("This report has nothing under that name; -v shows all that it has.".to_owned());
+        return Ok("This report has no such section; -v shows all that it has.".to_owned());
     }
     let width = Table::new().width().map_or(USUAL_WIDTH, usize::from);
     let plots = plots();

@@ -29,7 +29,7 @@ pub(crate) fn print_fitted(
     console.print(&text)?;
     if !left_out.is_empty() {
         let left_out = left_out.join(", ");
-        console.talk(format_args!("For want of room without {left_out}; --format json has all."));
+        console.talk(format_args!("Left out to fit the terminal: {left_out}; --format json has all."));
     }
     Ok(())
 }

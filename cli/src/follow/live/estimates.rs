@@ -71,7 +71,7 @@ fn estimates(json: &str) -> Estimates {
     match read(json) {
         Ok(Answered::Known(report)) => Estimates::Known(Box::new(shortened(Document::brief(&report)))),
         Ok(Answered::Newer) => {
-            Estimates::Unknown("The report is of a newer shape than this command knows.".to_owned())
+            Estimates::Unknown("The report has a newer schema than this command knows.".to_owned())
         }
         Err(error) => Estimates::Unknown(format!("The report cannot be read: {error}")),
     }

@@ -57,7 +57,7 @@ pub(super) fn lines(view: &mut View, size: Size, style: Style) -> Vec<String> {
 /// How far the experiment is, in four lines.
 fn head(view: &View, size: Size, style: Style) -> Vec<String> {
     let Some(status) = &view.status else {
-        let text = format!("{}: the coordinator is asked", view.experiment);
+        let text = format!("{}: connecting to the coordinator", view.experiment);
         return vec![text, String::new(), String::new(), note_of_away(view, style)];
     };
     let title = format!(
@@ -83,7 +83,7 @@ fn counts(view: &View, status: &ExperimentStatus) -> String {
     let under_way = tally.leased + tally.running;
     let mut text = standing::tally(tally);
     if tally.open() > 0 {
-        text += &format!(", {} left ({under_way} under way)", tally.open());
+        text += &format!(", {} left ({under_way} in progress)", tally.open());
     }
     if let Some(left) = view.left {
         text += &format!(", about {} left", moment::roughly(left));
@@ -97,7 +97,7 @@ fn note(status: &ExperimentStatus, style: Style) -> String {
     match &status.phase {
         StatusPhase::Paused { reason } => style.paint.alarm(&printable(reason)),
         StatusPhase::Deciding => "All runs are settled; the plan's rule looks at the results.".to_owned(),
-        StatusPhase::Cancelling => "Cancelled; what is under way ends.".to_owned(),
+        StatusPhase::Cancelling => "Cancelled; runs in progress finish.".to_owned(),
         StatusPhase::WaitingForHosts => {
             format!(
                 "No connected host can take any of its runs: {}.",
@@ -110,7 +110,7 @@ fn note(status: &ExperimentStatus, style: Style) -> String {
 
 fn note_of_away(view: &View, style: Style) -> String {
     view.away.as_ref().map_or_else(String::new, |why| {
-        style.paint.alarm(&format!("The coordinator does not answer, it is asked again: {}", printable(why)))
+        style.paint.alarm(&format!("The coordinator does not answer; retrying: {}", printable(why)))
     })
 }
 
@@ -200,7 +200,7 @@ fn keys(columns: usize, style: Style) -> String {
     if columns < COLUMNS_OF_KEYS {
         return format!("q: detach  Tab: other part  {arrows} PgUp PgDn: scroll");
     }
-    format!("q: detach, the experiment goes on   Tab: the other part   {arrows} PgUp PgDn: scroll")
+    format!("q: detach, the experiment continues   Tab: the other part   {arrows} PgUp PgDn: scroll")
 }
 
 #[cfg(test)]
@@ -240,7 +240,7 @@ mod tests {
         assert!(lines[1].ends_with(" 35 %") && lines[1].contains("##--"), "{}", lines[1]);
         assert_eq!(
             lines[2],
-            "21/60 runs done, 1 failed, 2 attempts lost, 39 left (3 under way), about 2 min 10 s left"
+            "21/60 runs done, 1 failed, 2 attempts lost, 39 left (3 in progress), about 2 min 10 s left"
         );
         assert!(lines.iter().any(|line| line.contains("Hosts: 3 hosts connected")));
         assert!(lines.iter().any(|line| line.contains("being computed")));

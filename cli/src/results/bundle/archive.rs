@@ -33,11 +33,11 @@ pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 /// Why bytes are no bundle.
 #[derive(Debug, Error)]
 pub(crate) enum ArchiveError {
-    #[error("it is damaged or cut off after {read} unpacked bytes")]
+    #[error("it is damaged or truncated after {read} unpacked bytes")]
     Damaged { read: u64, source: io::Error },
     #[error("it holds more than {MAX_UNPACKED_BYTES} bytes when unpacked")]
     TooLarge,
-    #[error("it begins with {0:?}, and a bundle begins with its {MANIFEST}")]
+    #[error("it starts with {0:?}, but a bundle starts with its {MANIFEST}")]
     NoManifest(String),
     #[error("its manifest cannot be read")]
     Manifest(#[source] serde_json::Error),
@@ -49,17 +49,17 @@ pub(crate) enum ArchiveError {
     Version { found: u32, release: String },
     #[error("its manifest lists {0} files, more than {MAX_FILES}")]
     TooManyFiles(usize),
-    #[error("entry {at} is {found:?}, and the manifest lists {expected:?} there")]
+    #[error("entry {at} is {found:?}, but the manifest lists {expected:?} there")]
     Entry { at: usize, found: String, expected: String },
-    #[error("{0:?} is no regular file")]
+    #[error("{0:?} is not a regular file")]
     NoFile(String),
-    #[error("{name} has {found} bytes, and the manifest says {expected}")]
+    #[error("{name} has {found} bytes, but the manifest says {expected}")]
     Size { name: String, found: u64, expected: u64 },
     #[error(
         "{name} is not what it was when the bundle was made: its BLAKE3 hash is {found}, the manifest says {expected}"
     )]
     Content { name: String, found: String, expected: String },
-    #[error("something stands behind the end of the archive, after {read} unpacked bytes")]
+    #[error("there is data after the end of the archive, after {read} unpacked bytes")]
     Behind { read: u64 },
     #[error("its manifest lists {0:?} twice")]
     ListedTwice(String),
@@ -72,7 +72,7 @@ impl Hinted for ArchiveError {
         Some(match self {
             Self::Version { .. } => "verify it with a release that is at least as new",
             Self::TooLarge | Self::TooManyFiles(_) | Self::ManifestTooLarge => {
-                "it is no bundle of this command"
+                "it is not a bundle of this command"
             }
             Self::Damaged { .. }
             | Self::Behind { .. }
@@ -83,7 +83,7 @@ impl Hinted for ArchiveError {
             | Self::NoFile(_)
             | Self::Size { .. }
             | Self::Content { .. }
-            | Self::Missing(_) => "get the bundle again from where it is from",
+            | Self::Missing(_) => "get the bundle again from its source",
         })
     }
 }

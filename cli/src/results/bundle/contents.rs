@@ -29,7 +29,7 @@ This is a bundle of Speedup: everything that one report is from.
 
 manifest.json     what made it, what was asked of the report, and the BLAKE3 hash of every other file
 observations.pb   plan, observations and their evidence: messages speedup.v1.ExportChunk, each after its length
-observations.csv  the same as a table, one row an attempt
+observations.csv  the same as a table, one row per attempt
 hosts.json        the facts of the hosts that had runs
 report.json       the report
 

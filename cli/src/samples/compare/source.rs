@@ -110,7 +110,7 @@ impl Source {
         let bytes = bytes.with_context(tried).map_err(|error| Failure::usage(error).hint(NOT_THERE))?;
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(Failure::usage(anyhow!("it is empty").context(tried()))
-                .hint("a file of samples has one number a line, or is one that a benchmark tool wrote"));
+                .hint("a file of samples has one number per line, or is one that a benchmark tool wrote"));
         }
         let format = match reading.format {
             Some(format) => format,
@@ -146,7 +146,7 @@ impl Source {
         let read = read(&bytes, Format::JsonLines, &Options { columns, ..Options::default() });
         let imported = read.map_err(|error| {
             let hint = format!(
-                "the file is damaged: `speedup baseline remove {name}`, and measure or import them again"
+                "the file is damaged: use `speedup baseline remove {name}`, then measure or import the samples again"
             );
             Failure::usage(Error::new(error).context(tried())).hint(hint)
         })?;

@@ -51,7 +51,7 @@ impl VersionsError {
             Self::SeveralMetrics { .. } => Some("choose one with --metric"),
             Self::NoMetric { .. } | Self::MetricMissing(_) => Some("choose a metric that all files have"),
             Self::NoBaseline { .. } => {
-                Some("name one of them with --baseline, or samples that `speedup baseline list` has")
+                Some("name one of them with --baseline, or samples from `speedup baseline list`")
             }
             Self::Units { .. } => Some("give all values in one unit"),
             Self::FileTwice(_) => {

@@ -190,7 +190,7 @@ impl AnswerError {
                 "names of sample files start from the working directory, or from the configuration's folder if the former has none of them",
             ),
             Self::Coefficient { .. } => {
-                Some("leave a benchmark out that is not to count, or use --weight equal")
+                Some("leave out benchmarks that must not count, or use --weight equal")
             }
             Self::MissingCoefficient { .. } => Some("give all coefficients or none, or use --weight equal"),
             Self::Level { .. } => Some("95 % is written 0.95; leave the field empty for the best level"),

@@ -117,7 +117,7 @@ impl Warning {
         match self {
             Self::NotReadable { path, cause } => format!("The file {path} is not readable ({cause})."),
             Self::SamplesUnavailable => {
-                "The benchmark is ignored, since its samples are not available: mend the names in the configuration."
+                "The benchmark is ignored, since its samples are not available: fix the names in the configuration."
                     .to_owned()
             }
             Self::SmallNotNormal { side, n } => format!(
@@ -147,8 +147,8 @@ impl Warning {
                 format!("The speedup of the {} cannot be tested: {refusal}.", summary(*protocol))
             }
             Self::SpreadOfRounding { side } => format!(
-                "{} has values that differ in their last digits only, so what is said of them is said of rounding: subtract \
-                 what is common before recording.",
+                "{} has values that differ only in their last digits, so the results describe rounding: subtract \
+                    the common part before recording.",
                 sample(*side)
             ),
             Self::Caveat { protocol, caveat } => format!("On the {}: {}", summary(*protocol), caveat.sentence()),

@@ -25,21 +25,19 @@ const OURS: [(&str, Option<&str>); 11] = [
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum OptionsError {
     /// It is ours to say.
-    #[error(
-        "{0} is not yours to say: a job is one agent on one whole node, and has a name that tells whose it is"
-    )]
+    #[error("{0} is set by Speedup: a job is one agent on a whole node, and its name says whose it is")]
     Ours(String),
     /// It wants a value.
-    #[error("{0} is the last word, and wants a value")]
+    #[error("{0} comes last, but needs a value")]
     NoValue(String),
     /// There are too many, or too long ones.
-    #[error("there may be {MAX_OPTIONS} options of {MAX_OPTION_BYTES} bytes each")]
+    #[error("at most {MAX_OPTIONS} options of {MAX_OPTION_BYTES} bytes each are allowed")]
     TooMany,
     /// It holds what no option holds.
     #[error("option {0:?} holds a control character")]
     Character(String),
     /// The list would begin with the script.
-    #[error("{0:?} is no option: options of sbatch begin with - and come after --")]
+    #[error("{0:?} is not an option: options of sbatch start with - and come after --")]
     NoOption(String),
 }
 

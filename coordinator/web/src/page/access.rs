@@ -21,7 +21,7 @@ pub(crate) fn whole(
     let (agents, users): (Vec<_>, Vec<_>) = holds.certificates.iter().partition(|one| one.role == "agent");
     let rows = html! {
         table {
-            caption.hidden { "Certificates of users that hold" }
+            caption.hidden { "Valid certificates of users" }
             thead { tr { th scope="col" { "User" } th scope="col" { "Role" } th scope="col" { "Until" } th scope="col" { "By" } } }
             tbody {
                 @for one in users.iter().take(SHOWN) {

@@ -16,8 +16,12 @@ const MAX_PLACE: usize = 64;
 
 /// The place in a log that an address names.
 pub(crate) fn place(text: &str) -> Result<Vec<u8>, Trouble> {
-    let wrong =
-        || Trouble::plain(StatusCode::BAD_REQUEST, "This is no place in a log. Begin at the newest event.");
+    let wrong = || {
+        Trouble::plain(
+            StatusCode::BAD_REQUEST,
+            "This is not a position in the log. Start at the newest event.",
+        )
+    };
     if text.len() > MAX_PLACE || !text.len().is_multiple_of(2) || !text.is_ascii() {
         return Err(wrong());
     }
@@ -59,7 +63,7 @@ pub(crate) fn table(events: &[LoggedEvent]) -> Markup {
 /// Events as a table on the page of an experiment, which need not be named.
 pub(super) fn table_of(events: &[LoggedEvent], experiment: &[u8]) -> Markup {
     if events.is_empty() {
-        return html! { p.empty { "Nothing was done yet." } };
+        return html! { p.empty { "There are no events yet." } };
     }
     let rows = html! {
         table {

@@ -224,7 +224,7 @@ pub(crate) fn actions(visitor: &Visitor, status: &ExperimentStatus) -> Markup {
         details #cancel.menu {
             summary #cancel-ask { "Cancel…" }
             div.sheet {
-                p { "What is measured stays; what waits is never run. This cannot be taken back." }
+                p { "Results are kept; waiting runs are never executed. You cannot undo this." }
                 (act(visitor, &to("cancel"), "cancel-do", "danger", "Cancel the experiment"))
             }
         }

@@ -117,7 +117,7 @@ fn choice(wanted: &Listing) -> Markup {
 /// The table of a page.
 pub(crate) fn table(wanted: &Listing, listed: &[ExperimentStatus]) -> Markup {
     if listed.is_empty() && !wanted.is_all() {
-        return html! { p.empty { "No experiment is like that." } };
+        return html! { p.empty { "No experiment matches." } };
     }
     if listed.is_empty() {
         return html! {

@@ -103,13 +103,13 @@ pub enum OwnMetricError {
     #[error("the pattern is empty")]
     Empty,
     /// It is too long.
-    #[error("the pattern has {bytes} bytes, but {MAX_PATTERN_BYTES} are possible")]
+    #[error("the pattern has {bytes} bytes, but at most {MAX_PATTERN_BYTES} are allowed")]
     TooLong {
         /// How long it is.
         bytes: usize,
     },
     /// No regular expression.
-    #[error("this is no regular expression: {cause}")]
+    #[error("this is not a regular expression: {cause}")]
     Regex {
         /// What is wrong, in one line.
         cause: String,
@@ -121,7 +121,7 @@ pub enum OwnMetricError {
         groups: usize,
     },
     /// No JSON pointer.
-    #[error("{0:?} is no JSON pointer")]
+    #[error("{0:?} is not a JSON pointer")]
     Pointer(String),
 }
 
@@ -358,18 +358,18 @@ mod tests {
     #[test]
     fn a_pattern_that_is_none_is_refused_with_a_hint() {
         let errors = [
-            (regex("t=("), "this is no regular expression: unclosed group"),
+            (regex("t=("), "this is not a regular expression: unclosed group"),
             (
                 regex(r"(\w{500000})"),
-                "this is no regular expression: Compiled regex exceeds size limit of 1048576 bytes.",
+                "this is not a regular expression: Compiled regex exceeds size limit of 1048576 bytes.",
             ),
             (regex("time"), "the regular expression has 0 capture groups instead of one"),
-            (pointer("a/b"), "\"a/b\" is no JSON pointer"),
-            (pointer("/a~2"), "\"/a~2\" is no JSON pointer"),
+            (pointer("a/b"), "\"a/b\" is not a JSON pointer"),
+            (pointer("/a~2"), "\"/a~2\" is not a JSON pointer"),
             (Pattern::Go(String::new()), "the pattern is empty"),
             (
                 pointer(&"/".repeat(MAX_PATTERN_BYTES + 1)),
-                "the pattern has 4097 bytes, but 4096 are possible",
+                "the pattern has 4097 bytes, but at most 4096 are allowed",
             ),
         ];
         for (pattern, expected) in errors {

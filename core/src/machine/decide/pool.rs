@@ -37,7 +37,7 @@ impl Machine {
         let drifted = known.and_then(|known| self.drift(known, &facts));
         let stuck = known
             .filter(|known| known.reboot.is_some() && known.facts.boot == facts.boot && known.epoch != epoch);
-        let stuck = stuck.map(|_| quarantined(&facts.host, "it came back with the same boot id"));
+        let stuck = stuck.map(|_| quarantined(&facts.host, "it came back without a reboot"));
         // Its engine has given it out anew.
         let is_back = known.is_some_and(|known| {
             is_given_back(&known.standing) && known.facts.job != facts.job && stuck.is_none()

@@ -57,7 +57,7 @@ impl Remedy {
             Self::FewerRuns { runs } => format!("runs = {runs} in [repetitions]"),
             Self::FewerVisits { hosts } => format!("hosts = {hosts} in [repetitions]"),
             Self::Rebooted { hosts } => {
-                format!("policy = \"rebooted\" in [independence], as {hosts} of the hosts can boot anew")
+                format!("policy = \"rebooted\" in [independence], as {hosts} of the hosts can reboot")
             }
             Self::ScopeBenchmark { hosts_needed } => format!(
                 "scope = \"benchmark\" in [independence], which needs {hosts_needed} hosts: each serves one run of every \

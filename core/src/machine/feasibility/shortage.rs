@@ -105,8 +105,8 @@ impl Display for Shortage {
             Want::Fresh => write!(to, "the plan needs {needed} fresh hosts, the pool has {here}"),
             Want::FreshOrRebooting => write!(
                 to,
-                "the plan needs {needed} fresh hosts, or one that can boot anew between its runs; the pool has {here}, and \
-                 none of them can"
+                "the plan needs {needed} fresh hosts, or one that can reboot between its runs; the pool has \
+                    {here}, and none of them can"
             ),
             Want::FreshOrAllocated => write!(
                 to,
@@ -119,12 +119,13 @@ impl Display for Shortage {
             ),
             Want::DifferentRebooting => write!(
                 to,
-                "the plan has each cell visited by {needed} different hosts (`hosts` in [repetitions]), which serve several \
-                 cells and so have to boot anew in between; the pool has {here} that can"
+                "the plan has each cell visited by {needed} different hosts (`hosts` in [repetitions]), which \
+                    serve several cells and so have to reboot in between; the pool has {here} that can"
             ),
             Want::Rebooting => write!(
                 to,
-                "the plan boots its hosts anew between the runs of a visit: it needs {needed} that can, the pool has {here}"
+                "the plan reboots its hosts between the runs of a visit: it needs {needed} that can reboot, the \
+                    pool has {here}"
             ),
         }
     }

@@ -136,7 +136,7 @@ impl Ledger {
 
     /// That the engine refused a job.
     pub fn refused(&mut self, words: &str) {
-        self.failed(|_| format!("it does not take jobs: {words}"));
+        self.failed(|_| format!("it accepts no jobs: {words}"));
     }
 
     /// That a queued job may not have these nodes.
@@ -180,7 +180,7 @@ impl Ledger {
     pub fn told_to_reboot(&mut self, node: NodeName, leaves: BootId, told: Result<(), String>) {
         match told {
             Ok(()) => drop(self.rebooting.insert(node, leaves)),
-            Err(words) => self.cannot_reboot = Some(format!("{node} was not told to boot anew: {words}")),
+            Err(words) => self.cannot_reboot = Some(format!("{node} was not rebooted: {words}")),
         }
     }
 
@@ -272,7 +272,7 @@ impl Ledger {
     fn vanished(&mut self, now: Timestamp, id: &JobId, longest: Span) {
         let Some(note) = self.jobs.remove(id) else { return };
         self.account(&note, note.ends.map_or(now, |ends| ends.min(now)));
-        self.judge(id, &note, note.joined || note.is_refused, "the engine knows it no more", longest);
+        self.judge(id, &note, note.joined || note.is_refused, "the engine no longer knows it", longest);
     }
 
     fn account(&mut self, note: &Note, until: Timestamp) {

@@ -232,7 +232,7 @@ impl Lowering<'_> {
             if hash.is_none() {
                 self.note(&place.at("expect").at("stdout_blake3"), || {
                     let hint = "write the 64 hexadecimal digits that b3sum prints for the right output";
-                    (format!("{} is no BLAKE3 hash", quoted(text)), hint.to_owned())
+                    (format!("{} is not a BLAKE3 hash", quoted(text)), hint.to_owned())
                 });
             }
             hash.map(Into::into)

@@ -61,7 +61,7 @@ impl Walk<'_> {
                 if !choices.contains(&word.as_ref()) {
                     self.flaws.note(at, || {
                         let section = self.path.first().map_or("", String::as_str);
-                        let cause = format!("{} is not possible for `{}`", quoted(word), key_of(&self.path));
+                        let cause = format!("{} is not allowed for `{}`", quoted(word), key_of(&self.path));
                         (cause, spelling::hint(section, &excerpt(word), &choices, None))
                     });
                 }
@@ -78,7 +78,7 @@ impl Walk<'_> {
                 if !number.is_some_and(|number| (least..=most).contains(&number)) {
                     self.flaws.note(at, || {
                         let cause = format!(
-                            "{} is out of range for `{}`: possible is {least} to {most}",
+                            "{} is out of range for `{}`: it must be {least} to {most}",
                             excerpt(&integer.to_string()),
                             key_of(&self.path)
                         );

@@ -11,7 +11,7 @@ const MAX_COMPARED: usize = 40;
 pub(super) fn hint(section: &str, word: &str, known: &[&str], elsewhere: Option<&str>) -> String {
     let possible = || format!("possible here: {}", known.join(", "));
     if NOT_YET.contains(&(section, word)) {
-        return format!("`{word}` is not in this release; {}", possible());
+        return format!("this release does not support `{word}`; {}", possible());
     }
     match (nearest(word, known), elsewhere) {
         (Some(near), _) => format!("did you mean `{near}`?"),
@@ -79,7 +79,7 @@ mod tests {
             hint("setup", "runs", &known, Some("repetitions")),
             "`runs` belongs in [repetitions]; possible here: timeout, warmup"
         );
-        let later = "`iterations` is not in this release; possible here: runs";
+        let later = "this release does not support `iterations`; possible here: runs";
         assert_eq!(hint("repetitions", "iterations", &["runs"], None), later);
         assert_eq!(hint("", &"x".repeat(1 << 20), &["runs"], None), "possible here: runs");
     }

@@ -158,7 +158,7 @@ impl World {
         let one = match change {
             Change::LeaseGranted(lease) => return self.seen_of(lease),
             Change::HostQuarantined { by, .. } if by == "user" => Some("a host quarantined by a user"),
-            Change::HostQuarantined { reason, .. } if reason.contains("same boot") => {
+            Change::HostQuarantined { reason, .. } if reason.contains("without a reboot") => {
                 Some("a host with the same boot id")
             }
             Change::HostQuarantined { reason, .. } if reason.contains("come back") => {

@@ -61,6 +61,6 @@ fn a_product_larger_than_the_cache_is_a_loss_of_that_host() {
     let losses = told.losses();
     assert!(losses.len() >= 2, "{losses:?}");
     for words in losses.iter().chain([&told.status.words]) {
-        assert!(words.contains("2000 bytes, and this host keeps at most 1024"), "{words}");
+        assert!(words.contains("2000 bytes, but this host caches at most 1024"), "{words}");
     }
 }

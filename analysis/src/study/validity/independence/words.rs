@@ -14,28 +14,30 @@ impl IndependenceReport {
             | IndependenceKind::Levels => None,
             IndependenceKind::Renewed => Some((
                 "hosts_repeat",
-                "Runs shared hosts that were made fresh between them, so what is of the machine itself is in several runs: \
-                 the confidence levels hold for these machines; take policy = \"distinct\" to claim more.",
+                "Runs shared hosts that were made fresh between them, so what is specific to the machine is in \
+                    several runs: the confidence levels hold for these machines; use policy = \"distinct\" to \
+                    claim more.",
             )),
             IndependenceKind::WithinCells => Some((
                 "dependent_through_host",
-                "The versions of a benchmark met on the same hosts, so their samples are not independent of each other: \
-                 take scope = \"benchmark\", or order = \"blocked\", which uses the pairs.",
+                "The versions of a benchmark met on the same hosts, so their samples are not independent of each \
+                    other: use scope = \"benchmark\", or order = \"blocked\", which uses the pairs.",
             )),
             IndependenceKind::SharedMachine => Some((
                 "independence_not_provided",
-                "Several hosts were one machine, so runs shared it whatever the policy: the confidence levels hold for \
-                 this pool only; start one agent a machine, without --share-machine, to claim more.",
+                "Several hosts were one machine, so runs shared it whatever the policy: the confidence levels \
+                    hold for this pool only; start one agent per machine, without --share-machine, to claim \
+                    more.",
             )),
             IndependenceKind::NotProvided => Some((
                 "independence_not_provided",
-                "Runs shared hosts, so the confidence levels hold for these machines in these states only: take policy = \
-                 \"distinct\" and a pool of enough identical hosts to claim more.",
+                "Runs shared hosts, so the confidence levels hold for these machines in these states only: use \
+                    policy = \"distinct\" and a pool of enough identical hosts to claim more.",
             )),
             IndependenceKind::Broken => Some((
                 "independence_broken",
-                "The policy asked for fresh hosts and the evidence is against it: do not quote the confidence levels \
-                 before it is known why.",
+                "The policy asked for fresh hosts and the evidence is against it: do not quote the confidence \
+                    levels until you know why.",
             )),
         }
     }
@@ -48,8 +50,8 @@ impl IndependenceReport {
             }
             IndependenceKind::Provided => self.say_provided(),
             IndependenceKind::Renewed => format!(
-                "Every run was executed on a host that had {} since its last one: {} on {hosts}, up to {} on one, in {}. \
-                 What is of the machine itself the runs of a host share.",
+                "Every run was executed on a host that had {} since its last one: {} on {hosts}, up to {} on \
+                    one, in {}. The runs of a host share what is specific to the machine.",
                 self.policy.renewed().unwrap_or("served nothing"),
                 counted(self.runs, "run"),
                 grouped(self.most_runs_on_one_host),
@@ -71,8 +73,8 @@ impl IndependenceReport {
             ),
             IndependenceKind::WithinCells => format!(
                 "Every sample is independent within, but not from the other: {hosts} served each cell at most \
-                 once, and both versions of a benchmark met on a host, through which the samples depend on each \
-                 other. Take scope = \"benchmark\", or a blocked design, which uses the pairs."
+                    once, and both versions of a benchmark met on a host, through which the samples depend on \
+                    each other. Use scope = \"benchmark\", or a blocked design, which uses the pairs."
             ),
             IndependenceKind::SharedMachine => self.say_shared_machine(&hosts),
             IndependenceKind::NotProvided => self.say_not_provided(),
@@ -106,8 +108,8 @@ impl IndependenceReport {
             format!(" The host of run {}, {}, {}.", first.run, first.host, first.violation.words())
         });
         format!(
-            "Independence was asked for and not kept: only {} of {} found a fresh host (policy `{}`, scope `{}`).{first} \
-             Take the p-values as describing these {hosts} only, and look into the hosts.",
+            "Independence was asked for and not kept: only {} of {} found a fresh host (policy `{}`, scope \
+                `{}`).{first} The p-values describe these {hosts} only; look into the hosts.",
             grouped(self.fresh_runs),
             counted(self.runs, "run"),
             self.policy.name(),

@@ -60,7 +60,7 @@ pub enum ClusterHostsError {
         hosts: usize,
     },
     /// One cluster or one host is associated with nothing.
-    #[error("an association needs at least two clusters and two hosts, and there are {clusters} and {hosts}")]
+    #[error("an association needs at least two clusters and two hosts, but there are {clusters} and {hosts}")]
     OneLevel {
         /// Different clusters.
         clusters: usize,
@@ -68,7 +68,7 @@ pub enum ClusterHostsError {
         hosts: usize,
     },
     /// No draws, or too many.
-    #[error("between 1 and {MOST_DRAWS} draws are made, and {0} is not such a number")]
+    #[error("the number of draws must be between 1 and {MOST_DRAWS}, not {0}")]
     Draws(u64),
 }
 

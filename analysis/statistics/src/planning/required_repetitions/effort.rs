@@ -19,10 +19,10 @@ pub struct Effort {
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum EffortError {
     /// No hosts.
-    #[error("without a host no run is made")]
+    #[error("no run is made without a host")]
     NoHosts,
     /// A duration that is not one.
-    #[error("a run takes a positive number of seconds, and {0} is not one")]
+    #[error("a run must take a positive number of seconds, not {0}")]
     Seconds(f64),
     /// More runs than can be counted.
     #[error("{runs_each} runs of each of {versions} versions are too many to count")]

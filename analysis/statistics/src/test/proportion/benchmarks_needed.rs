@@ -11,10 +11,10 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum PrecisionError {
     /// The precision is not a half-width of a proportion.
-    #[error("a precision lies strictly between 0 and 1, and {0} does not")]
+    #[error("a precision must be strictly between 0 and 1, not {0}")]
     Precision(f64),
     /// The guessed proportion is not one.
-    #[error("a proportion lies between 0 and 1, and {0} does not")]
+    #[error("a proportion must be between 0 and 1, not {0}")]
     Proportion(f64),
 }
 

@@ -97,7 +97,7 @@ impl Shown {
         let options = if self.options.is_empty() { "none".to_owned() } else { self.options.join(" ") };
         let mut lines = vec![
             format!(
-                "{} is asked for hosts by {}, as {}; options: {options}",
+                "Hosts are requested from {} by {}, as {}; options: {options}",
                 self.engine, self.by, self.name
             ),
             format!(
@@ -110,9 +110,8 @@ impl Shown {
         ];
         lines.extend(self.stands_still());
         lines.extend(self.kept_from());
-        lines
-            .extend(self.cannot_reboot.as_ref().map(|why| format!("Nodes are not told to boot anew: {why}")));
-        lines.extend(self.trouble.as_ref().map(|why| format!("At the last look: {why}")));
+        lines.extend(self.cannot_reboot.as_ref().map(|why| format!("Nodes are not rebooted: {why}")));
+        lines.extend(self.trouble.as_ref().map(|why| format!("At the last poll: {why}")));
         if !self.jobs.is_empty() {
             lines.push(self.jobs(paint));
         }
@@ -132,7 +131,7 @@ impl Shown {
         let why = self.stopped.as_ref()?;
         let engine = &self.engine;
         Some(format!(
-            "No more hosts are asked of {engine}: {why}. `speedup hosts {engine} add` has it asked again."
+            "No more hosts are requested from {engine}: {why}. `speedup hosts {engine} add` requests them again."
         ))
     }
 
@@ -146,8 +145,8 @@ impl Shown {
         };
         let engine = &self.engine;
         Some(format!(
-            "Jobs are kept from {node}{others}, where the coordinator turns agents away: {reason}. \
-             `speedup hosts {engine} add` tries them again."
+            "Jobs avoid {node}{others}, where the coordinator rejects agents: {reason}. `speedup hosts {engine} \
+                add` tries them again."
         ))
     }
 
@@ -182,7 +181,7 @@ mod tests {
         let wire =
             v1::Provisioner { engine: "slurm".to_owned(), refused: refused.into(), ..Default::default() };
         let text = Shown::from(wire).text(Console::plain().out);
-        let told = "Jobs are kept from n1, and 1 more, where the coordinator turns agents away: why of n1; what to do.";
+        let told = "Jobs avoid n1, and 1 more, where the coordinator rejects agents: why of n1; what to do.";
         assert!(text.contains(told), "{text}");
     }
 
@@ -203,8 +202,11 @@ mod tests {
         };
         let text = Shown::from(wire).text(Console::plain().out);
         assert!(text.contains("1.00 node hours are spent."), "{text}");
-        assert!(text.contains("asked of slurm: 3 jobs in a row ended. `speedup hosts slurm add`"), "{text}");
-        assert!(!text.contains("Jobs are kept from"), "{text}");
+        assert!(
+            text.contains("requested from slurm: 3 jobs in a row ended. `speedup hosts slurm add`"),
+            "{text}"
+        );
+        assert!(!text.contains("Jobs avoid"), "{text}");
         assert!(text.contains("17") && text.contains("PENDING (Priority)"), "{text}");
     }
 }

@@ -70,7 +70,7 @@ fn no_cut_and_no_flipped_bit_passes() {
         assert!(read(damaged.as_slice()).is_err(), "bit at {at}");
     }
     let error = read(&bytes[..bytes.len() / 2]).unwrap_err();
-    assert!(error.to_string().starts_with("it is damaged or cut off after "), "{error}");
+    assert!(error.to_string().starts_with("it is damaged or truncated after "), "{error}");
 }
 
 #[test]

@@ -60,7 +60,7 @@ pub(crate) enum ConfigurationError {
     MissingColumn { line: u64, column: &'static str },
     #[error("line {line}: the column {column:?} is not known")]
     UnknownColumn { line: u64, column: String },
-    #[error("line {line}: the column {column} stands there twice")]
+    #[error("line {line}: the column {column} occurs twice")]
     DoubledColumn { line: u64, column: &'static str },
     #[error("line {line}: there are {found} fields instead of {}", COLUMNS.len())]
     FieldCount { line: u64, found: usize },
@@ -95,7 +95,7 @@ impl ConfigurationError {
             Self::Coefficient { .. } => {
                 Some("coefficients count by their ratios: divide all of them by one number")
             }
-            Self::NoBenchmarks => Some("add one line a benchmark"),
+            Self::NoBenchmarks => Some("add one line per benchmark"),
         }
     }
 }
@@ -295,7 +295,7 @@ mod tests {
         );
         assert_eq!(
             refusal(b"Name,Name,Sample1,Sample2,ConfLevel,Coef\n"),
-            "line 1: the column Name stands there twice"
+            "line 1: the column Name occurs twice"
         );
         assert_eq!(
             refusal(b"Name;Sample1;Sample2;ConfLevel;Coef\n"),

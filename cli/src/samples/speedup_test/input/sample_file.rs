@@ -48,9 +48,9 @@ impl SampleFileError {
         match self {
             Self::Unreadable(_) => None,
             Self::Empty | Self::NotNumber { .. } | Self::LongLine { .. } => {
-                Some("a file of samples has one number a line, with a decimal point, and no heading")
+                Some("a file of samples has one number per line, with a decimal point, and no heading")
             }
-            Self::NotText { .. } => Some("save the file as UTF-8, one number a line"),
+            Self::NotText { .. } => Some("save the file as UTF-8, one number per line"),
             Self::NotFinite { .. } => {
                 Some("leave out the runs that have no time, and say so where you publish")
             }

@@ -45,7 +45,7 @@ impl Lowering<'_> {
     fn scheduler(&mut self, text: &str) -> Option<Scheduler> {
         let read = text.parse().ok();
         if read.is_none() {
-            let cause = || (format!("{} is no scheduling class", quoted(text)), SCHEDULER_HINT.to_owned());
+            let cause = || (format!("{} is not a scheduling class", quoted(text)), SCHEDULER_HINT.to_owned());
             self.note(&["environment", "scheduler"].into(), cause);
         }
         read
@@ -83,7 +83,7 @@ impl Lowering<'_> {
 
     fn settle(&mut self, text: &str) -> Span {
         span(text).unwrap_or_else(|| {
-            let cause = || (format!("{} is no length of time", quoted(text)), SPAN_HINT.to_owned());
+            let cause = || (format!("{} is not a length of time", quoted(text)), SPAN_HINT.to_owned());
             self.note(&["environment", "settle"].into(), cause);
             Span(0)
         })

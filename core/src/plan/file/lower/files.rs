@@ -54,7 +54,7 @@ impl Lowering<'_> {
                 if hash.is_none() {
                     self.note(&place.at("blake3"), || {
                         let hint = "write the 64 hexadecimal digits that b3sum prints for the file";
-                        (format!("{} is no BLAKE3 hash", quoted(&text)), hint.to_owned())
+                        (format!("{} is not a BLAKE3 hash", quoted(&text)), hint.to_owned())
                     });
                 }
                 Err(FileSource::Shared { path, blake3: hash.unwrap_or(UNSEEN), bytes: None })

@@ -153,7 +153,7 @@ impl Lowering<'_> {
     pub(super) fn length(&mut self, place: &KeyPath, text: &str) -> Option<Span> {
         let read = span(text);
         if read.is_none() {
-            let cause = || (format!("{} is no length of time", quoted(text)), SPAN_HINT.to_owned());
+            let cause = || (format!("{} is not a length of time", quoted(text)), SPAN_HINT.to_owned());
             self.note(place, cause);
         }
         read

@@ -19,7 +19,7 @@ pub(super) fn seen(text: &str, files: &[(&str, &[u8])]) -> Result<Experiment, Pl
     let mut look = |wanted: &WantedFile| {
         let (WantedAt::Here { path, .. } | WantedAt::Shared { path }) = &wanted.at;
         let Some(bytes) = there.get(path.as_str()) else {
-            let cause = format!("cannot read {path}: it is not there");
+            let cause = format!("cannot read {path}: it does not exist");
             return Err(Unusable { cause, hint: "make it".to_owned() });
         };
         let blake3 = ContentHash(blake3::hash(bytes).into());
@@ -118,8 +118,8 @@ fn what_is_wrong_with_files_is_told() {
         ("[files.a]\n", (8, 8), "neither `path` nor `shared`", "path ="),
         ("[files.a]\npath = \"tool\"\nshared = \"/s\"\n", (10, 10), "both `path` and `shared`", "keep"),
         ("[files.a]\npath = \"tool\"\nblake3 = \"00\"\n", (10, 10), "without `shared`", "remove"),
-        ("[files.a]\nshared = \"/s\"\nblake3 = \"00\"\n", (10, 10), "no BLAKE3 hash", "b3sum"),
-        ("[files.A]\npath = \"tool\"\n", (8, 8), "no name for a file", "lower-case"),
+        ("[files.a]\nshared = \"/s\"\nblake3 = \"00\"\n", (10, 10), "not a BLAKE3 hash", "b3sum"),
+        ("[files.A]\npath = \"tool\"\n", (8, 8), "not a valid name for a file", "lower-case"),
         ("[files.a]\npathh = \"tool\"\n", (9, 1), "unknown key `pathh`", "did you mean `path`?"),
     ];
     let relative = format!("[files.a]\nshared = \"s\"\nblake3 = \"{hash}\"\n");

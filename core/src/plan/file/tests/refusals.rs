@@ -80,7 +80,7 @@ fn unknown_keys() {
 #[test]
 fn keys_of_a_later_release() {
     let text = and("[repetitions]\niterations = 1\n");
-    expect_one(&text, (9, 1), "unknown key `iterations`", "is not in this release");
+    expect_one(&text, (9, 1), "unknown key `iterations`", "this release does not support");
 }
 
 #[test]
@@ -137,9 +137,9 @@ fn unknown_values() {
 #[test]
 fn metrics_of_ones_own() {
     let own = |lines: &str| and(&format!("[metrics.output.\"time\"]\n{lines}\n"));
-    expect_one(&own("regex = 't=('"), (9, 9), "no regular expression: unclosed group", "in single quotes");
+    expect_one(&own("regex = 't=('"), (9, 9), "not a regular expression: unclosed group", "in single quotes");
     expect_one(&own("regex = 't='"), (9, 9), "0 capture groups instead of one", "parentheses");
-    expect_one(&own("pointer = 'a'"), (9, 11), "\"a\" is no JSON pointer", "after slashes");
+    expect_one(&own("pointer = 'a'"), (9, 11), "\"a\" is not a JSON pointer", "after slashes");
     expect_one(&own("go = ''"), (9, 6), "the pattern is empty", "name the benchmark");
     let both = own("regex = '(x)'\npointer = '/x'");
     expect_one(&both, (10, 11), "[metrics.output.time] has both `regex` and `pointer`", "keep one");
@@ -147,7 +147,7 @@ fn metrics_of_ones_own() {
     expect_one(&own("regexp = '(x)'"), (9, 1), "unknown key `regexp`", "did you mean `regex`?");
     expect_one(&own("regex = 3"), (9, 9), "`regex` must be a string", "one capture group");
     let chosen = own("regex = '(x)'\nbetter = 'more'");
-    expect_one(&chosen, (10, 10), "\"more\" is not possible for `better`", "possible here: lower, higher");
+    expect_one(&chosen, (10, 10), "\"more\" is not allowed for `better`", "possible here: lower, higher");
     let unit = own(&format!("regex = '(x)'\nunit = '{}'", "s".repeat(33)));
     expect_one(&unit, (10, 8), "33 bytes is out of range", "at most 32");
     let control = own("regex = \"(x)\\u001b\"");
@@ -159,19 +159,19 @@ fn metrics_of_ones_own() {
         "\"wall\" is a metric that every agent knows",
         "collect = [\"wall\"]",
     );
-    expect_one(&named("\"a b\""), (8, 17), "\"a b\" is no name", "letters, digits");
+    expect_one(&named("\"a b\""), (8, 17), "\"a b\" is not a valid name", "letters, digits");
     let large = own("regex = '(x)'\n[output]\nlimit = \"1GiB\"");
     expect_one(&large, (11, 9), "1073741824 is out of range", "at most 268435456 where metrics are read");
     let mut many = SHORTEST.to_owned();
     for number in 0..=MAX_OWN_METRICS {
         write!(many, "[metrics.output.m{number}]\nregex = '(x)'\n").unwrap();
     }
-    expect_one(&many, (8, 10), "65 own metrics, but at most 64 are possible", "split");
+    expect_one(&many, (8, 10), "65 own metrics, but at most 64 are allowed", "split");
     expect_one(&and("[metrics]\noutput = 3\n"), (9, 10), "`output` must be a table", "");
     expect_one(
         &and("[metrics]\ncollect = [\"wall\", \"cycle\"]"),
         (9, 20),
-        "\"cycle\" is not possible",
+        "\"cycle\" is not allowed",
         "did you mean `cycles`?",
     );
 }
@@ -244,10 +244,10 @@ fn numbers_out_of_range() {
     let huge = and(&format!("[repetitions]\nruns = {}\n", "9".repeat(100)));
     expect_one(&huge, (9, 8), "9…", "");
     expect_one(&with("name =", "seed = -1\nname ="), (2, 8), "-1 is out of range for `seed`", "randomness");
-    expect_one(&and("expect.accept = [256]\n"), (8, 18), "possible is 0 to 255", "");
-    expect_one(&and("directory = \"here\"\n"), (8, 13), "no absolute path", "{input}");
+    expect_one(&and("expect.accept = [256]\n"), (8, 18), "it must be 0 to 255", "");
+    expect_one(&and("directory = \"here\"\n"), (8, 13), "not an absolute path", "{input}");
     expect_one(&and("directory = \"/{nowhere}\"\n"), (8, 15), "unknown placeholder", "known here");
-    expect_one(&and("expect.exit = 256\n"), (8, 15), "possible is 0 to 255", "exit code");
+    expect_one(&and("expect.exit = 256\n"), (8, 15), "it must be 0 to 255", "exit code");
     expect_one(&and("warmup = 1001\n"), (8, 10), "1001 is out of range", "0 to 1000");
     expect_one(&and("weight = nan\n"), (8, 10), "NaN is out of range", "finite");
     expect_one(&and("weight = 1e999\n"), (8, 10), "overflow", "schema");
@@ -265,12 +265,12 @@ fn numbers_out_of_range() {
 
 #[test]
 fn quantities() {
-    expect_one(&and("timeout = \"60\"\n"), (8, 11), "\"60\" is no length of time", "with its unit");
+    expect_one(&and("timeout = \"60\"\n"), (8, 11), "\"60\" is not a length of time", "with its unit");
     expect_one(&and("timeout = \"0s\"\n"), (8, 11), "0 ns is out of range", "1 ms to 30 days");
     expect_one(&and("timeout = \"10000h\"\n"), (8, 11), "is out of range", "1 ms to 30 days");
     expect_one(&and("[output]\nlimit = \"64MB\"\n"), (9, 9), "\"64MB\" is no size", "MiB");
     expect_one(&and("[output]\nkeep = \"1GiB\"\n"), (9, 8), "1073741824 is out of range", "0 to 1048576");
-    expect_one(&and("expect.stdout_blake3 = \"00ff\"\n"), (8, 24), "\"00ff\" is no BLAKE3 hash", "b3sum");
+    expect_one(&and("expect.stdout_blake3 = \"00ff\"\n"), (8, 24), "\"00ff\" is not a BLAKE3 hash", "b3sum");
 }
 
 #[test]
@@ -278,15 +278,15 @@ fn environments() {
     let environment = |line: &str| and(&format!("[environment]\n{line}\n"));
     let one = |line, column, cause, hint| expect_one(&environment(line), (9, column), cause, hint);
     one("cpus = \"5-2\"", 8, "\"5-2\" names no CPUs: the range \"5-2\" ends before it begins", "cores:N");
-    one("cpus = \"cores:x\"", 8, "\"x\" is no number of cores", "a list of CPUs");
+    one("cpus = \"cores:x\"", 8, "\"x\" is not a number of cores", "a list of CPUs");
     one("cpus = \"cores:0\"", 8, "environment.cpus: cores:0 is out of range", "cores:1 to cores:8192");
     one("cpus = \"\"", 8, "it names no CPU", "numa:K");
     one("cpus = 3", 8, "`cpus` must be a string, not an integer", "\"2-5,8\"");
     one("housekeeping = 8192", 16, "8192 is out of range", "0 to 8191");
     one("nice = 20", 8, "environment.nice: 20 is out of range", "-20 to 19");
-    one("nice = 200", 8, "200 is out of range for `nice`: possible is -128 to 127", "nice value");
-    one("scheduler = \"fifo\"", 13, "\"fifo\" is no scheduling class", "priority of 1 to 99");
-    one("scheduler = \"rr:100\"", 13, "\"rr:100\" is no scheduling class", "fifo:PRIORITY");
+    one("nice = 200", 8, "200 is out of range for `nice`: it must be -128 to 127", "nice value");
+    one("scheduler = \"fifo\"", 13, "\"fifo\" is not a scheduling class", "priority of 1 to 99");
+    one("scheduler = \"rr:100\"", 13, "\"rr:100\" is not a scheduling class", "fifo:PRIORITY");
     one("env_bytes = 200000", 13, "200000 is out of range", "0 to 131056");
     one("env_bytes_random = 200000", 20, "environment.env_bytes_random: 200000", "0 to 131056");
     expect_one(
@@ -310,11 +310,11 @@ fn environments() {
         "its path cannot be given a length",
         "leave out `directory`",
     );
-    one("page_cache = \"cold\"", 14, "\"cold\" is not possible for `page_cache`", "keep, drop");
-    one("transparent_huge_pages = \"nevr\"", 26, "\"nevr\" is not possible", "did you mean `never`?");
+    one("page_cache = \"cold\"", 14, "\"cold\" is not allowed for `page_cache`", "keep, drop");
+    one("transparent_huge_pages = \"nevr\"", 26, "\"nevr\" is not allowed", "did you mean `never`?");
     one("governor = \"../../etc\"", 12, "\"../../etc\" is out of range", "such as performance");
     one("settle = \"1h\"", 10, "3600 s is out of range", "at most 600 s");
-    one("settle = \"soon\"", 10, "\"soon\" is no length of time", "with its unit");
+    one("settle = \"soon\"", 10, "\"soon\" is not a length of time", "with its unit");
     one("limits.stack = \"8MB\"", 16, "\"8MB\" is no size", "MiB");
     one("limits.files = 3", 8, "unknown key `files` in [environment.limits]", "possible here");
     one("turbo = \"off\"", 9, "`turbo` must be true or false, not a string", "nominal frequency");
@@ -389,16 +389,31 @@ fn placeholders() {
 
 #[test]
 fn names() {
-    expect_one(&with("[benchmarks.true]", "[benchmarks.\"a b\"]"), (6, 13), "\"a b\" is no name", "letters");
-    expect_one(&with("[benchmarks.true]", "[benchmarks.-x]"), (6, 13), "\"-x\" is no name", "begins with");
-    expect_one(&with("\"shortest\"", "\"\""), (2, 8), "\"\" is no name", "1 to 128 bytes");
-    expect_one(&and("env = { \"A=B\" = \"\" }\n"), (8, 17), "\"A=B\" is no name of an environment", "`=`");
+    expect_one(
+        &with("[benchmarks.true]", "[benchmarks.\"a b\"]"),
+        (6, 13),
+        "\"a b\" is not a valid name",
+        "letters",
+    );
+    expect_one(
+        &with("[benchmarks.true]", "[benchmarks.-x]"),
+        (6, 13),
+        "\"-x\" is not a valid name",
+        "begins with",
+    );
+    expect_one(&with("\"shortest\"", "\"\""), (2, 8), "\"\" is not a valid name", "1 to 128 bytes");
+    expect_one(
+        &and("env = { \"A=B\" = \"\" }\n"),
+        (8, 17),
+        "\"A=B\" is not a valid name of an environment",
+        "`=`",
+    );
     let text = with("[versions.after]", "[versions.after]\nvars = { input = \"2\" }");
     expect_one(&text, (6, 18), "`{input}` has a meaning already", "another");
     expect_one(
         &text.replace("input", "Level"),
         (6, 18),
-        "\"Level\" is no name for a placeholder",
+        "\"Level\" is not a valid name for a placeholder",
         "lower-case",
     );
 }
@@ -421,7 +436,7 @@ fn far_too_many_benchmarks_are_refused_briefly() {
     assert!(text.len() < MAX_PLAN_BYTES);
     let error = refused(&text);
     assert_eq!(error.findings().len(), MAX_PROBLEMS);
-    assert!(error.findings().iter().any(|finding| finding.message.contains("at most 100000 are possible")));
+    assert!(error.findings().iter().any(|finding| finding.message.contains("at most 100000 are allowed")));
     assert!(error.to_string().len() < 20_000);
 
     let padded = format!("{SHORTEST}#{}", "x".repeat(MAX_PLAN_BYTES));
@@ -445,14 +460,19 @@ fn builds() {
     expect_one(&after("build_timeout = \"1h\""), (6, 17), "has `build_timeout` and nothing", "build = [");
     let product =
         |name: &str, path: &str| after(&format!("build = [\"make\"]\nproducts = {{ {name} = \"{path}\" }}"));
-    expect_one(&product("Prog", "prog"), (7, 21), "\"Prog\" is no name for a product", "{build.NAME}");
+    expect_one(
+        &product("Prog", "prog"),
+        (7, 21),
+        "\"Prog\" is not a valid name for a product",
+        "{build.NAME}",
+    );
     for path in ["../prog", "/prog", "a/../prog", ""] {
         expect_one(&product("prog", path), (7, 21), "is no path within", "without `.` and `..`");
     }
     let build = |keys: &str| after(&format!("build = [\"make\"]\n{made}{keys}"));
     expect_one(&build("builds = 0"), (8, 10), "0 is out of range", "1 to 1000");
     expect_one(&build("builds = 1001"), (8, 10), "1001 is out of range", "1 to 1000");
-    expect_one(&build("build_timeout = \"soon\""), (8, 17), "is no length of time", "");
+    expect_one(&build("build_timeout = \"soon\""), (8, 17), "is not a length of time", "");
     expect_one(&build("build_timeout = \"999h\""), (8, 17), "is out of range", "30 days");
     let itself = after(&format!("build = [\"{{build.prog}}\"]\n{made}"));
     expect_one(&itself, (6, 11), "unknown placeholder `{build.prog}`", "{version}");
