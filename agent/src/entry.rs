@@ -103,9 +103,9 @@ impl Hinted for EntryError {
             Self::Kept(error) => error.hint(),
             Self::Enrolment(_) => Some("ask an admin for a token of `speedup token create --role agent`"),
             Self::Damaged { .. } => Some("remove the file and enrol again"),
-            Self::Revoked(_) => Some(
-                "to use this host again, remove identity.toml from its state directory and enrol again",
-            ),
+            Self::Revoked(_) => {
+                Some("to use this host again, remove identity.toml from its state directory and enrol again")
+            }
             Self::Identity(_) => Some("choose another id with --host-id"),
         }
     }

@@ -127,5 +127,5 @@ fn what_is_no_facts_is_refused() {
 
     let nowhere = facts(&["--sysroot", "/no/such/folder"]);
     assert_eq!(nowhere.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&nowhere.stderr).contains("cannot look into /no/such/folder"));
+    assert!(String::from_utf8_lossy(&nowhere.stderr).contains("cannot read /no/such/folder"));
 }

@@ -192,7 +192,7 @@ fn what_is_no_limit_is_refused_with_its_line() {
     let host = Host::new();
     for (text, line, said) in [
         ("commands = []\ncomands = []\n", "line 2", "comands"),
-        ("\ncommands = [\"bench\"]\n", "line 2", "no absolute path"),
+        ("\ncommands = [\"bench\"]\n", "line 2", "not an absolute path"),
         ("commands = [\"~gone\"]\n", "line 1", "cannot find"),
         ("directories = [\"~bench/tool\"]\n", "line 1", "no directory"),
         ("directories = \"~bench\"\n", "line 1", "sequence"),

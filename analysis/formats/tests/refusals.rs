@@ -78,7 +78,7 @@ fn json_that_does_not_fit_has_a_pointer() {
             "line 1, column 43: the text ends where `,` or `}` is expected",
         ),
         ("{\"results\":\n [1,,]}", "line 2, column 5: expected a value, found ','"),
-        (r#"{"a": 1, "b": 2, "a": 3}"#, "line 1, column 25: the key a stands twice in one object"),
+        (r#"{"a": 1, "b": 2, "a": 3}"#, "line 1, column 25: the key a occurs twice in one object"),
         (r#"{"a": 01}"#, "line 1, column 7: expected a number without leading zeros"),
         (r#"{"a": "\ud800"}"#, "line 1, column 14: expected the code of a character"),
         (r#"{"a": "\ud83d\u1e99"}"#, "line 1, column 20: expected the code of a character"),
@@ -352,10 +352,7 @@ fn a_data_point_is_there_once() {
     let header = "invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\n";
     let row = "1\t1\t2.000000\tms\ttotal\ta\n";
     let said = refusal(format!("{header}{row}{row}").as_bytes(), Format::ReBench);
-    assert!(
-        said.ends_with("line 3, column 1: invocation 1, iteration 1 of a (wall) is there twice"),
-        "{said}"
-    );
+    assert!(said.ends_with("line 3, column 1: invocation 1, iteration 1 of a (wall) occurs twice"), "{said}");
 }
 
 #[test]

@@ -322,7 +322,7 @@ fn conclusions_of_equal_versions_keep_their_risk() {
         assert!(off(of(method), 0.05) < 4.0, "{:?}", of(method));
     }
     let too_few = study(4, &[AlarmSection::Hosts]).run().unwrap_err().to_string();
-    assert!(too_few.contains("runs of the section hosts are 5 to"), "{too_few}");
+    assert!(too_few.contains("runs of the section hosts must be 5 to"), "{too_few}");
     let dependent = study(35, &[AlarmSection::Dependent]).run().unwrap();
     let of = |method: &str| row(&dependent, method, 35, None);
     assert!(of("mean_ratio").share > 0.15 && of("order_told").share > 0.5, "{dependent:?}");

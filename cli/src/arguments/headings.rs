@@ -12,6 +12,10 @@ const MODEL: &str = "What is simulated";
 /// The heading of the options of experiments by levels.
 const LEVELS: &str = "Levels";
 
+/// The heading of the options that change a plan for this once.
+const PLAN: (&str, &[&str]) =
+    ("Changes to the plan", &["runs", "seed", "name", "patterns", "failed_of", "tags"]);
+
 /// Headings of the options, by their ids, that many verbs share.
 const SHARED: [(&str, &[&str]); 3] = [
     ("Gates", &["fail_on_regression", "require_conclusive", "noise_threshold"]),
@@ -23,7 +27,7 @@ const SHARED: [(&str, &[&str]); 3] = [
 type Headings = &'static [(&'static str, &'static [&'static str])];
 
 /// Headings of the options of verbs, by the verbs' paths.
-const OF_VERBS: [(&str, Headings); 11] = [
+const OF_VERBS: [(&str, Headings); 14] = [
     (
         "bench",
         &[
@@ -143,6 +147,9 @@ const OF_VERBS: [(&str, Headings); 11] = [
             (REPLICATION, &["replicates", "seed", "confidence"]),
         ],
     ),
+    ("plan check", &[PLAN]),
+    ("run", &[PLAN]),
+    ("submit", &[PLAN]),
     ("study pool", &[("Pilot", &["benchmark", "metric"])]),
 ];
 

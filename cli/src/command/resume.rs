@@ -12,7 +12,7 @@ use crate::console::render::report::Extent;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
-/// Resumes a paused experiment, or an interrupted run of this machine
+/// Resumes a paused experiment or an interrupted run
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup resume last\n\n\
     An experiment of `speedup run` or `bench` that Ctrl-C, a kill or a power cut ended goes on in this command, with the \

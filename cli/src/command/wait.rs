@@ -17,7 +17,9 @@ use crate::exit::standing::{self, Standing};
 use crate::follow::progress::why_waiting;
 use crate::follow::{Follower, PATIENCE, Told};
 
-/// Waits until an experiment is finished, silently unless no host can take its runs
+/// Waits until an experiment is finished
+///
+/// It says nothing meanwhile, unless no connected host can take any of its runs.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n\
     \x20 speedup wait last --timeout 2h && speedup report last\n\n\

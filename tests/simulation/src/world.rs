@@ -495,7 +495,8 @@ impl Weights {
             Choice::AddHost => 0,
             // A host that was told to boot does so sooner or later.
             Choice::Reborn(_, Rebirth::Boot) => 1 + self.pool,
-            Choice::Reborn(..) | Choice::RefuseReboot(_) | Choice::JobEnded(_) => self.pool,
+            Choice::Reborn(..) | Choice::RefuseReboot(_) => self.pool,
+            Choice::JobEnded(_) => self.pool / 4,
             Choice::Clone(_) | Choice::Twin(_) => u64::from(self.pool > 1),
             Choice::User(
                 Wish::Drain(_)

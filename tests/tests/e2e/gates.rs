@@ -84,7 +84,7 @@ fn gates_that_cannot_fail_are_refused() {
             &["--fail-on-regression", "-m", "speedup-test", "--mode", "published"],
             "asks only whether a candidate is faster",
         ),
-        (&["--fail-on-regression", "--noise-threshold", "100%"], "a share is at least 0"),
+        (&["--fail-on-regression", "--noise-threshold", "100%"], "a share must be at least 0"),
     ] {
         let (code, said) = compare(more);
         assert_eq!(code, Some(2), "{more:?}: {said}");

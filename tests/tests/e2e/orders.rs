@@ -228,10 +228,14 @@ async fn confuse(session: &Session, host: &Host, lease: u64, api: &Api, random: 
     }
 }
 
-/// Whether it says that the host is turned away for good.
+/// Whether it says that the host is turned away for good, or given back.
 fn ends_the_agent(order: &[u8]) -> bool {
     let message = v1::CoordinatorMessage::decode(order).ok().and_then(|order| order.message);
-    matches!(message, Some(Order::TurnedAway(turned_away)) if turned_away.is_lasting)
+    match message {
+        Some(Order::TurnedAway(turned_away)) => turned_away.is_lasting,
+        Some(Order::Dismissed(_)) => true,
+        _ => false,
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

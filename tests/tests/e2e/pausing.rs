@@ -40,7 +40,7 @@ fn a_plan_that_insists_on_what_no_host_gives_is_paused_with_the_reason() {
     let reason = paused(&pool, &experiment);
     assert!(reason.starts_with("no host can execute it: "), "{reason}");
     assert!(
-        reason.contains("insists on an environment that this host does not give: directory_bytes"),
+        reason.contains("requires an environment that this host cannot provide: directory_bytes"),
         "{reason}"
     );
     let rows = Ledger::read(&pool.export(&experiment)).rows;

@@ -131,7 +131,7 @@ fn an_interrupted_run_says_what_to_type_and_goes_on_by_that() {
         let done = home.executions();
         assert!(done < RUNS, "it was interrupted in the midst of it");
         let last = told.lines().last().expect("a last line");
-        assert!(last.ends_with("goes on where it stopped."), "{told}");
+        assert!(last.ends_with("continues where it stopped."), "{told}");
         let words: Vec<&str> =
             last.split('`').nth(1).expect("a command").split_whitespace().skip(1).collect();
         let resumed = home.speedup(&words);

@@ -179,7 +179,7 @@ fn control_c_leaves_one_bar_of_a_run_on_this_machine() {
     let text = screen.until("it is paused", |text| text.contains("paused by "));
     assert!(bars(&text) <= 1, "one bar:\n{text}");
     let ended = eventually("the report", || {
-        Some(screen.text()).filter(|text| text.contains("goes on where it stopped"))
+        Some(screen.text()).filter(|text| text.contains("continues where it stopped"))
     });
     let (status, _) = screen.end();
     assert_eq!(status.code(), Some(130), "{ended}");

@@ -26,7 +26,7 @@ pub(crate) fn sentences(run: RunIndex, explanation: &Explanation) -> String {
             let which = if attempt.0 == 1 {
                 format!("Run {run} is waiting for a host.")
             } else {
-                format!("Run {run} lost {} and waits for a host to try again.", attempts(attempt.0 - 1))
+                format!("Run {run} lost {} and is waiting for a host to try again.", attempts(attempt.0 - 1))
             };
             format!("{which} {}", waits_for(waiting_for))
         }
@@ -83,8 +83,7 @@ fn waits_for_hosts(counts: &Hindrances) -> String {
 }
 
 const NO_HOST: &str = "There is no host in the pool; add one with `speedup agent start`.";
-const NOBODY: &str =
-    "\nNo host of the pool can take it; add another one with `speedup agent start`.";
+const NOBODY: &str = "\nNo host of the pool can take it; add another one with `speedup agent start`.";
 
 fn differing(facts: &[String]) -> String {
     if facts.is_empty() {
@@ -104,9 +103,7 @@ const fn words(hindrance: Hindrance) -> &'static str {
         Hindrance::Ending => {
             "in an allocation that may end before the run would (timeouts, warm-ups and setup count)"
         }
-        Hindrance::HeldBack => {
-            "held back until other hosts have tried: the plan could not be executed there"
-        }
+        Hindrance::HeldBack => "held back until other hosts have tried: the plan could not be executed there",
         Hindrance::GivenUp => "excluded by this experiment: three attempts in a row were lost there",
         Hindrance::Visited => {
             "excluded by `hosts` of [repetitions]: they serve another visit of the cell, or are needed for one"
@@ -158,7 +155,7 @@ fn kept(kept: &KeptHosts) -> String {
 /// What would let the runs go on, where nothing does by itself.
 fn remedies(waits: &Waits) -> Vec<String> {
     if waits.hosts.iter().any(|kept| kept.hindrance.passes()) {
-        return vec!["They go on when one of these hosts asks for work.".to_owned()];
+        return vec!["They continue when one of these hosts polls for work.".to_owned()];
     }
     let first = |hindrance: Hindrance| {
         let kept = waits.hosts.iter().find(|kept| kept.hindrance == hindrance)?;
@@ -185,8 +182,7 @@ fn remedies(waits: &Waits) -> Vec<String> {
     }
     let lost = [Hindrance::GivenUp, Hindrance::HeldBack, Hindrance::Tried];
     if lost.into_iter().any(|hindrance| first(hindrance).is_some()) {
-        remedies
-            .push("  `speedup export ID` says in loss_words why attempts were lost; mend that".to_owned());
+        remedies.push("  `speedup export ID` says in loss_words why attempts were lost; fix that".to_owned());
     }
     remedies.push("  `speedup agent start` on another machine adds a fresh host".to_owned());
     remedies
@@ -208,7 +204,7 @@ mod tests {
         let hosts =
             WaitingFor::Hosts(Hindrances { away: 2, not_fresh: 12, tried: 1, ..Hindrances::default() });
         let text = waiting(2, hosts);
-        assert!(text.starts_with("Run 7 lost an attempt and waits"), "{text}");
+        assert!(text.starts_with("Run 7 lost an attempt and is waiting"), "{text}");
         assert!(
             text.contains("\n      12  not fresh")
                 && text.ends_with("add another one with `speedup agent start`."),
@@ -270,6 +266,6 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("`speedup hosts show h8` says since when"), "{text}");
-        assert!(text.ends_with("They go on when one of these hosts asks for work."), "{text}");
+        assert!(text.ends_with("They continue when one of these hosts polls for work."), "{text}");
     }
 }

@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn what_is_no_listing_is_refused() {
         let error = jobs("slurm_load_jobs error: Unable to contact slurm controller\n").unwrap_err();
-        assert!(error.to_string().contains("no job in our format"), "{error}");
+        assert!(error.to_string().contains("not a job in our format"), "{error}");
         assert!(jobs("1|RUNNING|2\n").is_err() && jobs("a b|RUNNING|1|2|n1|None").is_err());
     }
 }
