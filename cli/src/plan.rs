@@ -8,3 +8,4 @@ pub(crate) mod recorded;
 pub(crate) mod selection;
 pub(crate) mod source;
 pub(crate) mod tags;
+pub(crate) mod trial;

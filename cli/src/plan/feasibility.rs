@@ -30,9 +30,23 @@ pub(crate) struct EstimateArguments {
     /// How long one build takes, such as 5m [default: its timeout]
     #[arg(long, value_name = "TIME", value_parser = crate::command::coordinator::span)]
     estimate_build: Option<Span>,
+    /// How long an execution of each benchmark took in a trial.
+    #[arg(skip)]
+    tried: Option<Vec<Span>>,
 }
 
 impl EstimateArguments {
+    /// With how long an execution of each benchmark took in a trial, where there was one.
+    pub(crate) fn with_trial(self, tried: Option<Vec<Span>>) -> Self {
+        Self { tried, ..self }
+    }
+
+    /// By what the user said, or a trial found.
+    fn told(&self, plan: &Plan) -> Option<Estimate> {
+        let given = self.estimate.map(|execution| Estimate::given(plan, execution));
+        given.or_else(|| Some(Estimate::tried(plan, self.tried.clone()?)))
+    }
+
     /// With what is said of builds.
     fn with_builds(&self, plan: &Plan, estimate: Estimate) -> Estimate {
         match self.estimate_build {
@@ -49,8 +63,8 @@ pub(crate) async fn ask(
     arguments: &EstimateArguments,
 ) -> Result<Feasibility, Failure> {
     let pool = pool(connection).await?;
-    let estimate = match arguments.estimate {
-        Some(execution) => Estimate::given(plan, execution),
+    let estimate = match arguments.told(plan) {
+        Some(estimate) => estimate,
         None => measured(connection, plan).await?.unwrap_or_else(|| Estimate::by_timeouts(plan)),
     };
     Ok(assess(plan, Some(&pool), &arguments.with_builds(plan, estimate)))
@@ -58,10 +72,7 @@ pub(crate) async fn ask(
 
 /// What a plan takes of a pool of so many hosts, or of one that is not known.
 pub(crate) fn alone(plan: &Plan, hosts: Option<u32>, arguments: &EstimateArguments) -> Feasibility {
-    let estimate = match arguments.estimate {
-        Some(execution) => Estimate::given(plan, execution),
-        None => Estimate::by_timeouts(plan),
-    };
+    let estimate = arguments.told(plan).unwrap_or_else(|| Estimate::by_timeouts(plan));
     assess(plan, hosts.map(Pool::of).as_ref(), &arguments.with_builds(plan, estimate))
 }
 
@@ -131,7 +142,8 @@ pub(crate) fn hosts(feasibility: &Feasibility, policy: Policy) -> String {
 pub(crate) fn duration(feasibility: &Feasibility) -> String {
     let Feasibility { pool, host_time_ns, estimate, .. } = feasibility;
     if *estimate == EstimateSource::Timeouts {
-        return "unknown, because no run of it was measured: give --estimate 10s, or try -r 1 first"
+        return "unknown, because no run of it was measured: `speedup plan check --trial` tells, or give --estimate \
+            10s"
             .to_owned();
     }
     let host_time = format!("{} of host time", roughly(Duration::from(*host_time_ns)));
@@ -142,6 +154,7 @@ pub(crate) fn duration(feasibility: &Feasibility) -> String {
     let source = match estimate {
         EstimateSource::Given => "about, by the estimate".to_owned(),
         EstimateSource::Measured { experiment } => format!("about, as in experiment {experiment}"),
+        EstimateSource::Trial => "about, by one execution of each cell on this machine".to_owned(),
         EstimateSource::Timeouts => "at most, by the timeouts".to_owned(),
     };
     let building = building(feasibility).map_or_else(String::new, |building| format!("; {building}"));
@@ -185,7 +198,8 @@ mod tests {
 
     #[test]
     fn a_plan_that_fits_has_its_time() {
-        let arguments = EstimateArguments { estimate: Some(Span::from_secs(600)), estimate_build: None };
+        let arguments =
+            EstimateArguments { estimate: Some(Span::from_secs(600)), ..EstimateArguments::default() };
         let feasibility = alone(&plan(), Some(8), &arguments);
         assert_eq!(
             hosts(&feasibility, Policy::Distinct),
@@ -211,7 +225,7 @@ mod tests {
         let plan = Plan::draw(experiment);
         let of = |estimate_build| {
             let estimate = Some(Span::from_secs(600));
-            duration(&alone(&plan, Some(8), &EstimateArguments { estimate, estimate_build }))
+            duration(&alone(&plan, Some(8), &EstimateArguments { estimate, estimate_build, tried: None }))
         };
         assert_eq!(
             of(Some(Span::from_secs(120))),

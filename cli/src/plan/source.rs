@@ -48,12 +48,8 @@ pub(crate) struct PlanArguments {
 }
 
 impl PlanArguments {
-    /// The experiment that the plan describes, a file or one that `source` has, with what the flags change.
-    pub(crate) async fn read(&self, source: &SourceArguments) -> Result<Experiment, Failure> {
-        self.read_with_files(source).await.map(|(experiment, _)| experiment)
-    }
-
-    /// The same, and where the files lie whose content is to travel.
+    /// The experiment that the plan describes, a file or one that `source` has, with what the flags change; and where the
+    /// files lie whose content is to travel.
     pub(crate) async fn read_with_files(
         &self,
         source: &SourceArguments,
@@ -127,7 +123,7 @@ pub(crate) mod tests {
 
     /// What is read where no experiment is asked for.
     fn read_alone(plan: &PlanArguments) -> Result<Experiment, Failure> {
-        block_on(plan.read(&SourceArguments::default()))
+        block_on(plan.read_with_files(&SourceArguments::default())).map(|(experiment, _)| experiment)
     }
 
     fn written(text: &str) -> (tempfile::TempDir, PlanArguments) {

@@ -110,6 +110,8 @@ pub enum EstimateSource {
         /// In which experiment.
         experiment: String,
     },
+    /// A trial that executed each cell once.
+    Trial,
     /// The timeouts: the worst case, usually far above.
     Timeouts,
 }
@@ -118,6 +120,11 @@ impl Estimate {
     /// Every execution lasts as long.
     pub fn given(plan: &Plan, execution: Span) -> Self {
         Self::of_each(plan, EstimateSource::Given, |_| execution)
+    }
+
+    /// Executions last as long as a trial of each cell found, in the plan's order of benchmarks.
+    pub fn tried(plan: &Plan, executions: Vec<Span>) -> Self {
+        Self { executions, source: EstimateSource::Trial, ..Self::by_timeouts(plan) }
     }
 
     /// Every execution lasts as long as its timeout allows.

@@ -52,6 +52,7 @@ mod standstill;
 mod stored;
 mod stranger;
 mod tags;
+mod trial;
 mod waiting;
 mod watch;
 

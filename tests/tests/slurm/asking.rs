@@ -187,7 +187,7 @@ fn jobs_that_are_too_short_for_any_run_stop_the_asking() {
     on.wait_until_given_back();
     let listed = on.site.pool.speedup(&["list"]);
     let said = String::from_utf8_lossy(&listed.stderr).into_owned();
-    assert!(said.contains("No more hosts are asked of slurm"), "{said}");
+    assert!(said.contains("No more hosts are requested from slurm"), "{said}");
 }
 
 /// Jobs that fail are noticed, and no more are asked for.

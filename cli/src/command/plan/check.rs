@@ -1,4 +1,4 @@
-//! `speedup plan check`: validates a plan and says what it would take. Runs nothing.
+//! `speedup plan check`: validates a plan and says what it would take. Runs nothing, unless a trial is asked for.
 
 use std::fmt;
 use std::time::Duration;
@@ -26,6 +26,7 @@ use crate::exit::failure::Failure;
 use crate::plan::doubt;
 use crate::plan::feasibility::{self, EstimateArguments};
 use crate::plan::source::PlanArguments;
+use crate::plan::trial::{Trial, TriedCell};
 
 /// Most benchmarks that are shown to people; JSON has all.
 const SHOWN: usize = 50;
@@ -36,8 +37,9 @@ const COMMAND: usize = 60;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n\
     \x20 speedup plan check examples/locale.toml\n\
-    \x20 speedup plan check plan.toml --hosts 40 --estimate 10s\n\n\
-    The exit code is 2 if the plan is invalid, or if the pool cannot execute it.")]
+    \x20 speedup plan check plan.toml --hosts 40 --estimate 10s\n\
+    \x20 speedup plan check plan.toml --trial\n\n\
+    The exit code is 2 if the plan is invalid, or if the pool cannot execute it; 1 if a benchmark failed in the trial.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     plan: PlanArguments,
@@ -45,6 +47,11 @@ pub(crate) struct Arguments {
     coordinator: CoordinatorArguments,
     #[command(flatten)]
     estimate: EstimateArguments,
+    /// Execute each benchmark once in each version on this machine, to tell how long it takes and whether it works
+    ///
+    /// Nothing that is measured is kept.
+    #[arg(long, conflicts_with = "estimate")]
+    trial: bool,
     /// Check against a pool of N identical hosts instead of asking a coordinator
     #[arg(long, value_name = "N", conflicts_with_all = ["coordinator", "access_file"])]
     hosts: Option<u32>,
@@ -73,6 +80,9 @@ struct Checked<'a> {
     looks: Option<CheckedLooks>,
     files: &'a [StagedFile],
     independence: Independence,
+    /// What a trial of each cell measured, where there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trial: Option<&'a [TriedCell]>,
     /// What it takes of the pool.
     #[serde(flatten)]
     feasibility: Feasibility,
@@ -111,28 +121,38 @@ struct CheckedBenchmark<'a> {
 
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
     let source = SourceArguments { coordinator: arguments.coordinator.clone(), data: None };
-    let experiment = block_on(arguments.plan.read(&source))?;
+    let (experiment, local) = block_on(arguments.plan.read_with_files(&source))?;
     doubt::warn(&experiment, console);
     let plan = Plan::draw(experiment);
-    let feasibility = block_on(feasibility(arguments, &plan, console))?;
-    let checked = check(&plan, feasibility);
+    let trial = arguments.trial.then(|| block_on(Trial::of(&plan, &local, console))).transpose()?;
+    let tried = trial.as_ref().and_then(|trial| trial.executions(&plan));
+    let estimate = arguments.estimate.clone().with_trial(tried);
+    let feasibility = block_on(feasibility(arguments, &estimate, &plan, console))?;
+    let checked =
+        Checked { trial: trial.as_ref().map(|trial| &trial.cells[..]), ..check(&plan, feasibility) };
     match arguments.output.output {
         Output::Json => print_json(console, &checked)?,
         Output::Table => print(console, &shown(&checked, console.out))?,
     }
     let fits = checked.feasibility.pool.as_ref().is_none_or(|pool| pool.fits);
-    Ok(if fits { Exit::Done } else { Exit::Usage })
+    let tried = trial.map_or(Exit::Done, |trial| trial.conclude(console));
+    Ok(if fits { tried } else { Exit::Usage })
 }
 
 /// What the plan takes. A coordinator that was named has to answer; one that may have been left over need not.
-async fn feasibility(arguments: &Arguments, plan: &Plan, console: &Console) -> Result<Feasibility, Failure> {
-    let alone = || feasibility::alone(plan, arguments.hosts, &arguments.estimate);
+async fn feasibility(
+    arguments: &Arguments,
+    estimate: &EstimateArguments,
+    plan: &Plan,
+    console: &Console,
+) -> Result<Feasibility, Failure> {
+    let alone = || feasibility::alone(plan, arguments.hosts, estimate);
     if arguments.hosts.is_some() || arguments.coordinator.find()?.is_none() {
         return Ok(alone());
     }
     let asked = async {
         let connection = arguments.coordinator.connect().await?;
-        let asked = feasibility::ask(&connection, plan, &arguments.estimate).await;
+        let asked = feasibility::ask(&connection, plan, estimate).await;
         connection.close().await;
         asked
     };
@@ -177,6 +197,7 @@ fn check(plan: &Plan, feasibility: Feasibility) -> Checked<'_> {
         },
         files: &experiment.files,
         independence: experiment.independence,
+        trial: None,
         feasibility,
         benchmarks: benchmarks.into_iter().map(checked_benchmark).collect(),
     }

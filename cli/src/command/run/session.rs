@@ -186,10 +186,48 @@ impl<'a> Session<'a> {
             Ok(Exit::Interrupted) | Err(_) => AGENT_END_AT_ONCE,
             Ok(_) => AGENT_END,
         };
+        let closed = self.close(patience).await;
+        done.and_then(|exit| closed.map(|()| exit))
+    }
+
+    async fn close(self, patience: Duration) -> Result<(), Failure> {
         self.agent.stop(patience).await;
         self.connection.close().await;
-        let removed = self.access.remove();
-        done.and_then(|exit| removed.map(|()| exit))
+        self.access.remove()
+    }
+
+    /// Carries an experiment out without a report, and ends; gives how it ended, and what is read of it.
+    pub(crate) async fn try_out<T>(
+        mut self,
+        experiment: Experiment,
+        files: &LocalFiles,
+        read: impl AsyncFnOnce(&Connection, ExperimentId) -> Result<T, Failure>,
+    ) -> Result<(Exit, T), Failure> {
+        let done = self.tried(experiment, files, read).await;
+        let is_over = done.as_ref().is_ok_and(|(exit, _)| *exit != Exit::Interrupted);
+        let closed = self.close(if is_over { AGENT_END } else { AGENT_END_AT_ONCE }).await;
+        done.and_then(|done| closed.map(|()| done))
+    }
+
+    async fn tried<T>(
+        &mut self,
+        experiment: Experiment,
+        files: &LocalFiles,
+        read: impl AsyncFnOnce(&Connection, ExperimentId) -> Result<T, Failure>,
+    ) -> Result<(Exit, T), Failure> {
+        files.send(&self.connection, &experiment, self.console).await?;
+        let mut interrupts = Interrupts::listen()?;
+        let Submitted { experiment, .. } = submit(&self.connection, experiment, false).await?;
+        let exit = match self.follow(experiment, &mut interrupts).await? {
+            End::Finished { exit, .. } => exit,
+            // Why no run is left that this host can execute stands with what failed.
+            End::Stuck { .. } => {
+                cancel(&self.connection, experiment).await?;
+                Exit::Failed
+            }
+            End::AtOnce => Exit::Interrupted,
+        };
+        Ok((exit, read(&self.connection, experiment).await?))
     }
 
     /// The connection to its coordinator.
