@@ -392,8 +392,8 @@ mod tests {
     fn a_pool_that_is_too_small_or_unknown_is_told() {
         let small = text(Some(2));
         let end = "policy distinct, and the plan does not fit: the plan needs 6 fresh hosts, the pool has \
-            2\nduration        unknown, because no run of it was measured: give --estimate 10s, or try -r 1 \
-            first\nwould fit with  runs = 1 in [repetitions]\nor              4 more agents, started before or, \
+            2\nduration        unknown, because no run of it was measured: `speedup plan check --trial` tells, or give \
+            --estimate 10s\nwould fit with  runs = 1 in [repetitions]\nor              4 more agents, started before or, \
             with --wait-for-hosts, after the submission";
         assert!(small.ends_with(end), "{small}");
         assert!(text(None).contains("the pool is not known"));
