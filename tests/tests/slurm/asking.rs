@@ -1,4 +1,5 @@
 //! Asking for nodes and giving them back.
+#![expect(clippy::print_stdout, reason = "the figures are printed for whoever asks")]
 
 use std::collections::BTreeSet;
 

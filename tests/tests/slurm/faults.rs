@@ -1,4 +1,5 @@
 //! What happens to nodes, jobs and the coordinator.
+#![expect(clippy::print_stdout, reason = "the figures are printed for whoever asks")]
 
 use speedup_tests::cluster::{AfterNodeFailure, Gate, Plan, SlurmSite, Who};
 use speedup_tests::pool::eventually;
