@@ -8,8 +8,8 @@ import { chromium } from "playwright-core";
 import { FLAGS, SIZES } from "./pool.mjs";
 import { unreadable } from "./text.mjs";
 
-/** Of several candidates; with all drawings; of the first release; without a single run. */
-const REPORTS = ["drawn", "figures", "first", "empty"];
+/** Of several candidates; with all drawings; of the first release; without a single run; with the worst names and words. */
+const REPORTS = ["drawn", "figures", "first", "empty", "hostile"];
 const BENCHMARKS = 60;
 const MOST_PX = 5_000;
 const reports = process.env.REPORTS;

@@ -232,15 +232,19 @@ fn heading(column: &Column) -> Markup {
     html! { th scope="col" class=[column_class(column)] { (column.heading) } }
 }
 
+/// Characters from which on the text of a cell may be broken: a name that makes the table wider than the page.
+const LONG: usize = 40;
+
 fn cell(field: &Field, column: &Column, is_first: bool) -> Markup {
     html! {
         @if is_first {
             th scope="row" class=[column_class(column)] { (field.text) }
         } @else {
             td class=[column_class(column)] {
-                @match class(field.tone) {
-                    Some(tone) => span class=(tone) { (field.text) },
-                    None => (field.text),
+                @match (class(field.tone), field.text.chars().count() > LONG) {
+                    (Some(tone), _) => span class=(tone) { (field.text) },
+                    (None, true) => span class="long" { (field.text) },
+                    (None, false) => (field.text),
                 }
             }
         }
