@@ -170,6 +170,20 @@ async function choosesFromLists(page) {
   assert.ok((await page.locator("[data-part=hosts] tbody tr").count()) > 0);
   await page.getByRole("link", { name: "quarantined" }).click();
   await page.getByText("No host here is quarantined.").waitFor();
+  await page.getByRole("link", { name: "all", exact: true }).click();
+  await page.getByRole("link", { name: "most runs served" }).click();
+  await page.getByText("Among the first 2 000 by name.").waitFor();
+  const served = (await page.locator("[data-part=hosts] td.number").allInnerTexts()).map((text) => Number(text.replace(/\D/g, "")));
+  assert.ok(served.length > 1);
+  assert.deepEqual(served, [...served].sort((a, b) => b - a), "most first");
+  await page.goto(new URL("/events", page.url()).href);
+  await page.locator("#find").fill("DRAINED");
+  await page.getByRole("button", { name: "Show" }).click();
+  const done = await page.locator("[data-part=events] tbody td:nth-child(3)").allInnerTexts();
+  assert.ok(done.length > 0 && done.every((words) => words === "host drained"), String(done));
+  await page.locator("#find").fill("nothing of this kind");
+  await page.keyboard.press("Enter");
+  await page.getByText("No event here has these words.").waitFor();
 }
 
 async function hostsByKeyboard(page, pool) {
@@ -233,6 +247,10 @@ async function test(browser, pool) {
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name }).click();
     await page.getByRole("heading", { level: 1, name }).waitFor();
     await looksRight(page, name.toLowerCase());
+  }
+  for (const [name, path] of [["hosts-sorted", "/hosts?sort=served"], ["events-found", "/events?find=host"]]) {
+    await page.goto(new URL(path, page.url()).href);
+    await looksRight(page, name);
   }
   await withoutScript(browser, pool);
   assert.deepEqual(complaints, [], "the console is silent");

@@ -10,17 +10,18 @@ use speedup_proto::v1::hosts_client::HostsClient;
 use tonic::Status;
 use tonic::transport::Channel;
 
-use crate::page::experiments::Listing;
-use crate::page::hosts::state;
-use crate::routes::After;
+use crate::page::{events, experiments, hosts};
 use crate::visitor::Visitor;
 
 /// Experiments of a page.
 pub(crate) const EXPERIMENTS: usize = 50;
 /// Experiments that are looked at where not all are asked for: the newest.
 pub(crate) const LOOKED_EXPERIMENTS: u32 = 1_000;
-/// Pages of hosts that are looked at for one with a host in the state that is asked for: what takes a moment.
-const LOOKED_HOST_PAGES: usize = 20;
+/// Pages of hosts that are looked at for one with a host in the state that is asked for, or to sort them, and pages of events for
+/// one that is asked for: what takes a moment.
+const LOOKED_PAGES: usize = 20;
+/// Hosts that are looked at to sort them: the first.
+pub(crate) const LOOKED_HOSTS: u32 = LOOKED_PAGES as u32 * HOSTS;
 /// Hosts of a page.
 pub(crate) const HOSTS: u32 = 100;
 /// Events of a page.
@@ -52,7 +53,7 @@ impl Visitor {
     /// One page of the experiments that are asked for, and whether there are more.
     pub(crate) async fn page_of_experiments(
         &self,
-        wanted: &Listing,
+        wanted: &experiments::Listing,
     ) -> Result<(Vec<v1::ExperimentStatus>, bool), Status> {
         let page = wanted.number().min(MAX_EXPERIMENT_PAGES);
         let limit = match wanted.is_all() {
@@ -129,20 +130,24 @@ impl Visitor {
         self.experiments().extend(request).await.map(drop)
     }
 
-    /// One page of the hosts that are in the state that is asked for.
-    pub(crate) async fn page_of_hosts(&self, at: &After) -> Result<HostsPage, Status> {
+    /// One page of the hosts that are asked for.
+    pub(crate) async fn page_of_hosts(&self, at: &hosts::Listing) -> Result<HostsPage, Status> {
         let mut page = HostsPage { hosts: Vec::new(), next: Some(at.after.clone()) };
-        for _ in 0..LOOKED_HOST_PAGES {
+        for _ in 0..LOOKED_PAGES {
             let Some(after) = page.next.take() else { break };
             let request = v1::ListHostsRequest { after, limit: HOSTS };
             let listed = self.hosts().list(request).await?.into_inner();
             let last = listed.hosts.last().and_then(|host| host.facts.as_ref());
             page.next = last.map(|facts| facts.host.clone()).filter(|_| listed.more);
-            let is_wanted = |host: &v1::HostStatus| at.state.is_empty() || state(host).0 == at.state;
-            page.hosts.extend(listed.hosts.into_iter().filter(is_wanted));
-            if !page.hosts.is_empty() {
+            page.hosts.extend(listed.hosts.into_iter().filter(|host| at.wants(host)));
+            if !at.is_sorted() && !page.hosts.is_empty() {
                 break;
             }
+        }
+        if at.is_sorted() {
+            at.sort(&mut page.hosts);
+            page.hosts.truncate(HOSTS as usize);
+            page.next = None;
         }
         Ok(page)
     }
@@ -181,6 +186,25 @@ impl Visitor {
     ) -> Result<v1::ListEventsResponse, Status> {
         let request = v1::ListEventsRequest { experiment: experiment.to_vec(), before, limit: EVENTS };
         EventsClient::new(self.channel.clone()).list(request).await.map(tonic::Response::into_inner)
+    }
+
+    /// One page of the events that are asked for, before a place in the log.
+    pub(crate) async fn page_of_events(
+        &self,
+        at: &events::Listing,
+        mut before: Vec<u8>,
+    ) -> Result<v1::ListEventsResponse, Status> {
+        let mut page = v1::ListEventsResponse::default();
+        for _ in 0..LOOKED_PAGES {
+            let listed = self.events(&[], before).await?;
+            page.events.extend(listed.events.into_iter().filter(|event| at.wants(event)));
+            page.before.clone_from(&listed.before);
+            before = listed.before;
+            if !page.events.is_empty() || before.is_empty() {
+                break;
+            }
+        }
+        Ok(page)
     }
 
     /// One page of who was let in and out.

@@ -22,7 +22,7 @@ use tonic::{Code, Status};
 use uuid::Uuid;
 
 use crate::page;
-use crate::routes::{After, Before, Context};
+use crate::routes::Context;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -126,7 +126,11 @@ async fn experiments(
     })
 }
 
-async fn hosts(State(context): State<Arc<Context>>, visitor: Visitor, Query(at): Query<After>) -> Response {
+async fn hosts(
+    State(context): State<Arc<Context>>,
+    visitor: Visitor,
+    Query(at): Query<page::hosts::Listing>,
+) -> Response {
     stream(&context, async move |mut stream: Stream| {
         loop {
             stream.part("pool", page::hosts::pool(&visitor.pool().await?)).await?;
@@ -146,15 +150,19 @@ async fn host(State(context): State<Arc<Context>>, visitor: Visitor, Path(id): P
     })
 }
 
-async fn events(State(context): State<Arc<Context>>, visitor: Visitor, Query(at): Query<Before>) -> Response {
-    let before = match page::events::place(&at.before) {
+async fn events(
+    State(context): State<Arc<Context>>,
+    visitor: Visitor,
+    Query(at): Query<page::events::Listing>,
+) -> Response {
+    let before = match at.place() {
         Ok(before) => before,
         Err(trouble) => return trouble.into_response(),
     };
     stream(&context, async move |mut stream: Stream| {
         loop {
-            let events = visitor.events(&[], before.clone()).await?;
-            stream.part("events", page::events::table(&events.events)).await?;
+            let events = visitor.page_of_events(&at, before.clone()).await?;
+            stream.part("events", page::events::table(&at, &events.events)).await?;
             tokio::time::sleep(LOOK).await;
         }
     })

@@ -73,22 +73,6 @@ pub(crate) struct Numbered {
     pub(crate) page: Option<usize>,
 }
 
-/// Which page of the hosts, and in which state; an empty word asks for all.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub(crate) struct After {
-    #[serde(default)]
-    pub(crate) after: String,
-    #[serde(default)]
-    pub(crate) state: String,
-}
-
-/// Which page of a log.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub(crate) struct Before {
-    #[serde(default)]
-    pub(crate) before: String,
-}
-
 /// What every form carries.
 #[derive(Debug, Deserialize)]
 struct Signed {
@@ -163,7 +147,7 @@ async fn change_experiment(
     Ok(Redirect::to(&format!("/experiments/{id}")))
 }
 
-async fn hosts(visitor: Visitor, Query(at): Query<After>) -> Page {
+async fn hosts(visitor: Visitor, Query(at): Query<page::hosts::Listing>) -> Page {
     let (pool, listed) = (visitor.pool().await?, visitor.page_of_hosts(&at).await?);
     Ok(Html(page::hosts::whole(&visitor, &at, &pool, &listed)))
 }
@@ -198,15 +182,15 @@ async fn change_host(
     Ok(Redirect::to(&page::hosts::link(&id)))
 }
 
-async fn events(visitor: Visitor, Query(at): Query<Before>) -> Page {
-    let events = visitor.events(&[], page::events::place(&at.before)?).await?;
-    Ok(Html(page::events::whole(&visitor, &at.before, &events)))
+async fn events(visitor: Visitor, Query(at): Query<page::events::Listing>) -> Page {
+    let events = visitor.page_of_events(&at, at.place()?).await?;
+    Ok(Html(page::events::whole(&visitor, &at, &events)))
 }
 
-async fn access(visitor: Visitor, Query(at): Query<Before>) -> Page {
-    let events = visitor.admissions(page::events::place(&at.before)?).await?;
+async fn access(visitor: Visitor, Query(at): Query<page::events::Listing>) -> Page {
+    let events = visitor.admissions(at.place()?).await?;
     let holds = visitor.access().await?;
-    Ok(Html(page::access::whole(&visitor, &at.before, &events, &holds)))
+    Ok(Html(page::access::whole(&visitor, &at, &events, &holds)))
 }
 
 /// A link.

@@ -14,7 +14,7 @@ const SHOWN: usize = 200;
 /// The whole page.
 pub(crate) fn whole(
     visitor: &Visitor,
-    before: &str,
+    at: &events::Listing,
     listed: &ListEventsResponse,
     holds: &AccessList,
 ) -> Markup {
@@ -48,8 +48,8 @@ pub(crate) fn whole(
         }
         section aria-labelledby="h-log" {
             h2 #h-log { "Admissions" }
-            (events::table(&listed.events))
-            (events::pages("/access", before, listed))
+            (events::table_of(&listed.events, &[]))
+            (events::pages("/access", at, listed))
         }
     };
     page(visitor, Section::Access, "Access", None, &body)

@@ -2,20 +2,51 @@
 
 use axum::http::StatusCode;
 use maud::{Markup, html};
+use serde::Deserialize;
 use speedup_proto::v1::{EventKind, ListEventsResponse, LoggedEvent};
 
 use super::layout::{Section, page};
 use super::moment::moment;
-use super::{id_text, scrolling};
+use super::{encoded, id_text, scrolling};
 use crate::trouble::Trouble;
-
 use crate::visitor::Visitor;
 
 /// Longest place in a log, in hexadecimal digits.
 const MAX_PLACE: usize = 64;
 
+/// Longest text that is looked for: an id, or the name of a host.
+const MAX_FIND: usize = 253;
+
+/// Which page of a log, and what its events are about. An empty field asks for all.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Listing {
+    #[serde(default)]
+    before: String,
+    #[serde(default)]
+    find: String,
+}
+
+impl Listing {
+    /// The place in the log before which the page begins.
+    pub(crate) fn place(&self) -> Result<Vec<u8>, Trouble> {
+        place(&self.before)
+    }
+
+    /// Whether an event has the text that is looked for: in what was done, who did it, to what, or the words about it.
+    pub(crate) fn wants(&self, event: &LoggedEvent) -> bool {
+        let find = self.find.trim().to_lowercase();
+        let kind = EventKind::try_from(event.kind).unwrap_or(EventKind::Unspecified).words();
+        let by = if event.by.is_empty() { NOBODY } else { &event.by };
+        let id = id_text(&event.experiment);
+        [kind, by, &id, &event.host, &event.words].iter().any(|text| text.to_lowercase().contains(&find))
+    }
+}
+
+/// Who does what nobody does.
+const NOBODY: &str = "coordinator";
+
 /// The place in a log that an address names.
-pub(crate) fn place(text: &str) -> Result<Vec<u8>, Trouble> {
+fn place(text: &str) -> Result<Vec<u8>, Trouble> {
     let wrong = || {
         Trouble::plain(
             StatusCode::BAD_REQUEST,
@@ -30,33 +61,45 @@ pub(crate) fn place(text: &str) -> Result<Vec<u8>, Trouble> {
 }
 
 /// The whole page.
-pub(crate) fn whole(visitor: &Visitor, before: &str, listed: &ListEventsResponse) -> Markup {
+pub(crate) fn whole(visitor: &Visitor, at: &Listing, listed: &ListEventsResponse) -> Markup {
     let body = html! {
         h1 { "Events" }
         p.quiet {
             "What people did, and what the coordinator decided about experiments and hosts, newest first. Runs stand with \
              their experiments."
         }
-        div data-part="events" { (table(&listed.events)) }
-        (pages("/events", before, listed))
+        form.find role="search" action="/events" {
+            label {
+                "Person, host, experiment or what was done"
+                input #find name="find" value=(at.find) maxlength=(MAX_FIND) autocomplete="off" spellcheck="false";
+            }
+            button { "Show" }
+            @if !at.find.is_empty() { a href="/events" { "Show all" } }
+        }
+        div data-part="events" { (table(at, &listed.events)) }
+        (pages("/events", at, listed))
     };
-    let live = format!("/live/events?before={before}");
+    let live = format!("/live/events?before={}&find={}", at.before, encoded(&at.find));
     page(visitor, Section::Events, "Events", Some(&live), &body)
 }
 
 /// The way to newer and older ones.
-pub(super) fn pages(path: &str, before: &str, listed: &ListEventsResponse) -> Markup {
+pub(super) fn pages(path: &str, at: &Listing, listed: &ListEventsResponse) -> Markup {
     let older: String = listed.before.iter().map(|byte| format!("{byte:02x}")).collect();
+    let find = if at.find.is_empty() { String::new() } else { format!("find={}", encoded(&at.find)) };
     html! {
         nav.pages aria-label="Pages" {
-            @if !before.is_empty() { a href=(path) { "Newest" } }
-            @if !older.is_empty() { a href={ (path) "?before=" (older) } rel="next" { "Older" } }
+            @if !at.before.is_empty() { a href={ (path) "?" (find) } { "Newest" } }
+            @if !older.is_empty() { a href={ (path) "?before=" (older) "&" (find) } rel="next" { "Older" } }
         }
     }
 }
 
-/// Events as a table.
-pub(crate) fn table(events: &[LoggedEvent]) -> Markup {
+/// The events that are asked for, as a table.
+pub(crate) fn table(at: &Listing, events: &[LoggedEvent]) -> Markup {
+    if events.is_empty() && !at.find.is_empty() {
+        return html! { p.empty { "No event here has these words." } };
+    }
     table_of(events, &[])
 }
 
@@ -88,7 +131,7 @@ fn row(event: &LoggedEvent, page: &[u8]) -> Markup {
     html! {
         tr {
             td { (moment(event.at_ns)) }
-            td { @if event.by.is_empty() { span.quiet { "coordinator" } } @else { (event.by) } }
+            td { @if event.by.is_empty() { span.quiet { (NOBODY) } } @else { (event.by) } }
             td { (kind.words()) }
             td.long {
                 @if event.experiment != page && !id.is_empty() { a href={ "/experiments/" (id) } { code { (id.get(..13).unwrap_or_default()) } } " " }
@@ -102,6 +145,23 @@ fn row(event: &LoggedEvent, page: &[u8]) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_event_is_found_by_who_what_and_about_what() {
+        let event = LoggedEvent {
+            kind: EventKind::HostDrained.into(),
+            by: "ada".to_owned(),
+            host: "node17".to_owned(),
+            experiment: vec![0xab; 16],
+            ..LoggedEvent::default()
+        };
+        let wants = |find: &str| Listing { find: find.to_owned(), ..Listing::default() }.wants(&event);
+        assert!(["", " ADA ", "drained", "node1", "abababab-abab"].into_iter().all(wants));
+        assert!(!["coordinator", "node2", "paused"].into_iter().any(wants));
+        assert!(
+            Listing { find: "coordinator".to_owned(), ..Listing::default() }.wants(&LoggedEvent::default())
+        );
+    }
 
     #[test]
     fn a_place_is_hexadecimal_and_short() {

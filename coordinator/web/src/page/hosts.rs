@@ -1,21 +1,63 @@
 //! The pool: counts by class, and the hosts in pages.
 
 use maud::{Markup, html};
+use serde::Deserialize;
 use speedup_proto::v1::host_status::Standing;
 use speedup_proto::v1::{HostStatus, HostsSummary};
 
 use super::layout::{Section, page};
 use super::{encoded, grouped, scrolling};
-use crate::client::HostsPage;
-use crate::routes::After;
+use crate::client::{HostsPage, LOOKED_HOSTS};
 use crate::visitor::Visitor;
 
 /// Digits of a class that are shown in tables.
 const CLASS_DIGITS: usize = 12;
 /// The words of [`state`].
 const STATES: [&str; 7] = ["idle", "busy", "rebooting", "draining", "drained", "quarantined", "away"];
+/// By what hosts are sorted: the word in addresses, and the one that people read.
+const ORDERS: [(&str, &str); 3] = [("", "name"), ("served", "most runs served"), ("class", "class")];
 /// Most classes of the table: more are told as a number.
 const CLASSES: usize = 50;
+
+/// Which hosts are asked for, and in which order. An empty field asks for all.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Listing {
+    #[serde(default)]
+    pub(crate) after: String,
+    #[serde(default)]
+    state: String,
+    #[serde(default)]
+    sort: String,
+}
+
+impl Listing {
+    /// Whether a host is in the state that is asked for.
+    pub(crate) fn wants(&self, host: &HostStatus) -> bool {
+        self.state.is_empty() || state(host).0 == self.state
+    }
+
+    /// Whether another order is asked for than that of the names, in which the coordinator lists them.
+    pub(crate) fn is_sorted(&self) -> bool {
+        ORDERS.iter().any(|(word, _)| !word.is_empty() && *word == self.sort)
+    }
+
+    /// Sorts hosts that stand in the order of their names; those that are equal stay in it.
+    pub(crate) fn sort(&self, hosts: &mut [HostStatus]) {
+        match self.sort.as_str() {
+            "served" => hosts.sort_by_key(|host| std::cmp::Reverse(host.served)),
+            "class" => hosts.sort_by(|a, b| a.class.cmp(&b.class)),
+            _ => {}
+        }
+    }
+
+    /// The address of what stands after a host, or of the first.
+    fn query(&self, after: &str) -> String {
+        let fields = [("after", after), ("state", &self.state), ("sort", &self.sort)];
+        let fields = fields.into_iter().filter(|(_, value)| !value.is_empty());
+        let fields: Vec<String> = fields.map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+        if fields.is_empty() { String::new() } else { format!("?{}", fields.join("&")) }
+    }
+}
 
 /// Where the page of a host is.
 pub(crate) fn link(host: &str) -> String {
@@ -23,9 +65,8 @@ pub(crate) fn link(host: &str) -> String {
 }
 
 /// The whole page.
-pub(crate) fn whole(visitor: &Visitor, at: &After, summary: &HostsSummary, listed: &HostsPage) -> Markup {
-    let query = |after: &str| format!("?after={}&state={}", encoded(after), encoded(&at.state));
-    let live = format!("/live/hosts{}", query(&at.after));
+pub(crate) fn whole(visitor: &Visitor, at: &Listing, summary: &HostsSummary, listed: &HostsPage) -> Markup {
+    let live = format!("/live/hosts{}", at.query(&at.after));
     let body = html! {
         h1 { "Hosts" }
         div data-part="pool" { (pool(summary)) }
@@ -38,20 +79,40 @@ pub(crate) fn whole(visitor: &Visitor, at: &After, summary: &HostsSummary, liste
                     button { "Show" }
                 }
             }
-            ul.choice aria-label="States" {
-                li { a href="/hosts" aria-current=[at.state.is_empty().then_some("true")] { "all" } }
-                @for state in STATES {
-                    li { a href={ "/hosts?state=" (state) } aria-current=[(at.state == state).then_some("true")] { (state) } }
-                }
-            }
+            (choice("State", [("", "all")].into_iter().chain(STATES.map(|state| (state, state))), &at.state, |state| {
+                Listing { state, after: String::new(), ..at.clone() }
+            }))
+            (choice("Sorted by", ORDERS.into_iter(), &at.sort, |sort| Listing { sort, after: String::new(), ..at.clone() }))
+            @if at.is_sorted() { p.quiet { "Among the first " (grouped(LOOKED_HOSTS.into())) " by name." } }
             div data-part="hosts" { (table(at, &listed.hosts)) }
             nav.pages aria-label="Pages" {
-                @if !at.after.is_empty() { a href={ "/hosts" (query("")) } { "First page" } }
-                @if let Some(next) = &listed.next { a href={ "/hosts" (query(next)) } rel="next" { "Next" } }
+                @if !at.after.is_empty() { a href={ "/hosts" (at.query("")) } { "First page" } }
+                @if let Some(next) = &listed.next { a href={ "/hosts" (at.query(next)) } rel="next" { "Next" } }
             }
         }
     };
     page(visitor, Section::Hosts, "Hosts", Some(&live), &body)
+}
+
+/// Links to the same page by other words; `of` makes of a word what it asks for.
+fn choice(
+    label: &str,
+    words: impl Iterator<Item = (&'static str, &'static str)>,
+    current: &str,
+    of: impl Fn(String) -> Listing,
+) -> Markup {
+    html! {
+        ul.choice aria-label=(label) {
+            li.quiet { (label) }
+            @for (word, shown) in words {
+                li {
+                    a href={ "/hosts" (of(word.to_owned()).query("")) } aria-current=[(current == word).then_some("true")] {
+                        (shown)
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// The counts of the pool.
@@ -100,7 +161,7 @@ pub(crate) fn pool(summary: &HostsSummary) -> Markup {
 }
 
 /// The table of a page.
-pub(crate) fn table(at: &After, hosts: &[HostStatus]) -> Markup {
+pub(crate) fn table(at: &Listing, hosts: &[HostStatus]) -> Markup {
     if hosts.is_empty() && !at.state.is_empty() {
         return html! { p.empty { "No host here is " (at.state) "." } };
     }
@@ -109,7 +170,7 @@ pub(crate) fn table(at: &After, hosts: &[HostStatus]) -> Markup {
     }
     let rows = html! {
         table {
-            caption.hidden { "Hosts in the order of their names" }
+            caption.hidden { "Hosts" }
             thead {
                 tr {
                     th scope="col" { "Host" }
@@ -175,5 +236,30 @@ pub(super) fn note(host: &HostStatus) -> Markup {
             Some(Standing::Serving(_)) | None => {}
         }
         @if !host.drifted.is_empty() { " changed: " (host.drifted.join(", ")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_sorted_as_asked_and_an_unknown_order_is_none() {
+        let of =
+            |class: &str, served| HostStatus { class: class.to_owned(), served, ..HostStatus::default() };
+        let sorted = |sort: &str| {
+            let mut hosts = vec![of("b", 2), of("a", 2), of("c", 7)];
+            let by = Listing { sort: sort.to_owned(), ..Listing::default() };
+            by.sort(&mut hosts);
+            (by.is_sorted(), hosts.into_iter().map(|host| host.class).collect::<String>())
+        };
+        assert_eq!(sorted("served"), (true, "cba".to_owned()), "equal ones as they stood");
+        assert_eq!(sorted("class"), (true, "abc".to_owned()));
+        assert_eq!((sorted(""), sorted("x")), ((false, "bac".to_owned()), (false, "bac".to_owned())));
+        let at = Listing { state: "idle".to_owned(), ..Listing::default() };
+        assert_eq!(
+            (at.query("a&b").as_str(), Listing::default().query("").as_str()),
+            ("?after=a%26b&state=idle", "")
+        );
     }
 }
