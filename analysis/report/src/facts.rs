@@ -55,6 +55,9 @@ pub enum SheetCell {
     Absent,
 }
 
+/// What stands in a cell of the table without a value.
+pub const ABSENT: &str = "—";
+
 /// What stands between the members of a list in a cell of CSV; an absent member is empty there.
 const SEPARATOR: &str = ";";
 
@@ -135,8 +138,10 @@ impl SheetCell {
             Self::Words(text) | Self::Shown(_, text) => text.clone(),
             Self::Number(number) => significant(*number, 4),
             Self::Count(count) => count::grouped(*count),
-            Self::List(numbers, digits) => listed(numbers, |number| significant(number, *digits), "—", " "),
-            Self::Absent => "—".to_owned(),
+            Self::List(numbers, digits) => {
+                listed(numbers, |number| significant(number, *digits), ABSENT, " ")
+            }
+            Self::Absent => ABSENT.to_owned(),
         }
     }
 

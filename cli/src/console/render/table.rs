@@ -4,7 +4,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 use console::measure_text_width;
 use speedup_report::document::shortened;
 pub(crate) use speedup_report::facts::Label as Column;
-use speedup_report::facts::Sheet;
+use speedup_report::facts::{ABSENT, Sheet, SheetCell};
 
 use crate::console::{Console, Paint};
 
@@ -12,6 +12,10 @@ use crate::console::{Console, Paint};
 const GAP: usize = 2;
 /// No name is shortened to less.
 const LEAST_NAME: usize = 8;
+/// So many numbers of a sheet, the first, are its result and never give way.
+const RESULTS: u8 = 2;
+/// The rank of a column without a value: it gives way before all others.
+const EMPTY: u8 = u8::MAX;
 
 /// Columns with the order in which they give way where there is little room: 0 never does, the highest first.
 pub(crate) type Ranked = (Column, u8);
@@ -72,9 +76,38 @@ fn widest(column: Column, at: usize, rows: &[Vec<String>]) -> usize {
     fields.max().unwrap_or(0).max(measure_text_width(column.heading()))
 }
 
-/// A sheet as a table.
+/// A sheet as a table, as wide as the terminal where data goes to one, and whole elsewhere. What is left out stands under it.
 pub(crate) fn of_sheet(sheet: &Sheet, paint: Paint) -> String {
-    table(&sheet.columns(), sheet.shown_rows(), paint)
+    of_sheet_within(sheet, paint, Table::new().width().map(usize::from))
+}
+
+/// Columns without a value give way first, then numbers, the last first; words and the first numbers, which are the result, stay.
+fn of_sheet_within(sheet: &Sheet, paint: Paint, width: Option<usize>) -> String {
+    let rows: Vec<Vec<String>> = sheet.shown_rows().collect();
+    let shown = (0..sheet.headings.len()).filter(|at| sheet.headings[*at].column.is_some());
+    let is_words = |at: usize| sheet.rows.iter().any(|row| matches!(row[at], SheetCell::Words(_)));
+    let words: Vec<bool> = shown.map(is_words).collect();
+    let is_empty = |at: usize| rows.iter().all(|row| row[at] == ABSENT);
+    let mut numbers = 0;
+    let rank = |(at, column): (usize, Column)| {
+        if is_empty(at) {
+            return (column, EMPTY);
+        }
+        numbers += u8::from(!words[at] && numbers + 1 < EMPTY);
+        (column, if words[at] { 0 } else { numbers.saturating_sub(RESULTS) })
+    };
+    let ranked: Vec<Ranked> = sheet.columns().into_iter().enumerate().map(rank).collect();
+    let room = |at: &usize| widest(ranked[*at].0, *at, &rows);
+    let name = (0..ranked.len()).filter(|at| words[*at]).max_by_key(room).unwrap_or(0);
+    // Nobody misses what is empty.
+    let missed: Vec<&str> =
+        ranked.iter().filter(|(_, rank)| *rank < EMPTY).map(|(one, _)| one.heading()).collect();
+    let (text, mut left_out) = fitted(&ranked, name, rows, paint, width);
+    left_out.retain(|heading| missed.contains(heading));
+    if left_out.is_empty() {
+        return text;
+    }
+    format!("{text}\nLeft out to fit the terminal: {}.", left_out.join(", "))
 }
 
 const fn alignment(column: Column) -> CellAlignment {
@@ -140,6 +173,36 @@ mod tests {
             assert!(text.lines().all(|line| measure_text_width(line) <= width), "{width}:\n{text}");
         }
         assert!(of(Some(24)).0.contains("a-host-…ng-name") || of(Some(24)).0.contains('…'));
+    }
+
+    #[test]
+    fn a_sheet_keeps_its_words_and_results_and_gives_up_the_last_numbers() {
+        use speedup_report::facts::{number, words};
+        let headings = vec![
+            words("command", "command"),
+            number("runs", "runs"),
+            number("mean", "mean"),
+            number("user", "user"),
+            number("system", "system"),
+            words("reason", "reason"),
+        ];
+        let row = |name: &str| {
+            let times = [10.25, 9.5, 0.5].map(SheetCell::Number);
+            let row = [SheetCell::text(name), SheetCell::Count(10)].into_iter().chain(times);
+            row.chain([SheetCell::Absent]).collect::<Vec<_>>()
+        };
+        let sheet = Sheet { headings, rows: vec![row("sort words.txt"), row("LC_ALL=C sort words.txt")] };
+        let of = |width| of_sheet_within(&sheet, Paint::NONE, width);
+        let headings = |text: &str| {
+            text.lines().next().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(headings(&of(None)).unwrap(), "command runs mean user system reason");
+        assert_eq!(headings(&of(Some(54))).unwrap(), "command runs mean user system");
+        assert_eq!(headings(&of(Some(50))).unwrap(), "command runs mean user");
+        let narrow = of(Some(30));
+        assert_eq!(headings(&narrow).unwrap(), "command runs mean");
+        assert!(narrow.ends_with("Left out to fit the terminal: user, system."), "{narrow}");
+        assert!(narrow.lines().take(3).all(|line| measure_text_width(line) <= 30), "{narrow}");
     }
 
     #[test]
