@@ -57,7 +57,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     console.talk(format_args!(
         "hosts: {}\nduration: {}",
         feasibility::hosts(&feasibility, plan.experiment.independence.policy),
-        feasibility::duration(&feasibility)
+        feasibility::duration(&feasibility, false)
     ));
     files.send(&connection, &plan.experiment, console).await?;
     let submitted = submit(&connection, plan.experiment, arguments.wait_for_hosts).await;

@@ -139,12 +139,15 @@ pub(crate) fn hosts(feasibility: &Feasibility, policy: Policy) -> String {
 }
 
 /// How long it takes, and where that is known from. Timeouts say how long it may take, which is no guess of how long it does.
-pub(crate) fn duration(feasibility: &Feasibility) -> String {
+/// `was_tried` says that a trial was to tell.
+pub(crate) fn duration(feasibility: &Feasibility, was_tried: bool) -> String {
     let Feasibility { pool, host_time_ns, estimate, .. } = feasibility;
     if *estimate == EstimateSource::Timeouts {
-        return "unknown, because no run of it was measured: `speedup plan check --trial` tells, or give --estimate \
-            10s"
-            .to_owned();
+        let told = match was_tried {
+            true => "the trial did not measure every benchmark: fix what failed",
+            false => "no run of it was measured: `speedup plan check --trial` tells",
+        };
+        return format!("unknown, because {told}, or give --estimate 10s");
     }
     let host_time = format!("{} of host time", roughly(Duration::from(*host_time_ns)));
     let known = pool.as_ref().and_then(|pool| Some((pool.waves?, pool.wall_time_ns?)));
@@ -206,7 +209,7 @@ mod tests {
             "6 fresh ones needed under the policy distinct; 8 are there"
         );
         assert_eq!(
-            duration(&feasibility),
+            duration(&feasibility, false),
             "10 min 0 s in 1 wave, 1 h 0 min of host time (about, by the estimate; without setup and retries)"
         );
         assert!(remedies(&feasibility).is_empty());
@@ -225,7 +228,10 @@ mod tests {
         let plan = Plan::draw(experiment);
         let of = |estimate_build| {
             let estimate = Some(Span::from_secs(600));
-            duration(&alone(&plan, Some(8), &EstimateArguments { estimate, estimate_build, tried: None }))
+            duration(
+                &alone(&plan, Some(8), &EstimateArguments { estimate, estimate_build, tried: None }),
+                false,
+            )
         };
         assert_eq!(
             of(Some(Span::from_secs(120))),
@@ -251,6 +257,6 @@ mod tests {
                 "2 more agents, started before or, with --wait-for-hosts, after the submission"
             ]
         );
-        assert!(duration(&feasibility).starts_with("unknown, because no run of it was measured"));
+        assert!(duration(&feasibility, false).starts_with("unknown, because no run of it was measured"));
     }
 }

@@ -289,7 +289,7 @@ fn facts(checked: &Checked<'_>) -> Vec<(&'static str, String)> {
     facts.extend([
         ("files", files(checked.files)),
         ("hosts", feasibility::hosts(&checked.feasibility, checked.independence.policy)),
-        ("duration", feasibility::duration(&checked.feasibility)),
+        ("duration", feasibility::duration(&checked.feasibility, checked.trial.is_some())),
     ]);
     let labels = std::iter::once("would fit with").chain(std::iter::repeat("or"));
     facts.extend(labels.zip(feasibility::remedies(&checked.feasibility)));
