@@ -6,7 +6,9 @@
 
 mod write;
 
-pub use write::{Hyperfine2Header, WriteHyperfineError, write_hyperfine_1, write_hyperfine_2};
+pub use write::{
+    Hyperfine2Header, WriteHyperfineError, write_hyperfine_1, write_hyperfine_1_with, write_hyperfine_2,
+};
 
 use crate::collection::Collection;
 use crate::imported::ImportWarning;

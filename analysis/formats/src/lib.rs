@@ -54,7 +54,9 @@ pub use decimal::NumberProblem;
 pub use detect::{DetectError, detect};
 pub use format::{Format, UnknownFormat};
 pub use go::{GoUnits, WriteGoError, write_go};
-pub use hyperfine::{Hyperfine2Header, WriteHyperfineError, write_hyperfine_1, write_hyperfine_2};
+pub use hyperfine::{
+    Hyperfine2Header, WriteHyperfineError, write_hyperfine_1, write_hyperfine_1_with, write_hyperfine_2,
+};
 pub use imported::{BlockUse, FailureKind, ImportWarning, Imported, MachineFacts, MissingResult};
 pub use name::{Name, NameTooLong};
 pub use problem::{FilePlace, FileProblem, ReadError};

@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use speedup_core::experiment::{Center, Experiment};
+use speedup_core::value::id::ExperimentId;
 use speedup_core::value::seed::Seed;
 use speedup_core::value::time::Span;
 use speedup_formats::Series;
@@ -33,6 +34,7 @@ use crate::arguments::{Output, fraction};
 use crate::command::coordinator::span;
 use crate::command::print;
 use crate::command::run::{Session, Telling};
+use crate::connection::Connection;
 use crate::console::Console;
 use crate::console::render::report::Extent;
 use crate::console::render::table::of_sheet;
@@ -47,6 +49,7 @@ use bounds::Bounds;
 use experiment::Setting;
 use exports::Exports;
 use inherited::Inherited;
+use measured::Measured;
 use shell::Shell;
 use streams::{Destination, OutputWord, Streams};
 use style::Style;
@@ -269,8 +272,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let done = match settled(&arguments, setting, &first, console) {
         Ok(experiment) => {
             let telling = Telling { extent: Extent::Brief, output: arguments.answer(), gate };
-            measure(experiment, &variants, Session::start(console, arguments.data.as_deref()).await?, telling)
-                .await
+            measure(experiment, Session::start(console, arguments.data.as_deref()).await?, telling).await
         }
         Err(failure) => Err(failure),
     };
@@ -291,16 +293,32 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 /// Carries the experiment out and reports; how that ended, and the values.
 async fn measure(
     experiment: Experiment,
-    variants: &[Variant],
     mut session: Session<'_>,
     telling: Telling,
 ) -> Result<(Exit, Vec<Series>), Failure> {
     let done = session.conduct(experiment, &LocalFiles::default(), telling).await;
-    let series = match &done {
-        Ok((experiment, _)) => measured::read(session.connection(), *experiment, variants).await,
-        Err(_) => Ok(Vec::new()),
+    let measured = match &done {
+        Ok((experiment, _)) => measured::read(session.connection(), *experiment).await,
+        Err(_) => Ok(None),
     };
-    Ok((session.end(done.map(|(_, exit)| exit)).await?, series?))
+    let exit = session.end(done.map(|(_, exit)| exit)).await?;
+    Ok((exit, measured?.map_or_else(Vec::new, |measured| measured.series)))
+}
+
+/// Shows the times of the commands of an experiment of this verb; nothing of others.
+pub(super) async fn show_times(
+    connection: &Connection,
+    experiment: ExperimentId,
+    console: &Console,
+) -> Result<(), Failure> {
+    let Some(Measured { series, level }) = measured::read(connection, experiment).await? else {
+        return Ok(());
+    };
+    let timings = Timing::all(&series);
+    if timings.is_empty() {
+        return Ok(());
+    }
+    show(&timing::sorted(&timings, true), None, level, console)
 }
 
 /// What is about to be executed, and with what.
@@ -338,6 +356,20 @@ fn settled(
     experiment::build(arguments, setting, settled)
 }
 
+/// The table of the times.
+fn show(
+    timings: &[&Timing],
+    unit: Option<TimeUnit>,
+    level: ConfidenceLevel,
+    console: &Console,
+) -> Result<(), Failure> {
+    let unit = timing::unit_of(timings, unit);
+    let table = of_sheet(&timing::sheet(timings, unit, level), console.out);
+    let legend = timing::legend(unit, level);
+    let lines = table.trim_end().lines().chain(legend.lines()).map(|line| format!("\n  {line}"));
+    print(console, &format!("\n{}{}", console.out.strong("Commands"), lines.collect::<String>()))
+}
+
 /// Shows the times of each command and writes them where they are wanted.
 fn show_and_keep(
     arguments: &Arguments,
@@ -348,14 +380,10 @@ fn show_and_keep(
     let timings = Timing::all(series);
     if arguments.answer() == Output::Table && !timings.is_empty() {
         let sorted = timing::sorted(&timings, arguments.sort != SortOrder::Command);
-        let unit = timing::unit_of(&sorted, arguments.time_unit);
-        let table = of_sheet(&timing::sheet(&sorted, unit, arguments.confidence), console.out);
-        let legend = timing::legend(unit, arguments.confidence);
-        let lines = table.trim_end().lines().chain(legend.lines()).map(|line| format!("\n  {line}"));
-        print(console, &format!("\n{}{}", console.out.strong("Commands"), lines.collect::<String>()))?;
+        show(&sorted, arguments.time_unit, arguments.confidence, console)?;
     }
     let in_files = timing::sorted(&timings, arguments.sort == SortOrder::MeanTime);
-    arguments.exports.write(series, &in_files, arguments.time_unit, console)?;
+    arguments.exports.write(series, &in_files, arguments.time_unit, arguments.confidence, console)?;
     // Half of what was planned is no baseline.
     if let Some(name) = arguments.save_baseline.as_ref().filter(|_| exit != Exit::Interrupted) {
         let series = series.iter().map(|series| NamedSeries::new(None, series)).collect();

@@ -1,11 +1,14 @@
 //! `speedup resume`: at a coordinator what is paused, on this machine what was interrupted.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::bench;
 use super::change::{ExperimentArguments, change};
 use super::run::{Session, Telling};
+use crate::arguments::Output;
+use crate::connection::selector::Selector;
 use crate::connection::{require_data, started};
 use crate::console::Console;
 use crate::console::render::report::Extent;
@@ -31,14 +34,32 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let telling = Telling { extent: Extent::Brief, output: change_of.output(), gate: None };
     if let Some(data) = data {
         require_data(&data)?;
-        return Session::go_on(console, &data, &change_of.experiment, false, telling).await;
+        return go_on(console, &data, &change_of.experiment, false, telling).await;
     }
     if !change_of.coordinator.is_given()
         && let Some(started) = change_of.experiment.started(started::all())?
         && let Some(data) = started.place.of_no_process()
     {
         require_data(data)?;
-        return Session::go_on(console, data, &started.experiment.into(), true, telling).await;
+        return go_on(console, data, &started.experiment.into(), true, telling).await;
     }
     change(&change_of, console, "resume", async |mut client, request| client.resume(request).await).await
+}
+
+/// Goes on with what was left in a data directory, and shows what the verb that began it shows.
+async fn go_on(
+    console: &Console,
+    data: &Path,
+    which: &Selector,
+    is_noted: bool,
+    telling: Telling,
+) -> Result<Exit, Failure> {
+    let (mut session, left) = Session::reopen(console, data, which, is_noted).await?;
+    let is_read = telling.output == Output::Table;
+    let mut done = session.go_on(&left, telling).await;
+    if is_read && done.is_ok() {
+        let shown = bench::show_times(session.connection(), left.experiment, console).await;
+        done = shown.and(done);
+    }
+    session.end(done).await
 }

@@ -527,6 +527,11 @@ fn hyperfines_export_is_read_back_and_has_the_shape_that_its_scripts_read() {
         assert_eq!(times.len(), 4);
         assert!(times.iter().all(|seconds| *seconds >= 0.001), "{result}");
         assert!(result["parameters"]["n"].is_string(), "{result}");
+        // What it has no place for: there are too few runs for an interval of the median.
+        assert_eq!(result["confidence"], 0.95);
+        let end = |at: usize| result["mean_interval"][at].as_f64().expect("an end");
+        assert!((end(0)..=end(1)).contains(&result["mean"].as_f64().expect("a mean")), "{result}");
+        assert_eq!(result["median_interval"], serde_json::json!([null, null]), "{result}");
     }
     let mut exported: Vec<u64> = results
         .iter()
@@ -550,7 +555,7 @@ fn hyperfines_export_is_read_back_and_has_the_shape_that_its_scripts_read() {
 fn ctrl_c_ends_after_the_run_under_way_and_cleans_up() {
     let desk = Desk::new();
     let mut command =
-        desk.command(&["-r", "500", "-c", "touch cleaned", "echo >> ran; sleep 0.05", "sleep 0.05"]);
+        desk.command(&["-r", "60", "-c", "touch cleaned", "echo >> ran; sleep 0.05", "sleep 0.05"]);
     // A terminal's Ctrl-C reaches the whole foreground group.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command");
@@ -562,7 +567,19 @@ fn ctrl_c_ends_after_the_run_under_way_and_cleans_up() {
     assert!(desk.path().join("cleaned").exists());
     let rows = desk.rows();
     let measured = rows.iter().filter(|row| row["outcome"] == "measured").count();
-    assert!(measured >= 3, "{measured}");
+    assert!((3..120).contains(&measured), "{measured}");
+    let resumed = desk.speedup(&["resume", "last"]);
+    assert!(resumed.status.success(), "{}", stderr(&resumed));
+    let (_, times) = stdout(&resumed)
+        .split_once("\nCommands\n")
+        .map(|(before, after)| (before.to_owned(), after.to_owned()))
+        .expect("a table of the times");
+    for command in ["echo >> ran; sleep 0.05", "sleep 0.05"] {
+        let of = |line: &&str| {
+            line.trim().strip_prefix(command).is_some_and(|rest| rest.trim_start().starts_with("60 "))
+        };
+        assert!(times.lines().any(|line| of(&line)), "{times}");
+    }
     // The next comparison is not hindered by the last one.
     desk.measured(&["-r", "2", "true", "true"]);
 }

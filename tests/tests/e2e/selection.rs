@@ -71,3 +71,31 @@ fn what_failed_is_measured_again_from_the_recorded_plan() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("failed or was abandoned"), "{refused:?}");
 }
+
+#[test]
+fn what_failed_on_this_machine_is_measured_again_there() {
+    let home = tempfile::tempdir().expect("a directory");
+    std::fs::write(home.path().join("plan.toml"), PLAN).expect("a plan");
+    let speedup = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(SPEEDUP);
+        command.current_dir(home.path()).env("XDG_STATE_HOME", home.path()).env_remove("SPEEDUP_COORDINATOR");
+        command.args(arguments).output().expect("the command")
+    };
+    let report = |output: std::process::Output| -> Value {
+        assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let first = report(speedup(&["run", "plan.toml", "--format", "json"]));
+    assert_eq!(names(&first), ["sort-small", "sort-large", "hash"]);
+    std::fs::remove_file(home.path().join("plan.toml")).expect("the plan is not needed again");
+    let again = report(speedup(&["run", "--failed-of", "last", "--format", "json"]));
+    assert_eq!(names(&again), ["hash"]);
+    assert!(
+        again["head"]["selection"].as_str().expect("words").starts_with("--failed-of "),
+        "{}",
+        again["head"]
+    );
+    // Of that no benchmark is fine, and of what is fine nothing is left.
+    let fine = speedup(&["run", "--failed-of", "last", "--only", "sort*"]);
+    assert_eq!(fine.status.code(), Some(2), "{}", String::from_utf8_lossy(&fine.stderr));
+}

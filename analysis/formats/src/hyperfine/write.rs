@@ -149,14 +149,29 @@ impl Summary {
 /// # Errors
 /// Other metrics; runs of several values; metrics with different numbers of runs.
 pub fn write_hyperfine_1(series: &[Series]) -> Written<String> {
+    write_hyperfine_1_with(series, |_| Map::new())
+}
+
+/// As [`write_hyperfine_1`], with keys of the caller's beside hyperfine's in each result: `more` makes them of the wall times, in
+/// seconds. hyperfine's keys go before those of the same name.
+///
+/// # Errors
+/// As [`write_hyperfine_1`].
+pub fn write_hyperfine_1_with(
+    series: &[Series],
+    more: impl Fn(&[f64]) -> Map<String, Value>,
+) -> Written<String> {
     let mut results = Vec::new();
     for outcome in outcomes(series)? {
-        results.push(result_1(&outcome)?);
+        let theirs = result_1(&outcome)?;
+        let mut result = outcome.metrics.get(WALL).map_or_else(Map::new, |(_, values)| more(values));
+        result.extend(theirs);
+        results.push(Value::Object(result));
     }
     Ok(format!("{:#}\n", json!({ "results": results })))
 }
 
-fn result_1(outcome: &Outcome<'_>) -> Written<Value> {
+fn result_1(outcome: &Outcome<'_>) -> Written<Map<String, Value>> {
     let name = outcome.name;
     let mut fields = Map::new();
     fields.insert("command".to_owned(), json!(name.benchmark.as_str()));
@@ -187,7 +202,7 @@ fn result_1(outcome: &Outcome<'_>) -> Written<Value> {
     if !parameters.is_empty() {
         fields.insert("parameters".to_owned(), json!(parameters));
     }
-    Ok(Value::Object(fields))
+    Ok(fields)
 }
 
 /// The value as a whole number, if it is one that a 64-bit float holds exactly.

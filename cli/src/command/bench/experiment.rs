@@ -28,6 +28,8 @@ pub(super) const OWN: &str = "bench_";
 /// The placeholders of what is executed before and after a command.
 const PREPARE: &str = "bench_prepare";
 const CONCLUDE: &str = "bench_conclude";
+/// The placeholder of what the command is called; nothing refers to it but who reads the record.
+const TITLE: &str = "bench_title";
 /// The placeholder of the directory.
 const DIRECTORY: &str = "bench_directory";
 /// The only benchmark.
@@ -64,6 +66,15 @@ pub(super) struct Setting<'a> {
     pub(super) directory: &'a str,
     /// All randomness comes from here.
     pub(super) seed: Seed,
+}
+
+/// A command as the record has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Recorded {
+    /// What it is called.
+    pub(super) title: String,
+    /// The values of its parameters.
+    pub(super) parameters: BTreeMap<String, String>,
 }
 
 /// The experiment that the arguments describe, with so many runs.
@@ -148,6 +159,7 @@ fn version(arguments: &Arguments, setting: Setting<'_>, at: usize) -> Result<Ver
     let variant = &variants[at];
     let mut vars = variant.parameters.clone();
     vars.insert(DIRECTORY.to_owned(), directory.to_owned());
+    vars.insert(TITLE.to_owned(), variant.title.clone());
     for (name, flag, lines) in
         [(PREPARE, "--prepare", &arguments.prepare), (CONCLUDE, "--conclude", &arguments.conclude)]
     {
@@ -163,6 +175,16 @@ fn version(arguments: &Arguments, setting: Setting<'_>, at: usize) -> Result<Ver
     vars.extend(words.into_iter().zip(0..).map(|(value, number)| (word(number), value)));
     let (name, command) = (variant.name.clone(), Some(CommandLine::Exact(argv)));
     Ok(Version { name, env: BTreeMap::new(), vars, command, build: None })
+}
+
+/// The commands of an experiment; none unless it is one of this verb.
+pub(super) fn recorded(experiment: &Experiment) -> Option<Vec<Recorded>> {
+    let command = |version: &Version| {
+        let title = version.vars.get(TITLE)?.clone();
+        let own = version.vars.iter().filter(|(name, _)| !name.starts_with(OWN));
+        Some(Recorded { title, parameters: own.map(|(name, value)| (name.clone(), value.clone())).collect() })
+    };
+    experiment.compared().iter().map(command).collect()
 }
 
 fn placeholder(name: &str) -> String {

@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use speedup_formats::{Series, write_hyperfine_1};
+use serde_json::{Map, Value, json};
+use speedup_formats::{Series, write_hyperfine_1_with};
+use speedup_statistics::inference::{ConfidenceLevel, Interval};
+use speedup_statistics::sample::Sample;
 
 use super::table::{self, Markup};
-use super::timing::{TimeUnit, Timing, unit_of};
+use super::timing::{TimeUnit, Timing, mean_interval, median_interval, unit_of};
 use crate::command::print;
 use crate::console::Console;
 use crate::exit::failure::Failure;
@@ -19,7 +22,7 @@ const HERE: &str = "-";
 #[derive(Clone, Debug, Args)]
 #[group(skip)]
 pub(super) struct Exports {
-    /// Write the times in hyperfine's first JSON format, which most tools read; - is standard output
+    /// Write the times in hyperfine's first JSON format, which most tools read, with intervals; - is standard output
     #[arg(long, value_name = "FILE")]
     export_json: Option<PathBuf>,
     /// Write one line per command: mean, standard deviation, median, user, system, min and max, in seconds
@@ -50,10 +53,11 @@ impl Exports {
         series: &[Series],
         timings: &[&Timing],
         unit: Option<TimeUnit>,
+        level: ConfidenceLevel,
         console: &Console,
     ) -> Result<(), Failure> {
         if let Some(path) = &self.export_json {
-            let text = write_hyperfine_1(series).map_err(|error| {
+            let text = write_hyperfine_1_with(series, |wall| intervals(wall, level)).map_err(|error| {
                 let hint = error.hint();
                 Failure::usage(error).context("cannot write the times as hyperfine does").hint(hint)
             })?;
@@ -73,6 +77,21 @@ impl Exports {
         }
         Ok(())
     }
+}
+
+/// What hyperfine's JSON has no place for: the intervals of the mean and the median, in seconds. Where there are too few runs for one
+/// its ends are null.
+fn intervals(wall: &[f64], level: ConfidenceLevel) -> Map<String, Value> {
+    let sample = Sample::new(wall.to_vec()).ok();
+    let ends = |of: fn(&Sample, ConfidenceLevel) -> Option<Interval>| {
+        let interval = sample.as_ref().and_then(|sample| of(sample, level));
+        interval.map_or([None; 2], |interval| [Some(interval.lower), Some(interval.upper)])
+    };
+    let (mean, median) = (ends(mean_interval), ends(median_interval));
+    [("confidence", json!(level.get())), ("mean_interval", json!(mean)), ("median_interval", json!(median))]
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect()
 }
 
 /// Sees to it that a file can be written. What it holds stays.

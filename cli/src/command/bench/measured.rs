@@ -7,8 +7,9 @@ use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::record::Outcome;
 use speedup_core::value::id::{ExperimentId, RunIndex, VersionIndex};
 use speedup_formats::{MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, SeriesUnit, USER};
+use speedup_statistics::inference::ConfidenceLevel;
 
-use super::variant::Variant;
+use super::experiment::{Recorded, recorded};
 use crate::connection::Connection;
 use crate::exit::failure::Failure;
 use crate::results::attempts::Attempts;
@@ -21,21 +22,32 @@ const METRICS: [(Metric, &str, SeriesUnit, f64); 4] = [
     (Metric::MaxRss, MAX_RSS, SeriesUnit::Bytes, 1.0),
 ];
 
-/// What the experiment measured.
+/// What an experiment measured, and the level of its intervals.
+#[derive(Debug)]
+pub(super) struct Measured {
+    /// The values.
+    pub(super) series: Vec<Series>,
+    /// The confidence level.
+    pub(super) level: ConfidenceLevel,
+}
+
+/// What the experiment measured; nothing of one of another verb.
 pub(super) async fn read(
     connection: &Connection,
     experiment: ExperimentId,
-    variants: &[Variant],
-) -> Result<Vec<Series>, Failure> {
-    series(&measured(connection, experiment).await?, variants)
+) -> Result<Option<Measured>, Failure> {
+    let mut attempts = Attempts::open(connection, experiment).await?;
+    let Some(commands) = recorded(&attempts.plan.experiment) else { return Ok(None) };
+    let level = ConfidenceLevel::new(attempts.plan.experiment.analysis.confidence);
+    let level = level.map_err(Failure::infrastructure)?;
+    Ok(Some(Measured { series: series(&runs(&mut attempts).await?, &commands)?, level }))
 }
 
 /// The measured values by version, each run with all its metrics, in run order.
-type Measured = BTreeMap<VersionIndex, BTreeMap<RunIndex, BTreeMap<Metric, u64>>>;
+type MeasuredRuns = BTreeMap<VersionIndex, BTreeMap<RunIndex, BTreeMap<Metric, u64>>>;
 
-async fn measured(connection: &Connection, experiment: ExperimentId) -> Result<Measured, Failure> {
-    let mut attempts = Attempts::open(connection, experiment).await?;
-    let mut measured = Measured::new();
+async fn runs(attempts: &mut Attempts) -> Result<MeasuredRuns, Failure> {
+    let mut measured = MeasuredRuns::new();
     while let Some(page) = attempts.page().await? {
         for EndedAttempt { lease, end, .. } in page {
             let AttemptEnd::Reported(record) = end else { continue };
@@ -48,14 +60,14 @@ async fn measured(connection: &Connection, experiment: ExperimentId) -> Result<M
     Ok(measured)
 }
 
-fn series(measured: &Measured, variants: &[Variant]) -> Result<Vec<Series>, Failure> {
+fn series(measured: &MeasuredRuns, commands: &[Recorded]) -> Result<Vec<Series>, Failure> {
     let mut series = Vec::new();
-    for (version, variant) in (0..).zip(variants) {
+    for (version, command) in (0..).zip(commands) {
         let Some(runs) = measured.get(&VersionIndex(version)) else { continue };
         let name = |text: &str| Name::new(text).map_err(Failure::usage);
         let labels: Result<BTreeMap<Name, Name>, Failure> =
-            variant.parameters.iter().map(|(key, value)| Ok((name(key)?, name(value)?))).collect();
-        let of = SeriesName { labels: labels?, ..SeriesName::wall(name(&variant.title)?) };
+            command.parameters.iter().map(|(key, value)| Ok((name(key)?, name(value)?))).collect();
+        let of = SeriesName { labels: labels?, ..SeriesName::wall(name(&command.title)?) };
         for (metric, word, unit, scale) in METRICS {
             // A metric that some run lacks has no place in the format.
             let values: Option<Vec<[f64; 1]>> =

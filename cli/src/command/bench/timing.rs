@@ -99,10 +99,17 @@ impl Timing {
             system: mean(SYSTEM),
         })
     }
+}
 
-    fn mean_interval(&self, level: ConfidenceLevel) -> Option<Interval> {
-        OneSampleTTest::new(&self.wall, 0.0).ok().map(|test| test.interval(Alternative::TwoSided, level))
-    }
+/// The interval of a mean: Student's t.
+pub(super) fn mean_interval(times: &Sample, level: ConfidenceLevel) -> Option<Interval> {
+    OneSampleTTest::new(times, 0.0).ok().map(|test| test.interval(Alternative::TwoSided, level))
+}
+
+/// The interval of a median, between order statistics, where there are enough runs for one.
+pub(super) fn median_interval(times: &Sample, level: ConfidenceLevel) -> Option<Interval> {
+    let interval = SampleQuantile::median(times).interval(level);
+    (interval.lower.is_finite() && interval.upper.is_finite()).then_some(interval)
 }
 
 /// The times as `order` has them.
@@ -146,16 +153,16 @@ pub(super) fn legend(unit: TimeUnit, level: ConfidenceLevel) -> String {
 
 fn row(timing: &Timing, unit: TimeUnit, level: ConfidenceLevel) -> Vec<SheetCell> {
     let mean = timing.wall.mean();
-    let half = timing.mean_interval(level).map(|interval| (interval.upper - interval.lower) / 2.0);
+    let half = mean_interval(&timing.wall, level).map(|interval| (interval.upper - interval.lower) / 2.0);
     // Two digits of the half width; without one, four of the mean.
     let width = unit.of_seconds(half.filter(|half| *half > 0.0).unwrap_or(mean / 100.0));
     let digits = decimals(width / 10.0, 4);
     let show = |seconds: f64| format!("{:.digits$}", unit.of_seconds(seconds));
     let of_mean = half.map_or_else(|| show(mean), |half| format!("{} ± {}", show(mean), show(half)));
-    let around = SampleQuantile::median(&timing.wall).interval(level);
-    let of_median = match around.lower.is_finite() && around.upper.is_finite() {
-        true => format!("{} [{}, {}]", show(timing.wall.median()), show(around.lower), show(around.upper)),
-        false => show(timing.wall.median()),
+    let median = show(timing.wall.median());
+    let of_median = match median_interval(&timing.wall, level) {
+        Some(around) => format!("{median} [{}, {}]", show(around.lower), show(around.upper)),
+        None => median,
     };
     let (least, most) = (timing.wall.min(), timing.wall.max());
     let mean_of = |time: Option<f64>| {

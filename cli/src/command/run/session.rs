@@ -58,6 +58,15 @@ pub(crate) struct Session<'a> {
     is_noted: bool,
 }
 
+/// An experiment that was left with runs to execute.
+#[derive(Clone, Debug)]
+pub(crate) struct Left {
+    /// Its id.
+    pub(crate) experiment: ExperimentId,
+    /// Its name.
+    name: String,
+}
+
 /// What is told when all is done.
 #[derive(Clone, Debug)]
 pub(crate) struct Telling {
@@ -111,18 +120,17 @@ impl<'a> Session<'a> {
         Ok(session)
     }
 
-    /// Starts both on the directory in which an experiment was left, and goes on with it. `is_noted` says that later commands
-    /// find the experiment by its id alone.
-    pub(crate) async fn go_on(
+    /// Starts both on the directory in which an experiment was left. `is_noted` says that later commands find the experiment by its
+    /// id alone.
+    pub(crate) async fn reopen(
         console: &'a Console,
         data: &Path,
         which: &Selector,
         is_noted: bool,
-        telling: Telling,
-    ) -> Result<Exit, Failure> {
+    ) -> Result<(Self, Left), Failure> {
         let connection = Connection::within(compose::embedded(data).await?);
         let found = left(&connection, which).await;
-        let (experiment, name) = match found {
+        let found = match found {
             Ok(found) => found,
             Err(failure) => {
                 connection.close().await;
@@ -130,10 +138,9 @@ impl<'a> Session<'a> {
             }
         };
         let data = data.to_owned();
-        let mut session = Self::within(console, connection, data, Some(experiment), is_noted).await?;
+        let mut session = Self::within(console, connection, data, Some(found.experiment), is_noted).await?;
         session.is_noted = is_noted;
-        let done = session.resume_and_report(experiment, &name, telling).await;
-        session.end(done).await
+        Ok((session, found))
     }
 
     /// Starts the agent of a coordinator, and waits until it has joined. What else was left in the directory is paused.
@@ -255,12 +262,9 @@ impl<'a> Session<'a> {
         Ok((experiment, exit))
     }
 
-    async fn resume_and_report(
-        &mut self,
-        experiment: ExperimentId,
-        name: &str,
-        telling: Telling,
-    ) -> Result<Exit, Failure> {
+    /// Goes on with an experiment that was left, and reports.
+    pub(crate) async fn go_on(&mut self, left: &Left, telling: Telling) -> Result<Exit, Failure> {
+        let Left { experiment, ref name } = *left;
         let interrupts = Interrupts::listen()?;
         let answer = self.connection.experiments().resume(request(experiment)).await;
         answer.map_err(|status| Failure::status("cannot resume the experiment", &status))?;
@@ -286,8 +290,8 @@ impl<'a> Session<'a> {
                 return Err(failure);
             }
         };
-        if let End::Stuck { .. } = end {
-            // Nobody will resume it: the coordinator ends with this command.
+        if matches!(end, End::Stuck { has_measured: false, .. }) {
+            // To resume it is no better than to run the plan again.
             cancel(&self.connection, experiment).await?;
         }
         let reported = match end.has_measured() || telling.is_for_programs() {
@@ -312,7 +316,12 @@ impl<'a> Session<'a> {
                 // A sample that is not the planned one weighs more than what it says.
                 Ok(if exit == Exit::Done { gated } else { exit })
             }
-            End::Stuck { reason, .. } => Err(stuck(&reason, &told)),
+            End::Stuck { reason, has_measured } => {
+                let again = format!("`speedup resume {}` continues where it stopped", self.which(experiment));
+                let again = if has_measured { &again } else { "run the plan again" };
+                Err(stuck(&reason, &told)
+                    .hint(format!("check that the plan's programs and files exist, then {again}")))
+            }
             End::AtOnce => Ok(Exit::Interrupted),
         }
     }
@@ -465,7 +474,6 @@ fn stuck(reason: &str, told: &failed_runs::Told) -> Failure {
         text += &format!("\n  {lost}");
     }
     Failure::infrastructure(anyhow!(text).context("the experiment cannot be carried out here"))
-        .hint("check that the plan's programs and files exist, then run the plan again")
 }
 
 /// The experiment as a later command finds it: by its id alone, or in the directory that has to be named.
@@ -477,7 +485,7 @@ fn named(experiment: ExperimentId, data: Option<&Path>) -> String {
 }
 
 /// The experiment that is meant, with its name, if it is not finished.
-async fn left(connection: &Connection, which: &Selector) -> Result<(ExperimentId, String), Failure> {
+async fn left(connection: &Connection, which: &Selector) -> Result<Left, Failure> {
     let mut client = connection.experiments();
     let experiment = which.resolve(&mut client, &[]).await?;
     let answer = client.get(selector::get(experiment)).await;
@@ -493,7 +501,7 @@ async fn left(connection: &Connection, which: &Selector) -> Result<(ExperimentId
         StatusPhase::Running
         | StatusPhase::WaitingForHosts
         | StatusPhase::Deciding
-        | StatusPhase::Paused { .. } => Ok((experiment, status.name)),
+        | StatusPhase::Paused { .. } => Ok(Left { experiment, name: status.name }),
     }
 }
 
