@@ -20,7 +20,7 @@ impl Stamp {
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         let seen = std::fs::metadata(path)?;
         if !seen.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
         }
         Ok(Self {
             device: seen.dev(),

@@ -100,7 +100,7 @@ struct Words(Vec<String>);
 
 fn words(text: &str) -> Result<Words, anyhow::Error> {
     let words = shlex::split(text).filter(|words| !words.is_empty());
-    words.map(Words).ok_or_else(|| anyhow!("it has no words, or a quote that is not closed"))
+    words.map(Words).ok_or_else(|| anyhow!("it is empty, or a quote is not closed"))
 }
 
 pub(super) fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {

@@ -62,7 +62,7 @@ fn of_only_file(source: &Source) -> Result<Samples<'_>, Failure> {
     let series: Vec<NamedSeries<'_>> = named.collect();
     if series.is_empty() {
         return Err(Failure::usage(anyhow!("{} has no values", source.name))
-            .hint("its tool measured nothing; look at what it says"));
+            .hint("the tool measured nothing; look at its output"));
     }
     Ok(Samples { series, are_commands: source.holds_commands })
 }

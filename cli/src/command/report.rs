@@ -201,7 +201,7 @@ fn of_samples(
     };
     if arguments.only.is_given() {
         return Err(Failure::usage(anyhow!(
-            "{} are samples without a plan, of which --only takes nothing",
+            "{} are samples without a plan, so --only does not apply",
             name.as_file()
         )));
     }

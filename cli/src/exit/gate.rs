@@ -89,7 +89,7 @@ impl Gate {
     /// The exit code by an answer; what fails is told.
     pub(crate) fn of_answer(self, answer: &Answer, console: &Console) -> Result<Exit, Failure> {
         let conclusions = Conclusion::of_answer(answer, self.noise).map_err(|error: GateError| {
-            Failure::usage(Error::new(error).context("no gate can go by this method")).hint(error.hint())
+            Failure::usage(Error::new(error).context("no gate can use this method")).hint(error.hint())
         })?;
         Ok(self.judge(conclusions, console))
     }

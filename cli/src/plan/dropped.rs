@@ -45,7 +45,7 @@ pub(crate) fn tell(experiment: &Experiment, console: &Console) {
     );
     if !dropped.is_empty() {
         let names = dropped.join(", ");
-        console.talk(format_args!("set here and not in the plan's env, so no run sees it: {names}"));
+        console.talk(format_args!("set in this shell but not in the plan's env, so no run sees it: {names}"));
     }
 }
 

@@ -130,7 +130,7 @@ fn read_pieces(file: File, blob: Blob, to: &mpsc::Sender<v1::PutRequest>) -> io:
 fn look(path: &Path) -> Result<(ContentHash, u64), Error> {
     // Not opened unless it is a file: a pipe would keep us waiting.
     if !path.metadata()?.is_file() {
-        return Err(anyhow!("it is no regular file"));
+        return Err(anyhow!("it is not a regular file"));
     }
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(File::open(path)?)?;

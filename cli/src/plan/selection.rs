@@ -42,7 +42,7 @@ impl OnlyArguments {
                 format!("the benchmarks are {}{more}", names[..names.len().min(LISTED)].join(", "))
             }
         };
-        Err(Failure::usage(anyhow!("no benchmark is like `{vain}`")).hint(hint))
+        Err(Failure::usage(anyhow!("no benchmark matches `{vain}`")).hint(hint))
     }
 
     /// Leaves them alone in an experiment, and says so in it.
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_pattern_like_nothing_names_what_is_near() {
         let failure = only(&["sort", "srot*"]).require(&["sort", "hash"]).unwrap_err();
-        assert_eq!(failure.error.to_string(), "no benchmark is like `srot*`");
+        assert_eq!(failure.error.to_string(), "no benchmark matches `srot*`");
         assert_eq!(failure.hint.as_deref(), Some("did you mean `sort`?"));
         let failure = only(&["compress"]).require(&["sort", "hash"]).unwrap_err();
         assert_eq!(failure.hint.as_deref(), Some("the benchmarks are sort, hash"));

@@ -432,7 +432,7 @@ fn a_step_that_fails_says_which_and_what_was_set_up_is_cleaned_up() {
     let desk = Desk::new();
     for (flags, code, named) in [
         (&["-s", "exit 3"][..], 2, "the setup ended with exit status: 3"),
-        (&["-p", "exit 3", "-w", "1"], 2, "that of --prepare"),
+        (&["-p", "exit 3", "-w", "1"], 2, "the --prepare command"),
         (&["-p", "echo why >&2; exit 3"], 4, "the preparation ended with exit code 3: why"),
         (&["-c", "exit 3"], 2, "the cleanup ended with exit status: 3"),
     ] {

@@ -36,7 +36,10 @@ fn benchmarks_are_chosen_by_name_in_plans_and_in_reports() {
     assert_eq!(names(&some), ["sort-large"]);
     assert_eq!(some["suites"], whole["suites"]);
     let sentence = some["warnings"][0]["sentence"].as_str().expect("a caveat");
-    assert!(sentence.starts_with("Only 1 of 2 benchmarks are shown, those like `*large`"), "{sentence}");
+    assert!(
+        sentence.starts_with("Only 1 of 2 benchmarks are shown, those that match `*large`"),
+        "{sentence}"
+    );
     let text =
         String::from_utf8(pool.speedup(&["report", &chosen, "--only", "*large"]).stdout).expect("UTF-8");
     assert!(text.contains("sort-large") && !text.contains("sort-small"), "{text}");
@@ -45,7 +48,7 @@ fn benchmarks_are_chosen_by_name_in_plans_and_in_reports() {
         let output = pool.speedup(&refused);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("no benchmark is like") && said.contains("did you mean `sort-"), "{said}");
+        assert!(said.contains("no benchmark matches") && said.contains("did you mean `sort-"), "{said}");
     }
 }
 

@@ -4,7 +4,7 @@ use super::Report;
 use crate::study::validity::warning::Warning;
 
 impl Report {
-    /// The rows of the benchmarks that `takes` takes, which are those like `words`. What is said over all benchmarks, and of how
+    /// The rows of the benchmarks that `takes` takes, which are those that match `words`. What is said over all benchmarks, and of how
     /// many comparisons there were, stays as it was planned.
     #[must_use]
     pub fn only(mut self, words: &str, takes: impl Fn(&str) -> bool) -> Self {
@@ -28,8 +28,8 @@ impl Report {
             is_of_all || !warning.concerns.is_empty()
         });
         let sentence = format!(
-            "Only {} of {all} benchmarks are shown, those like {words}: the verdicts over all benchmarks and the adjustment for \
-             the number of comparisons are of all that were planned; leave --only out to see them.",
+            "Only {} of {all} benchmarks are shown, those that match {words}: the verdicts over all benchmarks and the adjustment \
+             for the number of comparisons are of all that were planned; leave --only out to see them.",
             self.benchmarks.len()
         );
         self.warnings.insert(0, Warning { code: "only".to_owned(), sentence, concerns: Vec::new() });

@@ -61,12 +61,13 @@ fn step(flag: &str, line: Option<&Resolved>, command: &Resolved) -> Result<(), F
     let Some(line) = line else { return Ok(()) };
     let standing = Resolved { directory: command.directory.clone(), ..line.clone() };
     let status = execute(&standing, None, Stdio::null);
-    let status =
-        status.with_context(|| format!("cannot execute that of {flag}")).map_err(Failure::infrastructure)?;
+    let status = status
+        .with_context(|| format!("cannot execute the {flag} command"))
+        .map_err(Failure::infrastructure)?;
     if status.success() {
         return Ok(());
     }
-    Err(Failure::usage(anyhow!("that of {flag}, before or after a warm-up, ended with {status}")))
+    Err(Failure::usage(anyhow!("the {flag} command, before or after a warm-up, ended with {status}")))
 }
 
 fn order(experiment: &Experiment, version: u32) -> WorkOrder {

@@ -53,7 +53,7 @@ impl Shell {
             }
             (Self::None, redirections) => {
                 let words = words(command).ok_or_else(|| {
-                    Failure::usage(anyhow!("{command:?} has no words, or a quote that is not closed"))
+                    Failure::usage(anyhow!("{command:?} is empty, or a quote in it is not closed"))
                 })?;
                 let opening = redirections.map(|redirections| {
                     [USUAL, LINE, &format!("exec \"$@\"{redirections}"), USUAL].map(str::to_owned)

@@ -111,5 +111,5 @@ pub(crate) fn parts(pieces: &[v1::ExportChunk]) -> impl Iterator<Item = Result<E
 
 fn unreadable(error: Error) -> Failure {
     Failure::usage(error.context("the observations cannot be read"))
-        .hint("get the bundle again from where it is from, or take a release that is at least as new")
+        .hint("get the bundle again, or use a newer release of speedup")
 }
