@@ -17,6 +17,16 @@ const MILLION = `[experiment]\nname = "under-way"\n[versions.old]\nbaseline = tr
 
 const read = (name) => readFileSync(join(state, name), "utf8");
 
+/** Milliseconds of a command from its start to its end, the median of nine. */
+function asked(...words) {
+  const times = Array.from({ length: ROUNDS }, () => {
+    const begin = performance.now();
+    speedup(...words);
+    return performance.now() - begin;
+  });
+  return Math.round(times.sort((a, b) => a - b)[ROUNDS >> 1]);
+}
+
 /** A process, and what it starts, whose output is kept. */
 function begin(name, command, words) {
   const log = openSync(join(state, name), "w");
@@ -108,6 +118,9 @@ try {
   await page.goto(new URL(of(experiment), page.url()).href);
   console.log(await page.locator("[data-part=progress] .lead").innerText());
   await browser.close();
+  for (const words of [["list"], ["explain", experiment], ["explain", experiment, "0"], ["explain", finished.experiment], ["hosts", "list"]]) {
+    console.log(JSON.stringify({ command: words[0], of: words.slice(1).join(" ").slice(0, 12), took_ms: asked(...words) }));
+  }
 } finally {
   children.reverse().forEach((child) => process.kill(-child.pid, "SIGTERM"));
 }
