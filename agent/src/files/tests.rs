@@ -197,5 +197,5 @@ fn a_shared_file_is_verified_once_and_again_when_it_was_touched() {
     fs::remove_file(&path).unwrap();
     assert!(verify(None).unwrap_err().to_string().contains("No such file"));
     fs::create_dir(&path).unwrap();
-    assert!(verify(None).unwrap_err().to_string().contains("no regular file"));
+    assert!(verify(None).unwrap_err().to_string().contains("not a regular file"));
 }

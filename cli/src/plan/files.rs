@@ -155,7 +155,7 @@ mod tests {
         let content = Content { blake3, bytes: 5, executable: true };
         assert_eq!(files.look(&here("data/words")), Ok(FileSource::Content(content)));
         assert_eq!(files.found[&content.into()], directory.path().join("data/words"));
-        for (path, told) in [("words", "No such file"), ("data", "no regular file")] {
+        for (path, told) in [("words", "No such file"), ("data", "not a regular file")] {
             let unusable = files.look(&here(path)).unwrap_err();
             assert!(unusable.cause.contains(told) && unusable.hint.contains("relative"), "{unusable:?}");
         }

@@ -384,7 +384,7 @@ fn without_a_shell_words_are_split_as_a_shell_would_and_nothing_more() {
     assert_eq!(rows.len(), 6);
     let open = desk.bench(&["-N", "true", "echo 'open"]);
     assert_eq!(open.status.code(), Some(2), "{}", stderr(&open));
-    assert!(stderr(&open).contains("a quote that is not closed"), "{}", stderr(&open));
+    assert!(stderr(&open).contains("a quote in it is not closed"), "{}", stderr(&open));
     let missing = desk.bench(&["-N", "-r", "2", "true", "speedup-no-such-program"]);
     assert_eq!(missing.status.code(), Some(4), "{}", stderr(&missing));
     assert!(stderr(&missing).contains("there is no such program"), "{}", stderr(&missing));
