@@ -10,31 +10,19 @@ use speedup_proto::v1::hosts_client::HostsClient;
 use tonic::Status;
 use tonic::transport::Channel;
 
-use crate::page::{events, experiments, hosts};
+use crate::page::events;
+use crate::page::experiments::{self, LOOKED_EXPERIMENTS};
+use crate::page::hosts::{self, HOSTS, HostsPage, LOOKED_PAGES};
 use crate::visitor::Visitor;
 
 /// Experiments of a page.
 pub(crate) const EXPERIMENTS: usize = 50;
-/// Experiments that are looked at where not all are asked for: the newest.
-pub(crate) const LOOKED_EXPERIMENTS: u32 = 1_000;
-/// Pages of hosts that are looked at for one with a host in the state that is asked for, or to sort them, and pages of events for
-/// one that is asked for: what takes a moment.
-const LOOKED_PAGES: usize = 20;
-/// Hosts that are looked at to sort them: the first.
-pub(crate) const LOOKED_HOSTS: u32 = LOOKED_PAGES as u32 * HOSTS;
-/// Hosts of a page.
-pub(crate) const HOSTS: u32 = 100;
+/// Pages of events that are looked at for one that is asked for: what takes a moment.
+const LOOKED_EVENT_PAGES: usize = 20;
 /// Events of a page.
 pub(crate) const EVENTS: u32 = 100;
 /// Pages of experiments: as many as the coordinator lists.
 pub(crate) const MAX_EXPERIMENT_PAGES: usize = 200;
-
-/// Hosts, and after which one the next page begins.
-#[derive(Debug)]
-pub(crate) struct HostsPage {
-    pub(crate) hosts: Vec<v1::HostStatus>,
-    pub(crate) next: Option<String>,
-}
 
 impl Visitor {
     fn experiments(&self) -> ExperimentsClient<Channel> {
@@ -195,7 +183,7 @@ impl Visitor {
         mut before: Vec<u8>,
     ) -> Result<v1::ListEventsResponse, Status> {
         let mut page = v1::ListEventsResponse::default();
-        for _ in 0..LOOKED_PAGES {
+        for _ in 0..LOOKED_EVENT_PAGES {
             let listed = self.events(&[], before).await?;
             page.events.extend(listed.events.into_iter().filter(|event| at.wants(event)));
             page.before.clone_from(&listed.before);

@@ -7,7 +7,7 @@ use speedup_proto::v1;
 use speedup_proto::v1::page_server::Page;
 use tonic::{Request, Response, Status};
 
-use crate::site::Shared;
+use crate::context::Shared;
 
 /// The path that takes a link.
 pub(crate) const SIGN_IN: &str = "/sign-in";

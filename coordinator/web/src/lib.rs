@@ -6,11 +6,12 @@
 //! from elsewhere, and all of it works without the script.
 //!
 //! In reading order: [`Site`] (what is started), `entry` (links and sessions), `door` (gives the links), `server`
-//! (connections and their bounds), `shield` (what holds for every request), `visitor` (who asks), `client` (what is asked
-//! of the coordinator), `routes` (which page is where), `page` (the pages), `live` (what changes while one looks),
-//! `trouble` (what is said when something fails).
+//! (connections and their bounds), `context` (what all requests have in common), `shield` (what holds for every request), `visitor`
+//! (who asks), `client` (what is asked of the coordinator), `routes` (which page is where), `page` (the pages), `live` (what
+//! changes while one looks), `trouble` (what can fail).
 
 mod client;
+mod context;
 mod door;
 mod entry;
 mod live;

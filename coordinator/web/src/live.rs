@@ -21,8 +21,8 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status};
 use uuid::Uuid;
 
+use crate::context::Context;
 use crate::page;
-use crate::routes::Context;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 

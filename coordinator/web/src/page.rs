@@ -12,6 +12,7 @@ mod moment;
 mod plan;
 pub(crate) mod report;
 pub(crate) mod sign_in;
+mod trouble;
 
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};

@@ -11,28 +11,18 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use serde::Deserialize;
 use speedup_access::unix_seconds;
-use tokio::sync::watch;
 use uuid::Uuid;
 
+use crate::context::{Context, Shared, cookie_name, session_secret};
 use crate::door::SIGN_IN;
 use crate::entry::{Entrance, SESSION_LIFETIME_S};
 use crate::page::{self, Html};
-use crate::site::Shared;
 use crate::trouble::Trouble;
-use crate::visitor::{Visitor, cookie_name, session_secret};
+use crate::visitor::Visitor;
 use crate::{live, shield};
 
 /// Most bytes of a form: a token and a few words.
 const MAX_FORM_BYTES: usize = 8 << 10;
-
-/// What all routes have.
-#[derive(Debug)]
-pub(crate) struct Context {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) entrance: Entrance,
-    /// Closed when the page ends.
-    pub(crate) stopped: watch::Receiver<()>,
-}
 
 type Site = State<Arc<Context>>;
 type Page = Result<Html, Trouble>;
@@ -108,6 +98,15 @@ impl Change {
     }
 }
 
+/// Refuses a form that is not of this visitor's session.
+fn require_form(visitor: &Visitor, token: &str) -> Result<(), Trouble> {
+    if visitor.sent(token) {
+        return Ok(());
+    }
+    let words = "This form is of an earlier session. Reload the page, and try again.";
+    Err(Trouble::plain(StatusCode::FORBIDDEN, words))
+}
+
 async fn experiments(visitor: Visitor, Query(wanted): Query<page::experiments::Listing>) -> Page {
     let listed = visitor.page_of_experiments(&wanted).await?;
     Ok(Html(page::experiments::whole(&visitor, &wanted, &listed)))
@@ -135,7 +134,7 @@ async fn change_experiment(
     Path((id, act)): Path<(Uuid, String)>,
     Form(form): Form<Change>,
 ) -> Result<Redirect, Trouble> {
-    visitor.require_form(&form.token)?;
+    require_form(&visitor, &form.token)?;
     let wire = id.as_bytes().to_vec();
     match act.as_str() {
         "pause" => visitor.pause(wire).await?,
@@ -172,7 +171,7 @@ async fn change_host(
     Path((id, act)): Path<(String, String)>,
     Form(form): Form<Change>,
 ) -> Result<Redirect, Trouble> {
-    visitor.require_form(&form.token)?;
+    require_form(&visitor, &form.token)?;
     match act.as_str() {
         "drain" => visitor.drain(id.clone()).await?,
         "quarantine" => visitor.quarantine(id.clone(), form.reason()?).await?,
@@ -228,7 +227,7 @@ async fn sign_out(
     headers: HeaderMap,
     Form(form): Form<Signed>,
 ) -> Result<Response, Trouble> {
-    visitor.require_form(&form.token)?;
+    require_form(&visitor, &form.token)?;
     if let Some(secret) = session_secret(&context.shared, &headers) {
         context.shared.entries().leave(secret);
     }

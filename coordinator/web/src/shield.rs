@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use crate::routes::Context;
+use crate::context::Context;
 use crate::trouble::Trouble;
 
 /// What the page may load and do: its own style, script and pictures, its own forms, and nothing else.

@@ -1,7 +1,7 @@
 //! What is started: the page's address first, so that links can name it, then the page itself.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use rustls::ServerConfig;
 use speedup_access::Secret;
@@ -12,10 +12,11 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tonic::service::Routes;
 
+use crate::context::{Context, Shared, is_signed_in};
 use crate::door::PageDoor;
-use crate::entry::{Entrance, Entries};
+use crate::entry::Entrance;
 use crate::live::{MAX_REPORT_STREAMS, MAX_STREAMS};
-use crate::{routes, server, visitor};
+use crate::{routes, server};
 
 /// How a page is started.
 #[derive(Clone, Debug)]
@@ -44,28 +45,6 @@ pub enum SiteError {
     /// There is none to listen on.
     #[error("the web page has no address to listen on")]
     NoAddress,
-}
-
-/// What door and page have in common.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    /// Where the page is, without a path.
-    pub(crate) url: String,
-    pub(crate) port: u16,
-    pub(crate) is_secure: bool,
-    pub(crate) names: Vec<String>,
-    /// Stands in the forms of a page that is open to everyone.
-    pub(crate) open_form_token: Arc<str>,
-    pub(crate) streams: Arc<Semaphore>,
-    pub(crate) report_streams: Arc<Semaphore>,
-    entries: Mutex<Entries>,
-}
-
-impl Shared {
-    /// Links and sessions.
-    pub(crate) fn entries(&self) -> MutexGuard<'_, Entries> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A page that has its address and is not served yet.
@@ -119,10 +98,10 @@ impl Site {
     /// Serves the page.
     pub fn serve(self, entrance: Entrance, tls: Option<Arc<ServerConfig>>) -> Running {
         let (stop, stopped) = watch::channel(());
-        let site = Arc::new(routes::Context { shared: self.shared, entrance, stopped });
+        let site = Arc::new(Context { shared: self.shared, entrance, stopped });
         let is_signed_in: server::IsSignedIn = {
             let site = site.clone();
-            Arc::new(move |headers| visitor::is_signed_in(&site.shared, headers))
+            Arc::new(move |headers| is_signed_in(&site.shared, headers))
         };
         let serving = tokio::spawn(server::serve(self.listener, tls, routes::routes(site), is_signed_in));
         Running { serving, _stop: stop }
@@ -146,6 +125,6 @@ fn shared(address: SocketAddr, advertised: Option<String>, names: Vec<String>, i
         open_form_token: Secret::random().text().into(),
         streams: Arc::new(Semaphore::new(MAX_STREAMS)),
         report_streams: Arc::new(Semaphore::new(MAX_REPORT_STREAMS)),
-        entries: Mutex::default(),
+        entries: Default::default(),
     }
 }

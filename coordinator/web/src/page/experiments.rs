@@ -8,7 +8,6 @@ use super::experiment::{PHASES, bar, phase, phase_badge, standing};
 use super::layout::{Section, page};
 use super::moment::moment;
 use super::{counted, encoded, grouped, id_text, scrolling};
-use crate::client::LOOKED_EXPERIMENTS;
 use crate::visitor::Visitor;
 
 /// By what experiments are sorted: the word in addresses, and the one that people read.
@@ -16,6 +15,8 @@ const ORDERS: [(&str, &str); 4] =
     [("", "Newest first"), ("name", "Name"), ("failed", "Most failed runs"), ("progress", "Least progress")];
 /// Characters of a name that is looked for: those of the longest.
 const MAX_NAME: usize = 200;
+/// Experiments that are looked at where not all are asked for: the newest.
+pub(crate) const LOOKED_EXPERIMENTS: u32 = 1_000;
 
 /// Which experiments are asked for, and in which order. An empty field asks for all.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -7,7 +7,6 @@ use speedup_proto::v1::{HostStatus, HostsSummary};
 
 use super::layout::{Section, page};
 use super::{encoded, grouped, scrolling};
-use crate::client::{HostsPage, LOOKED_HOSTS};
 use crate::visitor::Visitor;
 
 /// Digits of a class that are shown in tables.
@@ -18,6 +17,19 @@ const STATES: [&str; 7] = ["idle", "busy", "rebooting", "draining", "drained", "
 const ORDERS: [(&str, &str); 3] = [("", "name"), ("served", "most runs served"), ("class", "class")];
 /// Most classes of the table: more are told as a number.
 const CLASSES: usize = 50;
+/// Hosts of a page.
+pub(crate) const HOSTS: u32 = 100;
+/// Pages of hosts that are looked at for one with a host in the state that is asked for, or to sort them: what takes a moment.
+pub(crate) const LOOKED_PAGES: usize = 20;
+/// Hosts that are looked at to sort them: the first.
+const LOOKED_HOSTS: u32 = LOOKED_PAGES as u32 * HOSTS;
+
+/// Hosts, and after which one the next page begins.
+#[derive(Debug)]
+pub(crate) struct HostsPage {
+    pub(crate) hosts: Vec<HostStatus>,
+    pub(crate) next: Option<String>,
+}
 
 /// Which hosts are asked for, and in which order. An empty field asks for all.
 #[derive(Clone, Debug, Default, Deserialize)]

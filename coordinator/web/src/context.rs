@@ -1,0 +1,96 @@
+//! What all requests have in common, and whom a request comes from.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
+use axum::http::header::COOKIE;
+use axum::http::request::Parts;
+use speedup_access::{Role, unix_seconds};
+use tokio::sync::{Semaphore, watch};
+
+use crate::entry::{Entrance, Entries};
+use crate::trouble::Trouble;
+use crate::visitor::Visitor;
+
+/// What door and page have in common.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// Where the page is, without a path.
+    pub(crate) url: String,
+    pub(crate) port: u16,
+    pub(crate) is_secure: bool,
+    pub(crate) names: Vec<String>,
+    /// Stands in the forms of a page that is open to everyone.
+    pub(crate) open_form_token: Arc<str>,
+    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) report_streams: Arc<Semaphore>,
+    pub(crate) entries: Mutex<Entries>,
+}
+
+impl Shared {
+    /// Links and sessions.
+    pub(crate) fn entries(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What all routes have.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) entrance: Entrance,
+    /// Closed when the page ends.
+    pub(crate) stopped: watch::Receiver<()>,
+}
+
+impl FromRequestParts<Arc<Context>> for Visitor {
+    type Rejection = Trouble;
+
+    async fn from_request_parts(parts: &mut Parts, context: &Arc<Context>) -> Result<Self, Trouble> {
+        match &context.entrance {
+            Entrance::Open(channel) => Ok(Self {
+                name: None,
+                role: Role::Admin,
+                channel: channel.clone(),
+                form_token: context.shared.open_form_token.clone(),
+            }),
+            Entrance::SignedIn(holders) => {
+                let secret = session_secret(&context.shared, &parts.headers).ok_or(Trouble::SignedOut)?;
+                let session = context.shared.entries().session(unix_seconds(), secret);
+                let session = session.ok_or(Trouble::SignedOut)?;
+                if !holders.holds(session.certificate.serial) {
+                    context.shared.entries().leave(secret);
+                    return Err(Trouble::SignedOut);
+                }
+                let identity = &session.certificate.identity;
+                Ok(Self {
+                    name: Some(identity.name().to_owned()),
+                    role: identity.role(),
+                    channel: session.channel,
+                    form_token: session.form_token,
+                })
+            }
+        }
+    }
+}
+
+/// Whether a request is of one who has signed in, as far as its session says.
+pub(crate) fn is_signed_in(shared: &Shared, headers: &HeaderMap) -> bool {
+    let secret = session_secret(shared, headers);
+    secret.is_some_and(|secret| shared.entries().session(unix_seconds(), secret).is_some())
+}
+
+/// The name of the session's cookie: it has the port, because browsers send cookies to all ports of an address.
+pub(crate) fn cookie_name(shared: &Shared) -> String {
+    let prefix = if shared.is_secure { "__Host-" } else { "" };
+    format!("{prefix}speedup-{}", shared.port)
+}
+
+/// The session's secret that a request carries.
+pub(crate) fn session_secret<'a>(shared: &Shared, headers: &'a HeaderMap) -> Option<&'a str> {
+    let name = cookie_name(shared);
+    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(found, _)| *found == name).map(|(_, value)| value)
+}
