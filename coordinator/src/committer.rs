@@ -1,52 +1,120 @@
-//! The committer: one thread that makes groups durable, one sync a group, and only then lets anything be sent or
-//! answered. A write or sync that fails is final: nothing is acknowledged any more, and the process has to end.
+//! The committer: makes groups durable, one sync a group, and only then lets anything be sent or answered. A write or
+//! sync that fails is final: nothing is acknowledged any more, and the process has to end.
+//!
+//! It has no thread of its own. With few agents a group is one report, and handing it to another thread and back takes
+//! longer than the sync; so the owner commits where it runs, and the connection is answered from the same thread. The
+//! event loop is told where a sync may take long.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use speedup_core::machine::event::{Change, Event};
 use speedup_core::value::causes::with_causes;
 use speedup_journal::{Journal, PayloadVersion, Position, WriteError};
 use speedup_proto::journal_payload;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::watch;
+use tokio::task::block_in_place;
 
-use crate::indexer::Batch;
+use crate::indexer::{Backlog, Batch};
 use crate::metrics::Metrics;
 use crate::owner::Group;
 
-/// Groups that may wait while one is written. Few: requests wait better at the owner, where they make larger groups.
-pub(crate) const WAITING_GROUPS: usize = 2;
+/// What takes less than this is done where the owner runs: to make room for the other tasks of its thread would take a tenth of it.
+const SHORT: Duration = Duration::from_micros(500);
 
-/// The thread's parts.
+/// What makes groups durable.
 pub(crate) struct Committer {
     pub(crate) journal: Journal,
     pub(crate) durable: watch::Sender<Position>,
-    pub(crate) index: std::sync::mpsc::SyncSender<Batch>,
-    pub(crate) failed: oneshot::Sender<WriteError>,
+    pub(crate) index: Backlog,
+    pub(crate) metrics: Metrics,
     /// Events that wait for the next sync, because nobody waits for them.
     pub(crate) held: Vec<Event>,
-    pub(crate) metrics: Metrics,
+    /// What an event is encoded in.
+    pub(crate) buffer: Vec<u8>,
+    /// How long the last group took.
+    pub(crate) took: Duration,
 }
 
 impl Committer {
-    /// Commits groups until the owner is gone or the journal fails.
-    pub(crate) fn run(mut self, mut groups: mpsc::Receiver<Group>) {
-        let mut buffer = Vec::new();
-        while let Some(mut group) = groups.blocking_recv() {
-            if says_only_that_runs_began(&group) {
-                self.held.append(&mut group.events);
-                continue;
-            }
-            group.events.splice(0..0, self.held.drain(..));
-            if let Err(error) = self.commit(&group.events, &mut buffer) {
-                tracing::error!("nothing is acknowledged from now on: {}", with_causes(&error));
-                // The receiver is gone only when the server has stopped already.
-                let _ = self.failed.send(error);
-                return;
-            }
-            self.publish(group);
+    /// A committer that begins.
+    pub(crate) fn new(
+        journal: Journal,
+        durable: watch::Sender<Position>,
+        index: Backlog,
+        metrics: Metrics,
+    ) -> Self {
+        Self { journal, durable, index, metrics, held: Vec::new(), buffer: Vec::new(), took: Duration::MAX }
+    }
+
+    /// Makes a group durable, and then sends, answers and hands on what came of it.
+    pub(crate) fn commit(&mut self, mut group: Group) -> Result<(), WriteError> {
+        if says_only_that_runs_began(&group) {
+            self.held.append(&mut group.events);
+            return Ok(());
         }
+        group.events.splice(0..0, self.held.drain(..));
+        if !group.events.is_empty() {
+            self.make_durable(&group.events)?;
+        }
+        self.publish(group);
+        Ok(())
+    }
+
+    /// Makes events durable, with one sync; beside the other tasks of this thread where that may take long.
+    fn make_durable(&mut self, events: &[Event]) -> Result<(), WriteError> {
+        let may_step_aside = Handle::try_current()
+            .is_ok_and(|runtime| runtime.runtime_flavor() != RuntimeFlavor::CurrentThread);
+        if (self.took > SHORT || self.index.is_full()) && may_step_aside {
+            return block_in_place(|| self.write(events));
+        }
+        self.write(events)
+    }
+
+    fn write(&mut self, events: &[Event]) -> Result<(), WriteError> {
+        self.index.wait_for_room();
+        let (begin, mut bytes) = (Instant::now(), 0);
+        for event in events {
+            self.buffer.clear();
+            journal_payload::encode(event, &mut self.buffer)
+                .expect("what is not kept has been left out by the owner");
+            bytes += self.buffer.len() as u64;
+            let version = PayloadVersion(journal_payload::VERSION);
+            match self.journal.append(version, &self.buffer) {
+                // The first part of a group is durable before the rest: that is a state the journal may have anyway.
+                Err(WriteError::GroupFull) => {
+                    self.journal.sync()?;
+                    self.journal.append(version, &self.buffer)?;
+                }
+                appended => drop(appended?),
+            }
+        }
+        self.journal.sync()?;
+        self.took = begin.elapsed();
+        self.metrics.committed(events, bytes, self.took);
+        Ok(())
+    }
+
+    fn publish(&self, group: Group) {
+        let Group { events, ended, sends, answers } = group;
+        let end = self.journal.durable_end();
+        for (down, messages) in sends {
+            // A receiver that is gone has lost its session; one that does not read loses the message. Both ask again.
+            let _ = down.try_send(messages);
+        }
+        // Before anybody knows of it: who then waits for the index finds it there.
+        if !events.is_empty() {
+            let closed = self.journal.closed_end();
+            self.index.put(Batch { events, ended, end, closed });
+        }
+        self.durable.send_if_modified(|position| std::mem::replace(position, end) != end);
+        answers.into_iter().for_each(|answer| answer());
+    }
+
+    /// Writes what is held, and closes the journal.
+    pub(crate) fn close(mut self) {
         let held = std::mem::take(&mut self.held);
-        if let Err(error) = self.commit(&held, &mut buffer) {
+        if let Err(error) = self.write(&held) {
             tracing::error!("the last events were not written: {}", with_causes(&error));
         }
         if let Err(error) = self.journal.close() {
@@ -54,46 +122,6 @@ impl Committer {
                 "closing the journal failed; the next start will check it: {}",
                 with_causes(&error)
             );
-        }
-    }
-
-    /// Makes events durable, with one sync.
-    fn commit(&mut self, events: &[Event], buffer: &mut Vec<u8>) -> Result<(), WriteError> {
-        if events.is_empty() {
-            return Ok(());
-        }
-        let (begin, mut bytes) = (Instant::now(), 0);
-        for event in events {
-            buffer.clear();
-            journal_payload::encode(event, buffer).expect("what is not kept has been left out by the owner");
-            bytes += buffer.len() as u64;
-            let version = PayloadVersion(journal_payload::VERSION);
-            match self.journal.append(version, buffer) {
-                // The first part of a group is durable before the rest: that is a state the journal may have anyway.
-                Err(WriteError::GroupFull) => {
-                    self.journal.sync()?;
-                    self.journal.append(version, buffer)?;
-                }
-                appended => drop(appended?),
-            }
-        }
-        self.journal.sync()?;
-        self.metrics.committed(events, bytes, begin.elapsed());
-        Ok(())
-    }
-
-    fn publish(&self, group: Group) {
-        let end = self.journal.durable_end();
-        for (down, messages) in group.sends {
-            // A receiver that is gone has lost its session; one that does not read loses the message. Both ask again.
-            let _ = down.try_send(messages);
-        }
-        self.durable.send_if_modified(|position| std::mem::replace(position, end) != end);
-        group.answers.into_iter().for_each(|answer| answer());
-        if !group.events.is_empty() {
-            // The indexer is gone only when the server has stopped, or when it has said why it could not go on.
-            let closed = self.journal.closed_end();
-            let _ = self.index.send(Batch { events: group.events, ended: group.ended, end, closed });
         }
     }
 }

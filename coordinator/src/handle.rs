@@ -10,6 +10,7 @@ use speedup_journal::Position;
 use thiserror::Error;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
+use crate::indexer::Urge;
 use crate::owner::{Down, Request, SessionId};
 use crate::store::Store;
 
@@ -35,6 +36,8 @@ pub(crate) struct Progress {
     pub(crate) durable: watch::Receiver<Position>,
     /// The end of what the store holds.
     pub(crate) indexed: watch::Receiver<Position>,
+    /// Has the store catch up at once.
+    pub(crate) urge: Urge,
 }
 
 impl Handle {
@@ -92,6 +95,9 @@ impl Handle {
     pub(crate) async fn current_store(&self) -> Result<&Store, Gone> {
         let through = *self.progress.durable.borrow();
         let mut indexed = self.progress.indexed.clone();
+        if *indexed.borrow() < through {
+            self.progress.urge.now();
+        }
         indexed.wait_for(|position| *position >= through).await.map_err(|_| Gone)?;
         Ok(&self.store)
     }

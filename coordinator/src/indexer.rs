@@ -1,25 +1,27 @@
 //! The indexer: one thread that keeps the store in step with the journal. If it fails, the journal still has
 //! everything; the store is marked and built anew at the next start.
 
-use std::sync::mpsc::{Receiver, SyncSender};
-use std::time::{Duration, Instant};
+mod backlog;
+
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
 
 use speedup_core::machine::event::{EndedAttempt, Event};
 use speedup_core::value::causes::with_causes;
 use speedup_journal::Position;
 use tokio::sync::watch;
 
+pub(crate) use self::backlog::{Backlog, Urge, Waiting, backlog};
 use crate::store::{Store, StoreError, Writes};
 
-/// Batches that may wait for the store; beyond that the committer waits for it.
-pub(crate) const WAITING_BATCHES: usize = 64;
 /// Writes gathered before they are applied: sled takes much more memory with larger batches.
 const GATHERED: usize = 1_024;
 
-/// How long it gathers: a store that is written row by row takes most of a core.
-const GATHERING: Duration = Duration::from_millis(20);
+/// How long it gathers where nobody waits for it: a store that is written row by row takes most of a core.
+const GATHERING: Duration = Duration::from_millis(500);
 
 /// What became durable together.
+#[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) events: Vec<Event>,
     pub(crate) ended: Vec<EndedAttempt>,
@@ -42,9 +44,9 @@ pub(crate) struct Indexer {
 
 impl Indexer {
     /// Applies batches until the committer is gone.
-    pub(crate) fn run(mut self, batches: &Receiver<Batch>) {
-        while let Ok(first) = batches.recv() {
-            if let Err(error) = self.apply(&first, batches) {
+    pub(crate) fn run(mut self, waiting: &Waiting) {
+        while let Some(batches) = waiting.take(GATHERED, GATHERING) {
+            if let Err(error) = self.apply(&batches) {
                 tracing::error!(
                     "the store cannot be written and is rebuilt at the next start: {}",
                     with_causes(&error)
@@ -61,23 +63,20 @@ impl Indexer {
         }
     }
 
-    /// Applies a batch, and what comes within a while.
-    fn apply(&mut self, first: &Batch, batches: &Receiver<Batch>) -> Result<(), StoreError> {
+    /// Applies batches, as many at once as the store takes well.
+    fn apply(&mut self, batches: &[Batch]) -> Result<(), StoreError> {
         let mut writes = Writes::default();
-        let (mut end, mut closed) = (first.end, first.closed);
-        gather(&mut writes, first);
-        let until = Instant::now() + GATHERING;
-        while writes.len() < GATHERED
-            && let Ok(next) = batches.recv_timeout(until.saturating_duration_since(Instant::now()))
-        {
-            (end, closed) = (next.end, next.closed);
-            gather(&mut writes, &next);
-        }
-        self.store.apply(writes, end)?;
-        self.indexed.send_replace(end);
-        // A checkpointer that is busy takes the next segment with the one after.
-        if closed > self.closed && self.checkpointer.try_send(closed).is_ok() {
-            self.closed = closed;
+        for (place, batch) in batches.iter().enumerate() {
+            gather(&mut writes, batch);
+            if writes.len() < GATHERED && place + 1 < batches.len() {
+                continue;
+            }
+            self.store.apply(std::mem::take(&mut writes), batch.end)?;
+            self.indexed.send_replace(batch.end);
+            // A checkpointer that is busy takes the next segment with the one after.
+            if batch.closed > self.closed && self.checkpointer.try_send(batch.closed).is_ok() {
+                self.closed = batch.closed;
+            }
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! The owner: one task that owns the machine. It takes requests in batches, lets the machine decide and evolve, and
-//! hands what came of a batch to the committer as one group.
+//! The owner: one task that owns the machine. It takes requests in batches, lets the machine decide and evolve, and has
+//! the committer make what came of a batch durable, as one group. What comes meanwhile is the next batch.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,13 +10,16 @@ use speedup_core::host::HostFacts;
 use speedup_core::machine::event::{EndedAttempt, Event};
 use speedup_core::machine::{Command, Effect, Handled, Machine, Notice, Refusal, Speaker};
 use speedup_core::run::work::WorkOrder;
+use speedup_core::value::causes::with_causes;
 use speedup_core::value::id::{AgentEpoch, AgentId, HostId};
+use speedup_journal::WriteError;
 use tokio::sync::{Notify, mpsc, oneshot};
 
+use crate::committer::Committer;
 use crate::hearing::Hearing;
 use crate::timeline::TimeLine;
 
-/// Requests taken at once: with the group before still on its way to the disk, more would only wait longer.
+/// Requests taken at once: with more of them the first would wait for the last, and the sync is no longer what takes time.
 const BATCH: usize = 512;
 /// Requests that may wait; whoever sends more waits, and with it its gRPC stream.
 pub(crate) const WAITING_REQUESTS: usize = 4_096;
@@ -113,7 +116,9 @@ pub(crate) struct Owner {
     sessions: HashMap<SessionId, Session>,
     current: HashMap<HostId, SessionId>,
     next_session: u64,
-    groups: mpsc::Sender<Group>,
+    committer: Committer,
+    /// Told when nothing can be recorded any more.
+    failed: oneshot::Sender<WriteError>,
     /// Told when the plans may need other hosts than before.
     demand: Arc<Notify>,
 }
@@ -124,21 +129,33 @@ impl Owner {
         machine: Machine,
         time: TimeLine,
         hearing: Hearing,
-        groups: mpsc::Sender<Group>,
+        committer: Committer,
+        failed: oneshot::Sender<WriteError>,
         demand: Arc<Notify>,
     ) -> Self {
         let (sessions, current) = (HashMap::new(), HashMap::new());
-        Self { machine, time, hearing, sessions, current, next_session: 0, groups, demand }
+        Self { machine, time, hearing, sessions, current, next_session: 0, committer, failed, demand }
     }
 
-    /// Serves requests until it is told to stop or the committer is gone.
+    /// Serves requests until it is told to stop, nobody can ask any more, or the journal fails.
     pub(crate) async fn run(mut self, mut requests: mpsc::Receiver<Request>) {
+        match self.serve_all(&mut requests).await {
+            Ok(()) => self.committer.close(),
+            Err(error) => {
+                tracing::error!("nothing is acknowledged from now on: {}", with_causes(&error));
+                // The receiver is gone only when the server has stopped already.
+                let _ = self.failed.send(error);
+            }
+        }
+    }
+
+    async fn serve_all(&mut self, requests: &mut mpsc::Receiver<Request>) -> Result<(), WriteError> {
         let mut group = Group::default();
         self.notice(Notice::Start, &mut group);
         let mut batch = Vec::with_capacity(BATCH);
         loop {
-            if !group.is_empty() && self.groups.send(std::mem::take(&mut group)).await.is_err() {
-                return;
+            if !group.is_empty() {
+                self.committer.commit(std::mem::take(&mut group))?;
             }
             let [loss, rest] = [self.machine.next_loss(), self.machine.next_rest()]
                 .map(|at| at.and_then(|at| self.time.instant(at)));
@@ -150,7 +167,7 @@ impl Owner {
                 }
             };
             tokio::select! {
-                taken = requests.recv_many(&mut batch, BATCH) => if taken == 0 { return },
+                taken = requests.recv_many(&mut batch, BATCH) => if taken == 0 { return Ok(()) },
                 () = tick => {}
             }
             if let Some(late) = self.hearing.woke(Instant::now()) {
@@ -164,8 +181,7 @@ impl Owner {
             }
             for request in batch.drain(..) {
                 if matches!(request, Request::Stop) {
-                    let _ = self.groups.send(group).await;
-                    return;
+                    return self.committer.commit(group);
                 }
                 self.serve(request, &mut group);
             }

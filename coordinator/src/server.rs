@@ -1,4 +1,4 @@
-//! What starts and stops: recovery, the three workers (owner, committer, indexer), and the server of the doors.
+//! What starts and stops: recovery, the workers (owner with committer, indexer, checkpointer), and the server of the doors.
 
 mod bounds;
 mod doors;
@@ -37,11 +37,11 @@ use self::incoming::{ByKind, Incoming, incoming};
 use crate::admission::{Admission, AdmissionError};
 use crate::blobs::{BlobError, Blobs, Unnamed};
 use crate::checkpoint::Checkpointer;
-use crate::committer::{Committer, WAITING_GROUPS};
+use crate::committer::Committer;
 use crate::door::{Counting, Guard};
 use crate::handle::{Handle, Progress};
 use crate::hearing::Hearing;
-use crate::indexer::{Indexer, WAITING_BATCHES};
+use crate::indexer::{Indexer, backlog};
 use crate::metrics::{Metrics, Pages};
 use crate::owner::{Owner, Request, WAITING_REQUESTS};
 use crate::provision::{AgentPlace, AgentStart, Provisioning, ResumeError};
@@ -201,6 +201,7 @@ pub struct Coordinator {
     failed: Mutex<oneshot::Receiver<WriteError>>,
     stop: watch::Sender<()>,
     server: tokio::task::JoinHandle<Result<(), tonic::transport::Error>>,
+    owner: tokio::task::JoinHandle<()>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -223,7 +224,7 @@ pub async fn start(
     let metrics = Metrics::default();
     let gate = Arc::new(Gate::new(metrics.clone()));
     let Admitting { admission, tls, thread } = admit(&data, security, address, &gate).await?;
-    let (handle, failed, mut threads) = start_workers(recovered, settings, &metrics)?;
+    let Workers { handle, failed, owner, mut threads } = start_workers(recovered, settings, &metrics)?;
     threads.extend(thread);
     let (incoming, inside, accepting) = incoming(listener, tls, gate.clone());
     let provisioning = match agents {
@@ -258,6 +259,7 @@ pub async fn start(
         failed,
         stop,
         server,
+        owner,
         threads,
     })
 }
@@ -353,7 +355,7 @@ impl Coordinator {
     /// Stops: what was acknowledged is durable anyway, the rest of the journal and the store are written and closed, what
     /// waits for an answer gets it, and agents hear that their sessions are over.
     pub async fn stop(self) {
-        let Self { handle, threads, mut server, .. } = self;
+        let Self { handle, owner, threads, mut server, .. } = self;
         self.provisioning.stop().await;
         self.accepting.abort();
         // Either may be gone already; then there is nothing left to stop there.
@@ -366,6 +368,8 @@ impl Coordinator {
         if let Some(pages) = &self.pages {
             pages.abort();
         }
+        // One that died has said so.
+        let _ = owner.await;
         let joined =
             tokio::task::spawn_blocking(move || threads.into_iter().for_each(|thread| drop(thread.join())));
         let _ = joined.await;
@@ -419,13 +423,19 @@ async fn open_blobs(data: &Path, recovered: &Recovered) -> Result<Blobs, StartEr
     opened.await.map_err(|error| StartError::Thread(std::io::Error::other(error)))?
 }
 
-type Workers = (Handle, oneshot::Receiver<WriteError>, Vec<JoinHandle<()>>);
+/// What works behind the doors.
+struct Workers {
+    handle: Handle,
+    failed: oneshot::Receiver<WriteError>,
+    owner: tokio::task::JoinHandle<()>,
+    threads: Vec<JoinHandle<()>>,
+}
 
 fn start_workers(recovered: Recovered, settings: Settings, metrics: &Metrics) -> Result<Workers, StartError> {
     let Recovered { journal, machine, store, unread } = recovered;
     let (requests, requested) = mpsc::channel(WAITING_REQUESTS);
-    let (groups, to_commit) = mpsc::channel(WAITING_GROUPS);
-    let (index, to_index) = std::sync::mpsc::sync_channel(WAITING_BATCHES);
+    let (index, to_index) = backlog();
+    let urge = index.urge();
     let (durable, durable_seen) = watch::channel(journal.durable_end());
     let (indexed, indexed_seen) = watch::channel(journal.durable_end());
     let (fail, failed) = oneshot::channel();
@@ -437,19 +447,18 @@ fn start_workers(recovered: Recovered, settings: Settings, metrics: &Metrics) ->
     let indexer = Indexer { store: store.clone(), indexed, checkpointer, closed };
     let checkpointer =
         Checkpointer { checkpoints: journal.checkpoints(), store: store.clone(), settings, unread };
-    let (held, metrics) = (Vec::new(), metrics.clone());
-    let committer = Committer { journal, durable, index, failed: fail, held, metrics };
+    let committer = Committer::new(journal, durable, index, metrics.clone());
     let threads = vec![
-        thread("committer", Box::new(move || committer.run(to_commit)))?,
         thread("indexer", Box::new(move || indexer.run(&to_index)))?,
         thread("checkpointer", Box::new(move || checkpointer.run(&to_checkpoint)))?,
     ];
     let time = TimeLine::after(machine.latest());
     let hearing = Hearing::new(Instant::now(), settings.host_grace.into());
     let demand = Arc::new(Notify::new());
-    tokio::spawn(Owner::new(machine, time, hearing, groups, demand.clone()).run(requested));
-    let progress = Progress { durable: durable_seen, indexed: indexed_seen };
-    Ok((Handle { requests, progress, store, demand }, failed, threads))
+    let owner = Owner::new(machine, time, hearing, committer, fail, demand.clone());
+    let owner = tokio::spawn(owner.run(requested));
+    let progress = Progress { durable: durable_seen, indexed: indexed_seen, urge };
+    Ok(Workers { handle: Handle { requests, progress, store, demand }, failed, owner, threads })
 }
 
 #[cfg(test)]

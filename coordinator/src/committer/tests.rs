@@ -10,6 +10,7 @@ use speedup_core::value::time::Timestamp;
 use speedup_journal::{Directory, DiskDirectory, JournalId, Options, SegmentFile};
 
 use super::*;
+use crate::indexer::backlog;
 
 /// What the disk says when it fails.
 #[derive(Clone, Copy, Debug)]
@@ -110,29 +111,26 @@ fn commit_until_it_fails(fault: Fault, left: usize) -> (usize, u64) {
     drop(Journal::open(folder.path(), &options).unwrap());
     let journal = Journal::open_on(Arc::new(Failing { disk, fault, left }), &options).unwrap().0;
     let (durable, seen) = watch::channel(journal.durable_end());
-    let (index, indexed) = std::sync::mpsc::sync_channel(64);
-    let (fail, mut failed) = oneshot::channel();
-    let (held, metrics) = (Vec::new(), Metrics::default());
-    let committer = Committer { journal, durable, index, failed: fail, held, metrics };
-    let (groups, to_commit) = mpsc::channel(64);
+    let (index, indexed) = backlog();
+    let mut committer = Committer::new(journal, durable, index, Metrics::default());
     let answered = Arc::new(AtomicUsize::new(0));
-    for at in 0..20 {
+    let group = |at| {
         let count = answered.clone();
-        let group = Group {
+        Group {
             events: vec![Event { at: Timestamp(at), change: Change::CoordinatorStarted }],
             answers: vec![Box::new(move || {
                 count.fetch_add(1, Ordering::Relaxed);
             })],
             ..Group::default()
-        };
-        assert!(groups.try_send(group).is_ok());
-    }
-    drop(groups);
-    committer.run(to_commit);
-    let error = failed.try_recv().expect("the failure is told");
+        }
+    };
+    let error = (0..20).find_map(|at| committer.commit(group(at)).err()).expect("the failure is told");
+    assert!(matches!(committer.commit(group(20)), Err(WriteError::Failed(_))), "it is final");
+    drop(committer);
     assert!(matches!(error, WriteError::Failed(_)), "{error:?}");
     let answered = answered.load(Ordering::Relaxed);
-    assert_eq!(indexed.iter().count(), answered, "what is not durable is not indexed");
+    let indexed = indexed.take(usize::MAX, Duration::ZERO).unwrap_or_default();
+    assert_eq!(indexed.len(), answered, "what is not durable is not indexed");
     assert_eq!(seen.borrow().0, answered as u64, "nor said to be durable");
     (answered, Journal::open(folder.path(), &options).unwrap().0.next().0)
 }

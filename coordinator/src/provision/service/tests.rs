@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use super::*;
 use crate::handle::Progress;
+use crate::indexer::backlog;
 use crate::owner::Request as Asked;
 use crate::provision::agent::tests::at;
 use crate::store::Store;
@@ -78,7 +79,12 @@ fn handle(data: &TempDir) -> Handle {
     let progress = || watch::channel(Position::START).1;
     let store = Store::open(&data.path().join("store"), JournalId([1; 16])).unwrap().store;
     let demand = Arc::default();
-    Handle { requests, progress: Progress { durable: progress(), indexed: progress() }, store, demand }
+    Handle {
+        requests,
+        progress: Progress { durable: progress(), indexed: progress(), urge: backlog().0.urge() },
+        store,
+        demand,
+    }
 }
 
 /// A provisioning that asks this engine.
