@@ -9,7 +9,7 @@
 
 use std::fs::Permissions;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -92,9 +92,7 @@ impl Workplace {
         for other in self.works()?.iter().filter(|other| **other != work) {
             remove(other)?;
         }
-        // Most runs leave nothing there.
-        let is_empty = std::fs::read_dir(&work).is_ok_and(|mut entries| entries.next().is_none());
-        if !is_empty {
+        if !self.is_vacant(&work)? {
             remove(&work)?;
             std::fs::create_dir(&work)?;
             self.give(&work)?;
@@ -102,12 +100,23 @@ impl Workplace {
         Ok(work)
     }
 
-    /// Removes what a run left in its working directory: it may be all of the disk.
+    /// Removes what a run left in its working directory: it may be all of the disk. Most runs leave nothing, and the next has
+    /// the same directory: to make and remove it takes longer than to look.
     pub(crate) fn clear_work(&self) {
-        let removed = self.works().and_then(|works| works.iter().try_for_each(|work| remove(work)));
-        if let Err(error) = removed {
+        let clear = |work: &PathBuf| if self.is_vacant(work)? { Ok(()) } else { remove(work) };
+        if let Err(error) = self.works().and_then(|works| works.iter().try_for_each(clear)) {
             tracing::warn!("cannot remove what a run left: {error}");
         }
+    }
+
+    /// Whether a working directory is there as a new one would be: empty, and open to the same.
+    fn is_vacant(&self, work: &Path) -> io::Result<bool> {
+        let there = match std::fs::symlink_metadata(work) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            there => there?,
+        };
+        let is_as_made = there.is_dir() && there.mode() == std::fs::symlink_metadata(&self.root)?.mode();
+        Ok(is_as_made && std::fs::read_dir(work)?.next().is_none())
     }
 
     /// The working directories that are there.
@@ -245,8 +254,23 @@ mod tests {
         let work = place.new_work("work").unwrap();
         assert_eq!(place.works().unwrap(), std::slice::from_ref(&work));
         std::fs::write(work.join("file"), "left").unwrap();
-        assert_eq!(std::fs::read_dir(place.new_work("work").unwrap()).unwrap().count(), 0, "it is new");
         place.clear_work();
         assert!(place.works().unwrap().is_empty() && place.input().join("word").exists());
+        assert_eq!(std::fs::read_dir(place.new_work("work").unwrap()).unwrap().count(), 0, "it is new");
+        place.clear_work();
+        assert_eq!(
+            place.works().unwrap(),
+            [work.clone()],
+            "nothing was left in it: the next run has it, too"
+        );
+        for mode in [0o000, 0o500, 0o1777] {
+            std::fs::set_permissions(&work, Permissions::from_mode(mode)).unwrap();
+            place.clear_work();
+            assert!(place.works().unwrap().is_empty(), "{mode:o} is not what a new one has");
+            place.new_work("work").unwrap();
+        }
+        std::fs::remove_dir(&work).unwrap();
+        std::fs::write(&work, "a file in its place").unwrap();
+        assert!(place.new_work("work").unwrap().is_dir());
     }
 }
