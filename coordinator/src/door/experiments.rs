@@ -31,8 +31,8 @@ use crate::store::Store;
 
 /// Most experiments of one answer.
 const LISTED: usize = 10_000;
-/// How often a watcher is told at most.
-const WATCH_PAUSE: Duration = Duration::from_millis(100);
+/// How often a watcher is told at most: at first, since what has just begun may be over soon, and in the long run.
+const WATCH_PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
 /// Attempts read from the store and sent at once.
 const EXPORT_PAGE: usize = 512;
 /// Pieces of an export that may wait for a slow reader.
@@ -329,6 +329,7 @@ async fn watch(
     let mut durable = handle.progress.durable.clone();
     let mut last = None;
     let mut now = Ok(first);
+    let mut pause = WATCH_PAUSE.0;
     loop {
         let over = now.as_ref().map_or(true, is_finished);
         if last.as_ref() != now.as_ref().ok() {
@@ -344,7 +345,8 @@ async fn watch(
             changed = durable.changed() => if changed.is_err() { return },
             () = sender.closed() => return,
         }
-        tokio::time::sleep(WATCH_PAUSE).await;
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(WATCH_PAUSE.1);
         now = status(&handle, id).await;
     }
 }
