@@ -1,13 +1,16 @@
 //! What the coordinator tells Prometheus of itself. The names, their units and their labels are documented in
 //! `docs/operations.md`; a label has few values, all known beforehand: never an id, a host or a user.
 //!
-//! In reading order: [`Metrics`], which is handed to those who count; `happened` (what the journal recorded), `figures`
-//! (what is read when somebody asks), `process` (this process), `refused` (who was turned away, and why), `pages` (where it is asked for).
+//! In reading order: [`Metrics`], which is handed to those who count; `happened` (what the journal recorded), `calls` (how
+//! calls ended, and how long they took), `figures` (what is read when somebody asks), `provision` (the same of engines),
+//! `process` (this process), `refused` (who was turned away, and why), `pages` (where it is asked for).
 
+mod calls;
 mod figures;
 mod happened;
 mod pages;
 mod process;
+mod provision;
 mod refused;
 
 use std::fmt;
@@ -16,11 +19,13 @@ use std::time::Duration;
 
 use prometheus::core::Collector;
 use prometheus::{
-    Counter, Gauge, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-    Registry,
+    Counter, Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
+    Opts, Registry,
 };
 use speedup_core::machine::event::Event;
+use speedup_core::machine::provision::Failure;
 
+pub(crate) use self::calls::Outcome;
 pub(crate) use self::pages::{Pages, serve};
 pub(crate) use self::refused::{RefusedCall, RefusedConnection, RefusedEnrolment};
 
@@ -41,9 +46,10 @@ struct Kept {
     sync_seconds: Histogram,
     group_events: Histogram,
     journal_bytes: IntCounter,
-    calls: IntCounterVec,
+    calls: calls::Calls,
     refused: refused::Counts,
     figures: figures::Figures,
+    provision: provision::Provision,
     process: process::Process,
 }
 
@@ -64,13 +70,10 @@ impl Default for Metrics {
             ),
             journal_bytes: make
                 .counter("speedup_journal_written_bytes_total", "Payload written to the journal."),
-            calls: make.counters(
-                "speedup_grpc_calls_total",
-                "Calls that have ended, by method and gRPC code.",
-                &["method", "code"],
-            ),
+            calls: calls::Calls::new(&make),
             refused: refused::Counts::new(&make),
             figures: figures::Figures::new(&make),
+            provision: provision::Provision::new(&make),
             process: process::Process::new(&make),
             registry: make.0,
         };
@@ -89,7 +92,17 @@ impl Metrics {
 
     /// A call ended with the code of this name. Both names are of known tables.
     pub(crate) fn called(&self, method: &'static str, code: &'static str) {
-        self.0.calls.with_label_values(&[method, code]).inc();
+        self.0.calls.ended(method, code);
+    }
+
+    /// A call was answered, by its first message or, without one, by its end.
+    pub(crate) fn answered(&self, method: &'static str, outcome: Outcome, took: Duration) {
+        self.0.calls.answered(method, outcome, took);
+    }
+
+    /// Jobs of an engine of this kind failed.
+    pub(crate) fn jobs_failed(&self, kind: &'static str, how: Failure, many: u64) {
+        self.0.provision.failed(kind, how, many);
     }
 
     /// A connection was not served.
@@ -105,6 +118,15 @@ impl Metrics {
     /// Somebody got no certificate for a token.
     pub(crate) fn refused_enrolment(&self, why: RefusedEnrolment) {
         self.0.refused.enrolment(why);
+    }
+}
+
+#[cfg(test)]
+impl Metrics {
+    /// What Prometheus would read.
+    pub(crate) fn page(&self) -> String {
+        let text = prometheus::TextEncoder::new().encode_to_string(&self.0.registry.gather());
+        text.expect("names and labels are text")
     }
 }
 
@@ -150,6 +172,11 @@ impl Making {
 
     fn histogram(&self, name: &str, help: &str, bounds: &[f64]) -> Histogram {
         self.enter(Histogram::with_opts(HistogramOpts::new(name, help).buckets(bounds.to_vec())))
+    }
+
+    fn histograms(&self, name: &str, help: &str, bounds: &[f64], labels: &[&str]) -> HistogramVec {
+        let options = HistogramOpts::new(name, help).buckets(bounds.to_vec());
+        self.enter(HistogramVec::new(options, labels))
     }
 }
 

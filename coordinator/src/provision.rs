@@ -17,6 +17,8 @@ mod slurm;
 pub use agent::AgentPlace;
 pub(crate) use agent::AgentStart;
 pub(crate) use look::{Seen, wall_clock};
+#[cfg(test)]
+pub(crate) use record::Record;
 pub(crate) use record::{NAME as RECORD, Spec};
 pub use service::ResumeError;
 pub(crate) use service::{AddError, Provisioning, Shown, Wanted};

@@ -231,7 +231,7 @@ pub async fn start(
         None => Provisioning::none(),
         Some(place) => {
             let agent = AgentStart { place, address, is_secure: admission.is_some() };
-            let resumed = Provisioning::resume(data.clone(), agent, handle.clone());
+            let resumed = Provisioning::resume(data.clone(), agent, handle.clone(), metrics.clone());
             resumed.await.map_err(StartError::Provision)?
         }
     };
@@ -243,7 +243,8 @@ pub async fn start(
     tracing::info!(%address, data = %data.display(), "the coordinator listens");
     let metrics_address = asked.as_ref().and_then(|listener| listener.local_addr().ok());
     let pages = asked.map(|listener| {
-        let pages = Pages { metrics, handle: handle.clone(), blobs, gate, data, writing: Mutex::default() };
+        let (handle, provisioning) = (handle.clone(), provisioning.clone());
+        let pages = Pages { metrics, handle, provisioning, blobs, gate, data, writing: Mutex::default() };
         tokio::spawn(crate::metrics::serve(listener, Arc::new(pages)))
     });
     let failed = Mutex::new(failed);

@@ -1,8 +1,9 @@
-//! The count of calls, by method and code: before all doors and the guard, so that refusals count as well. Every answer
-//! leaves with the coordinator's release.
+//! The count of calls, by method and code, and the time until their answers: before all doors and the guard, so that refusals
+//! count as well. Every answer leaves with the coordinator's release.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use http_body::Frame;
 use tonic::body::Body;
@@ -14,7 +15,20 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::methods::METHODS;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, Outcome};
+
+/// Methods whose answer waits for something other than the coordinator: for what is to happen, or for all that the caller
+/// sends. Their time says nothing of it, and is not taken. Of other streams it is the time to the first message.
+const UNTIMED: [&str; 8] = [
+    "/grpc.health.v1.Health/Watch",
+    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+    "/speedup.v1.Agents/Session",
+    "/speedup.v1.Analysis/Watch",
+    "/speedup.v1.Experiments/Undecided",
+    "/speedup.v1.Experiments/Watch",
+    "/speedup.v1.Files/Put",
+];
 
 /// What is no method of ours, in one label.
 const OTHER: &str = "other";
@@ -72,13 +86,23 @@ struct Call {
     metrics: Metrics,
     method: &'static str,
     code: Code,
+    /// When it came, until it is answered; nothing where that is not timed.
+    came: Option<Instant>,
 }
 
 impl Call {
     fn new(metrics: Metrics, path: &str) -> Self {
         let place = METHODS.binary_search_by_key(&path, |(path, _)| path);
         let method = place.ok().and_then(|place| METHODS.get(place)).map_or(OTHER, |(path, _)| *path);
-        Self { metrics, method, code: Code::Cancelled }
+        let is_timed = method != OTHER && !UNTIMED.contains(&method);
+        Self { metrics, method, code: Code::Cancelled, came: is_timed.then(Instant::now) }
+    }
+
+    /// Its first message leaves, or it ends without one.
+    fn answered(&mut self, outcome: Outcome) {
+        if let Some(came) = self.came.take() {
+            self.metrics.answered(self.method, outcome, came.elapsed());
+        }
     }
 
     fn see(&mut self, headers: &HeaderMap) {
@@ -90,6 +114,7 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
+        self.answered(outcome(self.code));
         self.metrics.called(self.method, name(self.code));
     }
 }
@@ -113,6 +138,8 @@ impl HttpBody for Answer {
             Some(Ok(frame)) => {
                 if let Some(trailers) = frame.trailers_ref() {
                     self.call.see(trailers);
+                } else {
+                    self.call.answered(Outcome::Ok);
                 }
             }
             Some(Err(status)) => self.call.code = status.code(),
@@ -150,5 +177,90 @@ const fn name(code: Code) -> &'static str {
         Code::Unavailable => "UNAVAILABLE",
         Code::DataLoss => "DATA_LOSS",
         Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}
+
+/// The class of a code: whose matter it is.
+const fn outcome(code: Code) -> Outcome {
+    match code {
+        Code::Ok => Outcome::Ok,
+        Code::Cancelled => Outcome::Cancelled,
+        Code::InvalidArgument
+        | Code::NotFound
+        | Code::AlreadyExists
+        | Code::PermissionDenied
+        | Code::FailedPrecondition
+        | Code::Aborted
+        | Code::OutOfRange
+        | Code::Unimplemented
+        | Code::Unauthenticated => Outcome::Rejected,
+        Code::Unknown
+        | Code::DeadlineExceeded
+        | Code::ResourceExhausted
+        | Code::Internal
+        | Code::Unavailable
+        | Code::DataLoss => Outcome::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use prost::Message as _;
+    use prost_types::FileDescriptorSet;
+    use speedup_proto::v1;
+
+    use super::*;
+
+    /// Streams that begin as soon as the coordinator has what it sends.
+    const TRANSFERS: [&str; 2] = ["/speedup.v1.Experiments/Export", "/speedup.v1.Files/Get"];
+
+    #[test]
+    fn of_every_stream_it_is_known_whether_its_beginning_is_timed() {
+        let described = FileDescriptorSet::decode(v1::DESCRIPTORS).unwrap();
+        let mut streams = BTreeSet::new();
+        for file in &described.file {
+            for service in &file.service {
+                let long = service.method.iter().filter(|of| of.client_streaming() || of.server_streaming());
+                streams
+                    .extend(long.map(|of| format!("/{}.{}/{}", file.package(), service.name(), of.name())));
+            }
+        }
+        let ours = UNTIMED.into_iter().filter(|path| path.starts_with("/speedup."));
+        let known: BTreeSet<String> = ours.chain(TRANSFERS).map(str::to_owned).collect();
+        assert_eq!(streams, known, "decide whether the new stream is timed");
+        for path in UNTIMED {
+            assert!(METHODS.iter().any(|(method, _)| *method == path), "{path} is no method");
+        }
+    }
+
+    #[test]
+    fn a_call_is_timed_once_and_by_what_became_of_it() {
+        let metrics = Metrics::default();
+        let list = "/speedup.v1.Hosts/List";
+        let call = |path: &str| Call::new(metrics.clone(), path);
+        let mut answered = call(list);
+        answered.answered(Outcome::Ok);
+        answered.code = Code::Unavailable;
+        drop(answered);
+        let mut refused = call(list);
+        refused.code = Code::PermissionDenied;
+        drop(refused);
+        drop(call(list));
+        drop(call("/speedup.v1.Agents/Session"));
+        drop(call("/speedup.v1.Hosts/Nothing"));
+        let page = metrics.page();
+        let timed: Vec<&str> =
+            page.lines().filter(|line| line.starts_with("speedup_grpc_answer_seconds_count")).collect();
+        let line = |outcome| {
+            format!("speedup_grpc_answer_seconds_count{{method=\"{list}\",outcome=\"{outcome}\"}} 1")
+        };
+        assert_eq!(timed, [line("cancelled"), line("ok"), line("rejected")]);
+        assert!(
+            page.contains(
+                "speedup_grpc_calls_total{code=\"UNAVAILABLE\",method=\"/speedup.v1.Hosts/List\"} 1"
+            )
+        );
     }
 }

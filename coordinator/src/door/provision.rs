@@ -102,9 +102,10 @@ fn checked(limits: Option<v1::ProvisionLimits>) -> Result<ProvisionLimits, Statu
 }
 
 fn told(Shown { record, seen }: Shown) -> v1::Provisioner {
-    let (engine, options) = match record.spec {
-        Spec::Slurm { options } => ("slurm", options),
-        Spec::Local => ("local", Vec::new()),
+    let engine = record.spec.kind();
+    let options = match record.spec {
+        Spec::Slurm { options } => options,
+        Spec::Local => Vec::new(),
     };
     let ProvisionLimits { jobs, queued, node_time } = record.limits;
     let now = wall_clock();

@@ -25,6 +25,7 @@ use super::figures::Counted;
 use crate::blobs::Blobs;
 use crate::handle::Handle;
 use crate::open_files::paced;
+use crate::provision::Provisioning;
 use crate::server::Gate;
 
 /// Connections at once: some Prometheus servers and probes. Beyond that the oldest that have asked nothing end.
@@ -38,6 +39,9 @@ const CONNECTIONS: Seats = Seats {
 const CONNECTION: Duration = Duration::from_secs(10);
 /// How long a coordinator may take to answer itself until it counts as not healthy: a journal's sync takes milliseconds.
 const HEALTHY: Duration = Duration::from_secs(5);
+/// How long engines are waited for that are being added or removed, which takes as long as they do: then the page has what it
+/// had of them before.
+const ENGINES: Duration = Duration::from_secs(1);
 /// Most bytes of a request's head.
 const HEAD_BYTES: usize = 16 << 10;
 /// The text format of Prometheus.
@@ -47,6 +51,7 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; c
 pub(crate) struct Pages {
     pub(crate) metrics: Metrics,
     pub(crate) handle: Handle,
+    pub(crate) provisioning: Provisioning,
     pub(crate) blobs: Blobs,
     pub(crate) gate: Arc<Gate>,
     pub(crate) data: PathBuf,
@@ -124,8 +129,12 @@ impl Pages {
 
     async fn metrics(&self) -> Option<String> {
         let counted = self.counted().await?;
+        let engines = timeout(ENGINES, self.provisioning.show()).await;
         let _one = self.writing.lock().await;
         let kept = &*self.metrics.0;
+        if let Ok(shown) = engines {
+            kept.provision.show(shown.iter());
+        }
         kept.figures.show_machine(&counted);
         kept.figures.show_progress(&self.handle.progress);
         kept.figures.show_disk(&self.data, self.blobs.kept_bytes(), self.gate.count());

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use prometheus::TextEncoder;
-
 use super::*;
 
 /// The metrics that a page describes.
@@ -16,9 +14,10 @@ fn described(page: &str) -> BTreeSet<String> {
 fn every_metric_is_documented_and_nothing_else_is() {
     let metrics = Metrics::default();
     metrics.called("/speedup.v1.Hosts/List", "OK");
+    metrics.answered("/speedup.v1.Hosts/List", Outcome::Ok, Duration::from_millis(3));
     metrics.0.figures.show_machine(&figures::Counted::default());
     metrics.0.process.show();
-    let page = TextEncoder::new().encode_to_string(&metrics.0.registry.gather()).unwrap();
+    let page = metrics.page();
     let documentation = include_str!("../../../docs/operations.md");
     let name = |line: &str| {
         let name = line.strip_prefix("| `")?.split(['`', '{']).next()?;
@@ -35,7 +34,7 @@ fn what_happens_is_counted_by_few_labels() {
     metrics.refused_connection(RefusedConnection::Handshake);
     metrics.refused_call(RefusedCall::Expired);
     metrics.refused_enrolment(RefusedEnrolment::Token);
-    let page = TextEncoder::new().encode_to_string(&metrics.0.registry.gather()).unwrap();
+    let page = metrics.page();
     for line in [
         "speedup_journal_sync_seconds_bucket{le=\"0.0025\"} 0",
         "speedup_journal_sync_seconds_bucket{le=\"0.005\"} 1",
@@ -47,6 +46,8 @@ fn what_happens_is_counted_by_few_labels() {
         "speedup_enrolments_refused_total{reason=\"token\"} 1",
         "speedup_enrolments_refused_total{reason=\"host_taken\"} 0",
         "speedup_attempts_lost_total{reason=\"host_lost\"} 0",
+        "speedup_provision_engines{engine=\"slurm\"} 0",
+        "speedup_provision_failures_total{engine=\"local\",reason=\"too_short\"} 0",
     ] {
         assert!(page.lines().any(|found| found == line), "{line} is not in\n{page}");
     }

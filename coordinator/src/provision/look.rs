@@ -1,13 +1,14 @@
 //! One round: the machine says what the plans could use, the engine what its jobs do; what is decided is carried out, and
 //! what is remembered of it is durable before the next step.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use speedup_core::machine::provision::{
-    Cancelled, Demand, Engaged, Job, JobState, Ledger, Nodes, PROVISIONER, ProvisionAction, RefusedAgent,
-    decide, deserted, give_back_spent,
+    Cancelled, Demand, Engaged, Failure, Job, JobState, Ledger, Nodes, PROVISIONER, ProvisionAction,
+    RefusedAgent, decide, deserted, give_back_spent,
 };
 use speedup_core::machine::{Command, HostRequest, Notice};
 use speedup_core::value::causes::with_causes;
@@ -18,6 +19,7 @@ use tokio::sync::Notify;
 use super::engine::{Engine, EngineError};
 use super::record::{Record, RecordError};
 use crate::handle::{Gone, Handle};
+use crate::metrics::Metrics;
 
 /// Most agents turned away that are remembered until the next look.
 const MAX_REFUSED: usize = 1_000;
@@ -65,6 +67,9 @@ pub(crate) struct Looker<E> {
     handle: Handle,
     refused: Refused,
     seen: Arc<Mutex<Seen>>,
+    metrics: Metrics,
+    /// The failures that the metrics have counted.
+    counted: BTreeMap<Failure, u64>,
     /// Whether the engine has been asked since the start: jobs may be there that nobody wrote down.
     has_listed: bool,
 }
@@ -88,8 +93,10 @@ impl<E: Engine> Looker<E> {
         handle: Handle,
         refused: Refused,
         seen: Arc<Mutex<Seen>>,
+        metrics: Metrics,
     ) -> Self {
-        Self { engine, record, data, handle, refused, seen, has_listed: false }
+        let counted = record.ledger.failures.clone();
+        Self { engine, record, data, handle, refused, seen, metrics, counted, has_listed: false }
     }
 
     /// How often it is to look.
@@ -245,7 +252,7 @@ impl<E: Engine> Looker<E> {
         Ok(())
     }
 
-    async fn keep_if_changed(&self, before: &Ledger) -> Result<(), RecordError> {
+    async fn keep_if_changed(&mut self, before: &Ledger) -> Result<(), RecordError> {
         if self.record.ledger == *before {
             return Ok(());
         }
@@ -255,10 +262,17 @@ impl<E: Engine> Looker<E> {
         self.keep().await
     }
 
-    async fn keep(&self) -> Result<(), RecordError> {
+    async fn keep(&mut self) -> Result<(), RecordError> {
         let (record, data) = (self.record.clone(), self.data.clone());
         let written = tokio::task::spawn_blocking(move || record.write(&data)).await;
-        written.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+        written.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
+        let failures = &self.record.ledger.failures;
+        for (how, many) in failures {
+            let more = many - self.counted.get(how).copied().unwrap_or_default();
+            self.metrics.jobs_failed(self.record.spec.kind(), *how, more);
+        }
+        self.counted.clone_from(failures);
+        Ok(())
     }
 
     fn show(&self, jobs: Vec<Job>, demand: Demand, trouble: Option<&EngineError>) {

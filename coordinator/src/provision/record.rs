@@ -33,6 +33,19 @@ pub(crate) enum Spec {
     Local,
 }
 
+impl Spec {
+    /// The kinds of engines there are.
+    pub(crate) const KINDS: [&str; 2] = ["slurm", "local"];
+
+    /// Which kind of engine it is: one of [`Self::KINDS`].
+    pub(crate) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Slurm { .. } => "slurm",
+            Self::Local => "local",
+        }
+    }
+}
+
 /// What is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {

@@ -20,6 +20,7 @@ use super::look::{LookError, Looker, Refused, Seen};
 use super::record::{Record, RecordError, Spec};
 use super::slurm::{OptionsError, Slurm, SlurmOptions};
 use crate::handle::Handle;
+use crate::metrics::Metrics;
 
 /// How long a coordinator that stops waits until the jobs of its engine are cancelled.
 const FAREWELL: Duration = Duration::from_secs(40);
@@ -37,6 +38,7 @@ struct Inner {
     data: PathBuf,
     agent: AgentStart,
     handle: Handle,
+    metrics: Metrics,
     current: Mutex<Option<Current>>,
     refused: Refused,
 }
@@ -147,9 +149,10 @@ impl Provisioning {
         data: PathBuf,
         agent: AgentStart,
         handle: Handle,
+        metrics: Metrics,
     ) -> Result<Self, ResumeError> {
         let refused = Refused::default();
-        let inner = Arc::new(Inner { data, agent, handle, current: Mutex::new(None), refused });
+        let inner = Arc::new(Inner { data, agent, handle, metrics, current: Mutex::new(None), refused });
         if let Some(record) = Record::read(&inner.data)? {
             tracing::info!(name = record.name, "hosts are requested as before");
             let current = inner
@@ -280,6 +283,7 @@ impl Inner {
             self.handle.clone(),
             self.refused.clone(),
             seen.clone(),
+            self.metrics.clone(),
         );
         let (wanted_ended, wanted) = mpsc::channel(1);
         Current { record, seen, wanted_ended, task: Some(tokio::spawn(watch(looker, begin, wanted))) }

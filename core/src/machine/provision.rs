@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 pub use decide::{ProvisionAction, decide, deserted, give_back_spent};
-pub use ledger::{Cancelled, GivenBack, Ledger, Note};
+pub use ledger::{Cancelled, Failure, GivenBack, Ledger, Note};
 
 use crate::host::Standing;
 use crate::value::id::{BootId, HostId, JobId, NodeName};

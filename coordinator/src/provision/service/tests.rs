@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use speedup_core::machine::provision::{Job, JobState, Nodes};
+use speedup_core::machine::provision::{Job, JobState, Ledger, Nodes};
 use speedup_core::machine::{Machine, Settings};
 use speedup_core::value::id::{JobId, NodeName};
 use speedup_journal::{JournalId, Position};
@@ -89,11 +89,18 @@ fn handle(data: &TempDir) -> Handle {
 
 /// A provisioning that asks this engine.
 async fn asking(engine: &Answering, data: &TempDir) -> Provisioning {
+    asking_on(engine, data, Ledger::default()).await
+}
+
+/// The same, where this is remembered of the jobs.
+async fn asking_on(engine: &Answering, data: &TempDir, ledger: Ledger) -> Provisioning {
     let mut agent = at("127.0.0.1:70");
     agent.place.state = data.path().join("agents");
-    let provisioning = Provisioning::resume(data.path().to_owned(), agent, handle(data)).await.unwrap();
+    let resumed = Provisioning::resume(data.path().to_owned(), agent, handle(data), Metrics::default()).await;
+    let provisioning = resumed.unwrap();
     let inner = provisioning.0.as_ref().unwrap();
-    let record = Record::new("speedup-1".to_owned(), Spec::Local, limits(), LOOK_MIN, "a".to_owned());
+    let mut record = Record::new("speedup-1".to_owned(), Spec::Local, limits(), LOOK_MIN, "a".to_owned());
+    record.ledger = ledger;
     record.write(data.path()).unwrap();
     *inner.current.lock().await = Some(inner.spawn(engine.clone(), record, Begin::AfterAPause));
     provisioning
@@ -129,5 +136,31 @@ async fn what_replaces_an_engine_that_did_not_answer_keeps_the_name_of_its_jobs(
     let shown = provisioning.show().await.expect("an engine is asked");
     assert_eq!((shown.record.name.as_str(), shown.record.by.as_str()), ("speedup-1", "b"));
     assert_eq!(engine.ended.load(Ordering::SeqCst), 1);
+    provisioning.stop().await;
+}
+
+#[tokio::test]
+async fn a_job_that_ends_without_an_agent_is_counted_when_that_is_written_down() {
+    let data = tempfile::tempdir().unwrap();
+    let engine = Answering::default();
+    // The engine has forgotten the job that was asked for.
+    engine.ended.store(1, Ordering::SeqCst);
+    let mut ledger = Ledger::default();
+    ledger.asked("7".parse().unwrap(), Nodes::new());
+    let provisioning = asking_on(&engine, &data, ledger).await;
+    let shows = |failures| {
+        let line =
+            format!("speedup_provision_failures_total{{engine=\"local\",reason=\"ended\"}} {failures}\n");
+        provisioning.0.as_ref().unwrap().metrics.page().contains(&line)
+    };
+    assert!(shows(0));
+    let waiting = async {
+        while !shows(1) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("it is counted");
+    let written = Record::read(data.path()).unwrap().unwrap();
+    assert_eq!((written.ledger.failures_in_a_row, written.ledger.jobs.len()), (1, 0));
     provisioning.stop().await;
 }

@@ -31,6 +31,37 @@ pub struct Ledger {
     /// Nodes whose agents were turned away for good, with the reasons; none in files of earlier releases.
     #[serde(default)]
     pub refused: BTreeMap<NodeName, String>,
+    /// How often a job failed since the coordinator started, for who counts it; not kept over a restart.
+    #[serde(skip)]
+    pub failures: BTreeMap<Failure, u64>,
+}
+
+/// How a job failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Failure {
+    /// The engine did not accept it.
+    Refused,
+    /// It ended before its agent joined.
+    Ended,
+    /// Its agent did not join, or stayed away.
+    Silent,
+    /// It was too short for any run.
+    TooShort,
+}
+
+impl Failure {
+    /// Each way.
+    pub const ALL: [Self; 4] = [Self::Refused, Self::Ended, Self::Silent, Self::TooShort];
+
+    /// Its name for programs.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Ended => "ended",
+            Self::Silent => "silent",
+            Self::TooShort => "too_short",
+        }
+    }
 }
 
 /// What is remembered of one job.
@@ -136,7 +167,7 @@ impl Ledger {
 
     /// That the engine refused a job.
     pub fn refused(&mut self, words: &str) {
-        self.failed(|_| format!("it accepts no jobs: {words}"));
+        self.failed(Failure::Refused, |_| format!("it accepts no jobs: {words}"));
     }
 
     /// That a queued job may not have these nodes.
@@ -285,17 +316,18 @@ impl Ledger {
         match note.cancelled.or(note.given_back.map(|given_back| given_back.why)) {
             Some(Cancelled::Unneeded) => {}
             Some(Cancelled::TooShort) => self.was_futile(longest),
-            Some(Cancelled::Silent) => self.failed(|many| {
+            Some(Cancelled::Silent) => self.failed(Failure::Silent, |many| {
                 format!("{many} ended without an agent that joined; nothing was heard of that of job {id}")
             }),
             None if excused => {}
-            None => self.failed(|many| {
+            None => self.failed(Failure::Ended, |many| {
                 format!("{many} ended before their agents joined, the last being {id}: {words}")
             }),
         }
     }
 
     fn was_futile(&mut self, longest: Span) {
+        self.count(Failure::TooShort);
         self.futile_in_a_row += 1;
         if self.futile_in_a_row >= FAILURES_IN_A_ROW && self.stopped.is_none() {
             let minutes = longest.as_secs_f64() / 60.0;
@@ -306,11 +338,16 @@ impl Ledger {
         }
     }
 
-    fn failed(&mut self, words: impl FnOnce(&str) -> String) {
+    fn failed(&mut self, how: Failure, words: impl FnOnce(&str) -> String) {
+        self.count(how);
         self.failures_in_a_row += 1;
         if self.failures_in_a_row >= FAILURES_IN_A_ROW && self.stopped.is_none() {
             self.stopped = Some(words(&format!("{FAILURES_IN_A_ROW} jobs in a row")));
         }
+    }
+
+    fn count(&mut self, how: Failure) {
+        *self.failures.entry(how).or_default() += 1;
     }
 }
 
