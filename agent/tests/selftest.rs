@@ -9,7 +9,7 @@ use std::time::Duration;
 fn a_full_selftest_finds_what_is_there() {
     let (no_op, busy) =
         (MemoryProgram::no_op().unwrap(), MemoryProgram::busy(Duration::from_millis(1)).unwrap());
-    assert_eq!(no_op.is_some(), cfg!(target_arch = "x86_64"));
+    assert_eq!(no_op.is_some(), cfg!(any(target_arch = "x86_64", target_arch = "aarch64")));
     for program in [no_op, busy].into_iter().flatten() {
         let output = std::process::Command::new(program.path()).output().unwrap();
         assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");

@@ -11,8 +11,14 @@ use rustix::fs::{MemfdFlags, Mode, OFlags};
 const BASE: u64 = 0x40_0000;
 /// Sizes of the two headers (System V ABI, "ELF Header" and "Program Header", 64 bits).
 const HEADERS: (u16, u16) = (64, 56);
-/// The architecture of which there are instructions (System V ABI, `EM_X86_64`).
-const MACHINE: u16 = 62;
+/// This architecture (System V ABI, `e_machine`): `EM_X86_64`, `EM_AARCH64`, or none, of which there are no instructions.
+const MACHINE: u16 = if cfg!(target_arch = "x86_64") {
+    62
+} else if cfg!(target_arch = "aarch64") {
+    183
+} else {
+    0
+};
 
 /// A file in memory that executes these instructions, named so where processes are listed.
 pub(crate) fn executable_in_memory(name: &CStr, code: &[u8]) -> io::Result<OwnedFd> {
