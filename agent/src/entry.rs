@@ -96,6 +96,21 @@ impl EntryError {
     }
 }
 
+impl EntryError {
+    /// Why the coordinator cannot be reached, if that is it.
+    pub(crate) fn unreached(&self) -> Option<String> {
+        match self {
+            Self::Enrolment(EnrolmentError::Unreachable(error)) => Some(with_causes(error)),
+            Self::Enrolment(_)
+            | Self::Reach(_)
+            | Self::Identity(_)
+            | Self::Kept(_)
+            | Self::Damaged { .. }
+            | Self::Revoked(_) => None,
+        }
+    }
+}
+
 impl Hinted for EntryError {
     fn hint(&self) -> Option<&'static str> {
         match self {
@@ -145,6 +160,11 @@ impl Entry {
             return Err(ReachError::NoCredentials { url }.into());
         }
         Ok(entry)
+    }
+
+    /// Where the coordinator is looked for.
+    pub(crate) fn coordinator(&self) -> &str {
+        &self.given.coordinator
     }
 
     /// The way in, once there was one.

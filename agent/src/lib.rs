@@ -4,7 +4,7 @@
 //! It has one thread. While a run is timed that thread waits for the run's end and for nothing else, so nothing of the
 //! agent wakes, sends, receives or logs; the connection is kept alive by the kernels.
 //!
-//! In reading order: `service` (what starts, and the loop), `entry` (how it is let in), `limits` (what its owner lets plans do), `link` (the connection), `outbox` (reports on disk),
+//! In reading order: `service` (what starts, and the loop), `entry` (how it is let in), `limits` (what its owner lets plans do), `link` (the connection), `unreached` (what is left where there is none), `outbox` (reports on disk),
 //! `files` (what a run needs beside the system), `runner` (a work order into a record) with `series` (what the output says) on `workplace` (its directories), in
 //! `surroundings` (the environment that the plan wants, and how the host was) with [`launch`] (the instrument),
 //! [`selftest`] (what the instrument is worth), [`probe`] (what the host is), `reboot` (how it boots anew), and below them `causes` and `wall_clock`.
@@ -23,6 +23,7 @@ mod series;
 mod service;
 mod stop;
 mod surroundings;
+mod unreached;
 mod wall_clock;
 mod workplace;
 

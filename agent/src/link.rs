@@ -2,6 +2,7 @@
 
 use speedup_access::Reach;
 use speedup_core::agent::message::{AgentMessage, CoordinatorMessage};
+use speedup_core::value::causes::with_causes;
 use speedup_proto::convert::Malformed;
 use speedup_proto::v1::agents_client::AgentsClient;
 use speedup_proto::{limits, v1};
@@ -37,6 +38,14 @@ pub(crate) enum LinkError {
 }
 
 impl LinkError {
+    /// Why the coordinator cannot be reached, if that is it.
+    pub(crate) fn unreached(&self) -> Option<String> {
+        match self {
+            Self::Unreachable(error) => Some(with_causes(error)),
+            Self::Ended(_) | Self::Closed | Self::Malformed(_) | Self::Stuck => None,
+        }
+    }
+
     /// Whether the coordinator does not take the certificate for one that holds.
     pub(crate) fn is_unauthenticated(&self) -> bool {
         matches!(self, Self::Ended(status) if status.code() == Code::Unauthenticated)

@@ -30,6 +30,7 @@ use crate::runner::Runner;
 use crate::selftest::{self, Depth, Selftest};
 use crate::stop::Stop;
 use crate::surroundings::Surroundings;
+use crate::unreached::Unreached;
 
 /// Where reports wait in the state directory.
 const OUTBOX: &str = "outbox";
@@ -195,6 +196,7 @@ struct Service {
     unsaid: Vec<AgentMessage>,
     backoff: Duration,
     complaint: Option<String>,
+    unreached: Unreached,
     /// Why the agent has to end once it has said what it has to say.
     broken: Option<AgentError>,
 }
@@ -219,6 +221,7 @@ impl Service {
         let mut facts = probe::host_facts(&options.system, options.names, boot)?;
         facts.can_reboot = options.reboot.is_some();
         facts.timer = timer_test(&root, &facts.boot, options.timer_test);
+        let unreached = Unreached::new(&root, facts.job.clone());
         let entry = Entry::new(options.coordinator, facts.host.clone(), &root)?;
         tracing::info!(host = %facts.host, agent = %outbox.agent(), epoch = %outbox.epoch(),
             unacknowledged = outbox.reports().len(), "the agent starts");
@@ -237,6 +240,7 @@ impl Service {
             unsaid: Vec::new(),
             backoff: BACKOFF.0,
             complaint: None,
+            unreached,
             broken: None,
         })
     }
@@ -246,10 +250,11 @@ impl Service {
             if let Err(error) = self.session().await? {
                 if error.is_unauthenticated() {
                     self.entry.turned_out(&with_causes(&error))?;
-                } else {
-                    self.entry.look_again();
                 }
                 self.complain(&error);
+                if !error.is_unauthenticated() {
+                    self.entry.look_again();
+                }
             }
             self.link = None;
             self.runner.release_host();
@@ -295,6 +300,9 @@ impl Service {
             Ok(link) => link,
             Err(error) if AgentError::is_lasting(&error) => return Err(error),
             Err(error) => {
+                if let AgentError::Entry(entry) = &error {
+                    self.leave_word(entry.unreached());
+                }
                 self.say_once(format!("{}; trying again", with_causes(&error)));
                 self.entry.look_again();
                 return Ok(Ok(()));
@@ -332,6 +340,7 @@ impl Service {
                     if matches!(input, Input::Heard(CoordinatorMessage::Welcome { .. })) {
                         tracing::info!("joined the pool");
                         self.complaint = None;
+                        self.unreached.clear();
                     }
                     self.take(input).await?;
                 }
@@ -434,7 +443,15 @@ impl Service {
         work(&mut self.outbox).map_err(|source| AgentError::Outbox { path: self.outbox_path.clone(), source })
     }
 
+    /// Tells who sees this host's disk that the coordinator cannot be reached, if that is it.
+    fn leave_word(&mut self, unreached: Option<String>) {
+        if let Some(words) = unreached {
+            self.unreached.tell(self.entry.coordinator(), &words);
+        }
+    }
+
     fn complain(&mut self, error: &LinkError) {
+        self.leave_word(error.unreached());
         self.say_once(format!("{}; trying again", with_causes(error)));
     }
 

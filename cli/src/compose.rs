@@ -25,8 +25,8 @@ pub(crate) use speedup_agent::{
 };
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis, recompute};
 pub(crate) use speedup_coordinator::{
-    AgentPlace, BackupError, Contents, Options as CoordinatorOptions, Security, back_up, raise_open_files,
-    restore,
+    AgentPlace, BackupError, Contents, Options as CoordinatorOptions, Security, back_up, nearby,
+    raise_open_files, restore,
 };
 use speedup_coordinator::{StartError, Ways};
 

@@ -122,7 +122,7 @@ impl CoordinatorArguments {
 fn found_in(path: &Path) -> Result<Option<Found>, Failure> {
     let Some(access) = access::read(path)? else { return Ok(None) };
     let credentials = access.credentials().map_err(Failure::usage)?;
-    Ok(Some(Found { url: access.address, credentials }))
+    Ok(Some(Found { url: access.way().to_owned(), credentials }))
 }
 
 impl Found {

@@ -41,7 +41,7 @@ pub use command::{Command, Decision, Effect, HostRequest, Notice, Request, Speak
 pub use explain::{
     Explanation, Hindrance, Hindrances, KeptHosts, MAX_EXPLAINED, NAMED_HOSTS, Outlook, WaitingFor, Waits,
 };
-pub use matching::needs_reboots;
+pub use matching::{needed_allocation, needs_reboots};
 pub use queue::{hosts_needed, visits_of_fullest_lane};
 pub use refusal::Refusal;
 pub use trouble::Trouble;

@@ -47,6 +47,8 @@ pub struct Pool {
     agents: Vec<Option<Child>>,
     grace: &'static str,
     reboot_limit: &'static str,
+    /// By what name others are told to reach the coordinator, where it is not its address.
+    advertised: Option<&'static str>,
     starter: &'static [&'static str],
     /// Who the coordinator is, where it is not this process's own user.
     owner: Option<u32>,
@@ -99,9 +101,19 @@ impl Pool {
     ) -> Self {
         let listens = SocketAddr::new(address, 0);
         let (coordinator, agents) = (None, Vec::new());
-        let (grace, reboot_limit) = ("2s", "15m");
-        let mut pool =
-            Self { directory, binary, listens, coordinator, agents, grace, reboot_limit, starter, owner };
+        let (grace, reboot_limit, advertised) = ("2s", "15m", None);
+        let mut pool = Self {
+            directory,
+            binary,
+            listens,
+            coordinator,
+            agents,
+            grace,
+            reboot_limit,
+            advertised,
+            starter,
+            owner,
+        };
         pool.start_coordinator();
         pool
     }
@@ -119,6 +131,11 @@ impl Pool {
     /// Sets how long a host may be away, from the next start of the coordinator on.
     pub fn set_grace(&mut self, grace: &'static str) {
         self.grace = grace;
+    }
+
+    /// Sets by what name others are told to reach the coordinator, from its next start on.
+    pub fn advertise(&mut self, name: &'static str) {
+        self.advertised = Some(name);
     }
 
     /// The directory of the pool.
@@ -203,6 +220,7 @@ impl Pool {
         };
         command.args(["coordinator", "start", "--bind", &bind, "--host-grace", self.grace]);
         command.args(["--reboot-limit", self.reboot_limit]);
+        command.args(self.advertised.map(|name| format!("--advertise={name}")));
         command.arg("--data").arg(data);
         let child =
             command.stdout(Stdio::null()).stderr(self.log("coordinator")).spawn().expect("the coordinator");

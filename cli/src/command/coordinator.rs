@@ -150,9 +150,11 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
     let page_url = page.as_ref().map(|page| page.site.url().to_owned());
     let coordinator = compose::coordinator(options, page).await?;
     let url = url(coordinator.address(), &arguments);
+    let local = format!("{}://{}", scheme(&arguments), compose::nearby(coordinator.address()));
     // What stood there before serves again; what cannot be read is written anew.
     let before = access::read(&access_file).ok().flatten();
-    let access = match admit_owner(&coordinator, &access_file, url.clone(), before).await {
+    let places = Places { url: url.clone(), local };
+    let access = match admit_owner(&coordinator, &access_file, &places, before).await {
         Ok(access) => access,
         Err(failure) => {
             coordinator.stop().await;
@@ -173,7 +175,7 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
         });
         print(console, &json_line(&started))?;
     }
-    let (access, served) = serve(&coordinator, access, &mut interrupts).await;
+    let (access, served) = serve(&coordinator, &places, access, &mut interrupts).await;
     let removed = access.remove();
     let ended = end(coordinator, &mut interrupts, console).await;
     served.and(removed)?;
@@ -245,9 +247,21 @@ fn node_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
+/// Where a coordinator is.
+struct Places {
+    /// For others.
+    url: String,
+    /// On its own machine.
+    local: String,
+}
+
+fn scheme(arguments: &StartArguments) -> &'static str {
+    if arguments.insecure { "http" } else { "https" }
+}
+
 /// How others reach it.
 fn url(address: SocketAddr, arguments: &StartArguments) -> String {
-    let scheme = if arguments.insecure { "http" } else { "https" };
+    let scheme = scheme(arguments);
     let authority = match arguments.advertise.first() {
         Some(advertised) => advertised.authority(address.port()),
         None if address.ip().is_unspecified() => {
@@ -262,17 +276,19 @@ fn url(address: SocketAddr, arguments: &StartArguments) -> String {
 async fn admit_owner(
     coordinator: &Coordinator,
     path: &Path,
-    url: String,
+    places: &Places,
     before: Option<Access>,
 ) -> Result<Written, Failure> {
     let before = before.and_then(|access| access.credentials().ok().flatten());
     let credentials = coordinator.own_credentials(&user(), before).await?;
-    access::write(path, Access::of_this_process(url, credentials.as_ref()))
+    let access = Access::of_this_process(places.url.clone(), credentials.as_ref());
+    access::write(path, access.reached_locally(places.local.clone()))
 }
 
 /// Serves until it is to end, and renews the access file in time.
 async fn serve(
     coordinator: &Coordinator,
+    places: &Places,
     mut access: Written,
     interrupts: &mut Interrupts,
 ) -> (Written, Result<(), Failure>) {
@@ -283,7 +299,7 @@ async fn serve(
             () = tokio::time::sleep(LOOK) => {}
         }
         let (path, now) = (access.path().to_owned(), access.access().clone());
-        match admit_owner(coordinator, &path, now.address.clone(), Some(now.clone())).await {
+        match admit_owner(coordinator, &path, places, Some(now)).await {
             Ok(written) => access = written,
             Err(failure) => return (access, Err(failure)),
         }

@@ -38,11 +38,13 @@ pub(crate) struct Arguments {
 }
 
 /// An experiment that the coordinator took.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Submitted {
     pub(super) experiment: ExperimentId,
     pub(super) runs: u32,
     pub(super) hosts_needed: u32,
+    /// Why hosts that an engine gives out cannot carry it out, if that is so.
+    pub(super) warning: Option<String>,
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
@@ -66,7 +68,10 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         remedies.iter().for_each(|remedy| console.talk(format_args!("the plan would fit with {remedy}")));
     })?;
     connection.close().await;
-    let Submitted { experiment, runs, hosts_needed } = submitted;
+    let Submitted { experiment, runs, hosts_needed, warning } = submitted;
+    if let Some(warning) = warning {
+        console.talk(format_args!("warning: {warning}"));
+    }
     started::note(experiment, &name, arguments.coordinator.place());
     let (told_runs, told_hosts) = (counted(runs.into(), "run"), counted(hosts_needed.into(), "host"));
     console.talk(format_args!("seed {seed}: {name}, {told_runs}, {told_hosts} needed"));
@@ -92,8 +97,8 @@ pub(super) async fn submit(
     let submission = Submission { experiment, wait_for_hosts, by: by() };
     let answer = connection.experiments().submit(v1::SubmitRequest::from(&submission)).await;
     let answer = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
-    let v1::SubmitResponse { experiment, runs, hosts_needed } = answer;
+    let v1::SubmitResponse { experiment, runs, hosts_needed, warning } = answer;
     let experiment =
         experiment_id(&experiment, "experiment").map_err(|error| Failure::malformed(TRIED, error))?;
-    Ok(Submitted { experiment, runs, hosts_needed })
+    Ok(Submitted { experiment, runs, hosts_needed, warning })
 }

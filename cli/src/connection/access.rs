@@ -30,6 +30,26 @@ pub(crate) struct Access {
     /// What one is let in with; nothing where there is no TLS.
     #[serde(flatten)]
     credentials: Option<Parts>,
+    /// Where it is on its own machine, if that is another address: names that others know it by may not resolve there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    local: Option<Local>,
+}
+
+/// Where a coordinator is on its own machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Local {
+    /// Its address there.
+    address: String,
+    /// Which network of which boot of which machine that is an address in.
+    network: String,
+}
+
+/// The network in which this process lives: machines that share a home directory have boot ids of their own, and containers of
+/// one machine have their own loopback.
+fn network() -> Option<String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let namespace = fs::read_link("/proc/self/ns/net").ok()?;
+    Some(format!("{} {}", boot.trim(), namespace.display()))
 }
 
 /// Credentials, as PEM.
@@ -75,14 +95,14 @@ pub(crate) fn is_served(data: &Path) -> bool {
 /// may lead to.
 pub(crate) fn for_address(address: &str) -> Result<Option<Access>, Failure> {
     let usual = read(&path(None, DEFAULT)?)?;
-    if usual.as_ref().is_some_and(|access| access.address == address) {
+    if usual.as_ref().is_some_and(|access| access.is_at(address)) {
         return Ok(usual);
     }
     let named = fs::read_dir(directories::or_state(None, "access")?).into_iter().flatten().flatten();
     for entry in named.take(MAX_FILES) {
         // One that cannot be read is another coordinator's trouble.
         if let Ok(Some(access)) = read(&entry.path())
-            && access.address == address
+            && access.is_at(address)
         {
             return Ok(Some(access));
         }
@@ -113,6 +133,22 @@ impl Access {
         Self { process: Some(std::process::id()), ..Self::enrolled(address, credentials) }
     }
 
+    /// The same, which commands on this machine reach at another address.
+    pub(crate) fn reached_locally(self, address: String) -> Self {
+        let local = network().filter(|_| address != self.address);
+        Self { local: local.map(|network| Local { address, network }), ..self }
+    }
+
+    fn is_at(&self, address: &str) -> bool {
+        self.address == address || self.way() == address
+    }
+
+    /// Where this process reaches it.
+    pub(crate) fn way(&self) -> &str {
+        let local = self.local.as_ref().filter(|local| network().as_ref() == Some(&local.network));
+        local.map_or(&self.address, |local| &local.address)
+    }
+
     /// One for a coordinator elsewhere.
     pub(crate) fn enrolled(address: String, credentials: Option<&Credentials>) -> Self {
         let parts = |credentials: &Credentials| Parts {
@@ -120,7 +156,7 @@ impl Access {
             certificate: credentials.certificate_pem().to_owned(),
             key: credentials.key_pem().to_owned(),
         };
-        Self { address, process: None, credentials: credentials.map(parts) }
+        Self { address, process: None, local: None, credentials: credentials.map(parts) }
     }
 
     /// What one is let in with.
@@ -199,6 +235,21 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         written.remove().unwrap();
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn who_is_in_the_same_network_takes_the_local_way() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("access.toml");
+        let access = plain("http://login1:7077").reached_locally("http://127.0.0.1:7077".to_owned());
+        write(&path, access.clone()).unwrap();
+        let read = read(&path).unwrap().unwrap();
+        assert_eq!(read, access);
+        assert_eq!(read.way(), "http://127.0.0.1:7077");
+        let local = read.local.map(|local| Local { network: "another".to_owned(), ..local });
+        let elsewhere = Access { local, ..access };
+        assert_eq!(elsewhere.way(), "http://login1:7077");
+        assert_eq!(plain("http://a:1").reached_locally("http://a:1".to_owned()), plain("http://a:1"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::Stream;
 use speedup_core::experiment::Experiment;
 use speedup_core::journal::MAX_RECORD_BYTES;
-use speedup_core::machine::{Command, Refusal, Request as Asked, hosts_needed};
+use speedup_core::machine::{Command, Refusal, Request as Asked, hosts_needed, needed_allocation};
 use speedup_core::plan::Plan;
 use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::{ExperimentId, RunIndex};
@@ -25,7 +25,7 @@ use super::files::require_files;
 use super::{Caller, blocking, experiment_id, malformed, refused, store_failed, undecided};
 use crate::blobs::Blobs;
 use crate::handle::Handle;
-use crate::provision::Provisioning;
+use crate::provision::{HostsToCome, Provisioning, TooShort};
 use crate::status::{active_status, is_finished};
 use crate::store::Store;
 
@@ -66,11 +66,25 @@ impl Experiments for ExperimentsDoor {
         require_files(&self.blobs, &plan.experiment.files).await?;
         let id = ExperimentId(Uuid::now_v7());
         let (runs, hosts_needed) = (plan.runs(), hosts_needed(&plan));
-        // Where an engine is asked for hosts, they come when the plan is there.
-        let wait_for_hosts = wait_for_hosts || self.provisioning.is_asking().await;
-        self.command(Command::Submit { experiment: id, plan, by, wait_for_hosts }).await?;
+        // Where an engine is asked for hosts, they come when the plan is there, if they are of use to it.
+        let outlook = self.provisioning.outlook(needed_allocation(&plan)).await;
+        let wait_for_hosts = wait_for_hosts || outlook == HostsToCome::Some;
+        let warning = match outlook {
+            HostsToCome::TooShort(short) => Some(short),
+            HostsToCome::Some | HostsToCome::None => None,
+        };
+        let submit = Command::Submit { experiment: id, plan, by, wait_for_hosts };
+        self.handle.command(submit).await?.map_err(|refusal| match (&refusal, warning) {
+            // Such hosts would have come, but are of no use.
+            (Refusal::PoolTooSmall(_), Some(short)) => {
+                Status::failed_precondition(with_hint(format!("{refusal}; {short}"), Some(TooShort::HINT)))
+            }
+            _ => refused(&refusal),
+        })?;
         tracing::info!(experiment = %id, runs, "an experiment was submitted");
-        Ok(Response::new(v1::SubmitResponse { experiment: id.0.as_bytes().to_vec(), runs, hosts_needed }))
+        let experiment = id.0.as_bytes().to_vec();
+        let warning = warning.map(|short| with_hint(short.to_string(), Some(TooShort::HINT)));
+        Ok(Response::new(v1::SubmitResponse { experiment, runs, hosts_needed, warning }))
     }
 
     async fn check(&self, request: Request<v1::CheckRequest>) -> Result<Response<v1::CheckResponse>, Status> {
@@ -218,10 +232,6 @@ impl Experiments for ExperimentsDoor {
 }
 
 impl ExperimentsDoor {
-    async fn command(&self, command: Command) -> Result<(), Status> {
-        self.handle.command(command).await?.map_err(|refusal| refused(&refusal))
-    }
-
     async fn change(
         &self,
         caller: &Caller,

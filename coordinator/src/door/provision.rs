@@ -123,6 +123,8 @@ fn told(Shown { record, seen }: Shown) -> v1::Provisioner {
         missing: seen.demand.missing,
         trouble: seen.trouble,
         refused: seen.ledger.refused.into_iter().map(refused_node).collect(),
+        unjoined: seen.ledger.unjoined,
+        longest_job_ns: record.longest_job.map(|span| span.0),
     }
 }
 

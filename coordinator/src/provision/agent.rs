@@ -1,6 +1,6 @@
 //! How an agent is started where an engine gives out a host.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 /// Where the program, the state and the access of agents lie, as every node sees them: on a shared disk.
@@ -42,6 +42,12 @@ impl AgentStart {
         ]
     }
 
+    /// The same for an agent on the coordinator's machine, where no name has to be resolved.
+    pub(crate) fn on_this_machine(&self) -> Self {
+        let place = AgentPlace { host: None, port: None, ..self.place.clone() };
+        Self { place, address: nearby(self.address), is_secure: self.is_secure }
+    }
+
     /// Whether other machines reach the coordinator: where it listens, or through what its user says that it is reached by.
     pub(crate) fn is_reached_from_elsewhere(&self) -> bool {
         self.place.host.is_some() || !self.address.ip().is_loopback()
@@ -60,6 +66,16 @@ impl AgentStart {
             None => self.address.to_string(),
         }
     }
+}
+
+/// Where this machine reaches what listens there.
+pub fn nearby(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
 }
 
 #[cfg(test)]
@@ -92,5 +108,8 @@ pub(super) mod tests {
         (tunnelled.place.host, tunnelled.place.port) = (Some("2001:db8::1".to_owned()), Some(71));
         assert!(tunnelled.is_reached_from_elsewhere());
         assert_eq!(url(&tunnelled), "https://[2001:db8::1]:71");
+        assert_eq!(url(&tunnelled.on_this_machine()), "https://127.0.0.1:70");
+        assert_eq!(url(&at("0.0.0.0:70").on_this_machine()), "https://127.0.0.1:70");
+        assert_eq!(url(&at("[::]:70").on_this_machine()), "https://[::1]:70");
     }
 }

@@ -1,7 +1,10 @@
 //! What an engine that gives out hosts can do. One more engine is one more implementation of this.
 
+use std::path::PathBuf;
+
 use speedup_core::machine::provision::{Job, Nodes};
 use speedup_core::value::id::{JobId, NodeName};
+use speedup_core::value::time::Span;
 use thiserror::Error;
 
 use super::command::CommandError;
@@ -20,8 +23,15 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// Keeps a queued job from these nodes, and no others.
     fn exclude(&self, job: &JobId, nodes: &Nodes) -> impl Future<Output = Result<(), EngineError>> + Send;
 
-    /// Asks for a job that is never to start, and ends it: what the engine would refuse it refuses now.
-    fn try_out(&self) -> impl Future<Output = Result<(), EngineError>> + Send;
+    /// Asks for a job that is never to start, and ends it: what the engine would refuse it refuses now. Gives how long jobs
+    /// last at most, where they have a limit.
+    fn try_out(&self) -> impl Future<Output = Result<Option<Span>, EngineError>> + Send;
+
+    /// Where the agent of a job has its state, once its node is known.
+    fn state_of(&self, job: &Job) -> Option<PathBuf>;
+
+    /// The file into which a job prints, where that is known.
+    fn log_of(&self, job: &Job) -> Option<PathBuf>;
 
     /// Has a node boot anew once no job is on it. Whether it did is told by its boot id alone.
     fn reboot(&self, node: &NodeName) -> impl Future<Output = Result<(), EngineError>> + Send;
@@ -42,6 +52,19 @@ pub(crate) enum EngineError {
         answer: String,
         /// What was expected.
         wanted: &'static str,
+    },
+    /// It would let a job wait for ever.
+    #[error(
+        "a job of these options may last {asked}, and the partition {partition} holds none longer than {longest} \
+         (MaxTime): Slurm would let it wait for ever"
+    )]
+    TooLong {
+        /// The time limit of the job, as Slurm writes it.
+        asked: String,
+        /// Where it is to run.
+        partition: String,
+        /// The limit of all jobs there, as Slurm writes it.
+        longest: String,
     },
     /// There are none left.
     #[error("all {0} places for agents on this machine are taken or excluded")]

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use speedup_core::machine::provision::{Job, JobEnd, JobState, Nodes};
 use speedup_core::value::id::{JobId, NodeName};
-use speedup_core::value::time::Timestamp;
+use speedup_core::value::time::{Span, Timestamp};
 use speedup_journal::private;
 use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
@@ -61,12 +62,17 @@ impl Local {
         let names = names.into_iter().flat_map(|(flag, name)| [flag.to_owned(), name.to_owned()]);
         let state = ["--state".to_owned(), state.display().to_string()];
         let program = self.agent.place.program.display().to_string();
-        [program].into_iter().chain(words).chain(self.agent.connection()).chain(names).chain(state).collect()
+        let connection = self.agent.on_this_machine().connection();
+        [program].into_iter().chain(words).chain(connection).chain(names).chain(state).collect()
+    }
+
+    fn log(&self, place: &NodeName) -> PathBuf {
+        self.agent.place.state.join(format!("{place}.log"))
     }
 
     fn start(&self, place: &NodeName, job: &JobId) -> std::io::Result<Child> {
         private::create_directories(&self.agent.place.state)?;
-        let log = File::create(self.agent.place.state.join(format!("{place}.log")))?;
+        let log = File::create(self.log(place))?;
         let words = self.command(place, job);
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
@@ -110,8 +116,17 @@ impl Engine for Local {
         Ok(())
     }
 
-    async fn try_out(&self) -> Result<(), EngineError> {
-        private::create_directories(&self.agent.place.state).map_err(EngineError::NotStarted)
+    async fn try_out(&self) -> Result<Option<Span>, EngineError> {
+        private::create_directories(&self.agent.place.state).map_err(EngineError::NotStarted)?;
+        Ok(None)
+    }
+
+    fn state_of(&self, job: &Job) -> Option<PathBuf> {
+        Some(self.agent.place.state.join(job.node.as_ref()?.as_str()))
+    }
+
+    fn log_of(&self, job: &Job) -> Option<PathBuf> {
+        Some(self.log(job.node.as_ref()?))
     }
 
     async fn reboot(&self, _node: &NodeName) -> Result<(), EngineError> {

@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 
 use super::engine::{Engine, EngineError};
 use super::record::{Record, RecordError};
+use super::unjoined;
 use crate::handle::{Gone, Handle};
 use crate::metrics::Metrics;
 
@@ -146,7 +147,14 @@ impl<E: Engine> Looker<E> {
         }
         let before = self.record.ledger.clone();
         self.record.ledger.turned_away(self.refused.take(), &jobs);
+        let last_words = unjoined::last_words(&self.engine, self.unjoined(&jobs, JobState::is_over)).await;
+        for (job, words) in last_words {
+            self.record.ledger.logged(&job, &words);
+        }
         self.record.ledger.observe(now, &jobs, &demand);
+        let runs = |state: JobState| state == JobState::Running;
+        let unreached = unjoined::unreached(&self.engine, self.unjoined(&jobs, runs)).await;
+        self.record.ledger.unreached(now, unreached);
         self.keep_if_changed(&before).await?;
         let actions = decide(now, &self.record.limits, &self.record.ledger, &jobs, &demand);
         let mut trouble = None;
@@ -156,14 +164,14 @@ impl<E: Engine> Looker<E> {
             self.keep_if_changed(&before).await?;
             trouble = done.err().or(trouble);
         }
-        let alive = jobs.into_iter().filter(|job| !matches!(job.state, JobState::Ended(_)));
+        let alive = jobs.into_iter().filter(|job| !job.state.is_over());
         self.show(alive.collect(), demand, trouble.as_ref());
         Ok(())
     }
 
     /// Ends all jobs, and gives their hosts up.
     pub(crate) async fn end(&mut self) -> Result<(), EngineError> {
-        let alive = |job: &Job| !matches!(job.state, JobState::Ended(_));
+        let alive = |job: &Job| !job.state.is_over();
         let jobs: Vec<JobId> =
             self.engine.list().await?.iter().filter(|job| alive(job)).map(|job| job.id.clone()).collect();
         if !jobs.is_empty() {
@@ -186,6 +194,17 @@ impl<E: Engine> Looker<E> {
     fn has_business(&self, demand: &Demand) -> bool {
         let is_given_back = demand.hosts.iter().any(|host| host.engaged == Engaged::GivenBack);
         !self.has_listed || is_given_back || demand.missing > 0 || !self.record.ledger.jobs.is_empty()
+    }
+
+    /// The jobs in such a state whose agents have not joined.
+    fn unjoined<'a>(
+        &self,
+        jobs: &'a [Job],
+        is_meant: impl Fn(JobState) -> bool,
+    ) -> impl Iterator<Item = &'a Job> {
+        let is_unjoined =
+            move |job: &&Job| self.record.ledger.jobs.get(&job.id).is_some_and(|note| !note.joined);
+        jobs.iter().filter(move |job| is_meant(job.state)).filter(is_unjoined)
     }
 
     /// The inner error is the engine's, which is asked again in the next round.
@@ -255,6 +274,9 @@ impl<E: Engine> Looker<E> {
     async fn keep_if_changed(&mut self, before: &Ledger) -> Result<(), RecordError> {
         if self.record.ledger == *before {
             return Ok(());
+        }
+        if let Some(words) = self.record.ledger.unjoined.as_ref().filter(|_| before.unjoined.is_none()) {
+            tracing::warn!("{words}");
         }
         if let Some(reason) = self.record.ledger.stopped.as_ref().filter(|_| before.stopped.is_none()) {
             tracing::warn!("no more hosts are requested: {reason}");

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use speedup_core::machine::provision::{Ledger, ProvisionLimits};
 use speedup_core::value::bounded::read_text_at_most;
+use speedup_core::value::time::Span;
 use speedup_journal::durable::sync_directory;
 use speedup_journal::private::replace;
 use thiserror::Error;
@@ -60,6 +61,9 @@ pub(crate) struct Record {
     pub(crate) look_every: Duration,
     /// Who asked for it.
     pub(crate) by: String,
+    /// How long its jobs last at most, where they have a limit and it is known; nothing in files of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) longest_job: Option<Span>,
     /// What is remembered of the jobs.
     pub(crate) ledger: Ledger,
 }
@@ -104,7 +108,8 @@ impl Record {
         look_every: Duration,
         by: String,
     ) -> Self {
-        Self { version: VERSION, name, spec, limits, look_every, by, ledger: Ledger::default() }
+        let ledger = Ledger::default();
+        Self { version: VERSION, name, spec, limits, look_every, by, longest_job: None, ledger }
     }
 
     /// The record of a data directory, if there is one.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use speedup_core::machine::provision::{ProvisionLimits, RefusedAgent};
 use speedup_core::value::causes::with_causes;
+use speedup_core::value::time::Span;
 use speedup_journal::private;
 use thiserror::Error;
 use tokio::sync::{Mutex, mpsc, oneshot};
@@ -94,6 +95,40 @@ pub(crate) struct Shown {
     pub(crate) record: Record,
     /// What was last seen.
     pub(crate) seen: Seen,
+}
+
+/// Whether an engine gives out hosts that are of use to a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HostsToCome {
+    /// It does.
+    Some,
+    /// No engine is asked, or it stands still.
+    None,
+    /// It does, but not for long enough.
+    TooShort(TooShort),
+}
+
+/// That the jobs of an engine end too soon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "each requested job lasts {} at most, and one host may need {} for what this plan has it hold, with timeouts, \
+     warm-ups and setup",
+    minutes(*lasts),
+    minutes(*needed)
+)]
+pub(crate) struct TooShort {
+    lasts: Span,
+    needed: Span,
+}
+
+impl TooShort {
+    /// What can be done.
+    pub(crate) const HINT: &str = "request longer jobs (`speedup hosts slurm add` again, with a longer --time after --), \
+        or give the plan a shorter timeout; --wait-for-hosts submits it for other hosts";
+}
+
+fn minutes(span: Span) -> String {
+    format!("{:.1} minutes", span.as_secs_f64() / 60.0)
 }
 
 /// Why an engine is not asked.
@@ -195,16 +230,16 @@ impl Provisioning {
         let state = &inner.agent.place.state;
         private::create_directories(state)
             .map_err(|source| AddError::Place { path: state.clone(), source })?;
-        match &spec {
-            Spec::Slurm { options } => {
-                inner.slurm(name.clone(), options)?.try_out().await.map_err(AddError::Refused)?;
-            }
-            Spec::Local => Local::new(inner.agent.clone()).try_out().await.map_err(AddError::Refused)?,
-        }
+        let tried = match &spec {
+            Spec::Slurm { options } => inner.slurm(name.clone(), options)?.try_out().await,
+            Spec::Local => Local::new(inner.agent.clone()).try_out().await,
+        };
+        let longest_job = tried.map_err(AddError::Refused)?;
         if let Some(before) = current.as_mut() {
             before.end().await.map_err(AddError::NotEnded)?;
         }
         let mut record = Record::new(name, spec, limits, look_every.max(LOOK_MIN), by);
+        record.longest_job = longest_job;
         if let Some((_, seen)) = before {
             record.ledger = seen.ledger;
             record.ledger.start_afresh();
@@ -227,9 +262,16 @@ impl Provisioning {
         current.as_ref().map(Current::shown)
     }
 
-    /// Whether hosts will come: an engine is asked and does not stand still.
-    pub(crate) async fn is_asking(&self) -> bool {
-        self.show().await.is_some_and(|shown| shown.seen.ledger.stopped.is_none())
+    /// Whether hosts will come for a plan of which a visit may need such an allocation: an engine is asked, does not stand
+    /// still, and its jobs last as long.
+    pub(crate) async fn outlook(&self, needed: Span) -> HostsToCome {
+        let Some(shown) = self.show().await.filter(|shown| shown.seen.ledger.stopped.is_none()) else {
+            return HostsToCome::None;
+        };
+        match shown.record.longest_job {
+            Some(lasts) if lasts < needed => HostsToCome::TooShort(TooShort { lasts, needed }),
+            Some(_) | None => HostsToCome::Some,
+        }
     }
 
     /// Asks for no more, and ends all jobs.

@@ -1,27 +1,28 @@
 //! Slurm, 22.05 and later, through the user's own commands: `sbatch`, `squeue`, `scancel`, `scontrol`.
 //!
 //! In reading order: `options` (what a user may say), `script` (what a job executes), `hostlist` (many nodes in few
-//! words), `listing` and `state` (what Slurm says of jobs).
+//! words), `listing` and `state` (what Slurm says of jobs), `trial` (what it says of one that is never to start).
 
 mod hostlist;
 mod listing;
 mod options;
 mod script;
 mod state;
+mod trial;
+
+use std::path::PathBuf;
 
 use speedup_core::machine::provision::{Job, Nodes};
 use speedup_core::value::id::{JobId, NodeName};
+use speedup_core::value::time::Span;
 
 use super::agent::AgentStart;
-use super::command::{CommandError, execute};
+use super::command::execute;
 use super::engine::{Engine, EngineError};
 pub(crate) use options::{OptionsError, SlurmOptions};
 
 /// What is asked of `squeue`: id, state, start, end, nodes, reason. The reason is last, for it may hold anything.
 const FORMAT: &str = "%i|%T|%S|%e|%N|%r";
-
-/// What `sbatch --test-only` says where the nodes that would do are down, drained or reserved.
-const NOT_AVAILABLE_NOW: &str = "Required node not available";
 
 /// Slurm, as one coordinator uses it.
 #[derive(Clone, Debug)]
@@ -50,7 +51,7 @@ impl Slurm {
 
     /// The user's options go over what is usual, and what makes the job one agent's goes over the user's.
     fn arguments(&self, name: &str, exclude: &Nodes, more: &[&str]) -> Vec<String> {
-        let log = self.agent.place.state.join("slurm-%j.log");
+        let log = self.log("%j");
         // A job that Slurm puts back waits for two minutes, and counts as a host that will come.
         let mut arguments = vec![format!("--output={}", log.display()), "--no-requeue".to_owned()];
         if !self.options.says_memory() {
@@ -65,6 +66,10 @@ impl Slurm {
         let excluded = self.excluded(exclude);
         arguments.extend((!excluded.is_empty()).then(|| format!("--exclude={excluded}")));
         arguments
+    }
+
+    fn log(&self, job: &str) -> PathBuf {
+        self.agent.place.state.join(format!("slurm-{job}.log"))
     }
 
     fn excluded(&self, nodes: &Nodes) -> String {
@@ -108,18 +113,23 @@ impl Engine for Slurm {
         Ok(())
     }
 
-    async fn try_out(&self) -> Result<(), EngineError> {
+    async fn try_out(&self) -> Result<Option<Span>, EngineError> {
         // Of another name, so that nobody takes it for a job that is to start.
-        let trial = format!("{}-trial", self.name);
-        // What no node has, however long one waits, a job that is held is not told.
-        let tested = self.arguments(&trial, &Nodes::new(), &["--test-only"]);
-        match execute("sbatch", &tested, &self.script()).await {
-            // Nodes that are down or reserved now come back.
-            Err(CommandError::Failed { words, .. }) if words.contains(NOT_AVAILABLE_NOW) => {}
-            answer => drop(answer?),
-        }
-        let job = self.sbatch(&trial, &Nodes::new(), &["--hold"]).await?;
-        self.cancel(&[job]).await
+        let name = format!("{}-trial", self.name);
+        let job = self.sbatch(&name, &Nodes::new(), &["--hold"]).await?;
+        let tested = self.arguments(&name, &Nodes::new(), &["--test-only"]);
+        let found = trial::judge(&job, &tested, &self.script()).await;
+        self.cancel(&[job]).await?;
+        found
+    }
+
+    fn state_of(&self, job: &Job) -> Option<PathBuf> {
+        // As the script says it.
+        Some(self.agent.place.state.join(job.node.as_ref()?.as_str()))
+    }
+
+    fn log_of(&self, job: &Job) -> Option<PathBuf> {
+        (!self.options.say_output()).then(|| self.log(job.id.as_str()))
     }
 
     async fn reboot(&self, node: &NodeName) -> Result<(), EngineError> {

@@ -2,13 +2,13 @@
 //! is and that the host is fresh for; failing that, a reboot that would make it so, or the moment when it has rested.
 
 use super::nesting::Again;
-use super::queue::{tasks_of, use_of, use_of_lane};
-use super::time_limit::{longest_of_any_build, longest_run};
+use super::queue::{lanes, tasks_of, use_of, use_of_lane};
+use super::time_limit::{longest_of_any_build, longest_run, longest_unbuilt};
 use super::{Active, Machine, Phase};
 use crate::experiment::{Experiment, Order};
 use crate::host::{ALLOCATION_MARGIN, Host, Standing, Use};
 use crate::independence::{Since, Traces, Violation};
-use crate::plan::Task;
+use crate::plan::{Plan, Task};
 use crate::run::HostNumber;
 use crate::value::id::{ExperimentId, RunIndex};
 use crate::value::time::{Span, Timestamp};
@@ -161,7 +161,17 @@ pub(super) fn holds(now: Timestamp, host: &Host, active: &Active, lane: u32) -> 
 
 /// The longest that a visit of a lane may rightly take.
 pub(super) fn longest_visit(active: &Active, lane: u32) -> Span {
-    let plan = &active.kept.plan;
+    longest_visit_of(&active.kept.plan, lane, |task| longest_of_any_build(active, task))
+}
+
+/// How long an allocation has to last to hold any visit of a plan that was not begun, even if each run takes as long as it
+/// may.
+pub fn needed_allocation(plan: &Plan) -> Span {
+    let of_lane = |lane| longest_visit_of(plan, lane, |task| longest_unbuilt(plan, task));
+    (0..lanes(plan) as u32).map(of_lane).max().unwrap_or_default() + ALLOCATION_MARGIN
+}
+
+fn longest_visit_of(plan: &Plan, lane: u32, longest: impl Fn(Task) -> Span) -> Span {
     let visit = tasks_of(plan, lane).into_iter().map(|task| {
         let runs = match (task, plan.experiment.order) {
             (Task::Build(_), _) => 1,
@@ -170,7 +180,7 @@ pub(super) fn longest_visit(active: &Active, lane: u32) -> Span {
             }
             (Task::Run(_), Order::Randomized | Order::Interleaved) => u64::from(plan.visit().size()),
         };
-        longest_of_any_build(active, task).times(runs)
+        longest(task).times(runs)
     });
     visit.max().unwrap_or_default()
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 pub use decide::{ProvisionAction, decide, deserted, give_back_spent};
-pub use ledger::{Cancelled, Failure, GivenBack, Ledger, Note};
+pub use ledger::{Cancelled, Failure, GivenBack, Ledger, Note, Unreached};
 
 use crate::host::Standing;
 use crate::value::id::{BootId, HostId, JobId, NodeName};
@@ -32,6 +32,9 @@ pub(super) fn is_given_back(standing: &Standing) -> bool {
 pub const FAILURES_IN_A_ROW: u32 = 3;
 /// How long an agent may take to join from the start of its job, or to come back: a large binary on a slow shared disk.
 pub const JOIN_PATIENCE: Span = Span::from_secs(300);
+/// How long an agent that says that it cannot reach the coordinator may go on trying while the coordinator serves: an
+/// attempt takes 10 s at most, and the pause before it 5 s.
+pub const REACH_PATIENCE: Span = Span::from_secs(20);
 /// How long a host that nothing needs is kept: a plan's rule that asks for further runs has said so by then.
 pub const KEEP: Span = Span::from_secs(5);
 /// How long the job of a host that was given back may take to end by itself: its agent is told to, and has nothing to do.
@@ -80,6 +83,13 @@ pub enum JobState {
     Ended(JobEnd),
 }
 
+impl JobState {
+    /// Whether it has ended.
+    pub const fn is_over(self) -> bool {
+        matches!(self, Self::Ended(_))
+    }
+}
+
 /// How a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JobEnd {
@@ -104,6 +114,22 @@ pub struct RefusedAgent {
     pub node: NodeName,
     /// Why it was turned away, and what can be done.
     pub reason: String,
+}
+
+/// An agent that cannot reach the coordinator, as it left it in its state directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreachedAgent {
+    /// The job in which it lives.
+    pub job: JobId,
+    /// What it tried, and why that failed.
+    pub reason: String,
+}
+
+impl UnreachedAgent {
+    /// The name of the file in the state directory of an agent; it is there while the agent of a job is not connected.
+    pub const FILE: &str = "unreached.json";
+    /// Most bytes of that file: a name of 253 bytes stands in it three times, with the words of a resolver.
+    pub const MAX_BYTES: u64 = 4_096;
 }
 
 /// What the running plans could use.

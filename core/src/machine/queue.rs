@@ -86,7 +86,8 @@ fn number_in(scope: Scope, plan: &Plan, cell: u32) -> u32 {
     scope.number(cell, plan.experiment.versions.len() as u32)
 }
 
-fn lanes(plan: &Plan) -> usize {
+/// How many lanes the visits and builds of a plan wait in.
+pub(super) fn lanes(plan: &Plan) -> usize {
     lanes_of_runs(plan) + usize::from(plan.experiment.builds() > 0)
 }
 

@@ -4,7 +4,7 @@ use super::{Active, Built};
 use crate::experiment::build::{Product, UsedBuild};
 use crate::experiment::files::{staging_time, time_for};
 use crate::experiment::{Experiment, Setup};
-use crate::plan::Task;
+use crate::plan::{Plan, Task};
 use crate::value::id::{RunIndex, VersionIndex};
 use crate::value::time::Span;
 
@@ -22,7 +22,7 @@ pub(super) fn used_build(active: &Active, run: RunIndex) -> Option<UsedBuild> {
 pub(super) fn longest_run(active: &Active, run: RunIndex) -> Span {
     let build = used_build(active, run);
     let products = build.as_ref().map_or(&[][..], |build| &build.products);
-    longest(active, active.kept.plan.task(run), staged(products))
+    longest(&active.kept.plan.experiment, active.kept.plan.task(run), staged(products))
 }
 
 /// The longest an agent may rightly take for what a lane has waiting, whatever build it uses.
@@ -31,7 +31,12 @@ pub(super) fn longest_of_any_build(active: &Active, task: Task) -> Span {
         Built::Made(products) => Some(staged(products)),
         Built::Not(_) => None,
     });
-    longest(active, task, made.max().unwrap_or_default())
+    longest(&active.kept.plan.experiment, task, made.max().unwrap_or_default())
+}
+
+/// The longest an agent may rightly take for a task of a plan of which nothing is built yet.
+pub(super) fn longest_unbuilt(plan: &Plan, task: Task) -> Span {
+    longest(&plan.experiment, task, Span(0))
 }
 
 /// How long a host may take to fetch what a build has made.
@@ -40,8 +45,7 @@ fn staged(products: &[Product]) -> Span {
 }
 
 /// The longest an agent may rightly take for a task, with the time to fetch its build.
-fn longest(active: &Active, task: Task, staged: Span) -> Span {
-    let experiment = &active.kept.plan.experiment;
+fn longest(experiment: &Experiment, task: Task, staged: Span) -> Span {
     let cell = match task {
         Task::Build(version) => return longest_build(experiment, version),
         Task::Run(cell) => cell,

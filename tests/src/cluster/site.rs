@@ -155,6 +155,11 @@ impl Site {
 
     /// Submits a plan under the site's policy.
     pub fn submit(&self, plan: Plan) -> Experiment {
+        self.submit_with(plan, &[])
+    }
+
+    /// The same, with these flags.
+    pub fn submit_with(&self, plan: Plan, flags: &[&str]) -> Experiment {
         let Plan { benchmarks, runs, timeout, gate } = plan;
         self.submitted.set(self.submitted.get() + 1);
         if gate == Gate::Open {
@@ -179,7 +184,7 @@ impl Site {
             number = self.submitted.get(),
             benchmarks = (1..=benchmarks).map(benchmark).collect::<String>(),
         );
-        Experiment { id: self.pool.submit(&text, &[]), plan: text, runs: 2 * benchmarks * runs }
+        Experiment { id: self.pool.submit(&text, flags), plan: text, runs: 2 * benchmarks * runs }
     }
 
     /// Lets all runs go on.

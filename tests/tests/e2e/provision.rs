@@ -49,6 +49,40 @@ fn a_coordinator_that_is_started_anew_goes_on_asking() {
 }
 
 #[test]
+fn a_name_that_resolves_nowhere_keeps_no_command_and_no_agent_of_this_machine_away() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    pool.stop_coordinator();
+    pool.advertise("no-such-name.invalid");
+    pool.start_coordinator();
+    // The access file has the name, for others, and this machine's way.
+    let list =
+        || pool.command().args(["list"]).env_remove("SPEEDUP_COORDINATOR").output().expect("a command");
+    let listed = list();
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    let access = std::fs::read_to_string(pool.access_file()).expect("an access file");
+    assert!(access.contains("https://no-such-name.invalid:"), "it is for others as well");
+    add(&pool);
+    let experiment = pool.submit(PLAN, &[]);
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+}
+
+#[test]
+fn an_agent_of_a_job_leaves_word_where_it_cannot_reach_the_coordinator() {
+    let pool = Pool::without_agents(SPEEDUP);
+    let state = pool.path().join("of-a-job");
+    let mut agent = pool.command();
+    agent.args(["agent", "start", "--no-selftest", "--coordinator", "https://no-such-name.invalid:7077"]);
+    agent.args(["--host-id", "n1", "--node-name", "n1", "--job-id", "17"]).arg("--state").arg(&state);
+    let mut agent = agent.stderr(std::process::Stdio::null()).spawn().expect("an agent");
+    let left = eventually("it leaves word", || std::fs::read_to_string(state.join("unreached.json")).ok());
+    agent.kill().and_then(|()| agent.wait()).expect("its end");
+    let left: Value = serde_json::from_str(&left).expect("JSON");
+    assert_eq!(left["job"], "17");
+    let reason = left["reason"].as_str().expect("a reason");
+    assert!(reason.starts_with("https://no-such-name.invalid:7077: ") && reason.contains("dns"), "{reason}");
+}
+
+#[test]
 fn slurm_is_not_asked_where_no_node_could_reach_the_coordinator() {
     let pool = Pool::without_agents(SPEEDUP);
     let refused = pool.speedup(&["hosts", "slurm", "add", "--", "--time=10"]);

@@ -110,6 +110,88 @@ fn wrong_options_fail_at_once() {
     assert_eq!(on.slurm.remembered(), [], "nothing was asked for");
 }
 
+/// What no node has, and what no partition allows, is refused before a plan could wait for it; what is only drained is not.
+#[test]
+fn what_slurm_would_let_wait_for_ever_is_refused_at_once() {
+    let on = site("any", 1);
+    let refused = |options: &[&str]| {
+        let output = on.try_to_ask(&[], options);
+        assert!(!output.status.success(), "{options:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = refused(&["--mem=5G"]);
+    assert!(said.contains("Requested node configuration is not available"), "{said}");
+    on.slurm.control(&["update", "PartitionName=main", "MaxTime=60"]);
+    let said = refused(&["--time=120"]);
+    assert!(
+        said.contains("may last 2:00:00, and the partition main holds none longer than 1:00:00"),
+        "{said}"
+    );
+    assert_eq!(on.shown(), serde_json::Value::Null);
+    assert_eq!(on.slurm.jobs(), [""; 0], "no trial is left");
+    let node = format!("NodeName={}", on.site.hosts[0].name());
+    on.slurm.control(&["update", &node, "State=DRAIN", "Reason=test"]);
+    on.ask(&[], &["--time=60"]);
+    on.slurm.control(&["update", &node, "State=RESUME"]);
+    let last = on.shown()["longest_job_ns"].as_u64();
+    assert_eq!(last, Some(3_600_000_000_000), "{}", on.shown());
+}
+
+/// Jobs that end before one visit might are told at the submission, whether the options or the partition say so.
+#[test]
+fn jobs_shorter_than_a_visit_are_told_at_the_submission() {
+    let on = site("any", 1);
+    let plan = on.site.pool.path().join("plan.toml");
+    let text = "[experiment]\nname = \"long\"\n[versions.only]\nbaseline = true\n[versions.new]\n\
+                [benchmarks.one]\ncommand = [\"true\"]\ntimeout = \"9m\"\n\
+                [independence]\npolicy = \"any\"\n";
+    std::fs::write(&plan, text).expect("a plan");
+    let submitted = |flags: &[&str]| {
+        let path = plan.display().to_string();
+        let output = on.site.pool.speedup(&[&["submit", path.as_str()], flags].concat());
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    on.ask(&[], &["--time=5"]);
+    let (taken, said) = submitted(&[]);
+    assert!(!taken && said.contains("each requested job lasts 5.0 minutes at most"), "{said}");
+    assert!(said.contains("a longer --time after --"), "{said}");
+    on.slurm.control(&["update", "PartitionName=main", "DefaultTime=7"]);
+    on.ask(&[], &[]);
+    let (taken, said) = submitted(&["--wait-for-hosts"]);
+    assert!(taken && said.contains("warning: each requested job lasts 7.0 minutes at most"), "{said}");
+    on.ask(&[], &["--time=30"]);
+    let (taken, said) = submitted(&[]);
+    assert!(taken && !said.contains("each requested job"), "{said}");
+}
+
+/// A name by which no node finds the coordinator is told within seconds, with the words of the node's resolver, and nodes are
+/// not held for it; commands on the coordinator's machine go on.
+#[test]
+fn a_name_that_nodes_cannot_resolve_is_told_by_the_first_agent() {
+    let mut on = site("any", 2);
+    on.site.pool.stop_coordinator();
+    on.site.pool.advertise("no-such-name.invalid");
+    on.site.pool.start_coordinator();
+    on.ask(&["--max-jobs", "1"], &["--time=10"]);
+    let experiment = on.site.submit(SIX);
+    drop(experiment);
+    let told =
+        eventually("the first agent's trouble is told", || Some(on.shown()["unjoined"].as_str()?.to_owned()));
+    assert!(told.contains("cannot reach the coordinator: https://no-such-name.invalid:"), "{told}");
+    assert!(told.contains("dns error") && told.contains("--advertise"), "{told}");
+    let explained = on.site.pool.speedup(&["explain", "last"]);
+    let said = String::from_utf8_lossy(&explained.stderr).into_owned();
+    assert!(said.contains("no-such-name.invalid"), "{said}");
+    let why = eventually("no more are asked for", || Some(on.shown()["stopped"].as_str()?.to_owned()));
+    assert!(why.contains("could not reach the coordinator: https://no-such-name.invalid:"), "{why}");
+    on.wait_until_given_back();
+    // By the access file alone, as a user on the login node.
+    let mut list = on.site.pool.command();
+    list.args(["list"]).env_remove("SPEEDUP_COORDINATOR");
+    let listed = list.output().expect("the command");
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+}
+
 /// Two nodes serve four runs of one benchmark, each in a boot of its own: Slurm reboots them between jobs, for a user who
 /// may have that done.
 #[test]
@@ -182,7 +264,7 @@ fn a_time_limit_shorter_than_the_plan_costs_no_run() {
 fn jobs_that_are_too_short_for_any_run_stop_the_asking() {
     let on = site("any", 1);
     on.ask(&[], &["--time=1"]);
-    on.site.submit(Plan { timeout: "5m", ..SIX });
+    on.site.submit_with(Plan { timeout: "5m", ..SIX }, &["--wait-for-hosts"]);
     let why = eventually("it is told", || Some(on.shown()["stopped"].as_str()?.to_owned()));
     assert!(why.contains("too short for any run"), "{why}");
     on.wait_until_given_back();
@@ -207,7 +289,8 @@ fn jobs_that_fail_stop_the_asking() {
     };
     let plan = on.site.pool.path().join("plan.toml");
     let text = "[experiment]\nname = \"lost\"\n[versions.only]\nbaseline = true\n[versions.new]\n\
-                [benchmarks.one]\ncommand = [\"true\"]\n[independence]\npolicy = \"any\"\n";
+                [benchmarks.one]\ncommand = [\"true\"]\ntimeout = \"1m\"\n\
+                [independence]\npolicy = \"any\"\n";
     std::fs::write(&plan, text).expect("a plan");
     let submitted = another(&["submit", &plan.display().to_string()]);
     assert!(submitted.status.success(), "{}", String::from_utf8_lossy(&submitted.stderr));
@@ -218,4 +301,8 @@ fn jobs_that_fail_stop_the_asking() {
     });
     assert!(why.contains("3 jobs in a row ended before their agents joined"), "{why}");
     assert!(why.contains("FAILED"), "{why}");
+    let shown: serde_json::Value =
+        serde_json::from_slice(&another(&["hosts", "slurm", "show"]).stdout).expect("what is shown");
+    let words = shown["unjoined"].as_str().expect("the last words of a job");
+    assert!(words.contains("bin/speedup: not found"), "{words}");
 }

@@ -243,7 +243,7 @@ async fn status(connection: &Connection) -> Result<Option<Shown>, Failure> {
 /// reason to fail.
 pub(in crate::command) async fn tell_if_it_stands_still(connection: &Connection, console: &Console) {
     if let Ok(Some(shown)) = status(connection).await {
-        [shown.stands_still(), shown.kept_from()].into_iter().flatten().for_each(|words| console.talk(words));
+        shown.troubles().for_each(|words| console.talk(words));
     }
 }
 

@@ -52,8 +52,16 @@ impl Engine for Answering {
         self.answer(())
     }
 
-    async fn try_out(&self) -> Result<(), EngineError> {
-        self.answer(())
+    async fn try_out(&self) -> Result<Option<Span>, EngineError> {
+        self.answer(Some(Span::from_secs(600)))
+    }
+
+    fn state_of(&self, _job: &Job) -> Option<PathBuf> {
+        None
+    }
+
+    fn log_of(&self, _job: &Job) -> Option<PathBuf> {
+        None
     }
 
     async fn reboot(&self, _node: &NodeName) -> Result<(), EngineError> {
@@ -114,7 +122,8 @@ async fn an_engine_that_does_not_answer_is_asked_on_until_its_jobs_are_ended() {
     engine.is_away.store(true, Ordering::SeqCst);
     let refused = provisioning.remove().await.unwrap_err();
     assert!(matches!(refused, AddError::NotEnded(_)), "{refused}");
-    assert!(provisioning.is_asking().await, "it can be removed again");
+    let outlook = provisioning.outlook(Span::from_secs(1)).await;
+    assert_eq!(outlook, HostsToCome::Some, "it can be removed again");
     assert!(Record::read(data.path()).unwrap().is_some(), "the next start goes on as well");
     engine.is_away.store(false, Ordering::SeqCst);
     let removed = provisioning.remove().await.unwrap().expect("what was asked");

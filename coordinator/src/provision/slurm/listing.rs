@@ -6,6 +6,9 @@ use speedup_core::value::time::{Span, Timestamp};
 use super::{line, state};
 use crate::provision::engine::EngineError;
 
+/// Most characters that are told of a reason, which an administrator may have written.
+const MAX_REASON: usize = 500;
+
 /// The jobs of a listing in our format, one a line.
 pub(super) fn jobs(listing: &str) -> Result<Vec<Job>, EngineError> {
     listing.lines().filter(|line| !line.trim().is_empty()).map(job).collect()
@@ -19,7 +22,7 @@ fn job(text: &str) -> Result<Job, EngineError> {
         (field()?, field()?, field()?, field()?, field()?, field()?);
     let words = match reason {
         "None" | "" => word.to_owned(),
-        reason => format!("{word} ({reason})"),
+        reason => format!("{word} ({})", reason.chars().take(MAX_REASON).collect::<String>()),
     };
     Ok(Job {
         id: id.parse().map_err(|_| wrong())?,

@@ -90,6 +90,13 @@ impl SlurmOptions {
         &self.excluded
     }
 
+    /// Whether they say where a job prints.
+    pub(super) fn say_output(&self) -> bool {
+        let says =
+            |word: &String| is_option(word, "--output", Some("-o")) || is_option(word, "--error", Some("-e"));
+        self.words.iter().any(says)
+    }
+
     /// Whether they say how much memory a job gets.
     pub(super) fn says_memory(&self) -> bool {
         self.words.iter().any(|word| word.starts_with("--mem"))
@@ -117,6 +124,10 @@ mod tests {
         assert_eq!(options.words(), ["-p", "main", "--time=10"]);
         assert_eq!(options.excluded(), "a[1-2],b,c");
         assert!(!options.says_memory() && parsed(&["--mem=4G"]).unwrap().says_memory());
+        assert!(!options.say_output() && !parsed(&["--exclusive", "--overcommit"]).unwrap().say_output());
+        for word in ["-o", "-o/tmp/log", "--output=log", "-e", "--error=log"] {
+            assert!(parsed(&[word]).unwrap().say_output(), "{word}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::ledger::Cancelled;
 use super::{
     Demand, EXCLUSIONS_AT_ONCE, Engaged, JOIN_PATIENCE, Job, JobState, KEEP, LEAVE_PATIENCE, Ledger, Nodes,
-    Note, Provided, ProvisionLimits, Worth,
+    Note, Provided, ProvisionLimits, REACH_PATIENCE, Worth,
 };
 use crate::value::id::{BootId, HostId, JobId, NodeName};
 use crate::value::time::Timestamp;
@@ -158,7 +158,9 @@ impl Look<'_> {
             let overdue = note.given_back.filter(|given_back| lingers(given_back.since, LEAVE_PATIENCE));
             let Some(host) = self.demand.host_of(job).filter(|host| host.is_here) else {
                 let is_silent = note.silent_since.is_some_and(|since| lingers(since, JOIN_PATIENCE));
+                let unreached = note.unreached.as_ref().filter(|agent| lingers(agent.since, REACH_PATIENCE));
                 let why = overdue.map(|given_back| given_back.why);
+                let why = why.or(unreached.map(|_| Cancelled::Unreached));
                 actions.extend(why.or(is_silent.then_some(Cancelled::Silent)).map(cancel));
                 continue;
             };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Demand, Engaged, FAILURES_IN_A_ROW, Job, JobEnd, JobState, Nodes, Provided, ProvisionLimits,
-    RefusedAgent, Worth,
+    RefusedAgent, UnreachedAgent, Worth,
 };
 use crate::value::id::{BootId, JobId, NodeName};
 use crate::value::time::{Span, Timestamp};
@@ -31,6 +31,9 @@ pub struct Ledger {
     /// Nodes whose agents were turned away for good, with the reasons; none in files of earlier releases.
     #[serde(default)]
     pub refused: BTreeMap<NodeName, String>,
+    /// What went wrong with the latest job whose agent did not join, until one joins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unjoined: Option<String>,
     /// How often a job failed since the coordinator started, for who counts it; not kept over a restart.
     #[serde(skip)]
     pub failures: BTreeMap<Failure, u64>,
@@ -89,6 +92,18 @@ pub struct Note {
     /// Whether its agent was turned away for good.
     #[serde(default)]
     pub is_refused: bool,
+    /// That its agent cannot reach the coordinator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreached: Option<Unreached>,
+}
+
+/// That an agent cannot reach the coordinator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unreached {
+    /// Since when that is known.
+    pub since: Timestamp,
+    /// What it tried, and why that failed.
+    pub reason: String,
 }
 
 /// That a host is given back.
@@ -107,6 +122,8 @@ pub enum Cancelled {
     Unneeded,
     /// Its agent did not join, or stayed away.
     Silent,
+    /// Its agent says that it cannot reach the coordinator.
+    Unreached,
     /// Its allocation ends too soon for any run, and it never held one.
     TooShort,
 }
@@ -145,7 +162,7 @@ impl Ledger {
     /// That jobs may be asked for again, after somebody has looked into what was wrong.
     pub fn start_afresh(&mut self) {
         (self.failures_in_a_row, self.futile_in_a_row) = (0, 0);
-        (self.stopped, self.cannot_reboot) = (None, None);
+        (self.stopped, self.cannot_reboot, self.unjoined) = (None, None, None);
         self.refused.clear();
     }
 
@@ -157,6 +174,27 @@ impl Ledger {
             note.is_refused = true;
             let told = jobs.iter().find(|job| job.id == id).and_then(|job| job.node.clone());
             self.refused.insert(told.unwrap_or(node), reason);
+        }
+    }
+
+    /// That agents of jobs cannot reach the coordinator, which is there. One that was there before may come back.
+    pub fn unreached(&mut self, now: Timestamp, agents: Vec<UnreachedAgent>) {
+        for UnreachedAgent { job: id, reason } in agents {
+            let Some(note) = self.jobs.get_mut(&id).filter(|note| !note.joined) else { continue };
+            self.unjoined = Some(format!(
+                "the agent of job {id} cannot reach the coordinator: {reason} (`speedup coordinator start --advertise` \
+                 says where agents look for it)"
+            ));
+            let since = note.unreached.as_ref().map_or(now, |unreached| unreached.since);
+            note.unreached = Some(Unreached { since, reason });
+        }
+    }
+
+    /// What the log of a job says whose agent did not join.
+    pub fn logged(&mut self, id: &JobId, words: &str) {
+        if self.jobs.get(id).is_some_and(|note| !note.joined && !note.is_refused && note.cancelled.is_none())
+        {
+            self.unjoined = Some(format!("the log of job {id}, whose agent did not join, ends: {words}"));
         }
     }
 
@@ -188,7 +226,10 @@ impl Ledger {
     pub fn hear(&mut self, demand: &Demand) {
         for host in demand.hosts.iter().filter(|host| host.is_here) {
             if let Some(note) = host.job.as_ref().and_then(|job| self.jobs.get_mut(job)) {
-                note.joined = true;
+                if !note.joined {
+                    self.unjoined = None;
+                }
+                (note.joined, note.unreached) = (true, None);
                 note.has_served |= host.has_served || host.is_busy;
             }
         }
@@ -271,7 +312,10 @@ impl Ledger {
             return;
         };
         note.silent_since = None;
-        note.joined = true;
+        if !note.joined {
+            self.unjoined = None;
+        }
+        (note.joined, note.unreached) = (true, None);
         self.refused.remove(&host.node);
         note.has_served |= host.has_served || host.is_busy;
         note.given_back = note.given_back.filter(|_| host.engaged == Engaged::GivenBack);
@@ -319,6 +363,15 @@ impl Ledger {
             Some(Cancelled::Silent) => self.failed(Failure::Silent, |many| {
                 format!("{many} ended without an agent that joined; nothing was heard of that of job {id}")
             }),
+            Some(Cancelled::Unreached) => {
+                let reason = note.unreached.as_ref().map_or("", |unreached| unreached.reason.as_str());
+                self.failed(Failure::Silent, |many| {
+                    format!(
+                        "{many} ended without an agent that joined; that of job {id} could not reach the coordinator: \
+                         {reason}"
+                    )
+                });
+            }
             None if excused => {}
             None => self.failed(Failure::Ended, |many| {
                 format!("{many} ended before their agents joined, the last being {id}: {words}")

@@ -127,6 +127,19 @@ fn what_a_used_host_is_worth_is_the_policys() {
 }
 
 #[test]
+fn an_allocation_has_to_hold_the_longest_visit_of_a_plan() {
+    let needed =
+        |text: &str| needed_allocation(&Plan::draw(plan::file::parse(text, Seed(1)).expect("a plan")));
+    assert_eq!(needed(PLAIN), Span::from_secs(30), "a run may take 20 s, and 10 are kept for its report");
+    let longer = format!("{PLAIN}warmup = 2\n[benchmarks.c]\ncommand = [\"true\"]\ntimeout = \"5s\"\n");
+    assert_eq!(needed(&longer), Span::from_secs(70), "the warm-ups as well");
+    assert_eq!(
+        needed(&format!("{longer}[setup]\nshell = \"true\"\ntimeout = \"40s\"\n")),
+        Span::from_secs(110)
+    );
+}
+
+#[test]
 fn a_host_whose_allocation_ends_is_worth_a_new_one() {
     let mut scene = Scene::of(0);
     let ends = Some(scene.now + Span::from_secs(29));

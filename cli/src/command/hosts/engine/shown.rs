@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use speedup_core::value::time::Timestamp;
+use speedup_core::value::time::{Span, Timestamp};
 use speedup_proto::v1;
 
 use crate::console::render::table::{Column, table};
@@ -36,6 +36,10 @@ pub(super) struct Shown {
     trouble: Option<String>,
     /// Nodes whose agents were turned away for good, with the reasons: no job goes there.
     refused: BTreeMap<String, String>,
+    /// What went wrong with the latest job whose agent did not join, until one joins.
+    unjoined: Option<String>,
+    /// How long its jobs last at most, where they have a limit and it is known.
+    longest_job_ns: Option<Span>,
 }
 
 /// One job.
@@ -69,6 +73,8 @@ impl From<v1::Provisioner> for Shown {
             missing: wire.missing,
             trouble: wire.trouble,
             refused: wire.refused.into_iter().map(|node| (node.node, node.reason)).collect(),
+            unjoined: wire.unjoined,
+            longest_job_ns: wire.longest_job_ns.map(Span),
         }
     }
 }
@@ -108,8 +114,11 @@ impl Shown {
             ),
             format!("The running plans could use {} more hosts than there are.", self.missing),
         ];
-        lines.extend(self.stands_still());
-        lines.extend(self.kept_from());
+        lines.extend(
+            self.longest_job_ns
+                .map(|span| format!("A job lasts {:.1} minutes at most.", span.as_secs_f64() / 60.0)),
+        );
+        lines.extend(self.troubles());
         lines.extend(self.cannot_reboot.as_ref().map(|why| format!("Nodes are not rebooted: {why}")));
         lines.extend(self.trouble.as_ref().map(|why| format!("At the last poll: {why}")));
         if !self.jobs.is_empty() {
@@ -126,8 +135,15 @@ impl Shown {
         }
     }
 
+    /// Why hosts may not come.
+    pub(super) fn troubles(&self) -> impl Iterator<Item = String> {
+        let unjoined = self.unjoined.as_ref();
+        let unjoined = unjoined.map(|words| format!("Of the hosts requested from {}, {words}.", self.engine));
+        [self.stands_still(), self.kept_from(), unjoined].into_iter().flatten()
+    }
+
     /// That no more hosts are asked for, if that is so.
-    pub(super) fn stands_still(&self) -> Option<String> {
+    fn stands_still(&self) -> Option<String> {
         let why = self.stopped.as_ref()?;
         let engine = &self.engine;
         Some(format!(
@@ -136,7 +152,7 @@ impl Shown {
     }
 
     /// From which nodes jobs are kept because their agents were turned away for good.
-    pub(super) fn kept_from(&self) -> Option<String> {
+    fn kept_from(&self) -> Option<String> {
         let (node, reason) = self.refused.first_key_value()?;
         let others = match self.refused.len() - 1 {
             0 => String::new(),

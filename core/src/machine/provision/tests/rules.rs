@@ -133,6 +133,53 @@ fn a_job_that_goes_on_without_its_agent_is_ended() {
 }
 
 #[test]
+fn an_agent_that_cannot_reach_the_coordinator_is_told_at_once_and_holds_its_node_for_moments() {
+    let mut ledger = Ledger::default();
+    let unreached =
+        |job: &str| UnreachedAgent { job: name(job), reason: "https://n:1: no such name".to_owned() };
+    for (id, begin) in [("1", 0), ("2", 100), ("3", 200)] {
+        let running = [job(id, JobState::Running)];
+        assert_eq!(looked(&mut ledger, &[begin], &running, &demand(1, vec![])), [], "{id}");
+        ledger.unreached(at(begin), vec![unreached(id)]);
+        let told = ledger.unjoined.clone().unwrap();
+        assert!(told.contains(&format!("the agent of job {id} cannot reach the coordinator: https://n:1")));
+        assert_eq!(looked(&mut ledger, &[begin + 20], &running, &demand(1, vec![])), [], "it tries again");
+        ledger.unreached(at(begin + 20), vec![unreached(id)]);
+        let found = looked(&mut ledger, &[begin + 21], &running, &demand(1, vec![]));
+        assert_eq!(found, [ProvisionAction::Cancel { job: name(id), why: Cancelled::Unreached }]);
+        ledger.cancelled(&name(id), Cancelled::Unreached);
+        looked(
+            &mut ledger,
+            &[begin + 22],
+            &[job(id, JobState::Ended(JobEnd::Cancelled))],
+            &demand(0, vec![]),
+        );
+    }
+    let stopped = ledger.stopped.clone().unwrap();
+    assert!(stopped.contains("that of job 3 could not reach the coordinator: https://n:1"), "{stopped}");
+    ledger.start_afresh();
+    assert_eq!((ledger.stopped, ledger.unjoined), (None, None));
+}
+
+#[test]
+fn an_agent_that_joins_after_all_is_told_no_more() {
+    let (running, mut ledger) = ([job("1", JobState::Running)], Ledger::default());
+    looked(&mut ledger, &[0], &running, &demand(1, vec![]));
+    let unreached = UnreachedAgent { job: name("1"), reason: "no such name".to_owned() };
+    ledger.unreached(at(0), vec![unreached.clone()]);
+    let there = demand(0, vec![host("1", Worth::Now)]);
+    assert_eq!(looked(&mut ledger, &[30], &running, &there), []);
+    assert_eq!((ledger.unjoined.clone(), ledger.failures_in_a_row), (None, 0));
+    ledger.unreached(at(30), vec![unreached]);
+    assert_eq!(ledger.unjoined, None, "what it left is of before");
+    ledger.logged(&name("1"), "words");
+    assert_eq!(ledger.unjoined, None);
+    ledger.asked(name("2"), Nodes::new());
+    ledger.logged(&name("2"), "speedup: not found");
+    assert!(ledger.unjoined.unwrap().contains("job 2, whose agent did not join, ends: speedup: not found"));
+}
+
+#[test]
 fn a_host_that_is_needed_after_all_stays() {
     let mut one = host("1", Worth::Now);
     one.engaged = Engaged::GivenBack;

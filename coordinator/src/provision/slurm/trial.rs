@@ -1,0 +1,141 @@
+//! What Slurm says of a job that is held, so that what it would refuse, or let wait for ever, is known before any job is
+//! asked for. Three questions, because no single one finds all: `sbatch` itself refuses what it does not know; with
+//! `--test-only` what no node has; and neither looks at the time limit of the partition unless `EnforcePartLimits` is set.
+
+use speedup_core::value::id::JobId;
+use speedup_core::value::time::Span;
+
+use super::line;
+use crate::provision::command::{CommandError, execute};
+use crate::provision::engine::EngineError;
+
+/// What `sbatch --test-only` says where the nodes that would do are down or reserved.
+const NOT_AVAILABLE_NOW: &str = "Required node not available";
+/// What it says where no node has what is asked for, or where all that have it are drained.
+const NOT_AVAILABLE: &str = "Requested node configuration is not available";
+/// The states of nodes that a job can be given now or after others, as `sinfo` prints them. To its option `--states` a node
+/// that is drained and has no job is idle, too.
+const USABLE: [&str; 5] = ["idle", "allocated", "mixed", "completing", "planned"];
+
+/// A partition, as `sinfo` tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Partition {
+    name: String,
+    /// Its time limit, as Slurm writes it.
+    limit: String,
+}
+
+/// What Slurm says of a held job, which `tested` with `script` would submit anew; gives how long such jobs last at most.
+pub(super) async fn judge(job: &JobId, tested: &[String], script: &str) -> Result<Option<Span>, EngineError> {
+    let words = ["--noheader", "--format=%l|%P"].map(str::to_owned);
+    let asked = [&words[..], &[format!("--jobs={job}")]].concat();
+    let answer = execute("squeue", &asked, "").await?;
+    let wrong = || EngineError::Answer {
+        program: "squeue",
+        answer: line(&answer),
+        wanted: "time limit and partition of a job",
+    };
+    let (limit, names) = answer.trim().split_once('|').ok_or_else(wrong)?;
+    let partitions = partitions(names).await?;
+    let longest = lasts(limit).ok_or_else(wrong)?;
+    refuse_too_long(limit, longest, &partitions)?;
+    match execute("sbatch", tested, script).await {
+        // Nodes that are down, reserved or drained now come back.
+        Err(CommandError::Failed { words, .. }) if words.contains(NOT_AVAILABLE_NOW) => {}
+        Err(CommandError::Failed { words, .. })
+            if words.contains(NOT_AVAILABLE) && !has_usable_nodes(names).await? => {}
+        answer => drop(answer?),
+    }
+    Ok(longest)
+}
+
+async fn partitions(names: &str) -> Result<Vec<Partition>, EngineError> {
+    let words = ["--noheader", "--format=%R|%l"].map(str::to_owned);
+    let asked = [&words[..], &[format!("--partition={names}")]].concat();
+    let answer = execute("sinfo", &asked, "").await?;
+    let partition = |text: &str| {
+        let (name, limit) = text.trim().split_once('|')?;
+        Some(Partition { name: name.to_owned(), limit: limit.to_owned() })
+    };
+    Ok(answer.lines().filter_map(partition).collect())
+}
+
+async fn has_usable_nodes(names: &str) -> Result<bool, EngineError> {
+    let words = ["--noheader", "--format=%T"].map(str::to_owned);
+    let asked = [&words[..], &[format!("--partition={names}")]].concat();
+    let answer = execute("sinfo", &asked, "").await?;
+    Ok(answer.lines().any(|state| USABLE.contains(&state.trim())))
+}
+
+/// A job that is longer than all its partitions allow waits there for ever.
+fn refuse_too_long(asked: &str, longest: Option<Span>, partitions: &[Partition]) -> Result<(), EngineError> {
+    // A limit that is not understood refuses nothing.
+    let holds = |partition: &Partition| match lasts(&partition.limit) {
+        Some(Some(most)) => longest.is_some_and(|longest| longest <= most),
+        Some(None) | None => true,
+    };
+    match partitions.first() {
+        Some(first) if !partitions.iter().any(holds) => Err(EngineError::TooLong {
+            asked: asked.to_owned(),
+            partition: first.name.clone(),
+            longest: first.limit.clone(),
+        }),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A time limit as Slurm prints it: `30:00`, `1:00:00`, `1-00:00:00`. The inner nothing is no limit, the outer no time.
+fn lasts(text: &str) -> Option<Option<Span>> {
+    if ["UNLIMITED", "infinite", "INVALID", "NOT_SET", "n/a"].contains(&text) {
+        return Some(None);
+    }
+    let (days, rest) = text.split_once('-').unwrap_or(("0", text));
+    let parts: Vec<u64> = rest.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    let (hours, minutes, seconds) = match parts[..] {
+        [hours, minutes, seconds] => (hours, minutes, seconds),
+        [minutes, seconds] => (0, minutes, seconds),
+        _ => return None,
+    };
+    let hours = days.parse::<u64>().ok()?.checked_mul(24)?.checked_add(hours)?;
+    let seconds = hours.checked_mul(3_600)?.checked_add(minutes.checked_mul(60)?)?.checked_add(seconds)?;
+    Some(Some(Span::from_secs(seconds)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn partition(limit: &str) -> Partition {
+        Partition { name: "short".to_owned(), limit: limit.to_owned() }
+    }
+
+    fn refused(asked: &str, limits: &[&str]) -> Option<String> {
+        let partitions: Vec<Partition> = limits.iter().map(|limit| partition(limit)).collect();
+        let longest = lasts(asked).unwrap();
+        refuse_too_long(asked, longest, &partitions).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn times_are_read_as_slurm_prints_them() {
+        let seconds = |text| lasts(text).map(|span| span.map(|span| span.as_secs_f64() as u64));
+        assert_eq!(seconds("10:00"), Some(Some(600)));
+        assert_eq!(seconds("2:00:00"), Some(Some(7_200)));
+        assert_eq!(seconds("1-02:00:01"), Some(Some(93_601)));
+        assert_eq!(seconds("UNLIMITED"), Some(None));
+        assert_eq!(seconds("infinite"), Some(None));
+        for wrong in ["", "10", "a:b", "1:2:3:4", "1-", "99999999999999999999:00"] {
+            assert_eq!(seconds(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_job_longer_than_its_partition_allows_is_refused_with_both_limits() {
+        let words = refused("2:00:00", &["1:00:00"]).unwrap();
+        assert!(words.contains("may last 2:00:00") && words.contains("short holds none longer than 1:00:00"));
+        assert_eq!(refused("1:00:00", &["1:00:00"]), None);
+        assert_eq!(refused("2:00:00", &["1:00:00", "1-00:00:00"]), None, "one of them holds it");
+        assert_eq!(refused("2:00:00", &["infinite"]), None);
+        assert_eq!(refused("2:00:00", &["what"]), None);
+        assert!(refused("UNLIMITED", &["1:00:00"]).is_some());
+    }
+}

@@ -1,0 +1,116 @@
+//! What agents of jobs that do not join leave on the shared disk: why they cannot reach the coordinator, in their state
+//! directory, and the last words of a job that has ended.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use speedup_core::machine::provision::{Job, UnreachedAgent};
+use speedup_core::value::bounded::read_text_at_most;
+use speedup_core::value::id::JobId;
+
+use super::engine::Engine;
+
+/// Most jobs of which files are read in one round: what is wrong is mostly wrong with all of them, and each is a read of a
+/// shared disk.
+const AT_ONCE: usize = 16;
+/// Most bytes that are read of the end of a log: some lines.
+const TAIL_BYTES: u64 = 4_096;
+/// Most lines that are told of it: an error, its cause and its hint.
+const LINES: usize = 3;
+/// Most characters that are told of a line.
+const MAX_CHARACTERS: usize = 500;
+
+/// What is read of a job.
+type Found<T> = (JobId, Option<T>);
+
+/// Which of these jobs have agents that say that they cannot reach the coordinator.
+pub(super) async fn unreached<'a>(
+    engine: &impl Engine,
+    jobs: impl Iterator<Item = &'a Job>,
+) -> Vec<UnreachedAgent> {
+    let read = |path: &Path| {
+        let file = File::open(path.join(UnreachedAgent::FILE)).ok()?;
+        let text = read_text_at_most(file, UnreachedAgent::MAX_BYTES).ok()?;
+        serde_json::from_str::<UnreachedAgent>(&text).ok()
+    };
+    let found = of_each(jobs, |job| engine.state_of(job), read).await;
+    // One of an earlier job on the node is no news.
+    let own = found.into_iter().filter_map(|(id, agent)| agent.filter(|agent| agent.job == id));
+    own.map(|agent| UnreachedAgent { reason: in_one_line(&agent.reason), ..agent }).collect()
+}
+
+/// The last words of each of these jobs, where it has any.
+pub(super) async fn last_words<'a>(
+    engine: &impl Engine,
+    jobs: impl Iterator<Item = &'a Job>,
+) -> Vec<(JobId, String)> {
+    let found = of_each(jobs, |job| engine.log_of(job), |path| last_lines(path).ok().flatten()).await;
+    found.into_iter().filter_map(|(id, line)| Some((id, line?))).collect()
+}
+
+async fn of_each<'a, T: Send + 'static>(
+    jobs: impl Iterator<Item = &'a Job>,
+    path: impl Fn(&Job) -> Option<PathBuf>,
+    read: impl Fn(&Path) -> Option<T> + Send + 'static,
+) -> Vec<Found<T>> {
+    let paths = jobs.take(AT_ONCE).filter_map(|job| Some((job.id.clone(), path(job)?)));
+    let paths: Vec<(JobId, PathBuf)> = paths.collect();
+    if paths.is_empty() {
+        return Vec::new();
+    }
+    let work = move || paths.into_iter().map(|(id, path)| (id, read(&path))).collect();
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+}
+
+/// The last lines of a file that say something; nothing where there is no file.
+fn last_lines(path: &Path) -> std::io::Result<Option<String>> {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let begin = file.metadata()?.len().saturating_sub(TAIL_BYTES);
+    file.seek(SeekFrom::Start(begin))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let said: Vec<String> = text.lines().map(in_one_line).filter(|line| !line.is_empty()).collect();
+    let last = &said[said.len().saturating_sub(LINES)..];
+    Ok((!last.is_empty()).then(|| last.join("; ")))
+}
+
+/// Words by others, as a line of ours shows them.
+fn in_one_line(text: &str) -> String {
+    let is_margin = |c: char| c.is_whitespace() || c.is_control();
+    let plain = text.trim_matches(is_margin).chars().map(|c| if c.is_control() { ' ' } else { c });
+    plain.take(MAX_CHARACTERS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_that_say_something_are_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        let told = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            last_lines(&path).unwrap()
+        };
+        assert_eq!(last_lines(&path).unwrap(), None);
+        assert_eq!(told(""), None);
+        assert_eq!(
+            told("\n\nsh: 3: exec: speedup: not found\n\n").unwrap(),
+            "sh: 3: exec: speedup: not found"
+        );
+        assert_eq!(
+            told("1\n2\nerror: no\ncaused by: why\nhint: do\n").unwrap(),
+            "error: no; caused by: why; hint: do"
+        );
+        let long = format!("{}\n\u{1b}[31mred\n", "x".repeat(10_000));
+        assert_eq!(told(&long).unwrap(), format!("{}; [31mred", "x".repeat(MAX_CHARACTERS)));
+    }
+}
