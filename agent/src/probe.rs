@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use speedup_core::host::fingerprint::Fingerprint;
 use speedup_core::host::{HostFacts, Sharing};
 use speedup_core::value::hint::Hinted;
-use speedup_core::value::id::{AllocationId, BootId, HostId, IdError, JobId, NodeName};
+use speedup_core::value::id::{AllocationId, BootId, HostId, HostName, IdError, JobId, NodeName};
 use thiserror::Error;
 
 use self::facts::Facts;
@@ -172,8 +172,14 @@ pub(crate) fn host_facts(root: &Path, names: Names, boot: BootId) -> Result<Host
         node: node.or(engine.node),
         job: job.or(engine.id),
         sharing,
+        hostname: hostname(),
         ..bare
     })
+}
+
+/// What the host calls itself; nothing where that is no name that can be shown.
+fn hostname() -> Option<HostName> {
+    rustix::system::uname().nodename().to_str().ok()?.parse().ok()
 }
 
 /// Which boot of the host this is: the one that its owner says, or the kernel's own.

@@ -11,7 +11,7 @@ use crate::host::fingerprint::{ClassId, Fingerprint, HardwareId};
 use crate::run::lease::Lease;
 use crate::run::timer::TimerTest;
 use crate::value::id::{
-    AgentEpoch, AgentId, AllocationId, BootId, ExperimentId, HostId, JobId, NodeName, RunIndex,
+    AgentEpoch, AgentId, AllocationId, BootId, ExperimentId, HostId, HostName, JobId, NodeName, RunIndex,
 };
 use crate::value::time::{Span, Timestamp};
 
@@ -55,6 +55,9 @@ pub struct HostFacts {
     /// Whether its owner runs other hosts on the same machine; nothing in bundles from before it was said.
     #[serde(default)]
     pub sharing: Sharing,
+    /// What the host calls itself; nothing of agents of earlier releases.
+    #[serde(default)]
+    pub hostname: Option<HostName>,
 }
 
 /// Whether the owner of a machine runs several hosts on it.
@@ -133,7 +136,21 @@ impl HostFacts {
             node: None,
             job: None,
             sharing: Sharing::Alone,
+            hostname: None,
         }
+    }
+
+    /// What people call it: what its engine does, else what it calls itself.
+    pub fn name(&self) -> Option<HostName> {
+        let node = self.node.as_ref().and_then(|node| node.as_str().parse().ok());
+        node.or_else(|| self.hostname.clone())
+    }
+
+    /// Whether people may call it this. A host name may be given without its domain.
+    pub fn is_called(&self, name: &str) -> bool {
+        let of = |known: &str| known == name || known.split_once('.').is_some_and(|(first, _)| first == name);
+        self.node.as_ref().is_some_and(|node| of(node.as_str()))
+            || self.hostname.as_ref().is_some_and(|hostname| of(hostname.as_str()))
     }
 
     /// What tells its machine from others.

@@ -39,7 +39,8 @@ pub use active::{Active, Built, Kept, Phase};
 pub use checkpoint::{ActivePiece, Misfit, Piece, RunPiece};
 pub use command::{Command, Decision, Effect, HostRequest, Notice, Request, Speaker};
 pub use explain::{
-    Explanation, Hindrance, Hindrances, KeptHosts, MAX_EXPLAINED, NAMED_HOSTS, Outlook, WaitingFor, Waits,
+    Explanation, Hindrance, Hindrances, KeptHosts, LostAttempt, MAX_EXPLAINED, NAMED_HOSTS, Outlook,
+    WaitingFor, Waits,
 };
 pub use matching::{needed_allocation, needs_reboots};
 pub use queue::{hosts_needed, visits_of_fullest_lane};
@@ -245,6 +246,12 @@ impl Machine {
         self.numbers.range((from, Bound::Unbounded)).map(|(_, number)| self.host_at(*number))
     }
 
+    /// The hosts that people may call this, by id. Those whose ids were reset and that are away are no one's any more.
+    pub fn hosts_called<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Host> {
+        let called = move |host: &&Host| host.facts.is_called(name) && (host.is_here() || !host.is_released);
+        self.hosts_after(None).filter(called)
+    }
+
     /// A host by its id.
     pub fn host(&self, id: &HostId) -> Option<&Host> {
         self.numbers.get(id).map(|number| &self.hosts[number.0 as usize])
@@ -297,6 +304,7 @@ impl Machine {
             | Change::HostQuarantined { .. }
             | Change::HostResumed { .. }
             | Change::HostReset { .. }
+            | Change::EngineNoted(_)
             | Change::RebootAsked { .. }
             | Change::VisitBroken { .. }
             | Change::HostJoined { .. }

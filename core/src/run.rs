@@ -79,6 +79,11 @@ pub enum LossReason {
     HostLost,
     /// The agent started anew and so had lost what it was doing.
     AgentRestarted,
+    /// The engine ended the job in which the agent lived, or its node failed.
+    JobEnded {
+        /// In the engine's words.
+        words: String,
+    },
     /// The agent said that it could not execute the run.
     NotExecuted {
         /// In its words.
@@ -93,7 +98,7 @@ impl LossReason {
     /// other runs.
     pub fn is_the_hosts(&self) -> bool {
         match self {
-            Self::Expired | Self::HostLost | Self::AgentRestarted => true,
+            Self::Expired | Self::HostLost | Self::AgentRestarted | Self::JobEnded { .. } => true,
             Self::NotExecuted { obstacle, .. } => match obstacle {
                 Obstacle::Host => true,
                 Obstacle::Owner | Obstacle::Plan => false,
@@ -107,6 +112,7 @@ impl LossReason {
             Self::Expired => "lease_expired",
             Self::HostLost => "host_lost",
             Self::AgentRestarted => "agent_restarted",
+            Self::JobEnded { .. } => "job_ended",
             Self::NotExecuted { .. } => "not_executed",
         }
     }
@@ -117,6 +123,7 @@ impl LossReason {
             Self::Expired => "no report came in time".to_owned(),
             Self::HostLost => "the host was unreachable for too long".to_owned(),
             Self::AgentRestarted => "the agent restarted".to_owned(),
+            Self::JobEnded { words } => format!("the engine took the host away ({words})"),
             Self::NotExecuted { reason, .. } => format!("it could not be executed: {reason}"),
         }
     }

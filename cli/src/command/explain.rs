@@ -1,8 +1,9 @@
 //! `speedup explain`: why a run is not running, or what all runs of an experiment wait for.
 
 use clap::Args;
+use serde::Serialize;
 use serde_json::json;
-use speedup_core::machine::{Explanation, Outlook};
+use speedup_core::machine::{Explanation, LostAttempt, Outlook};
 use speedup_core::value::id::{ExperimentId, RunIndex};
 use speedup_proto::convert::{ExperimentStatus, StatusPhase, id_bytes};
 use speedup_proto::v1;
@@ -44,10 +45,10 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     hosts::tell_if_it_stands_still(&connection, console).await;
     connection.close().await;
     match (explained?, arguments.output.output) {
-        (Explained::Run(explanation), Output::Json) => print_json(console, &explanation)?,
-        (Explained::Run(explanation), Output::Table) => {
+        (Explained::Run(run), Output::Json) => print_json(console, &run)?,
+        (Explained::Run(ExplainedRun { state, lost }), Output::Table) => {
             let run = RunIndex(arguments.run.unwrap_or_default());
-            print(console, &sentences(run, &explanation))?;
+            print(console, &sentences(run, &state, lost.as_ref()))?;
         }
         (Explained::All(status, waits), Output::Json) => {
             print_json(console, &json!({ "status": Shown::from(&*status), "outlook": waits }))?;
@@ -62,8 +63,16 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 
 /// What was asked for.
 enum Explained {
-    Run(Explanation),
+    Run(ExplainedRun),
     All(Box<ExperimentStatus>, Outlook),
+}
+
+/// What one run does or waits for, and how its latest attempt that ended was lost, if it was.
+#[derive(Debug, Serialize)]
+struct ExplainedRun {
+    #[serde(flatten)]
+    state: Explanation,
+    lost: Option<LostAttempt>,
 }
 
 /// What an experiment waits for, or that it does not; `is_left` says that no command carries it out, `named` what finds it.
@@ -105,10 +114,12 @@ async fn explain(
     connection: &Connection,
     experiment: ExperimentId,
     run: u32,
-) -> Result<Explanation, Failure> {
+) -> Result<ExplainedRun, Failure> {
     const TRIED: &str = "cannot explain the run";
     let request = v1::ExplainRequest { experiment: id_bytes(experiment.0), run };
     let answer = connection.experiments().explain(request).await;
-    let answer = answer.map_err(|status| Failure::status(TRIED, &status))?;
-    Explanation::try_from(answer.into_inner()).map_err(|error| Failure::malformed(TRIED, error))
+    let answer = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
+    let malformed = |error| Failure::malformed(TRIED, error);
+    let lost = answer.lost.clone().map(LostAttempt::try_from).transpose().map_err(malformed)?;
+    Ok(ExplainedRun { state: Explanation::try_from(answer).map_err(malformed)?, lost })
 }

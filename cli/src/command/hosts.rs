@@ -13,7 +13,7 @@ use serde::Serialize;
 use speedup_core::host::fingerprint::ClassId;
 use speedup_core::host::{HostFacts, Standing};
 use speedup_core::run::lease::Lease;
-use speedup_core::value::id::HostId;
+use speedup_core::value::id::{HostId, HostName};
 use speedup_core::value::time::Timestamp;
 use speedup_proto::convert::Malformed;
 use speedup_proto::v1;
@@ -58,6 +58,8 @@ pub(crate) struct ListArguments {
 struct HostStatus {
     #[serde(flatten)]
     facts: HostFacts,
+    /// What people call it: its node's name, or its own.
+    host_name: Option<HostName>,
     agent_epoch: u64,
     connected: bool,
     away_since_ns: Option<Timestamp>,
@@ -87,20 +89,33 @@ impl TryFrom<v1::HostStatus> for HostStatus {
             Standing::Draining { by } => ("draining", Some(by), None),
             Standing::Quarantined { by, reason } => ("quarantined", Some(by), Some(reason)),
         };
+        let facts = HostFacts::try_from(wire.facts.unwrap_or_default())?;
         Ok(Self {
+            host_name: facts.name(),
             class: wire.class.parse().ok(),
             standing,
             by,
             reason,
             rebooting_until_ns: wire.rebooting_until_ns.map(Timestamp),
             drifted: wire.drifted,
-            facts: HostFacts::try_from(wire.facts.unwrap_or_default())?,
+            facts,
             agent_epoch: wire.agent_epoch,
             connected: wire.connected,
             away_since_ns: wire.away_since_ns.map(Timestamp),
             lease: wire.lease.map(Lease::try_from).transpose()?,
             served: wire.served,
         })
+    }
+}
+
+impl HostStatus {
+    /// Its id, and what people call it where the id does not say that.
+    fn called(&self) -> String {
+        let id = self.facts.host.as_str();
+        match &self.host_name {
+            Some(name) if !id.contains(name.as_str()) => format!("{id} ({name})"),
+            Some(_) | None => id.to_owned(),
+        }
     }
 }
 
@@ -119,9 +134,11 @@ pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failu
 }
 
 /// The columns of CSV.
-const FIELDS: [&str; 22] = [
+const FIELDS: [&str; 24] = [
     "host",
+    "host_name",
     "node",
+    "hostname",
     "job",
     "boot",
     "allocation",
@@ -192,8 +209,9 @@ pub(super) async fn facts(connection: &Connection, of: &BTreeSet<HostId>) -> Res
 
 /// Where the name stands.
 const NAME: usize = 0;
-const COLUMNS: [Ranked; 8] = [
+const COLUMNS: [Ranked; 9] = [
     (Column::Words("host"), 0),
+    (Column::Words("name"), 0),
     (Column::Words("connected"), 0),
     (Column::Words("standing"), 0),
     (Column::Words("class"), 3),
@@ -225,6 +243,7 @@ fn row(host: &HostStatus) -> Vec<String> {
     let class = host.class.map_or_else(|| "-".to_owned(), |class| format!("{class:.8}"));
     vec![
         host.facts.host.to_string(),
+        host.host_name.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
         connected,
         standing,
         class,
@@ -255,7 +274,7 @@ mod tests {
         let text = table(&COLUMNS.map(|column| column.0), rows, Console::plain().out);
         let lines: Vec<&str> = text.lines().collect();
         let words: Vec<&str> = lines[1].split_whitespace().collect();
-        assert_eq!(words, ["a", "yes", "serving", "-", "b0b0-b0b", "-", "untested", "3"], "{text}");
+        assert_eq!(words, ["a", "-", "yes", "serving", "-", "b0b0-b0b", "-", "untested", "3"], "{text}");
         assert!(lines[2].contains("away since 19"), "{text}");
     }
 
@@ -268,7 +287,7 @@ mod tests {
         }
         assert!(json.get("lease").is_some());
         let rows = csv::rows(&[host(true)], &FIELDS).unwrap();
-        assert!(rows.lines().nth(1).unwrap().starts_with("a,,,b0b0-b0b0-b0b0,"), "{rows}");
+        assert!(rows.lines().nth(1).unwrap().starts_with("a,,,,,b0b0-b0b0-b0b0,"), "{rows}");
     }
 
     #[test]

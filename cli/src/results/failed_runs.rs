@@ -169,6 +169,7 @@ fn loss_words(reason: &LossReason) -> String {
         LossReason::Expired => "did not report before its lease ended".to_owned(),
         LossReason::HostLost => "lost, and did not come back in time".to_owned(),
         LossReason::AgentRestarted => "its agent restarted".to_owned(),
+        LossReason::JobEnded { words } => format!("taken away by its engine ({})", shown(words)),
         LossReason::NotExecuted { reason, .. } => shown(reason),
     }
 }

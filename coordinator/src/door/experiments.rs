@@ -198,11 +198,18 @@ impl Experiments for ExperimentsDoor {
             let known = machine.experiment(id).map(|active| active.plan().runs());
             known.map(|runs| (runs, machine.explain(id, RunIndex(run))))
         });
-        match active.await? {
-            Some((_, Some(explanation))) => Ok(Response::new((&explanation).into())),
-            Some((runs, None)) => Err(no_such_run(run, runs)),
-            None => self.explain_finished(id, run).await.map(Response::new),
+        let active = active.await?;
+        if let Some((runs, None)) = active {
+            return Err(no_such_run(run, runs));
         }
+        let store = self.handle.current_store().await?.clone();
+        let last = blocking(move || store.last_attempt(id, run)).await?;
+        let lost = last.as_ref().and_then(lost);
+        let explained: v1::Explanation = match active.and_then(|(_, explanation)| explanation) {
+            Some(explanation) => (&explanation).into(),
+            None => self.explain_finished(id, run, last).await?,
+        };
+        Ok(Response::new(v1::Explanation { lost, ..explained }))
     }
 
     async fn explain_all(&self, request: Request<v1::GetRequest>) -> Result<Response<v1::Outlook>, Status> {
@@ -255,7 +262,12 @@ impl ExperimentsDoor {
         }
     }
 
-    async fn explain_finished(&self, id: ExperimentId, run: u32) -> Result<v1::Explanation, Status> {
+    async fn explain_finished(
+        &self,
+        id: ExperimentId,
+        run: u32,
+        last: Option<v1::EndedAttempt>,
+    ) -> Result<v1::Explanation, Status> {
         use v1::after_loss::After;
         use v1::record::Outcome;
         let finished = status(&self.handle, id).await?;
@@ -265,8 +277,6 @@ impl ExperimentsDoor {
         if run >= runs {
             return Err(no_such_run(run, runs));
         }
-        let store = self.handle.current_store().await?.clone();
-        let last = blocking(move || store.last_attempt(id, run)).await?;
         let settlement = match last.and_then(|attempt| attempt.end) {
             Some(v1::ended_attempt::End::Reported(record)) => match record.outcome {
                 Some(Outcome::Measured(_)) => v1::Settlement::Measured,
@@ -278,8 +288,22 @@ impl ExperimentsDoor {
             },
             None => v1::Settlement::Cancelled,
         };
-        Ok(v1::Explanation { state: Some(v1::explanation::State::Settled(settlement.into())) })
+        let state = Some(v1::explanation::State::Settled(settlement.into()));
+        Ok(v1::Explanation { state, lost: None })
     }
+}
+
+/// Where and why an attempt was lost, if it was.
+fn lost(ended: &v1::EndedAttempt) -> Option<v1::explanation::Lost> {
+    let Some(v1::ended_attempt::End::Lost(lost)) = &ended.end else { return None };
+    let lease = ended.lease.as_ref()?;
+    Some(v1::explanation::Lost {
+        attempt: lease.attempt,
+        host: lease.host.clone(),
+        host_name: lease.evidence.as_ref().and_then(|evidence| evidence.host_name.clone()),
+        at_ns: ended.ended_ns,
+        reason: lost.reason.clone(),
+    })
 }
 
 fn no_such_run(run: u32, runs: u32) -> Status {

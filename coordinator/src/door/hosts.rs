@@ -13,6 +13,8 @@ use crate::handle::Handle;
 
 /// Most hosts of one answer.
 const PAGE: usize = 1_000;
+/// Most hosts that are named where several have the same name.
+const MAX_CANDIDATES: usize = 10;
 /// Longest reason of a quarantine: it stands in a line of a table.
 const MAX_REASON_BYTES: usize = 1_024;
 
@@ -52,7 +54,7 @@ impl Hosts for HostsDoor {
         &self,
         request: Request<v1::ShowHostRequest>,
     ) -> Result<Response<v1::ShowHostResponse>, Status> {
-        let id = host_id(request.into_inner().host)?;
+        let id = self.find(request.into_inner().host).await?;
         let (host, wanted) = (self.status(id.clone()).await?, id);
         let passed = self.handle.query(move |machine| {
             machine.active().filter_map(|id| passed(machine, &wanted, id)).collect::<Vec<_>>()
@@ -113,13 +115,37 @@ impl Hosts for HostsDoor {
 }
 
 impl HostsDoor {
+    /// The host that is meant by its id, or by a name that no other host has.
+    async fn find(&self, text: String) -> Result<HostId, Status> {
+        let id = host_id(text)?;
+        let called = id.clone();
+        let found = self.handle.query(move |machine| {
+            if machine.host(&called).is_some() {
+                return vec![called];
+            }
+            let named = machine.hosts_called(called.as_str()).take(MAX_CANDIDATES);
+            named.map(|host| host.facts.host.clone()).collect()
+        });
+        let mut found = found.await?;
+        match found.as_slice() {
+            // Who asks for it is told that it never joined.
+            [] => Ok(id),
+            [_] => Ok(found.remove(0)),
+            several => {
+                let ids: Vec<&str> = several.iter().map(HostId::as_str).collect();
+                let words = format!("several hosts are called {id}: {}", ids.join(", "));
+                Err(Status::failed_precondition(with_hint(words, Some("name the one you mean by its id"))))
+            }
+        }
+    }
+
     async fn change(
         &self,
         caller: &Caller,
         request: v1::ChangeHostRequest,
         command: impl FnOnce(HostRequest) -> Command,
     ) -> Result<Response<v1::HostStatus>, Status> {
-        let (host, by) = (host_id(request.host)?, caller.name(&request.by)?);
+        let (host, by) = (self.find(request.host).await?, caller.name(&request.by)?);
         let command = command(HostRequest { host: host.clone(), by });
         self.handle.command(command).await?.map_err(|refusal| refused(&refusal))?;
         self.status(host).await.map(Response::new)

@@ -62,7 +62,7 @@ impl Provision for ProvisionDoor {
         request: Request<v1::RemoveProvisionerRequest>,
     ) -> Result<Response<v1::ProvisionerStatus>, Status> {
         let by = Caller::of(&request)?.name(&request.into_inner().by)?;
-        let removed = self.provisioning.remove().await.map_err(|error| refused(&error))?;
+        let removed = self.provisioning.remove(&by).await.map_err(|error| refused(&error))?;
         tracing::info!(by, "no more hosts are requested");
         Ok(Response::new(v1::ProvisionerStatus { provisioner: removed.map(told) }))
     }

@@ -54,7 +54,9 @@ impl Happened {
             let _ = happened.reported.with_label_values(&[outcome]);
         }
         let not_executed = LossReason::NotExecuted { reason: String::new(), obstacle: Obstacle::Host };
-        for reason in [LossReason::Expired, LossReason::HostLost, LossReason::AgentRestarted, not_executed] {
+        let job_ended = LossReason::JobEnded { words: String::new() };
+        let plain = [LossReason::Expired, LossReason::HostLost, LossReason::AgentRestarted];
+        for reason in plain.into_iter().chain([not_executed, job_ended]) {
             let _ = happened.lost.with_label_values(&[reason.code()]);
         }
         happened
@@ -95,6 +97,7 @@ impl Happened {
             | Change::HostDrained { .. }
             | Change::HostResumed { .. }
             | Change::HostReset { .. }
+            | Change::EngineNoted(_)
             | Change::RebootAsked { .. }
             | Change::VisitBroken { .. }
             | Change::HostAsked { .. }

@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use speedup_core::machine::provision::{
-    Cancelled, Demand, Engaged, Failure, Job, JobState, Ledger, Nodes, PROVISIONER, ProvisionAction,
-    RefusedAgent, decide, deserted, give_back_spent,
+    Cancelled, Demand, Engaged, EngineNote, EngineNoteKind, Failure, Job, JobState, Ledger, Nodes,
+    PROVISIONER, ProvisionAction, RefusedAgent, decide, deserted, give_back_spent, news,
 };
 use speedup_core::machine::{Command, HostRequest, Notice};
 use speedup_core::value::causes::with_causes;
+use speedup_core::value::count::counted;
 use speedup_core::value::id::{HostId, JobId};
 use speedup_core::value::time::Timestamp;
 use tokio::sync::Notify;
@@ -142,8 +143,9 @@ impl<E: Engine> Looker<E> {
         };
         self.has_listed = true;
         for (host, job) in deserted(&jobs, &demand) {
-            tracing::warn!(%host, %job, "the engine says that the job of this host has ended");
-            self.handle.notice(Notice::JobEnded { host, job }).await?;
+            tracing::warn!(%host, job = %job.id, "the engine says that the job of this host has ended");
+            let (words, job) = (format!("job {}: {}", job.id, job.words), job.id.clone());
+            self.handle.notice(Notice::JobEnded { host, job, words }).await?;
         }
         let before = self.record.ledger.clone();
         self.record.ledger.turned_away(self.refused.take(), &jobs);
@@ -155,12 +157,14 @@ impl<E: Engine> Looker<E> {
         let runs = |state: JobState| state == JobState::Running;
         let unreached = unjoined::unreached(&self.engine, self.unjoined(&jobs, runs)).await;
         self.record.ledger.unreached(now, unreached);
+        self.tell_news(&before, &jobs).await?;
         self.keep_if_changed(&before).await?;
         let actions = decide(now, &self.record.limits, &self.record.ledger, &jobs, &demand);
         let mut trouble = None;
         for action in actions {
             let before = self.record.ledger.clone();
             let done = self.perform(action).await?;
+            self.tell_news(&before, &jobs).await?;
             self.keep_if_changed(&before).await?;
             trouble = done.err().or(trouble);
         }
@@ -194,6 +198,14 @@ impl<E: Engine> Looker<E> {
     fn has_business(&self, demand: &Demand) -> bool {
         let is_given_back = demand.hosts.iter().any(|host| host.engaged == Engaged::GivenBack);
         !self.has_listed || is_given_back || demand.missing > 0 || !self.record.ledger.jobs.is_empty()
+    }
+
+    /// What the event log says of the jobs since the ledger was as it was `before`.
+    async fn tell_news(&self, before: &Ledger, jobs: &[Job]) -> Result<(), Gone> {
+        for note in news(before, jobs, &self.record.ledger) {
+            self.handle.notice(Notice::Engine(note)).await?;
+        }
+        Ok(())
     }
 
     /// The jobs in such a state whose agents have not joined.
@@ -247,20 +259,28 @@ impl<E: Engine> Looker<E> {
 
     /// Each is written down before the next is asked for.
     async fn submit(&mut self, jobs: u32, exclude: &Nodes) -> Result<Result<(), EngineError>, LookError> {
+        let (mut asked, mut done) = (Vec::new(), Ok(()));
         for _ in 0..jobs {
             match self.engine.submit(exclude).await {
                 Ok(job) => {
                     tracing::info!(%job, excluded = exclude.len(), "asked for a host");
+                    asked.push(job.to_string());
                     self.record.ledger.asked(job, exclude.clone());
                     self.keep().await?;
                 }
                 Err(error) => {
                     self.record.ledger.refused(&with_causes(&error));
-                    return Ok(Err(error));
+                    done = Err(error);
+                    break;
                 }
             }
         }
-        Ok(Ok(()))
+        if !asked.is_empty() {
+            let words = format!("{}: {}", counted(asked.len() as u64, "job"), asked.join(", "));
+            let note = EngineNote::own(EngineNoteKind::JobsAsked, &words);
+            self.handle.notice(Notice::Engine(note)).await?;
+        }
+        Ok(done)
     }
 
     async fn tell(&self, host: HostId, command: impl FnOnce(HostRequest) -> Command) -> Result<(), Gone> {

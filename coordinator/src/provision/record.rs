@@ -1,6 +1,7 @@
 //! What is kept over a restart: which engine is asked, within which limits, and the ledger. One small file, put in place
 //! whole; that jobs exist at all is known from the engine, by their name.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -43,6 +44,16 @@ impl Spec {
         match self {
             Self::Slurm { .. } => "slurm",
             Self::Local => "local",
+        }
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Slurm { options } if options.is_empty() => f.write_str("slurm"),
+            Self::Slurm { options } => write!(f, "slurm {}", options.join(" ")),
+            Self::Local => f.write_str("local"),
         }
     }
 }

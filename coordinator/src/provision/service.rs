@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex as SharedMutex, PoisonError};
 use std::time::Duration;
 
-use speedup_core::machine::provision::{ProvisionLimits, RefusedAgent};
+use speedup_core::machine::Notice;
+use speedup_core::machine::provision::{EngineNote, EngineNoteKind, ProvisionLimits, RefusedAgent};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::time::Span;
 use speedup_journal::private;
@@ -223,6 +224,7 @@ impl Provisioning {
         let request = self.request(&wanted.spec)?;
         let inner = self.0.as_ref().ok_or(AddError::Unable)?;
         let Wanted { spec, limits, look_every, by } = wanted;
+        let note = EngineNote::by(&by, EngineNoteKind::Added, &spec.to_string());
         let mut current = inner.current.lock().await;
         // A name lives as long as its ledger: what was spent stays spent, and jobs of before are recognised.
         let before = current.as_ref().map(|current| (current.record.name.clone(), current.seen()));
@@ -246,6 +248,7 @@ impl Provisioning {
         }
         record.write(&inner.data)?;
         *current = Some(inner.start(record, Begin::Now)?);
+        inner.tell(note).await;
         Ok(request)
     }
 
@@ -275,7 +278,7 @@ impl Provisioning {
     }
 
     /// Asks for no more, and ends all jobs.
-    pub(crate) async fn remove(&self) -> Result<Option<Shown>, AddError> {
+    pub(crate) async fn remove(&self, by: &str) -> Result<Option<Shown>, AddError> {
         let Some(inner) = &self.0 else { return Ok(None) };
         let mut current = inner.current.lock().await;
         let Some(asked) = current.as_mut() else { return Ok(None) };
@@ -283,6 +286,8 @@ impl Provisioning {
         asked.end().await.map_err(AddError::NotEnded)?;
         Record::remove(&inner.data)?;
         *current = None;
+        let spec = shown.record.spec.to_string();
+        inner.tell(EngineNote::by(by, EngineNoteKind::Removed, &spec)).await;
         Ok(Some(shown))
     }
 
@@ -299,6 +304,13 @@ impl Provisioning {
 }
 
 impl Inner {
+    /// Has the event log say it. A coordinator that stops says no more.
+    async fn tell(&self, note: EngineNote) {
+        if let Err(gone) = self.handle.notice(Notice::Engine(note)).await {
+            tracing::debug!("{gone}");
+        }
+    }
+
     fn slurm(&self, name: String, options: &[String]) -> Result<Slurm, AddError> {
         if !self.agent.is_reached_from_elsewhere() {
             return Err(AddError::Unreachable(self.agent.address));

@@ -5,6 +5,7 @@
 
 use prost::Message as _;
 use speedup_core::machine::event::{Change, Event, Tally};
+use speedup_core::machine::provision::{EngineNote, EngineNoteKind};
 use speedup_core::value::count::counted;
 use speedup_core::value::id::{ExperimentId, HostId};
 use speedup_proto::v1;
@@ -139,6 +140,9 @@ fn logged(event: &Event) -> Option<LoggedEvent> {
         }
         Change::HostResumed { host: id, by } => host(Kind::HostResumed, id, by, String::new()),
         Change::HostReset { host: id, by } => host(Kind::HostReset, id, by, String::new()),
+        Change::EngineNoted(EngineNote { kind, by, words }) => {
+            LoggedEvent { by: by.clone(), words: words.clone(), ..of(noted(*kind)) }
+        }
         Change::AwaitingDecision { .. }
         | Change::HostJoined { .. }
         | Change::HostLeft { .. }
@@ -152,6 +156,18 @@ fn logged(event: &Event) -> Option<LoggedEvent> {
         | Change::AttemptLost { .. }
         | Change::LateReport { .. } => return None,
     })
+}
+
+fn noted(kind: EngineNoteKind) -> Kind {
+    match kind {
+        EngineNoteKind::Added => Kind::HostsRequested,
+        EngineNoteKind::Removed => Kind::HostsRequestEnded,
+        EngineNoteKind::JobsAsked => Kind::JobsAsked,
+        EngineNoteKind::JobBegan => Kind::JobBegan,
+        EngineNoteKind::JobEnded => Kind::JobEnded,
+        EngineNoteKind::JobFailed => Kind::JobFailed,
+        EngineNoteKind::Stopped => Kind::HostsRequestStopped,
+    }
 }
 
 fn settled(tally: &Tally, cancelled: bool) -> String {

@@ -95,6 +95,7 @@ impl Writes {
             | Change::RebootAsked { .. }
             | Change::VisitBroken { .. }
             | Change::HostReset { .. }
+            | Change::EngineNoted(_)
             | Change::Resumed { .. }
             | Change::HostLeft { .. }
             | Change::HostAsked { .. }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::agent::message::AttemptReport;
 use crate::host::HostFacts;
+use crate::machine::provision::EngineNote;
 use crate::plan::{Extension, Plan};
 use crate::run::lease::Lease;
 use crate::value::id::{AgentEpoch, AgentId, ExperimentId, HostId, JobId, LeaseEpoch};
@@ -106,7 +107,11 @@ pub enum Notice {
         host: HostId,
         /// Which job.
         job: JobId,
+        /// What the engine says of it.
+        words: String,
     },
+    /// What the event log is to say of an engine.
+    Engine(EngineNote),
     /// Time passed: it takes what is due from hosts, and they may have rested.
     Tick,
     /// Time passed, and takes nothing: hosts may have rested.

@@ -48,7 +48,8 @@ impl Machine {
         let changes = match notice {
             Notice::Start => vec![Change::CoordinatorStarted],
             Notice::Leave(speaker) => self.leave(now, speaker),
-            Notice::JobEnded { host, job } => self.job_ended(now, &host, &job),
+            Notice::JobEnded { host, job, words } => self.job_ended(now, &host, &job, words),
+            Notice::Engine(note) => vec![Change::EngineNoted(note)],
             Notice::Tick => self.expire(now).chain(self.rested(now)).collect(),
             Notice::Rest => self.rested(now).collect(),
         };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::host::HostFacts;
 use crate::host::fingerprint::ClassId;
+use crate::machine::provision::EngineNote;
 use crate::plan::{Extension, Plan};
 use crate::run::lease::Lease;
 use crate::run::record::Record;
@@ -168,6 +169,8 @@ pub enum Change {
         /// Who.
         by: String,
     },
+    /// Something happened between the coordinator and an engine that gives out hosts. Nothing follows from it.
+    EngineNoted(EngineNote),
     /// It was asked to boot anew.
     RebootAsked {
         /// Which.

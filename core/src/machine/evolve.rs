@@ -55,6 +55,8 @@ impl Machine {
             }
             Change::HostResumed { host, .. } => self.set_standing(host, Standing::Serving),
             Change::HostReset { host, by: _ } => self.host_reset(event.at, host),
+            // It is for people to read.
+            Change::EngineNoted(_) => {}
             Change::RebootAsked { host, experiment, give_up } => {
                 self.reboot_asked(host, *experiment, *give_up);
             }

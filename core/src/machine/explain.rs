@@ -12,8 +12,8 @@ use super::queue::{lane_of, use_of};
 use super::{Active, MAX_DRIFTED, Machine, Phase};
 use crate::host::{Host, Standing};
 use crate::independence::Violation;
-use crate::run::{HostNumber, RunState, Settlement};
-use crate::value::id::{Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
+use crate::run::{HostNumber, LossReason, RunState, Settlement};
+use crate::value::id::{Attempt, ExperimentId, HostId, HostName, LeaseEpoch, RunIndex};
 use crate::value::time::Timestamp;
 
 /// What a run is doing, or what it waits for.
@@ -30,6 +30,8 @@ pub enum Explanation {
     Held {
         /// Who.
         host: HostId,
+        /// What people call it.
+        host_name: Option<HostName>,
         /// Under which lease.
         lease: LeaseEpoch,
         /// Whether the agent said that it began.
@@ -41,6 +43,21 @@ pub enum Explanation {
     },
     /// It is done.
     Settled(Settlement),
+}
+
+/// An attempt at a run that was lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LostAttempt {
+    /// Which.
+    pub attempt: Attempt,
+    /// On which host.
+    pub host: HostId,
+    /// What people call that.
+    pub host_name: Option<HostName>,
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub reason: LossReason,
 }
 
 /// Why nobody has taken a waiting run.
@@ -234,6 +251,7 @@ impl Machine {
         let lease = host.lease.as_ref()?;
         Some(Explanation::Held {
             host: lease.host.clone(),
+            host_name: host.facts.name(),
             lease: lease.epoch,
             begun,
             connected: host.is_here(),

@@ -111,5 +111,6 @@ fn evidence(
         class: Some(host.class),
         build: None,
         machine: host.facts.machine,
+        host_name: host.facts.name(),
     }
 }

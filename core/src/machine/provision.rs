@@ -2,10 +2,11 @@
 //! running plans could use go in, actions come out; the coordinator's shell carries them out.
 //!
 //! In reading order: [`Job`] (what the engine says), [`Demand`] (what the machine says), `ledger` ([`Ledger`]: what is
-//! remembered from one look to the next), `decide` ([`decide`]: what to do).
+//! remembered from one look to the next), `decide` ([`decide`]: what to do), `news` ([`news`]: what the event log says).
 
 mod decide;
 mod ledger;
+mod news;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use decide::{ProvisionAction, decide, deserted, give_back_spent};
 pub use ledger::{Cancelled, Failure, GivenBack, Ledger, Note, Unreached};
+pub use news::{EngineNote, EngineNoteKind, news};
 
 use crate::host::Standing;
 use crate::value::id::{BootId, HostId, JobId, NodeName};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::experiment::build::UsedBuild;
 use crate::host::fingerprint::{ClassId, HardwareId};
 use crate::value::id::{
-    AgentEpoch, AllocationId, Attempt, BootId, ExperimentId, HostId, LeaseEpoch, RunIndex,
+    AgentEpoch, AllocationId, Attempt, BootId, ExperimentId, HostId, HostName, LeaseEpoch, RunIndex,
 };
 use crate::value::time::{Span, Timestamp};
 
@@ -64,6 +64,8 @@ pub struct Evidence {
     pub build: Option<Box<UsedBuild>>,
     /// Which machine it was, by what no other one has; none where there is nothing such.
     pub machine: Option<HardwareId>,
+    /// What people called it; nothing where it is not known.
+    pub host_name: Option<HostName>,
 }
 
 impl Evidence {
@@ -81,6 +83,7 @@ impl Evidence {
             class: None,
             build: None,
             machine: None,
+            host_name: None,
         }
     }
 }

@@ -174,3 +174,7 @@ text_id!(
     /// A host, as a cluster's engine calls it.
     NodeName
 );
+text_id!(
+    /// A host, as people call it: its node's name, or its own. It may change, and others may have it.
+    HostName
+);

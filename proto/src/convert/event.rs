@@ -22,7 +22,10 @@ use super::malformed::{Malformed, Within};
 use super::plan::order;
 use crate::journal::v1 as journal;
 use journal::event::Change as Kept;
-use pool::{class_approved, class_pinned, decided, host_changed, host_drifted, reboot_asked, visit_broken};
+use pool::{
+    class_approved, class_pinned, decided, engine_noted, host_changed, host_drifted, reboot_asked,
+    visit_broken,
+};
 
 /// The event is none that the journal keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -68,6 +71,7 @@ impl TryFrom<&Change> for Kept {
             Change::HostDrained { host, by } => Self::HostDrained(host_changed(host, by, "")),
             Change::HostResumed { host, by } => Self::HostResumed(host_changed(host, by, "")),
             Change::HostReset { host, by } => Self::HostReset(host_changed(host, by, "")),
+            Change::EngineNoted(note) => engine_noted(note),
             Change::HostQuarantined { host, by, reason } => {
                 Self::HostQuarantined(host_changed(host, by, reason))
             }
@@ -124,6 +128,7 @@ impl TryFrom<Kept> for Change {
                 let host = id(host, "host").within("host_quarantined")?;
                 Ok(Self::HostQuarantined { host, by, reason })
             }
+            Kept::EngineNoted(noted) => noted.try_into().within("engine_noted"),
             Kept::HostDrifted(drifted) => drifted.try_into().within("host_drifted"),
             Kept::ClassPinned(pinned) => pinned.pinned().within("class_pinned"),
             Kept::ClassApproved(approved) => approved.approved().within("class_approved"),

@@ -1,11 +1,11 @@
 //! Why a run is not running.
 
-use speedup_core::machine::{Explanation, Hindrances, WaitingFor};
+use speedup_core::machine::{Explanation, Hindrances, LostAttempt, WaitingFor};
 use speedup_core::run::Settlement;
 use speedup_core::value::id::{Attempt, LeaseEpoch};
 use speedup_core::value::time::Timestamp;
 
-use super::field::{chosen, enumerated, enumeration, id, reason};
+use super::field::{chosen, enumerated, enumeration, id, optional_id, reason, required};
 use super::host::fact_names;
 use super::malformed::{Malformed, Within};
 use crate::v1;
@@ -17,8 +17,9 @@ impl From<&Explanation> for v1::Explanation {
     fn from(explanation: &Explanation) -> Self {
         let state = match explanation {
             Explanation::Waiting { attempt, waiting_for } => waiting(*attempt, waiting_for),
-            Explanation::Held { host, lease, begun, connected, deadline } => State::Held(Held {
+            Explanation::Held { host, host_name, lease, begun, connected, deadline } => State::Held(Held {
                 host: host.as_str().to_owned(),
+                host_name: host_name.as_ref().map(|name| name.as_str().to_owned()),
                 lease: lease.0,
                 begun: *begun,
                 connected: *connected,
@@ -26,7 +27,21 @@ impl From<&Explanation> for v1::Explanation {
             }),
             Explanation::Settled(settlement) => State::Settled(v1::Settlement::from(*settlement).into()),
         };
-        Self { state: Some(state) }
+        Self { state: Some(state), lost: None }
+    }
+}
+
+impl TryFrom<v1::explanation::Lost> for LostAttempt {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::explanation::Lost) -> Result<Self, Malformed> {
+        Ok(Self {
+            attempt: Attempt(wire.attempt),
+            host: id(wire.host, "host")?,
+            host_name: optional_id(wire.host_name, "host_name")?,
+            at: Timestamp(wire.at_ns),
+            reason: required(wire.reason, "reason")?,
+        })
     }
 }
 
@@ -94,8 +109,9 @@ impl TryFrom<v1::Explanation> for Explanation {
                 };
                 Self::Waiting { attempt: Attempt(hosts.attempt), waiting_for: WaitingFor::Hosts(counts) }
             }
-            State::Held(Held { host, lease, begun, connected, deadline_ns }) => Self::Held {
+            State::Held(Held { host, lease, begun, connected, deadline_ns, host_name }) => Self::Held {
                 host: id(host, "host").within("held")?,
+                host_name: optional_id(host_name, "host_name").within("held")?,
                 lease: LeaseEpoch(lease),
                 begun,
                 connected,

@@ -39,6 +39,7 @@ impl From<&HostFacts> for v1::HostFacts {
                 Sharing::Alone => Some(false),
                 Sharing::Shared => Some(true),
             },
+            hostname: facts.hostname.as_ref().map(|name| name.as_str().to_owned()),
         }
     }
 }
@@ -81,6 +82,7 @@ impl TryFrom<v1::HostFacts> for HostFacts {
                 Some(false) => Sharing::Alone,
                 Some(true) => Sharing::Shared,
             },
+            hostname: optional_id(wire.hostname, "hostname")?,
         })
     }
 }

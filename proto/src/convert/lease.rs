@@ -66,6 +66,7 @@ impl From<&Evidence> for v1::Evidence {
             build_run: evidence.build.as_ref().map(|build| build.run.0),
             products: evidence.build.as_ref().map_or_else(Vec::new, |build| products_out(&build.products)),
             machine: evidence.machine.map(|machine| machine.to_string()),
+            host_name: evidence.host_name.as_ref().map(|name| name.as_str().to_owned()),
         }
     }
 }
@@ -90,6 +91,7 @@ impl TryFrom<v1::Evidence> for Evidence {
             class: wire.class.map(|text| class(&text, "class")).transpose()?,
             build: used_build(wire.build_run, wire.products)?,
             machine: hash(wire.machine, "machine")?,
+            host_name: optional_id(wire.host_name, "host_name")?,
         })
     }
 }

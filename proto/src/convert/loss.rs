@@ -8,7 +8,7 @@ use super::malformed::{Malformed, Within};
 use super::not_executed::{not_executed, told};
 use crate::v1;
 use v1::after_loss::{Abandoned, After, Cancelled};
-use v1::loss_reason::{AgentRestarted, Expired, HostLost, Reason};
+use v1::loss_reason::{AgentRestarted, Expired, HostLost, JobEnded, Reason};
 
 impl From<&LossReason> for v1::LossReason {
     fn from(reason: &LossReason) -> Self {
@@ -16,6 +16,7 @@ impl From<&LossReason> for v1::LossReason {
             LossReason::Expired => Reason::Expired(Expired {}),
             LossReason::HostLost => Reason::HostLost(HostLost {}),
             LossReason::AgentRestarted => Reason::AgentRestarted(AgentRestarted {}),
+            LossReason::JobEnded { words } => Reason::JobEnded(JobEnded { words: words.clone() }),
             LossReason::NotExecuted { reason, obstacle } => {
                 Reason::NotExecuted(not_executed(reason, *obstacle))
             }
@@ -32,6 +33,7 @@ impl TryFrom<v1::LossReason> for LossReason {
             Reason::Expired(Expired {}) => Self::Expired,
             Reason::HostLost(HostLost {}) => Self::HostLost,
             Reason::AgentRestarted(AgentRestarted {}) => Self::AgentRestarted,
+            Reason::JobEnded(JobEnded { words }) => Self::JobEnded { words },
             Reason::NotExecuted(wire) => {
                 let (reason, obstacle) = told(wire).within("not_executed")?;
                 Self::NotExecuted { reason, obstacle }

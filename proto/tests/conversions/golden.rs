@@ -16,6 +16,7 @@ use speedup_core::experiment::*;
 use speedup_core::host::fingerprint::{Fact, Fingerprint, HardwareId};
 use speedup_core::host::{HostFacts, Sharing};
 use speedup_core::machine::event::{Change, Event, Superseded, Tally};
+use speedup_core::machine::provision::{EngineNote, EngineNoteKind};
 use speedup_core::plan::{Extension, Plan, Shape};
 use speedup_core::run::lease::{Evidence, Lease};
 use speedup_core::run::record::{Failure, Outcome, Output, Record};
@@ -46,6 +47,8 @@ const JOURNAL_V1_PLANS: &str = include_str!("../golden/journal_v1_plans.txt");
 const BEFORE_OWNERS: &str = include_str!("../golden/journal_v1_before_owners.txt");
 /// What machines under several names, hardware as evidence and hosts that are reset added to version 1.
 const JOURNAL_V1_MACHINES: &str = include_str!("../golden/journal_v1_machines.txt");
+/// What names of hosts, jobs that an engine ended and notes about engines added to version 1.
+const JOURNAL_V1_ENGINES: &str = include_str!("../golden/journal_v1_engines.txt");
 const OUTBOX_V1: &str = include_str!("../golden/outbox_v1.txt");
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001));
@@ -193,6 +196,29 @@ fn journal_version_1_with_environments() {
 }
 
 #[test]
+fn journal_version_1_with_engines() {
+    let named = HostFacts {
+        node: Some("node17".parse().unwrap()),
+        hostname: Some("node17.cluster".parse().unwrap()),
+        ..facts()
+    };
+    let host_name = named.name();
+    let (host, lease, after) = (named.host.clone(), LeaseEpoch(7), AfterLoss::Again(Attempt(2)));
+    let reason = LossReason::JobEnded { words: "job 17: NODE_FAIL".to_owned() };
+    let notes = EngineNoteKind::ALL.map(|kind| {
+        let by = if kind == EngineNoteKind::Added { "ada" } else { "" };
+        Change::EngineNoted(EngineNote { kind, by: by.to_owned(), words: "slurm".to_owned() })
+    });
+    let changes = [
+        Change::HostJoined { facts: named, agent: AGENT, epoch: AgentEpoch(3) },
+        Change::LeaseGranted(Lease { evidence: Evidence { host_name, ..leased().evidence }, ..leased() }),
+        Change::AttemptLost { host, lease, reason, after },
+    ];
+    let events = changes.into_iter().chain(notes).map(|change| Event { at: Timestamp(1_000), change });
+    is_kept(JOURNAL_V1_ENGINES, &events.collect::<Vec<_>>());
+}
+
+#[test]
 fn journal_version_1_with_rest_and_canaries() {
     is_kept(JOURNAL_V1_REST, &environment::later_events());
 }
@@ -245,6 +271,7 @@ fn kind(change: &Change) -> &'static str {
         Change::HostQuarantined { .. } => "host_quarantined",
         Change::HostResumed { .. } => "host_resumed",
         Change::HostReset { .. } => "host_reset",
+        Change::EngineNoted(_) => "engine_noted",
         Change::RebootAsked { .. } => "reboot_asked",
         Change::VisitBroken { .. } => "visit_broken",
         Change::HostAsked { .. } => "host_asked",

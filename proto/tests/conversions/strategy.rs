@@ -19,6 +19,7 @@ use speedup_core::experiment::files::{Content, ContentHash};
 use speedup_core::host::fingerprint::{ClassId, Fact, Fingerprint, HardwareId};
 use speedup_core::host::{Exclusion, ExclusionCause, HostFacts, Sharing};
 use speedup_core::machine::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded, Tally};
+use speedup_core::machine::provision::{EngineNote, EngineNoteKind};
 use speedup_core::machine::{Explanation, Hindrance, Hindrances, KeptHosts, Outlook, WaitingFor, Waits};
 use speedup_core::plan::{Extension, Shape};
 use speedup_core::run::lease::{Evidence, Lease};
@@ -74,10 +75,11 @@ fn run() -> impl Strategy<Value = (RunIndex, Attempt)> {
 fn facts() -> BoxedStrategy<HostFacts> {
     let names = (id(), id(), option::of(id()), any::<bool>());
     let hardware = option::of(text().prop_map(|serial| HardwareId::of([("serial", serial.as_str())])));
-    let engine = (option::of(time()), option::of(id()), option::of(id()));
+    let engine = (option::of(time()), option::of(id()), option::of(id()), option::of(id()));
     let parts = (names, fingerprint(), option::of(timer_test()), hardware, any::<bool>(), engine);
     parts
-        .prop_map(|(names, fingerprint, timer, hardware, can_reboot, (allocation_ends, node, job))| {
+        .prop_map(|(names, fingerprint, timer, hardware, can_reboot, engine)| {
+            let (allocation_ends, node, job, hostname) = engine;
             let (host, boot, allocation, named_by_owner) = names;
             let hardware = hardware.flatten();
             let bare = HostFacts::bare(host, boot);
@@ -85,7 +87,7 @@ fn facts() -> BoxedStrategy<HostFacts> {
             let sharing = [Sharing::Unsaid, Sharing::Alone, Sharing::Shared]
                 [usize::from(can_reboot) + usize::from(named_by_owner)];
             let machine = hardware.filter(|_| can_reboot);
-            HostFacts { can_reboot, allocation_ends, node, job, sharing, machine, ..facts }
+            HostFacts { can_reboot, allocation_ends, node, job, sharing, machine, hostname, ..facts }
         })
         .boxed()
 }
@@ -130,7 +132,7 @@ fn evidence() -> impl Strategy<Value = Evidence> {
         any::<Option<u64>>(),
         option::of(id()),
         option::of(id()),
-        (option::of(class()), option::of(used_build()), option::of(text())),
+        (option::of(class()), option::of(used_build()), option::of(text()), option::of(id())),
     );
     let parts = (id(), option::of(id()), any::<(u32, u64)>(), previous, before);
     parts.prop_map(|(boot, allocation, (served_in_scope, served_in_all), previous, before)| Evidence {
@@ -145,6 +147,7 @@ fn evidence() -> impl Strategy<Value = Evidence> {
         class: before.3.0,
         build: before.3.1.map(Box::new),
         machine: before.3.2.and_then(|serial| HardwareId::of([("serial", serial.as_str())])),
+        host_name: before.3.3,
     })
 }
 
@@ -168,6 +171,7 @@ fn loss() -> impl Strategy<Value = (LossReason, AfterLoss)> {
         Just(LossReason::Expired),
         Just(LossReason::HostLost),
         Just(LossReason::AgentRestarted),
+        text().prop_map(|words| LossReason::JobEnded { words }),
         (text(), obstacle()).prop_map(|(reason, obstacle)| LossReason::NotExecuted { reason, obstacle }),
     ];
     let after = prop_oneof![
@@ -326,6 +330,8 @@ fn of_host() -> BoxedStrategy<Change> {
         (id(), text()).prop_map(|(host, by)| Change::HostDrained { host, by }),
         (id(), text()).prop_map(|(host, by)| Change::HostResumed { host, by }),
         (id(), text()).prop_map(|(host, by)| Change::HostReset { host, by }),
+        (proptest::sample::select(EngineNoteKind::ALL.to_vec()), text(), text())
+            .prop_map(|(kind, by, words)| Change::EngineNoted(EngineNote { kind, by, words })),
         (id(), text(), text()).prop_map(|(host, by, reason)| Change::HostQuarantined { host, by, reason }),
         (id(), experiment_id(), time()).prop_map(|(host, experiment, give_up)| Change::RebootAsked {
             host,
@@ -436,9 +442,10 @@ pub(crate) fn explanation() -> BoxedStrategy<Explanation> {
             attempt: Attempt(attempt),
             waiting_for
         }),
-        (id(), lease_epoch(), any::<(bool, bool)>(), time()).prop_map(
-            |(host, lease, (begun, connected), deadline)| Explanation::Held {
+        (id(), option::of(id()), lease_epoch(), any::<(bool, bool)>(), time()).prop_map(
+            |(host, host_name, lease, (begun, connected), deadline)| Explanation::Held {
                 host,
+                host_name,
                 lease,
                 begun,
                 connected,

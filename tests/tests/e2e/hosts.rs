@@ -117,3 +117,36 @@ fn a_report_tells_which_hosts_were_taken_out_of_service() {
     pool.start_coordinator();
     assert_eq!(told(&pool), expected, "the store is rebuilt from the journal");
 }
+
+#[test]
+fn a_host_is_found_by_a_name_that_no_other_has() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    for node in ["node17", "twin", "twin"] {
+        pool.add_agent_with(&["--no-selftest", "--node-name", node]);
+    }
+    pool.wait_for_hosts(3);
+    let listed = pool.json(&["hosts", "list"]).expect("a list");
+    let names: Vec<&str> =
+        listed.as_array().expect("hosts").iter().filter_map(|one| one["host_name"].as_str()).collect();
+    assert_eq!(names.iter().filter(|name| **name == "twin").count(), 2, "{listed}");
+    let drained = pool.speedup(&["hosts", "drain", "node17"]);
+    let said = String::from_utf8_lossy(&drained.stderr).into_owned();
+    assert!(drained.status.success() && said.contains(&format!("host {} (node17)", host_id(0))), "{said}");
+    assert_eq!(standing(&pool, &host_id(0))["standing"], "draining");
+    assert_eq!(standing(&pool, "node17")["host"], host_id(0));
+    assert!(pool.speedup(&["hosts", "resume", "node17"]).status.success());
+    let refused = pool.speedup(&["hosts", "quarantine", "twin", "--reason", "loud"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success(), "{said}");
+    let (first, second) = (host_id(1), host_id(2));
+    assert!(said.contains(&format!("several hosts are called twin: {first}, {second}")), "{said}");
+    assert_eq!(standing(&pool, &first)["standing"], "serving");
+
+    let experiment = pool.submit(&plan("named", "", 2), &[]);
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let export = pool.export_as("jsonl", &experiment);
+    for row in export.lines().map(|line| serde_json::from_str::<Value>(line).expect("a row")) {
+        let name = if row["host"] == host_id(0) { "node17" } else { "twin" };
+        assert_eq!(row["host_name"], *name, "{row}");
+    }
+}

@@ -27,6 +27,18 @@ fn a_node_crashes_in_mid_run() {
         "a run was lost {:.1} s after Slurm said that its node had failed",
         failed.elapsed().as_secs_f64()
     );
+    let explained: Vec<String> = (0..4)
+        .map(|run| {
+            let said = on.site.pool.speedup(&["explain", "last", &run.to_string()]);
+            String::from_utf8_lossy(&said.stdout).into_owned()
+        })
+        .filter(|said| said.contains("was lost at"))
+        .collect();
+    println!("{explained:?}");
+    // Whichever is noticed first.
+    let reasons = ["NODE_FAIL", "the host was unreachable for too long"];
+    let tells = |said: &String| said.contains(&host.name()) && reasons.iter().any(|why| said.contains(why));
+    assert!(explained.iter().any(tells), "{explained:?}");
     on.site.open_gate();
     let verdict = on.site.finish(&experiment);
     assert!(verdict.lost().any(|row| row.host() == on.site.id_of(host)), "{verdict:?}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use speedup_tests::checker::Row;
-use speedup_tests::cluster::{Gate, Plan, SlurmSite};
+use speedup_tests::cluster::{AfterNodeFailure, Gate, Plan, SlurmSite, Who};
 use speedup_tests::pool::eventually;
 
 use crate::SPEEDUP;
@@ -75,4 +75,46 @@ fn a_node_whose_agent_is_turned_away_is_given_back_and_kept_out() {
     let told = format!("Jobs avoid {}", bad.name());
     assert!(explained.iter().all(|said| said.contains(&told)), "{explained:?}");
     on.site.open_gate();
+}
+
+/// People call a node by its name: verbs take it, and exports and the event log have it; the event log says what became of its job.
+#[test]
+fn a_node_is_called_by_its_name() {
+    let on = SlurmSite::start(SPEEDUP, "any", 1, Who::Nobody, AfterNodeFailure::Fail);
+    let pool = &on.site.pool;
+    on.ask(&[], &["--time=10"]);
+    let experiment = on.site.submit(Plan { gate: Gate::Closed, ..FOUR });
+    let (job, host) = on.wait_for_a_run();
+    for verb in ["drain", "resume"] {
+        let changed = pool.speedup(&["hosts", verb, &host.name()]);
+        assert!(changed.status.success(), "{}", String::from_utf8_lossy(&changed.stderr));
+    }
+    let shown = pool.json(&["hosts", "show", &host.name()]).expect("a host");
+    assert_eq!(shown["host"], on.site.id_of(host), "{shown}");
+    assert_eq!(shown["host_name"], host.name(), "{shown}");
+    on.site.open_gate();
+    let verdict = on.site.finish(&experiment);
+    assert_eq!(verdict.lost().count(), 0, "{verdict:?}");
+    let id = pool.json(&["list"]).expect("experiments")[0]["experiment"].as_str().expect("an id").to_owned();
+    let export = pool.export_as("jsonl", &id);
+    let rows = export.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("a row"));
+    assert!(
+        rows.filter(|row| row["host"].is_string()).all(|row| row["host_name"] == host.name()),
+        "{export}"
+    );
+    on.wait_until_given_back();
+    assert!(pool.speedup(&["hosts", "slurm", "remove"]).status.success());
+    let events = pool.json(&["events"]).expect("events");
+    let words = |what: &str| {
+        let found = events.as_array().and_then(|all| all.iter().find(|event| event["what"] == what));
+        found.unwrap_or_else(|| panic!("{what} is not in {events}")).clone()
+    };
+    let requested = words("hosts requested");
+    assert_eq!(requested["words"], "slurm --time=10");
+    assert!(requested["by"].as_str().is_some_and(|by| !by.is_empty()), "{requested}");
+    assert_eq!(words("request for hosts ended")["by"], requested["by"]);
+    assert!(words("jobs asked for")["words"].as_str().is_some_and(|words| words.contains(&job)), "{events}");
+    assert_eq!(words("job began")["words"], format!("job {job} on {}", host.name()));
+    let ended = format!("job {job} on {}: COMPLETED", host.name());
+    assert_eq!(words("job ended")["words"], ended);
 }

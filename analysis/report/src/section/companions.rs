@@ -184,7 +184,7 @@ pub(super) fn write_exclusions(document: &mut Document, report: &Report) {
         };
         document.item(format!(
             "{} {} {} by {}{reason}{resumed}; {}{lost}",
-            one.host,
+            one.host_name.as_ref().unwrap_or(&one.host),
             one.cause,
             one.at,
             one.by,

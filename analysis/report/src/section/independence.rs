@@ -43,7 +43,8 @@ pub(super) fn write(document: &mut Document, report: &Report) {
         let named = violating_runs
             .iter()
             .take(MOST_NAMED)
-            .map(|one| format!("run {} on {}: the host {}", one.run, one.host, one.violation.words()));
+            .map(|one| (one.run, one.host_name.as_ref().unwrap_or(&one.host), one.violation.words()))
+            .map(|(run, host, words)| format!("run {run} on {host}: the host {words}"));
         let named: Vec<String> = named.collect();
         let more = match all.saturating_sub(named.len() as u64) {
             0 => String::new(),

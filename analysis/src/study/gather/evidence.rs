@@ -7,7 +7,7 @@ use speedup_core::host::fingerprint::{ClassId, HardwareId};
 use speedup_core::independence::{Readings, Rest};
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::record::{Outcome, Record};
-use speedup_core::value::id::{AllocationId, Attempt, BootId, HostId, LeaseEpoch, RunIndex};
+use speedup_core::value::id::{AllocationId, Attempt, BootId, HostId, HostName, LeaseEpoch, RunIndex};
 use speedup_core::value::time::{Span, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,6 +57,10 @@ pub(crate) struct Served {
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
     pub(crate) hosts: Numbers<HostId>,
+    /// What people called them, the latest of each.
+    names: BTreeMap<HostId, HostName>,
+    /// Which hosts were called so.
+    called: BTreeMap<HostName, BTreeSet<HostId>>,
     machines: Machines,
     boots: Numbers<BootId>,
     allocations: Numbers<AllocationId>,
@@ -135,6 +139,12 @@ impl Evidence {
         let lease = &ended.lease;
         let evidence = &lease.evidence;
         let host = self.hosts.of(&lease.host);
+        if let Some(name) = &evidence.host_name
+            && self.names.get(&lease.host) != Some(name)
+        {
+            self.names.insert(lease.host.clone(), name.clone());
+            self.called.entry(name.clone()).or_default().insert(lease.host.clone());
+        }
         let class = evidence.class.as_ref().map(|class| self.classes.of(class));
         let boot = self.boots.of(&evidence.boot);
         self.machines.keep(host, boot, evidence.machine);
@@ -172,6 +182,13 @@ impl Evidence {
             boot: boots[seat.boot as usize],
             class: seat.class.map(|class| classes[class as usize]),
         }
+    }
+
+    /// What people call a host, where that tells which of the experiment's hosts it is.
+    pub(crate) fn name_of(&self, host: &str) -> Option<String> {
+        let name = self.names.get(&host.parse::<HostId>().ok()?)?;
+        let is_unique = self.called.get(name).is_some_and(|hosts| hosts.len() == 1);
+        is_unique.then(|| name.to_string())
     }
 
     /// The machine of each host, by the hosts' numbers; how machines are numbered tells nothing.

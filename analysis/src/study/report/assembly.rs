@@ -22,7 +22,7 @@ use crate::study::validity::canary::CanaryReport;
 use crate::study::validity::controls::ControlsReport;
 use crate::study::validity::diagnostics::{self, DiagnosticsReport, DiagnosticsSummary};
 use crate::study::validity::exclusion::ExclusionsReport;
-use crate::study::validity::host_effect::OutlyingReport;
+use crate::study::validity::host_effect::{HostLabel, OutlyingReport};
 use crate::study::validity::independence::IndependenceReport;
 use crate::study::validity::warning::Warnings;
 use crate::study::validity::{built, disturbance, program, sensitivity};
@@ -30,6 +30,7 @@ use crate::study::{Figures, Mixtures, ReportOptions, Study};
 use rayon::prelude::*;
 use speedup_core::experiment::metric::Metric;
 use speedup_core::experiment::{self, Rule};
+use speedup_core::value::id::HostId;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::ratio::BenchmarkWeights;
 use speedup_statistics::test::Selection;
@@ -171,7 +172,7 @@ fn warn_of_the_runs(study: &Study, head: &Head, independence: &IndependenceRepor
 fn canary(study: &Study, level: ConfidenceLevel) -> Option<CanaryReport> {
     study.plan.experiment.canary.as_ref()?;
     let names = study.evidence.hosts.numbered().map(|(name, number)| (number, name.to_string()));
-    Some(study.canary.report(&names.collect(), level))
+    Some(study.canary.report(&names.collect(), |host| study.evidence.name_of(host), level))
 }
 
 /// All benchmarks, in parallel; their caveats in plan order.
@@ -226,7 +227,8 @@ fn diagnose(
         }
     }
     let missing = missing(sampled, study);
-    let names: Vec<String> = study.evidence.hosts.names().map(ToString::to_string).collect();
+    let named = |host: &HostId| (host.to_string(), study.evidence.name_of(host.as_str()));
+    let names: Vec<HostLabel> = study.evidence.hosts.names().map(named).collect();
     (!cells.is_empty()).then(|| diagnostics::conclude(&cells, &mut reports, &names, missing, level, warnings))
 }
 

@@ -98,7 +98,7 @@ fn a_steady_canary_is_said_to_drift_in_at_most_a_twentieth() {
             canary.keep((lease % 12) as u32, LeaseEpoch(lease), &record);
         }
         let names = (0..12).map(|host| (host, format!("host-{host}"))).collect();
-        canary.report(&names, ConfidenceLevel::USUAL).outcome == CanaryOutcome::Drift
+        canary.report(&names, |_| None, ConfidenceLevel::USUAL).outcome == CanaryOutcome::Drift
     });
     // Of 2000 at 5 %, at most 131 with a probability of 99.9 %; the law of eight readings is discrete: 49 are expected.
     let alarms = alarms.count();

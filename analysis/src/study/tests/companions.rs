@@ -128,7 +128,7 @@ fn undisturbed_experiments_raise_nothing_in_all_but_a_twentieth() {
                 .collect();
             let mut reports: Vec<_> = cells.iter().map(DiagnosticsReport::new).collect();
             let mut reports: Vec<_> = reports.iter_mut().map(Option::as_mut).collect();
-            let names: Vec<String> = (0..6).map(|host| format!("host-{host}")).collect();
+            let names: Vec<_> = (0..6).map(|host| (format!("host-{host}"), None)).collect();
             let mut warnings = Warnings::default();
             let mut attempts = |of: u64| {
                 let mut missing = || (0..of).filter(|_| random.random_range(0.0..1.0) < 0.1).count() as u64;

@@ -32,7 +32,10 @@ fn hosts_that_booted_before_each_run_are_renewed_and_one_that_did_not_is_named()
         let broken = &report.independence;
         assert_eq!((broken.kind, broken.fresh_runs), (IndependenceKind::Broken, 23), "{policy}");
         let run = &broken.evidence.violating_runs[..];
-        assert_eq!(run, [ViolatingRun { run: 13, attempt: 1, host: "host-1".to_owned(), violation }]);
+        assert_eq!(
+            run,
+            [ViolatingRun { run: 13, attempt: 1, host: "host-1".to_owned(), host_name: None, violation }]
+        );
         assert!(broken.sentence.contains("The host of run 13, host-1, "), "{}", broken.sentence);
         assert!(codes(&report).contains(&"independence_broken"));
     }

@@ -60,8 +60,11 @@ pub enum CanaryOutcome {
 /// The trend of one host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostTrend {
-    /// Its name.
+    /// Its id.
     pub host: String,
+    /// What people call it, where that is known and no other host of the experiment has the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_name: Option<String>,
     /// Its readings.
     pub readings: u64,
     /// Kendall's tau with the order of the readings; positive is slower.
@@ -121,8 +124,13 @@ impl Canary {
         }
     }
 
-    /// What they say; `names` are those of the hosts, by number.
-    pub(crate) fn report(&self, names: &BTreeMap<u32, String>, level: ConfidenceLevel) -> CanaryReport {
+    /// What they say; `names` are the ids of the hosts, by number, and `name_of` says what people call one.
+    pub(crate) fn report(
+        &self,
+        names: &BTreeMap<u32, String>,
+        name_of: impl Fn(&str) -> Option<String>,
+        level: ConfidenceLevel,
+    ) -> CanaryReport {
         let series =
             |readings: &BTreeMap<LeaseEpoch, f64>| Sample::new(readings.values().copied().collect()).ok();
         let named = self.readings.iter().filter_map(|(host, readings)| {
@@ -160,6 +168,7 @@ impl Canary {
             (false, false) => CanaryOutcome::NoneSeen,
             (false, true) => CanaryOutcome::TooFew,
         };
+        trends.iter_mut().for_each(|trend| trend.host_name = name_of(&trend.host));
         let report = CanaryReport {
             outcome,
             sentence: String::new(),
@@ -196,6 +205,7 @@ impl HostTrend {
         let p_value = drift.p_value(Alternative::TwoSided).told();
         Some(Self {
             host: host.to_owned(),
+            host_name: None,
             readings: readings.len() as u64,
             tau: drift.s() as f64 / pairs,
             change_percent: change(&drift, sample),
@@ -263,7 +273,7 @@ impl CanaryReport {
                 let hosts = self.drifting.iter().map(|trend| {
                     format!(
                         "{} {} over {} (adjusted p-value {})",
-                        trend.host,
+                        trend.host_name.as_ref().unwrap_or(&trend.host),
                         signed(trend.change_percent),
                         counted(trend.readings, "reading"),
                         p_value(trend.adjusted)

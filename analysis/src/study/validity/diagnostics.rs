@@ -4,7 +4,7 @@
 //! step-down bound, and a caveat is raised only where the adjusted one is at most the report's risk: in an undisturbed
 //! experiment the report raises any of them with at most that probability, however many cells it has.
 
-use super::host_effect::HostEffectReport;
+use super::host_effect::{HostEffectReport, HostLabel};
 use super::warning::Warnings;
 use crate::count::counted;
 use crate::study::gather::evidence::Seat;
@@ -296,7 +296,7 @@ fn pooled_first_run(cells: &[DiagnosedCell<'_>]) -> Option<DiagnosticReport> {
 pub(crate) fn conclude(
     cells: &[DiagnosedCell<'_>],
     reports: &mut [Option<&mut DiagnosticsReport>],
-    names: &[String],
+    names: &[HostLabel],
     mut missing: Vec<MissingReport>,
     level: ConfidenceLevel,
     warnings: &mut Warnings,

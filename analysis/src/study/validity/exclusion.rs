@@ -32,8 +32,11 @@ pub struct ExclusionsReport {
 /// That a host was taken out of service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExcludedHost {
-    /// Its name.
+    /// Its id.
     pub host: String,
+    /// What people call it, where that is known and no other host of the experiment has the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_name: Option<String>,
     /// How it was taken out.
     pub cause: Word<ExclusionKind>,
     /// Who did it.
@@ -110,6 +113,7 @@ impl ExcludedHost {
         };
         Self {
             host: host.to_string(),
+            host_name: study.evidence.name_of(host.as_str()),
             cause: kind.into(),
             by: by.clone(),
             reason,

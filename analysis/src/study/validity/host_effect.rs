@@ -8,7 +8,7 @@ use super::diagnostics::{DiagnosedCell, DiagnosticReport, Sign};
 use crate::count::{counted, percent};
 use crate::study::verdict::{Reason, Verdict};
 use serde::{Deserialize, Serialize};
-use speedup_statistics::diagnostics::host_effect::{CellsAndHosts, HostEffectError, HostRanks};
+use speedup_statistics::diagnostics::host_effect::{CellsAndHosts, HostEffectError, HostRank, HostRanks};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::sample::Sample;
 
@@ -61,11 +61,17 @@ pub struct OutlyingReport {
     pub without: Vec<WithoutReport>,
 }
 
+/// The id of a host, and what people call it where that tells it from others.
+pub(crate) type HostLabel = (String, Option<String>);
+
 /// A host that is unlike the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutlyingHost {
-    /// Its name.
+    /// Its id.
     pub host: String,
+    /// What people call it, where that is known and no other host of the experiment has the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_name: Option<String>,
     /// Its runs.
     pub runs: u64,
     /// Its mean less that of the others, in standard deviations of a cell; positive is slower.
@@ -79,6 +85,12 @@ pub struct OutlyingHost {
     pub p_value: Option<f64>,
     /// Its p-value adjusted for the number of hosts.
     pub adjusted: f64,
+}
+
+impl OutlyingHost {
+    fn called(&self) -> &str {
+        self.host_name.as_ref().unwrap_or(&self.host)
+    }
 }
 
 /// What the verdict on a candidate would be without the hosts that are named as outlying: to see what depends on them, not to be quoted in its
@@ -96,7 +108,7 @@ pub struct WithoutReport {
 }
 
 impl HostEffectReport {
-    pub(crate) fn new(cells: &[DiagnosedCell<'_>], names: &[String], level: ConfidenceLevel) -> Self {
+    pub(crate) fn new(cells: &[DiagnosedCell<'_>], names: &[HostLabel], level: ConfidenceLevel) -> Self {
         let cells: Vec<(Sample, Vec<u32>)> =
             cells.iter().flat_map(DiagnosedCell::by_build_and_class).collect();
         let cells: Vec<(&Sample, &[u32])> =
@@ -158,10 +170,13 @@ impl HostEffectReport {
 }
 
 impl OutlyingReport {
-    fn new(cells: &[(&Sample, &[u32])], names: &[String], level: ConfidenceLevel) -> Option<Self> {
+    fn new(cells: &[(&Sample, &[u32])], names: &[HostLabel], level: ConfidenceLevel) -> Option<Self> {
         let found = HostRanks::new(cells, level).ok()?;
-        let named = found.outlying().iter().take(MOST_HOSTS_NAMED).map(|rank| OutlyingHost {
-            host: names.get(rank.host as usize).cloned().unwrap_or_default(),
+        let label = |rank: &HostRank| names.get(rank.host as usize).cloned().unwrap_or_default();
+        let labelled = found.outlying().iter().take(MOST_HOSTS_NAMED).map(|rank| (rank, label(rank)));
+        let named = labelled.map(|(rank, (host, host_name))| OutlyingHost {
+            host,
+            host_name,
             runs: rank.runs as u64,
             difference: difference(cells, rank.host),
             slower_percent: Some(100.0 * rank.slower),
@@ -183,13 +198,13 @@ impl OutlyingReport {
         let named = self.hosts.iter().map(|host| match host.slower_percent {
             Some(percent) => format!(
                 "{} ({:.1}\u{a0}% {}, {}, adjusted p-value {})",
-                host.host,
+                host.called(),
                 percent.abs(),
                 if percent < 0.0 { "faster" } else { "slower" },
                 counted(host.runs, "run"),
                 crate::count::p_value(host.adjusted)
             ),
-            None => host.host.clone(),
+            None => host.called().to_owned(),
         });
         let named: Vec<String> = named.collect();
         let more = match self.more {

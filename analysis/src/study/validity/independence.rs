@@ -82,6 +82,9 @@ pub struct ViolatingRun {
     pub attempt: u32,
     /// On which host.
     pub host: String,
+    /// What people call that host, where that is known and no other host of the experiment has the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_name: Option<String>,
     /// What is against it.
     pub violation: Violation,
 }
@@ -189,10 +192,12 @@ impl EvidenceCounts {
             let Some(violation) = one.violation else { continue };
             *violations.entry(violation).or_default() += 1;
             if violating_runs.len() < MOST_VIOLATIONS_NAMED {
+                let host = names[places[one.seat.host as usize] as usize];
                 violating_runs.push(ViolatingRun {
                     run: one.seat.run.0,
                     attempt: one.attempt.0,
-                    host: names[places[one.seat.host as usize] as usize].to_owned(),
+                    host: host.to_owned(),
+                    host_name: evidence.name_of(host),
                     violation,
                 });
             }

@@ -19,9 +19,9 @@ const TRIED: &str = "cannot show the host";
 
 /// Shows the state and facts of a host, and the experiments that reject it
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup hosts show 4d2c7c1e5f0b4f0c9d3e000000000001")]
+#[command(after_help = "Example:\n  speedup hosts show node17")]
 pub(crate) struct Arguments {
-    /// The id of the host
+    /// The host: its id, or its name if no other host has it
     host: String,
     #[command(flatten)]
     source: SourceArguments,
@@ -78,7 +78,9 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 }
 
 fn text(Shown { host, passed }: &Shown) -> String {
-    let mut lines = vec![format!("host      {}", host.facts.host), format!("boot      {}", host.facts.boot)];
+    let mut lines = vec![format!("host      {}", host.facts.host)];
+    lines.extend(host.host_name.as_ref().map(|name| format!("name      {name}")));
+    lines.push(format!("boot      {}", host.facts.boot));
     lines.push(format!("standing  {}", standing(host)));
     lines
         .extend(host.rebooting_until_ns.map(|until| {

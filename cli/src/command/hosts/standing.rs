@@ -20,7 +20,7 @@ use crate::exit::failure::Failure;
 /// One host of one coordinator.
 #[derive(Debug, Args)]
 pub(super) struct HostArguments {
-    /// The id of the host
+    /// The host: its id, or its name if no other host has it
     host: String,
     #[command(flatten)]
     coordinator: CoordinatorArguments,
@@ -138,7 +138,7 @@ async fn tell(
     let host = HostStatus::try_from(status).map_err(|error| Failure::malformed(&tried, error))?;
     match arguments.output.output {
         Output::Json => print_json(console, &host)?,
-        Output::Table => console.talk(format_args!("host {} is {}", host.facts.host, standing(&host))),
+        Output::Table => console.talk(format_args!("host {} is {}", host.called(), standing(&host))),
     }
     Ok(Exit::Done)
 }

@@ -1,20 +1,37 @@
 //! Why a run is not running, and what all runs of an experiment wait for, in sentences.
 
-use speedup_core::machine::{Explanation, Hindrance, Hindrances, KeptHosts, Outlook, WaitingFor, Waits};
+use speedup_core::machine::{
+    Explanation, Hindrance, Hindrances, KeptHosts, LostAttempt, Outlook, WaitingFor, Waits,
+};
 use speedup_core::run::Settlement;
-use speedup_core::value::id::{HostId, RunIndex};
+use speedup_core::value::id::{HostId, HostName, RunIndex};
 
 use super::counted;
+use super::table::printable;
 use crate::console::moment;
 
 /// Most benchmarks or cells that are named of those that wait for the same.
 const NAMED: usize = 6;
 
-/// The explanation in sentences.
-pub(crate) fn sentences(run: RunIndex, explanation: &Explanation) -> String {
+/// The explanation in sentences, with how the latest attempt was lost that ended.
+pub(crate) fn sentences(run: RunIndex, explanation: &Explanation, lost: Option<&LostAttempt>) -> String {
+    match lost {
+        Some(lost) => format!("{}\n{}", state(run, explanation), how_lost(lost)),
+        None => state(run, explanation),
+    }
+}
+
+fn how_lost(lost: &LostAttempt) -> String {
+    let host = lost.host_name.as_ref().map_or(lost.host.as_str(), HostName::as_str);
+    let (attempt, at, why) = (lost.attempt, moment::local(lost.at), printable(&lost.reason.words()));
+    format!("Attempt {attempt}, on host {host}, was lost at {at}: {why}.")
+}
+
+fn state(run: RunIndex, explanation: &Explanation) -> String {
     match explanation {
         Explanation::Settled(settlement) => settled(run, *settlement),
-        Explanation::Held { host, lease, begun, connected, deadline } => {
+        Explanation::Held { host, host_name, lease, begun, connected, deadline } => {
+            let host = host_name.as_ref().map_or(host.as_str(), HostName::as_str);
             let does = if *begun { "executes" } else { "was given" };
             let there = if *connected { "" } else { " The host is not connected now." };
             let until = moment::local(*deadline);
@@ -182,7 +199,10 @@ fn remedies(waits: &Waits) -> Vec<String> {
     }
     let lost = [Hindrance::GivenUp, Hindrance::HeldBack, Hindrance::Tried];
     if lost.into_iter().any(|hindrance| first(hindrance).is_some()) {
-        remedies.push("  `speedup export ID` says in loss_words why attempts were lost; fix that".to_owned());
+        remedies.push(
+            "  `speedup explain ID RUN` says why the attempt of a run was lost, `speedup export ID` of all; fix that"
+                .to_owned(),
+        );
     }
     remedies.push("  `speedup agent start` on another machine adds a fresh host".to_owned());
     remedies
@@ -190,13 +210,14 @@ fn remedies(waits: &Waits) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use speedup_core::run::LossReason;
     use speedup_core::value::id::{Attempt, LeaseEpoch};
     use speedup_core::value::time::Timestamp;
 
     use super::*;
 
     fn waiting(attempt: u32, waiting_for: WaitingFor) -> String {
-        sentences(RunIndex(7), &Explanation::Waiting { attempt: Attempt(attempt), waiting_for })
+        sentences(RunIndex(7), &Explanation::Waiting { attempt: Attempt(attempt), waiting_for }, None)
     }
 
     #[test]
@@ -229,17 +250,36 @@ mod tests {
     #[test]
     fn a_held_run_tells_who_and_until_when() {
         let held = Explanation::Held {
-            host: "host-a".parse().unwrap(),
+            host: "cluster:host-a".parse().unwrap(),
+            host_name: Some("host-a".parse().unwrap()),
             lease: LeaseEpoch(3),
             begun: true,
             connected: false,
             deadline: Timestamp(0),
         };
-        let text = sentences(RunIndex(7), &held);
+        let text = sentences(RunIndex(7), &held, None);
         assert!(
             text.starts_with("Host host-a executes run 7 under lease 3. The host is not connected now."),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_run_that_lost_an_attempt_tells_where_and_why() {
+        let waiting = Explanation::Waiting {
+            attempt: Attempt(2),
+            waiting_for: WaitingFor::Hosts(Hindrances { busy: 1, ..Hindrances::default() }),
+        };
+        let lost = LostAttempt {
+            attempt: Attempt(1),
+            host: "cluster:n7".parse().unwrap(),
+            host_name: Some("n7".parse().unwrap()),
+            at: Timestamp(0),
+            reason: LossReason::JobEnded { words: "job 17: NODE_FAIL".to_owned() },
+        };
+        let text = sentences(RunIndex(7), &waiting, Some(&lost));
+        assert!(text.contains("\nAttempt 1, on host n7, was lost at "), "{text}");
+        assert!(text.ends_with(": the engine took the host away (job 17: NODE_FAIL)."), "{text}");
     }
 
     #[test]

@@ -83,7 +83,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 74] = columns! {
+pub(super) const COLUMNS: [Column; 75] = columns! {
     /// The experiment's id.
     experiment: Text, row => Some(row.planned.experiment.to_string());
     /// The experiment's name in the plan.
@@ -112,12 +112,14 @@ pub(super) const COLUMNS: [Column; 74] = columns! {
     failure_words: Text, row => failure(row).map(Failure::words);
     /// Why the attempt was lost, as a code.
     loss: Text, row => loss(row).map(|(reason, _)| reason.code());
-    /// What the agent said of an attempt that it could not execute.
+    /// What the agent said of an attempt that it could not execute, or the engine of a job that it ended.
     loss_words: Text, row => loss(row).and_then(|(reason, _)| loss_words(reason));
     /// What followed the loss: the run `again`, or it was `abandoned` or `cancelled`.
     after: Text, row => loss(row).map(|(_, after)| after_name(after));
     /// The host.
     host: Text, row => lease(row).map(|lease| lease.host.as_str());
+    /// What people called the host then: its node's name, or its own.
+    host_name: Text, row => lease(row).and_then(|lease| Some(lease.evidence.host_name.as_ref()?.as_str()));
     /// The boot of the host, as its kernel names it.
     boot: Text, row => lease(row).map(|lease| lease.evidence.boot.as_str());
     /// The host's allocation (job, pod, container), where it has one.
@@ -349,7 +351,7 @@ fn loss<'a>(row: &Row<'a>) -> Option<(&'a LossReason, AfterLoss)> {
 
 fn loss_words(reason: &LossReason) -> Option<&str> {
     match reason {
-        LossReason::NotExecuted { reason, .. } => Some(reason),
+        LossReason::NotExecuted { reason: words, .. } | LossReason::JobEnded { words } => Some(words),
         LossReason::Expired | LossReason::HostLost | LossReason::AgentRestarted => None,
     }
 }

@@ -120,16 +120,16 @@ async fn an_engine_that_does_not_answer_is_asked_on_until_its_jobs_are_ended() {
     let engine = Answering::default();
     let provisioning = asking(&engine, &data).await;
     engine.is_away.store(true, Ordering::SeqCst);
-    let refused = provisioning.remove().await.unwrap_err();
+    let refused = provisioning.remove("ada").await.unwrap_err();
     assert!(matches!(refused, AddError::NotEnded(_)), "{refused}");
     let outlook = provisioning.outlook(Span::from_secs(1)).await;
     assert_eq!(outlook, HostsToCome::Some, "it can be removed again");
     assert!(Record::read(data.path()).unwrap().is_some(), "the next start goes on as well");
     engine.is_away.store(false, Ordering::SeqCst);
-    let removed = provisioning.remove().await.unwrap().expect("what was asked");
+    let removed = provisioning.remove("ada").await.unwrap().expect("what was asked");
     assert_eq!((removed.record.name.as_str(), engine.ended.load(Ordering::SeqCst)), ("speedup-1", 1));
     assert_eq!(Record::read(data.path()).unwrap(), None);
-    assert!(provisioning.remove().await.unwrap().is_none());
+    assert!(provisioning.remove("ada").await.unwrap().is_none());
 }
 
 #[tokio::test]

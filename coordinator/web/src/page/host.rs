@@ -5,7 +5,7 @@ use speedup_proto::v1::fact::Fact as Known;
 use speedup_proto::v1::host_status::Standing;
 use speedup_proto::v1::{Fact, HostFacts, Passed, ShowHostResponse};
 
-use super::hosts::{class_text, link, note, state_badge};
+use super::hosts::{class_text, link, name, note, state_badge};
 use super::layout::{Section, page};
 use super::moment::moment;
 use super::{act, act_with, encoded, grouped, id_text, scrolling};
@@ -20,6 +20,7 @@ pub(crate) fn whole(visitor: &Visitor, shown: &ShowHostResponse) -> Markup {
     let body = html! {
         p.crumb { a href="/hosts" { "Hosts" } }
         h1 { (facts.host) }
+        @if let Some(name) = name(&facts) { p.lead #name { (name) } }
         div data-part="host" { (state(visitor, shown)) }
         section aria-labelledby="h-fingerprint" {
             h2 #h-fingerprint { "Fingerprint" }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use serde::Deserialize;
 use speedup_proto::v1::host_status::Standing;
-use speedup_proto::v1::{HostStatus, HostsSummary};
+use speedup_proto::v1::{HostFacts, HostStatus, HostsSummary};
 
 use super::layout::{Section, page};
 use super::{encoded, grouped, scrolling};
@@ -200,15 +200,25 @@ pub(crate) fn table(at: &Listing, hosts: &[HostStatus]) -> Markup {
 
 fn row(host: &HostStatus) -> Markup {
     let id = host.facts.as_ref().map_or("", |facts| facts.host.as_str());
+    let name = host.facts.as_ref().and_then(name);
     html! {
         tr {
-            th.name scope="row" { a #{ "h-" (encoded(id)) } href=(link(id)) { (id) } }
+            th.name scope="row" {
+                a #{ "h-" (encoded(id)) } href=(link(id)) { (id) }
+                @if let Some(name) = name { " " span.quiet { (name) } }
+            }
             td { (state_badge(host)) }
             td { code { (class_text(&host.class)) } }
             td.number { (grouped(host.served)) }
             td { (note(host)) }
         }
     }
+}
+
+/// What people call a host, where its id does not say that: its node's name, or its own.
+pub(super) fn name(facts: &HostFacts) -> Option<&str> {
+    let name = facts.node.as_deref().or(facts.hostname.as_deref())?;
+    (!facts.host.contains(name)).then_some(name)
 }
 
 pub(super) fn class_text(class: &str) -> &str {
@@ -254,6 +264,20 @@ pub(super) fn note(host: &HostStatus) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_told_where_the_id_does_not_say_it() {
+        let of = |host: &str, node: Option<&str>| HostFacts {
+            host: host.to_owned(),
+            node: node.map(ToOwned::to_owned),
+            hostname: Some("login1".to_owned()),
+            ..HostFacts::default()
+        };
+        assert_eq!(name(&of("cluster:n7", Some("n7"))), None);
+        assert_eq!(name(&of("0a1b", Some("n7"))), Some("n7"));
+        assert_eq!(name(&of("0a1b", None)), Some("login1"));
+        assert_eq!(name(&HostFacts { hostname: None, ..of("0a1b", None) }), None);
+    }
 
     #[test]
     fn hosts_are_sorted_as_asked_and_an_unknown_order_is_none() {

@@ -118,13 +118,14 @@ impl Machine {
 
     /// A host whose job has ended is away from now on, whatever its connection looks like, and its attempt is lost. One that
     /// has joined in another job since is not that host any more.
-    pub(super) fn job_ended(&self, now: Timestamp, id: &HostId, job: &JobId) -> Vec<Change> {
+    pub(super) fn job_ended(&self, now: Timestamp, id: &HostId, job: &JobId, words: String) -> Vec<Change> {
         let Some(host) = self.host(id).filter(|host| host.facts.job.as_ref() == Some(job)) else {
             return Vec::new();
         };
         let left = host.is_here().then(|| Change::HostLeft { host: id.clone(), give_up: now });
         let lease = host.lease.as_ref();
-        let lost = lease.map(|lease| self.lose(host, lease, LossReason::HostLost)).unwrap_or_default();
+        let lost =
+            lease.map(|lease| self.lose(host, lease, LossReason::JobEnded { words })).unwrap_or_default();
         left.into_iter().chain(lost).collect()
     }
 

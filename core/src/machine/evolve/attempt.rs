@@ -104,7 +104,10 @@ impl Machine {
         let Some((number, lease)) = self.release(at, host, epoch) else { return };
         match reason {
             LossReason::NotExecuted { .. } => {}
-            LossReason::Expired | LossReason::HostLost | LossReason::AgentRestarted => {
+            LossReason::Expired
+            | LossReason::HostLost
+            | LossReason::AgentRestarted
+            | LossReason::JobEnded { .. } => {
                 self.superseded.insert(epoch, Superseded::from(&lease));
             }
         }

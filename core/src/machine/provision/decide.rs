@@ -97,7 +97,7 @@ pub fn give_back_spent(
 
 /// Hosts that the engine's jobs are not on any more, with those jobs: what their agents had is lost, whatever their connections
 /// look like. A job that was put back into the queue has left its node as well.
-pub fn deserted(jobs: &[Job], demand: &Demand) -> Vec<(HostId, JobId)> {
+pub fn deserted<'a>(jobs: &'a [Job], demand: &Demand) -> Vec<(HostId, &'a Job)> {
     let held = demand.hosts.iter().filter(|host| host.is_here || host.is_busy);
     let left = held.filter_map(|host| {
         let job = jobs.iter().find(|job| host.job.as_ref() == Some(&job.id))?;
@@ -105,7 +105,7 @@ pub fn deserted(jobs: &[Job], demand: &Demand) -> Vec<(HostId, JobId)> {
             JobState::Queued | JobState::Ended(_) => true,
             JobState::Running | JobState::Ending => job.node.as_ref().is_some_and(|node| *node != host.node),
         };
-        has_left.then(|| (host.host.clone(), job.id.clone()))
+        has_left.then(|| (host.host.clone(), job))
     });
     left.collect()
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::machine::provision::{Demand, Engaged, PROVISIONER, Provided, Worth};
+use crate::run::LossReason;
 
 /// Hosts of an engine that have joined.
 fn engine(hosts: u32) -> Scene {
@@ -229,10 +230,13 @@ fn what_a_host_holds_is_lost_when_its_engine_says_that_its_job_has_ended() {
     let mut scene = engine(1);
     scene.submit(FIRST, PLAIN);
     let lease = scene.ask(0).expect("a run");
-    let ended = |job: &str| Notice::JobEnded { host: host(0), job: job.parse().unwrap() };
+    let words = "NODE_FAIL".to_owned();
+    let reason = LossReason::JobEnded { words: words.clone() };
+    let ended =
+        |job: &str| Notice::JobEnded { host: host(0), job: job.parse().unwrap(), words: words.clone() };
     assert_eq!(scene.notice(ended("job-9")).events, [], "it has joined in another one");
     let events = scene.notice(ended("job-0")).events;
-    let lost = |change: &Change| matches!(change, Change::AttemptLost { reason: crate::run::LossReason::HostLost, lease: of, .. } if *of == lease.epoch);
+    let lost = |change: &Change| matches!(change, Change::AttemptLost { reason: told, lease: of, .. } if *of == lease.epoch && *told == reason);
     assert!(events.iter().any(|event| lost(&event.change)), "{events:?}");
     assert!(!of(&scene, 0).is_here);
     // It lived on out of the engine's sight, and joins again.

@@ -160,7 +160,8 @@ fn what_is_held_names_who_has_it() {
     let lease = scene.ask(0).expect("a run");
     let deadline = scene.now + Span::from_secs(20) + LEASE_MARGIN;
     let held = |begun, connected, deadline| {
-        Some(Explanation::Held { host: host(0), lease: lease.epoch, begun, connected, deadline })
+        let (host, host_name) = (host(0), None);
+        Some(Explanation::Held { host, host_name, lease: lease.epoch, begun, connected, deadline })
     };
     assert_eq!(scene.machine.explain(FIRST, lease.run), held(false, true, deadline));
     scene.handle(Command::Started { speaker: scene.speaker(0), lease: lease.epoch });

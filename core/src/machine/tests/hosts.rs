@@ -287,3 +287,23 @@ fn a_host_has_so_many_boots_and_allocations_and_no_more() {
     let allocations = scene.machine.host(&host(0)).expect("known").allocations.len();
     assert_eq!(allocations, MAX_BOOTS, "and of allocations as many");
 }
+
+#[test]
+fn a_host_is_called_by_its_node_or_its_own_name_with_or_without_the_domain() {
+    let mut scene = Scene::of(1);
+    let hostname = Some("login1.cluster".parse().expect("a name"));
+    scene.join(HostFacts { hostname: hostname.clone(), ..facts(1) });
+    let node = Some("node17".parse().expect("a name"));
+    scene.join(HostFacts { node, hostname, ..facts(2) });
+    let called =
+        |name| scene.machine.hosts_called(name).map(|host| host.facts.host.clone()).collect::<Vec<_>>();
+    assert_eq!(called("node17"), [host(2)]);
+    assert_eq!(called("login1"), [host(1), host(2)]);
+    assert_eq!(called("login1.cluster"), [host(1), host(2)]);
+    assert_eq!(called("login"), []);
+    assert_eq!(called("cluster"), []);
+    let name = |number| scene.machine.host(&host(number)).and_then(|host| host.facts.name());
+    assert_eq!(name(0), None);
+    assert_eq!(name(1).expect("its own").as_str(), "login1.cluster");
+    assert_eq!(name(2).expect("the node's").as_str(), "node17", "what its engine calls it goes first");
+}

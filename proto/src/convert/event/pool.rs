@@ -2,11 +2,12 @@
 
 use speedup_core::host::fingerprint::ClassId;
 use speedup_core::machine::event::Change;
+use speedup_core::machine::provision::{EngineNote, EngineNoteKind};
 use speedup_core::value::id::{ExperimentId, HostId};
 use speedup_core::value::time::Timestamp;
 
 use super::{Kept, journal};
-use crate::convert::field::{class, id};
+use crate::convert::field::{class, enumerated, enumeration, id};
 use crate::convert::host::fact_names;
 use crate::convert::id::{experiment_id, id_bytes};
 use crate::convert::malformed::Malformed;
@@ -14,6 +15,26 @@ use crate::convert::malformed::Malformed;
 pub(super) fn host_changed(host: &HostId, by: &str, reason: &str) -> journal::HostChanged {
     let (by, reason) = (by.to_owned(), reason.to_owned());
     journal::HostChanged { host: host.as_str().to_owned(), by, reason }
+}
+
+enumeration!(
+    EngineNoteKind,
+    journal::EngineNoteKind,
+    [Added, Removed, JobsAsked, JobBegan, JobEnded, JobFailed, Stopped]
+);
+
+pub(super) fn engine_noted(EngineNote { kind, by, words }: &EngineNote) -> Kept {
+    let kind = journal::EngineNoteKind::from(*kind).into();
+    Kept::EngineNoted(journal::EngineNoted { kind, by: by.clone(), words: words.clone() })
+}
+
+impl TryFrom<journal::EngineNoted> for Change {
+    type Error = Malformed;
+
+    fn try_from(wire: journal::EngineNoted) -> Result<Self, Malformed> {
+        let kind = enumerated::<journal::EngineNoteKind, _>(wire.kind, "kind")?;
+        Ok(Self::EngineNoted(EngineNote { kind, by: wire.by, words: wire.words }))
+    }
 }
 
 pub(super) fn host_drifted(host: &HostId, facts: &[String]) -> Kept {

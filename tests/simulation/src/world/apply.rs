@@ -80,7 +80,8 @@ impl World {
                 let facts = &self.agents[at].facts;
                 if let Some(job) = facts.job.clone() {
                     let host = facts.host.clone();
-                    self.tell_coordinator(Notice::JobEnded { host, job });
+                    let words = "NODE_FAIL".to_owned();
+                    self.tell_coordinator(Notice::JobEnded { host, job, words });
                 }
             }
             Choice::Clone(at) => self.clone_host(at),

@@ -185,6 +185,7 @@ impl World {
                 LossReason::Expired => "expired",
                 LossReason::HostLost => "host lost",
                 LossReason::AgentRestarted => "agent restarted",
+                LossReason::JobEnded { .. } => "job ended",
                 LossReason::NotExecuted { .. } => "not executed",
             }),
             Change::Cancelled { .. } => Some("cancelled"),

@@ -182,20 +182,12 @@ impl Virtual {
         };
         let metrics = value.into_iter().map(|value| (Metric::Wall, value as u64)).collect();
         let evidence = Evidence {
-            boot: "boot".parse().unwrap(),
-            allocation: None,
-            served_in_scope: 0,
-            served_in_all: 0,
-            previous: None,
-            idle: None,
-            boot_before: None,
-            allocation_before: None,
             class: self.is_of_two_classes.then(|| format!("{:032x}", group % 2).parse().unwrap()),
             build: self
                 .plan
                 .build_of(RunIndex(run))
                 .map(|run| Box::new(UsedBuild { run, products: Vec::new() })),
-            machine: None,
+            ..Evidence::first("boot".parse().unwrap())
         };
         let lease = Lease {
             epoch: LeaseEpoch(u64::from(run) + 1),

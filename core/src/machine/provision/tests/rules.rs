@@ -351,5 +351,32 @@ fn a_host_whose_job_is_elsewhere_or_over_is_deserted() {
     let over = [job("1", JobState::Ended(JobEnd::Completed))];
     assert_eq!(deserted(&over, &demand(0, vec![gone.clone()])), [], "nothing is left to lose");
     let holds = Provided { is_busy: true, ..gone };
-    assert_eq!(deserted(&over, &demand(0, vec![holds])), [(name("h1"), name("1"))]);
+    assert_eq!(deserted(&over, &demand(0, vec![holds])), [(name("h1"), &over[0])]);
+}
+
+#[test]
+fn the_event_log_says_what_became_of_jobs() {
+    let mut ledger = Ledger::default();
+    let mut told = |second: u64, jobs: &[Job], hosts: Vec<Provided>| {
+        let before = ledger.clone();
+        ledger.observe(at(second), jobs, &demand(0, hosts));
+        news(&before, jobs, &ledger).into_iter().map(|note| (note.kind, note.words)).collect::<Vec<_>>()
+    };
+    let running = || [job("1", JobState::Running)];
+    assert_eq!(told(0, &[job("1", JobState::Queued)], vec![]), []);
+    assert_eq!(told(1, &running(), vec![]), [(EngineNoteKind::JobBegan, "job 1 on n1".to_owned())]);
+    assert_eq!(told(2, &running(), vec![host("1", Worth::Now)]), [], "once");
+    let over = |end| [Job { words: "COMPLETED".to_owned(), ..job("1", JobState::Ended(end)) }];
+    let ended = told(3, &over(JobEnd::Completed), vec![]);
+    assert_eq!(ended, [(EngineNoteKind::JobEnded, "job 1: COMPLETED".to_owned())]);
+    assert_eq!(told(4, &[], vec![]), []);
+    for (second, id) in [(10, "2"), (20, "3"), (30, "4")] {
+        told(second, &[job(id, JobState::Running)], vec![]);
+        let failed = told(second + 1, &[job(id, JobState::Ended(JobEnd::Failed))], vec![]);
+        assert_eq!(failed[0], (EngineNoteKind::JobFailed, format!("job {id}: NODE_FAIL")));
+        let stops = failed.iter().any(|(kind, _)| *kind == EngineNoteKind::Stopped);
+        assert_eq!(stops, id == "4", "the third in a row");
+    }
+    let long = EngineNote::by("ada", EngineNoteKind::Added, &"x".repeat(5_000));
+    assert_eq!((long.by.as_str(), long.words.len()), ("ada", 1_000));
 }

@@ -1,0 +1,92 @@
+//! What the event log says of an engine: what people asked of it, and what became of its jobs.
+
+use super::{Job, JobEnd, JobState, Ledger};
+
+/// Most characters of a note: a line of a table.
+const MAX_CHARACTERS: usize = 1_000;
+
+/// What happened between this coordinator and an engine that gives out hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineNote {
+    /// What.
+    pub kind: EngineNoteKind,
+    /// Who did it; empty where the coordinator did.
+    pub by: String,
+    /// Of what, and why, in words.
+    pub words: String,
+}
+
+/// What happened between this coordinator and an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineNoteKind {
+    /// Somebody had it asked for hosts.
+    Added,
+    /// Somebody ended that.
+    Removed,
+    /// Jobs were asked for.
+    JobsAsked,
+    /// A job got its node.
+    JobBegan,
+    /// A job ended as it should.
+    JobEnded,
+    /// A job ended otherwise.
+    JobFailed,
+    /// No more jobs are asked for.
+    Stopped,
+}
+
+impl EngineNoteKind {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Added,
+        Self::Removed,
+        Self::JobsAsked,
+        Self::JobBegan,
+        Self::JobEnded,
+        Self::JobFailed,
+        Self::Stopped,
+    ];
+}
+
+impl EngineNote {
+    /// What somebody did.
+    pub fn by(by: &str, kind: EngineNoteKind, words: &str) -> Self {
+        Self { kind, by: by.to_owned(), words: words.chars().take(MAX_CHARACTERS).collect() }
+    }
+
+    /// What the coordinator itself saw or did.
+    pub fn own(kind: EngineNoteKind, words: &str) -> Self {
+        Self::by("", kind, words)
+    }
+}
+
+/// What is new of the jobs since a ledger was as it was `before`.
+pub fn news(before: &Ledger, jobs: &[Job], after: &Ledger) -> Vec<EngineNote> {
+    let job = |id: &_| jobs.iter().find(|job| job.id == *id);
+    let began = after.jobs.iter().filter(|(id, note)| {
+        let known = before.jobs.get(*id).and_then(|note| note.started);
+        note.started.is_some() && known != note.started
+    });
+    let began = began.map(|(id, _)| {
+        let node = job(id).and_then(|job| job.node.as_ref()).map(|node| format!(" on {node}"));
+        EngineNote::own(EngineNoteKind::JobBegan, &format!("job {id}{}", node.unwrap_or_default()))
+    });
+    let ended = before.jobs.iter().filter(|(id, _)| !after.jobs.contains_key(*id)).map(|(id, note)| {
+        let Some(job) = job(id) else {
+            let words = format!("job {id}: the engine no longer knows it");
+            return EngineNote::own(EngineNoteKind::JobEnded, &words);
+        };
+        let is_well = match job.state {
+            JobState::Ended(JobEnd::Completed) => note.joined || note.cancelled.is_some(),
+            JobState::Ended(JobEnd::Cancelled) => note.cancelled.is_some(),
+            JobState::Ended(JobEnd::Failed | JobEnd::TimedOut | JobEnd::Preempted) => false,
+            JobState::Queued | JobState::Running | JobState::Ending => true,
+        };
+        let kind = if is_well { EngineNoteKind::JobEnded } else { EngineNoteKind::JobFailed };
+        let node = job.node.as_ref().map(|node| format!(" on {node}")).unwrap_or_default();
+        EngineNote::own(kind, &format!("job {id}{node}: {}", job.words))
+    });
+    let stopped = after.stopped.as_ref().filter(|_| before.stopped.is_none());
+    let stopped = stopped.map(|why| EngineNote::own(EngineNoteKind::Stopped, why));
+    began.chain(ended).chain(stopped).collect()
+}
