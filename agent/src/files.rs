@@ -91,7 +91,7 @@ pub(crate) enum StagingError {
         source: io::Error,
     },
     /// Its path cannot stand in a command.
-    #[error("the state directory's path is not UTF-8")]
+    #[error("the scratch directory's path is not UTF-8")]
     NotUtf8,
     /// The agent was asked to stop.
     #[error("the agent was stopped while it prepared the files of the run")]
@@ -107,9 +107,9 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// The files under an agent's state directory; contents take at most `bound` bytes of it.
-    pub(crate) fn open(state: &Path, bound: u64) -> Result<Self, StagingError> {
-        Ok(Self { cache: Cache::open(&state.join("files"), bound)?, shared: BTreeMap::new() })
+    /// The files under an agent's scratch directory; contents take at most `bound` bytes of it.
+    pub(crate) fn open(scratch: &Path, bound: u64) -> Result<Self, StagingError> {
+        Ok(Self { cache: Cache::open(&scratch.join("files"), bound)?, shared: BTreeMap::new() })
     }
 
     /// Sees to it that all files of a work order are here and the right ones, and tells the order where they are.

@@ -5,11 +5,12 @@
 //! agent wakes, sends, receives or logs; the connection is kept alive by the kernels.
 //!
 //! In reading order: `service` (what starts, and the loop), `entry` (how it is let in), `limits` (what its owner lets plans do), `link` (the connection), `unreached` (what is left where there is none), `outbox` (reports on disk),
-//! `files` (what a run needs beside the system), `runner` (a work order into a record) with `series` (what the output says) on `workplace` (its directories), in
+//! `files` (what a run needs beside the system), `runner` (a work order into a record) with `series` (what the output says) on `workplace` (its directories) in `scratch` (on which `file_system` they are), in
 //! `surroundings` (the environment that the plan wants, and how the host was) with [`launch`] (the instrument),
 //! [`selftest`] (what the instrument is worth), [`probe`] (what the host is), `reboot` (how it boots anew), and below them `causes` and `wall_clock`.
 
 mod entry;
+mod file_system;
 mod files;
 pub mod launch;
 mod limits;
@@ -18,6 +19,7 @@ mod outbox;
 pub mod probe;
 mod reboot;
 mod runner;
+mod scratch;
 pub mod selftest;
 mod series;
 mod service;

@@ -45,6 +45,7 @@ use self::judgement::{judge, unmeasured};
 pub(crate) use self::not_executed::NotExecuted;
 use self::record::record;
 use self::variables::{pad, size_of_variables, variables};
+use crate::file_system::file_system;
 use crate::files::{Files, NotCollected, Programs, Seen};
 use crate::launch::{
     End, Execution, LaunchCommand, LaunchError, Launcher, Preparation, Sink, forget_peak, program_of,
@@ -64,7 +65,7 @@ const STOP_LOOK: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) struct Runner {
     launcher: Launcher,
-    state: PathBuf,
+    scratch: PathBuf,
     boot: BootId,
     timer: Option<TimerError>,
     surroundings: Surroundings,
@@ -74,9 +75,9 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    /// A runner with its directories under `state`, on the host with these facts and the kernel's files at `system`.
+    /// A runner with its directories under `scratch`, on the host with these facts and the kernel's files at `system`.
     pub(crate) fn new(
-        state: &Path,
+        scratch: &Path,
         facts: &HostFacts,
         system: &Path,
         surroundings: Surroundings,
@@ -85,7 +86,16 @@ impl Runner {
         let (boot, timer) = (facts.boot.clone(), facts.timer.map(|test| test.error));
         let (launcher, programs) = (Launcher::new()?, Programs::default());
         let ended_by = EndedBy::of(facts, system);
-        Ok(Self { launcher, state: state.to_owned(), boot, timer, surroundings, limits, programs, ended_by })
+        Ok(Self {
+            launcher,
+            scratch: scratch.to_owned(),
+            boot,
+            timer,
+            surroundings,
+            limits,
+            programs,
+            ended_by,
+        })
     }
 
     /// Whether settings of the host are changed for the sake of a run.
@@ -119,7 +129,7 @@ impl Runner {
         stop: &AtomicBool,
     ) -> Result<Record, NotExecuted> {
         let order = &grant.order;
-        let place = Workplace::of(&self.state, &self.boot, self.surroundings.user(), grant.experiment)
+        let place = Workplace::of(&self.scratch, &self.boot, self.surroundings.user(), grant.experiment)
             .map_err(|error| {
                 NotExecuted::new(format!("cannot create the directory of the experiment: {error}"))
             })?;
@@ -129,7 +139,7 @@ impl Runner {
         let mut undertaking = Undertaking { runner: self, order, steps: &steps, place: &place, files, stop };
         undertaking.permit()?;
         if input.to_str().is_none() {
-            return Err(NotExecuted::new("the state directory's path is not UTF-8"));
+            return Err(NotExecuted::new("the scratch directory's path is not UTF-8"));
         }
         undertaking.set_up()?;
         let done = undertaking.run();
@@ -258,6 +268,8 @@ impl Undertaking<'_> {
             Turn::Timed => timed(order, command),
         };
 
+        // Before the host settles: of a network file system the kernel may have to ask the server.
+        let stood_on = (turn == Turn::Timed).then(|| file_system(&standing.directory)).flatten();
         let mut established = established.clone();
         established.unmet.extend([padding.err(), name.err()].into_iter().flatten());
         if turn == Turn::Timed {
@@ -274,8 +286,9 @@ impl Undertaking<'_> {
         let conditions = before.zip(executed.as_ref().ok()).map(|(before, execution)| {
             let conditions = self.runner.surroundings.after(before, execution, established);
             let directory_bytes = u32::try_from(standing.directory.as_os_str().len()).ok();
+            let file_system = stood_on.clone();
             let (env_bytes, env_padding) = (Some(env_bytes), order.env_padding);
-            Conditions { env_bytes, env_padding, directory_bytes, ..conditions }
+            Conditions { env_bytes, env_padding, directory_bytes, file_system, ..conditions }
         });
         drop(held);
         // Before the cleanup, which may remove it.

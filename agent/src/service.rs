@@ -27,6 +27,7 @@ use crate::outbox::{Outbox, OutboxError};
 use crate::probe::{self, Names, ProbeError};
 use crate::reboot::RebootCommand;
 use crate::runner::Runner;
+use crate::scratch::Scratch;
 use crate::selftest::{self, Depth, Selftest};
 use crate::stop::Stop;
 use crate::surroundings::Surroundings;
@@ -50,8 +51,11 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from
 pub struct Options {
     /// The coordinator, and how it lets this agent in.
     pub coordinator: Admittance,
-    /// Where outbox and input files lie; made if it is not there.
+    /// Where outbox and certificate lie; made if it is not there.
     pub state: PathBuf,
+    /// Where programs run and files are cached, in a directory of the agent's own below it; where it is absent, the state
+    /// directory or, if that is not local, a place for temporary files.
+    pub scratch: Option<PathBuf>,
     /// The host's names, where they are not what machine and engine say.
     pub names: Names,
     /// How its owner lets it boot anew, if at all.
@@ -99,6 +103,9 @@ pub enum AgentError {
     /// The state directory is not its owner's alone.
     #[error("cannot make the state directory private to this user")]
     NotPrivate(#[from] NotPrivate),
+    /// The scratch directory is not its owner's alone, or cannot be made.
+    #[error("cannot use the scratch directory")]
+    Scratch(#[source] NotPrivate),
     /// The outbox cannot be used.
     #[error("the outbox in {} cannot be used", path.display())]
     Outbox {
@@ -135,6 +142,7 @@ impl AgentError {
             Self::Probe(_)
             | Self::State { .. }
             | Self::NotPrivate(_)
+            | Self::Scratch(_)
             | Self::Outbox { .. }
             | Self::User(_)
             | Self::Limits(_)
@@ -151,6 +159,7 @@ impl Hinted for AgentError {
         match self {
             Self::Probe(error) => error.hint(),
             Self::NotPrivate(error) => error.hint(),
+            Self::Scratch(error) => error.hint().or(Some("choose another with --scratch")),
             Self::Outbox { source, .. } => source.hint(),
             Self::User(error) => error.hint(),
             Self::Limits(error) => error.hint(),
@@ -189,6 +198,8 @@ struct Service {
     outbox_path: PathBuf,
     runner: Runner,
     files: Files,
+    /// Dropped last: all of them work in it.
+    _scratch: Scratch,
     entry: Entry,
     stop: Stop,
     link: Option<Link>,
@@ -225,9 +236,13 @@ impl Service {
         let entry = Entry::new(options.coordinator, facts.host.clone(), &root)?;
         tracing::info!(host = %facts.host, agent = %outbox.agent(), epoch = %outbox.epoch(),
             unacknowledged = outbox.reports().len(), "the agent starts");
+        let scratch =
+            Scratch::open(options.scratch.as_deref(), &root, others).map_err(AgentError::Scratch)?;
         Ok(Self {
-            files: Files::open(&root, options.file_cache).map_err(|error| AgentError::Files(error.into()))?,
-            runner: Runner::new(&root, &facts, &options.system, surroundings, limits)?,
+            files: Files::open(scratch.path(), options.file_cache)
+                .map_err(|error| AgentError::Files(error.into()))?,
+            runner: Runner::new(scratch.path(), &facts, &options.system, surroundings, limits)?,
+            _scratch: scratch,
             system: options.system,
             reboot: options.reboot,
             agent: Agent::new(facts.clone(), outbox.agent(), outbox.epoch(), outbox.reports()),

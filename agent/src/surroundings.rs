@@ -240,6 +240,7 @@ impl Surroundings {
             env_bytes: None,
             env_padding: None,
             directory_bytes: None,
+            file_system: None,
             applied: established.asked.iter().copied().filter(is_met).collect(),
             unmet,
         }

@@ -1,10 +1,10 @@
 //! The workplace: where the runs of an experiment find their input and stand while they run.
 //!
 //! ```text
-//! STATE/experiments/ID/input   what the setup step made; {input} in commands
-//! STATE/experiments/ID/ready   there once the setup has succeeded; holds its command's hash and the boot: what was made
-//!                              before a power cut may not be whole
-//! STATE/experiments/ID/work…   the working directory of one run, new for each; nothing else begins with a w
+//! SCRATCH/experiments/ID/input   what the setup step made; {input} in commands
+//! SCRATCH/experiments/ID/ready   there once the setup has succeeded; holds its command's hash and the boot: what was made
+//!                                before a power cut may not be whole
+//! SCRATCH/experiments/ID/work…   the working directory of one run, new for each; nothing else begins with a w
 //! ```
 
 use std::fs::Permissions;
@@ -20,7 +20,7 @@ use speedup_core::value::id::{BootId, ExperimentId};
 
 use crate::launch::User;
 
-/// The directory of all of them, in that of the agent's state.
+/// The directory of all of them, in the agent's scratch directory.
 pub(crate) const EXPERIMENTS: &str = "experiments";
 /// Experiments whose directories are kept; older ones make room for a new one.
 const KEPT: usize = 8;
@@ -39,12 +39,12 @@ pub(crate) struct Workplace {
 impl Workplace {
     /// The workplace of an experiment, made if it is not there.
     pub(crate) fn of(
-        state: &Path,
+        scratch: &Path,
         boot: &BootId,
         user: Option<&User>,
         experiment: ExperimentId,
     ) -> io::Result<Self> {
-        let all = state.join(EXPERIMENTS);
+        let all = scratch.join(EXPERIMENTS);
         let root = all.join(experiment.to_string());
         if !root.exists() {
             std::fs::create_dir_all(&all)?;
@@ -165,7 +165,8 @@ impl Workplace {
     }
 }
 
-fn remove(path: &Path) -> io::Result<()> {
+/// Removes a file or a directory, if it is there, whatever programs have done to its permissions.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
     let removed = match std::fs::symlink_metadata(path) {
         Ok(there) if there.is_dir() => std::fs::remove_dir_all(path),
         Ok(_) => std::fs::remove_file(path),

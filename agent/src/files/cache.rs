@@ -1,9 +1,9 @@
 //! Contents on this host's disk, within a bound:
 //!
 //! ```text
-//! STATE/files/HASH        a content, whole; read-only
-//! STATE/files/HASH.x      the same, executable
-//! STATE/files/HASH.part   the beginning of a content that is being fetched, or was when the agent was killed
+//! SCRATCH/files/HASH        a content, whole; read-only
+//! SCRATCH/files/HASH.x      the same, executable
+//! SCRATCH/files/HASH.part   the beginning of a content that is being fetched, or was when the agent was killed
 //! ```
 //!
 //! Names are hashes and nothing else, so that no message can lead elsewhere. A content of an earlier start is verified

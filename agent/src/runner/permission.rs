@@ -21,7 +21,7 @@ impl Runner {
     }
 
     fn judge(&self, what: &str, command: &LaunchCommand) -> Result<(), NotAllowed> {
-        self.limits.check(what, command, &self.state.join(EXPERIMENTS))
+        self.limits.check(what, command, &self.scratch.join(EXPERIMENTS))
     }
 }
 

@@ -20,6 +20,7 @@ use speedup_core::experiment::environment::Setting;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::conditions::{Conditions, Unmet};
 use speedup_core::run::disturbance::Disturbance;
+use speedup_core::run::file_system::{FileSystem, Location};
 use speedup_core::run::record::{Failure, Record};
 use speedup_core::run::timer::TimerError;
 use speedup_core::run::{AfterLoss, LossReason, Obstacle};
@@ -324,6 +325,23 @@ fn disturbed_runs_are_told_and_stay_in_their_samples() {
     assert!(!codes(&report).contains(&"disturbed_unevenly"));
     assert_eq!(report.benchmarks[0].comparisons, quiet.report().benchmarks[0].comparisons);
     assert!(!codes(&quiet.report()).contains(&"host_disturbed"));
+}
+
+#[test]
+fn runs_on_file_systems_of_others_are_told() {
+    let on = |kind: &str, location| Conditions {
+        file_system: Some(FileSystem { kind: kind.to_owned(), location }),
+        ..Conditions::default()
+    };
+    for (kind, location) in [("nfs4", Location::Network), ("fuse.sshfs", Location::Program)] {
+        let report = two(2, 20).conditions(0, 3, &on(kind, location)).report();
+        let told =
+            report.warnings.iter().find(|warning| warning.code == "network_file_system").expect("told");
+        assert!(told.sentence.contains(&format!("({kind} 6)")), "{}", told.sentence);
+        assert_eq!(told.concerns, ["b0", "b1"]);
+    }
+    let local = two(2, 20).conditions(0, 3, &on("ext4", Location::Local)).report();
+    assert!(!codes(&local).contains(&"network_file_system"));
 }
 
 #[test]

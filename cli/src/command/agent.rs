@@ -47,6 +47,9 @@ pub(crate) struct StartArguments {
     /// The state directory, with outbox and certificate [default: $XDG_STATE_HOME/speedup/agent]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
+    /// The place on a local disk where programs run and plan files are cached, in a directory of the agent's own [default: the state directory; if that is on a network file system, $TMPDIR, /var/tmp, or /tmp]
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
     /// The id of this host [default: cluster and node of the Slurm job, or the machine id]
     #[arg(long, value_name = "ID")]
     host_id: Option<HostId>,
@@ -129,6 +132,7 @@ fn start(arguments: StartArguments) -> Result<Exit, Failure> {
     compose::agent(AgentOptions {
         coordinator,
         state,
+        scratch: arguments.scratch,
         names: Names {
             host: arguments.host_id,
             boot: arguments.boot_id,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::environment::Setting;
 use crate::run::disturbance::Disturbance;
+use crate::run::file_system::FileSystem;
 use crate::run::reading::Reading;
 use crate::value::cpu_set::CpuSet;
 
@@ -26,6 +27,9 @@ pub struct Conditions {
     pub env_padding: Option<u32>,
     /// The length in bytes of the path of the directory that it stood in.
     pub directory_bytes: Option<u32>,
+    /// The file system of that directory; absent in records of earlier releases, and where the kernel does not tell.
+    #[serde(default)]
+    pub file_system: Option<FileSystem>,
     /// The settings that were in place, in their order.
     pub applied: Vec<Setting>,
     /// The settings that were not, in their order.

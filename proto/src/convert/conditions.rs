@@ -3,10 +3,12 @@
 use speedup_core::experiment::environment::Setting;
 use speedup_core::run::conditions::{Conditions, MAX_NOTES, Unmet};
 use speedup_core::run::disturbance::{Disturbance, Resource};
+use speedup_core::run::file_system::{FileSystem, Location, MAX_KIND_BYTES};
 use speedup_core::run::reading::{CpuTime, Frequency, Load, Pressure, Reading, Throttled};
 
 use super::field::{
-    at_most, chosen, cpu_set, each, enumerated, enumeration, optional, reason, required, small, structure,
+    at_most, chosen, cpu_set, cut, each, enumerated, enumeration, optional, reason, required, small,
+    structure,
 };
 use super::malformed::{Malformed, Within};
 use crate::v1;
@@ -14,6 +16,7 @@ use v1::disturbance::{AgentStopped, Disturbance as WireDisturbance, FrequencyCha
 use v1::reading;
 
 enumeration!(Resource, v1::Resource, [Cpu, Memory, Io]);
+enumeration!(Location, v1::Location, [Local, Network, Program]);
 structure!(Load, reading::Load, [one_percent, five_percent, fifteen_percent]);
 structure!(Pressure, reading::Pressure, [recent, total_us]);
 structure!(CpuTime, reading::CpuTime, [busy_ns, iowait_ns, stolen_ns]);
@@ -29,6 +32,7 @@ impl From<&Conditions> for v1::Conditions {
             env_bytes: conditions.env_bytes,
             env_padding: conditions.env_padding,
             directory_bytes: conditions.directory_bytes,
+            file_system: conditions.file_system.as_ref().map(Into::into),
             applied: conditions.applied.iter().map(|setting| v1::Setting::from(*setting).into()).collect(),
             unmet: conditions.unmet.iter().map(Into::into).collect(),
             disturbances: conditions.disturbances.iter().map(Into::into).collect(),
@@ -51,10 +55,27 @@ impl TryFrom<v1::Conditions> for Conditions {
             env_bytes: wire.env_bytes,
             env_padding: wire.env_padding,
             directory_bytes: wire.directory_bytes,
+            file_system: optional(wire.file_system, "file_system")?,
             applied: applied.collect::<Result<_, _>>()?,
             unmet: each(wire.unmet, MAX_NOTES, "unmet")?,
             disturbances: each(wire.disturbances, MAX_NOTES, "disturbances")?,
         })
+    }
+}
+
+impl From<&FileSystem> for v1::FileSystem {
+    fn from(file_system: &FileSystem) -> Self {
+        let location = v1::Location::from(file_system.location).into();
+        Self { kind: file_system.kind.clone(), location }
+    }
+}
+
+impl TryFrom<v1::FileSystem> for FileSystem {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::FileSystem) -> Result<Self, Malformed> {
+        let location = enumerated::<v1::Location, _>(wire.location, "location")?;
+        Ok(Self { kind: cut(wire.kind, MAX_KIND_BYTES), location })
     }
 }
 

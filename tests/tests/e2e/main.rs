@@ -42,6 +42,7 @@ mod rebuild;
 mod renewal;
 mod resuming;
 mod rules;
+mod scratch;
 mod security;
 mod selection;
 mod selftest;

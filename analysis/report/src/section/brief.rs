@@ -15,7 +15,7 @@ const MOST_CAVEATS: usize = 3;
 const MOST_LISTED: usize = 3;
 /// Caveats by their weight, the heaviest first: what makes numbers wrong, then what they may be taken for, then what is good
 /// to know. Others come after these.
-const BY_WEIGHT: [&str; 16] = [
+const BY_WEIGHT: [&str; 17] = [
     "only",
     "independence_broken",
     "program_changed",
@@ -25,6 +25,7 @@ const BY_WEIGHT: [&str; 16] = [
     "retries_can_bias",
     "order_dependence",
     "environment_unmet",
+    "network_file_system",
     "disturbed_unevenly",
     "near_timer",
     "unlike_shapes",

@@ -17,6 +17,9 @@ pub struct ConditionCounts {
     pub disturbances: BTreeMap<String, u64>,
     /// Runs by the name of a setting that their host had not.
     pub unmet: BTreeMap<String, u64>,
+    /// Runs by the kind of the file system on which they stood, where that was no disk or memory of their host.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_local: BTreeMap<String, u64>,
 }
 
 impl ConditionCounts {
@@ -29,6 +32,9 @@ impl ConditionCounts {
         let unmet: BTreeSet<&str> = conditions.unmet.iter().map(|unmet| unmet.setting.name()).collect();
         codes.into_iter().for_each(|code| count(&mut self.disturbances, code, 1));
         unmet.into_iter().for_each(|name| count(&mut self.unmet, name, 1));
+        if let Some(stood_on) = conditions.file_system.as_ref().filter(|stood_on| !stood_on.is_local()) {
+            count(&mut self.not_local, &stood_on.kind, 1);
+        }
     }
 
     /// The counts of several cells together.
@@ -40,6 +46,7 @@ impl ConditionCounts {
             sum.disturbed += cell.disturbed;
             cell.disturbances.iter().for_each(|(code, runs)| count(&mut sum.disturbances, code, *runs));
             cell.unmet.iter().for_each(|(name, runs)| count(&mut sum.unmet, name, *runs));
+            cell.not_local.iter().for_each(|(kind, runs)| count(&mut sum.not_local, kind, *runs));
         }
         sum
     }

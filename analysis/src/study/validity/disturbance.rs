@@ -41,6 +41,16 @@ pub(crate) fn warn(
             )
         });
     }
+    for concerned in sampled.iter().filter(|sampled| !of(sampled).not_local.is_empty()) {
+        warnings.concern("network_file_system", concerned.name, || {
+            format!(
+                "Measured runs stood in directories that are not on a disk of their host ({}): what they read and \
+                    wrote there was timed with the network, the server, and everyone else who uses it. Name a local \
+                    directory with `speedup agent start --scratch`, or as the benchmark's directory.",
+                told(&all.not_local)
+            )
+        });
+    }
     let of_version = |version: usize| {
         let cells = sampled.iter().filter_map(|sampled| sampled.records.get(version));
         let counts = ConditionCounts::sum(cells.map(|cell| &cell.conditions));

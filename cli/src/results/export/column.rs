@@ -236,6 +236,8 @@ pub(super) const COLUMNS: [Column; 75] = columns! {
     host_clock_ns: Count, row => row.record().map(|record| record.started_unix_ns);
     /// Evidence: the machine of the host, by what makers give to no other one. Hosts with the same, or in one boot, are one.
     machine: Text, row => lease(row).and_then(|lease| Some(lease.evidence.machine?.to_string()));
+    /// The kind of the file system of the directory that the program stood in, as `/proc/mounts` names it.
+    file_system: Text, row => conditions(row).and_then(|is| Some(is.file_system.as_ref()?.kind.as_str()));
 };
 
 /// The output that was kept, not in CSV: it may be anything, of any length. What is not UTF-8 is replaced; the hash is that

@@ -12,6 +12,7 @@ use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::plan::{self, Plan};
 use speedup_core::run::conditions::{Conditions, Unmet};
 use speedup_core::run::disturbance::Disturbance;
+use speedup_core::run::file_system::{FileSystem, Location};
 use speedup_core::run::lease::{Evidence, Lease};
 use speedup_core::run::program::{Program, ProgramContent};
 use speedup_core::run::reading::{CpuTime, Load, Reading};
@@ -211,6 +212,7 @@ fn conditions_are_told_and_what_is_unknown_is_empty() {
         env_bytes: Some(4_096),
         env_padding: None,
         directory_bytes: Some(99),
+        file_system: Some(FileSystem { kind: "nfs4".to_owned(), location: Location::Network }),
         applied: vec![Setting::Cpus],
         unmet: [Setting::Governor, Setting::Turbo]
             .map(|setting| Unmet { setting, reason: String::new() })
@@ -242,6 +244,7 @@ fn conditions_are_told_and_what_is_unknown_is_empty() {
         ("cpus", "2-3"),
         ("env_bytes", "4096"),
         ("directory_bytes", "99"),
+        ("file_system", "nfs4"),
         ("rest_waited_ns", "7"),
         ("rest_load_percent", ""),
         ("rest_temperature_mc", "-3"),

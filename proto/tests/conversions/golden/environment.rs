@@ -115,6 +115,7 @@ fn conditions() -> Conditions {
         env_bytes: Some(4_096),
         env_padding: Some(17),
         directory_bytes: None,
+        file_system: None,
         applied: Setting::ALL[..5].to_vec(),
         unmet: Setting::ALL[5..FIRST_SETTINGS].iter().copied().map(unmet).collect(),
         disturbances: vec![

@@ -7,6 +7,7 @@ use proptest::sample::{select, subsequence};
 use speedup_core::experiment::environment::Setting;
 use speedup_core::run::conditions::*;
 use speedup_core::run::disturbance::{Disturbance, Resource};
+use speedup_core::run::file_system::{FileSystem, Location};
 use speedup_core::run::reading::*;
 
 use super::environment::cpu_set;
@@ -25,6 +26,11 @@ fn disturbance() -> impl Strategy<Value = Disturbance> {
         Just(Disturbance::AgentStopped),
         text().prop_map(|reason| Disturbance::CleanupFailed { reason }),
     ]
+}
+
+fn file_system() -> impl Strategy<Value = FileSystem> {
+    let location = select(vec![Location::Local, Location::Network, Location::Program]);
+    ("[a-z0-9.]{0,64}", location).prop_map(|(kind, location)| FileSystem { kind, location })
 }
 
 fn pressure() -> impl Strategy<Value = Option<Pressure>> {
@@ -81,12 +87,12 @@ pub(crate) fn conditions() -> BoxedStrategy<Conditions> {
         reading(),
         option::of(cpu_set()),
         sizes,
-        settings(),
+        (settings(), option::of(file_system())),
         vec(unmet, 0..5),
         vec(disturbance(), 0..5),
     );
     parts
-        .prop_map(|(before, after, cpus, sizes, applied, unmet, disturbances)| {
+        .prop_map(|(before, after, cpus, sizes, (applied, file_system), unmet, disturbances)| {
             let (env_bytes, env_padding, directory_bytes) = sizes;
             Conditions {
                 before,
@@ -95,6 +101,7 @@ pub(crate) fn conditions() -> BoxedStrategy<Conditions> {
                 env_bytes,
                 env_padding,
                 directory_bytes,
+                file_system,
                 applied,
                 unmet,
                 disturbances,

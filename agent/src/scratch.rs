@@ -1,0 +1,133 @@
+//! The scratch directory of this host: input directories, working directories, and the cache of files. Programs stand in it
+//! and read from it while they are timed, so it belongs on a disk of the host, while the agent's state (outbox, certificate)
+//! may be on a home directory that all hosts share.
+//!
+//! It is a directory of this agent's own, below the place that the owner names; without one, the state directory itself if
+//! that is local, else a place for temporary files that is.
+
+use std::path::{Path, PathBuf};
+
+use speedup_core::run::file_system::FileSystem;
+use speedup_journal::private::{self, NotPrivate, Others};
+
+use crate::file_system::{allows_execution, file_system, mark_of};
+use crate::workplace;
+
+/// Where temporary files are on every Linux, the largest first after the one that the environment names.
+const TEMPORARY: [&str; 2] = ["/var/tmp", "/tmp"];
+
+/// The scratch directory.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    path: PathBuf,
+    file_system: Option<FileSystem>,
+    /// Nobody asked for it: nothing of it stays when the agent ends.
+    is_temporary: bool,
+}
+
+impl Scratch {
+    /// The one that the owner names or, without a name, one beside the state directory or among temporary files.
+    pub(crate) fn open(asked: Option<&Path>, state: &Path, others: Others) -> Result<Self, NotPrivate> {
+        let (path, is_temporary) = match asked {
+            Some(place) => (own_below(place, state), false),
+            None if is_local(state) => (state.to_owned(), false),
+            None => match temporary(&places(std::env::var_os("TMPDIR").map(PathBuf::from)), state, others) {
+                Some(path) => (path, true),
+                None => (state.to_owned(), false),
+            },
+        };
+        if let Some(closed) = private::claim(&path, others, &[])? {
+            tracing::warn!("{closed}");
+        }
+        let path = path.canonicalize().unwrap_or(path);
+        let scratch = Self { file_system: file_system(&path), path, is_temporary };
+        scratch.tell();
+        Ok(scratch)
+    }
+
+    /// Where it is, without links.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn tell(&self) {
+        let path = self.path.display();
+        let kind = self.file_system.as_ref().map_or("an unknown file system", |found| &found.kind);
+        match &self.file_system {
+            Some(found) if !found.is_local() => tracing::warn!(
+                "programs run and files are cached in {path}, on {kind}, which is not a disk of this host: times include \
+                 it; name a local directory with --scratch"
+            ),
+            Some(_) | None => tracing::info!("programs run and files are cached in {path}, on {kind}"),
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if self.is_temporary
+            && let Err(error) = workplace::remove(&self.path)
+        {
+            tracing::warn!("cannot remove the scratch directory {}: {error}", self.path.display());
+        }
+    }
+}
+
+/// The directory of this agent below a place that may be others' too: of this user, and of this state directory.
+fn own_below(place: &Path, state: &Path) -> PathBuf {
+    let user = rustix::process::geteuid().as_raw();
+    place.join(format!("speedup-{user}-{}", mark_of(state)))
+}
+
+fn is_local(directory: &Path) -> bool {
+    file_system(directory).is_none_or(|found| found.is_local())
+}
+
+fn places(named: Option<PathBuf>) -> Vec<PathBuf> {
+    named.into_iter().filter(|path| path.is_absolute()).chain(TEMPORARY.map(PathBuf::from)).collect()
+}
+
+/// The first of these places that is local, where programs may be executed, and where we can have a directory of our own.
+fn temporary(places: &[PathBuf], state: &Path, others: Others) -> Option<PathBuf> {
+    let usable = places.iter().filter(|place| is_local(place) && allows_execution(place));
+    usable.map(|place| own_below(place, state)).find(|path| private::claim(path, others, &[]).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_local_state_directory_is_the_scratch_directory() {
+        let state = tempfile::tempdir().unwrap();
+        let scratch = Scratch::open(None, state.path(), Others::Nothing).unwrap();
+        assert_eq!(scratch.path(), state.path().canonicalize().unwrap());
+        drop(scratch);
+        assert!(state.path().exists(), "it stays");
+    }
+
+    #[test]
+    fn two_agents_share_a_place_and_no_directory() {
+        let (place, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (one, other) = (state.path().join("one"), state.path().join("other"));
+        let at = |state: &Path| Scratch::open(Some(place.path()), state, Others::Nothing).unwrap();
+        let [first, second] = [at(&one), at(&other)];
+        assert_ne!(first.path(), second.path());
+        assert_eq!(first.path(), at(&one).path(), "a later start finds what an earlier one has cached");
+        assert!(first.path().starts_with(place.path().canonicalize().unwrap()));
+    }
+
+    #[test]
+    fn what_nobody_asked_for_is_local_and_does_not_stay() {
+        let place = tempfile::tempdir().unwrap();
+        let (gone, here) = (place.path().join("gone/deeper"), place.path().to_owned());
+        // Procfs is local, and nobody makes directories there.
+        let places = [PathBuf::from("/proc"), here];
+        let found = temporary(&places, Path::new("/state"), Others::Nothing).unwrap();
+        assert!(found.starts_with(place.path()), "{}", found.display());
+        let scratch = Scratch { path: found.clone(), file_system: None, is_temporary: true };
+        std::fs::create_dir_all(found.join("experiments/x")).unwrap();
+        drop(scratch);
+        assert!(!found.exists() && !gone.exists() && place.path().exists());
+    }
+}
