@@ -3,6 +3,7 @@
 //!
 //! They bound what the agent starts, where, and with which settings; not what a program does once it runs.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use speedup_core::experiment::environment::Setting;
 use speedup_core::experiment::files::FileSource;
+use speedup_core::experiment::software::{Software, SoftwarePart};
 use speedup_core::run::work::WorkOrder;
 use speedup_core::value::hint::Hinted;
 use thiserror::Error;
@@ -50,6 +52,8 @@ pub(crate) struct Limits {
     commands: Option<Vec<Allowed>>,
     directories: Option<Vec<PathBuf>>,
     forbidden: Vec<Setting>,
+    /// Of the software, where commands are limited.
+    software: Vec<SoftwarePart>,
 }
 
 /// Why a file of limits cannot be used.
@@ -93,7 +97,9 @@ impl Hinted for LimitsError {
             Self::Read { .. } => "look at name, owner and permissions of the file given by --limits",
             Self::TooLarge { .. } => "list directories instead of the files in them",
             Self::Open { .. } => "`chmod go-w` the file, and see that it says what you want",
-            Self::Content { .. } => "the keys are commands, directories and forbid: see docs/agent.md",
+            Self::Content { .. } => {
+                "the keys are commands, directories, forbid and software: see docs/agent.md"
+            }
         })
     }
 }
@@ -122,12 +128,13 @@ impl Limits {
             return Err(LimitsError::TooLarge { path: path.to_owned() });
         }
         let content = |source| LimitsError::Content { path: path.to_owned(), source: Box::new(source) };
-        let Written { commands, directories, forbid } = toml::from_str(&text).map_err(content)?;
+        let Written { commands, directories, forbid, software } = toml::from_str(&text).map_err(content)?;
         Ok(Self {
             file: path.to_owned(),
             commands,
             directories: directories.map(|all| all.into_iter().map(|Directory(real)| real).collect()),
             forbidden: forbid.into_iter().flat_map(|Forbidden(settings)| settings).collect(),
+            software: software.into_iter().map(|Part(part)| part).collect(),
         })
     }
 
@@ -137,6 +144,7 @@ impl Limits {
         if let Some(setting) = asked.iter().find(|setting| self.forbidden.contains(setting)) {
             return Err(self.refused("forbid", &format!("takes the setting {} from plans", setting.name())));
         }
+        self.check_software(&order.environment.software)?;
         for file in &order.files {
             match &file.source {
                 FileSource::Shared { path, .. } => {
@@ -148,13 +156,49 @@ impl Limits {
         Ok(())
     }
 
+    /// Modules, Spack, a prologue and a container execute what no list of commands names, so where there is such a list they
+    /// need a word of their own. A module by its path would be whatever lies there.
+    fn check_software(&self, software: &Software) -> Result<(), NotAllowed> {
+        if self.commands.is_none() {
+            return Ok(());
+        }
+        if let Some(part) = software.parts().find(|part| !self.software.contains(part)) {
+            let words =
+                format!("is of no use with the {} of the plan, which `software` does not list", part.name());
+            return Err(self.refused("commands", &words));
+        }
+        let is_path = |name: &&String| {
+            name.starts_with(['/', '.', '~'])
+                || name.contains('{')
+                || name.split('/').any(|part| part == "..")
+        };
+        match software.modules.iter().find(is_path) {
+            None => Ok(()),
+            Some(name) => {
+                let words = format!("allows modules by their names, and {name} is a path or a placeholder");
+                Err(self.refused("software", &words))
+            }
+        }
+    }
+
     /// Judges a command as it would be executed now: the file that its program is, through all links, where it stands, and its
-    /// variables. It may always stand below `own`.
-    pub(crate) fn check(&self, what: &str, command: &LaunchCommand, own: &Path) -> Result<(), NotAllowed> {
+    /// variables, but for those that software has `made`. It may always stand below `own`.
+    pub(crate) fn check(
+        &self,
+        what: &str,
+        command: &LaunchCommand,
+        made: Option<&BTreeMap<String, String>>,
+        own: &Path,
+    ) -> Result<(), NotAllowed> {
         let directory = &command.directory;
         self.check_below(directory, &format!("the directory {} of {what}", directory.display()), Some(own))?;
         let Some(allowed) = &self.commands else { return Ok(()) };
-        if let Some(name) = command.env.iter().map(|(name, _)| name).find(|name| is_unsafe(name)) {
+        let is_made = |name: &OsStr, value: &OsStr| {
+            let made = made.zip(name.to_str()).and_then(|(made, name)| made.get(name));
+            made.is_some_and(|made| value == made.as_str())
+        };
+        let brings_in = |(name, value): &&(OsString, OsString)| is_unsafe(name) && !is_made(name, value);
+        if let Some((name, _)) = command.env.iter().find(brings_in) {
             let name = name.to_string_lossy();
             let words =
                 format!("is of no use with the variable {name} of {what}, which brings in other code");
@@ -200,6 +244,8 @@ struct Written {
     directories: Option<Vec<Directory>>,
     #[serde(default)]
     forbid: Vec<Forbidden>,
+    #[serde(default)]
+    software: Vec<Part>,
 }
 
 /// What may be executed.
@@ -267,6 +313,23 @@ impl TryFrom<String> for Forbidden {
     }
 }
 
+/// A part of the software that plans may have prepared where commands are limited.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Part(SoftwarePart);
+
+impl TryFrom<String> for Part {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let part = SoftwarePart::ALL.into_iter().find(|part| part.name() == name);
+        part.map(Self).ok_or_else(|| {
+            let names = SoftwarePart::ALL.map(SoftwarePart::name).join(", ");
+            format!("there is no part {name:?} of the software; there are {names}")
+        })
+    }
+}
+
 /// Whether a setting takes from others, or changes what the host decides: CPUs, their frequency, memory and its layout.
 fn is_of_host(setting: Setting) -> bool {
     match setting {
@@ -279,7 +342,7 @@ fn is_of_host(setting: Setting) -> bool {
         | Setting::HugePages
         | Setting::Governor
         | Setting::Turbo => true,
-        Setting::EnvSize | Setting::Limits | Setting::DirectoryLength => false,
+        Setting::EnvSize | Setting::Limits | Setting::DirectoryLength | Setting::Software => false,
     }
 }
 

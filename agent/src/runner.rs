@@ -1,11 +1,11 @@
 //! The runner: a work order into a record. Everything around the timed execution happens outside the clock, in this
-//! order: the setup, once on a host; the environment of the host; its rest; warm-ups; a new working directory; the
+//! order: the setup, once on a host; the software, once for a version; the environment of the host; its rest; warm-ups; a new working directory; the
 //! preparation; the page cache; the time to settle; a reading of the host; **the program**; another reading; the cleanup;
 //! judging the output; collecting what a build made; the canary. Warm-ups have their own working directory, preparation and cleanup, so that they are
 //! like the run.
 //!
 //! In reading order: [`Runner`], [`Undertaking`] (one run on its way through all this), `permission` (the owner's limits), `rest` (the wait until the host has come to rest), `outside` (commands of the plan outside
-//! the clock, and the canary), `variables` (what a command finds in its environment), `judgement` (whether the benchmark did
+//! the clock, and the canary), `software` (modules, Spack, prologue and container), `variables` (what a command finds in its environment), `judgement` (whether the benchmark did
 //! what is expected, and whether the execution can tell), `cut_off` (whether it ended only because its agent is ended), `record` (what is reported), `not_executed` (why there is nothing to report).
 
 mod cut_off;
@@ -15,11 +15,13 @@ mod outside;
 mod permission;
 mod record;
 mod rest;
+mod software;
 mod variables;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -37,13 +39,14 @@ use speedup_core::run::timer::TimerError;
 use speedup_core::run::work::{Resolved, WorkOrder};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::hint::Hinted;
-use speedup_core::value::id::BootId;
+use speedup_core::value::id::{BootId, ExperimentId};
 use speedup_core::value::time::Span;
 
 use self::cut_off::EndedBy;
 use self::judgement::{judge, unmeasured};
 pub(crate) use self::not_executed::NotExecuted;
 use self::record::record;
+use self::software::Ready;
 use self::variables::{pad, size_of_variables, variables};
 use crate::file_system::file_system;
 use crate::files::{Files, NotCollected, Programs, Seen};
@@ -72,6 +75,7 @@ pub(crate) struct Runner {
     limits: Limits,
     programs: Programs,
     ended_by: EndedBy,
+    software: software::Kept,
 }
 
 impl Runner {
@@ -95,6 +99,7 @@ impl Runner {
             limits,
             programs,
             ended_by,
+            software: software::Kept::default(),
         })
     }
 
@@ -136,7 +141,9 @@ impl Runner {
         let input = place.input();
         let steps = Steps::of(order, &input.to_string_lossy())
             .map_err(|error| NotExecuted::through_plan(error.to_string()))?;
-        let mut undertaking = Undertaking { runner: self, order, steps: &steps, place: &place, files, stop };
+        let experiment = grant.experiment;
+        let mut undertaking =
+            Undertaking { runner: self, experiment, order, steps: &steps, place: &place, files, stop };
         undertaking.permit()?;
         if input.to_str().is_none() {
             return Err(NotExecuted::new("the scratch directory's path is not UTF-8"));
@@ -155,6 +162,7 @@ impl Runner {
 /// A work order that is carried out: with what, where, and until when.
 struct Undertaking<'a> {
     runner: &'a mut Runner,
+    experiment: ExperimentId,
     order: &'a WorkOrder,
     steps: &'a Steps,
     place: &'a Workplace,
@@ -165,10 +173,11 @@ struct Undertaking<'a> {
 impl Undertaking<'_> {
     fn run(&mut self) -> Result<Record, NotExecuted> {
         let Self { order, steps, .. } = *self;
+        let software = self.software()?;
         let established = self.runner.surroundings.establish(&order.environment);
         insist(order, &established.unmet)?;
         let rest = order.rest.map(|rest| self.rest(&rest)).transpose()?;
-        let (done, directory) = self.executions(&established)?;
+        let (done, directory) = self.executions(&established, &software)?;
         let done = self.collected(done, &directory)?;
         let lacks_product = matches!(done.outcome, Outcome::Failed(Failure::NoProduct { .. }));
         if lacks_product && self.is_cut_off(&End::Exited(0)) {
@@ -185,11 +194,16 @@ impl Undertaking<'_> {
     }
 
     /// The warm-ups and the timed execution; where the last of them stood.
-    fn executions(&mut self, established: &Established) -> Result<(Record, PathBuf), NotExecuted> {
+    fn executions(
+        &mut self,
+        established: &Established,
+        software: &Rc<Ready>,
+    ) -> Result<(Record, PathBuf), NotExecuted> {
         let order = self.order;
         let mut unclean = None;
         for number in 1..=order.warmup {
-            let Launched { execution, cleanup, directory, .. } = self.launch(established, Turn::WarmUp)?;
+            let Launched { execution, cleanup, directory, .. } =
+                self.launch(established, software, Turn::WarmUp)?;
             unclean = unclean.or(cleanup.err());
             if let Some(failure) = judge(order, &execution) {
                 self.stand_by(&failure, &execution)?;
@@ -198,7 +212,7 @@ impl Undertaking<'_> {
                 return Ok((record, directory));
             }
         }
-        let launched = self.launch(established, Turn::Timed)?;
+        let launched = self.launch(established, software, Turn::Timed)?;
         let Launched { execution, mut conditions, program, cleanup, directory } = launched;
         if let (Some(reason), Some(conditions)) = (unclean.or(cleanup.err()), &mut conditions) {
             conditions.disturbances.push(Disturbance::CleanupFailed { reason });
@@ -246,23 +260,29 @@ impl Undertaking<'_> {
     }
 
     /// One execution in a new working directory, with what the plan wants before and after it.
-    fn launch(&mut self, established: &Established, turn: Turn) -> Result<Launched, NotExecuted> {
+    fn launch(
+        &mut self,
+        established: &Established,
+        software: &Rc<Ready>,
+        turn: Turn,
+    ) -> Result<Launched, NotExecuted> {
         let Self { order, steps, place, stop, .. } = *self;
         let Step { what, resolved: program, timeout } = &steps.program;
         let name = place.name_of_work(order.environment.directory_length, order.directory_padding);
         let work = place
             .new_work(name.as_deref().unwrap_or(DIRECTORY_NAME))
             .map_err(|error| no_directory(&error))?;
-        let standing = Standing::of(program, work)?;
+        let standing = Standing::of(program, work, software)?;
         if let Some(prepare) = &steps.prepare {
             self.outside(prepare, &standing)?;
         }
-        let mut variables = variables(program, &standing.work);
+        let mut variables = standing.variables(program);
         let padding = pad(&mut variables, order.environment.env_size, order.env_padding);
         let env_bytes = size_of_variables(&variables);
         let sink = capture(order, order.output.keep);
         let preparation = established.preparation.clone();
         let command = command(program, variables, &standing.directory, *timeout, sink, preparation);
+        let command = self.in_container(command)?;
         let command = match turn {
             Turn::WarmUp => command,
             Turn::Timed => timed(order, command),
@@ -276,7 +296,9 @@ impl Undertaking<'_> {
             self.settle(&mut established);
         }
         let held = self.runner.surroundings.hold(&mut established);
-        let insisted = insist(order, &established.unmet).and_then(|()| self.runner.allow(what, &command));
+        let given = standing.made();
+        let insisted = insist(order, &established.unmet)
+            .and_then(|()| self.runner.allow(what, &command, given.as_ref()));
         let seen = (turn == Turn::Timed).then(|| program_of(&command).ok().map(Seen::at)).flatten();
         let before = (turn == Turn::Timed).then(|| self.runner.surroundings.before());
         let executed = insisted.and_then(|()| {
@@ -286,9 +308,9 @@ impl Undertaking<'_> {
         let conditions = before.zip(executed.as_ref().ok()).map(|(before, execution)| {
             let conditions = self.runner.surroundings.after(before, execution, established);
             let directory_bytes = u32::try_from(standing.directory.as_os_str().len()).ok();
-            let file_system = stood_on.clone();
+            let (file_system, software) = (stood_on.clone(), self.runner.software.used(software));
             let (env_bytes, env_padding) = (Some(env_bytes), order.env_padding);
-            Conditions { env_bytes, env_padding, directory_bytes, file_system, ..conditions }
+            Conditions { env_bytes, env_padding, directory_bytes, file_system, software, ..conditions }
         });
         drop(held);
         // Before the cleanup, which may remove it.
@@ -359,25 +381,40 @@ struct Standing {
     directory: PathBuf,
     /// Home and place for temporary files.
     work: PathBuf,
+    /// What software it has.
+    software: Rc<Ready>,
 }
 
 impl Standing {
     /// In its own directory.
     fn alone(work: PathBuf) -> Self {
-        Self { directory: work.clone(), work }
+        Self { directory: work.clone(), work, software: Rc::default() }
     }
 
     /// Where the plan wants the program to stand.
-    fn of(program: &Resolved, work: PathBuf) -> Result<Self, NotExecuted> {
+    fn of(program: &Resolved, work: PathBuf, software: &Rc<Ready>) -> Result<Self, NotExecuted> {
+        let software = software.clone();
         match &program.directory {
-            None => Ok(Self::alone(work)),
+            None => Ok(Self { software, ..Self::alone(work) }),
             Some(directory) if Path::new(directory).is_absolute() && Path::new(directory).is_dir() => {
-                Ok(Self { directory: directory.into(), work })
+                Ok(Self { directory: directory.into(), work, software })
             }
             Some(directory) => Err(NotExecuted::through_plan(format!(
                 "the plan's directory {directory} is no directory on this host"
             ))),
         }
+    }
+}
+
+impl Standing {
+    /// The variables that software made for what stands here.
+    fn made(&self) -> Option<BTreeMap<String, String>> {
+        self.software.variables(&self.work)
+    }
+
+    /// The variables of a command that stands here.
+    fn variables(&self, resolved: &Resolved) -> BTreeMap<String, String> {
+        variables(resolved, &self.work, self.made())
     }
 }
 

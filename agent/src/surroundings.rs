@@ -241,6 +241,7 @@ impl Surroundings {
             env_padding: None,
             directory_bytes: None,
             file_system: None,
+            software: None,
             applied: established.asked.iter().copied().filter(is_met).collect(),
             unmet,
         }

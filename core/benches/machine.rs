@@ -182,6 +182,7 @@ fn experiment(policy: Policy, benchmarks: u32, runs: u32) -> Experiment {
         vars: [].into(),
         command: None,
         build: None,
+        software: None,
     };
     let benchmark = |number: u32| Benchmark {
         name: format!("b{number}"),

@@ -8,6 +8,7 @@ pub mod environment;
 pub mod files;
 pub mod metric;
 mod problem;
+pub mod software;
 pub mod template;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::experiment::build::Build;
 use crate::experiment::environment::Environment;
 use crate::experiment::files::StagedFile;
+use crate::experiment::software::Software;
 use crate::value::id::{BenchmarkIndex, VersionIndex};
 use crate::value::seed::{Seed, below};
 use crate::value::time::Span;
@@ -141,6 +143,9 @@ pub struct Version {
     pub command: Option<CommandLine>,
     /// How it is built, where the experiment has it compiled.
     pub build: Option<Build>,
+    /// The software of its runs and builds, where that is not the experiment's.
+    #[serde(default)]
+    pub software: Option<Software>,
 }
 
 /// One program with one fixed input.
@@ -381,6 +386,11 @@ impl Experiment {
     pub fn compared(&self) -> &[Version] {
         let controls = usize::from(self.baseline_again);
         &self.versions[..self.versions.len().saturating_sub(controls)]
+    }
+
+    /// The software of a version's runs and builds.
+    pub fn software_of<'e>(&'e self, version: &'e Version) -> &'e Software {
+        version.software.as_ref().unwrap_or(&self.environment.software)
     }
 
     /// The control, if there is one.

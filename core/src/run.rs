@@ -7,6 +7,7 @@ pub mod lease;
 pub mod program;
 pub mod reading;
 pub mod record;
+pub mod software;
 pub mod timer;
 pub mod work;
 

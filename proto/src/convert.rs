@@ -38,6 +38,7 @@ mod pool;
 mod record;
 mod request;
 mod sampling;
+mod software;
 mod status;
 mod tally;
 mod timer;

@@ -60,7 +60,7 @@ impl Host {
     }
 
     fn check(&self, limits: &Limits, command: &LaunchCommand) -> Result<(), NotAllowed> {
-        limits.check("the run", command, &self.path("state"))
+        limits.check("the run", command, None, &self.path("state"))
     }
 }
 
@@ -238,4 +238,38 @@ fn order() -> WorkOrder {
         built: Vec::new(),
         collect: BTreeMap::new(),
     }
+}
+
+/// What executes whatever a plan says needs a word of its own beside a list of commands.
+#[test]
+fn software_is_refused_where_commands_are_limited() {
+    let host = Host::new();
+    let order = |software: Software| {
+        let environment = Environment { software, ..Environment::default() };
+        WorkOrder { environment, ..order() }
+    };
+    let modules = |name: &str| order(Software { modules: vec![name.to_owned()], ..Software::default() });
+    let prologue = order(Software { prologue: Some("id".to_owned()), ..Software::default() });
+    for text in ["", "directories = [\"~bench\"]\n"] {
+        assert_eq!(host.limits(text).unwrap().check_order(&prologue), Ok(()));
+    }
+    let forbidden = host.limits("forbid = [\"software\"]\n").unwrap();
+    assert!(refused(forbidden.check_order(&modules("gcc"))).contains("takes the setting software"));
+    let limited = host.limits("commands = [\"~bench\"]\n").unwrap();
+    for wanted in [&prologue, &modules("gcc")] {
+        assert!(refused(limited.check_order(wanted)).contains("`software` does not list"));
+    }
+    let allowed = host.limits("commands = [\"~bench\"]\nsoftware = [\"modules\"]\n").unwrap();
+    assert_eq!(allowed.check_order(&modules("gcc/12")), Ok(()));
+    assert!(refused(allowed.check_order(&prologue)).contains("prologue"));
+    for path in ["/tmp/evil", "./evil", "gcc/../../evil", "~/evil", "{evil}", "gcc/{evil}"] {
+        assert!(refused(allowed.check_order(&modules(path))).contains("by their names"), "{path}");
+    }
+    // What a module sets may bring in other code, and what the plan sets may not.
+    let made = BTreeMap::from([("LD_LIBRARY_PATH".to_owned(), "/opt/gcc/lib".to_owned())]);
+    let command = |value| host.command("~bench/tool", "state/work", &[("LD_LIBRARY_PATH", value)]);
+    let check = |value| allowed.check("the run", &command(value), Some(&made), &host.path("state"));
+    assert_eq!(check("/opt/gcc/lib"), Ok(()));
+    assert!(refused(check("/tmp/evil")).contains("LD_LIBRARY_PATH"));
+    assert!(host.limits("software = [\"anything\"]\n").is_err());
 }

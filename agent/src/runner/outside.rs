@@ -1,11 +1,12 @@
 //! Commands of the plan outside the clock: the setup, the preparation and the cleanup; and the canary, which is timed by
 //! itself when the run is over.
 
+use std::collections::BTreeMap;
+
 use speedup_core::experiment::environment::DIRECTORY_NAME;
 use speedup_core::value::time::Span;
 
 use super::judgement::unmeasured;
-use super::variables::variables;
 use super::{NotExecuted, Standing, Step, Undertaking, command, interrupted, no_directory, not_launched};
 use crate::launch::{End, Execution, LaunchCommand, Preparation, Sink};
 use crate::surroundings::Established;
@@ -20,7 +21,7 @@ impl Undertaking<'_> {
     pub(super) fn outside(&mut self, step: &Step, standing: &Standing) -> Result<(), NotExecuted> {
         let user = self.runner.surroundings.user().cloned();
         let preparation = Preparation { user, ..Preparation::default() };
-        self.by_itself(step.what, &of_plan(step, standing, preparation)).map(drop)
+        self.executed(step.what, &of_plan(step, standing, preparation), standing.made().as_ref()).map(drop)
     }
 
     /// Times the canary, in an empty working directory and under what the plan's environment prescribes to processes:
@@ -32,15 +33,20 @@ impl Undertaking<'_> {
         let standing = Standing::alone(work);
         let command = of_plan(step, &standing, established.preparation.clone());
         let held = self.runner.surroundings.hold(&mut established.clone());
-        let execution = self.by_itself(step.what, &command);
+        let execution = self.executed(step.what, &command, None);
         drop(held);
         let execution = execution?;
         unmeasured(&execution).map_or(Ok(Span(execution.wall_ns)), Err)
     }
 
-    /// Whatever the command ends with but exit code 0 is a failure.
-    fn by_itself(&mut self, what: &str, command: &LaunchCommand) -> Result<Execution, NotExecuted> {
-        self.runner.allow(what, command)?;
+    /// Whatever the command ends with but exit code 0 is a failure. `made` are those of its variables that software made.
+    pub(super) fn executed(
+        &mut self,
+        what: &str,
+        command: &LaunchCommand,
+        made: Option<&BTreeMap<String, String>>,
+    ) -> Result<Execution, NotExecuted> {
+        self.runner.allow(what, command, made)?;
         let execution = self.runner.launcher.execute(command, self.stop);
         let execution = execution.map_err(|error| not_launched(what, &error))?;
         let told =
@@ -69,5 +75,5 @@ impl Undertaking<'_> {
 fn of_plan(step: &Step, standing: &Standing, preparation: Preparation) -> LaunchCommand {
     let Step { resolved, timeout, .. } = step;
     let sink = Sink::Capture { limit: LIMIT, keep: KEEP };
-    command(resolved, variables(resolved, &standing.work), &standing.directory, *timeout, sink, preparation)
+    command(resolved, standing.variables(resolved), &standing.directory, *timeout, sink, preparation)
 }

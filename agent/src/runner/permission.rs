@@ -1,6 +1,8 @@
 //! The owner's permission: a run of which his limits forbid a part is refused before anything of it is executed, and each
 //! command is judged again right before it is.
 
+use std::collections::BTreeMap;
+
 use speedup_core::run::work::WorkOrder;
 
 use super::variables::variables;
@@ -16,12 +18,23 @@ impl Runner {
     }
 
     /// Judges a command that is executed next.
-    pub(super) fn allow(&self, what: &str, command: &LaunchCommand) -> Result<(), NotExecuted> {
-        self.judge(what, command).map_err(NotExecuted::from)
+    pub(super) fn allow(
+        &self,
+        what: &str,
+        command: &LaunchCommand,
+        made: Option<&BTreeMap<String, String>>,
+    ) -> Result<(), NotExecuted> {
+        self.judge(what, command, made).map_err(NotExecuted::from)
     }
 
-    fn judge(&self, what: &str, command: &LaunchCommand) -> Result<(), NotAllowed> {
-        self.limits.check(what, command, &self.scratch.join(EXPERIMENTS))
+    /// `made` are those of its variables that software made, of which the owner has allowed each part.
+    fn judge(
+        &self,
+        what: &str,
+        command: &LaunchCommand,
+        made: Option<&BTreeMap<String, String>>,
+    ) -> Result<(), NotAllowed> {
+        self.limits.check(what, command, made, &self.scratch.join(EXPERIMENTS))
     }
 }
 
@@ -35,9 +48,9 @@ impl Undertaking<'_> {
         let of_host = [setup, canary].into_iter().flatten().map(|step| (step, &path));
         let of_run = prepare.iter().chain([program]).chain(cleanup).map(|step| (step, &stands));
         for (Step { what, resolved, .. }, directory) in of_host.chain(of_run) {
-            let (env, timeout) = (variables(resolved, &path), self.order.timeout);
+            let (env, timeout) = (variables(resolved, &path, None), self.order.timeout);
             let wanted = command(resolved, env, directory, timeout, Sink::Null, Preparation::default());
-            match self.runner.judge(what, &wanted) {
+            match self.runner.judge(what, &wanted, None) {
                 Err(refused @ NotAllowed::Refused(_)) => return Err(NotExecuted::from(refused)),
                 Ok(()) | Err(NotAllowed::NotThere(_)) => {}
             }

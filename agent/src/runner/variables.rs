@@ -10,13 +10,18 @@ use speedup_core::run::work::Resolved;
 /// Where programs are looked for, unless the plan says otherwise: the same on every host.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The environment variables of a command. Those of the plan are stronger.
-pub(super) fn variables(resolved: &Resolved, work: &Path) -> BTreeMap<String, String> {
+/// The environment variables of a command. Those that software made are stronger, and those of the plan the strongest.
+pub(super) fn variables(
+    resolved: &Resolved,
+    work: &Path,
+    made: Option<BTreeMap<String, String>>,
+) -> BTreeMap<String, String> {
     let mut env = BTreeMap::from([
         ("HOME".to_owned(), work.to_string_lossy().into_owned()),
         ("PATH".to_owned(), PATH.to_owned()),
         ("TMPDIR".to_owned(), work.to_string_lossy().into_owned()),
     ]);
+    env.extend(made.unwrap_or_default());
     env.extend(resolved.env.clone());
     env
 }

@@ -12,6 +12,7 @@ mod hosts;
 mod independence;
 mod metrics;
 mod programs;
+mod software;
 mod synthetic;
 
 use self::synthetic::{Synthetic, Times};

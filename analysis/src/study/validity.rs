@@ -2,7 +2,7 @@
 //!
 //! * [`independence`], [`freshness`], [`exclusion`]: what the evidence says of the hosts;
 //! * [`diagnostics`], [`host_effect`], [`sensitivity`], [`canary`], [`controls`]: what the values say of them;
-//! * [`disturbance`], [`program`], [`built`]: what was executed, and beside what;
+//! * [`disturbance`], [`program`], [`built`], [`software`]: what was executed, with what, and beside what;
 //! * [`warning`]: what the reader must know of all this.
 
 pub(super) mod built;
@@ -16,4 +16,5 @@ pub(super) mod host_effect;
 pub(super) mod independence;
 pub(super) mod program;
 pub(super) mod sensitivity;
+pub(super) mod software;
 pub(super) mod warning;

@@ -59,8 +59,8 @@ fn in_new_directories(experiment: &Experiment) -> impl Iterator<Item = (&str, Ve
 fn same_versions(experiment: &Experiment) -> Option<String> {
     let (baseline, others) = experiment.compared().split_first()?;
     let what_they_are = |version: &Version| {
-        let Version { name: _, env, vars, command, build } = version.clone();
-        (env, vars, command, build)
+        let Version { name: _, env, vars, command, build, software } = version.clone();
+        (env, vars, command, build, software)
     };
     let other = others.iter().find(|version| what_they_are(version) == what_they_are(baseline))?;
     let says = |line: &CommandLine| match line {

@@ -4,6 +4,7 @@
 mod builds;
 mod files;
 mod sampling;
+mod software;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -148,6 +149,7 @@ impl Experiment {
     }
 
     fn check_environment(&self, problems: &mut Problems) {
+        self.check_software(problems);
         for OutOfBounds { key, value, allowed } in self.environment.out_of_bounds() {
             problems.refuse(["environment", key].into(), Fault::OutOfRange { value, allowed });
         }
@@ -403,10 +405,12 @@ fn gives(version: &Version, name: &str) -> bool {
 }
 
 /// The placeholders that are known in a place.
+#[derive(Clone)]
 struct Names<'e> {
     known: BTreeMap<Cow<'e, str>, Known<'e>>,
 }
 
+#[derive(Clone, Copy)]
 struct Known<'e> {
     /// The most bytes its value may have.
     longest: usize,

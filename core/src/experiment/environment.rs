@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::experiment::software::Software;
 use crate::value::cpu_set::{CpuSet, CpuSetError, MAX_CPUS};
 use crate::value::time::Span;
 
@@ -69,6 +70,9 @@ pub struct Environment {
     pub limits: ResourceLimits,
     /// Whether a run is not executed where a setting cannot be applied.
     pub strict: bool,
+    /// What is prepared of its software.
+    #[serde(default)]
+    pub software: Software,
 }
 
 /// The CPUs that a program may use.
@@ -196,6 +200,7 @@ impl Environment {
             Setting::Turbo => self.turbo.is_some(),
             Setting::Limits => !self.limits.is_empty(),
             Setting::DirectoryLength => self.directory_length != DirectoryLength::AsIs,
+            Setting::Software => !self.software.is_empty(),
         };
         Setting::ALL.into_iter().filter(is_asked).collect()
     }
@@ -228,11 +233,13 @@ pub enum Setting {
     Limits,
     /// [`Environment::directory_length`].
     DirectoryLength,
+    /// [`Environment::software`].
+    Software,
 }
 
 impl Setting {
     /// All of them, in their order.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Cpus,
         Self::Housekeeping,
         Self::Nice,
@@ -245,6 +252,7 @@ impl Setting {
         Self::Turbo,
         Self::Limits,
         Self::DirectoryLength,
+        Self::Software,
     ];
 
     /// Its name, which is its key in `[environment]`.
@@ -262,6 +270,7 @@ impl Setting {
             Self::Turbo => "turbo",
             Self::Limits => "limits",
             Self::DirectoryLength => "directory_bytes",
+            Self::Software => "software",
         }
     }
 }

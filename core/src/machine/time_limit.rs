@@ -58,14 +58,19 @@ fn longest(experiment: &Experiment, task: Task, staged: Span) -> Span {
         + staging_time(&experiment.files)
         + staged
         + most(&experiment.setup)
+        + experiment
+            .version(cell.version)
+            .map_or(Span(0), |version| experiment.software_of(version).longest())
         + experiment.environment.settle;
     before + execution.times(u64::from(benchmark.warmup) + 1) + most(&experiment.canary)
 }
 
 /// The longest an agent may rightly take for a build of a version: what it makes is of unknown size.
 fn longest_build(experiment: &Experiment, version: VersionIndex) -> Span {
-    let timeout = experiment.version(version).and_then(|version| version.build.as_ref());
-    let timeout = timeout.map_or(Span(0), |build| build.timeout);
+    let version = experiment.version(version);
+    let software = version.map_or(Span(0), |version| experiment.software_of(version).longest());
+    let build = version.and_then(|version| version.build.as_ref());
+    let timeout = build.map_or(Span(0), |build| build.timeout);
     let setup = experiment.setup.as_ref().map_or(Span(0), |setup| setup.timeout);
-    staging_time(&experiment.files) + setup + timeout + time_for([None])
+    staging_time(&experiment.files) + setup + software + timeout + time_for([None])
 }

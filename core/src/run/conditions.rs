@@ -7,6 +7,7 @@ use crate::experiment::environment::Setting;
 use crate::run::disturbance::Disturbance;
 use crate::run::file_system::FileSystem;
 use crate::run::reading::Reading;
+use crate::run::software::UsedSoftware;
 use crate::value::cpu_set::CpuSet;
 
 /// Most settings that can be unmet, and most kinds of disturbance: each is told once.
@@ -30,6 +31,9 @@ pub struct Conditions {
     /// The file system of that directory; absent in records of earlier releases, and where the kernel does not tell.
     #[serde(default)]
     pub file_system: Option<FileSystem>,
+    /// What the software of the plan came to; absent where it has none, and in records of earlier releases.
+    #[serde(default)]
+    pub software: Option<UsedSoftware>,
     /// The settings that were in place, in their order.
     pub applied: Vec<Setting>,
     /// The settings that were not, in their order.

@@ -115,6 +115,7 @@ impl WorkOrder {
         let command = version.command.clone().unwrap_or(command);
         let texts = [&command].into_iter().chain(outside(experiment)).flat_map(texts_of);
         let texts = texts.chain(env.values().map(String::as_str)).chain(directory.as_deref());
+        let texts = texts.chain(experiment.software_of(version).texts());
         let named: BTreeSet<&str> = texts.flat_map(placeholders).collect();
         let files = files_named(&named, &experiment.files);
         Self {
@@ -132,7 +133,10 @@ impl WorkOrder {
             prepare: experiment.prepare.clone(),
             cleanup: experiment.cleanup.clone(),
             canary: experiment.canary.clone(),
-            environment: experiment.environment.clone(),
+            environment: Environment {
+                software: experiment.software_of(version).clone(),
+                ..experiment.environment.clone()
+            },
             env_padding: env_padding(experiment, run),
             directory_padding: directory_padding(experiment, run),
             metrics: experiment.metrics.clone(),
@@ -146,7 +150,7 @@ impl WorkOrder {
     /// commands, the environment and the directory are equal, and a program of a build or a staged one is executed itself.
     pub fn is_alike(&self, other: &Self) -> bool {
         let [one, two] = [self, other].map(Self::spelled);
-        one.is_some() && one == two
+        one.is_some() && one == two && self.environment.software == other.environment.software
     }
 
     /// What the order spells out beside its program; none where a build's product stands in it elsewhere.
@@ -188,12 +192,14 @@ impl WorkOrder {
     pub fn of_build(experiment: &Experiment, version: VersionIndex) -> Self {
         let name = experiment.name_in_commands(version).to_owned();
         let version = &experiment.versions[version.0 as usize];
+        let software = experiment.software_of(version).clone();
         let build = version.build.as_ref().expect("a version with builds says how");
         let mut vars = version.vars.clone();
         vars.insert(VERSION.to_owned(), name);
         let env = env_of_build(&version.env);
         let setup = experiment.setup.iter().map(|setup| &setup.command);
         let texts = setup.chain([&build.command]).flat_map(texts_of).chain(env.values().map(String::as_str));
+        let texts = texts.chain(software.texts());
         let files = files_named(&texts.flat_map(placeholders).collect(), &experiment.files);
         Self {
             files,
@@ -210,7 +216,7 @@ impl WorkOrder {
             prepare: None,
             cleanup: None,
             canary: None,
-            environment: Environment::default(),
+            environment: Environment { software, ..Environment::default() },
             env_padding: None,
             directory_padding: None,
             metrics: experiment.metrics.clone(),
@@ -248,6 +254,20 @@ impl WorkOrder {
     /// The command of the canary, if there is one. It is the same for all cells.
     pub fn resolve_canary(&self, input: &str) -> Result<Option<Resolved>, TemplateError> {
         self.resolve_of_host(self.canary.as_ref(), input)
+    }
+
+    /// A text of the software, with its placeholders filled in; `own` are those of the place where it stands.
+    pub fn expand<'v>(
+        &'v self,
+        text: &str,
+        input: &'v str,
+        own: &BTreeMap<&str, &'v str>,
+    ) -> Result<String, TemplateError> {
+        expand(text, |name| match own.get(name) {
+            Some(value) => Some(value),
+            None if name == INPUT => Some(input),
+            None => self.vars.get(name).map(String::as_str),
+        })
     }
 
     /// A command that is the same for all versions and benchmarks.

@@ -4,6 +4,7 @@ use speedup_core::experiment::environment::{
     CpuChoice, DirectoryLength, EnvSize, Environment, HugePages, PageCache, ResourceLimits, Scheduler,
     Setting,
 };
+use speedup_core::experiment::software::Software;
 use speedup_core::value::time::Span;
 
 use super::field::{chosen, cpu_set, enumerated, enumeration, optional, small, small_signed, structure};
@@ -29,7 +30,8 @@ enumeration!(
         Governor,
         Turbo,
         Limits,
-        DirectoryLength
+        DirectoryLength,
+        Software
     ]
 );
 
@@ -72,6 +74,7 @@ impl From<&Environment> for v1::Environment {
             settle_ns: environment.settle.0,
             limits: (!limits.is_empty()).then(|| limits.into()),
             strict: environment.strict,
+            software: (environment.software != Software::default()).then(|| (&environment.software).into()),
         }
     }
 }
@@ -112,6 +115,7 @@ impl TryFrom<v1::Environment> for Environment {
             settle: Span(wire.settle_ns),
             limits: optional(wire.limits, "limits")?.unwrap_or_default(),
             strict: wire.strict,
+            software: optional(wire.software, "software")?.unwrap_or_default(),
         })
     }
 }

@@ -168,8 +168,15 @@ pub(super) fn metrics(wire: &[i32]) -> Result<Vec<Metric>, Malformed> {
 
 impl From<&Version> for v1::Version {
     fn from(version: &Version) -> Self {
-        let Version { name, env, vars, command, build } = version.clone();
-        Self { name, env, vars, command: command.map(Into::into), build: build.map(Into::into) }
+        let Version { name, env, vars, command, build, software } = version.clone();
+        Self {
+            name,
+            env,
+            vars,
+            command: command.map(Into::into),
+            build: build.map(Into::into),
+            software: software.as_ref().map(Into::into),
+        }
     }
 }
 
@@ -177,9 +184,10 @@ impl TryFrom<v1::Version> for Version {
     type Error = Malformed;
 
     fn try_from(wire: v1::Version) -> Result<Self, Malformed> {
-        let v1::Version { name, env, vars, command, build } = wire;
+        let v1::Version { name, env, vars, command, build, software } = wire;
         let (command, build) = (optional(command, "command")?, optional(build, "build")?);
-        Ok(Self { name, env, vars, command, build })
+        let software = optional(software, "software")?;
+        Ok(Self { name, env, vars, command, build, software })
     }
 }
 

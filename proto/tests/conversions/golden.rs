@@ -5,6 +5,7 @@
 
 mod builds;
 mod environment;
+mod software;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -49,6 +50,8 @@ const BEFORE_OWNERS: &str = include_str!("../golden/journal_v1_before_owners.txt
 const JOURNAL_V1_MACHINES: &str = include_str!("../golden/journal_v1_machines.txt");
 /// What names of hosts, jobs that an engine ended and notes about engines added to version 1.
 const JOURNAL_V1_ENGINES: &str = include_str!("../golden/journal_v1_engines.txt");
+/// What the software of runs and the file systems that they stand on added to version 1.
+const JOURNAL_V1_SOFTWARE: &str = include_str!("../golden/journal_v1_software.txt");
 const OUTBOX_V1: &str = include_str!("../golden/outbox_v1.txt");
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001));
@@ -65,6 +68,11 @@ fn journal_version_1() {
 #[test]
 fn journal_version_1_with_builds() {
     is_kept(JOURNAL_V1_BUILDS, &builds::events());
+}
+
+#[test]
+fn journal_version_1_with_software() {
+    is_kept(JOURNAL_V1_SOFTWARE, &software::events());
 }
 
 #[test]
@@ -423,7 +431,14 @@ fn plan() -> Plan {
 
 fn version(name: &str) -> Version {
     let vars = [("sort".to_owned(), format!("/opt/{name}/sort"))].into();
-    Version { name: name.to_owned(), env: pairs("LC_ALL", "C"), vars, command: None, build: None }
+    Version {
+        name: name.to_owned(),
+        env: pairs("LC_ALL", "C"),
+        vars,
+        command: None,
+        build: None,
+        software: None,
+    }
 }
 
 fn benchmark(name: &str, command: CommandLine) -> Benchmark {

@@ -65,6 +65,7 @@ pub fn plain(random: &mut ChaCha8Rng, policy: Policy, scope: Scope, benchmarks: 
         vars: [].into(),
         command: None,
         build: None,
+        software: None,
     };
     let benchmark = |number: u32| Benchmark {
         name: format!("b{number}"),

@@ -49,6 +49,7 @@ mod selftest;
 mod sharing;
 mod siege;
 mod silence;
+mod software;
 mod standstill;
 mod stored;
 mod stranger;

@@ -11,6 +11,7 @@ use speedup_tests::ledger::{Ledger, Row};
 use speedup_tests::pool::{Pool, eventually};
 
 use crate::SPEEDUP;
+use crate::software::lacks;
 
 const SFTP_SERVER: &str = "/usr/lib/openssh/sftp-server";
 
@@ -66,6 +67,9 @@ fn is_told(pool: &Pool, experiment: &str) -> bool {
 
 #[test]
 fn programs_run_on_a_local_disk_where_the_state_is_on_none() {
+    if lacks("sshfs", "sshfs") {
+        return;
+    }
     let mut pool = Pool::without_agents(SPEEDUP);
     let state = pool.agent_state(0);
     let mounted = Mounted::at(&state, &pool.path().join("server"));
@@ -88,6 +92,9 @@ fn programs_run_on_a_local_disk_where_the_state_is_on_none() {
 
 #[test]
 fn the_owner_says_where_and_is_warned_of_a_network() {
+    if lacks("sshfs", "sshfs") {
+        return;
+    }
     let mut pool = Pool::without_agents(SPEEDUP);
     let shared = pool.path().join("shared");
     let mounted = Mounted::at(&shared, &pool.path().join("server"));

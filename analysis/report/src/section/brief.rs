@@ -15,10 +15,12 @@ const MOST_CAVEATS: usize = 3;
 const MOST_LISTED: usize = 3;
 /// Caveats by their weight, the heaviest first: what makes numbers wrong, then what they may be taken for, then what is good
 /// to know. Others come after these.
-const BY_WEIGHT: [&str; 17] = [
+const BY_WEIGHT: [&str; 20] = [
     "only",
     "independence_broken",
     "program_changed",
+    "environment_differs",
+    "image_differs",
     "controls_alarmed",
     "timeouts_censor",
     "failed_runs",
@@ -26,6 +28,7 @@ const BY_WEIGHT: [&str; 17] = [
     "order_dependence",
     "environment_unmet",
     "network_file_system",
+    "container_timed",
     "disturbed_unevenly",
     "near_timer",
     "unlike_shapes",

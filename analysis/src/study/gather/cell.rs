@@ -4,6 +4,7 @@ use super::condition::ConditionCounts;
 use super::evidence::Seat;
 use super::mishap::Mishaps;
 use crate::study::validity::program::Programs;
+use crate::study::validity::software::SoftwareSeen;
 use speedup_core::experiment::metric::{Absence, Metric, OwnMetric};
 use speedup_core::run::record::Record;
 use speedup_core::run::timer::TimerError;
@@ -24,6 +25,8 @@ pub(crate) struct CellRecords {
     pub(crate) conditions: ConditionCounts,
     /// What they executed.
     pub(crate) programs: Programs,
+    /// With which software.
+    pub(crate) software: SoftwareSeen,
     /// What was not measured.
     pub(crate) mishaps: Mishaps,
     readings: BTreeMap<Metric, Vec<Reading>>,
@@ -81,6 +84,7 @@ impl CellRecords {
         let run = seat.run;
         self.seats.push(seat);
         self.programs.measured(seat.host, record);
+        self.software.measured(seat.host, record);
         // Of two that are as large, always the same one: attempts come in any order.
         let size = |timer: &TimerError| (timer.near_ns(), timer.bias_ns);
         self.timer = self.timer.into_iter().chain(record.timer).max_by_key(size);

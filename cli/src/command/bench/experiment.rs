@@ -174,7 +174,7 @@ fn version(arguments: &Arguments, setting: Setting<'_>, at: usize) -> Result<Ver
     let argv = (0..words.len()).map(|number| placeholder(&word(number))).collect();
     vars.extend(words.into_iter().zip(0..).map(|(value, number)| (word(number), value)));
     let (name, command) = (variant.name.clone(), Some(CommandLine::Exact(argv)));
-    Ok(Version { name, env: BTreeMap::new(), vars, command, build: None })
+    Ok(Version { name, env: BTreeMap::new(), vars, command, build: None, software: None })
 }
 
 /// The commands of an experiment; none unless it is one of this verb.

@@ -10,6 +10,7 @@ use speedup_core::run::lease::Lease;
 use speedup_core::run::program::Program;
 use speedup_core::run::reading::Reading;
 use speedup_core::run::record::{Failure, Outcome, Output, Record, RestReading};
+use speedup_core::run::software::{ImageIdentity, MadeVariables, UsedContainer, UsedVariables};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::value::id::{ExperimentId, RunIndex};
 use speedup_core::value::time::Timestamp;
@@ -83,7 +84,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 75] = columns! {
+pub(super) const COLUMNS: [Column; 80] = columns! {
     /// The experiment's id.
     experiment: Text, row => Some(row.planned.experiment.to_string());
     /// The experiment's name in the plan.
@@ -238,15 +239,29 @@ pub(super) const COLUMNS: [Column; 75] = columns! {
     machine: Text, row => lease(row).and_then(|lease| Some(lease.evidence.machine?.to_string()));
     /// The kind of the file system of the directory that the program stood in, as `/proc/mounts` names it.
     file_system: Text, row => conditions(row).and_then(|is| Some(is.file_system.as_ref()?.kind.as_str()));
+    /// The BLAKE3 hash of the environment variables that modules, Spack and prologue made: equal where those are, but for the
+    /// directories of run and host.
+    environment_blake3: Text, row => variables(row).map(|variables| variables.blake3.to_string());
+    /// How long a shell took to make them, before the clock started; with the first run that had them on the host.
+    environment_ns: Count, row => made(row).map(|made| made.took.0);
+    /// When it had made them, by the wall clock of the host (nanoseconds since the Unix epoch); likewise.
+    environment_clock_ns: Count, row => made(row).map(|made| made.ended_unix_ns);
+    /// What identifies the image of the container: the BLAKE3 hash of its file, or what the plan's command told.
+    image: Text, row => container(row).map(image);
+    /// How long launcher and container took for a program that does nothing, before the first run on the host.
+    container_ns: Count, row => container(row).and_then(|container| Some(container.start?.0));
 };
 
 /// The output that was kept, not in CSV: it may be anything, of any length. What is not UTF-8 is replaced; the hash is that
 /// of the bytes.
-pub(super) const KEPT: [Column; 2] = columns! {
+pub(super) const KEPT: [Column; 3] = columns! {
     /// What was kept of standard output; what is not UTF-8 is replaced.
     stdout_kept: Text, row => row.record().and_then(|record| kept(&record.stdout));
     /// What was kept of standard error.
     stderr_kept: Text, row => row.record().and_then(|record| kept(&record.stderr));
+    /// The environment variables that modules, Spack and prologue made, as lines `NAME=VALUE`; with the first run that had
+    /// them on the host. `{work}`, `{input}` and `{scratch}` stand for directories.
+    environment: Text, row => made(row).map(environment);
 };
 
 /// What a metric's column holds.
@@ -257,6 +272,30 @@ pub(super) fn metric<'a>(row: &Row<'a>, metric: Metric) -> Option<Value<'a>> {
 /// What an own metric's column holds: the values of the iterations.
 pub(super) fn own<'a>(row: &Row<'a>, metric: &str) -> Option<Value<'a>> {
     row.record().and_then(|record| record.series.get(metric)).map(|values| Value::Series(values))
+}
+
+fn variables<'a>(row: &Row<'a>) -> Option<&'a UsedVariables> {
+    conditions(row)?.software.as_ref()?.variables.as_ref()
+}
+
+fn made<'a>(row: &Row<'a>) -> Option<&'a MadeVariables> {
+    variables(row)?.made.as_ref()
+}
+
+fn container<'a>(row: &Row<'a>) -> Option<&'a UsedContainer> {
+    conditions(row)?.software.as_ref()?.container.as_ref()
+}
+
+fn image(container: &UsedContainer) -> String {
+    match &container.identity {
+        ImageIdentity::Blake3(hash) => format!("blake3:{hash}"),
+        ImageIdentity::Told(digest) => digest.clone(),
+        ImageIdentity::Unknown { .. } => String::new(),
+    }
+}
+
+fn environment(made: &MadeVariables) -> String {
+    made.variables.iter().map(|(name, value)| format!("{name}={value}\n")).collect()
 }
 
 fn conditions<'a>(row: &Row<'a>) -> Option<&'a Conditions> {

@@ -213,6 +213,7 @@ fn conditions_are_told_and_what_is_unknown_is_empty() {
         env_padding: None,
         directory_bytes: Some(99),
         file_system: Some(FileSystem { kind: "nfs4".to_owned(), location: Location::Network }),
+        software: None,
         applied: vec![Setting::Cpus],
         unmet: [Setting::Governor, Setting::Turbo]
             .map(|setting| Unmet { setting, reason: String::new() })

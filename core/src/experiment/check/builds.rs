@@ -79,10 +79,12 @@ fn check_build(version: &Version, build: &Build, files: &[StagedFile], problems:
 impl<'e> Names<'e> {
     /// What is known in the builds of a version: no benchmark, and nothing that a build makes.
     fn of_build(version: &'e Version, files: &'e [StagedFile]) -> Self {
-        let mut names = Self::of_versions([version], files);
-        names
-            .known
-            .retain(|name, _| name != BENCHMARK && !name.starts_with(crate::experiment::build::PREFIX));
-        names
+        Self::of_versions([version], files).without_runs()
+    }
+
+    /// Without what is known of runs alone.
+    pub(super) fn without_runs(mut self) -> Self {
+        self.known.retain(|name, _| name != BENCHMARK && !name.starts_with(crate::experiment::build::PREFIX));
+        self
     }
 }

@@ -4,6 +4,7 @@
 mod environment;
 mod files;
 mod sampling;
+mod software;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ use crate::experiment::{Center, Family, KeepOutput, Weights};
 pub(super) use environment::{EnvironmentForm, ResourceLimitsForm};
 pub(super) use files::FileForm;
 pub(super) use sampling::{DesignForm, IndependenceForm, LimitsForm, RepetitionsForm, RestForm};
+pub(super) use software::{ContainerForm, LauncherForm, SoftwareForm};
 
 /// An experiment for Speedup: which code versions are compared, on which benchmarks, how often, and how independent
 /// the runs are.
@@ -129,6 +131,9 @@ pub(super) struct VersionForm {
     /// A build that lasts longer has failed, e.g. "1h"; 10 minutes when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) build_timeout: Option<String>,
+    /// The software of this version's runs and builds. What is left out is that of [environment].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) environment: Option<SoftwareForm>,
 }
 
 /// One program with one fixed input; exactly one of command and shell.

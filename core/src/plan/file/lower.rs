@@ -5,6 +5,7 @@ mod builds;
 mod environment;
 mod files;
 mod sampling;
+mod software;
 
 use std::collections::BTreeMap;
 
@@ -19,6 +20,7 @@ use super::form::{
 use super::quantity::{SIZE_HINT, size, span};
 use super::wanted_file::LookAtFile;
 use crate::experiment::metric::{Metric, OwnMetric, Pattern};
+use crate::experiment::software::Software;
 use crate::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, KeyPath, Levels,
     MetricVerdict, OutputChoice, Setup, Version, quoted,
@@ -42,7 +44,8 @@ pub(super) fn lower(
     let setup = form.setup.map(|setup| lowering.once("setup", setup));
     let (runs, rule) = lowering.repetitions(&form.repetitions);
     let seed = form.experiment.seed.map_or(fallback, Seed);
-    let versions = lowering.versions(form.versions);
+    let environment = lowering.environment(form.environment);
+    let versions = lowering.versions(form.versions, &environment.software);
     let has_control = form.controls.baseline_again && !versions.is_empty();
     let mut experiment = Experiment {
         name: form.experiment.name,
@@ -79,7 +82,7 @@ pub(super) fn lower(
         prepare: form.prepare.map(|around| lowering.around("prepare", around)),
         cleanup: form.cleanup.map(|around| lowering.around("cleanup", around)),
         canary: form.canary.map(|canary| lowering.once("canary", canary)),
-        environment: lowering.environment(form.environment),
+        environment,
         limits: lowering.limits(&form.limits),
         output: lowering.output(&form.output),
     };
@@ -103,7 +106,7 @@ struct Lowering<'d> {
 
 impl Lowering<'_> {
     /// The versions, the baseline first, the others as the author ordered them.
-    fn versions(&mut self, mut forms: BTreeMap<String, VersionForm>) -> Vec<Version> {
+    fn versions(&mut self, mut forms: BTreeMap<String, VersionForm>, common: &Software) -> Vec<Version> {
         let (mut versions, mut baselines) = (Vec::new(), Vec::new());
         for name in names_in_order(self.document, &["versions"]) {
             let Some(form) = forms.remove(&name) else { continue };
@@ -112,9 +115,10 @@ impl Lowering<'_> {
             }
             let place = KeyPath::from(["versions", &name]);
             let build = self.build(&place, &form);
+            let software = form.environment.map(|form| self.software(&place.at("environment"), form, common));
             let given = form.command.is_some() || form.shell.is_some();
             let command = given.then(|| self.command(&place, form.command, form.shell));
-            versions.push(Version { name, env: form.env, vars: form.vars, command, build });
+            versions.push(Version { name, env: form.env, vars: form.vars, command, build, software });
         }
         let name_of = |version: &Version| format!("[versions.{}]", version.name);
         match baselines.as_slice() {

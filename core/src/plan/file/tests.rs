@@ -4,6 +4,7 @@
 mod builds;
 mod files;
 mod refusals;
+mod software;
 
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use crate::experiment::environment::{
     Setting,
 };
 use crate::experiment::metric::{Better, Metric, OwnMetric, Pattern, Stream};
+use crate::experiment::software::Software;
 use crate::experiment::{CommandLine, Family, KeepOutput, MetricVerdict, Policy, Scope, Weights};
 use crate::plan::Cell;
 use crate::run::work::WorkOrder;
@@ -100,6 +102,7 @@ fn an_environment_is_read_with_all_its_settings() {
             processes: Some(9),
         },
         strict: true,
+        software: Software::default(),
     };
     assert_eq!(experiment.environment, expected);
     assert_eq!(expected.asked(), Setting::ALL);

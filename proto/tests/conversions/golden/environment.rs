@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use speedup_core::experiment::environment::*;
+use speedup_core::experiment::software::Software;
 use speedup_core::experiment::{CommandLine, Setup};
 use speedup_core::machine::event::{Change, Event};
 use speedup_core::plan::Plan;
@@ -89,6 +90,7 @@ fn environments() -> [Environment; 4] {
             processes: Some(100),
         },
         strict: true,
+        software: Software::default(),
     };
     let other = |cpus, scheduler, env_size, huge_pages| Environment {
         cpus,
@@ -116,6 +118,7 @@ fn conditions() -> Conditions {
         env_padding: Some(17),
         directory_bytes: None,
         file_system: None,
+        software: None,
         applied: Setting::ALL[..5].to_vec(),
         unmet: Setting::ALL[5..FIRST_SETTINGS].iter().copied().map(unmet).collect(),
         disturbances: vec![

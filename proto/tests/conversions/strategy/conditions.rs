@@ -5,13 +5,16 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use speedup_core::experiment::environment::Setting;
+use speedup_core::experiment::files::ContentHash;
 use speedup_core::run::conditions::*;
 use speedup_core::run::disturbance::{Disturbance, Resource};
 use speedup_core::run::file_system::{FileSystem, Location};
 use speedup_core::run::reading::*;
+use speedup_core::run::software::*;
+use speedup_core::value::time::Span;
 
 use super::environment::cpu_set;
-use super::text;
+use super::{text, texts};
 
 fn disturbance() -> impl Strategy<Value = Disturbance> {
     let resource = select(vec![Resource::Cpu, Resource::Memory, Resource::Io]);
@@ -31,6 +34,25 @@ fn disturbance() -> impl Strategy<Value = Disturbance> {
 fn file_system() -> impl Strategy<Value = FileSystem> {
     let location = select(vec![Location::Local, Location::Network, Location::Program]);
     ("[a-z0-9.]{0,64}", location).prop_map(|(kind, location)| FileSystem { kind, location })
+}
+
+fn used_software() -> impl Strategy<Value = UsedSoftware> {
+    let hash = || any::<[u8; 32]>().prop_map(ContentHash);
+    let made = (texts(), any::<(u64, u64)>()).prop_map(|(variables, (ended_unix_ns, took))| MadeVariables {
+        variables,
+        ended_unix_ns,
+        took: Span(took),
+    });
+    let variables = (hash(), option::of(made)).prop_map(|(blake3, made)| UsedVariables { blake3, made });
+    let identity = prop_oneof![
+        hash().prop_map(ImageIdentity::Blake3),
+        "[a-z0-9:]{0,80}".prop_map(ImageIdentity::Told),
+        text().prop_map(|reason| ImageIdentity::Unknown { reason }),
+    ];
+    let container = (text(), identity, any::<Option<u64>>())
+        .prop_map(|(image, identity, start)| UsedContainer { image, identity, start: start.map(Span) });
+    (option::of(variables), option::of(container))
+        .prop_map(|(variables, container)| UsedSoftware { variables, container })
 }
 
 fn pressure() -> impl Strategy<Value = Option<Pressure>> {
@@ -87,12 +109,12 @@ pub(crate) fn conditions() -> BoxedStrategy<Conditions> {
         reading(),
         option::of(cpu_set()),
         sizes,
-        (settings(), option::of(file_system())),
+        (settings(), option::of(file_system()), option::of(used_software())),
         vec(unmet, 0..5),
         vec(disturbance(), 0..5),
     );
     parts
-        .prop_map(|(before, after, cpus, sizes, (applied, file_system), unmet, disturbances)| {
+        .prop_map(|(before, after, cpus, sizes, (applied, file_system, software), unmet, disturbances)| {
             let (env_bytes, env_padding, directory_bytes) = sizes;
             Conditions {
                 before,
@@ -102,6 +124,7 @@ pub(crate) fn conditions() -> BoxedStrategy<Conditions> {
                 env_padding,
                 directory_bytes,
                 file_system,
+                software,
                 applied,
                 unmet,
                 disturbances,

@@ -13,7 +13,7 @@ use speedup_core::value::id::BenchmarkIndex;
 use speedup_core::value::seed::Seed;
 use speedup_core::value::time::Span;
 
-use super::environment::environment;
+use super::environment::{environment, software};
 use super::{text, texts};
 
 fn number() -> impl Strategy<Value = f64> {
@@ -44,8 +44,16 @@ pub(crate) fn output_choice() -> impl Strategy<Value = OutputChoice> {
 }
 
 fn version() -> impl Strategy<Value = Version> {
-    let parts = (text(), texts(), texts(), option::of(command()), option::of(build()));
-    parts.prop_map(|(name, env, vars, command, build)| Version { name, env, vars, command, build })
+    let parts =
+        (text(), texts(), texts(), option::of(command()), option::of(build()), option::of(software()));
+    parts.prop_map(|(name, env, vars, command, build, software)| Version {
+        name,
+        env,
+        vars,
+        command,
+        build,
+        software,
+    })
 }
 
 fn build() -> impl Strategy<Value = Build> {

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::ContainerForm;
 use crate::experiment::environment::{HugePages, PageCache};
 
 /// Where and how the timed program executes; everything left out stays as the host is.
@@ -53,6 +54,31 @@ pub(in crate::plan::file) struct EnvironmentForm {
     pub(in crate::plan::file) limits: ResourceLimitsForm,
     /// Whether a run is not executed where a setting cannot be applied; else it is, and what is unmet is recorded with it.
     pub(in crate::plan::file) strict: bool,
+    /// A script for bash, executed before the modules are loaded, e.g. "module use /opt/modules" or ".
+    /// /opt/intel/setvars.sh"; {input}, {version}, the version's vars and {file.NAME} are filled in. It fails if its
+    /// last command does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::plan::file) prologue: Option<String>,
+    /// Environment modules to load, in this order, e.g. ["gcc/12", "openmpi"], by the command module of a login shell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::plan::file) modules: Option<Vec<String>>,
+    /// An environment of Spack to activate: a name or a directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::plan::file) spack_environment: Option<String>,
+    /// Specs of Spack to load, in this order, e.g. ["gcc@12"], by the command spack of a login shell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::plan::file) spack: Option<Vec<String>>,
+    /// The container in which the program is executed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::plan::file) container: Option<ContainerForm>,
+    /// A preparation of modules, Spack, prologue or container that lasts longer has failed, e.g. "5m"; 2 minutes when
+    /// absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::plan::file) software_timeout: Option<String>,
+    /// The BLAKE3 hash that the prepared variables must have, 64 hexadecimal digits; a host where they have another
+    /// does not execute the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::plan::file) blake3: Option<String>,
 }
 
 /// Resource limits of the program; those left out stay as they are.
@@ -95,6 +121,13 @@ impl Default for EnvironmentForm {
             settle: "0s".to_owned(),
             limits: ResourceLimitsForm::default(),
             strict: false,
+            prologue: None,
+            modules: None,
+            spack_environment: None,
+            spack: None,
+            container: None,
+            software_timeout: None,
+            blake3: None,
         }
     }
 }

@@ -3,8 +3,9 @@
 use crate::experiment::environment::{
     CpuChoice, DirectoryLength, EnvSize, Environment, ResourceLimits, Scheduler,
 };
+use crate::experiment::software::Software;
 use crate::experiment::{KeyPath, quoted};
-use crate::plan::file::form::{EnvironmentForm, ResourceLimitsForm};
+use crate::plan::file::form::{EnvironmentForm, ResourceLimitsForm, SoftwareForm};
 use crate::plan::file::quantity::{SPAN_HINT, span};
 use crate::value::time::Span;
 
@@ -16,6 +17,15 @@ const SCHEDULER_HINT: &str =
 
 impl Lowering<'_> {
     pub(super) fn environment(&mut self, form: EnvironmentForm) -> Environment {
+        let software = SoftwareForm {
+            prologue: form.prologue,
+            modules: form.modules,
+            spack_environment: form.spack_environment,
+            spack: form.spack,
+            container: form.container,
+            software_timeout: form.software_timeout,
+            blake3: form.blake3,
+        };
         Environment {
             cpus: self.cpus(&form.cpus),
             housekeeping: form.housekeeping,
@@ -31,6 +41,7 @@ impl Lowering<'_> {
             settle: self.settle(&form.settle),
             limits: self.resource_limits(form.limits),
             strict: form.strict,
+            software: self.software(&["environment"].into(), software, &Software::default()),
         }
     }
 

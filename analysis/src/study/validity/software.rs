@@ -1,0 +1,94 @@
+//! Which software the measured runs of a cell had: the variables that a shell made, and the image of the container. A version
+//! has one on all hosts; and what the start of a container takes is part of each time.
+
+use super::warning::Warnings;
+use crate::count::{counted, grouped};
+use crate::study::Study;
+use crate::study::gather::sampled::Sampled;
+use speedup_core::experiment::files::ContentHash;
+use speedup_core::run::record::Record;
+use speedup_core::run::software::ImageIdentity;
+use speedup_core::value::time::Span;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The software that measured runs of a cell had, as far as it is known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SoftwareSeen {
+    /// By the variables, the hosts that had them, by their numbers in the study.
+    variables: BTreeMap<ContentHash, BTreeSet<u32>>,
+    /// The same by image.
+    images: BTreeMap<ImageIdentity, BTreeSet<u32>>,
+    /// Runs in a container.
+    contained: u64,
+    /// The longest that the start of a container took on a host.
+    start: Option<Span>,
+}
+
+impl SoftwareSeen {
+    /// Keeps what a measured run on a host had.
+    pub(crate) fn measured(&mut self, host: u32, record: &Record) {
+        let Some(used) = record.conditions.as_ref().and_then(|conditions| conditions.software.as_ref())
+        else {
+            return;
+        };
+        if let Some(variables) = &used.variables {
+            self.variables.entry(variables.blake3).or_default().insert(host);
+        }
+        if let Some(container) = &used.container {
+            self.images.entry(container.identity.clone()).or_default().insert(host);
+            self.contained += 1;
+            self.start = self.start.max(container.start);
+        }
+    }
+}
+
+/// Raises that hosts had different software for one cell, and that containers are within the clock.
+pub(crate) fn warn(study: &Study, sampled: &[Sampled<'_>], warnings: &mut Warnings) {
+    let versions = &study.plan.experiment.versions;
+    for sampled in sampled {
+        for (version, cell) in versions.iter().zip(sampled.records) {
+            let seen = &cell.software;
+            let kinds = [
+                ("environment_differs", "environment variables", seen.variables.values().collect::<Vec<_>>()),
+                ("image_differs", "images of the container", seen.images.values().collect()),
+            ];
+            for (code, what, by) in kinds.into_iter().filter(|(_, _, by)| by.len() > 1) {
+                warnings.concern(code, sampled.name, || differs(what, sampled.name, &version.name, &by));
+            }
+        }
+        let unknown = sampled.records.iter().flat_map(|cell| cell.software.images.keys());
+        if unknown.into_iter().any(|image| matches!(image, ImageIdentity::Unknown { .. })) {
+            warnings.concern("image_unknown", sampled.name, || {
+                "Nothing identifies the image of the container, so its content may differ between hosts and over time: name a file, \
+                 or a `digest` command in the plan's container."
+                    .to_owned()
+            });
+        }
+    }
+    let all = || sampled.iter().flat_map(|sampled| sampled.records).map(|cell| &cell.software);
+    let start = all().filter_map(|seen| seen.start).max();
+    for concerned in sampled.iter().filter(|one| one.records.iter().any(|cell| cell.software.contained > 0)) {
+        warnings.concern("container_timed", concerned.name, || {
+            let runs = all().map(|seen| seen.contained).sum();
+            let took = start.map_or(String::new(), |start| {
+                format!(" A program that does nothing took up to {start} in it.")
+            });
+            format!(
+                "{} were executed in a container, and each time contains the start and the end of its launcher.{took} Such a \
+                 constant part draws ratios towards 1: compare programs that take much longer.",
+                counted(runs, "measured run")
+            )
+        });
+    }
+}
+
+fn differs(what: &str, benchmark: &str, version: &str, by: &[&BTreeSet<u32>]) -> String {
+    let hosts: BTreeSet<&u32> = by.iter().copied().flatten().collect();
+    format!(
+        "Runs of one version did not have the same software: {benchmark} of {version} had {} different {what} on {} hosts. The \
+         export's columns environment_blake3 and image say which run had which, and environment has the variables; blake3 in \
+         [environment] refuses hosts with others.",
+        grouped(by.len() as u64),
+        grouped(hosts.len() as u64),
+    )
+}
