@@ -261,7 +261,7 @@ mod tests {
         place.clear_work();
         assert_eq!(
             place.works().unwrap(),
-            [work.clone()],
+            std::slice::from_ref(&work),
             "nothing was left in it: the next run has it, too"
         );
         for mode in [0o000, 0o500, 0o1777] {

@@ -23,7 +23,7 @@ use prometheus::{
     Opts, Registry,
 };
 use speedup_core::machine::event::Event;
-use speedup_core::machine::provision::Failure;
+use speedup_core::machine::provision::JobFailure;
 
 pub(crate) use self::calls::Outcome;
 pub(crate) use self::pages::{Pages, serve};
@@ -101,7 +101,7 @@ impl Metrics {
     }
 
     /// Jobs of an engine of this kind failed.
-    pub(crate) fn jobs_failed(&self, kind: &'static str, how: Failure, many: u64) {
+    pub(crate) fn jobs_failed(&self, kind: &'static str, how: JobFailure, many: u64) {
         self.0.provision.failed(kind, how, many);
     }
 

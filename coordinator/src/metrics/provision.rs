@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use prometheus::{IntCounterVec, IntGaugeVec};
-use speedup_core::machine::provision::{Failure, JobState};
+use speedup_core::machine::provision::{JobFailure, JobState};
 use speedup_core::value::time::{Span, Timestamp};
 
 use super::{Making, shown};
@@ -83,7 +83,7 @@ impl Provision {
         };
         figures.show([]);
         for kind in Spec::KINDS {
-            Failure::ALL.into_iter().for_each(|how| figures.failed(kind, how, 0));
+            JobFailure::ALL.into_iter().for_each(|how| figures.failed(kind, how, 0));
         }
         figures
     }
@@ -107,7 +107,7 @@ impl Provision {
         }
     }
 
-    pub(super) fn failed(&self, kind: &'static str, how: Failure, many: u64) {
+    pub(super) fn failed(&self, kind: &'static str, how: JobFailure, many: u64) {
         self.failures.with_label_values(&[kind, how.code()]).inc_by(many);
     }
 }
@@ -141,7 +141,7 @@ mod tests {
         let mut last = engine(slurm.clone(), spent(3_600));
         last.seen.trouble = Some("no answer from node17".to_owned());
         metrics.0.provision.show(&[engine(slurm, spent(60)), last]);
-        metrics.jobs_failed("slurm", Failure::Silent, 2);
+        metrics.jobs_failed("slurm", JobFailure::Silent, 2);
         let page = metrics.page();
         for line in [
             "speedup_provision_engines{engine=\"slurm\"} 2",

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use speedup_core::machine::provision::{
-    Cancelled, Demand, Engaged, EngineNote, EngineNoteKind, Failure, Job, JobState, Ledger, Nodes,
+    Cancelled, Demand, Engaged, EngineNote, EngineNoteKind, Job, JobFailure, JobState, Ledger, Nodes,
     PROVISIONER, ProvisionAction, RefusedAgent, decide, deserted, give_back_spent, news,
 };
 use speedup_core::machine::{Command, HostRequest, Notice};
@@ -71,7 +71,7 @@ pub(crate) struct Looker<E> {
     seen: Arc<Mutex<Seen>>,
     metrics: Metrics,
     /// The failures that the metrics have counted.
-    counted: BTreeMap<Failure, u64>,
+    counted: BTreeMap<JobFailure, u64>,
     /// Whether the engine has been asked since the start: jobs may be there that nobody wrote down.
     has_listed: bool,
 }

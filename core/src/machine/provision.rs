@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 pub use decide::{ProvisionAction, decide, deserted, give_back_spent};
-pub use ledger::{Cancelled, Failure, GivenBack, Ledger, Note, Unreached};
+pub use ledger::{Cancelled, GivenBack, JobFailure, Ledger, Note, Unreached};
 pub use news::{EngineNote, EngineNoteKind, news};
 
 use crate::host::Standing;

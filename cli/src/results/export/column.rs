@@ -84,7 +84,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 80] = columns! {
+pub(super) const COLUMNS: [Column; 81] = columns! {
     /// The experiment's id.
     experiment: Text, row => Some(row.planned.experiment.to_string());
     /// The experiment's name in the plan.

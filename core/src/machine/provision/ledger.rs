@@ -36,12 +36,12 @@ pub struct Ledger {
     pub unjoined: Option<String>,
     /// How often a job failed since the coordinator started, for who counts it; not kept over a restart.
     #[serde(skip)]
-    pub failures: BTreeMap<Failure, u64>,
+    pub failures: BTreeMap<JobFailure, u64>,
 }
 
 /// How a job failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Failure {
+pub enum JobFailure {
     /// The engine did not accept it.
     Refused,
     /// It ended before its agent joined.
@@ -52,7 +52,7 @@ pub enum Failure {
     TooShort,
 }
 
-impl Failure {
+impl JobFailure {
     /// Each way.
     pub const ALL: [Self; 4] = [Self::Refused, Self::Ended, Self::Silent, Self::TooShort];
 
@@ -205,7 +205,7 @@ impl Ledger {
 
     /// That the engine refused a job.
     pub fn refused(&mut self, words: &str) {
-        self.failed(Failure::Refused, |_| format!("it accepts no jobs: {words}"));
+        self.failed(JobFailure::Refused, |_| format!("it accepts no jobs: {words}"));
     }
 
     /// That a queued job may not have these nodes.
@@ -360,12 +360,12 @@ impl Ledger {
         match note.cancelled.or(note.given_back.map(|given_back| given_back.why)) {
             Some(Cancelled::Unneeded) => {}
             Some(Cancelled::TooShort) => self.was_futile(longest),
-            Some(Cancelled::Silent) => self.failed(Failure::Silent, |many| {
+            Some(Cancelled::Silent) => self.failed(JobFailure::Silent, |many| {
                 format!("{many} ended without an agent that joined; nothing was heard of that of job {id}")
             }),
             Some(Cancelled::Unreached) => {
                 let reason = note.unreached.as_ref().map_or("", |unreached| unreached.reason.as_str());
-                self.failed(Failure::Silent, |many| {
+                self.failed(JobFailure::Silent, |many| {
                     format!(
                         "{many} ended without an agent that joined; that of job {id} could not reach the coordinator: \
                          {reason}"
@@ -373,14 +373,14 @@ impl Ledger {
                 });
             }
             None if excused => {}
-            None => self.failed(Failure::Ended, |many| {
+            None => self.failed(JobFailure::Ended, |many| {
                 format!("{many} ended before their agents joined, the last being {id}: {words}")
             }),
         }
     }
 
     fn was_futile(&mut self, longest: Span) {
-        self.count(Failure::TooShort);
+        self.count(JobFailure::TooShort);
         self.futile_in_a_row += 1;
         if self.futile_in_a_row >= FAILURES_IN_A_ROW && self.stopped.is_none() {
             let minutes = longest.as_secs_f64() / 60.0;
@@ -391,7 +391,7 @@ impl Ledger {
         }
     }
 
-    fn failed(&mut self, how: Failure, words: impl FnOnce(&str) -> String) {
+    fn failed(&mut self, how: JobFailure, words: impl FnOnce(&str) -> String) {
         self.count(how);
         self.failures_in_a_row += 1;
         if self.failures_in_a_row >= FAILURES_IN_A_ROW && self.stopped.is_none() {
@@ -399,7 +399,7 @@ impl Ledger {
         }
     }
 
-    fn count(&mut self, how: Failure) {
+    fn count(&mut self, how: JobFailure) {
         *self.failures.entry(how).or_default() += 1;
     }
 }
