@@ -2,8 +2,9 @@
 //! command is judged again right before it is.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use speedup_core::run::work::WorkOrder;
+use speedup_core::run::work::{Resolved, WorkOrder};
 
 use super::variables::variables;
 use super::{NotExecuted, Runner, Step, Steps, Undertaking, command};
@@ -50,11 +51,33 @@ impl Undertaking<'_> {
         for (Step { what, resolved, .. }, directory) in of_host.chain(of_run) {
             let (env, timeout) = (variables(resolved, &path, None), self.order.timeout);
             let wanted = command(resolved, env, directory, timeout, Sink::Null, Preparation::default());
-            match self.runner.judge(what, &wanted, None) {
-                Err(refused @ NotAllowed::Refused(_)) => return Err(NotExecuted::from(refused)),
-                Ok(()) | Err(NotAllowed::NotThere(_)) => {}
+            self.refuse(what, &wanted)?;
+        }
+        self.permit_container(&stands)
+    }
+
+    /// The same of what starts the container, and of what identifies its image.
+    fn permit_container(&self, stands: &Path) -> Result<(), NotExecuted> {
+        let Some(container) = &self.order.environment.software.container else { return Ok(()) };
+        for (what, words) in [
+            ("the container of the run", container.words()),
+            ("the digest of the image", container.digest.clone()),
+        ] {
+            let argv = self.words_of(container, &words, &stands.to_string_lossy())?;
+            let resolved = Resolved { argv, env: BTreeMap::new(), directory: None };
+            let (env, timeout) = (variables(&resolved, stands, None), self.order.timeout);
+            let wanted = command(&resolved, env, stands, timeout, Sink::Null, Preparation::default());
+            if !wanted.argv.is_empty() {
+                self.refuse(what, &wanted)?;
             }
         }
         Ok(())
+    }
+
+    fn refuse(&self, what: &str, wanted: &LaunchCommand) -> Result<(), NotExecuted> {
+        match self.runner.judge(what, wanted, None) {
+            Err(refused @ NotAllowed::Refused(_)) => Err(NotExecuted::from(refused)),
+            Ok(()) | Err(NotAllowed::NotThere(_)) => Ok(()),
+        }
     }
 }

@@ -363,7 +363,7 @@ fn where_commands_are_limited_software_needs_a_word_of_its_own() {
         fs::write(&limits, format!("commands = [\"{}\"]\n{more}", bin.display())).expect("the limits");
         fs::set_permissions(&limits, Permissions::from_mode(0o644)).expect("their mode");
     };
-    write("");
+    write("software = [\"container\"]\n");
     pool.add_agent_with(&["--limits", limits.to_str().expect("UTF-8")]);
     pool.wait_for_hosts(1);
     let trace = own(&pool).join("trace");

@@ -24,7 +24,7 @@ const LIMIT: u64 = 16 << 20;
 
 impl Undertaking<'_> {
     /// The words of a container's command for a program that stands in this directory.
-    pub(super) fn words_of(
+    pub(in crate::runner) fn words_of(
         &self,
         container: &Container,
         words: &[String],

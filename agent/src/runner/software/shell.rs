@@ -59,7 +59,7 @@ const MOST_WORDS: usize = 64 << 10;
 /// What each stream may hold: a script may print what it does.
 const LIMIT: u64 = 16 << 20;
 /// Variables that are the shell's own, or that would make a shell of the program load all of it again within the clock.
-const OF_SHELL: [&str; 8] = ["_", "PWD", "OLDPWD", "SHLVL", "BASH_ENV", "HOSTNAME", "HOST", "ENVIRONMENT"];
+const OF_SHELL: [&str; 7] = ["_", "PWD", "OLDPWD", "SHLVL", "BASH_ENV", "HOSTNAME", "HOST"];
 /// The same by their beginnings: functions of the shell, and what Lmod remembers, with times and places of its caches.
 const OF_SHELL_BEGIN: [&str; 3] = ["BASH_FUNC_", "_ModuleTable", "__LMOD_REF_COUNT_"];
 
