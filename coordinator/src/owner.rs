@@ -11,7 +11,7 @@ use speedup_core::machine::event::{EndedAttempt, Event};
 use speedup_core::machine::{Command, Effect, Handled, Machine, Notice, Refusal, Speaker};
 use speedup_core::run::work::WorkOrder;
 use speedup_core::value::id::{AgentEpoch, AgentId, HostId};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::hearing::Hearing;
 use crate::timeline::TimeLine;
@@ -115,7 +115,7 @@ pub(crate) struct Owner {
     next_session: u64,
     groups: mpsc::Sender<Group>,
     /// Told when the plans may need other hosts than before.
-    demand: Arc<Notify>,
+    demand: Arc<watch::Sender<()>>,
 }
 
 impl Owner {
@@ -125,7 +125,7 @@ impl Owner {
         time: TimeLine,
         hearing: Hearing,
         groups: mpsc::Sender<Group>,
-        demand: Arc<Notify>,
+        demand: Arc<watch::Sender<()>>,
     ) -> Self {
         let (sessions, current) = (HashMap::new(), HashMap::new());
         Self { machine, time, hearing, sessions, current, next_session: 0, groups, demand }
@@ -274,7 +274,7 @@ impl Owner {
 
     fn put(&mut self, handled: Handled, group: &mut Group) {
         if handled.events.iter().any(|event| event.change.moves_demand()) {
-            self.demand.notify_one();
+            self.demand.send_replace(());
         }
         group.events.extend(handled.events.into_iter().filter(|event| event.change.is_kept()));
         group.ended.extend(handled.ended);

@@ -1,9 +1,9 @@
-//! Provisioning: an engine that gives out hosts is asked for as many as the running plans need, and gets them back. What to
-//! ask for is decided in `speedup_core::machine::provision`; here it is carried out.
+//! Provisioning: engines that give out hosts are asked for as many as the running plans need, and get them back. Each is asked
+//! through a queue, with options and limits of its own. What to ask for is decided in `speedup_core::machine::provision`; here it is carried out.
 //!
 //! In reading order: `agent` (how an agent is started there), `engine` (what an engine can do), `command` (programs, within
-//! bounds), `slurm` and `local` (the engines), `record` (what is kept over a restart), `look` (one round), `service` (what
-//! starts and stops).
+//! bounds), `slurm` and `local` (the engines), `spec` (which one, and how), `record` (what is kept over a restart), `shares` (what the
+//! queues know of each other), `look` (one round of one queue), `service` (what starts and stops).
 
 mod agent;
 mod command;
@@ -12,11 +12,15 @@ mod local;
 mod look;
 mod record;
 mod service;
+mod shares;
 mod slurm;
+mod spec;
 
 pub use agent::AgentPlace;
 pub(crate) use agent::AgentStart;
+pub(crate) use engine::Request;
 pub(crate) use look::{Seen, wall_clock};
-pub(crate) use record::{NAME as RECORD, Spec};
+pub(crate) use record::NAME as RECORD;
 pub use service::ResumeError;
-pub(crate) use service::{AddError, Provisioning, Shown, Wanted};
+pub(crate) use service::{AddError, Added, Provisioning, RemoveError, Selected, Shown, Wanted};
+pub(crate) use spec::{Spec, SpecError};

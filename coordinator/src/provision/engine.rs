@@ -1,5 +1,6 @@
 //! What an engine that gives out hosts can do. One more engine is one more implementation of this.
 
+use async_trait::async_trait;
 use speedup_core::machine::provision::{Job, Nodes};
 use speedup_core::value::id::{JobId, NodeName};
 use thiserror::Error;
@@ -7,24 +8,41 @@ use thiserror::Error;
 use super::command::CommandError;
 
 /// An engine that gives out hosts, each in a job that starts one agent.
+#[async_trait]
 pub(crate) trait Engine: Send + Sync + 'static {
+    /// What the ids of its jobs have before a colon, so that they and their nodes are told from those of other engines; nothing
+    /// for Slurm, whose ids are bare numbers.
+    fn system(&self) -> &str;
+
+    /// What it is asked for, and how.
+    fn request(&self) -> Request;
+
     /// Asks for a job on one whole node that is none of these.
-    fn submit(&self, exclude: &Nodes) -> impl Future<Output = Result<JobId, EngineError>> + Send;
+    async fn submit(&self, exclude: &Nodes) -> Result<JobId, EngineError>;
 
     /// Every job of ours, those that have ended as long as the engine remembers them.
-    fn list(&self) -> impl Future<Output = Result<Vec<Job>, EngineError>> + Send;
+    async fn list(&self) -> Result<Vec<Job>, EngineError>;
 
     /// Ends jobs; those that have ended already are passed over.
-    fn cancel(&self, jobs: &[JobId]) -> impl Future<Output = Result<(), EngineError>> + Send;
+    async fn cancel(&self, jobs: &[JobId]) -> Result<(), EngineError>;
 
     /// Keeps a queued job from these nodes, and no others.
-    fn exclude(&self, job: &JobId, nodes: &Nodes) -> impl Future<Output = Result<(), EngineError>> + Send;
+    async fn exclude(&self, job: &JobId, nodes: &Nodes) -> Result<(), EngineError>;
 
     /// Asks for a job that is never to start, and ends it: what the engine would refuse it refuses now.
-    fn try_out(&self) -> impl Future<Output = Result<(), EngineError>> + Send;
+    async fn try_out(&self) -> Result<(), EngineError>;
 
     /// Has a node boot anew once no job is on it. Whether it did is told by its boot id alone.
-    fn reboot(&self, node: &NodeName) -> impl Future<Output = Result<(), EngineError>> + Send;
+    async fn reboot(&self, node: &NodeName) -> Result<(), EngineError>;
+}
+
+/// What an engine is asked for, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// The command.
+    pub(crate) command: Vec<String>,
+    /// What the job executes.
+    pub(crate) script: String,
 }
 
 /// Why an engine has not done what it was asked.

@@ -9,12 +9,13 @@ mod options;
 mod script;
 mod state;
 
+use async_trait::async_trait;
 use speedup_core::machine::provision::{Job, Nodes};
 use speedup_core::value::id::{JobId, NodeName};
 
 use super::agent::AgentStart;
 use super::command::{CommandError, execute};
-use super::engine::{Engine, EngineError};
+use super::engine::{Engine, EngineError, Request};
 pub(crate) use options::{OptionsError, SlurmOptions};
 
 /// What is asked of `squeue`: id, state, start, end, nodes, reason. The reason is last, for it may hold anything.
@@ -38,13 +39,13 @@ impl Slurm {
     }
 
     /// The command that asks for a job.
-    pub(crate) fn command(&self, exclude: &Nodes) -> Vec<String> {
+    fn command(&self, exclude: &Nodes) -> Vec<String> {
         let arguments = self.arguments(&self.name, exclude, &[]);
         ["sbatch".to_owned()].into_iter().chain(arguments).collect()
     }
 
     /// What a job executes.
-    pub(crate) fn script(&self) -> String {
+    fn script(&self) -> String {
         script::script(&self.agent)
     }
 
@@ -82,7 +83,16 @@ impl Slurm {
     }
 }
 
+#[async_trait]
 impl Engine for Slurm {
+    fn system(&self) -> &'static str {
+        ""
+    }
+
+    fn request(&self) -> Request {
+        Request { command: self.command(&Nodes::new()), script: self.script() }
+    }
+
     async fn submit(&self, exclude: &Nodes) -> Result<JobId, EngineError> {
         self.sbatch(&self.name, exclude, &[]).await
     }

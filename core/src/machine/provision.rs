@@ -2,9 +2,11 @@
 //! running plans could use go in, actions come out; the coordinator's shell carries them out.
 //!
 //! In reading order: [`Job`] (what the engine says), [`Demand`] (what the machine says), `ledger` ([`Ledger`]: what is
-//! remembered from one look to the next), `decide` ([`decide`]: what to do).
+//! remembered from one look to the next), `divide` ([`share`]: which part of it one of several queues is to bring), `decide`
+//! ([`decide`]: what to do).
 
 mod decide;
+mod divide;
 mod ledger;
 #[cfg(test)]
 mod tests;
@@ -13,7 +15,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-pub use decide::{ProvisionAction, decide, deserted, give_back_spent};
+pub use decide::{ProvisionAction, catch_up, decide, deserted, give_back_spent};
+pub use divide::{Claim, OUT_OF_SIGHT, share};
 pub use ledger::{Cancelled, GivenBack, Ledger, Note};
 
 use crate::host::Standing;
@@ -162,6 +165,22 @@ pub enum Worth {
     NewAllocation,
     /// It may take some.
     Now,
+}
+
+impl Demand {
+    /// What one queue sees of it: its share of what is missing, and the hosts of its system.
+    #[must_use]
+    pub fn of(mut self, system: &str, share: u32) -> Self {
+        self.missing = share;
+        self.hosts.retain(|host| host.job.as_ref().map_or("", JobId::system) == system);
+        self
+    }
+
+    /// The hosts that are given back, but for those of other queues.
+    pub fn given_back(&self, others: &BTreeSet<JobId>) -> impl Iterator<Item = &Provided> {
+        let given_back = self.hosts.iter().filter(|host| host.engaged == Engaged::GivenBack);
+        given_back.filter(|host| host.job.as_ref().is_none_or(|job| !others.contains(job)))
+    }
 }
 
 /// Nodes that a job may not have.

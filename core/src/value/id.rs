@@ -174,3 +174,15 @@ text_id!(
     /// A host, as a cluster's engine calls it.
     NodeName
 );
+text_id!(
+    /// A queue: an engine that is asked for hosts, with its options, as its user calls it.
+    QueueName
+);
+
+impl JobId {
+    /// The system that gave the id, which is before a colon: ids and nodes of two systems have nothing to do with each other.
+    /// Slurm gives bare numbers.
+    pub fn system(&self) -> &str {
+        self.as_str().split_once(':').map_or("", |(system, _)| system)
+    }
+}

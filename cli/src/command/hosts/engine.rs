@@ -4,6 +4,7 @@ mod shown;
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
+use speedup_core::value::id::QueueName;
 use speedup_core::value::time::Span;
 use speedup_proto::v1;
 use speedup_proto::v1::add_provisioner_request::{Engine, LocalProcesses, Slurm};
@@ -39,6 +40,10 @@ pub(crate) enum LocalVerb {
 /// What is allowed.
 #[derive(Debug, Args)]
 struct LimitArguments {
+    /// The name of the queue; one of that name is replaced [default: that of a queue with the same options, or the
+    /// partition or a number]
+    #[arg(long, value_name = "NAME")]
+    name: Option<QueueName>,
     /// The maximum number of jobs, queued or running
     #[arg(long, value_name = "N", default_value_t = 64)]
     max_jobs: u32,
@@ -56,6 +61,16 @@ struct LimitArguments {
     dry_run: bool,
 }
 
+/// Which queue.
+#[derive(Debug, Args)]
+struct QueueArguments {
+    /// The name of the queue
+    #[arg(value_name = "NAME")]
+    name: Option<QueueName>,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
 /// Which coordinator, and how to print.
 #[derive(Debug, Args)]
 struct CommonArguments {
@@ -67,7 +82,8 @@ struct CommonArguments {
 
 /// Requests hosts from Slurm from now on
 ///
-/// Each job is one agent on a whole node. The request replaces an earlier one.
+/// Each job is one agent on a whole node. Each request is a queue with options and limits of its own: adding another one divides
+/// the hosts that are needed among them.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n\
     \x20 speedup hosts slurm add --max-jobs 20 -- --partition short --time 30\n\n\
@@ -82,20 +98,20 @@ pub(crate) struct AddSlurmArguments {
     options: Vec<String>,
 }
 
-/// Shows the request to Slurm and its jobs
+/// Shows the requests to Slurm and their jobs
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup hosts slurm show")]
+#[command(after_help = "Examples:\n  speedup hosts slurm show\n  speedup hosts slurm show short")]
 pub(crate) struct ShowSlurmArguments {
     #[command(flatten)]
-    common: CommonArguments,
+    queue: QueueArguments,
 }
 
-/// Ends the request to Slurm, and cancels its jobs
+/// Ends a request to Slurm, and cancels its jobs
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup hosts slurm remove")]
+#[command(after_help = "Examples:\n  speedup hosts slurm remove\n  speedup hosts slurm remove short")]
 pub(crate) struct RemoveSlurmArguments {
     #[command(flatten)]
-    common: CommonArguments,
+    queue: QueueArguments,
 }
 
 /// Starts agents on the coordinator's machine as running plans need them
@@ -115,7 +131,7 @@ pub(crate) struct AddLocalArguments {
 #[command(after_help = "Example:\n  speedup hosts local show")]
 pub(crate) struct ShowLocalArguments {
     #[command(flatten)]
-    common: CommonArguments,
+    queue: QueueArguments,
 }
 
 /// Starts no more agents, and stops those that run
@@ -123,7 +139,7 @@ pub(crate) struct ShowLocalArguments {
 #[command(after_help = "Example:\n  speedup hosts local remove")]
 pub(crate) struct RemoveLocalArguments {
     #[command(flatten)]
-    common: CommonArguments,
+    queue: QueueArguments,
 }
 
 /// Hours, as people write them.
@@ -140,8 +156,8 @@ pub(super) async fn slurm(verb: SlurmVerb, console: &Console) -> Result<Exit, Fa
         SlurmVerb::Add(AddSlurmArguments { limits, common, options }) => {
             add(Engine::Slurm(Slurm { options }), &limits, &common, console).await
         }
-        SlurmVerb::Show(ShowSlurmArguments { common }) => show(&common, console).await,
-        SlurmVerb::Remove(RemoveSlurmArguments { common }) => remove(&common, console).await,
+        SlurmVerb::Show(ShowSlurmArguments { queue }) => show(Kind::Slurm, &queue, console).await,
+        SlurmVerb::Remove(RemoveSlurmArguments { queue }) => remove(Kind::Slurm, &queue, console).await,
     }
 }
 
@@ -150,8 +166,25 @@ pub(super) async fn local(verb: LocalVerb, console: &Console) -> Result<Exit, Fa
         LocalVerb::Add(AddLocalArguments { limits, common }) => {
             add(Engine::Local(LocalProcesses {}), &limits, &common, console).await
         }
-        LocalVerb::Show(ShowLocalArguments { common }) => show(&common, console).await,
-        LocalVerb::Remove(RemoveLocalArguments { common }) => remove(&common, console).await,
+        LocalVerb::Show(ShowLocalArguments { queue }) => show(Kind::Local, &queue, console).await,
+        LocalVerb::Remove(RemoveLocalArguments { queue }) => remove(Kind::Local, &queue, console).await,
+    }
+}
+
+/// Of which engine the verbs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Slurm,
+    Local,
+}
+
+impl Kind {
+    /// As commands and the coordinator say it.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Slurm => "slurm",
+            Self::Local => "local",
+        }
     }
 }
 
@@ -171,19 +204,27 @@ async fn add(
         look_every_ns: limits.poll.0,
         dry_run: limits.dry_run,
         by: by(),
+        queue: limits.name.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default(),
     };
     let connection = common.coordinator.connect().await?;
     let answer = connection.provision().add(request).await;
     connection.close().await;
     let answer = answer.map_err(|status| Failure::status("cannot request hosts", &status))?.into_inner();
-    let v1::AddProvisionerResponse { command, script } = answer;
+    let v1::AddProvisionerResponse { command, script, queue, replaced } = answer;
     match common.output.output {
         Output::Json => {
-            print_json(console, &serde_json::json!({ "command": command, "script": script }))?;
+            let queue = (!queue.is_empty()).then_some(queue);
+            let told = serde_json::json!({
+                "queue": queue, "replaced": replaced, "command": command, "script": script
+            });
+            print_json(console, &told)?;
         }
         Output::Table if limits.dry_run => print(console, &dry(&command, &script)?)?,
         Output::Table => {
-            console.talk("Hosts are requested from now on, as many as the running plans need.");
+            let instead = if replaced { " instead of the earlier request" } else { "" };
+            console.talk(format_args!(
+                "Hosts are requested from now on through the queue {queue}{instead}, as many as the running plans need."
+            ));
         }
     }
     Ok(Exit::Done)
@@ -200,49 +241,82 @@ fn dry(command: &[String], script: &str) -> Result<String, Failure> {
     Ok(format!("{words} <<'END'\n{script}END"))
 }
 
-async fn show(common: &CommonArguments, console: &Console) -> Result<Exit, Failure> {
+async fn show(
+    kind: Kind,
+    QueueArguments { name, common }: &QueueArguments,
+    console: &Console,
+) -> Result<Exit, Failure> {
     let connection = common.coordinator.connect().await?;
-    let shown = status(&connection).await;
+    let all = status(&connection).await;
     connection.close().await;
-    let shown = shown?;
+    let (shown, others): (Vec<_>, Vec<_>) = all?.into_iter().partition(|shown| {
+        shown.engine() == kind.word() && name.as_ref().is_none_or(|name| shown.queue() == name.as_str())
+    });
+    if let Some(name) = name.as_ref().filter(|_| shown.is_empty()) {
+        let known: Vec<String> = others.iter().map(Shown::command).collect();
+        let hint = (!known.is_empty()).then(|| format!("use {}", known.join(" or ")));
+        return Err(Failure::usage(anyhow!("there is no queue {name} of {}", kind.word())).hint_if(hint));
+    }
     match common.output.output {
         Output::Json => print_json(console, &shown)?,
-        Output::Table => match &shown {
-            Some(shown) => print(console, &shown.text(console.out))?,
-            None => {
-                console.talk("No hosts are requested; `speedup hosts slurm add` requests them from Slurm.");
-            }
-        },
+        Output::Table if shown.is_empty() => {
+            let kind = kind.word();
+            console.talk(format_args!("No hosts are requested; `speedup hosts {kind} add` requests them."));
+        }
+        Output::Table => {
+            let texts: Vec<String> = shown.iter().map(|shown| shown.text(console.out)).collect();
+            print(console, &texts.join("\n\n"))?;
+        }
+    }
+    if name.is_none() {
+        others.iter().for_each(|other| {
+            console.talk(format_args!("There is another request; {} shows it.", other.command()));
+        });
     }
     Ok(Exit::Done)
 }
 
-async fn remove(common: &CommonArguments, console: &Console) -> Result<Exit, Failure> {
+async fn remove(
+    kind: Kind,
+    QueueArguments { name, common }: &QueueArguments,
+    console: &Console,
+) -> Result<Exit, Failure> {
+    let request = v1::RemoveProvisionerRequest {
+        by: by(),
+        engine: kind.word().to_owned(),
+        queue: name.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default(),
+    };
     let connection = common.coordinator.connect().await?;
-    let answer = connection.provision().remove(v1::RemoveProvisionerRequest { by: by() }).await;
+    let answer = connection.provision().remove(request).await;
     connection.close().await;
     let answer = answer.map_err(|status| Failure::status("cannot end the request for hosts", &status))?;
     let removed = answer.into_inner().provisioner.map(Shown::from);
     match common.output.output {
         Output::Json => print_json(console, &removed)?,
         Output::Table => match removed {
-            Some(removed) => console.talk(format_args!("No more hosts are requested. {}", removed.bill())),
+            Some(removed) => {
+                let (queue, bill) = (removed.queue(), removed.bill());
+                console.talk(format_args!("No more hosts are requested through the queue {queue}. {bill}"));
+            }
             None => console.talk("No hosts were requested."),
         },
     }
     Ok(Exit::Done)
 }
 
-async fn status(connection: &Connection) -> Result<Option<Shown>, Failure> {
-    let answer = connection.provision().show(v1::ShowProvisionerRequest {}).await;
+async fn status(connection: &Connection) -> Result<Vec<Shown>, Failure> {
+    let answer = connection.provision().show(v1::ShowProvisionerRequest::default()).await;
     let answer = answer.map_err(|status| Failure::status("cannot show the request for hosts", &status))?;
-    Ok(answer.into_inner().provisioner.map(Shown::from))
+    let v1::ProvisionerStatus { provisioner, provisioners } = answer.into_inner();
+    // A coordinator of release 0.1.0 has at most one.
+    let told = if provisioners.is_empty() { provisioner.into_iter().collect() } else { provisioners };
+    Ok(told.into_iter().map(Shown::from).collect())
 }
 
 /// Says beside other things that an engine is asked for no more hosts, or not for some nodes, and why. A coordinator that cannot tell is no
 /// reason to fail.
 pub(in crate::command) async fn tell_if_it_stands_still(connection: &Connection, console: &Console) {
-    if let Ok(Some(shown)) = status(connection).await {
+    for shown in status(connection).await.unwrap_or_default() {
         [shown.stands_still(), shown.kept_from()].into_iter().flatten().for_each(|words| console.talk(words));
     }
 }

@@ -90,6 +90,21 @@ impl SlurmOptions {
         &self.excluded
     }
 
+    /// The partition, where they name one. Slurm goes by the last.
+    pub(crate) fn partition(&self) -> Option<&str> {
+        let mut found = None;
+        for (at, word) in self.words.iter().enumerate() {
+            let value = word.strip_prefix("--partition=").or_else(|| word.strip_prefix("-p"));
+            found = match value {
+                Some("") => self.words.get(at + 1).map(String::as_str),
+                Some(value) => Some(value),
+                None if word == "--partition" => self.words.get(at + 1).map(String::as_str),
+                None => found,
+            };
+        }
+        found
+    }
+
     /// Whether they say how much memory a job gets.
     pub(super) fn says_memory(&self) -> bool {
         self.words.iter().any(|word| word.starts_with("--mem"))
@@ -117,6 +132,16 @@ mod tests {
         assert_eq!(options.words(), ["-p", "main", "--time=10"]);
         assert_eq!(options.excluded(), "a[1-2],b,c");
         assert!(!options.says_memory() && parsed(&["--mem=4G"]).unwrap().says_memory());
+    }
+
+    #[test]
+    fn the_partition_is_found_however_it_is_written() {
+        for words in
+            [&["-p", "main"][..], &["-pmain"], &["--partition=main"], &["-pa", "--partition", "main"]]
+        {
+            assert_eq!(parsed(words).unwrap().partition(), Some("main"), "{words:?}");
+        }
+        assert_eq!(parsed(&["--time=10"]).unwrap().partition(), None);
     }
 
     #[test]

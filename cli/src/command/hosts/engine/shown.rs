@@ -15,6 +15,8 @@ const HOUR: f64 = 3.6e12;
 /// An engine that is asked.
 #[derive(Debug, Serialize)]
 pub(super) struct Shown {
+    /// What the queue is called.
+    queue: String,
     engine: String,
     options: Vec<String>,
     max_jobs: u32,
@@ -32,6 +34,8 @@ pub(super) struct Shown {
     cannot_reboot: Option<String>,
     /// Hosts that running plans could use beyond those that are there.
     missing: u32,
+    /// Of these, the ones that this queue is to bring.
+    share: u32,
     /// Why the engine did not answer.
     trouble: Option<String>,
     /// Nodes whose agents were turned away for good, with the reasons: no job goes there.
@@ -53,7 +57,10 @@ struct Job {
 impl From<v1::Provisioner> for Shown {
     fn from(wire: v1::Provisioner) -> Self {
         let limits = wire.limits.unwrap_or_default();
+        // A coordinator of release 0.1.0 names no queue.
+        let queue = if wire.queue.is_empty() { wire.engine.clone() } else { wire.queue };
         Self {
+            queue,
             engine: wire.engine,
             options: wire.options,
             max_jobs: limits.jobs,
@@ -67,6 +74,7 @@ impl From<v1::Provisioner> for Shown {
             stopped: wire.stopped,
             cannot_reboot: wire.cannot_reboot,
             missing: wire.missing,
+            share: wire.share,
             trouble: wire.trouble,
             refused: wire.refused.into_iter().map(|node| (node.node, node.reason)).collect(),
         }
@@ -97,8 +105,8 @@ impl Shown {
         let options = if self.options.is_empty() { "none".to_owned() } else { self.options.join(" ") };
         let mut lines = vec![
             format!(
-                "Hosts are requested from {} by {}, as {}; options: {options}",
-                self.engine, self.by, self.name
+                "Queue {}: hosts are requested from {} by {}, as {}; options: {options}",
+                self.queue, self.engine, self.by, self.name
             ),
             format!(
                 "At most {} jobs, {} of them in the queue. {}",
@@ -106,7 +114,10 @@ impl Shown {
                 self.max_queued,
                 self.bill()
             ),
-            format!("The running plans could use {} more hosts than there are.", self.missing),
+            format!(
+                "The running plans could use {} more hosts than there are; this queue is to bring {}.",
+                self.missing, self.share
+            ),
         ];
         lines.extend(self.stands_still());
         lines.extend(self.kept_from());
@@ -116,6 +127,21 @@ impl Shown {
             lines.push(self.jobs(paint));
         }
         lines.join("\n")
+    }
+
+    /// Which engine is asked, as commands say it.
+    pub(super) fn engine(&self) -> &str {
+        &self.engine
+    }
+
+    /// What the queue is called.
+    pub(super) fn queue(&self) -> &str {
+        &self.queue
+    }
+
+    /// The command that shows it.
+    pub(super) fn command(&self) -> String {
+        format!("`speedup hosts {} show {}`", self.engine, self.queue)
     }
 
     /// What was spent.
@@ -129,9 +155,10 @@ impl Shown {
     /// That no more hosts are asked for, if that is so.
     pub(super) fn stands_still(&self) -> Option<String> {
         let why = self.stopped.as_ref()?;
-        let engine = &self.engine;
+        let (engine, queue) = (&self.engine, &self.queue);
         Some(format!(
-            "No more hosts are requested from {engine}: {why}. `speedup hosts {engine} add` requests them again."
+            "No more hosts are requested from {engine} (queue {queue}): {why}. `speedup hosts {engine} add --name {queue}`, with \
+             its options, requests them again."
         ))
     }
 
@@ -143,10 +170,10 @@ impl Shown {
             1 => ", and 1 more".to_owned(),
             more => format!(", and {more} more"),
         };
-        let engine = &self.engine;
+        let (engine, queue) = (&self.engine, &self.queue);
         Some(format!(
             "Jobs avoid {node}{others}, where the coordinator rejects agents: {reason}. `speedup hosts {engine} \
-                add` tries them again."
+                add --name {queue}`, with its options, tries them again."
         ))
     }
 
@@ -195,6 +222,7 @@ mod tests {
         };
         let wire = v1::Provisioner {
             engine: "slurm".to_owned(),
+            queue: "short".to_owned(),
             node_time_ns: 3_600_000_000_000,
             stopped: Some("3 jobs in a row ended".to_owned()),
             jobs: vec![job],
@@ -203,7 +231,7 @@ mod tests {
         let text = Shown::from(wire).text(Console::plain().out);
         assert!(text.contains("1.00 node hours are spent."), "{text}");
         assert!(
-            text.contains("requested from slurm: 3 jobs in a row ended. `speedup hosts slurm add`"),
+            text.contains("requested from slurm (queue short): 3 jobs in a row ended. `speedup hosts slurm add --name short`"),
             "{text}"
         );
         assert!(!text.contains("Jobs avoid"), "{text}");
