@@ -2,15 +2,17 @@
 //! through a queue, with options and limits of its own. What to ask for is decided in `speedup_core::machine::provision`; here it is carried out.
 //!
 //! In reading order: `agent` (how an agent is started there), `engine` (what an engine can do), `command` (programs, within
-//! bounds), `slurm` and `local` (the engines), `spec` (which one, and how), `record` (what is kept over a restart), `shares` (what the
+//! bounds), `script` (what a job executes), `slurm`, `batch` and `local` (the engines), `spec` (which one, and how), `record` (what is kept over a restart), `shares` (what the
 //! queues know of each other), `look` (one round of one queue), `service` (what starts and stops).
 
 mod agent;
+mod batch;
 mod command;
 mod engine;
 mod local;
 mod look;
 mod record;
+mod script;
 mod service;
 mod shares;
 mod slurm;
@@ -21,6 +23,7 @@ pub(crate) use agent::AgentStart;
 pub(crate) use engine::Request;
 pub(crate) use look::{Seen, wall_clock};
 pub(crate) use record::NAME as RECORD;
+pub(crate) use script::Surroundings;
 pub use service::ResumeError;
 pub(crate) use service::{AddError, Added, Provisioning, RemoveError, Selected, Shown, Wanted};
 pub(crate) use spec::{Spec, SpecError};

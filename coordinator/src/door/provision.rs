@@ -8,14 +8,14 @@ use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::{IdError, NodeName, QueueName};
 use speedup_core::value::time::Span;
 use speedup_proto::v1;
-use speedup_proto::v1::add_provisioner_request::{Engine, LocalProcesses, Slurm};
+use speedup_proto::v1::add_provisioner_request::{BatchSystem, Engine, LocalProcesses, Slurm};
 use speedup_proto::v1::provision_server::Provision;
 use tonic::{Request, Response, Status};
 
 use super::Caller;
 use crate::provision::{
     AddError, Added, Provisioning, RemoveError, Request as Asked, Seen, Selected, Shown, Spec, SpecError,
-    Wanted, wall_clock,
+    Surroundings, Wanted, wall_clock,
 };
 
 /// Most jobs that a user may allow at once: a look at each, every few seconds, costs an engine and this process too.
@@ -38,7 +38,12 @@ impl Provision for ProvisionDoor {
         let v1::AddProvisionerRequest { engine, limits, look_every_ns, dry_run, by, queue } =
             request.into_inner();
         let spec = match engine {
-            Some(Engine::Slurm(Slurm { options })) => Spec::Slurm { options },
+            Some(Engine::Slurm(Slurm { options, around })) => {
+                Spec::Slurm { options, around: surroundings(around) }
+            }
+            Some(Engine::Batch(BatchSystem { file, options, around })) => {
+                Spec::Batch { file, options, around: surroundings(around) }
+            }
             Some(Engine::Local(LocalProcesses {})) => Spec::Local,
             None => return Err(Status::invalid_argument("no engine is named")),
         };
@@ -77,6 +82,11 @@ impl Provision for ProvisionDoor {
         }
         Ok(Response::new(status(removed)))
     }
+}
+
+fn surroundings(wire: Option<v1::JobSurroundings>) -> Surroundings {
+    let v1::JobSurroundings { prologue, epilogue, wrap } = wire.unwrap_or_default();
+    Surroundings { prologue, epilogue, wrap }
 }
 
 fn answered(request: Asked, queue: String, replaced: bool) -> v1::AddProvisionerResponse {
@@ -119,11 +129,15 @@ fn refused(error: &AddError) -> Status {
         AddError::NotEnded { .. } => Some("try again when the engine answers, or end the jobs by hand"),
         AddError::Place { .. } => Some("start the coordinator with --agents DIR, one that all nodes share"),
         AddError::TooMany => Some("remove one that is no longer needed"),
-        AddError::Unable | AddError::Spec(SpecError::Options(_)) | AddError::Record(_) => None,
+        AddError::Unable
+        | AddError::Spec(SpecError::Options(_) | SpecError::File(_) | SpecError::Surroundings(_))
+        | AddError::Record(_) => None,
     };
     let text = with_hint(with_causes(error), hint);
     match error {
-        AddError::Spec(SpecError::Options(_)) => Status::invalid_argument(text),
+        AddError::Spec(SpecError::Options(_) | SpecError::File(_) | SpecError::Surroundings(_)) => {
+            Status::invalid_argument(text)
+        }
         AddError::Unable
         | AddError::Spec(SpecError::Unreachable(_))
         | AddError::Place { .. }
@@ -148,10 +162,11 @@ fn checked(limits: Option<v1::ProvisionLimits>) -> Result<ProvisionLimits, Statu
 
 fn told(Shown { queue, seen }: Shown) -> v1::Provisioner {
     let engine = queue.spec.kind();
-    let options = match queue.spec {
-        Spec::Slurm { options } => options,
-        Spec::Local => Vec::new(),
+    let (options, around) = match queue.spec {
+        Spec::Slurm { options, around } | Spec::Batch { options, around, .. } => (options, around),
+        Spec::Local => (Vec::new(), Surroundings::default()),
     };
+    let Surroundings { prologue, epilogue, wrap } = around;
     let ProvisionLimits { jobs, queued, node_time } = queue.limits;
     let now = wall_clock();
     v1::Provisioner {
@@ -167,6 +182,7 @@ fn told(Shown { queue, seen }: Shown) -> v1::Provisioner {
         cannot_reboot: seen.ledger.cannot_reboot.clone(),
         missing: seen.missing,
         share: seen.demand.missing,
+        around: Some(v1::JobSurroundings { prologue, epilogue, wrap }),
         queue: queue.name.as_str().to_owned(),
         trouble: seen.trouble,
         refused: seen.ledger.refused.into_iter().map(refused_node).collect(),

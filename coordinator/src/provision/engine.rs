@@ -1,6 +1,7 @@
 //! What an engine that gives out hosts can do. One more engine is one more implementation of this.
 
 use async_trait::async_trait;
+use speedup_core::machine::provision::batch::AnswerError;
 use speedup_core::machine::provision::{Job, Nodes};
 use speedup_core::value::id::{JobId, NodeName};
 use thiserror::Error;
@@ -65,8 +66,14 @@ pub(crate) enum EngineError {
     #[error("all {0} places for agents on this machine are taken or excluded")]
     NoPlace(u32),
     /// It cannot do that.
-    #[error("agents that share a machine cannot reboot it")]
-    NoReboot,
+    #[error("{0}")]
+    NoReboot(&'static str),
+    /// What it answers means nothing.
+    #[error(transparent)]
+    Meaning(#[from] AnswerError),
+    /// The script of a job cannot be put where the command reads it.
+    #[error("cannot write the script of a job")]
+    Script(#[source] std::io::Error),
     /// The process cannot be started.
     #[error("cannot start an agent")]
     NotStarted(#[source] std::io::Error),

@@ -137,7 +137,7 @@ impl Engine for Local {
     }
 
     async fn reboot(&self, _node: &NodeName) -> Result<(), EngineError> {
-        Err(EngineError::NoReboot)
+        Err(EngineError::NoReboot("agents that share a machine cannot reboot it"))
     }
 }
 

@@ -186,6 +186,7 @@ struct Head {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::provision::script::Surroundings;
 
     /// What release 0.1.0 wrote.
     const GOLDEN_1: &str = include_str!("record/golden/version-1.json");
@@ -194,7 +195,8 @@ mod tests {
 
     fn queue(name: &str) -> Queue {
         let limits = ProvisionLimits { jobs: 3, queued: 2, node_time: None };
-        let spec = Spec::Slurm { options: vec!["-p".to_owned(), "main".to_owned()] };
+        let options = vec!["-p".to_owned(), "main".to_owned()];
+        let spec = Spec::Slurm { options, around: Surroundings::default() };
         let (name, job_name) = (name.parse().unwrap(), "speedup-1".to_owned());
         let (look_every, by) = (Duration::from_secs(5), "a".to_owned());
         let mut ledger = Ledger::default();

@@ -13,7 +13,6 @@ use thiserror::Error;
 use tokio::sync::{Mutex, broadcast, mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
-use uuid::Uuid;
 
 use super::agent::AgentStart;
 use super::engine::{Engine, EngineError, Request};
@@ -30,6 +29,8 @@ const LOOK_MIN: Duration = Duration::from_secs(1);
 /// The shortest time between two glances at the plans: each looks at every host.
 const GLANCE_MIN: Duration = Duration::from_millis(50);
 
+/// What the jobs are called in a request that is only shown.
+const SOME_JOBS: &str = "speedup-ID";
 /// Most queues: each is asked by a task of its own, and a cluster has a few partitions.
 const MAX_QUEUES: usize = 32;
 /// Most agents turned away that are remembered until the next look: far more than engines start jobs between two.
@@ -218,7 +219,7 @@ impl Provisioning {
     pub(crate) fn request(&self, name: Option<&QueueName>, spec: &Spec) -> Result<Request, AddError> {
         let inner = self.0.as_ref().ok_or(AddError::Unable)?;
         let name = name.cloned().or_else(|| spec.usual_name()).unwrap_or_else(|| of_number(1));
-        Ok(spec.engine(&name, "speedup-ID", &inner.agent)?.request())
+        Ok(spec.engine(&name, SOME_JOBS, &inner.agent)?.request())
     }
 
     /// Asks an engine from now on, beside the others; in place of the queue of that name, where there is one.
@@ -234,8 +235,10 @@ impl Provisioning {
         let before = queues.get(&name).map(|current| (current.queue.job_name.clone(), current.seen()));
         let has_replaced = before.is_some();
         // The name of its jobs lives as long as its ledger: what was spent stays spent, and jobs of before are recognised.
-        let (job_name, mut ledger) = before
-            .map_or_else(|| (new_name(), Ledger::default()), |(job_name, seen)| (job_name, seen.ledger));
+        let (job_name, mut ledger) = before.map_or_else(
+            || (spec.new_job_name(), Ledger::default()),
+            |(job_name, seen)| (job_name, seen.ledger),
+        );
         let state = &inner.agent.place.state;
         private::create_directories(state)
             .map_err(|source| AddError::Place { path: state.clone(), source })?;
@@ -436,12 +439,6 @@ async fn watch(mut looker: Looker, begin: Begin, mut wanted: mpsc::Receiver<Ende
             }
         }
     }
-}
-
-fn new_name() -> String {
-    // Twelve digits of the random part: what tells apart the coordinators of one user.
-    let id = Uuid::new_v4().simple().to_string();
-    format!("speedup-{}", &id[..12])
 }
 
 #[cfg(test)]

@@ -4,13 +4,17 @@
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
+use speedup_core::machine::provision::batch::{self, BatchFileError};
 use speedup_core::value::id::QueueName;
 use thiserror::Error;
+use uuid::Uuid;
 
 use super::agent::AgentStart;
+use super::batch::Batch;
 use super::engine::Engine;
 use super::local::Local;
-use super::slurm::{OptionsError, Slurm, SlurmOptions};
+use super::script::{Surroundings, SurroundingsError};
+use super::slurm::{OptionsError, Slurm, SlurmOptions, checked};
 
 /// Which engine is asked, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +24,19 @@ pub(crate) enum Spec {
     Slurm {
         /// As the user gave them.
         options: Vec<String>,
+        /// What surrounds the agent in its job.
+        #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
+        around: Surroundings,
+    },
+    /// A batch system that a file describes.
+    Batch {
+        /// The text of the file.
+        file: String,
+        /// What the user adds to the command that submits a job.
+        options: Vec<String>,
+        /// What surrounds the agent in its job.
+        #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
+        around: Surroundings,
     },
     /// Processes of this machine.
     Local,
@@ -34,6 +51,12 @@ pub(crate) enum SpecError {
     /// Its options are none.
     #[error(transparent)]
     Options(#[from] OptionsError),
+    /// The file describes no batch system.
+    #[error(transparent)]
+    File(#[from] BatchFileError),
+    /// Nothing of the kind can surround an agent.
+    #[error(transparent)]
+    Surroundings(#[from] SurroundingsError),
 }
 
 impl Spec {
@@ -41,6 +64,7 @@ impl Spec {
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Slurm { .. } => "slurm",
+            Self::Batch { .. } => "batch",
             Self::Local => "local",
         }
     }
@@ -48,8 +72,21 @@ impl Spec {
     /// What a queue is called whose user does not name it; a number, where nothing tells it from others.
     pub(crate) fn usual_name(&self) -> Option<QueueName> {
         match self {
-            Self::Slurm { options } => SlurmOptions::parse(options.clone()).ok()?.partition()?.parse().ok(),
+            Self::Slurm { options, .. } => {
+                SlurmOptions::parse(options.clone()).ok()?.partition()?.parse().ok()
+            }
+            Self::Batch { file, .. } => batch::parse(file).ok()?.name.parse().ok(),
             Self::Local => "local".parse().ok(),
+        }
+    }
+
+    /// A new name for the jobs of a queue: what tells apart the queues of all coordinators of one user.
+    pub(crate) fn new_job_name(&self) -> String {
+        let id = Uuid::new_v4().simple().to_string();
+        match self {
+            // Tables of other systems cut longer names.
+            Self::Batch { .. } => format!("sp{}", &id[..8]),
+            Self::Slurm { .. } | Self::Local => format!("speedup-{}", &id[..12]),
         }
     }
 
@@ -61,10 +98,19 @@ impl Spec {
         agent: &AgentStart,
     ) -> Result<Box<dyn Engine>, SpecError> {
         match self {
-            Self::Slurm { options } => {
+            Self::Slurm { options, around } => {
                 reachable(agent)?;
+                around.check()?;
                 let options = SlurmOptions::parse(options.clone())?;
-                Ok(Box::new(Slurm::new(job_name.to_owned(), options, agent.clone())))
+                Ok(Box::new(Slurm::new(job_name.to_owned(), options, around.clone(), agent.clone())))
+            }
+            Self::Batch { file, options, around } => {
+                reachable(agent)?;
+                around.check()?;
+                checked(options)?;
+                let system = batch::parse(file)?;
+                let (job_name, options, around) = (job_name.to_owned(), options.clone(), around.clone());
+                Ok(Box::new(Batch::new(job_name, system, options, around, agent.clone())))
             }
             Self::Local => Ok(Box::new(Local::new(queue, agent.clone()))),
         }

@@ -3,8 +3,9 @@
 //!
 //! In reading order: [`Job`] (what the engine says), [`Demand`] (what the machine says), `ledger` ([`Ledger`]: what is
 //! remembered from one look to the next), `divide` ([`share`]: which part of it one of several queues is to bring), `decide`
-//! ([`decide`]: what to do).
+//! ([`decide`]: what to do), [`batch`] (a batch system that a file describes).
 
+pub mod batch;
 mod decide;
 mod divide;
 mod ledger;
@@ -41,6 +42,10 @@ pub const KEEP: Span = Span::from_secs(5);
 pub const LEAVE_PATIENCE: Span = Span::from_secs(10);
 /// Most queued jobs whose excluded nodes are changed at one look: each costs the engine a request.
 pub const EXCLUSIONS_AT_ONCE: usize = 16;
+
+/// Most bytes of the lines before an agent in its job, and of those after it: engines keep the script of each job, and lines that
+/// set a job up are few.
+pub const MAX_SURROUNDING_BYTES: usize = 64 << 10;
 
 /// What the user allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

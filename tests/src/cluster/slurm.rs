@@ -229,6 +229,11 @@ impl Slurm {
         jobs.lines().filter_map(job).collect()
     }
 
+    /// What Slurm says of a job.
+    pub fn told(&self, job: &str) -> String {
+        eventually("Slurm answers", || self.asked("scontrol", &["show", "job", job]))
+    }
+
     /// Whether a job was put back into the queue.
     pub fn has_restarted(&self, job: &str) -> bool {
         self.asked("scontrol", &["show", "job", job]).is_some_and(|shown| shown.contains("Restarts=1"))

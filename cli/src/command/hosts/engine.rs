@@ -1,13 +1,19 @@
-//! `speedup hosts slurm` and `speedup hosts local`: an engine is asked for hosts, as many as the running plans need.
+//! `speedup hosts slurm`, `speedup hosts batch` and `speedup hosts local`: an engine is asked for hosts, as many as the running
+//! plans need.
 
 mod shown;
 
-use anyhow::anyhow;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
+use speedup_core::machine::provision::{MAX_SURROUNDING_BYTES, batch};
+use speedup_core::value::bounded::read_text_at_most;
 use speedup_core::value::id::QueueName;
 use speedup_core::value::time::Span;
 use speedup_proto::v1;
-use speedup_proto::v1::add_provisioner_request::{Engine, LocalProcesses, Slurm};
+use speedup_proto::v1::add_provisioner_request::{BatchSystem, Engine, LocalProcesses, Slurm};
 
 use crate::arguments::{Output, OutputArgument};
 use crate::command::coordinator::span;
@@ -20,6 +26,8 @@ use shown::Shown;
 
 /// Seconds of an hour.
 const HOUR: f64 = 3_600.0;
+/// How often jobs are listed, where neither the user nor a file says.
+const POLL: Span = Span::from_secs(5);
 
 /// Takes hosts from Slurm, as many as the running plans need
 #[derive(Debug, Subcommand)]
@@ -27,6 +35,14 @@ pub(crate) enum SlurmVerb {
     Add(AddSlurmArguments),
     Show(ShowSlurmArguments),
     Remove(RemoveSlurmArguments),
+}
+
+/// Takes hosts from any batch system that a file describes
+#[derive(Debug, Subcommand)]
+pub(crate) enum BatchVerb {
+    Add(AddBatchArguments),
+    Show(ShowBatchArguments),
+    Remove(RemoveBatchArguments),
 }
 
 /// Runs agents as processes of the coordinator's machine, for trials
@@ -53,12 +69,26 @@ struct LimitArguments {
     /// The budget of node-hours over all jobs; when it is used up, all nodes are released
     #[arg(long, value_name = "HOURS", value_parser = node_hours)]
     node_hours: Option<Span>,
-    /// How often to poll the jobs
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = span)]
-    poll: Span,
+    /// How often to poll the jobs [default: 5s, or what the file of a batch system says]
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    poll: Option<Span>,
     /// Print the request without sending it
     #[arg(long)]
     dry_run: bool,
+}
+
+/// What surrounds the agent in its job.
+#[derive(Debug, Args)]
+struct JobArguments {
+    /// A file of shell lines to run before the agent; a first line #!… chooses the shell
+    #[arg(long, value_name = "FILE")]
+    prologue: Option<PathBuf>,
+    /// A file of shell lines to run after the agent has ended, for whatever reason
+    #[arg(long, value_name = "FILE")]
+    epilogue: Option<PathBuf>,
+    /// A command to put before the agent, as the job's shell reads it: 'numactl --membind=0'
+    #[arg(long, value_name = "COMMAND")]
+    wrap: Option<String>,
 }
 
 /// Which queue.
@@ -92,6 +122,8 @@ pub(crate) struct AddSlurmArguments {
     #[command(flatten)]
     limits: LimitArguments,
     #[command(flatten)]
+    job: JobArguments,
+    #[command(flatten)]
     common: CommonArguments,
     /// Options of sbatch
     #[arg(last = true, value_name = "SBATCH_OPTIONS")]
@@ -110,6 +142,45 @@ pub(crate) struct ShowSlurmArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  speedup hosts slurm remove\n  speedup hosts slurm remove short")]
 pub(crate) struct RemoveSlurmArguments {
+    #[command(flatten)]
+    queue: QueueArguments,
+}
+
+/// Requests hosts from a batch system from now on
+///
+/// A file says which commands submit, list and cancel jobs (docs/batch.md). Its content is kept: after a change, add it again
+/// under the same name.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n\
+    \x20 speedup hosts batch add gridengine.toml -- -q main.q -l h_rt=1:00:00\n\n\
+    Options after -- go to the command that submits a job.")]
+pub(crate) struct AddBatchArguments {
+    /// The file that describes the batch system
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    limits: LimitArguments,
+    #[command(flatten)]
+    job: JobArguments,
+    #[command(flatten)]
+    common: CommonArguments,
+    /// Options of the command that submits a job
+    #[arg(last = true, value_name = "OPTIONS")]
+    options: Vec<String>,
+}
+
+/// Shows the requests to batch systems and their jobs
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup hosts batch show gridengine")]
+pub(crate) struct ShowBatchArguments {
+    #[command(flatten)]
+    queue: QueueArguments,
+}
+
+/// Ends a request to a batch system, and cancels its jobs
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup hosts batch remove gridengine")]
+pub(crate) struct RemoveBatchArguments {
     #[command(flatten)]
     queue: QueueArguments,
 }
@@ -153,18 +224,54 @@ fn node_hours(text: &str) -> Result<Span, anyhow::Error> {
 
 pub(super) async fn slurm(verb: SlurmVerb, console: &Console) -> Result<Exit, Failure> {
     match verb {
-        SlurmVerb::Add(AddSlurmArguments { limits, common, options }) => {
-            add(Engine::Slurm(Slurm { options }), &limits, &common, console).await
+        SlurmVerb::Add(AddSlurmArguments { limits, job, common, options }) => {
+            let around = Some(job.read()?);
+            add(Engine::Slurm(Slurm { options, around }), POLL, &limits, &common, console).await
         }
         SlurmVerb::Show(ShowSlurmArguments { queue }) => show(Kind::Slurm, &queue, console).await,
         SlurmVerb::Remove(RemoveSlurmArguments { queue }) => remove(Kind::Slurm, &queue, console).await,
     }
 }
 
+pub(super) async fn batch(verb: BatchVerb, console: &Console) -> Result<Exit, Failure> {
+    match verb {
+        BatchVerb::Add(AddBatchArguments { file, limits, job, common, options }) => {
+            let text = text(&file, batch::MAX_FILE_BYTES)?;
+            let tried = format!("cannot use {}", file.display());
+            let system = batch::parse(&text).map_err(|error| Failure::usage(error).context(tried))?;
+            let around = Some(job.read()?);
+            let engine = Engine::Batch(BatchSystem { file: text, options, around });
+            add(engine, system.poll, &limits, &common, console).await
+        }
+        BatchVerb::Show(ShowBatchArguments { queue }) => show(Kind::Batch, &queue, console).await,
+        BatchVerb::Remove(RemoveBatchArguments { queue }) => remove(Kind::Batch, &queue, console).await,
+    }
+}
+
+impl JobArguments {
+    fn read(self) -> Result<v1::JobSurroundings, Failure> {
+        let lines = |path: Option<PathBuf>| match path {
+            Some(path) => text(&path, MAX_SURROUNDING_BYTES),
+            None => Ok(String::new()),
+        };
+        let wrap = self.wrap.unwrap_or_default();
+        if shlex::split(&wrap).is_none() {
+            return Err(Failure::usage(anyhow!("--wrap {wrap:?} is not a command: a quote is not closed")));
+        }
+        Ok(v1::JobSurroundings { prologue: lines(self.prologue)?, epilogue: lines(self.epilogue)?, wrap })
+    }
+}
+
+/// A file, read when the request is made: what it says later does not matter.
+fn text(path: &Path, most: usize) -> Result<String, Failure> {
+    let read = File::open(path).and_then(|file| read_text_at_most(file, most as u64));
+    read.with_context(|| format!("cannot read {}", path.display())).map_err(Failure::usage)
+}
+
 pub(super) async fn local(verb: LocalVerb, console: &Console) -> Result<Exit, Failure> {
     match verb {
         LocalVerb::Add(AddLocalArguments { limits, common }) => {
-            add(Engine::Local(LocalProcesses {}), &limits, &common, console).await
+            add(Engine::Local(LocalProcesses {}), POLL, &limits, &common, console).await
         }
         LocalVerb::Show(ShowLocalArguments { queue }) => show(Kind::Local, &queue, console).await,
         LocalVerb::Remove(RemoveLocalArguments { queue }) => remove(Kind::Local, &queue, console).await,
@@ -175,6 +282,7 @@ pub(super) async fn local(verb: LocalVerb, console: &Console) -> Result<Exit, Fa
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Slurm,
+    Batch,
     Local,
 }
 
@@ -183,6 +291,7 @@ impl Kind {
     fn word(self) -> &'static str {
         match self {
             Self::Slurm => "slurm",
+            Self::Batch => "batch",
             Self::Local => "local",
         }
     }
@@ -190,6 +299,7 @@ impl Kind {
 
 async fn add(
     engine: Engine,
+    poll: Span,
     limits: &LimitArguments,
     common: &CommonArguments,
     console: &Console,
@@ -201,7 +311,7 @@ async fn add(
             queued: limits.max_queued,
             node_time_ns: limits.node_hours.map(|span| span.0),
         }),
-        look_every_ns: limits.poll.0,
+        look_every_ns: limits.poll.unwrap_or(poll).0,
         dry_run: limits.dry_run,
         by: by(),
         queue: limits.name.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default(),

@@ -13,6 +13,7 @@ use super::*;
 use crate::handle::Progress;
 use crate::owner::Request as Asked;
 use crate::provision::agent::tests::at;
+use crate::provision::script::Surroundings;
 use crate::store::Store;
 
 /// One job, until it is ended; and whether the engine answers.
@@ -24,7 +25,11 @@ struct Answering {
 
 impl Answering {
     fn answer<T>(&self, answer: T) -> Result<T, EngineError> {
-        if self.is_away.load(Ordering::SeqCst) { Err(EngineError::NoReboot) } else { Ok(answer) }
+        if self.is_away.load(Ordering::SeqCst) {
+            Err(EngineError::NoReboot("it is away"))
+        } else {
+            Ok(answer)
+        }
     }
 }
 
@@ -203,7 +208,10 @@ async fn a_queue_without_a_name_is_the_one_that_asks_for_the_same_or_a_new_one()
     let engine = Answering::default();
     let provisioning = asking(&engine, &data, "mine").await;
     let slurm = |options: &[&str]| Wanted {
-        spec: Spec::Slurm { options: options.iter().map(ToString::to_string).collect() },
+        spec: Spec::Slurm {
+            options: options.iter().map(ToString::to_string).collect(),
+            around: Surroundings::default(),
+        },
         ..wanted(None)
     };
     let mut queues = provisioning.0.as_ref().unwrap().queues.lock().await;

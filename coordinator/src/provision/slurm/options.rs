@@ -41,6 +41,17 @@ pub(crate) enum OptionsError {
     NoOption(String),
 }
 
+/// That options are within bounds, whatever they say.
+pub(crate) fn checked(given: &[String]) -> Result<(), OptionsError> {
+    if given.len() > MAX_OPTIONS || given.iter().any(|word| word.len() > MAX_OPTION_BYTES) {
+        return Err(OptionsError::TooMany);
+    }
+    match given.iter().find(|word| word.chars().any(char::is_control)) {
+        Some(word) => Err(OptionsError::Character(word.clone())),
+        None => Ok(()),
+    }
+}
+
 /// Options of `sbatch`, checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SlurmOptions {
@@ -52,12 +63,7 @@ pub(crate) struct SlurmOptions {
 impl SlurmOptions {
     /// Checks the words.
     pub(crate) fn parse(given: Vec<String>) -> Result<Self, OptionsError> {
-        if given.len() > MAX_OPTIONS || given.iter().any(|word| word.len() > MAX_OPTION_BYTES) {
-            return Err(OptionsError::TooMany);
-        }
-        if let Some(word) = given.iter().find(|word| word.chars().any(char::is_control)) {
-            return Err(OptionsError::Character(word.clone()));
-        }
+        checked(&given)?;
         if let Some(first) = given.first().filter(|word| !word.starts_with('-')) {
             return Err(OptionsError::NoOption(first.clone()));
         }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use speedup_core::value::time::Timestamp;
 use speedup_proto::v1;
 
+use crate::console::render::counted;
 use crate::console::render::table::{Column, table};
 use crate::console::{Paint, moment};
 
@@ -19,6 +20,10 @@ pub(super) struct Shown {
     queue: String,
     engine: String,
     options: Vec<String>,
+    /// Lines of the shell before and after the agent, and a command in front of it.
+    prologue: String,
+    epilogue: String,
+    wrap: String,
     max_jobs: u32,
     max_queued: u32,
     max_node_hours: Option<f64>,
@@ -57,12 +62,16 @@ struct Job {
 impl From<v1::Provisioner> for Shown {
     fn from(wire: v1::Provisioner) -> Self {
         let limits = wire.limits.unwrap_or_default();
+        let v1::JobSurroundings { prologue, epilogue, wrap } = wire.around.unwrap_or_default();
         // A coordinator of release 0.1.0 names no queue.
         let queue = if wire.queue.is_empty() { wire.engine.clone() } else { wire.queue };
         Self {
             queue,
             engine: wire.engine,
             options: wire.options,
+            prologue,
+            epilogue,
+            wrap,
             max_jobs: limits.jobs,
             max_queued: limits.queued,
             max_node_hours: limits.node_time_ns.map(hours),
@@ -119,6 +128,7 @@ impl Shown {
                 self.missing, self.share
             ),
         ];
+        lines.extend(self.around());
         lines.extend(self.stands_still());
         lines.extend(self.kept_from());
         lines.extend(self.cannot_reboot.as_ref().map(|why| format!("Nodes are not rebooted: {why}")));
@@ -142,6 +152,17 @@ impl Shown {
     /// The command that shows it.
     pub(super) fn command(&self) -> String {
         format!("`speedup hosts {} show {}`", self.engine, self.queue)
+    }
+
+    /// What surrounds the agent in each job, if anything does.
+    fn around(&self) -> Option<String> {
+        let count = |what: &str, text: &str| {
+            (!text.is_empty()).then(|| format!("{what}: {}", counted(text.lines().count() as u64, "line")))
+        };
+        let wrap = (!self.wrap.is_empty()).then(|| format!("command before the agent: {}", self.wrap));
+        let parts = [count("prologue", &self.prologue), count("epilogue", &self.epilogue), wrap];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| format!("In each job, {}.", parts.join("; ")))
     }
 
     /// What was spent.

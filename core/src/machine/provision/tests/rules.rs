@@ -79,6 +79,16 @@ fn as_many_are_asked_for_as_are_missing_within_the_limits() {
 }
 
 #[test]
+fn an_engine_need_not_say_when_a_job_has_started() {
+    let running = [Job { started: None, ..job("1", JobState::Running) }];
+    let mut ledger = Ledger::default();
+    let idle = demand(0, vec![host("1", Worth::Nothing)]);
+    assert_eq!(looked(&mut ledger, &[0, 4], &running, &idle), []);
+    assert_eq!(looked(&mut ledger, &[9], &running, &idle), [gives_back("1", Cancelled::Unneeded)]);
+    assert_eq!(ledger.spent(at(9)), Span::from_secs(9));
+}
+
+#[test]
 fn a_job_that_is_about_to_end_still_counts() {
     let ending: Vec<Job> = (1..=7).map(|id| job(&id.to_string(), JobState::Ending)).collect();
     let found = looked(&mut Ledger::default(), &[0], &ending, &demand(3, vec![]));
