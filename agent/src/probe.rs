@@ -28,6 +28,7 @@ use speedup_core::host::fingerprint::Fingerprint;
 use speedup_core::host::{HostFacts, Sharing};
 use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::{AllocationId, BootId, HostId, HostName, IdError, JobId, NodeName};
+use speedup_core::value::time::Timestamp;
 use thiserror::Error;
 
 use self::facts::Facts;
@@ -139,13 +140,15 @@ pub struct Names {
     pub node: Option<NodeName>,
     /// The engine's job in which the agent lives.
     pub job: Option<JobId>,
+    /// When the engine ends that job.
+    pub ends: Option<Timestamp>,
     /// Whether other hosts may be on this machine.
     pub sharing: Sharing,
 }
 
 /// What the agent says of its host when it joins.
 pub(crate) fn host_facts(root: &Path, names: Names, boot: BootId) -> Result<HostFacts, ProbeError> {
-    let Names { host, boot: _, allocation, node, job, sharing } = names;
+    let Names { host, boot: _, allocation, node, job, ends, sharing } = names;
     let named_by_owner = host.is_some();
     let variable = |name: &str| std::env::var(name).ok();
     let host = match host.or_else(|| job::host(variable)) {
@@ -158,7 +161,8 @@ pub(crate) fn host_facts(root: &Path, names: Names, boot: BootId) -> Result<Host
         None => allocation::allocation(&open(root)?, variable),
     };
     let engine = job::job(variable);
-    if let Some(ends) = engine.ends {
+    let ends = ends.or(engine.ends);
+    if let Some(ends) = ends {
         tracing::info!("the allocation of this host lasts for {}", job::left(ends));
     }
     let bare = HostFacts::bare(host, boot);
@@ -168,7 +172,7 @@ pub(crate) fn host_facts(root: &Path, names: Names, boot: BootId) -> Result<Host
         hardware: hardware.id,
         machine: hardware.machine,
         named_by_owner,
-        allocation_ends: engine.ends,
+        allocation_ends: ends,
         node: node.or(engine.node),
         job: job.or(engine.id),
         sharing,

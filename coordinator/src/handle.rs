@@ -8,7 +8,7 @@ use speedup_core::machine::{Command, Machine, Notice, Refusal};
 use speedup_core::value::id::{AgentEpoch, AgentId};
 use speedup_journal::Position;
 use thiserror::Error;
-use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::indexer::Urge;
 use crate::owner::{Down, Request, SessionId};
@@ -26,7 +26,7 @@ pub struct Handle {
     pub(crate) progress: Progress,
     pub(crate) store: Store,
     /// Told when the plans may need other hosts than before.
-    pub(crate) demand: Arc<Notify>,
+    pub(crate) demand: Arc<watch::Sender<()>>,
 }
 
 /// How far the writers are.

@@ -13,7 +13,7 @@ use speedup_core::run::work::WorkOrder;
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::id::{AgentEpoch, AgentId, HostId};
 use speedup_journal::WriteError;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::committer::Committer;
 use crate::hearing::Hearing;
@@ -120,7 +120,7 @@ pub(crate) struct Owner {
     /// Told when nothing can be recorded any more.
     failed: oneshot::Sender<WriteError>,
     /// Told when the plans may need other hosts than before.
-    demand: Arc<Notify>,
+    demand: Arc<watch::Sender<()>>,
 }
 
 impl Owner {
@@ -131,7 +131,7 @@ impl Owner {
         hearing: Hearing,
         committer: Committer,
         failed: oneshot::Sender<WriteError>,
-        demand: Arc<Notify>,
+        demand: Arc<watch::Sender<()>>,
     ) -> Self {
         let (sessions, current) = (HashMap::new(), HashMap::new());
         Self { machine, time, hearing, sessions, current, next_session: 0, committer, failed, demand }
@@ -290,7 +290,7 @@ impl Owner {
 
     fn put(&mut self, handled: Handled, group: &mut Group) {
         if handled.events.iter().any(|event| event.change.moves_demand()) {
-            self.demand.notify_one();
+            self.demand.send_replace(());
         }
         group.events.extend(handled.events.into_iter().filter(|event| event.change.is_kept()));
         group.ended.extend(handled.ended);

@@ -1,25 +1,34 @@
-//! Provisioning: an engine that gives out hosts is asked for as many as the running plans need, and gets them back. What to
-//! ask for is decided in `speedup_core::machine::provision`; here it is carried out.
+//! Provisioning: engines that give out hosts are asked for as many as the running plans need, and get them back. Each is asked
+//! through a queue, with options and limits of its own. What to ask for is decided in `speedup_core::machine::provision`; here it is carried out.
 //!
 //! In reading order: `agent` (how an agent is started there), `engine` (what an engine can do), `command` (programs, within
-//! bounds), `slurm` and `local` (the engines), `record` (what is kept over a restart), `unjoined` (what agents that do not
-//! join leave on the disk), `look` (one round), `service` (what starts and stops).
+//! bounds), `script` (what a job executes), `slurm`, `batch` and `local` (the engines), `spec` (which one, and how), `record` (what is kept over a restart), `shares` (what the
+//! queues know of each other), `unjoined` (what agents that do not join leave on the disk), `look` (one round of one queue), `service` (what starts and stops).
 
 mod agent;
+mod batch;
 mod command;
 mod engine;
 mod local;
 mod look;
 mod record;
+mod script;
 mod service;
+mod shares;
 mod slurm;
+mod spec;
 mod unjoined;
 
 pub(crate) use agent::AgentStart;
 pub use agent::{AgentPlace, nearby};
+pub(crate) use engine::Request;
 pub(crate) use look::{Seen, wall_clock};
+pub(crate) use record::NAME as RECORD;
 #[cfg(test)]
-pub(crate) use record::Record;
-pub(crate) use record::{NAME as RECORD, Spec};
+pub(crate) use record::Queue;
+pub(crate) use script::Surroundings;
 pub use service::ResumeError;
-pub(crate) use service::{AddError, HostsToCome, Provisioning, Shown, TooShort, Wanted};
+pub(crate) use service::{
+    AddError, Added, HostsToCome, Provisioning, RemoveError, Selected, Shown, TooShort, Wanted,
+};
+pub(crate) use spec::{Spec, SpecError};

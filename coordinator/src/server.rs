@@ -24,7 +24,7 @@ use speedup_core::value::hint::Hinted;
 use speedup_journal::{Holder, JournalId, LockError, OpenError, WriteError};
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
-use tokio::sync::{Mutex, Notify, mpsc, oneshot, watch};
+use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use tonic::service::Routes;
 use tonic::transport::Channel;
 use uuid::Uuid;
@@ -455,7 +455,7 @@ fn start_workers(recovered: Recovered, settings: Settings, metrics: &Metrics) ->
     ];
     let time = TimeLine::after(machine.latest());
     let hearing = Hearing::new(Instant::now(), settings.host_grace.into());
-    let demand = Arc::new(Notify::new());
+    let demand = Arc::new(watch::Sender::new(()));
     let owner = Owner::new(machine, time, hearing, committer, fail, demand.clone());
     let owner = tokio::spawn(owner.run(requested));
     let progress = Progress { durable: durable_seen, indexed: indexed_seen, urge };

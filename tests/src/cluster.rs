@@ -1,7 +1,8 @@
 //! Simulated hosts on this machine, with addresses, boots and disks of their own; `tests/cluster/hosts` makes them and says
 //! what it wants. In reading order: [`Cluster`], [`Host`], `site`: a coordinator with hosts of its own, and a plan,
-//! and `slurm`: one whose hosts come from a real Slurm.
+//! `slurm`: one whose hosts come from a real Slurm, and `gridengine`: one whose hosts come from a real Grid Engine.
 
+pub mod gridengine;
 mod site;
 mod slurm;
 
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+pub use self::gridengine::GridEngineSite;
 pub use self::site::{Experiment, Gate, Plan, Site};
 pub(crate) use self::slurm::install;
 pub use self::slurm::{AfterNodeFailure, Slurm, SlurmSite, Who};

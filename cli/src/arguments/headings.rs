@@ -16,6 +16,12 @@ const LEVELS: &str = "Levels";
 const PLAN: (&str, &[&str]) =
     ("Changes to the plan", &["runs", "seed", "name", "patterns", "failed_of", "tags"]);
 
+/// The heading of the options that bound a queue.
+const QUEUE_LIMITS: (&str, &[&str]) = ("Limits", &["max_jobs", "max_queued", "node_hours"]);
+
+/// The heading of the options that say what surrounds the agent in its job.
+const IN_THE_JOB: (&str, &[&str]) = ("Job script", &["prologue", "epilogue", "wrap"]);
+
 /// Headings of the options, by their ids, that many verbs share.
 const SHARED: [(&str, &[&str]); 3] = [
     ("Gates", &["fail_on_regression", "require_conclusive", "noise_threshold"]),
@@ -27,7 +33,7 @@ const SHARED: [(&str, &[&str]); 3] = [
 type Headings = &'static [(&'static str, &'static [&'static str])];
 
 /// Headings of the options of verbs, by the verbs' paths.
-const OF_VERBS: [(&str, Headings); 14] = [
+const OF_VERBS: [(&str, Headings); 17] = [
     (
         "bench",
         &[
@@ -100,7 +106,10 @@ const OF_VERBS: [(&str, Headings); 14] = [
     (
         "agent start",
         &[
-            ("Identity", &["host_id", "share_machine", "boot_id", "allocation_id", "node_name", "job_id"]),
+            (
+                "Identity",
+                &["host_id", "share_machine", "boot_id", "allocation_id", "node_name", "job_id", "job_ends"],
+            ),
             ("Reboots", &["reboot_command", "reboot_patience"]),
         ],
     ),
@@ -111,6 +120,9 @@ const OF_VERBS: [(&str, Headings); 14] = [
             ("Hosts", &["host_grace", "reboot_limit", "agents"]),
         ],
     ),
+    ("hosts batch add", &[QUEUE_LIMITS, IN_THE_JOB]),
+    ("hosts local add", &[QUEUE_LIMITS]),
+    ("hosts slurm add", &[QUEUE_LIMITS, IN_THE_JOB]),
     (
         "samples levels",
         &[("Pilot", &["benchmark", "metric"]), ("Instead of a pilot", &["mean", "variances"])],

@@ -172,8 +172,13 @@ fn on_flag(flag: &str, path: &str, verb: &Command, root: &Command) -> Option<Str
     if let Some(here) = called.and_then(|(_, here)| here.iter().find(|here| has(verb, root, here))) {
         return Some(format!("use '{here}' instead"));
     }
-    if path == "speedup hosts slurm add" {
-        return Some(format!("put options of sbatch after '--': '{path} -- {flag} …'"));
+    let goes_on = match path {
+        "speedup hosts slurm add" => Some("options of sbatch"),
+        "speedup hosts batch add" => Some("options of the command that submits a job"),
+        _ => None,
+    };
+    if let Some(options) = goes_on {
+        return Some(format!("put {options} after '--': '{path} -- {flag} …'"));
     }
     let mut others = Vec::new();
     with_flag(root, "speedup", flag, &mut others);

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use speedup_core::host::Sharing;
 use speedup_core::plan;
 use speedup_core::value::id::{AllocationId, BootId, HostId, JobId, NodeName};
-use speedup_core::value::time::Span;
+use speedup_core::value::time::{Span, Timestamp};
 
 use crate::command::coordinator::span;
 use crate::command::token;
@@ -71,6 +71,9 @@ pub(crate) struct StartArguments {
     /// The job in which this agent runs [default: the Slurm job]
     #[arg(long, value_name = "ID")]
     job_id: Option<JobId>,
+    /// When that job ends, in seconds since the Unix epoch: no run starts that may last longer [default: what Slurm says]
+    #[arg(long, value_name = "SECONDS")]
+    job_ends: Option<u64>,
     /// The command that reboots this host for plans that need it; split into words as by a shell, and run without one
     #[arg(long, value_name = "COMMAND", value_parser = words)]
     reboot_command: Option<Words>,
@@ -139,6 +142,7 @@ fn start(arguments: StartArguments) -> Result<Exit, Failure> {
             allocation: arguments.allocation_id,
             node: arguments.node_name,
             job: arguments.job_id,
+            ends: arguments.job_ends.map(|seconds| Timestamp(Span::from_secs(seconds).0)),
             sharing: if arguments.share_machine { Sharing::Shared } else { Sharing::Alone },
         },
         reboot,

@@ -40,6 +40,8 @@ pub(crate) enum Verb {
     #[command(subcommand)]
     Slurm(engine::SlurmVerb),
     #[command(subcommand)]
+    Batch(engine::BatchVerb),
+    #[command(subcommand)]
     Local(engine::LocalVerb),
 }
 
@@ -129,6 +131,7 @@ pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failu
         Verb::Approve(arguments) => standing::approve(arguments, console).await,
         Verb::Reset(arguments) => standing::reset(arguments, console).await,
         Verb::Slurm(verb) => engine::slurm(verb, console).await,
+        Verb::Batch(verb) => engine::batch(verb, console).await,
         Verb::Local(verb) => engine::local(verb, console).await,
     }
 }

@@ -5,15 +5,18 @@ use std::time::Duration;
 use speedup_core::machine::provision::{Job, JobState, ProvisionLimits};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::hint::with_hint;
-use speedup_core::value::id::NodeName;
+use speedup_core::value::id::{IdError, NodeName, QueueName};
 use speedup_core::value::time::Span;
 use speedup_proto::v1;
-use speedup_proto::v1::add_provisioner_request::{Engine, LocalProcesses, Slurm};
+use speedup_proto::v1::add_provisioner_request::{BatchSystem, Engine, LocalProcesses, Slurm};
 use speedup_proto::v1::provision_server::Provision;
 use tonic::{Request, Response, Status};
 
 use super::Caller;
-use crate::provision::{AddError, Provisioning, Seen, Shown, Spec, Wanted, wall_clock};
+use crate::provision::{
+    AddError, Added, Provisioning, RemoveError, Request as Asked, Seen, Selected, Shown, Spec, SpecError,
+    Surroundings, Wanted, wall_clock,
+};
 
 /// Most jobs that a user may allow at once: a look at each, every few seconds, costs an engine and this process too.
 const MAX_JOBS: u32 = 10_000;
@@ -32,59 +35,115 @@ impl Provision for ProvisionDoor {
         request: Request<v1::AddProvisionerRequest>,
     ) -> Result<Response<v1::AddProvisionerResponse>, Status> {
         let caller = Caller::of(&request)?;
-        let v1::AddProvisionerRequest { engine, limits, look_every_ns, dry_run, by } = request.into_inner();
+        let v1::AddProvisionerRequest { engine, limits, look_every_ns, dry_run, by, queue } =
+            request.into_inner();
         let spec = match engine {
-            Some(Engine::Slurm(Slurm { options })) => Spec::Slurm { options },
+            Some(Engine::Slurm(Slurm { options, around })) => {
+                Spec::Slurm { options, around: surroundings(around) }
+            }
+            Some(Engine::Batch(BatchSystem { file, options, around })) => {
+                Spec::Batch { file, options, around: surroundings(around) }
+            }
             Some(Engine::Local(LocalProcesses {})) => Spec::Local,
             None => return Err(Status::invalid_argument("no engine is named")),
         };
-        let request = if dry_run {
-            self.provisioning.request(&spec)
-        } else {
-            let look_every = Duration::from_nanos(look_every_ns).min(MAX_LOOK);
-            let wanted = Wanted { spec, limits: checked(limits)?, look_every, by: caller.name(&by)? };
-            self.provisioning.add(wanted).await
-        };
-        let request = request.map_err(|error| refused(&error))?;
-        Ok(Response::new(v1::AddProvisionerResponse { command: request.command, script: request.script }))
+        let name = named(&queue)?;
+        if dry_run {
+            let asked = self.provisioning.request(name.as_ref(), &spec).map_err(|error| refused(&error))?;
+            return Ok(Response::new(answered(asked, String::new(), false)));
+        }
+        let look_every = Duration::from_nanos(look_every_ns).min(MAX_LOOK);
+        let wanted = Wanted { name, spec, limits: checked(limits)?, look_every, by: caller.name(&by)? };
+        let Added { name, has_replaced, request } =
+            self.provisioning.add(wanted).await.map_err(|error| refused(&error))?;
+        Ok(Response::new(answered(request, name.as_str().to_owned(), has_replaced)))
     }
 
     async fn show(
         &self,
-        _request: Request<v1::ShowProvisionerRequest>,
+        request: Request<v1::ShowProvisionerRequest>,
     ) -> Result<Response<v1::ProvisionerStatus>, Status> {
-        let shown = self.provisioning.show().await;
-        Ok(Response::new(v1::ProvisionerStatus { provisioner: shown.map(told) }))
+        let v1::ShowProvisionerRequest { engine, queue } = request.into_inner();
+        let shown = self.provisioning.show(&selected(engine, &queue)?).await;
+        Ok(Response::new(status(shown)))
     }
 
     async fn remove(
         &self,
         request: Request<v1::RemoveProvisionerRequest>,
     ) -> Result<Response<v1::ProvisionerStatus>, Status> {
-        let by = Caller::of(&request)?.name(&request.into_inner().by)?;
-        let removed = self.provisioning.remove(&by).await.map_err(|error| refused(&error))?;
-        tracing::info!(by, "no more hosts are requested");
-        Ok(Response::new(v1::ProvisionerStatus { provisioner: removed.map(told) }))
+        let caller = Caller::of(&request)?;
+        let v1::RemoveProvisionerRequest { by, engine, queue } = request.into_inner();
+        let by = caller.name(&by)?;
+        let selected = selected(engine, &queue)?;
+        let removed = self.provisioning.remove(&selected, &by).await.map_err(|error| not_removed(&error))?;
+        if let Some(removed) = &removed {
+            tracing::info!(by, queue = %removed.queue.name, "no more hosts are requested");
+        }
+        Ok(Response::new(status(removed)))
+    }
+}
+
+fn surroundings(wire: Option<v1::JobSurroundings>) -> Surroundings {
+    let v1::JobSurroundings { prologue, epilogue, wrap } = wire.unwrap_or_default();
+    Surroundings { prologue, epilogue, wrap }
+}
+
+fn answered(request: Asked, queue: String, replaced: bool) -> v1::AddProvisionerResponse {
+    let Asked { command, script } = request;
+    v1::AddProvisionerResponse { command, script, queue, replaced }
+}
+
+fn status(shown: impl IntoIterator<Item = Shown>) -> v1::ProvisionerStatus {
+    let provisioners: Vec<v1::Provisioner> = shown.into_iter().map(told).collect();
+    v1::ProvisionerStatus { provisioner: provisioners.first().cloned(), provisioners }
+}
+
+/// The name of a queue, if one is given.
+fn named(queue: &str) -> Result<Option<QueueName>, Status> {
+    let named = (!queue.is_empty()).then(|| queue.parse()).transpose();
+    named.map_err(|error: IdError| {
+        Status::invalid_argument(format!("{queue:?} is no name of a queue: {error}"))
+    })
+}
+
+fn selected(engine: String, queue: &str) -> Result<Selected, Status> {
+    Ok(Selected { kind: (!engine.is_empty()).then_some(engine), name: named(queue)? })
+}
+
+fn not_removed(error: &RemoveError) -> Status {
+    let text = with_causes(error);
+    match error {
+        RemoveError::Add(error) => refused(error),
+        RemoveError::Unknown { .. } => Status::not_found(text),
+        RemoveError::Several(_) => Status::failed_precondition(with_hint(text, Some("name one of them"))),
     }
 }
 
 fn refused(error: &AddError) -> Status {
     let hint = match error {
-        AddError::Unreachable(_) => Some(
+        AddError::Spec(SpecError::Unreachable(_)) => Some(
             "start the coordinator with --bind ADDRESS, one that the nodes reach, or --advertise what they reach",
         ),
         AddError::Refused(_) => Some("nothing was requested; correct the options and add it again"),
-        AddError::NotEnded(_) => Some("try again when the engine answers, or end the jobs by hand"),
+        AddError::NotEnded { .. } => Some("try again when the engine answers, or end the jobs by hand"),
         AddError::Place { .. } => Some("start the coordinator with --agents DIR, one that all nodes share"),
-        AddError::Unable | AddError::Options(_) | AddError::Record(_) => None,
+        AddError::TooMany => Some("remove one that is no longer needed"),
+        AddError::Unable
+        | AddError::Spec(SpecError::Options(_) | SpecError::File(_) | SpecError::Surroundings(_))
+        | AddError::Record(_) => None,
     };
     let text = with_hint(with_causes(error), hint);
     match error {
-        AddError::Options(_) => Status::invalid_argument(text),
-        AddError::Unable | AddError::Unreachable(_) | AddError::Place { .. } | AddError::Refused(_) => {
-            Status::failed_precondition(text)
+        AddError::Spec(SpecError::Options(_) | SpecError::File(_) | SpecError::Surroundings(_)) => {
+            Status::invalid_argument(text)
         }
-        AddError::NotEnded(_) => Status::unavailable(text),
+        AddError::Unable
+        | AddError::Spec(SpecError::Unreachable(_))
+        | AddError::Place { .. }
+        | AddError::Refused(_) => Status::failed_precondition(text),
+        AddError::TooMany => Status::resource_exhausted(text),
+        AddError::NotEnded { .. } => Status::unavailable(text),
         AddError::Record(_) => Status::internal(text),
     }
 }
@@ -101,30 +160,34 @@ fn checked(limits: Option<v1::ProvisionLimits>) -> Result<ProvisionLimits, Statu
     Ok(ProvisionLimits { jobs, queued, node_time: node_time_ns.map(Span) })
 }
 
-fn told(Shown { record, seen }: Shown) -> v1::Provisioner {
-    let engine = record.spec.kind();
-    let options = match record.spec {
-        Spec::Slurm { options } => options,
-        Spec::Local => Vec::new(),
+fn told(Shown { queue, seen }: Shown) -> v1::Provisioner {
+    let engine = queue.spec.kind();
+    let (options, around) = match queue.spec {
+        Spec::Slurm { options, around } | Spec::Batch { options, around, .. } => (options, around),
+        Spec::Local => (Vec::new(), Surroundings::default()),
     };
-    let ProvisionLimits { jobs, queued, node_time } = record.limits;
+    let Surroundings { prologue, epilogue, wrap } = around;
+    let ProvisionLimits { jobs, queued, node_time } = queue.limits;
     let now = wall_clock();
     v1::Provisioner {
         engine: engine.to_owned(),
         options,
         limits: Some(v1::ProvisionLimits { jobs, queued, node_time_ns: node_time.map(|span| span.0) }),
-        by: record.by,
-        name: record.name,
+        by: queue.by,
+        name: queue.job_name,
         jobs: seen.jobs.iter().map(|job| told_job(&seen, job)).collect(),
         node_time_ns: seen.ledger.spent(now).0,
         failures_in_a_row: seen.ledger.failures_in_a_row,
-        stopped: seen.ledger.stands_still(now, &record.limits),
+        stopped: seen.ledger.stands_still(now, &queue.limits),
         cannot_reboot: seen.ledger.cannot_reboot.clone(),
-        missing: seen.demand.missing,
+        missing: seen.missing,
+        share: seen.demand.missing,
+        around: Some(v1::JobSurroundings { prologue, epilogue, wrap }),
+        queue: queue.name.as_str().to_owned(),
         trouble: seen.trouble,
         refused: seen.ledger.refused.into_iter().map(refused_node).collect(),
         unjoined: seen.ledger.unjoined,
-        longest_job_ns: record.longest_job.map(|span| span.0),
+        longest_job_ns: queue.longest_job.map(|span| span.0),
     }
 }
 

@@ -25,7 +25,7 @@ use super::figures::Counted;
 use crate::blobs::Blobs;
 use crate::handle::Handle;
 use crate::open_files::paced;
-use crate::provision::Provisioning;
+use crate::provision::{Provisioning, Selected};
 use crate::server::Gate;
 
 /// Connections at once: some Prometheus servers and probes. Beyond that the oldest that have asked nothing end.
@@ -129,7 +129,7 @@ impl Pages {
 
     async fn metrics(&self) -> Option<String> {
         let counted = self.counted().await?;
-        let engines = timeout(ENGINES, self.provisioning.show()).await;
+        let engines = timeout(ENGINES, self.provisioning.show(&Selected::default())).await;
         let _one = self.writing.lock().await;
         let kept = &*self.metrics.0;
         if let Ok(shown) = engines {

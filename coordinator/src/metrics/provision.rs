@@ -35,7 +35,7 @@ struct Sum {
 
 impl Sum {
     fn add(&mut self, now: Timestamp, engine: &Shown) {
-        let Shown { record, seen } = engine;
+        let Shown { queue, seen } = engine;
         self.engines += 1;
         for job in &seen.jobs {
             match job.state {
@@ -46,7 +46,7 @@ impl Sum {
             }
         }
         self.node_time = self.node_time + seen.ledger.spent(now);
-        self.stopped += u64::from(seen.ledger.stands_still(now, &record.limits).is_some());
+        self.stopped += u64::from(seen.ledger.stands_still(now, &queue.limits).is_some());
         self.in_trouble += u64::from(seen.trouble.is_some());
     }
 }
@@ -93,7 +93,7 @@ impl Provision {
         let now = wall_clock();
         let mut sums = BTreeMap::from(Spec::KINDS.map(|kind| (kind, Sum::default())));
         for engine in engines {
-            sums.entry(engine.record.spec.kind()).or_default().add(now, engine);
+            sums.entry(engine.queue.spec.kind()).or_default().add(now, engine);
         }
         for (kind, sum) in sums {
             let put = |of: &IntGaugeVec, value| of.with_label_values(&[kind]).set(shown(value));
@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
     use crate::metrics::Metrics;
-    use crate::provision::{Record, Seen};
+    use crate::provision::{Queue, Seen, Surroundings};
 
     fn job(id: &str, state: JobState) -> Job {
         let id = id.parse().unwrap();
@@ -128,16 +128,26 @@ mod tests {
     fn engine(spec: Spec, ledger: Ledger) -> Shown {
         let limits = ProvisionLimits { jobs: 3, queued: 2, node_time: Some(Span::from_secs(3_600)) };
         let every = Duration::from_secs(5);
-        let record = Record::new("speedup-1".to_owned(), spec, limits, every, "mallory".to_owned());
+        let queue = Queue {
+            name: "short".parse().unwrap(),
+            job_name: "speedup-1".to_owned(),
+            spec,
+            limits,
+            look_every: every,
+            by: "mallory".to_owned(),
+            longest_job: None,
+            ledger: Ledger::default(),
+        };
         let jobs = vec![job("1", JobState::Queued), job("2", JobState::Queued), job("3", JobState::Running)];
-        Shown { record, seen: Seen { jobs, ledger, ..Seen::default() } }
+        Shown { queue, seen: Seen { jobs, ledger, ..Seen::default() } }
     }
 
     #[test]
     fn engines_of_a_kind_are_summed_and_names_stay_out() {
         let metrics = Metrics::default();
         let spent = |seconds| Ledger { node_time: Span::from_secs(seconds), ..Ledger::default() };
-        let slurm = Spec::Slurm { options: vec!["--account=secret".to_owned()] };
+        let options = vec!["--account=secret".to_owned()];
+        let slurm = Spec::Slurm { options, around: Surroundings::default() };
         let mut last = engine(slurm.clone(), spent(3_600));
         last.seen.trouble = Some("no answer from node17".to_owned());
         metrics.0.provision.show(&[engine(slurm, spent(60)), last]);

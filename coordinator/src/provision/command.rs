@@ -85,7 +85,10 @@ async fn execute_within(
         }
     };
     if !status.success() {
-        return Err(CommandError::Failed { program: program.to_owned(), words: words(&err, status) });
+        return Err(CommandError::Failed {
+            program: program.to_owned(),
+            words: words(if err.trim_ascii().is_empty() { &out } else { &err }, status),
+        });
     }
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
@@ -156,6 +159,8 @@ mod tests {
     async fn its_own_words_tell_why_it_failed() {
         let error = execute("sh", &shell("echo first >&2; echo second >&2; exit 3"), "").await.unwrap_err();
         assert_eq!(error.to_string(), "sh: first; second");
+        let error = execute("sh", &shell("echo denied; exit 1"), "").await.unwrap_err();
+        assert_eq!(error.to_string(), "sh: denied", "some say it to the wrong end");
         let error = execute("sh", &shell("exit 3"), "").await.unwrap_err();
         assert!(error.to_string().contains("exit status: 3"), "{error}");
         let error = execute("no-such-program", &[], "").await.unwrap_err();

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use async_trait::async_trait;
+use speedup_core::machine::provision::batch::AnswerError;
 use speedup_core::machine::provision::{Job, Nodes};
 use speedup_core::value::id::{JobId, NodeName};
 use speedup_core::value::time::Span;
@@ -10,22 +12,30 @@ use thiserror::Error;
 use super::command::CommandError;
 
 /// An engine that gives out hosts, each in a job that starts one agent.
+#[async_trait]
 pub(crate) trait Engine: Send + Sync + 'static {
+    /// What the ids of its jobs have before a colon, so that they and their nodes are told from those of other engines; nothing
+    /// for Slurm, whose ids are bare numbers.
+    fn system(&self) -> &str;
+
+    /// What it is asked for, and how.
+    fn request(&self) -> Request;
+
     /// Asks for a job on one whole node that is none of these.
-    fn submit(&self, exclude: &Nodes) -> impl Future<Output = Result<JobId, EngineError>> + Send;
+    async fn submit(&self, exclude: &Nodes) -> Result<JobId, EngineError>;
 
     /// Every job of ours, those that have ended as long as the engine remembers them.
-    fn list(&self) -> impl Future<Output = Result<Vec<Job>, EngineError>> + Send;
+    async fn list(&self) -> Result<Vec<Job>, EngineError>;
 
     /// Ends jobs; those that have ended already are passed over.
-    fn cancel(&self, jobs: &[JobId]) -> impl Future<Output = Result<(), EngineError>> + Send;
+    async fn cancel(&self, jobs: &[JobId]) -> Result<(), EngineError>;
 
     /// Keeps a queued job from these nodes, and no others.
-    fn exclude(&self, job: &JobId, nodes: &Nodes) -> impl Future<Output = Result<(), EngineError>> + Send;
+    async fn exclude(&self, job: &JobId, nodes: &Nodes) -> Result<(), EngineError>;
 
     /// Asks for a job that is never to start, and ends it: what the engine would refuse it refuses now. Gives how long jobs
     /// last at most, where they have a limit.
-    fn try_out(&self) -> impl Future<Output = Result<Option<Span>, EngineError>> + Send;
+    async fn try_out(&self) -> Result<Option<Span>, EngineError>;
 
     /// Where the agent of a job has its state, once its node is known.
     fn state_of(&self, job: &Job) -> Option<PathBuf>;
@@ -34,7 +44,16 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn log_of(&self, job: &Job) -> Option<PathBuf>;
 
     /// Has a node boot anew once no job is on it. Whether it did is told by its boot id alone.
-    fn reboot(&self, node: &NodeName) -> impl Future<Output = Result<(), EngineError>> + Send;
+    async fn reboot(&self, node: &NodeName) -> Result<(), EngineError>;
+}
+
+/// What an engine is asked for, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// The command.
+    pub(crate) command: Vec<String>,
+    /// What the job executes.
+    pub(crate) script: String,
 }
 
 /// Why an engine has not done what it was asked.
@@ -70,8 +89,14 @@ pub(crate) enum EngineError {
     #[error("all {0} places for agents on this machine are taken or excluded")]
     NoPlace(u32),
     /// It cannot do that.
-    #[error("agents that share a machine cannot reboot it")]
-    NoReboot,
+    #[error("{0}")]
+    NoReboot(&'static str),
+    /// What it answers means nothing.
+    #[error(transparent)]
+    Meaning(#[from] AnswerError),
+    /// The script of a job cannot be put where the command reads it.
+    #[error("cannot write the script of a job")]
+    Script(#[source] std::io::Error),
     /// The process cannot be started.
     #[error("cannot start an agent")]
     NotStarted(#[source] std::io::Error),

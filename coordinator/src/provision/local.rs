@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use rustix::process::{Pid, Signal, kill_process};
 use speedup_core::machine::provision::{Job, JobEnd, JobState, Nodes};
-use speedup_core::value::id::{JobId, NodeName};
+use speedup_core::value::id::{JobId, NodeName, QueueName};
 use speedup_core::value::time::{Span, Timestamp};
 use speedup_journal::private;
 use tokio::process::{Child, Command};
@@ -17,9 +18,11 @@ use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::agent::AgentStart;
-use super::engine::{Engine, EngineError};
+use super::engine::{Engine, EngineError, Request};
 use super::look::wall_clock;
 
+/// What the ids of its jobs begin with.
+const SYSTEM: &str = "local";
 /// Places for agents: what one machine may carry for a look.
 const PLACES: u32 = 64;
 /// How long an agent may take to end.
@@ -29,6 +32,8 @@ const FAREWELL: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Local {
     agent: AgentStart,
+    /// What the names of its places begin with: no place is of two queues.
+    prefix: String,
     jobs: Mutex<BTreeMap<JobId, Process>>,
 }
 
@@ -43,21 +48,27 @@ struct Process {
 
 impl Local {
     /// No process yet.
-    pub(crate) fn new(agent: AgentStart) -> Self {
-        Self { agent, jobs: Mutex::default() }
+    pub(crate) fn new(queue: &QueueName, agent: AgentStart) -> Self {
+        let is_usual = queue.as_str() == SYSTEM;
+        let prefix = if is_usual { SYSTEM.to_owned() } else { format!("{SYSTEM}-{queue}") };
+        Self { agent, prefix, jobs: Mutex::default() }
+    }
+
+    fn places(&self) -> impl Iterator<Item = NodeName> {
+        // A name of a queue that fills an id leaves no room for a number.
+        (1..=PLACES).filter_map(|number| format!("{}-{number}", self.prefix).parse().ok())
     }
 
     /// The command that starts an agent at a place.
-    pub(crate) fn command(&self, place: &NodeName, job: &JobId) -> Vec<String> {
+    fn command(&self, place: &NodeName, job: &JobId) -> Vec<String> {
         let state = self.agent.place.state.join(place.as_str());
-        let allocation = format!("local:{job}");
         let words =
             ["agent", "start", "--exit-with-parent", "--no-selftest", "--share-machine"].map(str::to_owned);
         let names = [
             ("--host-id", place.as_str()),
             ("--node-name", place.as_str()),
             ("--job-id", job.as_str()),
-            ("--allocation-id", &allocation),
+            ("--allocation-id", job.as_str()),
         ];
         let names = names.into_iter().flat_map(|(flag, name)| [flag.to_owned(), name.to_owned()]);
         let state = ["--state".to_owned(), state.display().to_string()];
@@ -81,15 +92,26 @@ impl Local {
     }
 }
 
+#[async_trait]
 impl Engine for Local {
+    fn system(&self) -> &'static str {
+        SYSTEM
+    }
+
+    fn request(&self) -> Request {
+        let job = format!("{SYSTEM}:ID").parse().expect("an id");
+        let command = self.places().next().map(|place| self.command(&place, &job));
+        Request { command: command.unwrap_or_default(), script: String::new() }
+    }
+
     async fn submit(&self, exclude: &Nodes) -> Result<JobId, EngineError> {
         let mut jobs = self.jobs.lock().await;
         let is_free = |place: &NodeName| {
             let is_taken = jobs.values().any(|process| process.ended.is_none() && process.place == *place);
             !is_taken && !exclude.contains(place)
         };
-        let place = places().find(is_free).ok_or(EngineError::NoPlace(PLACES))?;
-        let id: JobId = Uuid::now_v7().simple().to_string().parse().expect("digits are an id");
+        let place = self.places().find(is_free).ok_or(EngineError::NoPlace(PLACES))?;
+        let id: JobId = format!("{SYSTEM}:{}", Uuid::now_v7().simple()).parse().expect("digits are an id");
         let child = self.start(&place, &id).map_err(EngineError::NotStarted)?;
         jobs.insert(id.clone(), Process { child, place, started: wall_clock(), ended: None });
         Ok(id)
@@ -130,12 +152,8 @@ impl Engine for Local {
     }
 
     async fn reboot(&self, _node: &NodeName) -> Result<(), EngineError> {
-        Err(EngineError::NoReboot)
+        Err(EngineError::NoReboot("agents that share a machine cannot reboot it"))
     }
-}
-
-fn places() -> impl Iterator<Item = NodeName> {
-    (1..=PLACES).map(|number| format!("local-{number}").parse().expect("a name"))
 }
 
 /// What a process does now, as a job.

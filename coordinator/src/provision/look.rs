@@ -1,79 +1,88 @@
 //! One round: the machine says what the plans could use, the engine what its jobs do; what is decided is carried out, and
 //! what is remembered of it is durable before the next step.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use speedup_core::machine::provision::{
-    Cancelled, Demand, Engaged, EngineNote, EngineNoteKind, Job, JobFailure, JobState, Ledger, Nodes,
-    PROVISIONER, ProvisionAction, RefusedAgent, decide, deserted, give_back_spent, news,
+    Cancelled, Claim, Demand, EngineNote, EngineNoteKind, Job, JobFailure, JobState, Ledger, Nodes,
+    PROVISIONER, ProvisionAction, RefusedAgent, UnreachedAgent, catch_up, decide, deserted, give_back_spent,
+    news,
 };
 use speedup_core::machine::{Command, HostRequest, Notice};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::count::counted;
 use speedup_core::value::id::{HostId, JobId};
 use speedup_core::value::time::Timestamp;
-use tokio::sync::Notify;
+use tokio::sync::broadcast::{self, error::TryRecvError};
+use tokio::sync::watch;
 
 use super::engine::{Engine, EngineError};
-use super::record::{Record, RecordError};
+use super::record::{Queue, Record, RecordError};
+use super::shares::{Part, Parts, Shares};
 use super::unjoined;
 use crate::handle::{Gone, Handle};
 use crate::metrics::Metrics;
-
-/// Most agents turned away that are remembered until the next look.
-const MAX_REFUSED: usize = 1_000;
 
 /// What is shown of the latest round.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     /// The jobs that have not ended.
     pub(crate) jobs: Vec<Job>,
-    /// What the plans could use.
+    /// What the plans could use: of what is missing, the part that this queue is to bring.
     pub(crate) demand: Demand,
+    /// All that is missing.
+    pub(crate) missing: u32,
     /// What is remembered.
     pub(crate) ledger: Ledger,
     /// Why the engine did not answer.
     pub(crate) trouble: Option<String>,
 }
 
-/// Agents that were turned away for good since the last look.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Refused(Arc<Mutex<Vec<RefusedAgent>>>);
-
-impl Refused {
-    /// Adds one, unless far more wait than an engine starts jobs between two looks.
-    pub(crate) fn add(&self, agent: RefusedAgent) {
-        let mut agents = self.agents();
-        if agents.len() < MAX_REFUSED {
-            agents.push(agent);
-        }
-    }
-
-    fn take(&self) -> Vec<RefusedAgent> {
-        std::mem::take(&mut self.agents())
-    }
-
-    fn agents(&self) -> std::sync::MutexGuard<'_, Vec<RefusedAgent>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// What a queue is given to look with.
+#[derive(Clone, Debug)]
+pub(crate) struct Views {
+    /// The machine.
+    pub(crate) handle: Handle,
+    /// The other queues.
+    pub(crate) shares: Shares,
+    /// What is kept.
+    pub(crate) record: Arc<Record>,
+    /// Agents that are turned away for good, whichever queue they are of.
+    pub(crate) refused: broadcast::Sender<RefusedAgent>,
+    /// What is counted.
+    pub(crate) metrics: Metrics,
 }
 
-/// Who looks.
-pub(crate) struct Looker<E> {
-    engine: E,
-    record: Record,
-    data: PathBuf,
-    handle: Handle,
-    refused: Refused,
+/// Who looks, for one queue.
+pub(crate) struct Looker {
+    engine: Arc<dyn Engine>,
+    queue: Queue,
+    views: Views,
+    refused: broadcast::Receiver<RefusedAgent>,
     seen: Arc<Mutex<Seen>>,
-    metrics: Metrics,
     /// The failures that the metrics have counted.
     counted: BTreeMap<JobFailure, u64>,
-    /// Whether the engine has been asked since the start: jobs may be there that nobody wrote down.
-    has_listed: bool,
+    /// When the engine last answered, or the start.
+    heard: Timestamp,
+    /// Whether it answered when it was last asked; it was not since the start: jobs may be there that nobody wrote down.
+    answers: bool,
+}
+
+/// What agents that do not join have left on the disk.
+struct Left {
+    /// The ends of the logs of jobs that have ended.
+    last_words: Vec<(JobId, String)>,
+    /// Agents that cannot reach the coordinator.
+    unreached: Vec<UnreachedAgent>,
+}
+
+/// What is decided in one round.
+struct Round {
+    demand: Demand,
+    missing: u32,
+    actions: Vec<ProvisionAction>,
 }
 
 /// Why a round cannot be ended.
@@ -87,90 +96,180 @@ pub(crate) enum LookError {
     Record(#[from] RecordError),
 }
 
-impl<E: Engine> Looker<E> {
-    pub(crate) fn new(
-        engine: E,
-        record: Record,
-        data: PathBuf,
-        handle: Handle,
-        refused: Refused,
+impl Looker {
+    /// Also enters what the ledger knows into the shares.
+    pub(crate) async fn new(
+        engine: Arc<dyn Engine>,
+        queue: Queue,
+        views: Views,
         seen: Arc<Mutex<Seen>>,
-        metrics: Metrics,
     ) -> Self {
-        let counted = record.ledger.failures.clone();
-        Self { engine, record, data, handle, refused, seen, metrics, counted, has_listed: false }
+        let refused = views.refused.subscribe();
+        let (counted, heard) = (queue.ledger.failures.clone(), wall_clock());
+        let looker = Self { engine, queue, views, refused, seen, counted, heard, answers: false };
+        let claim = Claim::unheard(wall_clock(), &looker.queue.limits, &looker.queue.ledger);
+        let mut parts = looker.views.shares.lock().await;
+        looker.enter(&mut parts, claim);
+        drop(parts);
+        looker
     }
 
     /// How often it is to look.
     pub(crate) fn every(&self) -> std::time::Duration {
-        self.record.look_every
+        self.queue.look_every
     }
 
     /// What can be done without the engine, at once; gives whether the engine has to be asked before it is due.
     pub(crate) async fn glance(&mut self) -> Result<bool, LookError> {
         let now = wall_clock();
-        let demand = self.handle.query(move |machine| machine.demand(now)).await?;
-        self.record.ledger.hear(&demand);
-        for action in give_back_spent(now, &self.record.limits, &self.record.ledger, &demand) {
-            let before = self.record.ledger.clone();
+        let shares = self.views.shares.clone();
+        let mut parts = shares.lock().await;
+        let demand = self.machine_demand(now).await?;
+        let expected = self.queue.ledger.expected();
+        self.queue.ledger.hear(&demand);
+        let joined = expected - self.queue.ledger.expected();
+        let claim = parts.claim(&self.queue.name).joined(joined);
+        self.enter(&mut parts, claim);
+        let share = parts.share(demand.missing, &self.queue.name);
+        let has_others = parts.has_others(&self.queue.name);
+        drop(parts);
+        let demand = demand.of(self.engine.system(), share);
+        for action in give_back_spent(now, &self.queue.limits, &self.queue.ledger, &demand) {
+            let before = self.queue.ledger.clone();
             // Only a boot asks the engine, which is asked again in the next round.
             let _ = self.perform(action).await?;
             self.keep_if_changed(&before).await?;
         }
-        Ok(demand.missing > self.record.ledger.expected())
+        // What one queue gives up another may ask for.
+        Ok(share > claim.under_way() || has_others && share < claim.under_way())
     }
 
-    /// Told when the plans may need other hosts than before.
-    pub(crate) fn demand(&self) -> Arc<Notify> {
-        self.handle.demand.clone()
+    /// Changes when the plans may need other hosts than before, or other queues bring fewer.
+    pub(crate) fn demand(&self) -> watch::Receiver<()> {
+        self.views.handle.demand.subscribe()
     }
 
     /// One round. An engine that does not answer is asked again in the next one.
     pub(crate) async fn look(&mut self) -> Result<(), LookError> {
-        let now = wall_clock();
-        let demand = self.handle.query(move |machine| machine.demand(now)).await?;
-        if !self.has_business(&demand) {
-            self.show(Vec::new(), demand, None);
+        let before = self.machine_demand(wall_clock()).await?;
+        let parts = self.views.shares.lock().await;
+        let share = parts.share(before.missing, &self.queue.name);
+        let others = parts.jobs_of_others(&self.queue.name);
+        drop(parts);
+        let missing = before.missing;
+        let demand = before.of(self.engine.system(), share);
+        if !self.has_business(&demand, &others) {
+            self.show(Vec::new(), missing, demand, None);
             return Ok(());
         }
-        let jobs = match self.engine.list().await {
+        let mut jobs = match self.engine.list().await {
             Ok(jobs) => jobs,
-            Err(error) => {
-                let jobs = self.seen().jobs.clone();
-                self.show(jobs, demand, Some(&error));
-                return Ok(());
-            }
+            Err(error) => return self.unanswered(missing, demand, &error).await,
         };
-        self.has_listed = true;
+        (self.heard, self.answers) = (wall_clock(), true);
         for (host, job) in deserted(&jobs, &demand) {
             tracing::warn!(%host, job = %job.id, "the engine says that the job of this host has ended");
             let (words, job) = (format!("job {}: {}", job.id, job.words), job.id.clone());
-            self.handle.notice(Notice::JobEnded { host, job, words }).await?;
+            self.views.handle.notice(Notice::JobEnded { host, job, words }).await?;
         }
-        let before = self.record.ledger.clone();
-        self.record.ledger.turned_away(self.refused.take(), &jobs);
-        let last_words = unjoined::last_words(&self.engine, self.unjoined(&jobs, JobState::is_over)).await;
-        for (job, words) in last_words {
-            self.record.ledger.logged(&job, &words);
-        }
-        self.record.ledger.observe(now, &jobs, &demand);
+        // Read before anything is decided: meanwhile no other queue may decide.
         let runs = |state: JobState| state == JobState::Running;
-        let unreached = unjoined::unreached(&self.engine, self.unjoined(&jobs, runs)).await;
-        self.record.ledger.unreached(now, unreached);
-        self.tell_news(&before, &jobs).await?;
-        self.keep_if_changed(&before).await?;
-        let actions = decide(now, &self.record.limits, &self.record.ledger, &jobs, &demand);
+        let left = Left {
+            last_words: unjoined::last_words(&*self.engine, self.unjoined(&jobs, JobState::is_over)).await,
+            unreached: unjoined::unreached(&*self.engine, self.unjoined(&jobs, runs)).await,
+        };
+        let Round { demand, missing, actions } = self.round(&mut jobs, left).await?;
         let mut trouble = None;
         for action in actions {
-            let before = self.record.ledger.clone();
+            let before = self.queue.ledger.clone();
             let done = self.perform(action).await?;
             self.tell_news(&before, &jobs).await?;
             self.keep_if_changed(&before).await?;
             trouble = done.err().or(trouble);
         }
+        let mut parts = self.views.shares.lock().await;
+        self.enter(&mut parts, Claim::of(wall_clock(), &self.queue.limits, &self.queue.ledger, &jobs));
+        drop(parts);
         let alive = jobs.into_iter().filter(|job| !job.state.is_over());
-        self.show(alive.collect(), demand, trouble.as_ref());
+        self.show(alive.collect(), missing, demand, trouble.as_ref());
         Ok(())
+    }
+
+    /// What to do about these jobs. It is decided and entered at once: meanwhile no other queue decides.
+    async fn round(&mut self, jobs: &mut [Job], left: Left) -> Result<Round, LookError> {
+        let now = wall_clock();
+        let shares = self.views.shares.clone();
+        let mut parts = shares.lock().await;
+        let demand = self.machine_demand(now).await?;
+        catch_up(jobs, &demand);
+        let before = self.queue.ledger.clone();
+        let refused = self.turned_away();
+        self.queue.ledger.turned_away(refused, jobs);
+        for (job, words) in left.last_words {
+            self.queue.ledger.logged(&job, &words);
+        }
+        self.queue.ledger.observe(now, jobs, &demand);
+        self.queue.ledger.unreached(now, left.unreached);
+        self.enter(&mut parts, Claim::of(now, &self.queue.limits, &self.queue.ledger, jobs));
+        let share = parts.share(demand.missing, &self.queue.name);
+        let others = parts.jobs_of_others(&self.queue.name);
+        let missing = demand.missing;
+        let demand = demand.of(self.engine.system(), share);
+        let actions = decide(now, &self.queue.limits, &self.queue.ledger, jobs, &demand, &others);
+        let asked = actions.iter().filter_map(|action| match action {
+            ProvisionAction::Submit { jobs, exclude: _ } => Some(*jobs),
+            ProvisionAction::Exclude { .. }
+            | ProvisionAction::GiveBack { .. }
+            | ProvisionAction::Resume { .. }
+            | ProvisionAction::Reboot { .. }
+            | ProvisionAction::Cancel { .. } => None,
+        });
+        let mut claim = parts.claim(&self.queue.name);
+        claim.queued += asked.sum::<u32>();
+        self.enter(&mut parts, claim);
+        drop(parts);
+        self.tell_news(&before, jobs).await?;
+        self.keep_if_changed(&before).await?;
+        Ok(Round { demand, missing, actions })
+    }
+
+    /// What the others are asked for in its place.
+    async fn unanswered(
+        &mut self,
+        missing: u32,
+        demand: Demand,
+        error: &EngineError,
+    ) -> Result<(), LookError> {
+        self.answers = false;
+        let mut parts = self.views.shares.lock().await;
+        let claim = parts.claim(&self.queue.name);
+        let claim = claim.unanswered(wall_clock(), self.heard);
+        self.enter(&mut parts, claim);
+        drop(parts);
+        let jobs = self.seen().jobs.clone();
+        self.show(jobs, missing, demand, Some(error));
+        Ok(())
+    }
+
+    async fn machine_demand(&self, now: Timestamp) -> Result<Demand, Gone> {
+        self.views.handle.query(move |machine| machine.demand(now)).await
+    }
+
+    fn enter(&self, parts: &mut Parts, claim: Claim) {
+        let jobs = self.queue.ledger.jobs.keys().cloned().collect();
+        self.views.shares.enter(parts, &self.queue.name, Part { claim, jobs });
+    }
+
+    /// Agents that were turned away since the last look, of whichever queue.
+    fn turned_away(&mut self) -> Vec<RefusedAgent> {
+        let mut agents = Vec::new();
+        loop {
+            match self.refused.try_recv() {
+                Ok(agent) => agents.push(agent),
+                Err(TryRecvError::Lagged(_)) => {}
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return agents,
+            }
+        }
     }
 
     /// Ends all jobs, and gives their hosts up.
@@ -182,12 +281,13 @@ impl<E: Engine> Looker<E> {
             self.engine.cancel(&jobs).await?;
         }
         for job in &jobs {
-            self.record.ledger.cancelled(job, Cancelled::Unneeded);
+            self.queue.ledger.cancelled(job, Cancelled::Unneeded);
         }
         let demand = self.seen().demand.clone();
-        for host in demand.hosts.into_iter().filter(|host| host.engaged == Engaged::GivenBack) {
+        let others = self.views.shares.lock().await.jobs_of_others(&self.queue.name);
+        for host in demand.given_back(&others) {
             // A coordinator that stops does so at its next start.
-            let _ = self.tell(host.host, Command::ResumeHost).await;
+            let _ = self.tell(host.host.clone(), Command::ResumeHost).await;
         }
         if let Err(error) = self.keep().await {
             tracing::warn!("{}", with_causes(&error));
@@ -195,15 +295,15 @@ impl<E: Engine> Looker<E> {
         Ok(())
     }
 
-    fn has_business(&self, demand: &Demand) -> bool {
-        let is_given_back = demand.hosts.iter().any(|host| host.engaged == Engaged::GivenBack);
-        !self.has_listed || is_given_back || demand.missing > 0 || !self.record.ledger.jobs.is_empty()
+    fn has_business(&self, demand: &Demand, others: &BTreeSet<JobId>) -> bool {
+        let is_given_back = demand.given_back(others).next().is_some();
+        !self.answers || is_given_back || demand.missing > 0 || !self.queue.ledger.jobs.is_empty()
     }
 
     /// What the event log says of the jobs since the ledger was as it was `before`.
     async fn tell_news(&self, before: &Ledger, jobs: &[Job]) -> Result<(), Gone> {
-        for note in news(before, jobs, &self.record.ledger) {
-            self.handle.notice(Notice::Engine(note)).await?;
+        for note in news(before, jobs, &self.queue.ledger) {
+            self.views.handle.notice(Notice::Engine(note)).await?;
         }
         Ok(())
     }
@@ -215,7 +315,7 @@ impl<E: Engine> Looker<E> {
         is_meant: impl Fn(JobState) -> bool,
     ) -> impl Iterator<Item = &'a Job> {
         let is_unjoined =
-            move |job: &&Job| self.record.ledger.jobs.get(&job.id).is_some_and(|note| !note.joined);
+            move |job: &&Job| self.queue.ledger.jobs.get(&job.id).is_some_and(|note| !note.joined);
         jobs.iter().filter(move |job| is_meant(job.state)).filter(is_unjoined)
     }
 
@@ -226,13 +326,13 @@ impl<E: Engine> Looker<E> {
             ProvisionAction::Exclude { job, nodes } => {
                 let done = self.engine.exclude(&job, &nodes).await;
                 if done.is_ok() {
-                    self.record.ledger.excluded(&job, nodes);
+                    self.queue.ledger.excluded(&job, nodes);
                 }
                 done
             }
             ProvisionAction::GiveBack { host, job, why } => {
                 tracing::info!(%host, %job, ?why, "this host is released");
-                self.record.ledger.given_back(wall_clock(), &job, why);
+                self.queue.ledger.given_back(wall_clock(), &job, why);
                 self.tell(host, Command::Drain).await?;
                 Ok(())
             }
@@ -243,14 +343,14 @@ impl<E: Engine> Looker<E> {
             ProvisionAction::Reboot { node, leaves } => {
                 let told = self.engine.reboot(&node).await.map_err(|error| with_causes(&error));
                 tracing::info!(%node, ?told, "a node reboots");
-                self.record.ledger.told_to_reboot(node, leaves, told);
+                self.queue.ledger.told_to_reboot(node, leaves, told);
                 Ok(())
             }
             ProvisionAction::Cancel { job, why } => {
                 let done = self.engine.cancel(std::slice::from_ref(&job)).await;
                 if done.is_ok() {
                     tracing::info!(%job, ?why, "a job was ended");
-                    self.record.ledger.cancelled(&job, why);
+                    self.queue.ledger.cancelled(&job, why);
                 }
                 done
             }
@@ -263,13 +363,13 @@ impl<E: Engine> Looker<E> {
         for _ in 0..jobs {
             match self.engine.submit(exclude).await {
                 Ok(job) => {
-                    tracing::info!(%job, excluded = exclude.len(), "asked for a host");
+                    tracing::info!(queue = %self.queue.name, %job, excluded = exclude.len(), "asked for a host");
                     asked.push(job.to_string());
-                    self.record.ledger.asked(job, exclude.clone());
+                    self.queue.ledger.asked(job, exclude.clone());
                     self.keep().await?;
                 }
                 Err(error) => {
-                    self.record.ledger.refused(&with_causes(&error));
+                    self.queue.ledger.refused(&with_causes(&error));
                     done = Err(error);
                     break;
                 }
@@ -278,52 +378,50 @@ impl<E: Engine> Looker<E> {
         if !asked.is_empty() {
             let words = format!("{}: {}", counted(asked.len() as u64, "job"), asked.join(", "));
             let note = EngineNote::own(EngineNoteKind::JobsAsked, &words);
-            self.handle.notice(Notice::Engine(note)).await?;
+            self.views.handle.notice(Notice::Engine(note)).await?;
         }
         Ok(done)
     }
 
     async fn tell(&self, host: HostId, command: impl FnOnce(HostRequest) -> Command) -> Result<(), Gone> {
         let request = HostRequest { host: host.clone(), by: PROVISIONER.to_owned() };
-        if let Err(refusal) = self.handle.command(command(request)).await? {
+        if let Err(refusal) = self.views.handle.command(command(request)).await? {
             tracing::warn!(%host, "{refusal}");
         }
         Ok(())
     }
 
     async fn keep_if_changed(&mut self, before: &Ledger) -> Result<(), RecordError> {
-        if self.record.ledger == *before {
+        if self.queue.ledger == *before {
             return Ok(());
         }
-        if let Some(words) = self.record.ledger.unjoined.as_ref().filter(|_| before.unjoined.is_none()) {
-            tracing::warn!("{words}");
+        if let Some(words) = self.queue.ledger.unjoined.as_ref().filter(|_| before.unjoined.is_none()) {
+            tracing::warn!(queue = %self.queue.name, "{words}");
         }
-        if let Some(reason) = self.record.ledger.stopped.as_ref().filter(|_| before.stopped.is_none()) {
-            tracing::warn!("no more hosts are requested: {reason}");
+        if let Some(reason) = self.queue.ledger.stopped.as_ref().filter(|_| before.stopped.is_none()) {
+            tracing::warn!(queue = %self.queue.name, "no more hosts are requested: {reason}");
         }
         self.keep().await
     }
 
     async fn keep(&mut self) -> Result<(), RecordError> {
-        let (record, data) = (self.record.clone(), self.data.clone());
-        let written = tokio::task::spawn_blocking(move || record.write(&data)).await;
-        written.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
-        let failures = &self.record.ledger.failures;
+        self.views.record.put(self.queue.clone()).await?;
+        let failures = &self.queue.ledger.failures;
         for (how, many) in failures {
             let more = many - self.counted.get(how).copied().unwrap_or_default();
-            self.metrics.jobs_failed(self.record.spec.kind(), *how, more);
+            self.views.metrics.jobs_failed(self.queue.spec.kind(), *how, more);
         }
         self.counted.clone_from(failures);
         Ok(())
     }
 
-    fn show(&self, jobs: Vec<Job>, demand: Demand, trouble: Option<&EngineError>) {
+    fn show(&self, jobs: Vec<Job>, missing: u32, demand: Demand, trouble: Option<&EngineError>) {
         let trouble = trouble.map(|error| with_causes(error));
-        let ledger = self.record.ledger.clone();
-        let before =
-            std::mem::replace(&mut *self.seen(), Seen { jobs, demand, ledger, trouble: trouble.clone() });
+        let ledger = self.queue.ledger.clone();
+        let seen = Seen { jobs, demand, missing, ledger, trouble: trouble.clone() };
+        let before = std::mem::replace(&mut *self.seen(), seen);
         if let Some(words) = trouble.filter(|words| before.trouble.as_ref() != Some(words)) {
-            tracing::warn!("{words}; trying again");
+            tracing::warn!(queue = %self.queue.name, "{words}; trying again");
         }
     }
 

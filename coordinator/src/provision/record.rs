@@ -1,8 +1,8 @@
-//! What is kept over a restart: which engine is asked, within which limits, and the ledger. One small file, put in place
-//! whole; that jobs exist at all is known from the engine, by their name.
+//! What is kept over a restart: which engines are asked, within which limits, and their ledgers. One small file, put in place
+//! whole; that jobs exist at all is known from the engines, by their names.
 
-use std::fmt;
-use std::fs::{self, File};
+use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,60 +10,29 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use speedup_core::machine::provision::{Ledger, ProvisionLimits};
 use speedup_core::value::bounded::read_text_at_most;
+use speedup_core::value::id::QueueName;
 use speedup_core::value::time::Span;
 use speedup_journal::durable::sync_directory;
 use speedup_journal::private::replace;
 use thiserror::Error;
+use tokio::sync::Mutex;
+
+use super::spec::Spec;
 
 /// Its name in the data directory.
 pub(crate) const NAME: &str = "provision.json";
-/// The form that this release reads and writes.
-const VERSION: u32 = 1;
+/// The form that this release writes.
+const VERSION: u32 = 2;
 /// Most bytes of it: a thousand jobs that each exclude thousands of nodes have less.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Which engine is asked, and how.
+/// What is kept of one queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Spec {
-    /// Slurm, with these options of `sbatch`.
-    Slurm {
-        /// As the user gave them.
-        options: Vec<String>,
-    },
-    /// Processes of this machine.
-    Local,
-}
-
-impl Spec {
-    /// The kinds of engines there are.
-    pub(crate) const KINDS: [&str; 2] = ["slurm", "local"];
-
-    /// Which kind of engine it is: one of [`Self::KINDS`].
-    pub(crate) const fn kind(&self) -> &'static str {
-        match self {
-            Self::Slurm { .. } => "slurm",
-            Self::Local => "local",
-        }
-    }
-}
-
-impl fmt::Display for Spec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Slurm { options } if options.is_empty() => f.write_str("slurm"),
-            Self::Slurm { options } => write!(f, "slurm {}", options.join(" ")),
-            Self::Local => f.write_str("local"),
-        }
-    }
-}
-
-/// What is kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Record {
-    version: u32,
+pub(crate) struct Queue {
+    /// What its user calls it.
+    pub(crate) name: QueueName,
     /// What marks its jobs as its own.
-    pub(crate) name: String,
+    pub(crate) job_name: String,
     /// Which engine is asked.
     pub(crate) spec: Spec,
     /// What the user allows.
@@ -77,6 +46,31 @@ pub(crate) struct Record {
     pub(crate) longest_job: Option<Span>,
     /// What is remembered of the jobs.
     pub(crate) ledger: Ledger,
+}
+
+/// What is kept of all queues. Whoever changes one puts the file in place.
+#[derive(Debug)]
+pub(crate) struct Record {
+    data: PathBuf,
+    queues: Mutex<BTreeMap<QueueName, Queue>>,
+}
+
+/// The file.
+#[derive(Serialize, Deserialize)]
+struct File {
+    version: u32,
+    queues: Vec<Queue>,
+}
+
+/// The file of release 0.1.0, which knew one queue without a name.
+#[derive(Deserialize)]
+struct File1 {
+    name: String,
+    spec: Spec,
+    limits: ProvisionLimits,
+    look_every: Duration,
+    by: String,
+    ledger: Ledger,
 }
 
 /// Why the record cannot be read or kept.
@@ -101,7 +95,7 @@ pub enum RecordError {
         source: serde_json::Error,
     },
     /// A later release wrote it.
-    #[error("{} is of version {found}, and this release knows version {VERSION}", path.display())]
+    #[error("{} is of version {found}, and this release knows versions up to {VERSION}", path.display())]
     Version {
         /// Which file.
         path: PathBuf,
@@ -111,54 +105,80 @@ pub enum RecordError {
 }
 
 impl Record {
-    /// A new one.
-    pub(crate) fn new(
-        name: String,
-        spec: Spec,
-        limits: ProvisionLimits,
-        look_every: Duration,
-        by: String,
-    ) -> Self {
-        let ledger = Ledger::default();
-        Self { version: VERSION, name, spec, limits, look_every, by, longest_job: None, ledger }
+    /// The record of a data directory; of no queue, if there is none.
+    pub(crate) fn read(data: &Path) -> Result<Self, RecordError> {
+        let queues = read(&data.join(NAME))?.into_iter().map(|queue| (queue.name.clone(), queue)).collect();
+        Ok(Self { data: data.to_owned(), queues: Mutex::new(queues) })
     }
 
-    /// The record of a data directory, if there is one.
-    pub(crate) fn read(data: &Path) -> Result<Option<Self>, RecordError> {
-        let path = data.join(NAME);
-        let disk = |source| RecordError::Disk { what: "read", path: path.clone(), source };
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(disk(error)),
-        };
-        let text = read_text_at_most(file, MAX_BYTES).map_err(disk)?;
-        let form = |source| RecordError::Form { path: path.clone(), source };
-        // The version is looked at first: the rest may be anything.
-        let Head { version } = serde_json::from_str(&text).map_err(form)?;
-        if version != VERSION {
-            return Err(RecordError::Version { path, found: version });
+    /// All queues.
+    pub(crate) async fn queues(&self) -> Vec<Queue> {
+        self.queues.lock().await.values().cloned().collect()
+    }
+
+    /// Keeps a queue as it is now, durably.
+    pub(crate) async fn put(&self, queue: Queue) -> Result<(), RecordError> {
+        let mut queues = self.queues.lock().await;
+        queues.insert(queue.name.clone(), queue);
+        self.write(&queues).await
+    }
+
+    /// Forgets a queue.
+    pub(crate) async fn forget(&self, queue: &QueueName) -> Result<(), RecordError> {
+        let mut queues = self.queues.lock().await;
+        queues.remove(queue);
+        self.write(&queues).await
+    }
+
+    async fn write(&self, queues: &BTreeMap<QueueName, Queue>) -> Result<(), RecordError> {
+        let path = self.data.join(NAME);
+        let file = File { version: VERSION, queues: queues.values().cloned().collect() };
+        let written = tokio::task::spawn_blocking(move || match file.queues.is_empty() {
+            true => remove(path),
+            false => write(path, &file),
+        });
+        written.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<Queue>, RecordError> {
+    let disk = |source| RecordError::Disk { what: "read", path: path.to_owned(), source };
+    let file = match fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(disk(error)),
+    };
+    let text = read_text_at_most(file, MAX_BYTES).map_err(disk)?;
+    let form = |source| RecordError::Form { path: path.to_owned(), source };
+    // The version is looked at first: the rest may be anything.
+    let Head { version } = serde_json::from_str(&text).map_err(form)?;
+    match version {
+        1 => Ok(vec![serde_json::from_str::<File1>(&text).map_err(form)?.into()]),
+        VERSION => Ok(serde_json::from_str::<File>(&text).map_err(form)?.queues),
+        found => Err(RecordError::Version { path: path.to_owned(), found }),
+    }
+}
+
+impl From<File1> for Queue {
+    fn from(File1 { name: job_name, spec, limits, look_every, by, ledger }: File1) -> Self {
+        let name = spec.usual_name().unwrap_or_else(|| "1".parse().expect("a number is a name"));
+        Self { name, job_name, spec, limits, look_every, by, longest_job: None, ledger }
+    }
+}
+
+fn write(path: PathBuf, file: &File) -> Result<(), RecordError> {
+    let text =
+        serde_json::to_string(file).map_err(|source| RecordError::Form { path: path.clone(), source })?;
+    replace(&path, text.as_bytes()).map_err(|source| RecordError::Disk { what: "write", path, source })
+}
+
+fn remove(path: PathBuf) -> Result<(), RecordError> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    match fs::remove_file(&path).and_then(|()| sync_directory(directory)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(RecordError::Disk { what: "remove", path, source: error })
         }
-        serde_json::from_str(&text).map(Some).map_err(form)
-    }
-
-    /// Puts it in place, durably.
-    pub(crate) fn write(&self, data: &Path) -> Result<(), RecordError> {
-        let path = data.join(NAME);
-        let text =
-            serde_json::to_string(self).map_err(|source| RecordError::Form { path: path.clone(), source })?;
-        replace(&path, text.as_bytes()).map_err(|source| RecordError::Disk { what: "write", path, source })
-    }
-
-    /// Forgets the record of a data directory.
-    pub(crate) fn remove(data: &Path) -> Result<(), RecordError> {
-        let path = data.join(NAME);
-        match fs::remove_file(&path).and_then(|()| sync_directory(data)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(RecordError::Disk { what: "remove", path, source: error })
-            }
-            Ok(()) | Err(_) => Ok(()),
-        }
+        Ok(()) | Err(_) => Ok(()),
     }
 }
 
@@ -170,47 +190,61 @@ struct Head {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::provision::script::Surroundings;
 
-    fn record() -> Record {
+    /// What release 0.1.0 wrote.
+    const GOLDEN_1: &str = include_str!("record/golden/version-1.json");
+    /// What this release writes.
+    const GOLDEN_2: &str = include_str!("record/golden/version-2.json");
+
+    fn queue(name: &str) -> Queue {
         let limits = ProvisionLimits { jobs: 3, queued: 2, node_time: None };
-        let spec = Spec::Slurm { options: vec!["-p".to_owned(), "main".to_owned()] };
-        let mut record =
-            Record::new("speedup-1".to_owned(), spec, limits, Duration::from_secs(5), "a".to_owned());
-        record.ledger.asked("7".parse().unwrap(), ["n1".parse().unwrap()].into());
-        record
+        let options = vec!["-p".to_owned(), "main".to_owned()];
+        let spec = Spec::Slurm { options, around: Surroundings::default() };
+        let (name, job_name) = (name.parse().unwrap(), "speedup-1".to_owned());
+        let (look_every, by) = (Duration::from_secs(5), "a".to_owned());
+        let mut ledger = Ledger::default();
+        ledger.asked("7".parse().unwrap(), ["n1".parse().unwrap()].into());
+        Queue { name, job_name, spec, limits, look_every, by, longest_job: None, ledger }
     }
 
-    #[test]
-    fn what_is_written_is_read_and_removed() {
-        let data = tempfile::tempdir().unwrap();
-        assert_eq!(Record::read(data.path()).unwrap(), None);
-        record().write(data.path()).unwrap();
-        assert_eq!(Record::read(data.path()).unwrap(), Some(record()));
-        Record::remove(data.path()).unwrap();
-        Record::remove(data.path()).unwrap();
-        assert_eq!(Record::read(data.path()).unwrap(), None);
+    async fn kept(data: &Path) -> Vec<Queue> {
+        Record::read(data).unwrap().queues().await
     }
 
-    #[test]
-    fn version_1_is_read_for_ever() {
+    #[tokio::test]
+    async fn what_is_written_is_read_and_forgotten() {
         let data = tempfile::tempdir().unwrap();
-        let golden = concat!(
-            r#"{"version":1,"name":"speedup-1","spec":{"slurm":{"options":["-p","main"]}},"#,
-            r#""limits":{"jobs":3,"queued":2,"node_time":null},"look_every":{"secs":5,"nanos":0},"by":"a","#,
-            r#""ledger":{"node_time":0,"failures_in_a_row":0,"futile_in_a_row":0,"stopped":null,"#,
-            r#""cannot_reboot":null,"jobs":{"7":{"excluded":["n1"],"started":null,"ends":null,"joined":false,"#,
-            r#""has_served":false,"silent_since":null,"idle_since":null,"cancelled":null}},"rebooting":{}}}"#
-        );
-        fs::write(data.path().join(NAME), golden).unwrap();
-        assert_eq!(Record::read(data.path()).unwrap(), Some(record()));
+        let record = Record::read(data.path()).unwrap();
+        assert_eq!(record.queues().await, []);
+        record.put(queue("long")).await.unwrap();
+        record.put(queue("main")).await.unwrap();
+        assert_eq!(kept(data.path()).await, [queue("long"), queue("main")]);
+        record.forget(&queue("long").name).await.unwrap();
+        record.forget(&queue("long").name).await.unwrap();
+        assert_eq!(kept(data.path()).await, [queue("main")]);
+        record.forget(&queue("main").name).await.unwrap();
+        assert!(!data.path().join(NAME).exists());
+    }
+
+    #[tokio::test]
+    async fn every_version_is_read_for_ever() {
+        let data = tempfile::tempdir().unwrap();
+        fs::write(data.path().join(NAME), GOLDEN_1).unwrap();
+        assert_eq!(kept(data.path()).await, [queue("main")], "named by its partition");
+        fs::write(data.path().join(NAME), GOLDEN_2).unwrap();
+        assert_eq!(kept(data.path()).await, [queue("long"), queue("main")]);
+        Record::read(data.path()).unwrap().put(queue("main")).await.unwrap();
+        let written = fs::read_to_string(data.path().join(NAME)).unwrap();
+        assert_eq!(written, GOLDEN_2.trim_end(), "as it is written");
     }
 
     #[test]
     fn what_is_not_understood_is_refused_and_stays() {
         let data = tempfile::tempdir().unwrap();
         let path = data.path().join(NAME);
-        fs::write(&path, r#"{"version":2,"more":[]}"#).unwrap();
-        assert!(matches!(Record::read(data.path()), Err(RecordError::Version { found: 2, .. })));
+        fs::write(&path, r#"{"version":3,"more":[]}"#).unwrap();
+        assert!(matches!(Record::read(data.path()), Err(RecordError::Version { found: 3, .. })));
         fs::write(&path, "{").unwrap();
         assert!(matches!(Record::read(data.path()), Err(RecordError::Form { .. })));
         assert!(path.exists());
@@ -219,7 +253,7 @@ mod tests {
     #[test]
     fn one_byte_more_than_may_be_is_refused_as_such() {
         let data = tempfile::tempdir().unwrap();
-        let file = File::create(data.path().join(NAME)).unwrap();
+        let file = fs::File::create(data.path().join(NAME)).unwrap();
         // It is a hole, of which no disk keeps anything.
         file.set_len(MAX_BYTES + 1).unwrap();
         let refused = Record::read(data.path()).unwrap_err();

@@ -1,26 +1,27 @@
-//! What starts and stops: at most one engine is asked, by one task.
+//! What starts and stops: each queue is asked by a task of its own.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex as SharedMutex, PoisonError};
 use std::time::Duration;
 
 use speedup_core::machine::Notice;
-use speedup_core::machine::provision::{EngineNote, EngineNoteKind, ProvisionLimits, RefusedAgent};
+use speedup_core::machine::provision::{EngineNote, EngineNoteKind, Ledger, ProvisionLimits, RefusedAgent};
 use speedup_core::value::causes::with_causes;
+use speedup_core::value::id::QueueName;
 use speedup_core::value::time::Span;
 use speedup_journal::private;
 use thiserror::Error;
-use tokio::sync::{Mutex, mpsc, oneshot};
-use tokio::task::JoinHandle;
+use tokio::sync::{Mutex, broadcast, mpsc, oneshot};
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
-use uuid::Uuid;
 
 use super::agent::AgentStart;
-use super::engine::{Engine, EngineError};
-use super::local::Local;
-use super::look::{LookError, Looker, Refused, Seen};
-use super::record::{Record, RecordError, Spec};
-use super::slurm::{OptionsError, Slurm, SlurmOptions};
+use super::engine::{Engine, EngineError, Request};
+use super::look::{LookError, Looker, Seen, Views};
+use super::record::{Queue, Record, RecordError};
+use super::shares::Shares;
+use super::spec::{Spec, SpecError};
 use crate::handle::Handle;
 use crate::metrics::Metrics;
 
@@ -31,24 +32,28 @@ const LOOK_MIN: Duration = Duration::from_secs(1);
 /// The shortest time between two glances at the plans: each looks at every host.
 const GLANCE_MIN: Duration = Duration::from_millis(50);
 
+/// What the jobs are called in a request that is only shown.
+const SOME_JOBS: &str = "speedup-ID";
+/// Most queues: each is asked by a task of its own, and a cluster has a few partitions.
+const MAX_QUEUES: usize = 32;
+/// Most agents turned away that are remembered until the next look: far more than engines start jobs between two.
+const MAX_REFUSED: usize = 1_000;
+
 /// Provisioning of a coordinator. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Provisioning(Option<Arc<Inner>>);
 
 #[derive(Debug)]
 struct Inner {
-    data: PathBuf,
     agent: AgentStart,
-    handle: Handle,
-    metrics: Metrics,
-    current: Mutex<Option<Current>>,
-    refused: Refused,
+    views: Views,
+    queues: Mutex<BTreeMap<QueueName, Current>>,
 }
 
-/// An engine that is asked.
+/// A queue that is asked.
 #[derive(Debug)]
 struct Current {
-    record: Record,
+    queue: Queue,
     seen: Arc<SharedMutex<Seen>>,
     wanted_ended: mpsc::Sender<Ended>,
     /// Nothing once it was waited for.
@@ -70,6 +75,8 @@ enum Begin {
 /// What a user wants of an engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
+    /// What the queue is called; chosen here, where it is not said.
+    pub(crate) name: Option<QueueName>,
     /// Which.
     pub(crate) spec: Spec,
     /// What is allowed.
@@ -80,20 +87,31 @@ pub(crate) struct Wanted {
     pub(crate) by: String,
 }
 
-/// What an engine is asked for, and how.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Request {
-    /// The command.
-    pub(crate) command: Vec<String>,
-    /// What the job executes.
-    pub(crate) script: String,
+/// What was added.
+#[derive(Clone, Debug)]
+pub(crate) struct Added {
+    /// What the queue is called.
+    pub(crate) name: QueueName,
+    /// Whether it stands in place of an earlier one of that name.
+    pub(crate) has_replaced: bool,
+    /// What is asked of its engine.
+    pub(crate) request: Request,
 }
 
-/// What is shown of an engine that is asked.
+/// Which queues are meant.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selected {
+    /// Of this engine.
+    pub(crate) kind: Option<String>,
+    /// Of this name.
+    pub(crate) name: Option<QueueName>,
+}
+
+/// What is shown of a queue that is asked.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
     /// Which, and how.
-    pub(crate) record: Record,
+    pub(crate) queue: Queue,
     /// What was last seen.
     pub(crate) seen: Seen,
 }
@@ -138,12 +156,12 @@ pub(crate) enum AddError {
     /// This coordinator serves one command.
     #[error("this coordinator cannot request hosts: it was started for a single command")]
     Unable,
-    /// No other host reaches it.
-    #[error("the coordinator listens on {0}, where no other host can reach it")]
-    Unreachable(std::net::SocketAddr),
-    /// Its options are none.
+    /// There is no such engine.
     #[error(transparent)]
-    Options(#[from] OptionsError),
+    Spec(#[from] SpecError),
+    /// There are enough.
+    #[error("there are {MAX_QUEUES} queues already, and more are not allowed")]
+    TooMany,
     /// There is no place for the agents' state and logs.
     #[error("cannot make {} for the agents", path.display())]
     Place {
@@ -156,22 +174,51 @@ pub(crate) enum AddError {
     #[error("the engine rejects such a job")]
     Refused(#[source] EngineError),
     /// The jobs of the engine asked before are still there.
-    #[error("the jobs of the previous engine have not ended")]
-    NotEnded(#[source] EngineError),
+    #[error("the jobs of queue {queue} have not ended")]
+    NotEnded {
+        /// Which.
+        queue: QueueName,
+        /// Why not.
+        source: EngineError,
+    },
     /// It cannot be written down.
     #[error(transparent)]
     Record(#[from] RecordError),
 }
 
-/// Why a coordinator cannot go on with the engine that it asked before.
+/// Why a queue is not removed.
+#[derive(Debug, Error)]
+pub(crate) enum RemoveError {
+    /// There is none of that name.
+    #[error("there is no queue {name}{}", listed(.known))]
+    Unknown {
+        /// The name.
+        name: QueueName,
+        /// Those that are there.
+        known: Vec<QueueName>,
+    },
+    /// There are several.
+    #[error("there are {} queues{}", .0.len(), listed(.0))]
+    Several(Vec<QueueName>),
+    /// Its jobs cannot be ended.
+    #[error(transparent)]
+    Add(#[from] AddError),
+}
+
+/// Why a coordinator cannot go on with the engines that it asked before.
 #[derive(Debug, Error)]
 pub enum ResumeError {
     /// What it wrote down cannot be read.
     #[error(transparent)]
     Record(#[from] RecordError),
     /// Its options are none to this release.
-    #[error("cannot continue with the previous engine: {0}")]
-    Options(String),
+    #[error("cannot continue with queue {queue}: {words}")]
+    Options {
+        /// Which.
+        queue: QueueName,
+        /// Why not.
+        words: String,
+    },
 }
 
 impl Provisioning {
@@ -180,167 +227,202 @@ impl Provisioning {
         Self(None)
     }
 
-    /// Goes on with the engine that was asked before, if any.
+    /// Goes on with the engines that were asked before, if any.
     pub(crate) async fn resume(
         data: PathBuf,
         agent: AgentStart,
         handle: Handle,
         metrics: Metrics,
     ) -> Result<Self, ResumeError> {
-        let refused = Refused::default();
-        let inner = Arc::new(Inner { data, agent, handle, metrics, current: Mutex::new(None), refused });
-        if let Some(record) = Record::read(&inner.data)? {
-            tracing::info!(name = record.name, "hosts are requested as before");
-            let current = inner
-                .start(record, Begin::AfterAPause)
-                .map_err(|error| ResumeError::Options(with_causes(&error)))?;
-            *inner.current.lock().await = Some(current);
+        let record = Arc::new(Record::read(&data)?);
+        let shares = Shares::new(handle.demand.clone());
+        let refused = broadcast::channel(MAX_REFUSED).0;
+        let views = Views { handle, shares, record: record.clone(), refused, metrics };
+        let inner = Arc::new(Inner { agent, views, queues: Mutex::default() });
+        let mut queues = inner.queues.lock().await;
+        for queue in record.queues().await {
+            tracing::info!(queue = %queue.name, jobs = queue.job_name, "hosts are requested as before");
+            let engine = queue.spec.engine(&queue.name, &queue.job_name, &inner.agent);
+            let engine = engine.map_err(|error| ResumeError::Options {
+                queue: queue.name.clone(),
+                words: with_causes(&error),
+            })?;
+            queues.insert(queue.name.clone(), inner.start(engine, queue, Begin::AfterAPause).await);
         }
+        drop(queues);
         Ok(Self(Some(inner)))
     }
 
-    /// What would be asked for.
-    pub(crate) fn request(&self, spec: &Spec) -> Result<Request, AddError> {
+    /// What would be asked for, by a queue of this name.
+    pub(crate) fn request(&self, name: Option<&QueueName>, spec: &Spec) -> Result<Request, AddError> {
         let inner = self.0.as_ref().ok_or(AddError::Unable)?;
-        match spec {
-            Spec::Slurm { options } => {
-                let slurm = inner.slurm("speedup-ID".to_owned(), options)?;
-                Ok(Request { command: slurm.command(&Default::default()), script: slurm.script() })
-            }
-            Spec::Local => {
-                let [place, job] = ["local-1", "ID"];
-                let place = place.parse().expect("a name");
-                let job = job.parse().expect("an id");
-                Ok(Request {
-                    command: Local::new(inner.agent.clone()).command(&place, &job),
-                    script: String::new(),
-                })
-            }
-        }
+        let name = name.cloned().or_else(|| spec.usual_name()).unwrap_or_else(|| of_number(1));
+        Ok(spec.engine(&name, SOME_JOBS, &inner.agent)?.request())
     }
 
-    /// Asks an engine from now on, in place of the one before.
-    pub(crate) async fn add(&self, wanted: Wanted) -> Result<Request, AddError> {
-        let request = self.request(&wanted.spec)?;
+    /// Asks an engine from now on, beside the others; in place of the queue of that name, where there is one.
+    pub(crate) async fn add(&self, wanted: Wanted) -> Result<Added, AddError> {
+        let request = self.request(wanted.name.as_ref(), &wanted.spec)?;
         let inner = self.0.as_ref().ok_or(AddError::Unable)?;
-        let Wanted { spec, limits, look_every, by } = wanted;
-        let note = EngineNote::by(&by, EngineNoteKind::Added, &spec.to_string());
-        let mut current = inner.current.lock().await;
-        // A name lives as long as its ledger: what was spent stays spent, and jobs of before are recognised.
-        let before = current.as_ref().map(|current| (current.record.name.clone(), current.seen()));
-        let name = before.as_ref().map_or_else(new_name, |(name, _)| name.clone());
+        let mut queues = inner.queues.lock().await;
+        let name = named(&wanted, &queues);
+        if !queues.contains_key(&name) && queues.len() >= MAX_QUEUES {
+            return Err(AddError::TooMany);
+        }
+        let Wanted { name: _, spec, limits, look_every, by } = wanted;
+        let note = EngineNote::by(&by, EngineNoteKind::Added, &format!("{spec} (queue {name})"));
+        let before = queues.get(&name).map(|current| (current.queue.job_name.clone(), current.seen()));
+        let has_replaced = before.is_some();
+        // The name of its jobs lives as long as its ledger: what was spent stays spent, and jobs of before are recognised.
+        let (job_name, mut ledger) = before.map_or_else(
+            || (spec.new_job_name(), Ledger::default()),
+            |(job_name, seen)| (job_name, seen.ledger),
+        );
         let state = &inner.agent.place.state;
         private::create_directories(state)
             .map_err(|source| AddError::Place { path: state.clone(), source })?;
-        let tried = match &spec {
-            Spec::Slurm { options } => inner.slurm(name.clone(), options)?.try_out().await,
-            Spec::Local => Local::new(inner.agent.clone()).try_out().await,
-        };
-        let longest_job = tried.map_err(AddError::Refused)?;
-        if let Some(before) = current.as_mut() {
-            before.end().await.map_err(AddError::NotEnded)?;
+        let engine = spec.engine(&name, &job_name, &inner.agent)?;
+        let longest_job = engine.try_out().await.map_err(AddError::Refused)?;
+        if let Some(before) = queues.get_mut(&name) {
+            ledger = before.end().await?.ledger;
         }
-        let mut record = Record::new(name, spec, limits, look_every.max(LOOK_MIN), by);
-        record.longest_job = longest_job;
-        if let Some((_, seen)) = before {
-            record.ledger = seen.ledger;
-            record.ledger.start_afresh();
-        }
-        record.write(&inner.data)?;
-        *current = Some(inner.start(record, Begin::Now)?);
+        ledger.start_afresh();
+        let look_every = look_every.max(LOOK_MIN);
+        let queue = Queue { name: name.clone(), job_name, spec, limits, look_every, by, longest_job, ledger };
+        inner.views.record.put(queue.clone()).await?;
+        queues.insert(name.clone(), inner.start(engine, queue, Begin::Now).await);
+        drop(queues);
         inner.tell(note).await;
-        Ok(request)
+        Ok(Added { name, has_replaced, request })
     }
 
     /// That an agent was turned away for good, which may be one that an engine started.
     pub(crate) fn turned_away(&self, agent: RefusedAgent) {
         if let Some(inner) = &self.0 {
-            inner.refused.add(agent);
+            // Nobody listens where no engine is asked.
+            let _ = inner.views.refused.send(agent);
         }
     }
 
     /// What is asked of whom, and what came of it.
-    pub(crate) async fn show(&self) -> Option<Shown> {
-        let current = self.0.as_ref()?.current.lock().await;
-        current.as_ref().map(Current::shown)
+    pub(crate) async fn show(&self, selected: &Selected) -> Vec<Shown> {
+        let Some(inner) = &self.0 else { return Vec::new() };
+        let queues = inner.queues.lock().await;
+        queues.values().filter(|current| selected.has(&current.queue)).map(Current::shown).collect()
     }
 
     /// Whether hosts will come for a plan of which a visit may need such an allocation: an engine is asked, does not stand
     /// still, and its jobs last as long.
     pub(crate) async fn outlook(&self, needed: Span) -> HostsToCome {
-        let Some(shown) = self.show().await.filter(|shown| shown.seen.ledger.stopped.is_none()) else {
-            return HostsToCome::None;
-        };
-        match shown.record.longest_job {
+        let shown = self.show(&Selected::default()).await;
+        let asked = shown.iter().filter(|shown| shown.seen.ledger.stopped.is_none());
+        // Jobs without a limit last longest.
+        let longest = asked.map(|shown| shown.queue.longest_job.unwrap_or(Span(u64::MAX))).max();
+        match longest {
+            None => HostsToCome::None,
             Some(lasts) if lasts < needed => HostsToCome::TooShort(TooShort { lasts, needed }),
-            Some(_) | None => HostsToCome::Some,
+            Some(_) => HostsToCome::Some,
         }
     }
 
-    /// Asks for no more, and ends all jobs.
-    pub(crate) async fn remove(&self, by: &str) -> Result<Option<Shown>, AddError> {
+    /// Asks one queue for no more, and ends all its jobs; gives nothing where nothing is asked.
+    pub(crate) async fn remove(&self, selected: &Selected, by: &str) -> Result<Option<Shown>, RemoveError> {
         let Some(inner) = &self.0 else { return Ok(None) };
-        let mut current = inner.current.lock().await;
-        let Some(asked) = current.as_mut() else { return Ok(None) };
+        let mut queues = inner.queues.lock().await;
+        let meant = queues.values().filter(|current| selected.has(&current.queue));
+        let meant: Vec<QueueName> = meant.map(|current| current.queue.name.clone()).collect();
+        let name = match (&meant[..], &selected.name) {
+            ([], Some(name)) => {
+                let of_kind = Selected { name: None, ..selected.clone() };
+                let known = queues.values().filter(|current| of_kind.has(&current.queue));
+                let known = known.map(|current| current.queue.name.clone()).collect();
+                return Err(RemoveError::Unknown { name: name.clone(), known });
+            }
+            ([], None) => return Ok(None),
+            ([name], _) => name,
+            (_, _) => return Err(RemoveError::Several(meant)),
+        };
+        let Some(asked) = queues.get_mut(name) else { return Ok(None) };
         let shown = asked.shown();
-        asked.end().await.map_err(AddError::NotEnded)?;
-        Record::remove(&inner.data)?;
-        *current = None;
-        let spec = shown.record.spec.to_string();
-        inner.tell(EngineNote::by(by, EngineNoteKind::Removed, &spec)).await;
+        asked.end().await?;
+        inner.views.record.forget(name).await.map_err(AddError::from)?;
+        inner.views.shares.leave(name).await;
+        queues.remove(name);
+        let words = format!("{} (queue {name})", shown.queue.spec);
+        inner.tell(EngineNote::by(by, EngineNoteKind::Removed, &words)).await;
         Ok(Some(shown))
     }
 
     /// Ends all jobs; the next start goes on asking.
     pub(crate) async fn stop(&self) {
         let Some(inner) = &self.0 else { return };
-        let Some(mut current) = inner.current.lock().await.take() else { return };
-        match tokio::time::timeout(FAREWELL, current.end()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::error!("jobs may still be there: {}", with_causes(&error)),
-            Err(_) => tracing::error!("jobs may still be there: the engine does not answer"),
+        let mut farewells = JoinSet::new();
+        for (_, mut current) in std::mem::take(&mut *inner.queues.lock().await) {
+            farewells.spawn(async move { current.end().await.map(drop) });
+        }
+        let all = async {
+            while let Some(ended) = farewells.join_next().await {
+                match ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic())) {
+                    Ok(()) => {}
+                    Err(error) => tracing::error!("jobs may still be there: {}", with_causes(&error)),
+                }
+            }
+        };
+        if tokio::time::timeout(FAREWELL, all).await.is_err() {
+            tracing::error!("jobs may still be there: the engine does not answer");
         }
     }
+}
+
+impl Selected {
+    fn has(&self, queue: &Queue) -> bool {
+        self.kind.as_ref().is_none_or(|kind| kind == queue.spec.kind())
+            && self.name.as_ref().is_none_or(|name| *name == queue.name)
+    }
+}
+
+/// What the wanted queue is called: as its user says, as the one that asks for the very same, or as no other.
+fn named(wanted: &Wanted, queues: &BTreeMap<QueueName, Current>) -> QueueName {
+    if let Some(name) = &wanted.name {
+        return name.clone();
+    }
+    if let Some(same) = queues.values().find(|current| current.queue.spec == wanted.spec) {
+        return same.queue.name.clone();
+    }
+    let usual = wanted.spec.usual_name();
+    let numbered = (1_u32..).map(|number| match &usual {
+        Some(usual) if number == 1 => usual.clone(),
+        Some(usual) => format!("{usual}-{number}").parse().unwrap_or_else(|_| of_number(number)),
+        None => of_number(number),
+    });
+    let mut free = numbered.filter(|name| !queues.contains_key(name));
+    free.next().expect("some number is free")
+}
+
+fn of_number(number: u32) -> QueueName {
+    number.to_string().parse().expect("a number is a name")
+}
+
+/// The names that are known, as the end of a message.
+fn listed(names: &[QueueName]) -> String {
+    let names: Vec<&str> = names.iter().map(QueueName::as_str).collect();
+    if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
 }
 
 impl Inner {
     /// Has the event log say it. A coordinator that stops says no more.
     async fn tell(&self, note: EngineNote) {
-        if let Err(gone) = self.handle.notice(Notice::Engine(note)).await {
+        if let Err(gone) = self.views.handle.notice(Notice::Engine(note)).await {
             tracing::debug!("{gone}");
         }
     }
 
-    fn slurm(&self, name: String, options: &[String]) -> Result<Slurm, AddError> {
-        if !self.agent.is_reached_from_elsewhere() {
-            return Err(AddError::Unreachable(self.agent.address));
-        }
-        Ok(Slurm::new(name, SlurmOptions::parse(options.to_vec())?, self.agent.clone()))
-    }
-
-    fn start(&self, record: Record, begin: Begin) -> Result<Current, AddError> {
-        match &record.spec {
-            Spec::Slurm { options } => {
-                Ok(self.spawn(self.slurm(record.name.clone(), options)?, record, begin))
-            }
-            Spec::Local => Ok(self.spawn(Local::new(self.agent.clone()), record, begin)),
-        }
-    }
-
-    fn spawn<E: Engine>(&self, engine: E, record: Record, begin: Begin) -> Current {
-        let seen = Seen { ledger: record.ledger.clone(), ..Seen::default() };
+    async fn start(&self, engine: Box<dyn Engine>, queue: Queue, begin: Begin) -> Current {
+        let seen = Seen { ledger: queue.ledger.clone(), ..Seen::default() };
         let seen = Arc::new(SharedMutex::new(seen));
-        let looker = Looker::new(
-            engine,
-            record.clone(),
-            self.data.clone(),
-            self.handle.clone(),
-            self.refused.clone(),
-            seen.clone(),
-            self.metrics.clone(),
-        );
+        let looker = Looker::new(engine.into(), queue.clone(), self.views.clone(), seen.clone()).await;
         let (wanted_ended, wanted) = mpsc::channel(1);
-        Current { record, seen, wanted_ended, task: Some(tokio::spawn(watch(looker, begin, wanted))) }
+        Current { queue, seen, wanted_ended, task: Some(tokio::spawn(watch(looker, begin, wanted))) }
     }
 }
 
@@ -350,28 +432,29 @@ impl Current {
     }
 
     fn shown(&self) -> Shown {
-        Shown { record: self.record.clone(), seen: self.seen() }
+        Shown { queue: self.queue.clone(), seen: self.seen() }
     }
 
-    /// Ends all jobs. Where the engine does not do that, it is asked on as before.
-    async fn end(&mut self) -> Result<(), EngineError> {
+    /// Ends all jobs, and gives what was last seen. Where the engine does not do that, it is asked on as before.
+    async fn end(&mut self) -> Result<Seen, AddError> {
         let (reply, answer) = oneshot::channel();
         if self.wanted_ended.send(reply).await.is_ok()
             && let Ok(ended) = answer.await
         {
-            return ended;
+            let queue = self.queue.name.clone();
+            return ended.map(|()| self.seen()).map_err(|source| AddError::NotEnded { queue, source });
         }
         // There is no task any more: it has ended all jobs before, or panicked.
         if let Some(task) = self.task.take() {
             task.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
         }
-        Ok(())
+        Ok(self.seen())
     }
 }
 
 /// Looks until all jobs are ended, because somebody wants it or because the coordinator stops.
-async fn watch<E: Engine>(mut looker: Looker<E>, begin: Begin, mut wanted: mpsc::Receiver<Ended>) {
-    let demand = looker.demand();
+async fn watch(mut looker: Looker, begin: Begin, mut wanted: mpsc::Receiver<Ended>) {
+    let mut demand = looker.demand();
     let mut earliest = Instant::now();
     let mut due = match begin {
         Begin::Now => Some(earliest),
@@ -405,7 +488,7 @@ async fn watch<E: Engine>(mut looker: Looker<E>, begin: Begin, mut wanted: mpsc:
                     Err(error) => tracing::error!("{}; trying again", with_causes(&error)),
                 }
             }
-            () = demand.notified() => {
+            Ok(()) = demand.changed() => {
                 // What is due soon anyway says what is wrong.
                 let asks_engine = looker.glance().await.unwrap_or(false);
                 due = due.map(|due| if asks_engine { due.min(earliest) } else { due });
@@ -414,12 +497,6 @@ async fn watch<E: Engine>(mut looker: Looker<E>, begin: Begin, mut wanted: mpsc:
             }
         }
     }
-}
-
-fn new_name() -> String {
-    // Twelve digits of the random part: what tells apart the coordinators of one user.
-    let id = Uuid::new_v4().simple().to_string();
-    format!("speedup-{}", &id[..12])
 }
 
 #[cfg(test)]

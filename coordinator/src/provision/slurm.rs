@@ -1,25 +1,26 @@
 //! Slurm, 22.05 and later, through the user's own commands: `sbatch`, `squeue`, `scancel`, `scontrol`.
 //!
-//! In reading order: `options` (what a user may say), `script` (what a job executes), `hostlist` (many nodes in few
+//! In reading order: `options` (what a user may say), `hostlist` (many nodes in few
 //! words), `listing` and `state` (what Slurm says of jobs), `trial` (what it says of one that is never to start).
 
 mod hostlist;
 mod listing;
 mod options;
-mod script;
 mod state;
 mod trial;
 
 use std::path::PathBuf;
 
+use async_trait::async_trait;
 use speedup_core::machine::provision::{Job, Nodes};
 use speedup_core::value::id::{JobId, NodeName};
 use speedup_core::value::time::Span;
 
 use super::agent::AgentStart;
 use super::command::execute;
-use super::engine::{Engine, EngineError};
-pub(crate) use options::{OptionsError, SlurmOptions};
+use super::engine::{Engine, EngineError, Request};
+use super::script::{Surroundings, line, quoted};
+pub(crate) use options::{OptionsError, SlurmOptions, checked};
 
 /// What is asked of `squeue`: id, state, start, end, nodes, reason. The reason is last, for it may hold anything.
 const FORMAT: &str = "%i|%T|%S|%e|%N|%r";
@@ -29,24 +30,29 @@ const FORMAT: &str = "%i|%T|%S|%e|%N|%r";
 pub(crate) struct Slurm {
     name: String,
     options: SlurmOptions,
+    around: Surroundings,
     agent: AgentStart,
 }
 
 impl Slurm {
     /// One whose jobs have this name.
-    pub(crate) fn new(name: String, options: SlurmOptions, agent: AgentStart) -> Self {
-        Self { name, options, agent }
+    pub(crate) fn new(name: String, options: SlurmOptions, around: Surroundings, agent: AgentStart) -> Self {
+        Self { name, options, around, agent }
     }
 
     /// The command that asks for a job.
-    pub(crate) fn command(&self, exclude: &Nodes) -> Vec<String> {
+    fn command(&self, exclude: &Nodes) -> Vec<String> {
         let arguments = self.arguments(&self.name, exclude, &[]);
         ["sbatch".to_owned()].into_iter().chain(arguments).collect()
     }
 
-    /// What a job executes.
-    pub(crate) fn script(&self) -> String {
-        script::script(&self.agent)
+    /// What a job executes. An agent's state is its node's, so that what an earlier one there has not delivered is delivered.
+    fn script(&self) -> String {
+        let program = self.agent.place.program.to_string_lossy().into_owned();
+        let words = [program, "agent".to_owned(), "start".to_owned()];
+        let start = line(words.into_iter().chain(self.agent.connection()));
+        let state = quoted(&self.agent.place.state.to_string_lossy());
+        self.around.script(&format!("{start} --state {state}/\"${{SLURMD_NODENAME:-job-$SLURM_JOB_ID}}\""))
     }
 
     /// The user's options go over what is usual, and what makes the job one agent's goes over the user's.
@@ -81,13 +87,25 @@ impl Slurm {
         let answer = execute("sbatch", &self.arguments(name, exclude, more), &self.script()).await?;
         // JOB or JOB;CLUSTER
         let id = answer.trim().split(';').next().unwrap_or_default();
-        let wrong =
-            |_| EngineError::Answer { program: "sbatch", answer: line(&answer), wanted: "number of a job" };
+        let wrong = |_| EngineError::Answer {
+            program: "sbatch",
+            answer: first_line(&answer),
+            wanted: "number of a job",
+        };
         id.parse().map_err(wrong)
     }
 }
 
+#[async_trait]
 impl Engine for Slurm {
+    fn system(&self) -> &'static str {
+        ""
+    }
+
+    fn request(&self) -> Request {
+        Request { command: self.command(&Nodes::new()), script: self.script() }
+    }
+
     async fn submit(&self, exclude: &Nodes) -> Result<JobId, EngineError> {
         self.sbatch(&self.name, exclude, &[]).await
     }
@@ -141,7 +159,7 @@ impl Engine for Slurm {
 }
 
 /// The first line of an answer, not too much of it.
-fn line(answer: &str) -> String {
+fn first_line(answer: &str) -> String {
     answer.lines().next().unwrap_or_default().chars().take(200).collect()
 }
 
@@ -153,7 +171,7 @@ mod tests {
     fn slurm(options: &[&str]) -> Slurm {
         let options = SlurmOptions::parse(options.iter().map(ToString::to_string).collect()).unwrap();
         let agent = at("10.0.0.1:7077");
-        Slurm::new("speedup-1".to_owned(), options, agent)
+        Slurm::new("speedup-1".to_owned(), options, Surroundings::default(), agent)
     }
 
     #[test]
@@ -165,6 +183,17 @@ mod tests {
         assert!(position("--mem=0") < position("short"), "{command:?}");
         assert_eq!(command.last().unwrap(), "--exclude=login1,n[1-2]");
         assert!(!slurm(&["--mem-per-cpu=100"]).command(&Nodes::new()).contains(&"--mem=0".to_owned()));
+    }
+
+    #[test]
+    fn account_qos_reservation_constraint_and_gres_reach_slurm() {
+        let given =
+            ["-A", "physics", "--qos=high", "--reservation", "mine", "-C", "fast&big", "--gres=gpu:2"];
+        let command = slurm(&given).command(&Nodes::new());
+        let at = command.iter().position(|word| word == "-A").unwrap();
+        assert_eq!(command[at..at + given.len()], given);
+        let long = ["--account=physics", "--constraint=fast", "--qos", "high"];
+        assert!(long.iter().all(|word| slurm(&long).command(&Nodes::new()).contains(&(*word).to_owned())));
     }
 
     #[test]

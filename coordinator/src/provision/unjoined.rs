@@ -26,7 +26,7 @@ type Found<T> = (JobId, Option<T>);
 
 /// Which of these jobs have agents that say that they cannot reach the coordinator.
 pub(super) async fn unreached<'a>(
-    engine: &impl Engine,
+    engine: &dyn Engine,
     jobs: impl Iterator<Item = &'a Job>,
 ) -> Vec<UnreachedAgent> {
     let read = |path: &Path| {
@@ -42,7 +42,7 @@ pub(super) async fn unreached<'a>(
 
 /// The last words of each of these jobs, where it has any.
 pub(super) async fn last_words<'a>(
-    engine: &impl Engine,
+    engine: &dyn Engine,
     jobs: impl Iterator<Item = &'a Job>,
 ) -> Vec<(JobId, String)> {
     let found = of_each(jobs, |job| engine.log_of(job), |path| last_lines(path).ok().flatten()).await;

@@ -2,9 +2,12 @@
 //! running plans could use go in, actions come out; the coordinator's shell carries them out.
 //!
 //! In reading order: [`Job`] (what the engine says), [`Demand`] (what the machine says), `ledger` ([`Ledger`]: what is
-//! remembered from one look to the next), `decide` ([`decide`]: what to do), `news` ([`news`]: what the event log says).
+//! remembered from one look to the next), `divide` ([`share`]: which part of it one of several queues is to bring), `decide`
+//! ([`decide`]: what to do), `news` ([`news`]: what the event log says), [`batch`] (a batch system that a file describes).
 
+pub mod batch;
 mod decide;
+mod divide;
 mod ledger;
 mod news;
 #[cfg(test)]
@@ -14,7 +17,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-pub use decide::{ProvisionAction, decide, deserted, give_back_spent};
+pub use decide::{ProvisionAction, catch_up, decide, deserted, give_back_spent};
+pub use divide::{Claim, OUT_OF_SIGHT, share};
 pub use ledger::{Cancelled, GivenBack, JobFailure, Ledger, Note, Unreached};
 pub use news::{EngineNote, EngineNoteKind, news};
 
@@ -43,6 +47,10 @@ pub const KEEP: Span = Span::from_secs(5);
 pub const LEAVE_PATIENCE: Span = Span::from_secs(10);
 /// Most queued jobs whose excluded nodes are changed at one look: each costs the engine a request.
 pub const EXCLUSIONS_AT_ONCE: usize = 16;
+
+/// Most bytes of the lines before an agent in its job, and of those after it: engines keep the script of each job, and lines that
+/// set a job up are few.
+pub const MAX_SURROUNDING_BYTES: usize = 64 << 10;
 
 /// What the user allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,6 +198,22 @@ pub enum Worth {
     NewAllocation,
     /// It may take some.
     Now,
+}
+
+impl Demand {
+    /// What one queue sees of it: its share of what is missing, and the hosts of its system.
+    #[must_use]
+    pub fn of(mut self, system: &str, share: u32) -> Self {
+        self.missing = share;
+        self.hosts.retain(|host| host.job.as_ref().map_or("", JobId::system) == system);
+        self
+    }
+
+    /// The hosts that are given back, but for those of other queues.
+    pub fn given_back(&self, others: &BTreeSet<JobId>) -> impl Iterator<Item = &Provided> {
+        let given_back = self.hosts.iter().filter(|host| host.engaged == Engaged::GivenBack);
+        given_back.filter(|host| host.job.as_ref().is_none_or(|job| !others.contains(job)))
+    }
 }
 
 /// Nodes that a job may not have.

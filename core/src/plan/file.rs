@@ -25,12 +25,13 @@ mod tests;
 use serde::Deserialize as _;
 use toml::de::{DeTable, Deserializer};
 
+pub(crate) use finding::Flaws;
 pub use finding::{Finding, PlanFileError};
+pub(crate) use quantity::span;
 pub use schema::schema;
 pub use spelling::nearest;
 pub use wanted_file::{LookAtFile, Unusable, WantedAt, WantedFile};
 
-use self::finding::Flaws;
 use self::form::Form;
 use crate::experiment::Experiment;
 use crate::value::seed::Seed;

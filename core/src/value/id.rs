@@ -178,3 +178,15 @@ text_id!(
     /// A host, as people call it: its node's name, or its own. It may change, and others may have it.
     HostName
 );
+text_id!(
+    /// A queue: an engine that is asked for hosts, with its options, as its user calls it.
+    QueueName
+);
+
+impl JobId {
+    /// The system that gave the id, which is before a colon: ids and nodes of two systems have nothing to do with each other.
+    /// Slurm gives bare numbers.
+    pub fn system(&self) -> &str {
+        self.as_str().split_once(':').map_or("", |(system, _)| system)
+    }
+}

@@ -133,8 +133,13 @@ impl SlurmSite {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    /// What `speedup hosts slurm show` tells.
+    /// What `speedup hosts slurm show` tells of the first queue; nothing where there is none.
     pub fn shown(&self) -> Value {
+        self.queues()[0].clone()
+    }
+
+    /// What it tells of all queues.
+    pub fn queues(&self) -> Value {
         eventually("the coordinator tells", || self.site.pool.json(&["hosts", "slurm", "show"]))
     }
 
@@ -142,7 +147,8 @@ impl SlurmSite {
     pub fn wait_until_given_back(&self) {
         eventually("all nodes are given back", || self.slurm.jobs().is_empty().then_some(()));
         eventually("and nothing is asked for", || {
-            self.shown()["jobs"].as_array().is_some_and(Vec::is_empty).then_some(())
+            let has_none = |queue: &Value| queue["jobs"].as_array().is_some_and(Vec::is_empty);
+            self.queues().as_array()?.iter().all(has_none).then_some(())
         });
     }
 
@@ -221,6 +227,11 @@ impl Slurm {
             (!is_trial).then(|| (words[0].to_owned(), words[1].to_owned(), words[2].to_owned()))
         };
         jobs.lines().filter_map(job).collect()
+    }
+
+    /// What Slurm says of a job.
+    pub fn told(&self, job: &str) -> String {
+        eventually("Slurm answers", || self.asked("scontrol", &["show", "job", job]))
     }
 
     /// Whether a job was put back into the queue.

@@ -10,7 +10,12 @@ const PLAN: &str = "[experiment]\nname = \"local\"\nseed = 5\n[versions.old]\nba
                     [benchmarks.true]\ncommand = [\"true\"]\n[repetitions]\nruns = 2\n\
                     [independence]\npolicy = \"distinct\"\n[output]\nkeep_of = \"all\"\n";
 
+/// The first queue, or nothing.
 fn shown(pool: &Pool) -> Value {
+    queues(pool)[0].clone()
+}
+
+fn queues(pool: &Pool) -> Value {
     eventually("the coordinator tells", || pool.json(&["hosts", "local", "show"]))
 }
 
@@ -80,6 +85,39 @@ fn an_agent_of_a_job_leaves_word_where_it_cannot_reach_the_coordinator() {
     assert_eq!(left["job"], "17");
     let reason = left["reason"].as_str().expect("a reason");
     assert!(reason.starts_with("https://no-such-name.invalid:7077: ") && reason.contains("dns"), "{reason}");
+}
+
+#[test]
+fn several_queues_share_what_a_plan_needs() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    let added = |name: &str, pool: &Pool| {
+        let words = ["hosts", "local", "add", "--name", name, "--max-jobs", "1", "--poll", "1s"];
+        let added = pool.speedup(&words);
+        assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
+    };
+    added("left", &pool);
+    added("right", &pool);
+    pool.kill_coordinator();
+    pool.start_coordinator();
+    let names: Vec<Value> = (0..2).map(|at| queues(&pool)[at]["queue"].clone()).collect();
+    assert_eq!(names, ["left", "right"]);
+    // Each gives one host at a time, and hosts that have served are of no more use: only new places serve the plan.
+    let experiment = pool.submit(PLAN, &[]);
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let verdict = checker::check(PLAN, &pool.export_as("jsonl", &experiment));
+    verdict.assert_ok();
+    assert_eq!(verdict.lost().count(), 0, "{verdict:?}");
+    let of = |prefix: &str| verdict.rows.iter().filter(|row| row.host().starts_with(prefix)).count();
+    assert_eq!(of("local-left-") + of("local-right-"), 4, "{verdict:?}");
+    assert!(of("local-left-") > 0 && of("local-right-") > 0, "{verdict:?}");
+    let several = pool.speedup(&["hosts", "local", "remove"]);
+    let said = String::from_utf8_lossy(&several.stderr).into_owned();
+    assert!(!several.status.success() && said.contains("there are 2 queues: left, right"), "{said}");
+    let unknown = pool.speedup(&["hosts", "local", "show", "middle"]);
+    let said = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    assert!(!unknown.status.success() && said.contains("there is no queue middle"), "{said}");
+    assert!(pool.speedup(&["hosts", "local", "remove", "left"]).status.success());
+    assert_eq!((shown(&pool)["queue"].clone(), queues(&pool)[1].clone()), ("right".into(), Value::Null));
 }
 
 #[test]

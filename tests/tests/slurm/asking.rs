@@ -297,7 +297,7 @@ fn jobs_that_fail_stop_the_asking() {
     let why = eventually("it is told", || {
         let shown: serde_json::Value =
             serde_json::from_slice(&another(&["hosts", "slurm", "show"]).stdout).ok()?;
-        Some(shown["stopped"].as_str()?.to_owned())
+        Some(shown[0]["stopped"].as_str()?.to_owned())
     });
     assert!(why.contains("3 jobs in a row ended before their agents joined"), "{why}");
     assert!(why.contains("FAILED"), "{why}");

@@ -9,6 +9,7 @@ mod array;
 mod asking;
 mod faults;
 mod identity;
+mod queues;
 
 use speedup_tests::cluster::{AfterNodeFailure, SlurmSite, Who};
 

@@ -1,12 +1,19 @@
-//! `speedup hosts slurm` and `speedup hosts local`: an engine is asked for hosts, as many as the running plans need.
+//! `speedup hosts slurm`, `speedup hosts batch` and `speedup hosts local`: an engine is asked for hosts, as many as the running
+//! plans need.
 
 mod shown;
 
-use anyhow::anyhow;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
+use speedup_core::machine::provision::{MAX_SURROUNDING_BYTES, batch};
+use speedup_core::value::bounded::read_text_at_most;
+use speedup_core::value::id::QueueName;
 use speedup_core::value::time::Span;
 use speedup_proto::v1;
-use speedup_proto::v1::add_provisioner_request::{Engine, LocalProcesses, Slurm};
+use speedup_proto::v1::add_provisioner_request::{BatchSystem, Engine, LocalProcesses, Slurm};
 
 use crate::arguments::{Output, OutputArgument};
 use crate::command::coordinator::span;
@@ -19,6 +26,8 @@ use shown::Shown;
 
 /// Seconds of an hour.
 const HOUR: f64 = 3_600.0;
+/// How often jobs are listed, where neither the user nor a file says.
+const POLL: Span = Span::from_secs(5);
 
 /// Takes hosts from Slurm, as many as the running plans need
 #[derive(Debug, Subcommand)]
@@ -26,6 +35,14 @@ pub(crate) enum SlurmVerb {
     Add(AddSlurmArguments),
     Show(ShowSlurmArguments),
     Remove(RemoveSlurmArguments),
+}
+
+/// Takes hosts from any batch system that a file describes
+#[derive(Debug, Subcommand)]
+pub(crate) enum BatchVerb {
+    Add(AddBatchArguments),
+    Show(ShowBatchArguments),
+    Remove(RemoveBatchArguments),
 }
 
 /// Runs agents as processes of the coordinator's machine, for trials
@@ -39,6 +56,10 @@ pub(crate) enum LocalVerb {
 /// What is allowed.
 #[derive(Debug, Args)]
 struct LimitArguments {
+    /// The name of the queue; one of that name is replaced [default: that of a queue with the same options, or the
+    /// partition or a number]
+    #[arg(long, value_name = "NAME")]
+    name: Option<QueueName>,
     /// The maximum number of jobs, queued or running
     #[arg(long, value_name = "N", default_value_t = 64)]
     max_jobs: u32,
@@ -48,12 +69,36 @@ struct LimitArguments {
     /// The budget of node-hours over all jobs; when it is used up, all nodes are released
     #[arg(long, value_name = "HOURS", value_parser = node_hours)]
     node_hours: Option<Span>,
-    /// How often to poll the jobs
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = span)]
-    poll: Span,
+    /// How often to poll the jobs [default: 5s, or what the file of a batch system says]
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    poll: Option<Span>,
     /// Print the request without sending it
     #[arg(long)]
     dry_run: bool,
+}
+
+/// What surrounds the agent in its job.
+#[derive(Debug, Args)]
+struct JobArguments {
+    /// A file of shell lines to run before the agent; a first line #!… chooses the shell
+    #[arg(long, value_name = "FILE")]
+    prologue: Option<PathBuf>,
+    /// A file of shell lines to run after the agent has ended, for whatever reason
+    #[arg(long, value_name = "FILE")]
+    epilogue: Option<PathBuf>,
+    /// A command to put before the agent, as the job's shell reads it: 'numactl --membind=0'
+    #[arg(long, value_name = "COMMAND")]
+    wrap: Option<String>,
+}
+
+/// Which queue.
+#[derive(Debug, Args)]
+struct QueueArguments {
+    /// The name of the queue
+    #[arg(value_name = "NAME")]
+    name: Option<QueueName>,
+    #[command(flatten)]
+    common: CommonArguments,
 }
 
 /// Which coordinator, and how to print.
@@ -67,7 +112,8 @@ struct CommonArguments {
 
 /// Requests hosts from Slurm from now on
 ///
-/// Each job is one agent on a whole node. The request replaces an earlier one.
+/// Each job is one agent on a whole node. Each request is a queue with options and limits of its own: adding another one divides
+/// the hosts that are needed among them.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n\
     \x20 speedup hosts slurm add --max-jobs 20 -- --partition short --time 30\n\n\
@@ -76,26 +122,67 @@ pub(crate) struct AddSlurmArguments {
     #[command(flatten)]
     limits: LimitArguments,
     #[command(flatten)]
+    job: JobArguments,
+    #[command(flatten)]
     common: CommonArguments,
     /// Options of sbatch
     #[arg(last = true, value_name = "SBATCH_OPTIONS")]
     options: Vec<String>,
 }
 
-/// Shows the request to Slurm and its jobs
+/// Shows the requests to Slurm and their jobs
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup hosts slurm show")]
+#[command(after_help = "Examples:\n  speedup hosts slurm show\n  speedup hosts slurm show short")]
 pub(crate) struct ShowSlurmArguments {
     #[command(flatten)]
-    common: CommonArguments,
+    queue: QueueArguments,
 }
 
-/// Ends the request to Slurm, and cancels its jobs
+/// Ends a request to Slurm, and cancels its jobs
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup hosts slurm remove")]
+#[command(after_help = "Examples:\n  speedup hosts slurm remove\n  speedup hosts slurm remove short")]
 pub(crate) struct RemoveSlurmArguments {
     #[command(flatten)]
+    queue: QueueArguments,
+}
+
+/// Requests hosts from a batch system from now on
+///
+/// A file says which commands submit, list and cancel jobs (docs/batch.md). Its content is kept: after a change, add it again
+/// under the same name.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n\
+    \x20 speedup hosts batch add gridengine.toml -- -q main.q -l h_rt=1:00:00\n\n\
+    Options after -- go to the command that submits a job.")]
+pub(crate) struct AddBatchArguments {
+    /// The file that describes the batch system
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    limits: LimitArguments,
+    #[command(flatten)]
+    job: JobArguments,
+    #[command(flatten)]
     common: CommonArguments,
+    /// Options of the command that submits a job
+    #[arg(last = true, value_name = "OPTIONS")]
+    options: Vec<String>,
+}
+
+/// Shows the requests to batch systems and their jobs
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup hosts batch show gridengine")]
+pub(crate) struct ShowBatchArguments {
+    #[command(flatten)]
+    queue: QueueArguments,
+}
+
+/// Ends a request to a batch system, and cancels its jobs
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup hosts batch remove gridengine")]
+pub(crate) struct RemoveBatchArguments {
+    #[command(flatten)]
+    queue: QueueArguments,
 }
 
 /// Starts agents on the coordinator's machine as running plans need them
@@ -115,7 +202,7 @@ pub(crate) struct AddLocalArguments {
 #[command(after_help = "Example:\n  speedup hosts local show")]
 pub(crate) struct ShowLocalArguments {
     #[command(flatten)]
-    common: CommonArguments,
+    queue: QueueArguments,
 }
 
 /// Starts no more agents, and stops those that run
@@ -123,7 +210,7 @@ pub(crate) struct ShowLocalArguments {
 #[command(after_help = "Example:\n  speedup hosts local remove")]
 pub(crate) struct RemoveLocalArguments {
     #[command(flatten)]
-    common: CommonArguments,
+    queue: QueueArguments,
 }
 
 /// Hours, as people write them.
@@ -137,26 +224,82 @@ fn node_hours(text: &str) -> Result<Span, anyhow::Error> {
 
 pub(super) async fn slurm(verb: SlurmVerb, console: &Console) -> Result<Exit, Failure> {
     match verb {
-        SlurmVerb::Add(AddSlurmArguments { limits, common, options }) => {
-            add(Engine::Slurm(Slurm { options }), &limits, &common, console).await
+        SlurmVerb::Add(AddSlurmArguments { limits, job, common, options }) => {
+            let around = Some(job.read()?);
+            add(Engine::Slurm(Slurm { options, around }), POLL, &limits, &common, console).await
         }
-        SlurmVerb::Show(ShowSlurmArguments { common }) => show(&common, console).await,
-        SlurmVerb::Remove(RemoveSlurmArguments { common }) => remove(&common, console).await,
+        SlurmVerb::Show(ShowSlurmArguments { queue }) => show(Kind::Slurm, &queue, console).await,
+        SlurmVerb::Remove(RemoveSlurmArguments { queue }) => remove(Kind::Slurm, &queue, console).await,
     }
+}
+
+pub(super) async fn batch(verb: BatchVerb, console: &Console) -> Result<Exit, Failure> {
+    match verb {
+        BatchVerb::Add(AddBatchArguments { file, limits, job, common, options }) => {
+            let text = text(&file, batch::MAX_FILE_BYTES)?;
+            let tried = format!("cannot use {}", file.display());
+            let system = batch::parse(&text).map_err(|error| Failure::usage(error).context(tried))?;
+            let around = Some(job.read()?);
+            let engine = Engine::Batch(BatchSystem { file: text, options, around });
+            add(engine, system.poll, &limits, &common, console).await
+        }
+        BatchVerb::Show(ShowBatchArguments { queue }) => show(Kind::Batch, &queue, console).await,
+        BatchVerb::Remove(RemoveBatchArguments { queue }) => remove(Kind::Batch, &queue, console).await,
+    }
+}
+
+impl JobArguments {
+    fn read(self) -> Result<v1::JobSurroundings, Failure> {
+        let lines = |path: Option<PathBuf>| match path {
+            Some(path) => text(&path, MAX_SURROUNDING_BYTES),
+            None => Ok(String::new()),
+        };
+        let wrap = self.wrap.unwrap_or_default();
+        if shlex::split(&wrap).is_none() {
+            return Err(Failure::usage(anyhow!("--wrap {wrap:?} is not a command: a quote is not closed")));
+        }
+        Ok(v1::JobSurroundings { prologue: lines(self.prologue)?, epilogue: lines(self.epilogue)?, wrap })
+    }
+}
+
+/// A file, read when the request is made: what it says later does not matter.
+fn text(path: &Path, most: usize) -> Result<String, Failure> {
+    let read = File::open(path).and_then(|file| read_text_at_most(file, most as u64));
+    read.with_context(|| format!("cannot read {}", path.display())).map_err(Failure::usage)
 }
 
 pub(super) async fn local(verb: LocalVerb, console: &Console) -> Result<Exit, Failure> {
     match verb {
         LocalVerb::Add(AddLocalArguments { limits, common }) => {
-            add(Engine::Local(LocalProcesses {}), &limits, &common, console).await
+            add(Engine::Local(LocalProcesses {}), POLL, &limits, &common, console).await
         }
-        LocalVerb::Show(ShowLocalArguments { common }) => show(&common, console).await,
-        LocalVerb::Remove(RemoveLocalArguments { common }) => remove(&common, console).await,
+        LocalVerb::Show(ShowLocalArguments { queue }) => show(Kind::Local, &queue, console).await,
+        LocalVerb::Remove(RemoveLocalArguments { queue }) => remove(Kind::Local, &queue, console).await,
+    }
+}
+
+/// Of which engine the verbs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Slurm,
+    Batch,
+    Local,
+}
+
+impl Kind {
+    /// As commands and the coordinator say it.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Slurm => "slurm",
+            Self::Batch => "batch",
+            Self::Local => "local",
+        }
     }
 }
 
 async fn add(
     engine: Engine,
+    poll: Span,
     limits: &LimitArguments,
     common: &CommonArguments,
     console: &Console,
@@ -168,22 +311,30 @@ async fn add(
             queued: limits.max_queued,
             node_time_ns: limits.node_hours.map(|span| span.0),
         }),
-        look_every_ns: limits.poll.0,
+        look_every_ns: limits.poll.unwrap_or(poll).0,
         dry_run: limits.dry_run,
         by: by(),
+        queue: limits.name.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default(),
     };
     let connection = common.coordinator.connect().await?;
     let answer = connection.provision().add(request).await;
     connection.close().await;
     let answer = answer.map_err(|status| Failure::status("cannot request hosts", &status))?.into_inner();
-    let v1::AddProvisionerResponse { command, script } = answer;
+    let v1::AddProvisionerResponse { command, script, queue, replaced } = answer;
     match common.output.output {
         Output::Json => {
-            print_json(console, &serde_json::json!({ "command": command, "script": script }))?;
+            let queue = (!queue.is_empty()).then_some(queue);
+            let told = serde_json::json!({
+                "queue": queue, "replaced": replaced, "command": command, "script": script
+            });
+            print_json(console, &told)?;
         }
         Output::Table if limits.dry_run => print(console, &dry(&command, &script)?)?,
         Output::Table => {
-            console.talk("Hosts are requested from now on, as many as the running plans need.");
+            let instead = if replaced { " instead of the earlier request" } else { "" };
+            console.talk(format_args!(
+                "Hosts are requested from now on through the queue {queue}{instead}, as many as the running plans need."
+            ));
         }
     }
     Ok(Exit::Done)
@@ -200,49 +351,82 @@ fn dry(command: &[String], script: &str) -> Result<String, Failure> {
     Ok(format!("{words} <<'END'\n{script}END"))
 }
 
-async fn show(common: &CommonArguments, console: &Console) -> Result<Exit, Failure> {
+async fn show(
+    kind: Kind,
+    QueueArguments { name, common }: &QueueArguments,
+    console: &Console,
+) -> Result<Exit, Failure> {
     let connection = common.coordinator.connect().await?;
-    let shown = status(&connection).await;
+    let all = status(&connection).await;
     connection.close().await;
-    let shown = shown?;
+    let (shown, others): (Vec<_>, Vec<_>) = all?.into_iter().partition(|shown| {
+        shown.engine() == kind.word() && name.as_ref().is_none_or(|name| shown.queue() == name.as_str())
+    });
+    if let Some(name) = name.as_ref().filter(|_| shown.is_empty()) {
+        let known: Vec<String> = others.iter().map(Shown::command).collect();
+        let hint = (!known.is_empty()).then(|| format!("use {}", known.join(" or ")));
+        return Err(Failure::usage(anyhow!("there is no queue {name} of {}", kind.word())).hint_if(hint));
+    }
     match common.output.output {
         Output::Json => print_json(console, &shown)?,
-        Output::Table => match &shown {
-            Some(shown) => print(console, &shown.text(console.out))?,
-            None => {
-                console.talk("No hosts are requested; `speedup hosts slurm add` requests them from Slurm.");
-            }
-        },
+        Output::Table if shown.is_empty() => {
+            let kind = kind.word();
+            console.talk(format_args!("No hosts are requested; `speedup hosts {kind} add` requests them."));
+        }
+        Output::Table => {
+            let texts: Vec<String> = shown.iter().map(|shown| shown.text(console.out)).collect();
+            print(console, &texts.join("\n\n"))?;
+        }
+    }
+    if name.is_none() {
+        others.iter().for_each(|other| {
+            console.talk(format_args!("There is another request; {} shows it.", other.command()));
+        });
     }
     Ok(Exit::Done)
 }
 
-async fn remove(common: &CommonArguments, console: &Console) -> Result<Exit, Failure> {
+async fn remove(
+    kind: Kind,
+    QueueArguments { name, common }: &QueueArguments,
+    console: &Console,
+) -> Result<Exit, Failure> {
+    let request = v1::RemoveProvisionerRequest {
+        by: by(),
+        engine: kind.word().to_owned(),
+        queue: name.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default(),
+    };
     let connection = common.coordinator.connect().await?;
-    let answer = connection.provision().remove(v1::RemoveProvisionerRequest { by: by() }).await;
+    let answer = connection.provision().remove(request).await;
     connection.close().await;
     let answer = answer.map_err(|status| Failure::status("cannot end the request for hosts", &status))?;
     let removed = answer.into_inner().provisioner.map(Shown::from);
     match common.output.output {
         Output::Json => print_json(console, &removed)?,
         Output::Table => match removed {
-            Some(removed) => console.talk(format_args!("No more hosts are requested. {}", removed.bill())),
+            Some(removed) => {
+                let (queue, bill) = (removed.queue(), removed.bill());
+                console.talk(format_args!("No more hosts are requested through the queue {queue}. {bill}"));
+            }
             None => console.talk("No hosts were requested."),
         },
     }
     Ok(Exit::Done)
 }
 
-async fn status(connection: &Connection) -> Result<Option<Shown>, Failure> {
-    let answer = connection.provision().show(v1::ShowProvisionerRequest {}).await;
+async fn status(connection: &Connection) -> Result<Vec<Shown>, Failure> {
+    let answer = connection.provision().show(v1::ShowProvisionerRequest::default()).await;
     let answer = answer.map_err(|status| Failure::status("cannot show the request for hosts", &status))?;
-    Ok(answer.into_inner().provisioner.map(Shown::from))
+    let v1::ProvisionerStatus { provisioner, provisioners } = answer.into_inner();
+    // A coordinator of release 0.1.0 has at most one.
+    let told = if provisioners.is_empty() { provisioner.into_iter().collect() } else { provisioners };
+    Ok(told.into_iter().map(Shown::from).collect())
 }
 
 /// Says beside other things that an engine is asked for no more hosts, or not for some nodes, and why. A coordinator that cannot tell is no
 /// reason to fail.
 pub(in crate::command) async fn tell_if_it_stands_still(connection: &Connection, console: &Console) {
-    if let Ok(Some(shown)) = status(connection).await {
+    for shown in status(connection).await.unwrap_or_default() {
         shown.troubles().for_each(|words| console.talk(words));
     }
 }

@@ -14,6 +14,7 @@ use crate::handle::Progress;
 use crate::indexer::backlog;
 use crate::owner::Request as Asked;
 use crate::provision::agent::tests::at;
+use crate::provision::script::Surroundings;
 use crate::store::Store;
 
 /// One job, until it is ended; and whether the engine answers.
@@ -25,11 +26,24 @@ struct Answering {
 
 impl Answering {
     fn answer<T>(&self, answer: T) -> Result<T, EngineError> {
-        if self.is_away.load(Ordering::SeqCst) { Err(EngineError::NoReboot) } else { Ok(answer) }
+        if self.is_away.load(Ordering::SeqCst) {
+            Err(EngineError::NoReboot("it is away"))
+        } else {
+            Ok(answer)
+        }
     }
 }
 
+#[async_trait::async_trait]
 impl Engine for Answering {
+    fn system(&self) -> &'static str {
+        ""
+    }
+
+    fn request(&self) -> Request {
+        Request::default()
+    }
+
     async fn submit(&self, _exclude: &Nodes) -> Result<JobId, EngineError> {
         unreachable!("no plan needs a host")
     }
@@ -86,64 +100,92 @@ fn handle(data: &TempDir) -> Handle {
     });
     let progress = || watch::channel(Position::START).1;
     let store = Store::open(&data.path().join("store"), JournalId([1; 16])).unwrap().store;
-    let demand = Arc::default();
-    Handle {
-        requests,
-        progress: Progress { durable: progress(), indexed: progress(), urge: backlog().0.urge() },
-        store,
-        demand,
-    }
+    let demand = Arc::new(watch::Sender::new(()));
+    let urge = backlog().0.urge();
+    Handle { requests, progress: Progress { durable: progress(), indexed: progress(), urge }, store, demand }
 }
 
-/// A provisioning that asks this engine.
-async fn asking(engine: &Answering, data: &TempDir) -> Provisioning {
-    asking_on(engine, data, Ledger::default()).await
+/// A provisioning that asks this engine, through a queue of this name.
+async fn asking(engine: &Answering, data: &TempDir, queue: &str) -> Provisioning {
+    asking_on(engine, data, queue, Ledger::default()).await
 }
 
 /// The same, where this is remembered of the jobs.
-async fn asking_on(engine: &Answering, data: &TempDir, ledger: Ledger) -> Provisioning {
+async fn asking_on(engine: &Answering, data: &TempDir, queue: &str, ledger: Ledger) -> Provisioning {
     let mut agent = at("127.0.0.1:70");
     agent.place.state = data.path().join("agents");
     let resumed = Provisioning::resume(data.path().to_owned(), agent, handle(data), Metrics::default()).await;
     let provisioning = resumed.unwrap();
-    let inner = provisioning.0.as_ref().unwrap();
-    let mut record = Record::new("speedup-1".to_owned(), Spec::Local, limits(), LOOK_MIN, "a".to_owned());
-    record.ledger = ledger;
-    record.write(data.path()).unwrap();
-    *inner.current.lock().await = Some(inner.spawn(engine.clone(), record, Begin::AfterAPause));
+    also_asking_on(&provisioning, engine, queue, ledger).await;
     provisioning
+}
+
+async fn also_asking(provisioning: &Provisioning, engine: &Answering, queue: &str) {
+    also_asking_on(provisioning, engine, queue, Ledger::default()).await;
+}
+
+async fn also_asking_on(provisioning: &Provisioning, engine: &Answering, queue: &str, ledger: Ledger) {
+    let inner = provisioning.0.as_ref().unwrap();
+    let name: QueueName = queue.parse().unwrap();
+    let queue = Queue {
+        name: name.clone(),
+        job_name: format!("speedup-{queue}"),
+        spec: Spec::Local,
+        limits: limits(),
+        look_every: LOOK_MIN,
+        by: "a".to_owned(),
+        longest_job: None,
+        ledger,
+    };
+    inner.views.record.put(queue.clone()).await.unwrap();
+    let current = inner.start(Box::new(engine.clone()), queue, Begin::AfterAPause).await;
+    inner.queues.lock().await.insert(name, current);
+}
+
+async fn kept(data: &TempDir) -> Vec<String> {
+    let queues = Record::read(data.path()).unwrap().queues().await;
+    queues.iter().map(|queue| queue.name.as_str().to_owned()).collect()
+}
+
+fn of_name(name: &str) -> Selected {
+    Selected { kind: None, name: Some(name.parse().unwrap()) }
+}
+
+fn wanted(name: Option<&str>) -> Wanted {
+    let name = name.map(|name| name.parse().unwrap());
+    Wanted { name, spec: Spec::Local, limits: limits(), look_every: LOOK_MIN, by: "b".to_owned() }
 }
 
 #[tokio::test]
 async fn an_engine_that_does_not_answer_is_asked_on_until_its_jobs_are_ended() {
     let data = tempfile::tempdir().unwrap();
     let engine = Answering::default();
-    let provisioning = asking(&engine, &data).await;
+    let provisioning = asking(&engine, &data, "one").await;
     engine.is_away.store(true, Ordering::SeqCst);
-    let refused = provisioning.remove("ada").await.unwrap_err();
-    assert!(matches!(refused, AddError::NotEnded(_)), "{refused}");
+    let refused = provisioning.remove(&Selected::default(), "ada").await.unwrap_err();
+    assert!(matches!(refused, RemoveError::Add(AddError::NotEnded { .. })), "{refused}");
     let outlook = provisioning.outlook(Span::from_secs(1)).await;
     assert_eq!(outlook, HostsToCome::Some, "it can be removed again");
-    assert!(Record::read(data.path()).unwrap().is_some(), "the next start goes on as well");
+    assert_eq!(kept(&data).await, ["one"], "the next start goes on as well");
     engine.is_away.store(false, Ordering::SeqCst);
-    let removed = provisioning.remove("ada").await.unwrap().expect("what was asked");
-    assert_eq!((removed.record.name.as_str(), engine.ended.load(Ordering::SeqCst)), ("speedup-1", 1));
-    assert_eq!(Record::read(data.path()).unwrap(), None);
-    assert!(provisioning.remove("ada").await.unwrap().is_none());
+    let removed = provisioning.remove(&Selected::default(), "ada").await.unwrap().expect("what was asked");
+    assert_eq!((removed.queue.job_name.as_str(), engine.ended.load(Ordering::SeqCst)), ("speedup-one", 1));
+    assert_eq!(kept(&data).await, [""; 0]);
+    assert!(provisioning.remove(&Selected::default(), "ada").await.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn what_replaces_an_engine_that_did_not_answer_keeps_the_name_of_its_jobs() {
     let data = tempfile::tempdir().unwrap();
     let engine = Answering::default();
-    let provisioning = asking(&engine, &data).await;
-    let wanted = || Wanted { spec: Spec::Local, limits: limits(), look_every: LOOK_MIN, by: "b".to_owned() };
+    let provisioning = asking(&engine, &data, "one").await;
     engine.is_away.store(true, Ordering::SeqCst);
-    assert!(matches!(provisioning.add(wanted()).await, Err(AddError::NotEnded(_))));
+    assert!(matches!(provisioning.add(wanted(Some("one"))).await, Err(AddError::NotEnded { .. })));
     engine.is_away.store(false, Ordering::SeqCst);
-    provisioning.add(wanted()).await.unwrap();
-    let shown = provisioning.show().await.expect("an engine is asked");
-    assert_eq!((shown.record.name.as_str(), shown.record.by.as_str()), ("speedup-1", "b"));
+    assert!(provisioning.add(wanted(Some("one"))).await.unwrap().has_replaced);
+    let shown = provisioning.show(&Selected::default()).await;
+    let told: Vec<_> = shown.iter().map(|one| (one.queue.job_name.as_str(), one.queue.by.as_str())).collect();
+    assert_eq!(told, [("speedup-one", "b")]);
     assert_eq!(engine.ended.load(Ordering::SeqCst), 1);
     provisioning.stop().await;
 }
@@ -156,11 +198,11 @@ async fn a_job_that_ends_without_an_agent_is_counted_when_that_is_written_down()
     engine.ended.store(1, Ordering::SeqCst);
     let mut ledger = Ledger::default();
     ledger.asked("7".parse().unwrap(), Nodes::new());
-    let provisioning = asking_on(&engine, &data, ledger).await;
+    let provisioning = asking_on(&engine, &data, "one", ledger).await;
     let shows = |failures| {
         let line =
             format!("speedup_provision_failures_total{{engine=\"local\",reason=\"ended\"}} {failures}\n");
-        provisioning.0.as_ref().unwrap().metrics.page().contains(&line)
+        provisioning.0.as_ref().unwrap().views.metrics.page().contains(&line)
     };
     assert!(shows(0));
     let waiting = async {
@@ -169,7 +211,66 @@ async fn a_job_that_ends_without_an_agent_is_counted_when_that_is_written_down()
         }
     };
     tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("it is counted");
-    let written = Record::read(data.path()).unwrap().unwrap();
+    let written = Record::read(data.path()).unwrap().queues().await.remove(0);
     assert_eq!((written.ledger.failures_in_a_row, written.ledger.jobs.len()), (1, 0));
+    provisioning.stop().await;
+}
+
+#[tokio::test]
+async fn queues_are_added_beside_each_other_and_removed_by_name() {
+    let data = tempfile::tempdir().unwrap();
+    let (one, other) = (Answering::default(), Answering::default());
+    let provisioning = asking(&one, &data, "one").await;
+    also_asking(&provisioning, &other, "other").await;
+    assert_eq!(kept(&data).await, ["one", "other"]);
+    let several = provisioning.remove(&Selected::default(), "ada").await.unwrap_err();
+    assert_eq!(several.to_string(), "there are 2 queues: one, other");
+    let unknown = provisioning.remove(&of_name("third"), "ada").await.unwrap_err();
+    assert_eq!(unknown.to_string(), "there is no queue third: one, other");
+    let slurm = Selected { kind: Some("slurm".to_owned()), name: None };
+    assert!(provisioning.remove(&slurm, "ada").await.unwrap().is_none(), "neither asks Slurm");
+    provisioning.remove(&of_name("other"), "ada").await.unwrap().expect("it was there");
+    assert_eq!((one.ended.load(Ordering::SeqCst), other.ended.load(Ordering::SeqCst)), (0, 1));
+    assert_eq!(kept(&data).await, ["one"]);
+    provisioning.stop().await;
+    assert_eq!(one.ended.load(Ordering::SeqCst), 1);
+    assert_eq!(kept(&data).await, ["one"], "the next start goes on");
+}
+
+#[tokio::test]
+async fn one_engine_that_does_not_answer_hinders_no_other() {
+    let data = tempfile::tempdir().unwrap();
+    let (away, there) = (Answering::default(), Answering::default());
+    away.is_away.store(true, Ordering::SeqCst);
+    let provisioning = asking(&away, &data, "away").await;
+    also_asking(&provisioning, &there, "there").await;
+    provisioning.remove(&of_name("there"), "ada").await.unwrap().expect("it was there");
+    assert_eq!(there.ended.load(Ordering::SeqCst), 1);
+    away.is_away.store(false, Ordering::SeqCst);
+    provisioning.stop().await;
+}
+
+#[tokio::test]
+async fn a_queue_without_a_name_is_the_one_that_asks_for_the_same_or_a_new_one() {
+    let data = tempfile::tempdir().unwrap();
+    let engine = Answering::default();
+    let provisioning = asking(&engine, &data, "mine").await;
+    let slurm = |options: &[&str]| Wanted {
+        spec: Spec::Slurm {
+            options: options.iter().map(ToString::to_string).collect(),
+            around: Surroundings::default(),
+        },
+        ..wanted(None)
+    };
+    let mut queues = provisioning.0.as_ref().unwrap().queues.lock().await;
+    let name = |wanted: &Wanted, queues: &_| named(wanted, queues).as_str().to_owned();
+    assert_eq!(name(&wanted(Some("new")), &queues), "new");
+    assert_eq!(name(&wanted(None), &queues), "mine", "the very same is asked for");
+    assert_eq!(name(&slurm(&["-p", "short"]), &queues), "short");
+    assert_eq!(name(&slurm(&["-t", "10"]), &queues), "1");
+    let current = queues.remove(&"mine".parse().unwrap()).unwrap();
+    queues.insert("short".parse().unwrap(), current);
+    assert_eq!(name(&slurm(&["-p", "short"]), &queues), "short-2", "the other asks for something else");
+    drop(queues);
     provisioning.stop().await;
 }

@@ -3,7 +3,7 @@
 use speedup_core::machine::provision::Job;
 use speedup_core::value::time::{Span, Timestamp};
 
-use super::{line, state};
+use super::{first_line, state};
 use crate::provision::engine::EngineError;
 
 /// Most characters that are told of a reason, which an administrator may have written.
@@ -15,7 +15,8 @@ pub(super) fn jobs(listing: &str) -> Result<Vec<Job>, EngineError> {
 }
 
 fn job(text: &str) -> Result<Job, EngineError> {
-    let wrong = || EngineError::Answer { program: "squeue", answer: line(text), wanted: "job in our format" };
+    let wrong =
+        || EngineError::Answer { program: "squeue", answer: first_line(text), wanted: "job in our format" };
     let mut fields = text.trim().splitn(6, '|');
     let mut field = || fields.next().ok_or_else(wrong);
     let (id, word, started, ends, node, reason) =

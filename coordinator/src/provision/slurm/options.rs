@@ -41,6 +41,17 @@ pub(crate) enum OptionsError {
     NoOption(String),
 }
 
+/// That options are within bounds, whatever they say.
+pub(crate) fn checked(given: &[String]) -> Result<(), OptionsError> {
+    if given.len() > MAX_OPTIONS || given.iter().any(|word| word.len() > MAX_OPTION_BYTES) {
+        return Err(OptionsError::TooMany);
+    }
+    match given.iter().find(|word| word.chars().any(char::is_control)) {
+        Some(word) => Err(OptionsError::Character(word.clone())),
+        None => Ok(()),
+    }
+}
+
 /// Options of `sbatch`, checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SlurmOptions {
@@ -52,12 +63,7 @@ pub(crate) struct SlurmOptions {
 impl SlurmOptions {
     /// Checks the words.
     pub(crate) fn parse(given: Vec<String>) -> Result<Self, OptionsError> {
-        if given.len() > MAX_OPTIONS || given.iter().any(|word| word.len() > MAX_OPTION_BYTES) {
-            return Err(OptionsError::TooMany);
-        }
-        if let Some(word) = given.iter().find(|word| word.chars().any(char::is_control)) {
-            return Err(OptionsError::Character(word.clone()));
-        }
+        checked(&given)?;
         if let Some(first) = given.first().filter(|word| !word.starts_with('-')) {
             return Err(OptionsError::NoOption(first.clone()));
         }
@@ -97,6 +103,21 @@ impl SlurmOptions {
         self.words.iter().any(says)
     }
 
+    /// The partition, where they name one. Slurm goes by the last.
+    pub(crate) fn partition(&self) -> Option<&str> {
+        let mut found = None;
+        for (at, word) in self.words.iter().enumerate() {
+            let value = word.strip_prefix("--partition=").or_else(|| word.strip_prefix("-p"));
+            found = match value {
+                Some("") => self.words.get(at + 1).map(String::as_str),
+                Some(value) => Some(value),
+                None if word == "--partition" => self.words.get(at + 1).map(String::as_str),
+                None => found,
+            };
+        }
+        found
+    }
+
     /// Whether they say how much memory a job gets.
     pub(super) fn says_memory(&self) -> bool {
         self.words.iter().any(|word| word.starts_with("--mem"))
@@ -128,6 +149,16 @@ mod tests {
         for word in ["-o", "-o/tmp/log", "--output=log", "-e", "--error=log"] {
             assert!(parsed(&[word]).unwrap().say_output(), "{word}");
         }
+    }
+
+    #[test]
+    fn the_partition_is_found_however_it_is_written() {
+        for words in
+            [&["-p", "main"][..], &["-pmain"], &["--partition=main"], &["-pa", "--partition", "main"]]
+        {
+            assert_eq!(parsed(words).unwrap().partition(), Some("main"), "{words:?}");
+        }
+        assert_eq!(parsed(&["--time=10"]).unwrap().partition(), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use speedup_core::value::id::JobId;
 use speedup_core::value::time::Span;
 
-use super::line;
+use super::first_line;
 use crate::provision::command::{CommandError, execute};
 use crate::provision::engine::EngineError;
 
@@ -32,7 +32,7 @@ pub(super) async fn judge(job: &JobId, tested: &[String], script: &str) -> Resul
     let answer = execute("squeue", &asked, "").await?;
     let wrong = || EngineError::Answer {
         program: "squeue",
-        answer: line(&answer),
+        answer: first_line(&answer),
         wanted: "time limit and partition of a job",
     };
     let (limit, names) = answer.trim().split_once('|').ok_or_else(wrong)?;

@@ -1,5 +1,8 @@
 //! What to do now.
 
+use std::collections::BTreeSet;
+
+use super::divide::has_node;
 use super::ledger::Cancelled;
 use super::{
     Demand, EXCLUSIONS_AT_ONCE, Engaged, JOIN_PATIENCE, Job, JobState, KEEP, LEAVE_PATIENCE, Ledger, Nodes,
@@ -55,16 +58,18 @@ pub enum ProvisionAction {
     },
 }
 
-/// What to do now, in this order. `ledger` has observed the same jobs and demand.
+/// What to do now, in this order. `ledger` has observed the same jobs and demand. `others` are the jobs of other queues, whose hosts are
+/// theirs to give back.
 pub fn decide(
     now: Timestamp,
     limits: &ProvisionLimits,
     ledger: &Ledger,
     jobs: &[Job],
     demand: &Demand,
+    others: &BTreeSet<JobId>,
 ) -> Vec<ProvisionAction> {
-    let look =
-        Look { now, limits, ledger, jobs, demand, goes_on: ledger.stands_still(now, limits).is_none() };
+    let goes_on = ledger.stands_still(now, limits).is_none();
+    let look = Look { now, limits, ledger, jobs, demand, others, goes_on };
     let mut actions = Vec::new();
     look.resume(&mut actions);
     look.give_back(&mut actions);
@@ -80,7 +85,7 @@ pub fn give_back_spent(
     demand: &Demand,
 ) -> Vec<ProvisionAction> {
     let goes_on = ledger.stands_still(now, limits).is_none();
-    let look = Look { now, limits, ledger, jobs: &[], demand, goes_on };
+    let look = Look { now, limits, ledger, jobs: &[], demand, others: &BTreeSet::new(), goes_on };
     let mut actions = Vec::new();
     for host in demand.hosts.iter().filter(|host| host.is_here && !host.is_busy) {
         let noted = host.job.as_ref().and_then(|job| Some((job, ledger.jobs.get(job)?)));
@@ -110,6 +115,15 @@ pub fn deserted<'a>(jobs: &'a [Job], demand: &Demand) -> Vec<(HostId, &'a Job)> 
     left.collect()
 }
 
+/// What the engine said is older than what the machine says: a job whose agent is here has started since.
+pub fn catch_up(jobs: &mut [Job], demand: &Demand) {
+    for job in jobs.iter_mut().filter(|job| job.state == JobState::Queued) {
+        if let Some(host) = demand.host_of(job).filter(|host| host.is_here) {
+            (job.state, job.node) = (JobState::Running, Some(host.node.clone()));
+        }
+    }
+}
+
 /// One look at everything.
 struct Look<'a> {
     now: Timestamp,
@@ -117,6 +131,7 @@ struct Look<'a> {
     ledger: &'a Ledger,
     jobs: &'a [Job],
     demand: &'a Demand,
+    others: &'a BTreeSet<JobId>,
     goes_on: bool,
 }
 
@@ -130,7 +145,7 @@ impl Look<'_> {
 
     /// A host whose job is gone serves again when it comes back in another one; so does one that is needed after all.
     fn resume(&self, actions: &mut Vec<ProvisionAction>) {
-        for host in self.demand.hosts.iter().filter(|host| host.engaged == Engaged::GivenBack) {
+        for host in self.demand.given_back(self.others) {
             let is_of = |job: &&Job| host.job.as_ref() == Some(&job.id);
             let job = self
                 .jobs
@@ -203,9 +218,7 @@ impl Look<'_> {
 
     /// As many jobs as are missing, within the limits; those in the queue beyond that are cancelled, the latest first.
     fn balance(&self, actions: &mut Vec<ProvisionAction>) {
-        // One that is about to end has its node still, and may come back into the queue.
-        let has_node = |job: &&Job| matches!(job.state, JobState::Running | JobState::Ending);
-        let with_node = self.jobs.iter().filter(has_node).count() as u32;
+        let with_node = self.jobs.iter().filter(|job| has_node(job)).count() as u32;
         let starting = self.alive(JobState::Running).filter(|(_, note)| !note.joined).count() as u32;
         let queued = self.alive(JobState::Queued).count() as u32;
         let missing = if self.goes_on { self.demand.missing } else { 0 };

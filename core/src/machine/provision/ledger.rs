@@ -295,7 +295,8 @@ impl Ledger {
 
     fn running(&mut self, now: Timestamp, job: &Job, demand: &Demand) {
         let note = self.jobs.entry(job.id.clone()).or_default();
-        let started = job.started.unwrap_or(now).min(now);
+        // Not every engine says when; then it is when the job was first seen to run.
+        let started = job.started.or(note.started).unwrap_or(now).min(now);
         if let Some(before) = note.started.filter(|before| *before < started) {
             // It was put back into the queue, and started again since the last look.
             self.node_time = self.node_time + (started - before);

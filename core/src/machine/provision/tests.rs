@@ -1,4 +1,6 @@
-//! Rules one by one, then a simulation: an engine that starts, fails, preempts and puts back jobs as it likes.
+//! Rules one by one, then simulations: an engine that starts, fails, preempts and puts back jobs as it likes, and several queues
+//! among which the need is divided.
 
+mod division;
 mod rules;
 mod simulation;

@@ -1,4 +1,4 @@
-//! What is found wrong in a plan file, shown as a person can mend it: line, column, the line itself with a caret, the
+//! What is found wrong in a file that a user writes, shown as a person can mend it: line, column, the line itself with a caret, the
 //! cause, and a hint.
 
 use std::fmt;
@@ -119,7 +119,7 @@ struct Flaw {
 
 /// Gathers what is wrong while a plan file is read.
 #[derive(Debug, Default)]
-pub(super) struct Flaws {
+pub(crate) struct Flaws {
     told: Vec<Flaw>,
     untold: usize,
 }
@@ -127,7 +127,7 @@ pub(super) struct Flaws {
 impl Flaws {
     /// Takes note of a flaw. `cause` gives its message and hint, and is asked only if they will be told: a file can hold
     /// millions of flaws.
-    pub(super) fn note(&mut self, span: Range<usize>, cause: impl FnOnce() -> (String, String)) {
+    pub(crate) fn note(&mut self, span: Range<usize>, cause: impl FnOnce() -> (String, String)) {
         if self.told.len() < MAX_PROBLEMS {
             let (message, hint) = cause();
             self.told.push(Flaw { span, message, hint });
@@ -137,7 +137,7 @@ impl Flaws {
     }
 
     /// Whether anything is wrong.
-    pub(super) fn any(&self) -> bool {
+    pub(crate) fn any(&self) -> bool {
         !self.told.is_empty()
     }
 
@@ -147,7 +147,7 @@ impl Flaws {
     }
 
     /// Refuses the text if anything is wrong with it.
-    pub(super) fn into_result(mut self, text: &str) -> Result<(), PlanFileError> {
+    pub(crate) fn into_result(mut self, text: &str) -> Result<(), PlanFileError> {
         if self.told.is_empty() {
             return Ok(());
         }

@@ -12,7 +12,7 @@ pub(super) const SIZE_HINT: &str = "write a size as a whole number with B, KiB, 
 
 /// A length of time in jiff's friendly form, e.g. `1h 30m`, `1.5s`, or in ISO 8601, e.g. `PT60S`; not negative. What is
 /// too long for a [`Span`] saturates.
-pub(super) fn span(text: &str) -> Option<Span> {
+pub(crate) fn span(text: &str) -> Option<Span> {
     let duration: SignedDuration = text.trim().parse().ok()?;
     (!duration.is_negative()).then(|| Span(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)))
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use speedup_core::value::time::{Span, Timestamp};
 use speedup_proto::v1;
 
+use crate::console::render::counted;
 use crate::console::render::table::{Column, table};
 use crate::console::{Paint, moment};
 
@@ -15,8 +16,14 @@ const HOUR: f64 = 3.6e12;
 /// An engine that is asked.
 #[derive(Debug, Serialize)]
 pub(super) struct Shown {
+    /// What the queue is called.
+    queue: String,
     engine: String,
     options: Vec<String>,
+    /// Lines of the shell before and after the agent, and a command in front of it.
+    prologue: String,
+    epilogue: String,
+    wrap: String,
     max_jobs: u32,
     max_queued: u32,
     max_node_hours: Option<f64>,
@@ -32,6 +39,8 @@ pub(super) struct Shown {
     cannot_reboot: Option<String>,
     /// Hosts that running plans could use beyond those that are there.
     missing: u32,
+    /// Of these, the ones that this queue is to bring.
+    share: u32,
     /// Why the engine did not answer.
     trouble: Option<String>,
     /// Nodes whose agents were turned away for good, with the reasons: no job goes there.
@@ -57,9 +66,16 @@ struct Job {
 impl From<v1::Provisioner> for Shown {
     fn from(wire: v1::Provisioner) -> Self {
         let limits = wire.limits.unwrap_or_default();
+        let v1::JobSurroundings { prologue, epilogue, wrap } = wire.around.unwrap_or_default();
+        // A coordinator of release 0.1.0 names no queue.
+        let queue = if wire.queue.is_empty() { wire.engine.clone() } else { wire.queue };
         Self {
+            queue,
             engine: wire.engine,
             options: wire.options,
+            prologue,
+            epilogue,
+            wrap,
             max_jobs: limits.jobs,
             max_queued: limits.queued,
             max_node_hours: limits.node_time_ns.map(hours),
@@ -71,6 +87,7 @@ impl From<v1::Provisioner> for Shown {
             stopped: wire.stopped,
             cannot_reboot: wire.cannot_reboot,
             missing: wire.missing,
+            share: wire.share,
             trouble: wire.trouble,
             refused: wire.refused.into_iter().map(|node| (node.node, node.reason)).collect(),
             unjoined: wire.unjoined,
@@ -103,8 +120,8 @@ impl Shown {
         let options = if self.options.is_empty() { "none".to_owned() } else { self.options.join(" ") };
         let mut lines = vec![
             format!(
-                "Hosts are requested from {} by {}, as {}; options: {options}",
-                self.engine, self.by, self.name
+                "Queue {}: hosts are requested from {} by {}, as {}; options: {options}",
+                self.queue, self.engine, self.by, self.name
             ),
             format!(
                 "At most {} jobs, {} of them in the queue. {}",
@@ -112,12 +129,16 @@ impl Shown {
                 self.max_queued,
                 self.bill()
             ),
-            format!("The running plans could use {} more hosts than there are.", self.missing),
+            format!(
+                "The running plans could use {} more hosts than there are; this queue is to bring {}.",
+                self.missing, self.share
+            ),
         ];
         lines.extend(
             self.longest_job_ns
                 .map(|span| format!("A job lasts {:.1} minutes at most.", span.as_secs_f64() / 60.0)),
         );
+        lines.extend(self.around());
         lines.extend(self.troubles());
         lines.extend(self.cannot_reboot.as_ref().map(|why| format!("Nodes are not rebooted: {why}")));
         lines.extend(self.trouble.as_ref().map(|why| format!("At the last poll: {why}")));
@@ -125,6 +146,32 @@ impl Shown {
             lines.push(self.jobs(paint));
         }
         lines.join("\n")
+    }
+
+    /// Which engine is asked, as commands say it.
+    pub(super) fn engine(&self) -> &str {
+        &self.engine
+    }
+
+    /// What the queue is called.
+    pub(super) fn queue(&self) -> &str {
+        &self.queue
+    }
+
+    /// The command that shows it.
+    pub(super) fn command(&self) -> String {
+        format!("`speedup hosts {} show {}`", self.engine, self.queue)
+    }
+
+    /// What surrounds the agent in each job, if anything does.
+    fn around(&self) -> Option<String> {
+        let count = |what: &str, text: &str| {
+            (!text.is_empty()).then(|| format!("{what}: {}", counted(text.lines().count() as u64, "line")))
+        };
+        let wrap = (!self.wrap.is_empty()).then(|| format!("command before the agent: {}", self.wrap));
+        let parts = [count("prologue", &self.prologue), count("epilogue", &self.epilogue), wrap];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| format!("In each job, {}.", parts.join("; ")))
     }
 
     /// What was spent.
@@ -145,9 +192,10 @@ impl Shown {
     /// That no more hosts are asked for, if that is so.
     fn stands_still(&self) -> Option<String> {
         let why = self.stopped.as_ref()?;
-        let engine = &self.engine;
+        let (engine, queue) = (&self.engine, &self.queue);
         Some(format!(
-            "No more hosts are requested from {engine}: {why}. `speedup hosts {engine} add` requests them again."
+            "No more hosts are requested from {engine} (queue {queue}): {why}. `speedup hosts {engine} add --name {queue}`, with \
+             its options, requests them again."
         ))
     }
 
@@ -159,10 +207,10 @@ impl Shown {
             1 => ", and 1 more".to_owned(),
             more => format!(", and {more} more"),
         };
-        let engine = &self.engine;
+        let (engine, queue) = (&self.engine, &self.queue);
         Some(format!(
             "Jobs avoid {node}{others}, where the coordinator rejects agents: {reason}. `speedup hosts {engine} \
-                add` tries them again."
+                add --name {queue}`, with its options, tries them again."
         ))
     }
 
@@ -211,6 +259,7 @@ mod tests {
         };
         let wire = v1::Provisioner {
             engine: "slurm".to_owned(),
+            queue: "short".to_owned(),
             node_time_ns: 3_600_000_000_000,
             stopped: Some("3 jobs in a row ended".to_owned()),
             jobs: vec![job],
@@ -219,7 +268,7 @@ mod tests {
         let text = Shown::from(wire).text(Console::plain().out);
         assert!(text.contains("1.00 node hours are spent."), "{text}");
         assert!(
-            text.contains("requested from slurm: 3 jobs in a row ended. `speedup hosts slurm add`"),
+            text.contains("requested from slurm (queue short): 3 jobs in a row ended. `speedup hosts slurm add --name short`"),
             "{text}"
         );
         assert!(!text.contains("Jobs avoid"), "{text}");

@@ -1,5 +1,7 @@
 //! The rules, one by one.
 
+use std::collections::BTreeSet;
+
 use super::super::*;
 use crate::value::id::IdError;
 use crate::value::time::Timestamp;
@@ -48,10 +50,21 @@ fn gives_back(job: &str, why: Cancelled) -> ProvisionAction {
     ProvisionAction::GiveBack { host: name("h1"), job: name(job), why }
 }
 
+/// What the only queue decides.
+fn decided(
+    now: Timestamp,
+    limits: &ProvisionLimits,
+    ledger: &Ledger,
+    jobs: &[Job],
+    demand: &Demand,
+) -> Vec<ProvisionAction> {
+    decide(now, limits, ledger, jobs, demand, &BTreeSet::new())
+}
+
 /// A ledger that has seen this at each of these seconds, and what it decides at the last.
 fn looked(ledger: &mut Ledger, seconds: &[u64], jobs: &[Job], demand: &Demand) -> Vec<ProvisionAction> {
     seconds.iter().for_each(|second| ledger.observe(at(*second), jobs, demand));
-    decide(at(*seconds.last().unwrap()), &LIMITS, ledger, jobs, demand)
+    decided(at(*seconds.last().unwrap()), &LIMITS, ledger, jobs, demand)
 }
 
 #[test]
@@ -63,6 +76,16 @@ fn as_many_are_asked_for_as_are_missing_within_the_limits() {
     assert_eq!(looked(&mut ledger, &[0], &[], &demand(30, vec![])), asks(4), "no more in the queue");
     let queued = [job("1", JobState::Queued), job("2", JobState::Running)];
     assert_eq!(looked(&mut ledger, &[0], &queued, &demand(3, vec![])), asks(1), "two are under way");
+}
+
+#[test]
+fn an_engine_need_not_say_when_a_job_has_started() {
+    let running = [Job { started: None, ..job("1", JobState::Running) }];
+    let mut ledger = Ledger::default();
+    let idle = demand(0, vec![host("1", Worth::Nothing)]);
+    assert_eq!(looked(&mut ledger, &[0, 4], &running, &idle), []);
+    assert_eq!(looked(&mut ledger, &[9], &running, &idle), [gives_back("1", Cancelled::Unneeded)]);
+    assert_eq!(ledger.spent(at(9)), Span::from_secs(9));
 }
 
 #[test]
@@ -212,9 +235,9 @@ fn jobs_that_fail_stop_the_asking_with_the_engines_words() {
     }
     let words = ledger.stopped.clone().unwrap();
     assert!(words.contains("3 jobs in a row") && words.contains("NODE_FAIL"), "{words}");
-    assert_eq!(decide(at(2), &LIMITS, &ledger, &[], &demand(3, vec![])), []);
+    assert_eq!(decided(at(2), &LIMITS, &ledger, &[], &demand(3, vec![])), []);
     ledger.start_afresh();
-    assert_eq!(decide(at(2), &LIMITS, &ledger, &[], &demand(3, vec![])).len(), 1);
+    assert_eq!(decided(at(2), &LIMITS, &ledger, &[], &demand(3, vec![])).len(), 1);
 }
 
 #[test]
@@ -281,7 +304,7 @@ fn node_hours_are_counted_over_requeues_and_end_the_asking() {
     let words = ledger.stands_still(at(120), &limits).unwrap();
     assert!(words.contains("0.03 node hours"), "{words}");
     let one = host("1", Worth::Now);
-    let found = decide(at(120), &limits, &ledger, &[again(60)], &demand(5, vec![one]));
+    let found = decided(at(120), &limits, &ledger, &[again(60)], &demand(5, vec![one]));
     assert_eq!(found, [gives_back("1", Cancelled::Unneeded)]);
 }
 
@@ -324,7 +347,7 @@ fn a_node_whose_agent_is_turned_away_is_no_failure_and_is_kept_out() {
     }
     assert_eq!((ledger.failures_in_a_row, ledger.stopped.clone()), (0, None));
     let excluded: Nodes = ["n1", "n2", "n3", "n4"].map(name).into();
-    let found = decide(at(2), &LIMITS, &ledger, &[], &demand(1, vec![]));
+    let found = decided(at(2), &LIMITS, &ledger, &[], &demand(1, vec![]));
     assert_eq!(
         found,
         [ProvisionAction::Submit { jobs: 1, exclude: excluded }],

@@ -56,7 +56,7 @@ impl World {
         let demand = self.demand();
         let jobs: Vec<Job> = self.jobs.values().cloned().collect();
         self.ledger.observe(self.now, &jobs, &demand);
-        for action in decide(self.now, &LIMITS, &self.ledger, &jobs, &demand) {
+        for action in decide(self.now, &LIMITS, &self.ledger, &jobs, &demand, &BTreeSet::new()) {
             self.perform(action);
         }
         let is = |state: JobState| self.jobs.values().filter(move |job| job.state == state).count() as u32;

@@ -1,0 +1,208 @@
+//! What a job executes: one agent, and around it what its user says.
+
+use serde::{Deserialize, Serialize};
+use speedup_core::machine::provision::MAX_SURROUNDING_BYTES;
+use thiserror::Error;
+
+/// Most bytes of a command in front of the agent.
+const MAX_WRAP_BYTES: usize = 4_096;
+/// The shell, where the prologue does not begin with another.
+const SHELL: &str = "#!/bin/sh";
+
+/// What surrounds the agent in the script of a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Surroundings {
+    /// Lines of the shell before it. A first line `#!…` says which shell.
+    #[serde(default)]
+    pub(crate) prologue: String,
+    /// Lines of the shell after it, whatever it ended with.
+    #[serde(default)]
+    pub(crate) epilogue: String,
+    /// A command in front of it, as the shell of the job reads it.
+    #[serde(default)]
+    pub(crate) wrap: String,
+}
+
+/// Why nothing of the kind surrounds an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum SurroundingsError {
+    /// It is too much.
+    #[error("the {what} has {bytes} bytes, more than the {most} allowed")]
+    TooLong {
+        /// Which part.
+        what: &'static str,
+        /// How many it has.
+        bytes: usize,
+        /// How many it may have.
+        most: usize,
+    },
+    /// No shell reads that.
+    #[error("the {what} holds a control character")]
+    Character {
+        /// Which part.
+        what: &'static str,
+    },
+}
+
+impl Surroundings {
+    /// Whether there is nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Checks what a user gave.
+    pub(crate) fn check(&self) -> Result<(), SurroundingsError> {
+        let parts = [
+            ("prologue", &self.prologue, MAX_SURROUNDING_BYTES),
+            ("epilogue", &self.epilogue, MAX_SURROUNDING_BYTES),
+            ("command before the agent", &self.wrap, MAX_WRAP_BYTES),
+        ];
+        for (what, text, most) in parts {
+            if text.len() > most {
+                return Err(SurroundingsError::TooLong { what, bytes: text.len(), most });
+            }
+            let is_line = most == MAX_WRAP_BYTES;
+            let is_allowed = |c: char| !c.is_control() || c == '\t' || !is_line && c == '\n';
+            if !text.chars().all(is_allowed) {
+                return Err(SurroundingsError::Character { what });
+            }
+        }
+        Ok(())
+    }
+
+    /// The script of a job that executes this command, a line of the shell.
+    pub(crate) fn script(&self, agent: &str) -> String {
+        let (shell, prologue) = match self.prologue.split_once('\n') {
+            Some((first, rest)) if first.starts_with("#!") => (first, rest),
+            Some(_) | None => (SHELL, self.prologue.as_str()),
+        };
+        let mut script = format!("{shell}\n# One agent of speedup on one whole node, until the job ends.\n");
+        script.push_str(&ended(prologue));
+        let wrap = if self.wrap.is_empty() { String::new() } else { format!("{} ", self.wrap) };
+        if self.epilogue.is_empty() {
+            // In place of the shell, so that the engine's signals reach it.
+            script.push_str(&format!("exec {wrap}{agent}\n"));
+            return script;
+        }
+        // The engine's signals reach the shell, which passes them on and waits until the agent has ended.
+        script.push_str(&format!(
+            "{wrap}{agent} &\nagent=$!\ntrap 'kill -TERM \"$agent\" 2>/dev/null' TERM INT HUP USR1 USR2\n\
+             wait \"$agent\"; ended=$?\n\
+             while [ \"$ended\" -gt 128 ] && kill -0 \"$agent\" 2>/dev/null; do wait \"$agent\"; ended=$?; done\n\
+             # What follows, whatever it ends with, leaves the job with the end of the agent.\n\
+             trap 'exit \"$ended\"' EXIT\n"
+        ));
+        script.push_str(&ended(&self.epilogue));
+        script
+    }
+}
+
+/// Lines, the last of which ends.
+fn ended(lines: &str) -> String {
+    match lines {
+        "" => String::new(),
+        lines if lines.ends_with('\n') => lines.to_owned(),
+        lines => format!("{lines}\n"),
+    }
+}
+
+/// Words as a line of the shell.
+pub(crate) fn line(words: impl IntoIterator<Item = String>) -> String {
+    words.into_iter().map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell reads it.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:=,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    fn executed(script: &str) -> std::process::Output {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("script");
+        std::fs::write(&path, script).unwrap();
+        Command::new("sh").arg(&path).output().unwrap()
+    }
+
+    fn surroundings(prologue: &str, epilogue: &str, wrap: &str) -> Surroundings {
+        let [prologue, epilogue, wrap] = [prologue, epilogue, wrap].map(str::to_owned);
+        Surroundings { prologue, epilogue, wrap }
+    }
+
+    #[test]
+    fn a_word_comes_out_of_a_shell_as_it_went_in() {
+        for word in ["plain/word-1", "two words", "it's", "", "$HOME `x` \"y\" \\", "ä\n"] {
+            let script = format!("printf %s {}", quoted(word));
+            let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), word);
+        }
+    }
+
+    #[test]
+    fn without_more_the_agent_takes_the_place_of_the_shell() {
+        let script = Surroundings::default().script("agent start");
+        assert_eq!(script.lines().last(), Some("exec agent start"));
+        assert!(script.starts_with("#!/bin/sh\n"), "{script}");
+    }
+
+    #[test]
+    fn lines_come_before_and_after_the_agent_and_a_command_in_front_of_it() {
+        let around = surroundings("A=1", "echo after $ended", "env \"B=$A\"");
+        let output = executed(&around.script("sh -c 'echo agent $B; exit 7'"));
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), "agent 1\nafter 7\n");
+        assert_eq!(output.status.code(), Some(7), "the job ends as its agent");
+    }
+
+    #[test]
+    fn the_job_ends_as_its_agent_whatever_the_epilogue_does() {
+        for epilogue in ["exit 3", "false", "set -e; false"] {
+            let output = executed(&surroundings("", epilogue, "").script("true"));
+            assert_eq!(output.status.code(), Some(0), "{epilogue}");
+        }
+    }
+
+    #[test]
+    fn a_signal_to_the_job_reaches_the_agent_and_the_epilogue_follows() {
+        let around = surroundings("", "echo after", "");
+        let agent = "sh -c 'trap \"echo told; exit 5\" TERM; echo ready; while :; do sleep 0.05; done'";
+        let mut child = Command::new("sh");
+        let mut child = child.args(["-c", &around.script(agent)]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = std::io::BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let mut rest = String::new();
+        std::io::Read::read_to_string(&mut said, &mut rest).unwrap();
+        assert_eq!(rest, "told\nafter\n");
+        assert_eq!(child.wait().unwrap().code(), Some(5));
+    }
+
+    #[test]
+    fn the_prologue_says_which_shell() {
+        let script = surroundings("#!/bin/bash -l\nmodule load x\n", "", "").script("agent");
+        assert_eq!(script.lines().next(), Some("#!/bin/bash -l"));
+        assert_eq!(script.matches("#!").count(), 1, "{script}");
+        assert!(script.ends_with("module load x\nexec agent\n"), "{script}");
+    }
+
+    #[test]
+    fn what_is_too_long_or_holds_control_characters_is_refused() {
+        assert_eq!(surroundings("a\n\tb\n", "c", "d e").check(), Ok(()));
+        let error = surroundings(&"x".repeat(MAX_SURROUNDING_BYTES + 1), "", "").check().unwrap_err();
+        assert!(error.to_string().contains("the prologue has 65537 bytes"), "{error}");
+        let error = surroundings("", "\u{7}", "").check().unwrap_err();
+        assert_eq!(error, SurroundingsError::Character { what: "epilogue" });
+        assert!(surroundings("", "", "a\nb").check().is_err(), "a command is one line");
+    }
+}

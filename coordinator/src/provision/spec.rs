@@ -1,0 +1,139 @@
+//! Which engine a queue asks, and how: what is kept of it, and the engine that is made of it. One more engine is one more
+//! variant here.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+use speedup_core::machine::provision::batch::{self, BatchFileError};
+use speedup_core::value::id::QueueName;
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::agent::AgentStart;
+use super::batch::Batch;
+use super::engine::Engine;
+use super::local::Local;
+use super::script::{Surroundings, SurroundingsError};
+use super::slurm::{OptionsError, Slurm, SlurmOptions, checked};
+
+/// Which engine is asked, and how.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Spec {
+    /// Slurm, with these options of `sbatch`.
+    Slurm {
+        /// As the user gave them.
+        options: Vec<String>,
+        /// What surrounds the agent in its job.
+        #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
+        around: Surroundings,
+    },
+    /// A batch system that a file describes.
+    Batch {
+        /// The text of the file.
+        file: String,
+        /// What the user adds to the command that submits a job.
+        options: Vec<String>,
+        /// What surrounds the agent in its job.
+        #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
+        around: Surroundings,
+    },
+    /// Processes of this machine.
+    Local,
+}
+
+/// Why there is no such engine.
+#[derive(Debug, Error)]
+pub(crate) enum SpecError {
+    /// No other host reaches this coordinator.
+    #[error("the coordinator listens on {0}, where no other host can reach it")]
+    Unreachable(SocketAddr),
+    /// Its options are none.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// The file describes no batch system.
+    #[error(transparent)]
+    File(#[from] BatchFileError),
+    /// Nothing of the kind can surround an agent.
+    #[error(transparent)]
+    Surroundings(#[from] SurroundingsError),
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind())?;
+        match self {
+            Self::Slurm { options, .. } | Self::Batch { options, .. } if !options.is_empty() => {
+                write!(f, " {}", options.join(" "))
+            }
+            Self::Slurm { .. } | Self::Batch { .. } | Self::Local => Ok(()),
+        }
+    }
+}
+
+impl Spec {
+    /// The kinds of engines there are.
+    pub(crate) const KINDS: [&str; 3] = ["slurm", "batch", "local"];
+
+    /// The engine's word in commands and answers: one of [`Self::KINDS`].
+    pub(crate) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Slurm { .. } => "slurm",
+            Self::Batch { .. } => "batch",
+            Self::Local => "local",
+        }
+    }
+
+    /// What a queue is called whose user does not name it; a number, where nothing tells it from others.
+    pub(crate) fn usual_name(&self) -> Option<QueueName> {
+        match self {
+            Self::Slurm { options, .. } => {
+                SlurmOptions::parse(options.clone()).ok()?.partition()?.parse().ok()
+            }
+            Self::Batch { file, .. } => batch::parse(file).ok()?.name.parse().ok(),
+            Self::Local => "local".parse().ok(),
+        }
+    }
+
+    /// A new name for the jobs of a queue: what tells apart the queues of all coordinators of one user.
+    pub(crate) fn new_job_name(&self) -> String {
+        let id = Uuid::new_v4().simple().to_string();
+        match self {
+            // Tables of other systems cut longer names.
+            Self::Batch { .. } => format!("sp{}", &id[..8]),
+            Self::Slurm { .. } | Self::Local => format!("speedup-{}", &id[..12]),
+        }
+    }
+
+    /// The engine of a queue, whose jobs have this name.
+    pub(crate) fn engine(
+        &self,
+        queue: &QueueName,
+        job_name: &str,
+        agent: &AgentStart,
+    ) -> Result<Box<dyn Engine>, SpecError> {
+        match self {
+            Self::Slurm { options, around } => {
+                reachable(agent)?;
+                around.check()?;
+                let options = SlurmOptions::parse(options.clone())?;
+                Ok(Box::new(Slurm::new(job_name.to_owned(), options, around.clone(), agent.clone())))
+            }
+            Self::Batch { file, options, around } => {
+                reachable(agent)?;
+                around.check()?;
+                checked(options)?;
+                let system = batch::parse(file)?;
+                let (job_name, options, around) = (job_name.to_owned(), options.clone(), around.clone());
+                Ok(Box::new(Batch::new(job_name, system, options, around, agent.clone())))
+            }
+            Self::Local => Ok(Box::new(Local::new(queue, agent.clone()))),
+        }
+    }
+}
+
+/// For engines whose hosts are other machines.
+fn reachable(agent: &AgentStart) -> Result<(), SpecError> {
+    if agent.is_reached_from_elsewhere() { Ok(()) } else { Err(SpecError::Unreachable(agent.address)) }
+}
