@@ -172,8 +172,9 @@ fn on_flag(flag: &str, path: &str, verb: &Command, root: &Command) -> Option<Str
     if let Some(here) = called.and_then(|(_, here)| here.iter().find(|here| has(verb, root, here))) {
         return Some(format!("use '{here}' instead"));
     }
-    if path == "speedup hosts slurm add" {
-        return Some(format!("put options of sbatch after '--': '{path} -- {flag} …'"));
+    let others_options = [("speedup hosts slurm add", "sbatch"), ("speedup hosts ssh add", "ssh")];
+    if let Some((_, program)) = others_options.into_iter().find(|(verb, _)| *verb == path) {
+        return Some(format!("put options of {program} after '--': '{path} -- {flag} …'"));
     }
     let mut others = Vec::new();
     with_flag(root, "speedup", flag, &mut others);

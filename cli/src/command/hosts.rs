@@ -2,6 +2,7 @@
 
 mod engine;
 mod show;
+mod ssh;
 mod standing;
 
 pub(super) use engine::tell_if_it_stands_still;
@@ -41,6 +42,8 @@ pub(crate) enum Verb {
     Slurm(engine::SlurmVerb),
     #[command(subcommand)]
     Local(engine::LocalVerb),
+    #[command(subcommand)]
+    Ssh(ssh::Verb),
 }
 
 /// Lists all hosts that ever joined
@@ -115,6 +118,7 @@ pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failu
         Verb::Reset(arguments) => standing::reset(arguments, console).await,
         Verb::Slurm(verb) => engine::slurm(verb, console).await,
         Verb::Local(verb) => engine::local(verb, console).await,
+        Verb::Ssh(verb) => ssh::execute(verb, console).await,
     }
 }
 

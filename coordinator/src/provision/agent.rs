@@ -1,6 +1,6 @@
 //! How an agent is started where an engine gives out a host.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 /// Where the program, the state and the access of agents lie, as every node sees them: on a shared disk.
@@ -33,13 +33,28 @@ impl AgentStart {
     /// The arguments by which it finds and is admitted by the coordinator: all that depends on how one connects. Nothing of
     /// them is secret.
     pub(crate) fn connection(&self) -> Vec<String> {
-        let scheme = if self.is_secure { "https" } else { "http" };
         vec![
             "--coordinator".to_owned(),
-            format!("{scheme}://{}", self.reached_at()),
+            self.url(),
             "--access-file".to_owned(),
             self.place.access_file.display().to_string(),
         ]
+    }
+
+    /// Where other machines reach the coordinator.
+    pub(crate) fn url(&self) -> String {
+        let scheme = if self.is_secure { "https" } else { "http" };
+        format!("{scheme}://{}", self.reached_at())
+    }
+
+    /// Where programs of this machine reach it.
+    pub(crate) fn reached_from_here(&self) -> SocketAddr {
+        let ip = match self.address.ip() {
+            ip if !ip.is_unspecified() => ip,
+            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        };
+        SocketAddr::new(ip, self.address.port())
     }
 
     /// Whether other machines reach the coordinator: where it listens, or through what its user says that it is reached by.

@@ -438,7 +438,7 @@ async fn watch(mut looker: Looker, begin: Begin, mut wanted: mpsc::Receiver<Ende
     }
 }
 
-fn new_name() -> String {
+pub(super) fn new_name() -> String {
     // Twelve digits of the random part: what tells apart the coordinators of one user.
     let id = Uuid::new_v4().simple().to_string();
     format!("speedup-{}", &id[..12])
