@@ -32,4 +32,4 @@ mod workplace;
 pub use entry::{AccessFile, Admittance, EntryError};
 pub use limits::LimitsError;
 pub use reboot::RebootCommand;
-pub use service::{AgentError, Options, TimerTesting, run};
+pub use service::{AgentError, Options, TimerTesting, run, waiting_reports};

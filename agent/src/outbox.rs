@@ -62,9 +62,24 @@ pub(crate) struct Outbox {
     is_due: bool,
 }
 
+/// How many reports wait in the outbox of an agent that does not run.
+pub(crate) fn waiting(directory: &Path) -> Result<usize, OutboxError> {
+    if !Journal::lies_in(directory).map_err(OutboxError::Open)? {
+        return Ok(0);
+    }
+    Ok(Outbox::read(directory)?.unacknowledged.len())
+}
+
 impl Outbox {
     /// Opens the outbox of a state directory and counts this start.
     pub(crate) fn open(directory: &Path) -> Result<Self, OutboxError> {
+        let mut outbox = Self::read(directory)?;
+        // The wall clock keeps starts growing when a state directory is lost, the count when the clock is wrong.
+        outbox.remember(AgentEpoch(unix_ns().max(outbox.epoch.0.saturating_add(1))))?;
+        Ok(outbox)
+    }
+
+    fn read(directory: &Path) -> Result<Self, OutboxError> {
         let id = JournalId(*Uuid::new_v4().as_bytes());
         // What the coordinator has was removed; what is left has to be without a gap all the same.
         let beginning = Beginning::WhereItWasReset;
@@ -81,8 +96,6 @@ impl Outbox {
             is_due: false,
         };
         outbox.replay()?;
-        // The wall clock keeps starts growing when a state directory is lost, the count when the clock is wrong.
-        outbox.remember(AgentEpoch(unix_ns().max(outbox.epoch.0.saturating_add(1))))?;
         Ok(outbox)
     }
 

@@ -23,7 +23,7 @@ use crate::files::Files;
 use crate::launch::{LaunchError, User, UserError};
 use crate::limits::{Limits, LimitsError};
 use crate::link::{Link, LinkError};
-use crate::outbox::{Outbox, OutboxError};
+use crate::outbox::{self, Outbox, OutboxError};
 use crate::probe::{self, Names, ProbeError};
 use crate::reboot::RebootCommand;
 use crate::runner::Runner;
@@ -170,6 +170,12 @@ impl Hinted for AgentError {
             Self::Process(_) | Self::TurnedAway(_) => None,
         }
     }
+}
+
+/// How many reports in a state directory the coordinator has not acknowledged. No agent may be using it.
+pub fn waiting_reports(state: &Path) -> Result<usize, AgentError> {
+    let path = state.join(OUTBOX);
+    outbox::waiting(&path).map_err(|source| AgentError::Outbox { path, source })
 }
 
 /// Serves until SIGTERM or SIGINT. Call it from the only thread of the process.

@@ -167,6 +167,14 @@ pub(crate) fn agent(options: AgentOptions) -> Result<(), Failure> {
     speedup_agent::run(options).map_err(agent_ended)
 }
 
+/// How many reports wait in the state directory of an agent that does not run.
+pub(crate) fn waiting_reports(state: &Path) -> Result<usize, Failure> {
+    speedup_agent::waiting_reports(state).map_err(|error| {
+        let hint = error.hint();
+        Failure::infrastructure(error).hint_if(hint)
+    })
+}
+
 /// Who is not let in is refused, and no later start changes that: whoever restarts agents tells it by the exit code.
 fn agent_ended(error: AgentError) -> Failure {
     let hint = error.hint();

@@ -33,5 +33,5 @@ pub use admission::{Admission, AdmissionError, OwnError};
 pub use backup::{BackupError, Contents, ManifestError, back_up, restore};
 pub use handle::{Gone, Handle};
 pub use open_files::raise_open_files;
-pub use provision::{AgentPlace, ResumeError, nearby};
+pub use provision::{AgentPlace, RecordError, ResumeError, nearby};
 pub use server::{Broken, Coordinator, Options, Security, StartError, Ways, start};

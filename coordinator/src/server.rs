@@ -44,7 +44,7 @@ use crate::hearing::Hearing;
 use crate::indexer::{Indexer, backlog};
 use crate::metrics::{Metrics, Pages};
 use crate::owner::{Owner, Request, WAITING_REQUESTS};
-use crate::provision::{AgentPlace, AgentStart, Provisioning, ResumeError};
+use crate::provision::{AgentPlace, AgentStart, Provisioning, RecordError, ResumeError, SshHosts};
 use crate::recovery::{Recovered, RecoveryError, recover};
 use crate::timeline::TimeLine;
 
@@ -136,6 +136,9 @@ pub enum StartError {
     /// The engine that was asked for hosts before cannot be asked again.
     #[error("cannot continue to request hosts")]
     Provision(#[source] ResumeError),
+    /// The hosts that were reached by ssh cannot be kept.
+    #[error("cannot continue to keep agents running by ssh")]
+    SshHosts(#[source] RecordError),
     /// A thread cannot be started.
     #[error("cannot start a thread")]
     Thread(#[source] std::io::Error),
@@ -171,6 +174,9 @@ impl Hinted for StartError {
             Self::Provision(_) => Some(
                 "repair or remove provision.json in the data directory; the engine's jobs have to be ended by hand then",
             ),
+            Self::SshHosts(_) => Some(
+                "repair or remove ssh.json in the data directory; the agents on its hosts have to be ended by hand then",
+            ),
             Self::Tls(_) | Self::Thread(_) | Self::Reflection(_) => None,
         }
     }
@@ -195,6 +201,7 @@ pub struct Coordinator {
     pages: Option<tokio::task::JoinHandle<()>>,
     handle: Handle,
     provisioning: Provisioning,
+    ssh: SshHosts,
     admission: Option<Admission>,
     inside: Ways,
     accepting: tokio::task::JoinHandle<()>,
@@ -227,15 +234,9 @@ pub async fn start(
     let Workers { handle, failed, owner, mut threads } = start_workers(recovered, settings, &metrics)?;
     threads.extend(thread);
     let (incoming, inside, accepting) = incoming(listener, tls, gate.clone());
-    let provisioning = match agents {
-        None => Provisioning::none(),
-        Some(place) => {
-            let agent = AgentStart { place, address, is_secure: admission.is_some() };
-            let resumed = Provisioning::resume(data.clone(), agent, handle.clone(), metrics.clone());
-            resumed.await.map_err(StartError::Provision)?
-        }
-    };
-    let doors = doors(&handle, blobs.clone(), admission.clone(), &provisioning, &metrics).await?;
+    let agent = agents.map(|place| AgentStart { place, address, is_secure: admission.is_some() });
+    let (provisioning, ssh) = provision(&data, agent, &handle, &admission, &metrics).await?;
+    let doors = doors(&handle, blobs.clone(), admission.clone(), &provisioning, &ssh, &metrics).await?;
     let routes = extend(&inside, doors);
     let (stop, stopped) = watch::channel(());
     let guard = Guard { admission: admission.clone(), metrics: metrics.clone() };
@@ -254,6 +255,7 @@ pub async fn start(
         pages,
         handle,
         provisioning,
+        ssh,
         admission,
         inside,
         accepting,
@@ -263,6 +265,21 @@ pub async fn start(
         owner,
         threads,
     })
+}
+
+/// Goes on with the hosts that were asked for before. Without a place for agents nobody ever is.
+async fn provision(
+    data: &Path,
+    agent: Option<AgentStart>,
+    handle: &Handle,
+    admission: &Option<Admission>,
+    metrics: &Metrics,
+) -> Result<(Provisioning, SshHosts), StartError> {
+    let Some(agent) = agent else { return Ok((Provisioning::none(), SshHosts::none())) };
+    let asked = Provisioning::resume(data.to_owned(), agent.clone(), handle.clone(), metrics.clone()).await;
+    let asked = asked.map_err(StartError::Provision)?;
+    let reached = SshHosts::resume(data.to_owned(), agent, handle.clone(), admission.clone());
+    Ok((asked, reached.map_err(StartError::SshHosts)?))
 }
 
 /// Serves all kinds of connections through the same doors, each within its bounds.
@@ -357,6 +374,7 @@ impl Coordinator {
     /// waits for an answer gets it, and agents hear that their sessions are over.
     pub async fn stop(self) {
         let Self { handle, owner, threads, mut server, .. } = self;
+        self.ssh.stop();
         self.provisioning.stop().await;
         self.accepting.abort();
         // Either may be gone already; then there is nothing left to stop there.

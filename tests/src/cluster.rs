@@ -1,10 +1,12 @@
 //! Simulated hosts on this machine, with addresses, boots and disks of their own; `tests/cluster/hosts` makes them and says
 //! what it wants. In reading order: [`Cluster`], [`Host`], `site`: a coordinator with hosts of its own, and a plan,
-//! `slurm`: one whose hosts come from a real Slurm, and `gridengine`: one whose hosts come from a real Grid Engine.
+//! `slurm`: one whose hosts come from a real Slurm, `gridengine`: one whose hosts come from a real Grid Engine, and `ssh`: one that
+//! reaches its hosts by a real ssh.
 
 pub mod gridengine;
 mod site;
 mod slurm;
+mod ssh;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -18,6 +20,7 @@ pub use self::gridengine::GridEngineSite;
 pub use self::site::{Experiment, Gate, Plan, Site};
 pub(crate) use self::slurm::install;
 pub use self::slurm::{AfterNodeFailure, Slurm, SlurmSite, Who};
+pub use self::ssh::{SshKey, SshSite};
 use crate::pool::eventually;
 
 /// Where the hosts keep what is theirs.
@@ -131,6 +134,16 @@ impl Host {
         format!("{:032x}", self.number)
     }
 
+    /// Its address in the cluster's network.
+    ///
+    /// # Panics
+    /// When the environment names no network.
+    pub fn address(&self) -> String {
+        let this = Cluster::address().to_string();
+        let (network, _) = this.rsplit_once('.').expect("an address of version 4");
+        format!("{network}.{}", self.number)
+    }
+
     /// The directory that only it sees, from inside: its disk.
     pub fn disk() -> PathBuf {
         Path::new(DIRECTORY).join("own")
@@ -191,6 +204,12 @@ impl Host {
     /// Executes a shell script there.
     pub fn enter(&self, script: &str) {
         hosts(&["enter", &self.number(), "sh", "-c", script]);
+    }
+
+    /// Whether a shell script succeeds there.
+    pub fn succeeds(&self, script: &str) -> bool {
+        let status = command(&["enter", &self.number(), "sh", "-c", script]).output();
+        status.is_ok_and(|output| output.status.success())
     }
 
     /// It hangs: its kernel answers, no program runs.

@@ -172,13 +172,13 @@ fn on_flag(flag: &str, path: &str, verb: &Command, root: &Command) -> Option<Str
     if let Some(here) = called.and_then(|(_, here)| here.iter().find(|here| has(verb, root, here))) {
         return Some(format!("use '{here}' instead"));
     }
-    let goes_on = match path {
-        "speedup hosts slurm add" => Some("options of sbatch"),
-        "speedup hosts batch add" => Some("options of the command that submits a job"),
-        _ => None,
-    };
-    if let Some(options) = goes_on {
-        return Some(format!("put {options} after '--': '{path} -- {flag} …'"));
+    let others_options = [
+        ("speedup hosts slurm add", "sbatch"),
+        ("speedup hosts batch add", "the command that submits a job"),
+        ("speedup hosts ssh add", "ssh"),
+    ];
+    if let Some((_, program)) = others_options.into_iter().find(|(verb, _)| *verb == path) {
+        return Some(format!("put options of {program} after '--': '{path} -- {flag} …'"));
     }
     let mut others = Vec::new();
     with_flag(root, "speedup", flag, &mut others);

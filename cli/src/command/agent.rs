@@ -1,6 +1,7 @@
-//! `speedup agent`: joins this host to the pool, tests its timer, or tells its facts.
+//! `speedup agent`: joins this host to the pool, tests its timer, or tells its facts and what it has not delivered.
 
 mod facts;
+mod outbox;
 mod selftest;
 
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ pub(crate) enum Verb {
     Start(Box<StartArguments>),
     Selftest(selftest::SelftestArguments),
     Facts(facts::FactsArguments),
+    Outbox(outbox::OutboxArguments),
 }
 
 /// Starts an agent on this host
@@ -113,6 +115,7 @@ pub(super) fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
     match verb {
         Verb::Selftest(arguments) => selftest::execute(&arguments, console),
         Verb::Facts(arguments) => facts::execute(&arguments, console),
+        Verb::Outbox(arguments) => outbox::execute(&arguments, console),
         Verb::Start(arguments) => start(*arguments),
     }
 }

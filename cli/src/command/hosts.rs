@@ -2,6 +2,7 @@
 
 mod engine;
 mod show;
+mod ssh;
 mod standing;
 
 pub(super) use engine::tell_if_it_stands_still;
@@ -43,6 +44,8 @@ pub(crate) enum Verb {
     Batch(engine::BatchVerb),
     #[command(subcommand)]
     Local(engine::LocalVerb),
+    #[command(subcommand)]
+    Ssh(ssh::Verb),
 }
 
 /// Lists all hosts that ever joined
@@ -133,6 +136,7 @@ pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failu
         Verb::Slurm(verb) => engine::slurm(verb, console).await,
         Verb::Batch(verb) => engine::batch(verb, console).await,
         Verb::Local(verb) => engine::local(verb, console).await,
+        Verb::Ssh(verb) => ssh::execute(verb, console).await,
     }
 }
 

@@ -53,6 +53,7 @@ impl Making<'_> {
             }
         }
         self.file_if_there(provision::RECORD)?;
+        self.file_if_there(provision::SSH_RECORD)?;
         for path in blobs::paths(self.data).map_err(disk("read", &self.data.join("blobs")))? {
             // One that no experiment names may go at a start of the coordinator.
             self.file_if_there(&path)?;

@@ -22,7 +22,7 @@ const ADMIN: Need = Need::Role(Role::Admin);
 const AGENT: Need = Need::Role(Role::Agent);
 
 /// Every method. What changes an experiment wants its owner beyond that, or an admin.
-pub(crate) const METHODS: [(&str, Need); 48] = [
+pub(crate) const METHODS: [(&str, Need); 51] = [
     ("/grpc.health.v1.Health/Check", Need::Nothing),
     ("/grpc.health.v1.Health/List", Need::Nothing),
     ("/grpc.health.v1.Health/Watch", Need::Certificate),
@@ -69,8 +69,11 @@ pub(crate) const METHODS: [(&str, Need); 48] = [
     ("/speedup.v1.Hosts/Summary", VIEWER),
     ("/speedup.v1.Page/SignIn", VIEWER),
     ("/speedup.v1.Provision/Add", ADMIN),
+    ("/speedup.v1.Provision/AddSshHosts", ADMIN),
     ("/speedup.v1.Provision/Remove", ADMIN),
+    ("/speedup.v1.Provision/RemoveSshHosts", ADMIN),
     ("/speedup.v1.Provision/Show", VIEWER),
+    ("/speedup.v1.Provision/ShowSshHosts", VIEWER),
 ];
 
 /// What a method wants, if there is such a method.

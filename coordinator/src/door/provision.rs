@@ -1,4 +1,6 @@
-//! The door to the engine that gives out hosts.
+//! The door to the engine that gives out hosts, and to the hosts that are reached by ssh.
+
+mod ssh;
 
 use std::time::Duration;
 
@@ -15,7 +17,7 @@ use tonic::{Request, Response, Status};
 use super::Caller;
 use crate::provision::{
     AddError, Added, Provisioning, RemoveError, Request as Asked, Seen, Selected, Shown, Spec, SpecError,
-    Surroundings, Wanted, wall_clock,
+    SshHosts, Surroundings, Wanted, wall_clock,
 };
 
 /// Most jobs that a user may allow at once: a look at each, every few seconds, costs an engine and this process too.
@@ -26,6 +28,7 @@ const MAX_LOOK: Duration = Duration::from_secs(3_600);
 /// The door to the engine that gives out hosts.
 pub(crate) struct ProvisionDoor {
     pub(crate) provisioning: Provisioning,
+    pub(crate) ssh: SshHosts,
 }
 
 #[tonic::async_trait]
@@ -81,6 +84,27 @@ impl Provision for ProvisionDoor {
             tracing::info!(by, queue = %removed.queue.name, "no more hosts are requested");
         }
         Ok(Response::new(status(removed)))
+    }
+
+    async fn add_ssh_hosts(
+        &self,
+        request: Request<v1::AddSshHostsRequest>,
+    ) -> Result<Response<v1::AddSshHostsResponse>, Status> {
+        ssh::add(&self.ssh, request).await
+    }
+
+    async fn show_ssh_hosts(
+        &self,
+        _request: Request<v1::ShowSshHostsRequest>,
+    ) -> Result<Response<v1::SshHosts>, Status> {
+        Ok(Response::new(ssh::show(&self.ssh)))
+    }
+
+    async fn remove_ssh_hosts(
+        &self,
+        request: Request<v1::RemoveSshHostsRequest>,
+    ) -> Result<Response<v1::RemoveSshHostsResponse>, Status> {
+        ssh::remove(&self.ssh, request).await
     }
 }
 

@@ -33,10 +33,9 @@ impl AgentStart {
     /// The arguments by which it finds and is admitted by the coordinator: all that depends on how one connects. Nothing of
     /// them is secret.
     pub(crate) fn connection(&self) -> Vec<String> {
-        let scheme = if self.is_secure { "https" } else { "http" };
         vec![
             "--coordinator".to_owned(),
-            format!("{scheme}://{}", self.reached_at()),
+            self.url(),
             "--access-file".to_owned(),
             self.place.access_file.display().to_string(),
         ]
@@ -46,6 +45,17 @@ impl AgentStart {
     pub(crate) fn on_this_machine(&self) -> Self {
         let place = AgentPlace { host: None, port: None, ..self.place.clone() };
         Self { place, address: nearby(self.address), is_secure: self.is_secure }
+    }
+
+    /// Where other machines reach the coordinator.
+    pub(crate) fn url(&self) -> String {
+        let scheme = if self.is_secure { "https" } else { "http" };
+        format!("{scheme}://{}", self.reached_at())
+    }
+
+    /// Where programs of this machine reach it.
+    pub(crate) fn reached_from_here(&self) -> SocketAddr {
+        nearby(self.address)
     }
 
     /// Whether other machines reach the coordinator: where it listens, or through what its user says that it is reached by.

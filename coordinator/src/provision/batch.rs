@@ -12,7 +12,8 @@ use uuid::Uuid;
 use super::agent::AgentStart;
 use super::command::{CommandError, execute};
 use super::engine::{Engine, EngineError, Request};
-use super::script::{Surroundings, line, quoted};
+use super::script::Surroundings;
+use super::shell::{line, quoted};
 
 /// A batch system, as one queue uses it.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! Programs of the system, executed as the user would: with the user's environment and without a shell, within bounds of
 //! time and output.
 
+use std::fs::File;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -51,24 +52,38 @@ pub(crate) enum CommandError {
     },
 }
 
+/// What a command reads.
+#[derive(Debug)]
+pub(crate) enum Input<'a> {
+    /// A text.
+    Text(&'a str),
+    /// A file, from where it stands.
+    File(File),
+}
+
 /// Executes a command and gives what it printed.
 pub(crate) async fn execute(
     program: &str,
     arguments: &[String],
     input: &str,
 ) -> Result<String, CommandError> {
-    execute_within(PATIENCE, program, arguments, input).await
+    execute_within(PATIENCE, program, arguments, Input::Text(input)).await
 }
 
-async fn execute_within(
+/// The same, for as long as it may take.
+pub(crate) async fn execute_within(
     patience: Duration,
     program: &str,
     arguments: &[String],
-    input: &str,
+    input: Input<'_>,
 ) -> Result<String, CommandError> {
     let not_started = |source| CommandError::NotStarted { program: program.to_owned(), source };
-    let mut child = start(program, arguments).map_err(not_started)?;
-    let answer = tokio::time::timeout(patience, converse(&mut child, input)).await;
+    let (stdin, text) = match input {
+        Input::Text(text) => (Stdio::piped(), text),
+        Input::File(file) => (Stdio::from(file), ""),
+    };
+    let mut child = start(program, arguments, stdin).map_err(not_started)?;
+    let answer = tokio::time::timeout(patience, converse(&mut child, text)).await;
     let (status, out, err) = match answer {
         Ok(Ok(Some(answer))) => answer,
         Ok(Err(source)) => {
@@ -93,11 +108,11 @@ async fn execute_within(
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-fn start(program: &str, arguments: &[String]) -> std::io::Result<Child> {
+fn start(program: &str, arguments: &[String], stdin: Stdio) -> std::io::Result<Child> {
     let mut command = Command::new(program);
     // Words are compared and shown, so they are not to be translated; moments are to be numbers.
     command.args(arguments).env("LC_ALL", "C").env("SLURM_TIME_FORMAT", "%s");
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0).kill_on_drop(true).spawn()
 }
 
@@ -176,7 +191,7 @@ mod tests {
         // A busy machine may take longer to begin with it: then it gets more time.
         let mut patience = Duration::from_secs(1);
         while !file.exists() {
-            let error = execute_within(patience, "sh", &shell(&script), "").await.unwrap_err();
+            let error = execute_within(patience, "sh", &shell(&script), Input::Text("")).await.unwrap_err();
             assert!(matches!(error, CommandError::TimedOut { .. }), "{error}");
             patience *= 2;
         }

@@ -95,12 +95,14 @@ pub enum RecordError {
         source: serde_json::Error,
     },
     /// A later release wrote it.
-    #[error("{} is of version {found}, and this release knows versions up to {VERSION}", path.display())]
+    #[error("{} is of version {found}, and this release knows versions up to {known}", path.display())]
     Version {
         /// Which file.
         path: PathBuf,
         /// Its version.
         found: u32,
+        /// The latest that this release knows.
+        known: u32,
     },
 }
 
@@ -155,7 +157,7 @@ fn read(path: &Path) -> Result<Vec<Queue>, RecordError> {
     match version {
         1 => Ok(vec![serde_json::from_str::<File1>(&text).map_err(form)?.into()]),
         VERSION => Ok(serde_json::from_str::<File>(&text).map_err(form)?.queues),
-        found => Err(RecordError::Version { path: path.to_owned(), found }),
+        found => Err(RecordError::Version { path: path.to_owned(), found, known: VERSION }),
     }
 }
 

@@ -106,20 +106,6 @@ fn ended(lines: &str) -> String {
     }
 }
 
-/// Words as a line of the shell.
-pub(crate) fn line(words: impl IntoIterator<Item = String>) -> String {
-    words.into_iter().map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
-}
-
-/// A word as a shell reads it.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:=,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::process::{Command, Stdio};
@@ -136,15 +122,6 @@ mod tests {
     fn surroundings(prologue: &str, epilogue: &str, wrap: &str) -> Surroundings {
         let [prologue, epilogue, wrap] = [prologue, epilogue, wrap].map(str::to_owned);
         Surroundings { prologue, epilogue, wrap }
-    }
-
-    #[test]
-    fn a_word_comes_out_of_a_shell_as_it_went_in() {
-        for word in ["plain/word-1", "two words", "it's", "", "$HOME `x` \"y\" \\", "ä\n"] {
-            let script = format!("printf %s {}", quoted(word));
-            let output = Command::new("sh").args(["-c", &script]).output().unwrap();
-            assert_eq!(String::from_utf8(output.stdout).unwrap(), word);
-        }
     }
 
     #[test]

@@ -19,7 +19,8 @@ use speedup_core::value::time::Span;
 use super::agent::AgentStart;
 use super::command::execute;
 use super::engine::{Engine, EngineError, Request};
-use super::script::{Surroundings, line, quoted};
+use super::script::Surroundings;
+use super::shell::{line, quoted};
 pub(crate) use options::{OptionsError, SlurmOptions, checked};
 
 /// What is asked of `squeue`: id, state, start, end, nodes, reason. The reason is last, for it may hold anything.

@@ -98,11 +98,10 @@ impl Spec {
 
     /// A new name for the jobs of a queue: what tells apart the queues of all coordinators of one user.
     pub(crate) fn new_job_name(&self) -> String {
-        let id = Uuid::new_v4().simple().to_string();
         match self {
             // Tables of other systems cut longer names.
-            Self::Batch { .. } => format!("sp{}", &id[..8]),
-            Self::Slurm { .. } | Self::Local => format!("speedup-{}", &id[..12]),
+            Self::Batch { .. } => format!("sp{}", &digits()[..8]),
+            Self::Slurm { .. } | Self::Local => new_name(),
         }
     }
 
@@ -131,6 +130,16 @@ impl Spec {
             Self::Local => Ok(Box::new(Local::new(queue, agent.clone()))),
         }
     }
+}
+
+/// A new name, which tells apart what the coordinators of one user have elsewhere.
+pub(super) fn new_name() -> String {
+    format!("speedup-{}", &digits()[..12])
+}
+
+/// Digits that nobody else draws.
+fn digits() -> String {
+    Uuid::new_v4().simple().to_string()
 }
 
 /// For engines whose hosts are other machines.

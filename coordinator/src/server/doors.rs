@@ -10,7 +10,7 @@ use crate::blobs::Blobs;
 use crate::door::{AccessDoor, AgentsDoor, EventsDoor, ExperimentsDoor, FilesDoor, HostsDoor, ProvisionDoor};
 use crate::handle::Handle;
 use crate::metrics::Metrics;
-use crate::provision::Provisioning;
+use crate::provision::{Provisioning, SshHosts};
 
 /// All services of the coordinator.
 pub(super) async fn doors(
@@ -18,6 +18,7 @@ pub(super) async fn doors(
     blobs: Blobs,
     admission: Option<Admission>,
     provisioning: &Provisioning,
+    ssh: &SshHosts,
     metrics: &Metrics,
 ) -> Result<Routes, StartError> {
     let (health, health_service) = tonic_health::server::health_reporter();
@@ -38,10 +39,10 @@ pub(super) async fn doors(
     let events = v1::events_server::EventsServer::new(events)
         .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
         .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
-    let provision =
-        v1::provision_server::ProvisionServer::new(ProvisionDoor { provisioning: provisioning.clone() })
-            .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
-            .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
+    let provision = ProvisionDoor { provisioning: provisioning.clone(), ssh: ssh.clone() };
+    let provision = v1::provision_server::ProvisionServer::new(provision)
+        .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
+        .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
     let agents = AgentsDoor { handle: handle.clone(), blobs, provisioning: provisioning.clone() };
     let agents = v1::agents_server::AgentsServer::new(agents)
         .max_decoding_message_size(limits::MAX_AGENT_MESSAGE_BYTES)

@@ -55,6 +55,13 @@ pub struct Plan {
     pub gate: Gate,
 }
 
+impl Plan {
+    /// How many runs that are.
+    pub fn planned(&self) -> usize {
+        2 * self.benchmarks * self.runs
+    }
+}
+
 /// Whether runs wait until [`Site::open_gate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
@@ -160,6 +167,12 @@ impl Site {
 
     /// The same, with these flags.
     pub fn submit_with(&self, plan: Plan, flags: &[&str]) -> Experiment {
+        let text = self.plan(plan);
+        Experiment { id: self.pool.submit(&text, flags), plan: text, runs: plan.planned() }
+    }
+
+    /// The text of a plan under the site's policy.
+    pub fn plan(&self, plan: Plan) -> String {
         let Plan { benchmarks, runs, timeout, gate } = plan;
         self.submitted.set(self.submitted.get() + 1);
         if gate == Gate::Open {
@@ -175,7 +188,7 @@ impl Site {
         );
         let benchmark =
             |number| format!("[benchmarks.b{number}]\nshell = '{program}'\ntimeout = \"{timeout}\"\n");
-        let text = format!(
+        format!(
             "[experiment]\nname = \"{policy}-{number}\"\nseed = {number}\n[versions.old]\nbaseline = true\n\
              [versions.new]\n{benchmarks}[repetitions]\nruns = {runs}\n[independence]\npolicy = \"{policy}\"\n\
              {rest}[output]\nkeep_of = \"all\"\n[limits]\nattempts = 10\n",
@@ -183,8 +196,7 @@ impl Site {
             rest = if self.policy == "rested" { REST } else { "" },
             number = self.submitted.get(),
             benchmarks = (1..=benchmarks).map(benchmark).collect::<String>(),
-        );
-        Experiment { id: self.pool.submit(&text, flags), plan: text, runs: 2 * benchmarks * runs }
+        )
     }
 
     /// Lets all runs go on.
@@ -204,7 +216,7 @@ impl Site {
     }
 
     /// Whether a run has begun on a host.
-    pub(super) fn has_begun(&self, host: &Host) -> bool {
+    pub fn has_begun(&self, host: &Host) -> bool {
         self.file(&format!("begun-{}", host.name())).exists()
     }
 

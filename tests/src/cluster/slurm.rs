@@ -119,16 +119,23 @@ impl SlurmSite {
         self.site.pool.speedup(&[&add, flags, &["--"], options].concat())
     }
 
-    /// `sbatch`, by a user who may do nothing special, from the directory of the pool; gives the job's number.
+    /// A command by a user who may do nothing special, in the directory of the pool.
+    pub fn as_user(&self, program: &Path) -> Command {
+        let pool = &self.site.pool;
+        let mut command = Command::new(AS_NOBODY[0]);
+        command.args(&AS_NOBODY[1..]).arg(program).current_dir(pool.path());
+        command.env("XDG_STATE_HOME", pool.path()).env("SPEEDUP", pool.binary()).env("NO_COLOR", "1");
+        command
+    }
+
+    /// `sbatch` by that user; gives the job's number.
     ///
     /// # Panics
     /// When it is refused.
-    pub fn batch(&self, options: &[&str], script: &Path) -> String {
-        let pool = &self.site.pool;
-        let mut sbatch = Command::new(AS_NOBODY[0]);
-        sbatch.args(&AS_NOBODY[1..]).args(["sbatch", "--parsable"]).args(options).arg(script);
-        sbatch.current_dir(pool.path()).env("XDG_STATE_HOME", pool.path()).env("SPEEDUP", pool.binary());
-        let output = sbatch.output().expect("sbatch");
+    pub fn batch(&self, options: &[&str], script: &Path, arguments: &[&str]) -> String {
+        let mut sbatch = self.as_user(Path::new("sbatch"));
+        let output =
+            sbatch.arg("--parsable").args(options).arg(script).args(arguments).output().expect("sbatch");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
@@ -247,6 +254,23 @@ impl Slurm {
             let _ = self.asked("scontrol", &["update", &format!("JobId={job}"), "StartTime=now"]);
             (!self.running().is_empty()).then_some(())
         });
+    }
+
+    /// Waits until a job has ended, and gives what Slurm calls its state.
+    pub fn wait_for_end(&self, job: &str) -> String {
+        eventually("the job ends", || (!self.jobs().iter().any(|known| known == job)).then_some(()));
+        self.wait_until_idle();
+        let state = self.asked("squeue", &["--noheader", "--states=all", "--jobs", job, "--format=%T"]);
+        state.unwrap_or_default().trim().to_owned()
+    }
+
+    /// Sends a signal to the script of a job.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub fn signal(&self, job: &str, signal: &str) {
+        let sent = self.asked("scancel", &["--batch", "--signal", signal, job]);
+        assert!(sent.is_some(), "job {job} cannot be sent {signal}");
     }
 
     /// `scancel`, as the user who administers Slurm.

@@ -19,6 +19,7 @@
 //! | streams without end before one is let in | `flood::streams_without_end_cost_no_memory_and_leave_the_known_their_rate` |
 //! | connections that keep others out | `siege` |
 //! | orders that an agent gets | `orders::an_agent_takes_fuzzed_orders_and_goes_on_with_honest_ones`, `hostile` of `proto/tests/conversions` |
+//! | an ssh host that is another, options of ssh that execute or trust, its agent's token | `refusals` of `tests/ssh`, `provision::ssh` of the coordinator |
 //! | anything else | `fuzz::every_method_takes_or_refuses_whatever_is_sent`, `fuzz::every_route_of_the_page_takes_or_refuses_whatever_is_sent` |
 
 use std::io::{Read as _, Write as _};

@@ -160,6 +160,7 @@ fn what_a_later_release_stored_is_refused_by_its_name_and_left_as_it_is() {
         (format!("access/journal/{segment}"), later_segment, "format version 2"),
         (format!("access/journal/{segment}"), segment_of_a_newer_record(), "99"),
         ("provision.json".to_owned(), br#"{"version": 99}"#.to_vec(), "99"),
+        ("ssh.json".to_owned(), br#"{"version": 99}"#.to_vec(), "99"),
     ];
     for (name, content, version) in cases {
         let pool = Pool::without_agents(SPEEDUP);

@@ -13,7 +13,7 @@ use crate::site;
 fn an_array_of_agents_serves_a_plan() {
     let on = site("distinct", 6);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/slurm/agents.sbatch");
-    let job = on.batch(&["--array=1-6", "--time=10"], &script);
+    let job = on.batch(&["--array=1-6", "--time=10"], &script, &[]);
     on.site.pool.wait_for_hosts(6);
     assert_eq!(on.shown(), serde_json::Value::Null, "the coordinator asks for nothing");
     let experiment = on.site.submit(Plan { benchmarks: 1, runs: 3, timeout: "1m", gate: Gate::Open });

@@ -5,6 +5,7 @@
 //!
 //!     cargo test -p speedup-tests --features cluster --test slurm -- --test-threads=1
 
+mod allocation;
 mod array;
 mod asking;
 mod faults;

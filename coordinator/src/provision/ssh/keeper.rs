@@ -1,0 +1,333 @@
+//! Keeps the agent of one host running: what is missing is copied, what has ended is started again. While its agent is connected the
+//! host is left alone, so that nothing of this disturbs what is measured there.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use speedup_access::Role;
+use speedup_core::value::causes::with_causes;
+use speedup_core::value::id::HostId;
+use speedup_core::value::time::Timestamp;
+use thiserror::Error;
+use tokio::sync::{OnceCell, Semaphore, watch};
+use tokio::time::Instant;
+
+use super::client::{Client, SshError};
+use super::record::SshHost;
+use super::remote::{Agent, Place, Removed, Wanted};
+use super::tunnel::Tunnel;
+use crate::admission::{Admission, NewToken};
+use crate::provision::agent::AgentStart;
+use crate::provision::look::wall_clock;
+
+/// How long an agent that was started may take to join before it is asked after.
+const JOIN_PATIENCE: Duration = Duration::from_secs(5);
+/// How long one that lost its connection may take to come back by itself: a network hiccup is no reason to look.
+const RECONNECT_PATIENCE: Duration = Duration::from_secs(2);
+/// How long the agents of before may take to come back to a coordinator that starts: they try it every few seconds.
+const RETURN_PATIENCE: Duration = Duration::from_secs(15);
+/// The longest time between two attempts: a host that booted anew serves within a minute.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// After so long a connection what failed before is forgotten.
+const STEADY: Duration = Duration::from_secs(60);
+/// How long the token lives that lets an agent in: until it has started.
+const TOKEN_LIFETIME_S: u64 = 600;
+
+/// What all keepers share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// How agents find the coordinator.
+    pub(super) agent: AgentStart,
+    /// What lets them in.
+    pub(super) admission: Admission,
+    /// What tells the directories of this coordinator from those of others.
+    pub(super) name: String,
+    /// Of this process; read once.
+    pub(super) program: OnceCell<Program>,
+    /// How many hosts are worked on at once.
+    pub(super) slots: Semaphore,
+    /// Which of the hosts are connected.
+    pub(super) connected: watch::Receiver<BTreeSet<HostId>>,
+}
+
+/// The program that is copied: this very one, also where its file was replaced since.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    hash: String,
+    bytes: u64,
+}
+
+/// What is done first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum First {
+    /// The host is looked at, also if it is connected: it was just added, and its agent may be another than is wanted now.
+    Look,
+    /// Its agent is waited for: it may be measuring.
+    Wait,
+}
+
+/// What a host does, as far as is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SshState {
+    /// It is looked at, or will be.
+    Looking,
+    /// The program is copied to it.
+    Copying,
+    /// Its agent was started and has not joined yet.
+    Starting,
+    /// Its agent is connected.
+    Serving,
+    /// Something failed and is tried again.
+    Failing,
+}
+
+/// What is shown of a host.
+#[derive(Clone, Debug)]
+pub(crate) struct SshSeen {
+    /// What it does.
+    pub(crate) state: SshState,
+    /// Since when.
+    pub(crate) since: Timestamp,
+    /// What last failed, and when.
+    pub(crate) error: Option<(Timestamp, String)>,
+    /// How often its agent was started by this coordinator, since it began or the host was added.
+    pub(crate) starts: u32,
+}
+
+/// Why a host does not serve.
+#[derive(Debug, Error)]
+pub(super) enum KeepError {
+    /// It cannot be reached, or something is wrong there.
+    #[error(transparent)]
+    Ssh(#[from] SshError),
+    /// There is no tunnel.
+    #[error("{0}")]
+    Tunnel(String),
+    /// No token for its agent.
+    #[error("cannot make a token for the agent: {0}")]
+    Token(String),
+    /// This program cannot be read.
+    #[error("cannot read the program of this process")]
+    Program(#[source] std::io::Error),
+}
+
+/// Who keeps one host.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    id: HostId,
+    host: SshHost,
+    client: Client,
+    place: Place,
+    tunnel: Option<Tunnel>,
+    shared: Arc<Shared>,
+    seen: Arc<Mutex<SshSeen>>,
+    /// In a row.
+    failures: u32,
+}
+
+impl SshSeen {
+    /// Of a host that was just added.
+    pub(super) fn new() -> Self {
+        Self { state: SshState::Looking, since: wall_clock(), error: None, starts: 0 }
+    }
+}
+
+impl Keeper {
+    pub(super) fn new(host: SshHost, shared: Arc<Shared>, seen: Arc<Mutex<SshSeen>>) -> Self {
+        let id = host.destination.host().clone();
+        let place = Place {
+            root: host.directory.clone(),
+            coordinator: shared.name.clone(),
+            host: id.as_str().to_owned(),
+        };
+        let to = shared.agent.reached_from_here().to_string();
+        let tunnel = host.tunnel.then(|| Tunnel::new(format!("{} {id}", shared.name), to));
+        let client = Client::new(host.destination.clone(), host.options.clone());
+        Self { id, host, client, place, tunnel, shared, seen, failures: 0 }
+    }
+
+    /// Keeps it until the task is ended.
+    pub(super) async fn keep(mut self, first: First) {
+        // A tunnel that cannot be made is told when the host is looked at.
+        if first == First::Wait
+            && self.hold_tunnel().await.is_ok()
+            && self.joins_within(RETURN_PATIENCE).await
+        {
+            self.serve().await;
+        }
+        loop {
+            match self.tend().await {
+                Ok(()) => self.note(SshState::Starting),
+                Err(error) => self.failed(&with_causes(&error)),
+            }
+            let has_joined = self.joins_within(JOIN_PATIENCE).await || {
+                self.failures += 1;
+                self.joins_within(pause(self.failures)).await
+            };
+            if has_joined {
+                self.serve().await;
+            }
+        }
+    }
+
+    /// Ends the agent, and removes what was copied.
+    pub(super) async fn remove(&self) -> Result<Removed, KeepError> {
+        let _slot = self.slot().await;
+        Ok(self.client.script(&self.place.remove()).await?.removed())
+    }
+
+    /// Until its connection is lost, and does not come back by itself. An agent that ends soon after each start is started less and less often.
+    async fn serve(&mut self) {
+        self.note(SshState::Serving);
+        let since = Instant::now();
+        let mut connected = self.shared.connected.clone();
+        loop {
+            let is_away = connected.wait_for(|connected| !connected.contains(&self.id)).await.is_ok();
+            // Without a sender the coordinator stops.
+            if !is_away || !self.joins_within(RECONNECT_PATIENCE).await {
+                break;
+            }
+        }
+        self.note(SshState::Looking);
+        if since.elapsed() >= STEADY {
+            self.failures = 0;
+        } else {
+            self.failures += 1;
+            tokio::time::sleep(pause(self.failures)).await;
+        }
+    }
+
+    async fn joins_within(&self, patience: Duration) -> bool {
+        let mut connected = self.shared.connected.clone();
+        let joined = connected.wait_for(|connected| connected.contains(&self.id));
+        matches!(tokio::time::timeout(patience, joined).await, Ok(Ok(_)))
+    }
+
+    /// Looks, and does what is missing.
+    async fn tend(&mut self) -> Result<(), KeepError> {
+        let shared = self.shared.clone();
+        let _slot = shared.slots.acquire().await;
+        self.hold_tunnel().await?;
+        let program = shared.program.get_or_try_init(read_program).await.map_err(KeepError::Program)?;
+        let wanted = self.wanted(program);
+        let found = self.client.script(&self.place.look(&wanted)).await?.found();
+        match found.agent {
+            Agent::Running { mark } if mark == wanted.mark() => return Ok(()),
+            Agent::Running { .. } => {
+                tracing::info!(host = %self.id, "its agent was started otherwise than is wanted now, and is ended");
+                self.client.script(&self.place.stop()).await?;
+            }
+            Agent::Ended { words } => self.tell(&format!("its agent ended: {words}")),
+            Agent::None => {}
+        }
+        if !found.has_program {
+            self.note(SshState::Copying);
+            let file = File::open(PROGRAM).map_err(KeepError::Program)?;
+            let command = self.place.copy(&program.hash, program.bytes);
+            self.client.copy(file, &command).await?;
+            tracing::info!(host = %self.id, program = program.hash, "the program was copied");
+        }
+        self.note(SshState::Starting);
+        let token = self.token().await?;
+        self.client.script(&self.place.start(&wanted, &token)).await?;
+        self.seen().starts += 1;
+        tracing::info!(host = %self.id, "an agent was started by ssh");
+        Ok(())
+    }
+
+    async fn hold_tunnel(&mut self) -> Result<(), KeepError> {
+        match &mut self.tunnel {
+            Some(tunnel) => tunnel.hold(&self.client).await.map_err(KeepError::Tunnel),
+            None => Ok(()),
+        }
+    }
+
+    fn wanted(&self, program: &Program) -> Wanted {
+        let url = match &self.tunnel {
+            Some(tunnel) => format!("https://127.0.0.1:{}", tunnel.port()),
+            None => self.shared.agent.url(),
+        };
+        let mut arguments = vec!["--coordinator".to_owned(), url];
+        arguments.extend(["--host-id".to_owned(), self.id.as_str().to_owned()]);
+        if let Some(command) = &self.host.reboot_command {
+            arguments.extend(["--reboot-command".to_owned(), command.clone()]);
+        }
+        Wanted { program: program.hash.clone(), arguments }
+    }
+
+    /// A token for this host alone, for one use: an agent that has its certificate needs none.
+    async fn token(&self) -> Result<String, KeepError> {
+        let new = NewToken {
+            role: Role::Agent,
+            name: Some(self.id.as_str().to_owned()),
+            uses: 1,
+            lifetime: TOKEN_LIFETIME_S,
+            by: self.host.by.clone(),
+        };
+        let token = self.shared.admission.create_token(new).await;
+        token.map(|token| token.text()).map_err(|error| KeepError::Token(error.to_string()))
+    }
+
+    async fn slot(&self) -> Option<tokio::sync::SemaphorePermit<'_>> {
+        // It is never closed.
+        self.shared.slots.acquire().await.ok()
+    }
+
+    fn note(&self, state: SshState) {
+        let mut seen = self.seen();
+        if seen.state != state {
+            (seen.state, seen.since) = (state, wall_clock());
+        }
+    }
+
+    fn failed(&self, words: &str) {
+        self.note(SshState::Failing);
+        self.tell(words);
+    }
+
+    /// Told once, however often it happens.
+    fn tell(&self, words: &str) {
+        let before = self.seen().error.replace((wall_clock(), words.to_owned()));
+        if before.is_none_or(|(_, before)| before != words) {
+            tracing::warn!(host = %self.id, "{words}; trying again");
+        }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, SshSeen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A second after the first failure, twice as long after each further one.
+fn pause(failures: u32) -> Duration {
+    let doubled = 1_u64.checked_shl(failures.saturating_sub(1)).unwrap_or(u64::MAX);
+    Duration::from_secs(doubled).min(LONGEST_PAUSE)
+}
+
+/// This process's program.
+const PROGRAM: &str = "/proc/self/exe";
+
+async fn read_program() -> Result<Program, std::io::Error> {
+    let read = tokio::task::spawn_blocking(|| {
+        let file = File::open(PROGRAM)?;
+        let bytes = file.metadata()?.len();
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(file)?;
+        Ok(Program { hash: hasher.finalize().to_hex()[..32].to_owned(), bytes })
+    });
+    read.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_up_to_a_minute() {
+        let seconds: Vec<u64> = (1..9).map(|failures| pause(failures).as_secs()).collect();
+        assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60]);
+        assert_eq!(pause(u32::MAX), LONGEST_PAUSE);
+    }
+}

@@ -1,0 +1,160 @@
+//! A site whose coordinator reaches its hosts by a real ssh: an OpenSSH server on each, and nothing else.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use super::{Cluster, Host, Site};
+use crate::pool::{Pool, eventually};
+
+/// Where Debian has the server.
+const SSHD: &str = "/usr/sbin/sshd";
+/// Ends the coordinator with the thread that started it.
+const LEASHED: &[&str] = &["setpriv", "--pdeathsig", "KILL"];
+
+/// A coordinator with a key for its hosts, whose own keys it knows.
+#[derive(Debug)]
+pub struct SshSite {
+    /// The coordinator, the hosts, and what becomes of plans.
+    pub site: Site,
+}
+
+/// A key by which a user is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SshKey {
+    /// One that the hosts know.
+    Known,
+    /// Another.
+    Unknown,
+}
+
+impl SshSite {
+    /// A coordinator at this address and so many hosts, of which it knows nothing. `binary` is the command under test.
+    ///
+    /// # Panics
+    /// Without Debian's packages openssh-server and openssh-client.
+    pub fn start(binary: &str, address: IpAddr, policy: &'static str, hosts: usize) -> Self {
+        let cluster = Cluster::shared();
+        let pool = Pool::at(binary, address, LEASHED);
+        for name in ["known", "unknown"] {
+            make_key(&pool.path().join(name));
+        }
+        let hosts: Vec<Host> = (0..hosts).map(|_| cluster.host()).collect();
+        let public = read(&pool.path().join("known.pub"));
+        let mut known_hosts = String::new();
+        for host in &hosts {
+            let own = host.directory().join("own");
+            std::fs::create_dir_all(&own).expect("the host's disk");
+            make_key(&own.join("host_key"));
+            known_hosts += &format!("{} {}", host.address(), read(&own.join("host_key.pub")));
+            std::fs::write(own.join("authorized_keys"), &public).expect("the keys that it knows");
+            std::fs::write(own.join("sshd_config"), configuration()).expect("a configuration");
+            host.set_service(&format!(
+                "mkdir -p /run/sshd; exec {SSHD} -D -e -f {}",
+                Host::disk().join("sshd_config").display()
+            ));
+            host.boot();
+        }
+        std::fs::write(pool.path().join("known_hosts"), known_hosts).expect("the hosts' keys");
+        std::fs::write(pool.path().join("no_hosts"), "").expect("no keys");
+        Self { site: Site::of(pool, cluster, hosts, policy, Host::address) }
+    }
+
+    /// `speedup hosts ssh add` of all hosts, with these flags; they are waited for.
+    ///
+    /// # Panics
+    /// When an agent does not join.
+    pub fn add(&self, flags: &[&str]) {
+        let names: Vec<String> = self.site.hosts.iter().map(Host::address).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let output = self.try_to_add(&[&names, flags].concat(), SshKey::Known, "known_hosts");
+        assert!(output.status.success(), "{}", said(&output));
+    }
+
+    /// The same of some, which may fail, with a key and a file of known hosts.
+    pub fn try_to_add(&self, words: &[&str], key: SshKey, known_hosts: &str) -> Output {
+        let name = match key {
+            SshKey::Known => "known",
+            SshKey::Unknown => "unknown",
+        };
+        let directory = Host::disk().join("ssh").display().to_string();
+        let add = ["hosts", "ssh", "add", "--user", "root", "--directory", &directory];
+        let path = self.site.pool.path().display();
+        let options = [
+            format!("-oUserKnownHostsFile={path}/{known_hosts}"),
+            "-oGlobalKnownHostsFile=/dev/null".to_owned(),
+            "-oIdentitiesOnly=yes".to_owned(),
+            format!("-i{path}/{name}"),
+        ];
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        self.site.pool.speedup(&[&add, words, &["--"], &options].concat())
+    }
+
+    /// What `speedup hosts ssh show` tells of a host.
+    pub fn shown(&self, host: &Host) -> Option<Value> {
+        let shown = self.site.pool.json(&["hosts", "ssh", "show"])?;
+        shown.as_array()?.iter().find(|one| one["host"] == host.address()).cloned()
+    }
+
+    /// Waits until a host serves, by an agent that was started so often at least.
+    pub fn wait_until_serving(&self, host: &Host, starts: u64) -> Value {
+        eventually("it serves", || {
+            let shown = self.shown(host)?;
+            (shown["state"] == "serving" && shown["starts"].as_u64()? >= starts).then_some(shown)
+        })
+    }
+
+    /// Waits until something has failed that is told in these words.
+    pub fn wait_for_error(&self, host: &Host, words: &str) {
+        eventually(words, || self.shown(host)?["error"].as_str()?.contains(words).then_some(()));
+    }
+
+    /// Kills the agent of a host, without a word.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn kill_agent(&self, host: &Host) {
+        let directory = eventually("it is shown", || self.shown(host));
+        let directory = directory["directory"].as_str().expect("a directory");
+        host.enter(&format!("kill -KILL $(sed -n 1p {directory}/agent)"));
+    }
+
+    /// Whether anything of ours is on a host: a process, or a file that was copied.
+    pub fn is_anything_left(&self, host: &Host) -> bool {
+        let here = Host::disk().join("ssh");
+        host.succeeds(&format!(
+            "[ -e {} ] || cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -q 'agent [s]tart'",
+            here.display()
+        ))
+    }
+}
+
+/// What a command said, to the user and of errors.
+fn said(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|said| String::from_utf8_lossy(said).into_owned()).concat()
+}
+
+/// A server that lets in by keys alone. All that it needs lies on the host's disk.
+fn configuration() -> String {
+    let own = Host::disk();
+    format!(
+        "Port 22\nHostKey {own}/host_key\nAuthorizedKeysFile {own}/authorized_keys\nStrictModes no\nUsePAM no\nPidFile none\n\
+         PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n",
+        own = own.display()
+    )
+}
+
+fn make_key(path: &Path) {
+    let made = Command::new("ssh-keygen")
+        .args(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"])
+        .arg(path)
+        .output();
+    let made = made.expect("ssh-keygen; hint: apt-get install openssh-client openssh-server");
+    assert!(made.status.success(), "{}", said(&made));
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).expect("a file of a key")
+}
