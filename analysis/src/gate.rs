@@ -12,8 +12,9 @@ mod of_report;
 #[cfg(test)]
 mod tests;
 
+use crate::conclusion::Verdict;
 use crate::count;
-use crate::study::{EndpointVerdict, Verdict};
+use crate::study::EndpointVerdict;
 use speedup_statistics::inference::{Threshold, ThresholdDecision};
 use std::fmt;
 use thiserror::Error;

@@ -8,11 +8,11 @@
 //! * `suite`: versions and benchmarks, checked; `pairing`: the benchmarks that all versions have; `blocks`: the runs that a design
 //!   made pairs;
 //! * the list of the methods below; `method`: what each of them answers of itself; `refusal`: why there is no answer;
-//! * `answer`, `remark`: what every answer has; then one file a method, with its options, findings and conclusions.
+//! * `answer`, `interval`: what every answer has; then one file a method, with its options, findings and conclusions.
 //!
 //! ```
 //! use speedup_analysis::inquiry::{Findings, Inquiry, Method, Suite};
-//! use speedup_analysis::study::Verdict;
+//! use speedup_analysis::conclusion::Verdict;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let before = Suite::of_one("before", "sort", vec![2.799, 2.046, 1.259, 1.877, 2.244]);
@@ -31,13 +31,13 @@ mod diagnostics;
 mod distribution;
 mod earlier;
 mod effect;
+mod interval;
 mod method;
 mod mixture;
 mod pairing;
 mod performance_test;
 mod ratio;
 mod refusal;
-mod remark;
 mod signed_rank;
 mod speedup_test;
 mod suite;
@@ -52,12 +52,12 @@ pub use distribution::{
 };
 pub use earlier::{EarlierFinding, EarlierOptions, EarlierSuite};
 pub use effect::{BootstrapFinding, EffectFinding, EffectOptions, LevelsFinding};
+pub use interval::IntervalAnswer;
 pub use method::{MethodEffort, Offer};
 pub use mixture::{MetricFinding, MixtureFinding, MixtureFindings, MixtureOptions, ShortestFinding};
 pub use performance_test::{PerformanceBenchmark, PerformanceFinding, PerformanceTestOptions};
 pub use ratio::{RatioFinding, RatioOptions, RatioSuite};
 pub use refusal::InquiryError;
-pub use remark::{IntervalAnswer, Remark};
 pub use signed_rank::SignedRankFinding;
 pub use speedup_test::{
     Adjusted, OverallFinding, ProportionFinding, ProtocolFinding, PublishedFinding, SpeedupMeansFinding,

@@ -7,13 +7,11 @@
 //!
 //! In reading order:
 //! * [`StudyStanding`] and [`Study`]: what goes in;
-//! * [`Report`]: what comes out, with [`Head`], [`SuiteReport`], [`BenchmarkReport`], [`ComparisonReport`],
-//!   [`ProtocolReport`] and [`Verdict`];
-//! * [`IndependenceReport`], [`ProportionReport`], [`Mishaps`], [`Warning`], [`MethodReport`]: what a verdict
-//!   is worth;
+//! * [`Report`]: what comes out, with [`Head`], [`SuiteReport`], [`BenchmarkReport`], [`ComparisonReport`] and
+//!   [`ProtocolReport`];
+//! * [`IndependenceReport`], [`ProportionReport`], [`Mishaps`], [`MethodReport`]: what a verdict is worth;
 //! * [`MultiplicityReport`], [`DiagnosticsSummary`], [`HostEffectReport`], [`AdviceReport`], [`MixtureReport`]: the
 //!   verdicts in the light of their number, of the order of the runs and of the hosts, and what to plan next;
-//! * [`Word`]: what a report writes as one word, of this release or of another;
 //! * [`FiguresReport`]: what plots are drawn from;
 //! * [`RuleReport`]: what the plan's rule of repetition asks for, and what it concludes.
 
@@ -29,8 +27,6 @@ mod standing;
 #[cfg(test)]
 mod tests;
 mod validity;
-pub(crate) mod verdict;
-mod word;
 
 pub use self::advice::{
     AdviceReport, MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH, ReachReport, RequiredRunsReport,
@@ -86,9 +82,6 @@ pub use self::validity::diagnostics::{
 pub use self::validity::exclusion::{ExcludedHost, ExclusionKind, ExclusionsReport};
 pub use self::validity::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport, WithoutReport};
 pub use self::validity::independence::{EvidenceCounts, IndependenceKind, IndependenceReport, ViolatingRun};
-pub use self::validity::warning::Warning;
-pub use self::verdict::{Direction, Protocol, Reason, Verdict};
-pub use self::word::{Spelled, Word};
 use speedup_core::host::Exclusion;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::plan::Plan;

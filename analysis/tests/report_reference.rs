@@ -130,8 +130,9 @@ fn kind(of: &str, types: &BTreeMap<String, Declaration>) -> String {
     if let Some(of) = inner("Vec<") {
         return format!("list of: {}", kind(of, types));
     }
+    // Codes are words of which there are too many for a table.
     if let Some(of) = inner("Box<").or_else(|| inner("Word<")) {
-        return kind(of, types);
+        return if of.ends_with("Code") { "string".to_owned() } else { kind(of, types) };
     }
     if let Some(of) = inner("BTreeMap<") {
         let (_, value) = of.split_once(", ").expect("a map has keys and values");

@@ -13,9 +13,9 @@ mod speedup_test;
 
 use std::collections::BTreeSet;
 
+use speedup_analysis::conclusion::{Reason, Verdict, Warning};
 use speedup_analysis::count;
-use speedup_analysis::inquiry::{Answer, Findings, IntervalAnswer, Remark};
-use speedup_analysis::study::{Reason, Verdict};
+use speedup_analysis::inquiry::{Answer, Findings, IntervalAnswer};
 use speedup_analysis::with_findings;
 
 use crate::Document;
@@ -174,10 +174,10 @@ fn notes(answer: &Answer) -> Vec<String> {
         }
     };
     for Reason { code, sentence } in answer.findings.reasons() {
-        note(&code, &sentence);
+        note(code.as_str(), &sentence);
     }
-    for Remark { code, sentence } in answer.caveats.iter().cloned().chain(answer.findings.caveats()) {
-        note(&code, &sentence);
+    for Warning { code, sentence, .. } in answer.caveats.iter().cloned().chain(answer.findings.caveats()) {
+        note(code.as_str(), &sentence);
     }
     notes
 }
@@ -218,7 +218,7 @@ fn table(sheet: &Sheet) -> Table {
 }
 
 fn reason(reason: Option<&Reason>) -> SheetCell {
-    reason.map_or(SheetCell::Absent, |reason| SheetCell::text(&reason.code))
+    reason.map_or(SheetCell::Absent, |reason| SheetCell::text(reason.code.as_str()))
 }
 
 fn lower(interval: &IntervalAnswer) -> SheetCell {
@@ -251,9 +251,9 @@ fn method(interval: &IntervalAnswer) -> SheetCell {
     }
 }
 
-/// The codes of remarks, each once.
-fn codes<'a>(remarks: impl IntoIterator<Item = &'a Remark>) -> SheetCell {
-    SheetCell::codes(remarks.into_iter().map(|remark| remark.code.as_str()))
+/// The codes of warnings, each once.
+fn codes<'a>(warnings: impl IntoIterator<Item = &'a Warning>) -> SheetCell {
+    SheetCell::codes(warnings.into_iter().map(|warning| warning.code.as_str()))
 }
 
 fn verdict(verdict: Verdict) -> SheetCell {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::figure::Figure;
-use speedup_analysis::study::Verdict;
+use speedup_analysis::conclusion::Verdict;
 
 /// A report that people read, in the order in which they read it.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,10 @@
 //! The verdicts of a report as comma-separated values: one row a benchmark and candidate, then one for each verdict on another
 //! endpoint and for each control; one value a field, times in nanoseconds, and what is not known empty.
 
+use speedup_analysis::conclusion::Reason;
 use speedup_analysis::study::{
     BenchmarkReport, CellReport, ComparisonReport, ControlRow, EndpointReport, EndpointRow, IntervalReport,
-    ProtocolReport, ReachReport, Reason, Report, SampleReport,
+    ProtocolReport, ReachReport, Report, SampleReport,
 };
 
 /// The columns, in their order.
@@ -103,7 +104,7 @@ fn row(
         comparison.candidate.clone(),
         comparison.verdict.words().to_owned(),
         comparison.by.map_or_else(String::new, |by| by.name().to_owned()),
-        comparison.reason.as_ref().map_or_else(String::new, |reason| reason.code.clone()),
+        comparison.reason.as_ref().map_or_else(String::new, |reason| reason.code.to_string()),
         report.head.confidence.to_string(),
         number(headline.map(|headline| headline.speedup)),
         number(ends.map(|ends| ends.0)),
@@ -190,7 +191,7 @@ fn of_ratio(ratio: Option<f64>, interval: Option<&IntervalReport>) -> Vec<NamedF
 }
 
 fn code(reason: Option<&Reason>) -> String {
-    reason.map_or_else(String::new, |reason| reason.code.clone())
+    reason.map_or_else(String::new, |reason| reason.code.to_string())
 }
 
 /// A row that has these fields, and those of the whole report.

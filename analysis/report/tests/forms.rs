@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use speedup_analysis::conclusion::{Protocol, Reason, ReasonCode, Verdict};
 use speedup_analysis::study::{
     AdjustedEndpoint, ControlKind, ControlRow, ControlsReport, DifferenceReport, EndpointReport, EndpointRow,
-    EndpointVerdict, IntervalReport, Protocol, Reason, Report, RunUnit, Verdict,
+    EndpointVerdict, IntervalReport, Report, RunUnit,
 };
 use speedup_core::experiment::Family;
 use speedup_core::experiment::metric::Better;
@@ -261,7 +262,7 @@ fn the_sheet_has_rows_for_endpoints_and_controls() {
         unit: RunUnit::Run.into(),
         adjusted: vec![holm],
     };
-    let refused = Reason { code: "too_few_runs".to_owned(), sentence: "It takes 368 runs.".to_owned() };
+    let refused = Reason { code: ReasonCode::TooFewRuns.into(), sentence: "It takes 368 runs.".to_owned() };
     let without = EndpointRow {
         verdict: EndpointVerdict::NotEnoughData,
         ratio: None,

@@ -1,8 +1,9 @@
 //! The conclusions of an answer on plain samples.
 
 use super::{Conclusion, GateError};
+use crate::conclusion::Verdict;
 use crate::inquiry::Answer;
-use crate::study::{Verdict, adjusted_by};
+use crate::study::adjusted_by;
 use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue, Threshold};
 
 /// A conclusion before it is adjusted, with the p-values of faster and of slower.

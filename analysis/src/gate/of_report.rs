@@ -1,10 +1,8 @@
 //! The conclusions of an experiment's report.
 
 use super::Conclusion;
-use crate::study::{ComparisonReport, EndpointReport, IntervalReport, Report, SuiteReport, Verdict};
-
-/// Why a suite has no verdict under a rule of looks, which is no lack of data.
-const NO_SUITE_BY_LOOKS: &str = "no_suite_by_looks";
+use crate::conclusion::{ReasonCode, Verdict};
+use crate::study::{ComparisonReport, EndpointReport, IntervalReport, Report, SuiteReport};
 
 impl Conclusion {
     /// Those of a report: each candidate over all benchmarks, then on each; of one benchmark on that alone; then on each endpoint.
@@ -26,7 +24,8 @@ impl Conclusion {
         endpoints: &[EndpointReport],
     ) -> Vec<Self> {
         let own: Vec<Self> = benchmarks.map(|(benchmark, of)| of_comparison(benchmark, of)).collect();
-        let by_looks = suite.reason.as_ref().is_some_and(|reason| reason.code == NO_SUITE_BY_LOOKS);
+        // Under a rule of looks a suite has no verdict, which is no lack of data.
+        let by_looks = suite.reason.as_ref().is_some_and(|reason| reason.code == ReasonCode::NoSuiteByLooks);
         let ends = suite.interval.as_ref().and_then(IntervalReport::ends);
         let overall = Self::new(&suite.candidate, None, of_total(suite), suite.speedup, ends);
         let mut all = if by_looks { own } else { overall.over(own) };

@@ -3,9 +3,10 @@
 use super::diagnostics;
 use super::pairing::Pairing;
 use super::suite::Observed;
-use super::{Findings, Inquiry, Method, MethodEffort, Preference, Remark};
+use super::{Findings, Inquiry, Method, MethodEffort, Preference};
+use crate::conclusion::{Reason, Warning};
 use crate::gate::Conclusion;
-use crate::study::{ControlsReport, Reason};
+use crate::study::ControlsReport;
 use serde::Serialize;
 use speedup_statistics::inference::ConfidenceLevel;
 
@@ -37,7 +38,7 @@ pub struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controls: Option<ControlsReport>,
     /// What must be known of all of it.
-    pub caveats: Vec<Remark>,
+    pub caveats: Vec<Warning>,
 }
 
 /// What was done.
@@ -89,7 +90,7 @@ pub(super) trait Found {
     fn reasons(&self) -> Vec<Reason>;
 
     /// What must be known of its parts.
-    fn caveats(&self) -> Vec<Remark>;
+    fn caveats(&self) -> Vec<Warning>;
 
     /// What a gate goes by, candidate by candidate.
     fn conclusions(&self, _level: ConfidenceLevel) -> Vec<Conclusion> {
@@ -104,7 +105,7 @@ impl Findings {
     }
 
     /// What must be known of their parts.
-    pub fn caveats(&self) -> Vec<Remark> {
+    pub fn caveats(&self) -> Vec<Warning> {
         self.found().caveats()
     }
 
@@ -141,7 +142,7 @@ impl Answer {
             unmatched: pairing.unmatched.clone(),
             findings,
             controls: None,
-            caveats: pairing.remarks(method).into_iter().chain(order).collect(),
+            caveats: pairing.warnings(method).into_iter().chain(order).collect(),
         }
     }
 
@@ -149,10 +150,10 @@ impl Answer {
     pub(super) fn with_control(
         mut self,
         control: &Pairing<'_>,
-        (report, remarks): (ControlsReport, Vec<Remark>),
+        (report, warnings): (ControlsReport, Vec<Warning>),
     ) -> Self {
         self.samples.extend(SampleFacts::all(control.versions[1], &control.samples[1]));
-        self.caveats.extend(remarks);
+        self.caveats.extend(warnings);
         Self { controls: Some(report), ..self }
     }
 }

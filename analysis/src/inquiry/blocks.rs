@@ -2,7 +2,8 @@
 
 use super::pairing::{Pair, Pairing};
 use super::suite::Observed;
-use super::{Method, Preference, Remark};
+use super::{Method, Preference};
+use crate::conclusion::{Warning, WarningCode};
 use crate::count::{counted, grouped};
 use crate::study::design::{Arranged, BLOCK};
 use speedup_statistics::sample::Sample;
@@ -63,7 +64,7 @@ struct Found {
 }
 
 /// What must be known of the blocks.
-pub(super) fn remarks(pairing: &Pairing<'_>, method: &Method) -> Vec<Remark> {
+pub(super) fn warnings(pairing: &Pairing<'_>, method: &Method) -> Vec<Warning> {
     let several = pairing.versions.len() > 2;
     let found = |candidate: &str, pair: &Pair<'_>| {
         let blocked = pair.blocked.as_ref()?;
@@ -85,16 +86,16 @@ pub(super) fn remarks(pairing: &Pairing<'_>, method: &Method) -> Vec<Remark> {
     [pairs_by_block(&paired), broken_pairs(&paired), no_pairs(&disjoint)].into_iter().flatten().collect()
 }
 
-fn pairs_not_used() -> Remark {
-    Remark::new(
-        "pairs_not_used",
+fn pairs_not_used() -> Warning {
+    Warning::new(
+        WarningCode::PairsNotUsed,
         "Runs of both versions in one block are a pair by design, and this method knows no pairs: it compares \
             blocks as if they were independent, which mostly has less power. Use the methods ratio, \
             speedup-test or signed-rank.",
     )
 }
 
-fn pairs_by_block(paired: &[Found]) -> Option<Remark> {
+fn pairs_by_block(paired: &[Found]) -> Option<Warning> {
     let numbers = || paired.iter().map(|one| one.pairs as u64);
     let (least, most) = (numbers().min()?, numbers().max()?);
     let of = if least == most {
@@ -105,10 +106,10 @@ fn pairs_by_block(paired: &[Found]) -> Option<Remark> {
     let sentence = format!(
         "Runs of both versions in one block are a pair by design, so versions are compared within blocks: {of} on each benchmark."
     );
-    Some(Remark::new("pairs_by_block", sentence))
+    Some(Warning::new(WarningCode::PairsByBlock, sentence))
 }
 
-fn broken_pairs(paired: &[Found]) -> Option<Remark> {
+fn broken_pairs(paired: &[Found]) -> Option<Warning> {
     let broken = paired.iter().filter(|one| !one.left_out.is_empty());
     let named: Vec<String> = broken.map(|one| format!("{} of {}", named(&one.left_out), one.about)).collect();
     (!named.is_empty()).then(|| {
@@ -117,18 +118,18 @@ fn broken_pairs(paired: &[Found]) -> Option<Remark> {
                 depend on the times: fix what loses runs.",
             listed(&named)
         );
-        Remark::new("broken_pairs", sentence)
+        Warning::new(WarningCode::BrokenPairs, sentence)
     })
 }
 
-fn no_pairs(disjoint: &[Found]) -> Option<Remark> {
+fn no_pairs(disjoint: &[Found]) -> Option<Warning> {
     let named: Vec<String> = disjoint.iter().map(|one| one.about.clone()).collect();
     (!named.is_empty()).then(|| {
         let sentence = format!(
             "No block has runs of both versions of {}, so there each block is an observation of its own, and none is a pair.",
             listed(&named)
         );
-        Remark::new("no_pairs", sentence)
+        Warning::new(WarningCode::NoPairs, sentence)
     })
 }
 

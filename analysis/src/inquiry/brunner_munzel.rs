@@ -3,9 +3,9 @@
 use super::answer::Found;
 use super::method::{Asked, FindResult};
 use super::pairing::{Pair, Pairing};
-use super::{Findings, Inquiry, IntervalAnswer, Preference, Remark};
+use super::{Findings, Inquiry, IntervalAnswer, Preference};
+use crate::conclusion::{Reason, ReasonCode, Verdict, Warning, WarningCode};
 use crate::gate::{Conclusion, GateError};
-use crate::study::{Reason, Verdict};
 use serde::Serialize;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue, Threshold};
 use speedup_statistics::test::{BrunnerMunzel, BrunnerMunzelError, LeastPValues};
@@ -41,7 +41,7 @@ pub struct BrunnerMunzelFinding {
     /// The p-value of its being slower.
     pub p_value_slower: Option<f64>,
     /// What must be known.
-    pub caveats: Vec<Remark>,
+    pub caveats: Vec<Warning>,
 }
 
 /// It has none.
@@ -71,7 +71,7 @@ impl Found for Vec<BrunnerMunzelFinding> {
         self.iter().flat_map(|one| one.reason.iter().chain(one.interval.reason()).cloned()).collect()
     }
 
-    fn caveats(&self) -> Vec<Remark> {
+    fn caveats(&self) -> Vec<Warning> {
         self.iter().flat_map(|one| one.caveats.iter().chain(one.interval.caveats()).cloned()).collect()
     }
 
@@ -101,7 +101,7 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
         baseline_runs: baseline.len(),
         candidate_runs: of_candidate.len(),
         probability_better: None,
-        interval: IntervalAnswer::missing("not_enough_data", "there is no test"),
+        interval: IntervalAnswer::missing(ReasonCode::NotEnoughData, "there is no test"),
         statistic: None,
         df: None,
         p_value_faster: None,
@@ -139,7 +139,7 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
     if least[0].min(least[1]) > level.risk().get() {
         let sentence =
             format!("With so few runs no order of them is significant at {level}: plan more runs.");
-        finding.reason = Some(Reason::new("too_few_runs", sentence));
+        finding.reason = Some(Reason::new(ReasonCode::TooFewRuns, sentence));
         return finding;
     }
     finding.verdict = if faster.rejects_at(level.risk()) {
@@ -151,6 +151,10 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
     };
     finding
 }
+
+/// What follows where all runs of one version are better than all of the other.
+const SEPARATED: &str = "All runs of one version were faster than all of the other, which leaves no error to estimate: the p-value is the share \
+         of this order among all orders of the runs, and the probability has no interval.";
 
 impl BrunnerMunzelFinding {
     fn tested(&mut self, test: &BrunnerMunzel, better: Preference, level: ConfidenceLevel) {
@@ -164,16 +168,15 @@ impl BrunnerMunzelFinding {
 
     /// All runs of one version are better than all of the other.
     fn separated(&mut self, is_better: bool) {
-        let remark = separated();
-        self.interval = IntervalAnswer::missing(&remark.code, &remark.sentence);
+        self.interval = IntervalAnswer::missing(ReasonCode::Separated, SEPARATED);
         self.probability_better = Some(if is_better { 1.0 } else { 0.0 });
-        self.caveats.push(remark);
+        self.caveats.push(Warning::new(WarningCode::Separated, SEPARATED));
     }
 }
 
-fn few_runs() -> Remark {
-    Remark::new(
-        "few_runs",
+fn few_runs() -> Warning {
+    Warning::new(
+        WarningCode::FewRuns,
         format!(
             "With fewer than {FEW_RUNS} runs of a version the law of the Brunner–Munzel test is a rough approximation: plan more \
              runs."
@@ -181,17 +184,9 @@ fn few_runs() -> Remark {
     )
 }
 
-fn separated() -> Remark {
-    Remark::new(
-        "separated",
-        "All runs of one version were faster than all of the other, which leaves no error to estimate: the p-value is the share \
-         of this order among all orders of the runs, and the probability has no interval.",
-    )
-}
-
-fn code(error: BrunnerMunzelError) -> &'static str {
+fn code(error: BrunnerMunzelError) -> ReasonCode {
     match error {
-        BrunnerMunzelError::TooFew { .. } => "too_few_runs",
-        BrunnerMunzelError::NoOverlap => "no_overlap",
+        BrunnerMunzelError::TooFew { .. } => ReasonCode::TooFewRuns,
+        BrunnerMunzelError::NoOverlap => ReasonCode::NoOverlap,
     }
 }

@@ -5,9 +5,9 @@ use super::blocks;
 use super::method::{Asked, FindResult};
 use super::pairing::{Pair, Pairing};
 use super::suite::Observed;
-use super::{Findings, Inquiry, Method, Preference, Remark};
+use super::{Findings, Inquiry, Method, Preference};
+use crate::conclusion::{Reason, ReasonCode, Warning, WarningCode};
 use crate::count::{counted, percent};
-use crate::study::Reason;
 use serde::Serialize;
 use speedup_statistics::diagnostics::run_order::{
     Autocorrelation, Drift, FirstRunEffect, RunOrderError, RunsTest,
@@ -38,7 +38,7 @@ pub struct DiagnosticsFinding {
     /// Whether the metric is continuous enough.
     pub metric_kind: MetricKind,
     /// What must be known.
-    pub caveats: Vec<Remark>,
+    pub caveats: Vec<Warning>,
 }
 
 /// One diagnostic of run order.
@@ -87,7 +87,7 @@ impl Found for Vec<DiagnosticsFinding> {
         all.filter_map(|diagnostic| diagnostic.reason.clone()).collect()
     }
 
-    fn caveats(&self) -> Vec<Remark> {
+    fn caveats(&self) -> Vec<Warning> {
         self.iter().flat_map(|one| one.caveats.clone()).collect()
     }
 }
@@ -126,7 +126,7 @@ pub(super) fn of_compared(
 
 /// That runs depend on their order, where the diagnostics of all samples, adjusted together, say so: whatever compares plain samples
 /// takes their independence on trust.
-pub fn order_dependence(found: &[DiagnosticsFinding], level: ConfidenceLevel) -> Option<Remark> {
+pub fn order_dependence(found: &[DiagnosticsFinding], level: ConfidenceLevel) -> Option<Warning> {
     let all = || found.iter().flat_map(|one| one.diagnostics.iter().map(move |diagnostic| (one, diagnostic)));
     let p_values: Vec<_> = all().map(|(_, diagnostic)| diagnostic.p_value.map(PValue::clamped)).collect();
     let adjusted = Adjustment::Holm.adjust(&p_values);
@@ -138,8 +138,8 @@ pub fn order_dependence(found: &[DiagnosticsFinding], level: ConfidenceLevel) ->
     let (first, more) = (named.first()?, named.len() - 1);
     let more =
         if more == 0 { String::new() } else { format!(" and {} more", counted(more as u64, "sample")) };
-    Some(Remark::new(
-        "order_dependence",
+    Some(Warning::new(
+        WarningCode::OrderDependence,
         format!(
             "Runs depend on their order ({first}{more}; Holm over {} diagnostics at {}), so they are not independent and no level \
              here holds: see `speedup compare --method diagnostics`, and run each on a fresh host or in random order.",
@@ -204,9 +204,9 @@ fn of(
     }
 }
 
-fn ties() -> Remark {
-    Remark::new(
-        "ties",
+fn ties() -> Warning {
+    Warning::new(
+        WarningCode::Ties,
         "Some values are equal, so tests by ranks are approximate and mixtures may take steps for modes: use a finer clock \
          or a longer run.",
     )
@@ -218,8 +218,8 @@ impl Diagnostic {
             Ok((statistic, p_value)) => (Some(statistic), Some(p_value), None),
             Err(error) => {
                 let cause = match error {
-                    RunOrderError::TooFew { .. } => "too_few_runs",
-                    RunOrderError::Constant => "constant",
+                    RunOrderError::TooFew { .. } => ReasonCode::TooFewRuns,
+                    RunOrderError::Constant => ReasonCode::Constant,
                 };
                 (None, None, Some(Reason::of(cause, &error)))
             }

@@ -6,8 +6,8 @@ use super::method::{Asked, FindResult};
 use super::mixture::{self, refusal};
 use super::pairing::Pairing;
 use super::suite::{LARGEST_VALUE, Observed};
-use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, Remark};
-use crate::study::Reason;
+use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference};
+use crate::conclusion::{Reason, ReasonCode, Warning};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{ConfidenceLevel, Interval};
 use speedup_statistics::mixture::variability::empirical;
@@ -66,7 +66,7 @@ pub struct DistributionFinding {
     /// The observations of each cluster, likewise.
     pub cluster_sizes: Option<Vec<usize>>,
     /// What must be known.
-    pub caveats: Vec<Remark>,
+    pub caveats: Vec<Warning>,
 }
 
 /// The value that a run exceeds with one less the probability.
@@ -145,7 +145,7 @@ impl Found for Vec<DistributionFinding> {
         self.iter().flat_map(of_one).collect()
     }
 
-    fn caveats(&self) -> Vec<Remark> {
+    fn caveats(&self) -> Vec<Warning> {
         self.iter().flat_map(|one| one.caveats.clone()).collect()
     }
 }
@@ -176,7 +176,7 @@ fn of(
         clusters,
         caveats: fit
             .as_ref()
-            .map_or_else(|_| Vec::new(), |fit| fit.caveats.iter().map(Remark::from).collect()),
+            .map_or_else(|_| Vec::new(), |fit| fit.caveats.iter().map(Warning::from).collect()),
         reason: fit.err().map(refusal),
     })
 }
@@ -195,7 +195,7 @@ fn quantile(
         observed: quantile.estimate(),
         interval: if is_open {
             let sentence = "The runs are too few for either end of the interval; measure more.";
-            IntervalAnswer::missing("too_few_runs", sentence)
+            IntervalAnswer::missing(ReasonCode::TooFewRuns, sentence)
         } else {
             IntervalAnswer::new(&interval, Preference::Lower)
         },
@@ -280,13 +280,13 @@ mod tests {
     fn samples_without_a_mixture_have_what_is_observed() {
         let found =
             asked(vec![1.0; 40], DistributionOptions { clusters: true, ..Default::default() }).unwrap();
-        assert_eq!(found.reason.unwrap().code, "constant");
+        assert_eq!(found.reason.unwrap().code, ReasonCode::Constant);
         assert_eq!(
             (found.clusters, found.quantiles[0].observed, found.quantiles[0].modelled),
             (None, 1.0, None)
         );
         let one = asked(vec![1.0], DistributionOptions::default()).unwrap();
-        assert_eq!(one.quantiles[0].interval.reason().unwrap().code, "too_few_runs");
+        assert_eq!(one.quantiles[0].interval.reason().unwrap().code, ReasonCode::TooFewRuns);
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use super::answer::Found;
 use super::method::{Asked, FindResult};
 use super::pairing::{Pair, Pairing};
-use super::{Findings, Inquiry, IntervalAnswer, Preference, Remark};
+use super::{Findings, Inquiry, IntervalAnswer, Preference};
+use crate::conclusion::{Reason, ReasonCode, Verdict, Warning, WarningCode};
 use crate::gate::GateError;
-use crate::study::{Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, Side, Threshold};
@@ -38,7 +38,7 @@ pub struct EarlierSuite {
     /// Each benchmark.
     pub benchmarks: Vec<EarlierFinding>,
     /// What must be known.
-    pub caveats: Vec<Remark>,
+    pub caveats: Vec<Warning>,
 }
 
 /// One benchmark.
@@ -83,8 +83,8 @@ impl Asked for EarlierOptions {
                 accelerated: accelerated().count() as u64,
                 confidence: levels.min_by(f64::total_cmp),
                 benchmarks,
-                caveats: vec![Remark::new(
-                    "superseded",
+                caveats: vec![Warning::new(
+                    WarningCode::Superseded,
                     "The authors' later protocol has superseded this one, whose verdict on small samples rests on a test of \
                      normality alone: use the Speedup-Test unless you compare with old results.",
                 )],
@@ -103,7 +103,7 @@ impl Found for Vec<EarlierSuite> {
         self.iter().flat_map(|suite| &suite.benchmarks).filter_map(|one| one.reason.clone()).collect()
     }
 
-    fn caveats(&self) -> Vec<Remark> {
+    fn caveats(&self) -> Vec<Warning> {
         self.iter().flat_map(|one| one.caveats.clone()).collect()
     }
 }
@@ -151,18 +151,19 @@ fn refusal(error: &EarlierError, better: Preference) -> Reason {
         Preference::Higher => side.other(),
     };
     match error {
-        EarlierError::Means(source) => Reason::of("means", source),
+        EarlierError::Means(source) => Reason::of(ReasonCode::Means, source),
         EarlierError::Ratio(source) => Reason::from(source),
         EarlierError::Untested { side, source } => Reason::new(
-            "normality_untested",
+            ReasonCode::NormalityUntested,
             format!(
                 "the normality of the {} cannot be tested: {}",
                 seen(*side).name(),
                 source.in_a_sentence()
             ),
         ),
-        EarlierError::NotNormal { side, p_value } => {
-            Reason::of("small_not_normal", &EarlierError::NotNormal { side: seen(*side), p_value: *p_value })
-        }
+        EarlierError::NotNormal { side, p_value } => Reason::of(
+            ReasonCode::SmallNotNormal,
+            &EarlierError::NotNormal { side: seen(*side), p_value: *p_value },
+        ),
     }
 }

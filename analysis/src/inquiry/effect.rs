@@ -3,9 +3,9 @@
 use super::answer::Found;
 use super::method::{Asked, FindResult, MethodEffort};
 use super::pairing::{Pair, Pairing};
-use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, Remark};
+use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference};
+use crate::conclusion::{Reason, ReasonCode, Verdict, Warning};
 use crate::gate::Conclusion;
-use crate::study::{Reason, Verdict};
 use rand_chacha::rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
@@ -147,7 +147,7 @@ impl Found for Vec<EffectFinding> {
         self.iter().flat_map(of_one).collect()
     }
 
-    fn caveats(&self) -> Vec<Remark> {
+    fn caveats(&self) -> Vec<Warning> {
         self.iter().flat_map(EffectFinding::caveats).collect()
     }
 
@@ -231,7 +231,7 @@ impl Question<'_> {
     fn levels(&self, levels: &LevelTree, effects: &RandomEffects) -> LevelsFinding {
         let interval = match effects.interval(self.level, Critical::Student) {
             Ok(interval) => IntervalAnswer::new(&interval, Preference::Lower),
-            Err(error) => IntervalAnswer::refused("no_error", &error),
+            Err(error) => IntervalAnswer::refused(ReasonCode::NoError, &error),
         };
         LevelsFinding {
             mean: effects.mean(),
@@ -292,9 +292,9 @@ impl Question<'_> {
             }
             Err(error) => {
                 let code = match error {
-                    BootstrapError::Draws(_) => "draws",
-                    BootstrapError::BaselineZero => "baseline_zero",
-                    BootstrapError::RatioTooLarge(_) => "ratio_too_large",
+                    BootstrapError::Draws(_) => ReasonCode::Draws,
+                    BootstrapError::BaselineZero => ReasonCode::BaselineZero,
+                    BootstrapError::RatioTooLarge(_) => ReasonCode::RatioTooLarge,
                 };
                 missing(IntervalAnswer::refused(code, &error))
             }
@@ -311,7 +311,7 @@ impl Question<'_> {
         let of_one_unit = |levels: &LevelTree| levels.members(levels.depth()) < 2;
         if let Some((side, _)) = sides.iter().find(|(_, levels)| of_one_unit(levels)) {
             return Some(Reason::new(
-                "no_error",
+                ReasonCode::NoError,
                 format!(
                     "a bootstrap draws from at least 2 units of the highest level, and the {} has one: repeat the \
                      highest level",
@@ -321,7 +321,7 @@ impl Question<'_> {
         }
         let constant = |levels: &LevelTree| levels.values().windows(2).all(|pair| pair[0] == pair[1]);
         let both = sides.iter().all(|(_, levels)| constant(levels));
-        both.then(|| Reason::of("constant", &EffectSizeError::Constant))
+        both.then(|| Reason::of(ReasonCode::Constant, &EffectSizeError::Constant))
     }
 }
 
@@ -333,18 +333,21 @@ fn refusal(error: EffectSizeError, better: Preference) -> Reason {
                 Preference::Higher => side.other(),
             };
             let why = source.in_a_sentence();
-            Reason::new("no_error", format!("the mean of the {} has no error, since {why}", side.name()))
+            Reason::new(
+                ReasonCode::NoError,
+                format!("the mean of the {} has no error, since {why}", side.name()),
+            )
         }
-        EffectSizeError::Constant => Reason::of("constant", &error),
-        EffectSizeError::EssentiallyConstant => Reason::of("essentially_constant", &error),
-        EffectSizeError::BaselineZero => Reason::of("baseline_zero", &error),
+        EffectSizeError::Constant => Reason::of(ReasonCode::Constant, &error),
+        EffectSizeError::EssentiallyConstant => Reason::of(ReasonCode::EssentiallyConstant, &error),
+        EffectSizeError::BaselineZero => Reason::of(ReasonCode::BaselineZero, &error),
     }
 }
 
 impl EffectFinding {
     /// The caveats of its intervals, each once.
-    pub fn caveats(&self) -> Vec<Remark> {
-        let mut caveats: Vec<Remark> = Vec::new();
+    pub fn caveats(&self) -> Vec<Warning> {
+        let mut caveats: Vec<Warning> = Vec::new();
         let of_bootstrap = self.bootstrap.iter().map(|bootstrap| &bootstrap.interval);
         for interval in [&self.time_ratio_interval].into_iter().chain(of_bootstrap) {
             for caveat in interval.caveats() {

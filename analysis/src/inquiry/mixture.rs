@@ -4,8 +4,8 @@ use super::answer::Found;
 use super::method::{Asked, FindResult, MethodEffort};
 use super::pairing::Pairing;
 use super::suite::{LARGEST_VALUE, Observed};
-use super::{Findings, Inquiry, InquiryError, Preference, Remark};
-use crate::study::Reason;
+use super::{Findings, Inquiry, InquiryError, Preference};
+use crate::conclusion::{Reason, ReasonCode, Warning};
 use rand_chacha::rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
 use speedup_core::value::seed::Seed;
@@ -93,7 +93,7 @@ pub struct MixtureFinding {
     /// Why the test of fit was not made.
     pub fit_reason: Option<Reason>,
     /// What must be known.
-    pub caveats: Vec<Remark>,
+    pub caveats: Vec<Warning>,
 }
 
 /// Baseline and candidate of one benchmark.
@@ -199,7 +199,7 @@ impl Found for MixtureFindings {
         self.samples.iter().flat_map(|one| [one.reason.clone(), one.fit_reason.clone()]).flatten().collect()
     }
 
-    fn caveats(&self) -> Vec<Remark> {
+    fn caveats(&self) -> Vec<Warning> {
         self.samples.iter().flat_map(|one| one.caveats.clone()).collect()
     }
 }
@@ -228,7 +228,7 @@ fn sample(
     finding.log_likelihood = Some(fit.log_likelihood);
     finding.variability_level = Some(modes.len());
     finding.modes = modes;
-    finding.caveats = fit.caveats.iter().map(Remark::from).collect();
+    finding.caveats = fit.caveats.iter().map(Warning::from).collect();
     if options.resamples > 0 {
         let purpose = format!("inquiry test of fit {benchmark:?} of {version:?}");
         let options = GoodnessOfFitOptions {
@@ -246,9 +246,9 @@ fn sample(
 
 pub(super) fn refusal(error: MixtureFitError) -> Reason {
     let code = match error {
-        MixtureFitError::TooFew { .. } => "too_few_runs",
-        MixtureFitError::AllEqual { .. } => "constant",
-        MixtureFitError::NoFit { .. } => "no_fit",
+        MixtureFitError::TooFew { .. } => ReasonCode::TooFewRuns,
+        MixtureFitError::AllEqual { .. } => ReasonCode::Constant,
+        MixtureFitError::NoFit { .. } => ReasonCode::NoFit,
     };
     Reason::of(code, &error)
 }
@@ -339,7 +339,7 @@ impl MixtureFinding {
                 self.fit_critical_distance = test.critical_distance(level.risk());
                 self.fit_p_value = Some(test.p_value().get());
                 self.fit_resamples = Some(test.resampled_distances().len());
-                for caveat in test.caveats.iter().map(Remark::from) {
+                for caveat in test.caveats.iter().map(Warning::from) {
                     if self.caveats.iter().all(|known| known.code != caveat.code) {
                         self.caveats.push(caveat);
                     }
@@ -348,8 +348,8 @@ impl MixtureFinding {
             Err(error) => {
                 self.fit_reason = Some(match error {
                     GoodnessOfFitError::Mixture(error) => refusal(error),
-                    GoodnessOfFitError::Resamples(_) => Reason::of("resamples", &error),
-                    GoodnessOfFitError::Rounding => Reason::of("rounding", &error),
+                    GoodnessOfFitError::Resamples(_) => Reason::of(ReasonCode::Resamples, &error),
+                    GoodnessOfFitError::Rounding => Reason::of(ReasonCode::Rounding, &error),
                 });
             }
         }

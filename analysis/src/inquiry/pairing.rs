@@ -2,7 +2,8 @@
 
 use super::blocks::{self, Blocked};
 use super::suite::{Grouping, MOST_VALUES, MOST_VERSIONS, NamedSample, Observed};
-use super::{Inquiry, InquiryError, Method, Preference, Remark, Unmatched};
+use super::{Inquiry, InquiryError, Method, Preference, Unmatched};
+use crate::conclusion::{Warning, WarningCode};
 use crate::study::design::Arranged;
 use speedup_statistics::ratio::{BenchmarkWeights, SuiteMember};
 use speedup_statistics::sample::Sample;
@@ -113,50 +114,50 @@ impl<'a> Pairing<'a> {
     }
 
     /// What must be known of how observations came about.
-    pub(super) fn remarks(&self, method: &Method) -> Vec<Remark> {
+    pub(super) fn warnings(&self, method: &Method) -> Vec<Warning> {
         let has = |grouping| self.samples.iter().flatten().any(|one| one.grouping == grouping);
-        let mut remarks = Vec::new();
+        let mut warnings = Vec::new();
         if has(Grouping::OneRun) {
-            remarks.push(Remark::new(
-                "one_run",
+            warnings.push(Warning::new(
+                WarningCode::OneRun,
                 "Some samples are of a single run, whose values depend on each other as those of other runs \
                     would not: restart the program for each value, or several times.",
             ));
         }
         if has(Grouping::RunMeans) && !method.asked().knows_levels() {
-            remarks.push(Remark::new(
-                "run_means",
+            warnings.push(Warning::new(
+                WarningCode::RunMeans,
                 "Several values of one run depend on each other, so the mean of each run is one observation: the effect \
                  method keeps runs and values apart.",
             ));
         }
         let samples = || self.samples.iter().flatten().map(|one| &one.sample);
         if samples().any(|sample| sample.len() > 1 && sample.is_constant()) {
-            remarks.push(Remark::new(
-                "all_equal",
+            warnings.push(Warning::new(
+                WarningCode::AllEqual,
                 "All values of some sample are equal, so it says nothing about how much they vary: use a finer \
                     clock or a longer run.",
             ));
         }
         if samples().any(Sample::differs_by_rounding) {
-            remarks.push(Remark::new(
-                "spread_of_rounding",
+            warnings.push(Warning::new(
+                WarningCode::SpreadOfRounding,
                 "The values of some sample differ only in their last digits, so the results describe rounding: \
                     subtract the common part before recording.",
             ));
         }
-        remarks.extend(blocks::remarks(self, method));
+        warnings.extend(blocks::warnings(self, method));
         if !self.unmatched.is_empty() {
             let names: Vec<&str> = self.unmatched.iter().map(|one| one.benchmark.as_str()).collect();
-            remarks.push(Remark::new(
-                "unmatched_benchmarks",
+            warnings.push(Warning::new(
+                WarningCode::UnmatchedBenchmarks,
                 format!(
                     "Not every version has these benchmarks, so they are not compared: {}.",
                     names.join(", ")
                 ),
             ));
         }
-        remarks
+        warnings
     }
 }
 

@@ -4,10 +4,10 @@ use super::answer::Found;
 use super::method::{Asked, FindResult};
 use super::pairing::{Pair, Pairing};
 use super::suite::Observed;
-use super::{Findings, Inquiry, InquiryError, Preference, Remark};
+use super::{Findings, Inquiry, InquiryError, Preference};
+use crate::conclusion::{Reason, ReasonCode, Verdict, Warning};
 use crate::count::counted;
 use crate::gate::{Conclusion, GateError};
-use crate::study::{Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::hint::Hinted;
@@ -76,7 +76,7 @@ pub struct PerformanceFinding {
     /// Each benchmark.
     pub benchmarks: Vec<PerformanceBenchmark>,
     /// What must be known.
-    pub caveats: Vec<Remark>,
+    pub caveats: Vec<Warning>,
 }
 
 /// One benchmark; scores are larger for the faster.
@@ -104,7 +104,7 @@ impl Asked for PerformanceTestOptions {
             match scores(&pairs, inquiry.better, self.reference) {
                 Ok(suite) => candidate_of(candidate, &pairs, &suite, self, level),
                 Err(error) => {
-                    let reason = Reason::new("no_scores", told(&error, error.benchmark(), &pairs));
+                    let reason = Reason::new(ReasonCode::NoScores, told(&error, error.benchmark(), &pairs));
                     PerformanceFinding::refused(candidate, self, reason)
                 }
             }
@@ -139,7 +139,7 @@ impl Found for Vec<PerformanceFinding> {
             .collect()
     }
 
-    fn caveats(&self) -> Vec<Remark> {
+    fn caveats(&self) -> Vec<Warning> {
         self.iter().flat_map(|one| one.caveats.clone()).collect()
     }
 
@@ -221,7 +221,7 @@ fn candidate_of(
         geometric_mean_speedup: Some(suite.geometric_mean_speedup()),
         signed_rank: Some(comparison.signed_rank.name()),
         benchmarks: benchmarks.collect(),
-        caveats: comparison.caveats.iter().map(Remark::from).collect(),
+        caveats: comparison.caveats.iter().map(Warning::from).collect(),
     }
 }
 
@@ -244,18 +244,18 @@ fn verdict(
             "With {} no outcome is significant at {level}: take more benchmarks.",
             counted(benchmarks as u64, "benchmark")
         );
-        return (Verdict::NotEnoughData, Some(Reason::new("too_few_benchmarks", sentence)));
+        return (Verdict::NotEnoughData, Some(Reason::new(ReasonCode::TooFewBenchmarks, sentence)));
     }
     (Verdict::Undecided, None)
 }
 
-fn code(error: &PerformanceTestError) -> &'static str {
+fn code(error: &PerformanceTestError) -> ReasonCode {
     match error {
-        PerformanceTestError::SpeedupUnderTest(_) => "speedup_under_test",
-        PerformanceTestError::Divided { .. } => "scores_out_of_range",
-        PerformanceTestError::RankSum { .. } => "rank_sum",
-        PerformanceTestError::TooManyPairs { .. } => "too_many_pairs",
-        PerformanceTestError::TooManySpeedups { .. } => "too_many_speedups",
+        PerformanceTestError::SpeedupUnderTest(_) => ReasonCode::SpeedupUnderTest,
+        PerformanceTestError::Divided { .. } => ReasonCode::ScoresOutOfRange,
+        PerformanceTestError::RankSum { .. } => ReasonCode::RankSum,
+        PerformanceTestError::TooManyPairs { .. } => ReasonCode::TooManyPairs,
+        PerformanceTestError::TooManySpeedups { .. } => ReasonCode::TooManySpeedups,
     }
 }
 

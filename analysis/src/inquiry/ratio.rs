@@ -5,13 +5,12 @@ use super::answer::Found;
 use super::method::{Asked, FindResult};
 use super::pairing::{Pair, Pairing};
 use super::suite::Grouping;
-use super::{Findings, Inquiry, InquiryError, Preference, Remark, effect};
+use super::{Findings, Inquiry, InquiryError, Preference, effect};
+use crate::conclusion::{Reason, ReasonCode, Warning, WarningCode};
 use crate::gate::Conclusion;
 use crate::study::compare::headline::Declared;
 use crate::study::compare::plain::{PlainBenchmark, PlainReport, PlainSamples};
-use crate::study::{
-    BenchmarkReport, ComparisonReport, ControlsReport, EndpointReport, Reason, SuiteReport, Warning,
-};
+use crate::study::{BenchmarkReport, ComparisonReport, ControlsReport, EndpointReport, SuiteReport};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::Center;
 use speedup_core::experiment::endpoint::MAX_QUANTILES;
@@ -46,7 +45,7 @@ pub struct RatioSuite {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<EndpointReport>,
     /// What must be known.
-    pub caveats: Vec<Remark>,
+    pub caveats: Vec<Warning>,
 }
 
 /// One benchmark of one candidate.
@@ -86,7 +85,7 @@ impl Asked for RatioOptions {
                 suite,
                 benchmarks: benchmarks.into_iter().flat_map(findings).collect(),
                 endpoints,
-                caveats: warnings.into_iter().map(Remark::from).collect(),
+                caveats: warnings.into_iter().map(Warning::with_names).collect(),
             }
         };
         Ok(Findings::Ratio(pairing.candidates().map(of).collect()))
@@ -129,7 +128,7 @@ impl Found for Vec<RatioSuite> {
         self.iter().flat_map(of).collect()
     }
 
-    fn caveats(&self) -> Vec<Remark> {
+    fn caveats(&self) -> Vec<Warning> {
         self.iter().flat_map(|suite| suite.caveats.clone()).collect()
     }
 
@@ -149,7 +148,7 @@ pub(super) fn control(
     control: &Pairing<'_>,
     options: &RatioOptions,
     level: ConfidenceLevel,
-) -> (ControlsReport, Vec<Remark>) {
+) -> (ControlsReport, Vec<Warning>) {
     let declared = declared(pairing, options, level);
     let pairs = control.pairs(1, inquiry.better);
     let name = control.versions[1];
@@ -158,9 +157,9 @@ pub(super) fn control(
     let lacking: Vec<&str> = lacking.map(|one| one.benchmark.as_str()).collect();
     let uncontrolled = (!lacking.is_empty()).then(|| {
         let sentence = format!("The control has no runs of these benchmarks: {}.", lacking.join(", "));
-        Remark::new("uncontrolled_benchmarks", sentence)
+        Warning::new(WarningCode::UncontrolledBenchmarks, sentence)
     });
-    (report, warnings.into_iter().map(Remark::from).chain(uncontrolled).collect())
+    (report, warnings.into_iter().map(Warning::with_names).chain(uncontrolled).collect())
 }
 
 fn declared(pairing: &Pairing<'_>, options: &RatioOptions, level: ConfidenceLevel) -> Declared {
@@ -199,7 +198,7 @@ fn plain_benchmark<'p>(pair: &'p Pair<'p>) -> PlainBenchmark<'p> {
             "A quantile is of single independent runs, but the independent observations here are {observed}: \
                 name the run of each value with --run-column if runs have nothing in common"
         );
-        Reason::new("no_single_runs", sentence)
+        Reason::new(ReasonCode::NoSingleRuns, sentence)
     });
     PlainBenchmark { name: pair.benchmark, first, second, arranged, no_single_runs }
 }
@@ -221,19 +220,4 @@ fn center(pairing: &Pairing<'_>, options: &RatioOptions, level: ConfidenceLevel)
         true => Center::Median,
         false => Center::Mean,
     })
-}
-
-impl From<Warning> for Remark {
-    fn from(warning: Warning) -> Self {
-        /// Benchmarks that are named.
-        const MOST_NAMED: usize = 4;
-        let Warning { code, sentence, concerns } = warning;
-        let named = concerns.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
-        let sentence = match concerns.len() {
-            0 => sentence,
-            number if number > MOST_NAMED => format!("{named} and {} more: {sentence}", number - MOST_NAMED),
-            _ => format!("{named}: {sentence}"),
-        };
-        Self { code, sentence }
-    }
 }

@@ -8,11 +8,11 @@ use super::answer::Found;
 use super::blocks::Blocked;
 use super::method::{Asked, FindResult};
 use super::pairing::{Pair, Pairing};
-use super::{Findings, Inquiry, IntervalAnswer, Preference, Remark};
+use super::{Findings, Inquiry, IntervalAnswer, Preference};
+use crate::conclusion::{Reason, ReasonCode, Verdict, Warning, WarningCode};
 use crate::count::counted;
 use crate::gate::Conclusion;
 use crate::study::compare::paired::logarithms;
-use crate::study::{Reason, Verdict};
 use serde::Serialize;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue};
 use speedup_statistics::test::{PseudoMedian, SignedRank, SignedRankError};
@@ -43,7 +43,7 @@ pub struct SignedRankFinding {
     /// Its interval.
     pub interval: IntervalAnswer,
     /// What must be known.
-    pub caveats: Vec<Remark>,
+    pub caveats: Vec<Warning>,
 }
 
 /// It has none.
@@ -73,7 +73,7 @@ impl Found for Vec<SignedRankFinding> {
         self.iter().flat_map(|one| one.reason.iter().chain(one.interval.reason()).cloned()).collect()
     }
 
-    fn caveats(&self) -> Vec<Remark> {
+    fn caveats(&self) -> Vec<Warning> {
         self.iter().flat_map(|one| one.caveats.iter().chain(one.interval.caveats()).cloned()).collect()
     }
 
@@ -99,7 +99,7 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
             finding.pairs = 0;
             let sentence =
                 "No block has runs of both versions, but this is a test of pairs: use the method ratio";
-            return finding.refused(Reason::new("no_pairs", sentence));
+            return finding.refused(Reason::new(ReasonCode::NoPairs, sentence));
         }
         Some(Blocked { pairs: Some(_), .. }) => {}
         None => finding.caveats.push(pairs_by_order()),
@@ -132,10 +132,10 @@ fn one(candidate: &str, pair: &Pair<'_>, inquiry: &Inquiry, level: ConfidenceLev
             counted(unlike as u64, "pair"),
             if unlike == 1 { "differs" } else { "differ" }
         );
-        finding.reason = Some(Reason::new("too_few_pairs", sentence));
+        finding.reason = Some(Reason::new(ReasonCode::TooFewPairs, sentence));
     }
     finding.test = Some(test.name().to_owned());
-    finding.caveats.extend(test.caveats().iter().map(Remark::from));
+    finding.caveats.extend(test.caveats().iter().map(Warning::from));
     finding.statistic = Some(test.statistic().v());
     finding.p_value_faster = Some(faster.told());
     finding.p_value_slower = Some(slower.told());
@@ -159,20 +159,20 @@ pub(super) fn typical_interval(
     }
 }
 
-fn code(error: &SignedRankError) -> &'static str {
+fn code(error: &SignedRankError) -> ReasonCode {
     match error {
-        SignedRankError::Unpaired { .. } => "unpaired",
-        SignedRankError::Difference(_) => "no_differences",
-        SignedRankError::AllZero => "all_zero",
-        SignedRankError::TiesOrZeros => "ties_or_zeros",
-        SignedRankError::TooFew { .. } => "too_few_pairs",
-        SignedRankError::TooMany { .. } => "too_many_pairs",
+        SignedRankError::Unpaired { .. } => ReasonCode::Unpaired,
+        SignedRankError::Difference(_) => ReasonCode::NoDifferences,
+        SignedRankError::AllZero => ReasonCode::AllZero,
+        SignedRankError::TiesOrZeros => ReasonCode::TiesOrZeros,
+        SignedRankError::TooFew { .. } => ReasonCode::TooFewPairs,
+        SignedRankError::TooMany { .. } => ReasonCode::TooManyPairs,
     }
 }
 
-fn pairs_by_order() -> Remark {
-    Remark::new(
-        "pairs_by_order",
+fn pairs_by_order() -> Warning {
+    Warning::new(
+        WarningCode::PairsByOrder,
         "The runs of both versions are paired by their order, which is valid only where the design made these \
             pairs, as blocks of one host each do: name them in a column `block`, or use the Speedup-Test for \
             independent samples.",
@@ -192,7 +192,7 @@ impl SignedRankFinding {
             p_value_faster: None,
             p_value_slower: None,
             speedup: None,
-            interval: IntervalAnswer::missing("not_enough_data", "there is no test"),
+            interval: IntervalAnswer::missing(ReasonCode::NotEnoughData, "there is no test"),
             caveats: Vec::new(),
         }
     }

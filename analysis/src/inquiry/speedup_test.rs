@@ -1,13 +1,15 @@
 //! The Speedup-Test (Touati 2010): each benchmark by mean and median, and what all of them say together.
 
 use super::answer::Found;
+use super::interval::covers_one;
 use super::method::{Asked, FindResult};
 use super::pairing::{Pair, Pairing};
-use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, Remark, effect, signed_rank};
+use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, effect, signed_rank};
+use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, Warning};
 use crate::gate::{Conclusion, GateError};
 use crate::study::compare::paired;
 use crate::study::compare::protocol::{AssumptionReport, Judged, mean_seen, median_seen};
-use crate::study::{Direction, IntervalReport, Protocol, ProtocolReport, Reason, Verdict};
+use crate::study::{IntervalReport, ProtocolReport};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
 use speedup_statistics::inference::{
@@ -104,7 +106,7 @@ pub struct SpeedupMeansFinding {
     #[serde(flatten)]
     pub means: SpeedupMeans,
     /// That none of them is an overall speedup.
-    pub caveats: Vec<Remark>,
+    pub caveats: Vec<Warning>,
 }
 
 /// The proportion of accelerated benchmarks (Touati 2010 §5).
@@ -167,7 +169,7 @@ pub struct ProtocolFinding {
     /// The verdict after adjustment for the number of tests, where that was asked for.
     pub adjusted: Option<Adjusted>,
     /// What must be known.
-    pub caveats: Vec<Remark>,
+    pub caveats: Vec<Warning>,
     /// The p-values of faster and of slower, absent where the protocol stops.
     #[serde(skip)]
     p_values: [Option<PValue>; 2],
@@ -274,7 +276,7 @@ impl Found for Vec<SpeedupTestSuite> {
         self.iter().flat_map(of_suite).collect()
     }
 
-    fn caveats(&self) -> Vec<Remark> {
+    fn caveats(&self) -> Vec<Warning> {
         let of_suite = |suite: &SpeedupTestSuite| {
             let of_benchmarks =
                 suite.benchmarks.iter().flat_map(|one| PROTOCOLS.map(|by| one.of(by).caveats.clone()));
@@ -421,13 +423,13 @@ fn protocol(
     }
     // The conclusions, and so their caveats, are exchanged already; what stands at an interval names no side.
     let of_answer = published.as_ref().map_or(&judged.caveats, |published| &published.conclusion.caveats);
-    let mut caveats: Vec<Remark> =
-        of_answer.iter().chain(&judged.interval_caveats).map(Remark::from).collect();
+    let mut caveats: Vec<Warning> =
+        of_answer.iter().chain(&judged.interval_caveats).map(Warning::from).collect();
     let published = published.map(|published| {
         let PublishedVerdict { significant, confidence, no_level_above_half, conclusion } = published;
         // Of a protocol that stopped, the caveat would say that there may be no difference.
         if no_level_above_half && conclusion.outcome == ProtocolOutcome::NotSignificant {
-            caveats.push(Remark::from(&Caveat::NoLevelAboveHalf));
+            caveats.push(Warning::from(&Caveat::NoLevelAboveHalf));
         }
         report.verdict = match significant {
             Some(true) => Verdict::Faster,
@@ -436,14 +438,14 @@ fn protocol(
         };
         // A protocol that stops is "not significant" to the program; the reason tells it from a test that was made.
         report.reason = match &conclusion.outcome {
-            ProtocolOutcome::CannotConclude { reason } => Some(Reason::new(reason.code(), reason.sentence())),
+            ProtocolOutcome::CannotConclude { reason } => Some(reason.into()),
             ProtocolOutcome::Significant | ProtocolOutcome::NotSignificant => None,
         };
         report.assumptions = conclusion.assumptions.iter().map(AssumptionReport::from).collect();
         report.at_level = (&conclusion).into();
         PublishedFinding { significant, confidence }
     });
-    caveats.extend(Remark::of_verdict(report.verdict, report.interval.ends()));
+    caveats.extend(covers_one(report.verdict, report.interval.ends()));
     ProtocolFinding { report, published, adjusted: None, caveats, p_values }
 }
 
@@ -541,7 +543,7 @@ fn suite(
             let interval = match only.by {
                 Protocol::Mean => match of_means(&members, are_pairs, pairing) {
                     Ok(ratio) => IntervalAnswer::of_ratio(&ratio.interval(level), inquiry.better),
-                    Err(error) => IntervalAnswer::missing("no_interval", first_cause(&error)),
+                    Err(error) => IntervalAnswer::missing(ReasonCode::NoInterval, first_cause(&error)),
                 },
                 Protocol::Median => of_median(&members, are_pairs, level, inquiry.better),
             };
@@ -564,7 +566,7 @@ fn suite(
 /// Absent where a ratio is beyond the doubles, so that there is no number rather than a wrong one.
 fn speedup_means(members: &[SuiteMember<'_>], summary: Summary) -> Option<SpeedupMeansFinding> {
     let means = SpeedupMeans::new(members, summary).ok()?;
-    Some(SpeedupMeansFinding { summary, means, caveats: vec![Remark::from(&SpeedupMeans::CAVEAT)] })
+    Some(SpeedupMeansFinding { summary, means, caveats: vec![Warning::from(&SpeedupMeans::CAVEAT)] })
 }
 
 /// The ratio of the weighted sums of means. Where some benchmarks have no pairs, all are compared as if no blocks were shared.
@@ -586,17 +588,17 @@ fn of_median(
     better: Preference,
 ) -> IntervalAnswer {
     let Some(SuiteMember { baseline, candidate }) = members.first() else {
-        return IntervalAnswer::missing("no_interval", "there is no benchmark");
+        return IntervalAnswer::missing(ReasonCode::NoInterval, "there is no benchmark");
     };
     if are_pairs {
         return match paired::logarithms(baseline, candidate) {
             Ok(logs) => signed_rank::typical_interval(&PseudoMedian::new(&logs), level, better),
-            Err(error) => IntervalAnswer::refused("no_interval", &error),
+            Err(error) => IntervalAnswer::refused(ReasonCode::NoInterval, &error),
         };
     }
     match MedianRatio::new(baseline, candidate) {
         Ok(ratio) => IntervalAnswer::of_ratio(&ratio.interval(level), better),
-        Err(error) => IntervalAnswer::refused("no_interval", &error),
+        Err(error) => IntervalAnswer::refused(ReasonCode::NoInterval, &error),
     }
 }
 
@@ -611,7 +613,7 @@ fn of_many(
             return (
                 Verdict::NotEnoughData,
                 None,
-                IntervalAnswer::missing("no_interval", first_cause(&error)),
+                IntervalAnswer::missing(ReasonCode::NoInterval, first_cause(&error)),
             );
         }
     };

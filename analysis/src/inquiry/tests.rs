@@ -1,7 +1,8 @@
 //! Laws of inquiries.
 
 use super::*;
-use crate::study::{Protocol, ProtocolAssumption, Verdict};
+use crate::conclusion::{Protocol, ReasonCode, Verdict, WarningCode};
+use crate::study::ProtocolAssumption;
 use proptest::prelude::*;
 use speedup_core::experiment::Center;
 use speedup_statistics::inference::{Adjustment, ThresholdDecision};
@@ -105,7 +106,7 @@ fn sides_keep_their_names_where_larger_is_better() {
         let Findings::SpeedupTest(of) = answer.findings else { panic!("another method") };
         let mean = &of[0].benchmarks[0].mean.report;
         let reason = mean.reason.as_ref().unwrap();
-        assert_eq!(reason.code, "small_not_normal");
+        assert_eq!(reason.code, ReasonCode::SmallNotNormal);
         assert!(reason.sentence.contains("of the candidate are not"), "{better:?}: {}", reason.sentence);
         let rejected = mean.assumptions.iter().filter(|one| one.finding == AssumptionOutcome::Rejected);
         let names: Vec<ProtocolAssumption> = rejected.map(|one| one.assumption).collect();
@@ -170,7 +171,7 @@ fn a_benchmark_that_a_version_lacks_is_named() {
         answer.unmatched,
         [Unmatched { benchmark: "gzip".to_owned(), missing_in: vec!["after".to_owned()] }]
     );
-    assert!(answer.caveats.iter().any(|caveat| caveat.code == "unmatched_benchmarks"));
+    assert!(answer.caveats.iter().any(|caveat| caveat.code == WarningCode::UnmatchedBenchmarks));
 }
 
 #[test]
@@ -180,9 +181,9 @@ fn samples_that_hardly_vary_are_marked() {
             Inquiry::new(two(BEFORE.to_vec(), after), Method::Effect(EffectOptions::default())).answer();
         answer.unwrap().caveats.into_iter().map(|caveat| caveat.code).collect::<Vec<_>>()
     };
-    assert_eq!(codes(vec![1.0; 5]), ["all_equal"]);
-    assert_eq!(codes(vec![1.0, 1.0 + 1e-15, 1.0 - 1e-15, 1.0]), ["spread_of_rounding"]);
-    assert_eq!(codes(AFTER.to_vec()), [""; 0]);
+    assert_eq!(codes(vec![1.0; 5]), [WarningCode::AllEqual]);
+    assert_eq!(codes(vec![1.0, 1.0 + 1e-15, 1.0 - 1e-15, 1.0]), [WarningCode::SpreadOfRounding]);
+    assert_eq!(codes(AFTER.to_vec()), [WarningCode::AllEqual; 0]);
 }
 
 #[test]
@@ -229,7 +230,7 @@ fn runs_are_a_level_of_the_effect() {
     let (below, above) = of[0].time_ratio_interval.ends().unwrap();
     assert!((lower * above - 1.0).abs() < 1e-12 && (upper * below - 1.0).abs() < 1e-12);
     let pooled = Inquiry::new(suites, Method::speedup_test()).answer().unwrap();
-    assert!(pooled.caveats.iter().any(|caveat| caveat.code == "run_means"));
+    assert!(pooled.caveats.iter().any(|caveat| caveat.code == WarningCode::RunMeans));
     assert_eq!(pooled.samples[0].n, 6);
 }
 
@@ -337,7 +338,7 @@ fn a_published_protocol_that_stops_says_so() {
         let answer = Inquiry { confidence, ..inquiry }.answer().unwrap();
         let Findings::SpeedupTest(of) = &answer.findings else { panic!("another method") };
         let one = &of[0].benchmarks[0];
-        assert_eq!(one.mean.report.reason.as_ref().unwrap().code, "small_not_normal");
+        assert_eq!(one.mean.report.reason.as_ref().unwrap().code, ReasonCode::SmallNotNormal);
         assert_eq!(one.mean.published.unwrap().significant, Some(false));
         assert_eq!(
             (one.by, one.verdict, of[0].verdict),
@@ -357,8 +358,8 @@ fn beyond_5000_runs_the_published_protocol_stops_and_says_no_more() {
         let answer = inquiry.answer().unwrap();
         let Findings::SpeedupTest(of) = &answer.findings else { panic!("another method") };
         let mean = &of[0].benchmarks[0].mean;
-        let codes: Vec<String> = mean.caveats.iter().map(|caveat| caveat.code.clone()).collect();
-        (mean.report.reason.is_some(), codes.contains(&"normality_untested".to_owned()))
+        let codes: Vec<_> = mean.caveats.iter().map(|caveat| caveat.code.clone()).collect();
+        (mean.report.reason.is_some(), codes.contains(&WarningCode::NormalityUntested.into()))
     };
     assert_eq!(mean(SpeedupTestMode::Published), (true, false));
     assert_eq!(mean(SpeedupTestMode::Exact), (false, true));
@@ -374,9 +375,9 @@ fn a_bootstrap_over_few_units_has_a_caveat() {
         let Findings::Effect(of) = &answer.findings else { panic!("another method") };
         of[0].caveats().into_iter().map(|caveat| caveat.code).collect::<Vec<_>>()
     };
-    assert!(codes(2).contains(&"few_units".to_owned()), "{:?}", codes(2));
-    assert!(codes(9).contains(&"few_units".to_owned()));
-    assert!(!codes(10).contains(&"few_units".to_owned()));
+    assert!(codes(2).contains(&WarningCode::FewUnits.into()), "{:?}", codes(2));
+    assert!(codes(9).contains(&WarningCode::FewUnits.into()));
+    assert!(!codes(10).contains(&WarningCode::FewUnits.into()));
 }
 
 #[test]
@@ -396,19 +397,19 @@ fn which_tends_to_be_faster_is_told_with_its_interval_or_why_there_is_none() {
     assert!((found.probability_better.unwrap() - 117.0 / 132.0).abs() < 1e-12, "{found:?}");
     let (lower, upper) = found.interval.ends().unwrap();
     assert!(0.5 < lower && lower < 117.0 / 132.0 && upper <= 1.0, "{lower} {upper}");
-    assert_eq!(codes(&found), Vec::<String>::new());
+    assert!(codes(&found).is_empty());
     let rates = of(&slow, &fast, Preference::Higher);
     assert_eq!((rates.verdict, rates.baseline_runs), (Verdict::Slower, 12));
     // One more run is few, and a version that is always faster has the share of its order.
     let separated = of(&[5.0, 6.0, 7.0], &[1.0, 2.0, 3.0, 4.0], Preference::Lower);
     assert_eq!((separated.verdict, separated.probability_better), (Verdict::Faster, Some(1.0)));
     assert_eq!((separated.p_value_faster, separated.p_value_slower), (Some(1.0 / 35.0), Some(1.0)));
-    assert_eq!((codes(&separated), separated.interval.ends()), (vec!["separated".to_owned()], None));
+    assert_eq!((codes(&separated), separated.interval.ends()), (vec![WarningCode::Separated.into()], None));
     let few = of(&[5.0, 6.0], &[1.0, 2.0], Preference::Lower);
     assert_eq!((few.verdict, few.reason.unwrap().code.as_str()), (Verdict::NotEnoughData, "too_few_runs"));
     let same = of(&[5.0; 20], &[5.0; 20], Preference::Lower);
     assert_eq!((same.verdict, same.reason.unwrap().code.as_str()), (Verdict::NotEnoughData, "no_overlap"));
-    assert!(codes(&of(&slow[..9], &fast, Preference::Lower)).contains(&"few_runs".to_owned()));
+    assert!(codes(&of(&slow[..9], &fast, Preference::Lower)).contains(&WarningCode::FewRuns.into()));
 }
 
 #[test]
@@ -423,7 +424,7 @@ fn pairs_with_ties_have_their_own_exact_law_in_any_unit() {
         let five = of(times(&[3.0, 6.0, 9.0, 21.0, 33.0]), times(&[2.0, 4.0, 6.0, 14.0, 22.0]));
         assert!(five.test.as_ref().unwrap().contains("exact, given the ties"), "{five:?}");
         assert_eq!((five.p_value_faster, five.verdict), (Some(1.0 / 32.0), Verdict::Faster));
-        assert!(!five.caveats.iter().any(|caveat| caveat.code == "normal_approximation"));
+        assert!(!five.caveats.iter().any(|caveat| caveat.code == WarningCode::NormalApproximation));
         // Of four pairs no outcome is significant, and a pair that does not differ is none.
         for (before, after) in [
             (&[2.0, 4.0, 6.0, 8.0][..], &[1.0, 2.0, 3.0, 4.0][..]),
@@ -431,7 +432,7 @@ fn pairs_with_ties_have_their_own_exact_law_in_any_unit() {
         ] {
             let four = of(times(before), times(after));
             assert_eq!((four.p_value_faster, four.verdict), (Some(0.0625), Verdict::NotEnoughData));
-            assert_eq!(four.reason.unwrap().code, "too_few_pairs");
+            assert_eq!(four.reason.unwrap().code, ReasonCode::TooFewPairs);
         }
     }
 }
@@ -493,7 +494,7 @@ fn a_ratio_says_of_a_suite_what_its_report_would() {
     let suite = &of[0].suite;
     assert_eq!((suite.verdict, suite.benchmarks.faster, suite.benchmarks.slower), (Verdict::Undecided, 1, 4));
     assert!(suite.sentence.starts_with("No one verdict on new against old, "), "{}", suite.sentence);
-    assert!(of[0].caveats.iter().any(|one| one.code == "dominated_by_one"), "{:?}", of[0].caveats);
+    assert!(of[0].caveats.iter().any(|one| one.code == WarningCode::DominatedByOne), "{:?}", of[0].caveats);
     let share = suite.true_share.as_ref().unwrap();
     assert!(share.valid && share.faster.lower < 0.2 && 0.2 < share.faster.upper);
     let adjusted = &of[0].benchmarks[1].comparison.adjusted;
@@ -512,7 +513,7 @@ fn whatever_compares_looks_at_the_order_of_the_runs() {
     let shuffled: Vec<f64> = (0..40).map(|run| 1.0 + f64::from(run * 17 % 40) / 100.0).collect();
     let said = |method: &Method, before: &[f64], after: &[f64]| {
         let answer = Inquiry::new(two(before.to_vec(), after.to_vec()), method.clone()).answer().unwrap();
-        answer.caveats.iter().any(|one| one.code == "order_dependence")
+        answer.caveats.iter().any(|one| one.code == WarningCode::OrderDependence)
     };
     let tests = Method::SpeedupTest(SpeedupTestOptions::default());
     for method in [Method::ratio(), tests, Method::BrunnerMunzel, Method::SignedRank] {

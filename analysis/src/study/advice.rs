@@ -4,9 +4,9 @@
 //! shows it, and an experiment that is extended until it does has no confidence level. The numbers are for planning
 //! the next experiment.
 
-use super::verdict::{Reason, Verdict};
+use crate::conclusion::{Reason, Verdict, Word};
+use crate::study::RunUnit;
 use crate::study::compare::comparison::ComparisonReport;
-use crate::study::{RunUnit, Word};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::distribution::normal;
 use speedup_statistics::inference::ConfidenceLevel;

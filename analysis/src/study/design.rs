@@ -9,8 +9,7 @@ mod builds;
 
 pub(super) use self::builds::OfBuild;
 use super::run_unit::RunUnit;
-use super::verdict::Reason;
-use super::word::{Spelled, Word};
+use crate::conclusion::{Reason, ReasonCode, Spelled, Word};
 use crate::study::gather::evidence::Seat;
 use serde::{Deserialize, Serialize};
 use speedup_core::independence::Sameness;
@@ -121,7 +120,7 @@ impl UnitRuns {
             whole.map(|(baseline, candidate)| (baseline.into_runs(), candidate.into_runs())).unzip();
         if baseline.is_empty() {
             return Err(Reason::new(
-                "no_pairs",
+                ReasonCode::NoPairs,
                 "No visit has measured runs of both versions: retry the runs that were lost",
             ));
         }
@@ -148,7 +147,7 @@ impl Arranged {
 
     /// The pairs within `blocks`, each a `unit`.
     pub(crate) fn of_pairs(blocks: &[Block], unit: RunUnit) -> Result<Self, Reason> {
-        let pairs = BlockPairs::new(blocks).map_err(|error| Reason::of("no_pairs", &error))?;
+        let pairs = BlockPairs::new(blocks).map_err(|error| Reason::of(ReasonCode::NoPairs, &error))?;
         let units = pairs.baseline().len() as u64;
         Ok(Self {
             baseline: pairs.baseline().clone(),
@@ -257,7 +256,7 @@ pub(super) fn in_order(runs: &[Run]) -> Option<Sample> {
 }
 
 fn sample(values: impl Iterator<Item = f64>) -> Result<Sample, Reason> {
-    Sample::new(values.collect()).map_err(|error| Reason::of("no_sample", &error))
+    Sample::new(values.collect()).map_err(|error| Reason::of(ReasonCode::NoSample, &error))
 }
 
 /// The runs of a unit, boot by boot.
@@ -336,7 +335,7 @@ fn classes(baseline: &[Run], candidate: &[Run]) -> Option<Result<Arranged, Reaso
         let both: Vec<[Vec<f64>; 2]> = both.collect();
         if both.is_empty() {
             let sentence = "No class of hosts has runs of both versions: let both run on hosts of each class";
-            return Err(Reason::new("no_common_class", sentence));
+            return Err(Reason::new(ReasonCode::NoCommonClass, sentence));
         }
         let of = |side: usize| sample(both.iter().flat_map(|sides| sides[side].iter().copied()));
         let (baseline, candidate) = (of(0)?, of(1)?);
@@ -379,13 +378,13 @@ fn levels(baseline: &[Run], candidate: &[Run], by_boots: bool) -> Result<Arrange
         let sentence = format!(
             "Runs of one {unit} are not independent, and the versions have runs of {n} and {m} of them: plan more {unit}s"
         );
-        return Err(Reason::new("one_unit", sentence));
+        return Err(Reason::new(ReasonCode::OneUnit, sentence));
     }
     let means = units.each_ref().map(|units| sample(units.iter().map(Unit::mean)));
     let [baseline, candidate] = means;
     let (baseline, candidate) = (baseline?, candidate?);
     let [of_baseline, of_candidate] = units.each_ref().map(|units| tree(units));
-    let no_levels = |error: LevelsError| Reason::of("no_levels", &error);
+    let no_levels = |error: LevelsError| Reason::of(ReasonCode::NoLevels, &error);
     Ok(Arranged {
         design: DesignReport {
             kind: DesignKind::Levels,

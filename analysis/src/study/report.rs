@@ -8,6 +8,7 @@ mod only;
 
 use super::Study;
 use super::rule::RuleReport;
+use crate::conclusion::{Warning, listed};
 use crate::study::compare::comparison::BenchmarkReport;
 use crate::study::compare::endpoint::EndpointReport;
 use crate::study::compare::metric::MetricReport;
@@ -20,7 +21,6 @@ use crate::study::validity::controls::ControlsReport;
 use crate::study::validity::diagnostics::DiagnosticsSummary;
 use crate::study::validity::exclusion::ExclusionsReport;
 use crate::study::validity::independence::IndependenceReport;
-use crate::study::validity::warning::Warning;
 use serde::{Deserialize, Serialize};
 
 /// The version of the report's shape.
@@ -59,6 +59,7 @@ pub struct Report {
     /// What was not measured, over all cells.
     pub mishaps: MishapTotals,
     /// What the reader must know, each code once.
+    #[serde(serialize_with = "listed")]
     pub warnings: Vec<Warning>,
     /// What the plan's rule of repetition asked for and concludes; absent where the plan gives the number of runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -21,11 +21,10 @@ mod units;
 pub use sequential::first_decisive_look;
 
 pub(super) use self::costs::Costs;
-use super::verdict::Verdict;
-use super::{BenchmarkReport, Spelled, Study, StudyPhase, Word};
+use super::{BenchmarkReport, Study, StudyPhase};
+use crate::conclusion::{Spelled, Verdict, WarningCode, Warnings, Word};
 use crate::count::counted;
 use crate::study::report::head::Head;
-use crate::study::validity::warning::Warnings;
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Center, Experiment, Rule};
 use speedup_core::machine::event::Tally;
@@ -299,19 +298,19 @@ pub(super) fn warn(rule: Rule, head: &Head, warnings: &mut Warnings) {
     let grown = head.planned_runs_per_cell.is_none_or(|before| before < head.runs_per_cell);
     let (code, sentence) = match rule {
         Rule::Sequential { .. } => (
-            "looked_sequentially",
+            WarningCode::LookedSequentially,
             "The number of runs depends on what the looks showed, so the verdicts and intervals are the rule's, which keep the \
              stated risk over all looks of a comparison, approximately for few runs; the Speedup-Test has no verdict here. A \
              speedup at which a look stopped is on average too large: quote its interval.",
         ),
         Rule::Pilot { .. } if grown => (
-            "sized_by_pilot",
+            WarningCode::SizedByPilot,
             "The number of runs was computed from the pilot's spread: the rule's own intervals keep the confidence level \
              exactly for normal times, those of the other methods approximately.",
         ),
         Rule::Pilot { .. } | Rule::Budget { .. } | Rule::Fixed => return,
     };
-    warnings.raise(code, sentence.to_owned());
+    warnings.raise(code, sentence);
 }
 
 impl Study {

@@ -1,6 +1,6 @@
 //! What runs are counted by: themselves, or what they stand in.
 
-use super::word::Spelled;
+use crate::conclusion::Spelled;
 use serde::{Deserialize, Serialize};
 
 /// What is independent in a comparison, or a level of the spread.

@@ -17,6 +17,7 @@ mod synthetic;
 
 use self::synthetic::{Synthetic, Times};
 use super::*;
+use crate::conclusion::{Direction, Protocol, ReasonCode, Verdict, WarningCode};
 use speedup_core::experiment::environment::Setting;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::conditions::{Conditions, Unmet};
@@ -103,7 +104,7 @@ fn the_declared_center_speaks_whatever_the_data_look_like() {
     assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Protocol::Median)));
     let mean = comparison.of(Protocol::Mean).unwrap();
     assert_eq!(mean.verdict, Verdict::NotEnoughData);
-    assert_eq!(mean.reason.as_ref().unwrap().code, "small_not_normal");
+    assert_eq!(mean.reason.as_ref().unwrap().code, ReasonCode::SmallNotNormal);
     assert!(!codes(&report).contains(&"mean_of_doubtful_law"));
     let declared = Synthetic::new(1, 2, 30, "[analysis]\ncenter = \"mean\"\n")
         .times(0, 0, Times::Skewed { least: 100e6, scale: 1e6 })
@@ -179,7 +180,7 @@ fn a_version_that_only_fails_has_no_verdict() {
         (Verdict::NotEnoughData, 10, 0)
     );
     let reason = comparison.reason.as_ref().unwrap();
-    assert_eq!(reason.code, "not_measured");
+    assert_eq!(reason.code, ReasonCode::NotMeasured);
     assert_eq!(reason.sentence, "No run of the candidate, v1, was measured: 10 runs failed.");
     let suite = &report.suites[0];
     assert_eq!((suite.over, suite.benchmarks.not_enough_data), (1, 1));
@@ -205,7 +206,7 @@ fn lost_late_and_abandoned_are_counted_apart() {
 fn unlike_shapes_at_equal_centres_are_named() {
     let narrow = Times::normal(100e6, 1e6);
     let unlike = two(3, 60).times(1, 0, narrow).times(1, 1, Times::normal(100e6, 5e6)).report();
-    let warning = unlike.warnings.iter().find(|warning| warning.code == "unlike_shapes");
+    let warning = unlike.warnings.iter().find(|warning| warning.code == WarningCode::UnlikeShapes);
     assert_eq!(warning.map(|warning| &warning.concerns[..]), Some(&["b1".to_owned()][..]), "{warning:?}");
     let alike = two(3, 60).times(1, 0, narrow).times(1, 1, narrow).report();
     assert!(!codes(&alike).contains(&"unlike_shapes"));
@@ -221,20 +222,20 @@ fn constant_data_are_refused_by_name() {
     assert_eq!(comparison.verdict, Verdict::Undecided);
     assert_eq!(comparison.headline().unwrap().interval.ends(), Some((1.0, 1.0)));
     let median = comparison.of(Protocol::Median).unwrap();
-    assert_eq!(median.reason.as_ref().unwrap().code, "too_many_ties");
+    assert_eq!(median.reason.as_ref().unwrap().code, ReasonCode::TooManyTies);
     let mean = comparison.of(Protocol::Mean).unwrap();
     assert_eq!(
         (mean.verdict, mean.reason.as_ref().unwrap().code.as_str()),
         (Verdict::NotEnoughData, "sub_test_refused")
     );
     let IntervalReport::Missing { reason } = &mean.interval else { panic!("an interval of constants") };
-    assert_eq!(reason.code, "constant");
+    assert_eq!(reason.code, ReasonCode::Constant);
 }
 
 #[test]
 fn too_few_runs_are_not_enough_data() {
     let one = two(1, 1).report();
-    assert_eq!(only(&one).reason.as_ref().unwrap().code, "too_few_runs");
+    assert_eq!(only(&one).reason.as_ref().unwrap().code, ReasonCode::TooFewRuns);
     assert!(only(&one).observed.is_some() && only(&one).mean.is_none());
     let two_runs = two(1, 2).times(0, 1, Times::normal(50e6, 1e6)).report();
     let comparison = only(&two_runs);
@@ -259,7 +260,7 @@ fn an_empty_experiment_and_a_partial_one_say_so() {
 }
 
 fn sentence<'a>(report: &'a Report, code: &str) -> &'a str {
-    let warning = report.warnings.iter().find(|warning| warning.code == code);
+    let warning = report.warnings.iter().find(|warning| warning.code.as_str() == code);
     &warning.unwrap_or_else(|| panic!("no {code} in {:?}", codes(report))).sentence
 }
 
@@ -336,8 +337,11 @@ fn runs_on_file_systems_of_others_are_told() {
     };
     for (kind, location) in [("nfs4", Location::Network), ("fuse.sshfs", Location::Program)] {
         let report = two(2, 20).conditions(0, 3, &on(kind, location)).report();
-        let told =
-            report.warnings.iter().find(|warning| warning.code == "network_file_system").expect("told");
+        let told = report
+            .warnings
+            .iter()
+            .find(|warning| warning.code == WarningCode::NetworkFileSystem)
+            .expect("told");
         assert!(told.sentence.contains(&format!("({kind} 6)")), "{}", told.sentence);
         assert_eq!(told.concerns, ["b0", "b1"]);
     }

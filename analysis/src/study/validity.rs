@@ -2,8 +2,7 @@
 //!
 //! * [`independence`], [`freshness`], [`exclusion`]: what the evidence says of the hosts;
 //! * [`diagnostics`], [`host_effect`], [`sensitivity`], [`canary`], [`controls`]: what the values say of them;
-//! * [`disturbance`], [`program`], [`built`], [`software`]: what was executed, with what, and beside what;
-//! * [`warning`]: what the reader must know of all this.
+//! * [`disturbance`], [`program`], [`built`], [`software`]: what was executed, with what, and beside what.
 
 pub(super) mod built;
 pub(super) mod canary;
@@ -17,4 +16,3 @@ pub(super) mod independence;
 pub(super) mod program;
 pub(super) mod sensitivity;
 pub(super) mod software;
-pub(super) mod warning;

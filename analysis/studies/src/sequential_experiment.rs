@@ -1,7 +1,8 @@
 //! An experiment under a rule of looks that is carried out with given times: stage by stage, each run measured on a fresh host, and
 //! the rule asked after each, as a coordinator does.
 
-use speedup_analysis::study::{RuleReport, RuleState, Study, StudyPhase, StudyStanding, Verdict};
+use speedup_analysis::conclusion::Verdict;
+use speedup_analysis::study::{RuleReport, RuleState, Study, StudyPhase, StudyStanding};
 use speedup_core::experiment::metric::Metric;
 use speedup_core::experiment::{Center, Spending};
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};

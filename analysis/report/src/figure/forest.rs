@@ -1,7 +1,8 @@
 //! The speedups of the benchmarks, one under the other.
 
+use speedup_analysis::conclusion::Verdict;
 use speedup_analysis::count::{counted, percent, ratio};
-use speedup_analysis::study::{BenchmarkReport, Report, Verdict};
+use speedup_analysis::study::{BenchmarkReport, Report};
 
 use super::axis::{Axis, Spacing};
 use crate::document::clean;

@@ -1,8 +1,9 @@
 //! Proportions of the benchmarks.
 
+use speedup_analysis::conclusion::Verdict;
 use speedup_analysis::count::percent;
 use speedup_analysis::study::{
-    IntervalReport, ProportionReport, Report, SharePoint, SuiteReport, TrueShareReport, Verdict,
+    IntervalReport, ProportionReport, Report, SharePoint, SuiteReport, TrueShareReport,
 };
 
 use super::Mark;

@@ -1,8 +1,9 @@
 //! The tables of the benchmarks, in plan order: one a candidate, and one for each other metric.
 
+use speedup_analysis::conclusion::Reason;
 use speedup_analysis::count::{change, counted, percent, ratio};
 use speedup_analysis::study::{
-    BenchmarkReport, CellReport, MetricReport, MetricRow, OwnComparison, Reason, Report, RuleReport,
+    BenchmarkReport, CellReport, MetricReport, MetricRow, OwnComparison, Report, RuleReport,
 };
 use speedup_core::experiment::metric::{Better, Unit as MetricUnit};
 

@@ -1,10 +1,9 @@
 //! The report that fits a screen: what was shown, what that is worth, the times, the caveats that weigh most, and what to do
 //! next. Everything else stands in the whole report.
 
+use speedup_analysis::conclusion::{Warning, WarningCode, Word};
 use speedup_analysis::count::{counted, grouped, percent};
-use speedup_analysis::study::{
-    AdviceReport, IndependenceKind, RELATIVE_HALF_WIDTH, ReachReport, Report, Warning, Word,
-};
+use speedup_analysis::study::{AdviceReport, IndependenceKind, RELATIVE_HALF_WIDTH, ReachReport, Report};
 
 use super::{benchmarks, caveats, endpoints, mishaps, opening, rule};
 use crate::document::{Document, Element, Kind, Section, Tone};
@@ -15,30 +14,31 @@ const MOST_CAVEATS: usize = 3;
 const MOST_LISTED: usize = 3;
 /// Caveats by their weight, the heaviest first: what makes numbers wrong, then what they may be taken for, then what is good
 /// to know. Others come after these.
-const BY_WEIGHT: [&str; 20] = [
-    "only",
-    "independence_broken",
-    "program_changed",
-    "environment_differs",
-    "image_differs",
-    "controls_alarmed",
-    "timeouts_censor",
-    "failed_runs",
-    "retries_can_bias",
-    "order_dependence",
-    "environment_unmet",
-    "network_file_system",
-    "container_timed",
-    "disturbed_unevenly",
-    "near_timer",
-    "unlike_shapes",
-    "center_matters",
-    "dominated_by_one",
-    "mean_of_doubtful_law",
-    "host_disturbed",
+const BY_WEIGHT: [WarningCode; 20] = [
+    WarningCode::Only,
+    WarningCode::IndependenceBroken,
+    WarningCode::ProgramChanged,
+    WarningCode::EnvironmentDiffers,
+    WarningCode::ImageDiffers,
+    WarningCode::ControlsAlarmed,
+    WarningCode::TimeoutsCensor,
+    WarningCode::FailedRuns,
+    WarningCode::RetriesCanBias,
+    WarningCode::OrderDependence,
+    WarningCode::EnvironmentUnmet,
+    WarningCode::NetworkFileSystem,
+    WarningCode::ContainerTimed,
+    WarningCode::DisturbedUnevenly,
+    WarningCode::NearTimer,
+    WarningCode::UnlikeShapes,
+    WarningCode::CenterMatters,
+    WarningCode::DominatedByOne,
+    WarningCode::MeanOfDoubtfulLaw,
+    WarningCode::HostDisturbed,
 ];
 /// What the line on independence says already.
-const SAID: [&str; 3] = ["independence_not_provided", "hosts_repeat", "dependent_through_host"];
+const SAID: [WarningCode; 3] =
+    [WarningCode::IndependenceNotProvided, WarningCode::HostsRepeat, WarningCode::DependentThroughHost];
 
 impl Document {
     /// What fits a screen.
@@ -94,10 +94,10 @@ fn shorten(section: &mut Section) {
 
 fn write_caveats(document: &mut Document, warnings: &[Warning], report: &Report) {
     let weight = |warning: &&Warning| {
-        BY_WEIGHT.iter().position(|code| *code == warning.code).unwrap_or(BY_WEIGHT.len())
+        BY_WEIGHT.iter().position(|code| warning.code == *code).unwrap_or(BY_WEIGHT.len())
     };
     let mut others: Vec<&Warning> =
-        warnings.iter().filter(|warning| !SAID.contains(&warning.code.as_str())).collect();
+        warnings.iter().filter(|warning| SAID.iter().all(|code| warning.code != *code)).collect();
     others.sort_by_key(weight);
     if others.is_empty() {
         return;

@@ -1,6 +1,7 @@
 //! The caveats: each code once, with the benchmarks it concerns.
 
-use speedup_analysis::study::{Report, Warning};
+use speedup_analysis::conclusion::Warning;
+use speedup_analysis::study::Report;
 
 use super::benchmarks::abbreviated;
 use crate::document::{Document, Kind};

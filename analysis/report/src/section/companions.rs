@@ -1,10 +1,11 @@
 //! What stands beside the verdicts: the adjusted ones, what undecided benchmarks would take, the diagnostics, and the
 //! mixtures if they were asked for.
 
+use speedup_analysis::conclusion::{Protocol, Word};
 use speedup_analysis::count::{counted, grouped, p_value, percent};
 use speedup_analysis::study::{
     AdviceReport, BenchmarkReport, ComparisonReport, DiagnosticsSummary, HostEffectReport, MixtureReport,
-    POWER, Protocol, RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport, WithoutReport, Word,
+    POWER, RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport, WithoutReport,
 };
 
 use super::benchmarks::NOTHING;

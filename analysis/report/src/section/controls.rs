@@ -46,7 +46,7 @@ pub(crate) fn sheet(controls: &ControlsReport) -> Sheet {
             SheetCell::speedup(row.ratio, ends),
             row.smallest_effect.map_or(SheetCell::Absent, shown),
             SheetCell::text(row.verdict.words()),
-            reason.map_or(SheetCell::Absent, |reason| SheetCell::text(&reason.code)),
+            reason.map_or(SheetCell::Absent, |reason| SheetCell::text(reason.code.as_str())),
         ]
     };
     Sheet {

@@ -1,9 +1,10 @@
 //! A candidate over the suite: overall speedups, the proportion of accelerated benchmarks, and how many it takes.
 
+use speedup_analysis::conclusion::Protocol;
 use speedup_analysis::count::{counted, grouped, percent, ratio};
 use speedup_analysis::study::{
-    IntervalReport, ProportionReport, Protocol, Report, RequiredReport, RequiredShareReport, SharePoint,
-    SuiteReport, TrueShareReport,
+    IntervalReport, ProportionReport, Report, RequiredReport, RequiredShareReport, SharePoint, SuiteReport,
+    TrueShareReport,
 };
 use speedup_statistics::ratio::Summary;
 

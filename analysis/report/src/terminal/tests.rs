@@ -5,9 +5,9 @@
 
 use std::path::PathBuf;
 
+use speedup_analysis::conclusion::{Reason, ReasonCode};
 use speedup_analysis::study::{
-    AdjustedEndpoint, EndpointReport, EndpointRow, EndpointVerdict, MetricReport, MetricRow, Reason, Report,
-    RunUnit,
+    AdjustedEndpoint, EndpointReport, EndpointRow, EndpointVerdict, MetricReport, MetricRow, Report, RunUnit,
 };
 use speedup_core::experiment::Family;
 use speedup_core::experiment::metric::Better;
@@ -164,7 +164,7 @@ fn endpoints_are_told_with_their_verdicts_and_refusals() {
             p_value: 0.06,
         }],
     };
-    let refused = Reason { code: "too_few_runs".to_owned(), sentence: "It takes 368 runs.".to_owned() };
+    let refused = Reason { code: ReasonCode::TooFewRuns.into(), sentence: "It takes 368 runs.".to_owned() };
     let rows = vec![
         row("sort", EndpointVerdict::Worse, Some(0.5), None),
         row("merge", EndpointVerdict::NotEnoughData, None, Some(refused)),

@@ -1,6 +1,7 @@
 //! Reports of what a coordinator exports.
 
-use speedup_analysis::study::{MixtureReport, Report, State, Verdict};
+use speedup_analysis::conclusion::{ReasonCode, Verdict};
+use speedup_analysis::study::{MixtureReport, Report, State};
 use speedup_proto::convert::id_bytes;
 use speedup_proto::v1;
 use speedup_proto::v1::analysis_client::AnalysisClient;
@@ -38,7 +39,9 @@ async fn mixtures_are_fitted_on_request() {
     let report = ask(pieces(), asked).await.unwrap();
     // Samples of 20 runs have none, and say so.
     let mixture = report.benchmarks[0].cells[0].mixture.as_ref();
-    assert!(matches!(mixture, Some(MixtureReport::NotFitted { reason }) if reason.code == "too_few_runs"));
+    assert!(
+        matches!(mixture, Some(MixtureReport::NotFitted { reason }) if reason.code == ReasonCode::TooFewRuns)
+    );
 }
 
 #[tokio::test]

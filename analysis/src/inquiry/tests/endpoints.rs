@@ -1,6 +1,7 @@
 //! Verdicts on quantiles beside the centre, and controls.
 
 use super::*;
+use crate::conclusion::{ReasonCode, WarningCode};
 use crate::gate::{Conclusion, Judgement};
 use crate::study::{ControlKind, EndpointVerdict};
 use speedup_statistics::inference::{ConfidenceLevel, Threshold};
@@ -49,7 +50,10 @@ fn a_tail_has_a_verdict_of_its_own_in_one_family_with_the_centre() {
     // A quantile that so few runs cannot tell says how many it takes.
     let refused = p99.rows[0].reason.as_ref().unwrap();
     let needed = SampleQuantile::runs_needed(0.99, ConfidenceLevel::USUAL);
-    assert!(refused.code == "too_few_runs" && refused.sentence.contains(&needed.to_string()), "{refused:?}");
+    assert!(
+        refused.code == ReasonCode::TooFewRuns && refused.sentence.contains(&needed.to_string()),
+        "{refused:?}"
+    );
     // The gate goes by it, as by the centre.
     let judged = Judgement::new(Conclusion::of_answer(&answer, Threshold::NONE).unwrap(), Threshold::NONE);
     let said: Vec<String> = judged.regressions.iter().map(ToString::to_string).collect();
@@ -110,7 +114,11 @@ fn a_control_is_no_candidate_and_in_no_family() {
     suites[1] = Suite::of_one("again", "sort", scaled(&BEFORE, 0.5));
     let answer = Inquiry::new(suites, controlled("again")).answer().unwrap();
     assert_eq!(answer.controls.as_ref().unwrap().alarms, 1);
-    assert!(answer.caveats.iter().any(|caveat| caveat.code == "controls_alarmed"), "{:?}", answer.caveats);
+    assert!(
+        answer.caveats.iter().any(|caveat| caveat.code == WarningCode::ControlsAlarmed),
+        "{:?}",
+        answer.caveats
+    );
 }
 
 #[test]
@@ -125,7 +133,8 @@ fn a_control_leaves_out_no_benchmark_of_the_candidates() {
     suites.push(Suite::of_one("again", "sort", scaled(&BEFORE, 1.002)));
     let answer = Inquiry::new(suites, controlled("again")).answer().unwrap();
     assert_eq!((ratio(&answer)[0].benchmarks.len(), answer.controls.as_ref().unwrap().rows.len()), (2, 1));
-    let caveat = answer.caveats.iter().find(|caveat| caveat.code == "uncontrolled_benchmarks").unwrap();
+    let caveat =
+        answer.caveats.iter().find(|caveat| caveat.code == WarningCode::UncontrolledBenchmarks).unwrap();
     assert!(caveat.sentence.contains("gzip"), "{caveat:?}");
 }
 

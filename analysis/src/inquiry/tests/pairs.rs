@@ -1,6 +1,7 @@
 //! Runs of two versions in one block.
 
 use super::*;
+use crate::conclusion::{ReasonCode, WarningCode};
 use crate::study::DesignKind;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::ratio::PairedMedianRatio;
@@ -96,7 +97,10 @@ fn all_methods_that_can_go_by_the_pairs_and_others_say_that_they_do_not() {
     else {
         panic!("another method")
     };
-    assert_eq!((of[0].pairs, of[0].caveats.iter().any(|one| one.code == "pairs_by_order")), (10, false));
+    assert_eq!(
+        (of[0].pairs, of[0].caveats.iter().any(|one| one.code == WarningCode::PairsByOrder)),
+        (10, false)
+    );
 }
 
 /// A drift that both versions share is none of their ratio.
@@ -121,14 +125,14 @@ fn blocks_that_lack_a_version_are_named_and_left_out() {
     lone.blocks.extend([Some("lonely".to_owned()), None]);
     lone.runs.extend([vec![1e6], vec![1e6]]);
     let answer = Inquiry::new(suites, Method::ratio()).answer().unwrap();
-    let broken = answer.caveats.iter().find(|caveat| caveat.code == "broken_pairs").unwrap();
+    let broken = answer.caveats.iter().find(|caveat| caveat.code == WarningCode::BrokenPairs).unwrap();
     assert!(broken.sentence.contains("\"lonely\", 1 run without a block of sort"), "{}", broken.sentence);
     let Findings::Ratio(of) = &answer.findings else { panic!("another method") };
     let comparison = &of[0].benchmarks[0].comparison;
     let design = comparison.design.as_ref().unwrap();
     assert_eq!((design.incomplete, design.candidate_units, comparison.baseline_n), (2, 10, 12));
     assert_eq!(comparison.verdict, Verdict::Faster);
-    assert!(of[0].caveats.iter().all(|caveat| caveat.code != "broken_pairs"), "it is said once");
+    assert!(of[0].caveats.iter().all(|caveat| caveat.code != WarningCode::BrokenPairs), "it is said once");
 }
 
 /// Each block has one version: its runs are independent of the other's, and no test of pairs can be made.
@@ -182,5 +186,5 @@ fn blocks_that_are_not_those_of_the_runs_are_refused() {
     let method = Method::Ratio(RatioOptions { center: Some(Center::Median), ..RatioOptions::default() });
     let answer = Inquiry::new(suites, method).answer().unwrap();
     assert_eq!(verdict(&answer), "not enough data");
-    assert_eq!(answer.findings.reasons()[0].code, "too_few_runs");
+    assert_eq!(answer.findings.reasons()[0].code, ReasonCode::TooFewRuns);
 }

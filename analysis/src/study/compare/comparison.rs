@@ -9,6 +9,7 @@ use super::multiplicity::{AdjustedReport, OneSidedReport};
 use super::paired;
 use super::protocol::{self, IntervalReport, Judged, ProtocolReport};
 use super::stratified;
+use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, WarningCode, Warnings};
 use crate::count::counted;
 use crate::study::advice::AdviceReport;
 use crate::study::design::{Arranged, BLOCK, DesignKind, DesignReport, INDEPENDENT_RUN};
@@ -17,8 +18,6 @@ use crate::study::gather::condition::ConditionCounts;
 use crate::study::gather::mishap::Mishaps;
 use crate::study::rule::LookReport;
 use crate::study::validity::diagnostics::DiagnosticsReport;
-use crate::study::validity::warning::Warnings;
-use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::Center;
 use speedup_core::run::timer::TimerError;
@@ -274,7 +273,7 @@ impl Pair<'_> {
             one_sided,
             mean: Some(mean.report),
             median: Some(median.report),
-            ..self.without(Reason::new("", ""))
+            ..self.blank()
         };
         let advice = AdviceReport::new(&report, n.min(m) as u64, level);
         ComparisonReport { advice, ..report }
@@ -295,19 +294,19 @@ impl Pair<'_> {
             Center::Median => baseline.median() - candidate.median(),
         };
         if verdict.is_effect() && self.is_near_the_timer(difference_ns) {
-            warnings.concern("near_timer", about, near_timer);
+            warnings.concern(WarningCode::NearTimer, about, near_timer);
         }
         if declared.center == Center::Median {
             return;
         }
         if mean.is_doubtful() {
-            warnings.concern("mean_of_doubtful_law", about, mean_of_doubtful_law);
+            warnings.concern(WarningCode::MeanOfDoubtfulLaw, about, mean_of_doubtful_law);
         } else if verdict.is_effect() {
-            warnings.concern("mean_of_rare_runs", about, mean_of_rare_runs);
+            warnings.concern(WarningCode::MeanOfRareRuns, about, mean_of_rare_runs);
         }
         let needed = SampleQuantile::runs_needed(0.5, declared.level);
         if (baseline.len().min(candidate.len()) as u64) < needed {
-            warnings.concern("few_runs", about, || {
+            warnings.concern(WarningCode::FewRuns, about, || {
                 format!(
                     "With fewer than {needed} {unit}s of a version the interval supposes normal times, which so few cannot show: plan \
                      more before you quote it."
@@ -337,7 +336,7 @@ impl Pair<'_> {
         let by = Protocol::from(declared.center);
         let Judged { report, .. } = looked::judged(row, look, by, declared.level);
         if report.verdict.is_effect() && row.saved_ns.is_some_and(|saved| self.is_near_the_timer(saved)) {
-            warnings.concern("near_timer", about, near_timer);
+            warnings.concern(WarningCode::NearTimer, about, near_timer);
         }
         let first = HeadlineReport { margin: declared.margin, ..HeadlineReport::of_protocol(&report) };
         let (verdict, reason) = (report.verdict, report.reason.clone());
@@ -354,7 +353,7 @@ impl Pair<'_> {
             mean,
             median,
             look: Some(look),
-            ..self.without(Reason::new("", ""))
+            ..self.blank()
         }
     }
 
@@ -392,13 +391,13 @@ impl Pair<'_> {
         let is_to_be_told = |design: &&DesignReport| design.incomplete > 0 && design.unit != BLOCK;
         let Some(design) = self.design().filter(is_to_be_told) else { return };
         if design.kind == DesignKind::Classes {
-            warnings.concern("classes_left_out", about, || {
+            warnings.concern(WarningCode::ClassesLeftOut, about, || {
                 "Classes of hosts have runs of one version only and are left out of the comparison: let both versions run \
                  on hosts of each class."
                     .to_owned()
             });
         } else {
-            warnings.concern("broken_pairs", about, || {
+            warnings.concern(WarningCode::BrokenPairs, about, || {
                 "Visits lost the run of one version, so that they are no pairs and are left out of the \
                     comparison: which are missing may depend on the times; fix what loses runs."
                     .to_owned()
@@ -418,13 +417,18 @@ impl Pair<'_> {
 
     /// A comparison that cannot be made.
     fn without(&self, reason: Reason) -> ComparisonReport {
+        ComparisonReport { reason: Some(reason), ..self.blank() }
+    }
+
+    /// A comparison of which nothing is known but what was to be compared.
+    fn blank(&self) -> ComparisonReport {
         ComparisonReport {
             candidate: self.candidate.version.clone(),
             baseline_n: self.baseline.n,
             candidate_n: self.candidate.n,
             verdict: Verdict::NotEnoughData,
             by: None,
-            reason: Some(reason),
+            reason: None,
             first: None,
             observed: None,
             mean: None,
@@ -469,7 +473,9 @@ pub(crate) fn by_levels(
             let caveats = interval.bounded().map_or_else(Vec::new, |interval| interval.caveats.clone());
             (IntervalReport::from(&interval), caveats)
         }
-        Err(error) => (IntervalReport::Missing { reason: Reason::of("no_effect_size", &error) }, Vec::new()),
+        Err(error) => {
+            (IntervalReport::Missing { reason: Reason::of(ReasonCode::NoEffectSize, &error) }, Vec::new())
+        }
     }
 }
 
@@ -489,7 +495,10 @@ fn not_measured(side: &str, cell: &CellReport) -> Reason {
             format!(": {} failed, {} lost", counted(failed, "run"), counted(lost, "attempt"))
         }
     };
-    Reason::new("not_measured", format!("No run of the {side}, {}, was measured{because}", cell.version))
+    Reason::new(
+        ReasonCode::NotMeasured,
+        format!("No run of the {side}, {}, was measured{because}", cell.version),
+    )
 }
 
 fn mean_of_rare_runs() -> String {

@@ -4,8 +4,8 @@
 //! what is independent by the plan's design. A margin is a share of a centre, as it is of a ratio.
 
 use super::headline::{Declared, RatioFound};
+use crate::conclusion::{Reason, ReasonCode};
 use crate::study::design::{Arranged, DesignKind, INDEPENDENT_RUN, class_weight};
-use crate::study::verdict::Reason;
 use speedup_core::experiment::Center;
 use speedup_statistics::ratio::difference::{
     MeanDifference, PairedMeanDifference, PairedMedianDifference, QuantileDifference,
@@ -110,16 +110,16 @@ fn only_value(samples: [&Sample; 2]) -> Option<f64> {
 }
 
 fn no_strata() -> Reason {
-    Reason::new("no_values", "A version has no run with a value of it")
+    Reason::new(ReasonCode::NoValues, "A version has no run with a value of it")
 }
 
 /// Why means have no difference with an error.
 fn refused(error: &TTestError) -> Reason {
     match error {
         TTestError::EssentiallyConstant { .. } => Reason::new(
-            "constant",
+            ReasonCode::Constant,
             "The values of each version do not vary, so that their means have no error: declare center = \"median\"",
         ),
-        TTestError::TooFew { .. } | TTestError::Unpaired { .. } => Reason::of("too_few_runs", error),
+        TTestError::TooFew { .. } | TTestError::Unpaired { .. } => Reason::of(ReasonCode::TooFewRuns, error),
     }
 }

@@ -9,14 +9,13 @@ use super::multiplicity::{self, Tested};
 use super::own_metric::looked_sequentially;
 use super::protocol::IntervalReport;
 use super::tail;
+use crate::conclusion::{Protocol, Reason, ReasonCode, Verdict, Word};
 use crate::count;
 use crate::study::Study;
 use crate::study::design::{Arranged, Design, Run, class_weight};
 use crate::study::gather::cell::CellRecords;
 use crate::study::gather::sampled::Sampled;
 use crate::study::run_unit::RunUnit;
-use crate::study::verdict::{Protocol, Reason, Verdict};
-use crate::study::word::Word;
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::metric::{Better, Metric};
 use speedup_core::experiment::{Endpoint, EndpointSubject, Family, Rule};
@@ -350,7 +349,8 @@ fn units<'s>(runs: &'s (Sample, Sample), arranged: Option<&'s Arranged>) -> (&'s
 
 fn sample(runs: &[Run]) -> Result<Sample, Reason> {
     let values = runs.iter().map(|run| run.value).collect();
-    Sample::new(values).map_err(|_| Reason::new("no_values", "A version has no run with a value of it"))
+    Sample::new(values)
+        .map_err(|_| Reason::new(ReasonCode::NoValues, "A version has no run with a value of it"))
 }
 
 /// The ratio of the quantiles of runs, within strata.
@@ -381,7 +381,7 @@ pub(super) fn too_few_runs(probability: f64, needed: u64, level: ConfidenceLevel
         hundredths(probability),
         count::grouped(needed),
     );
-    Reason::new("too_few_runs", sentence)
+    Reason::new(ReasonCode::TooFewRuns, sentence)
 }
 
 /// The values of a cell with where they are from, hosts by the order of their names.

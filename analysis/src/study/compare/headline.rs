@@ -8,9 +8,9 @@
 
 use super::multiplicity::OneSidedReport;
 use super::protocol::{IntervalReport, ProtocolReport};
+use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict};
 use crate::count::counted;
 use crate::study::design::{Arranged, DesignKind, INDEPENDENT_RUN, class_weight};
-use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Center, Experiment};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue, RatioInterval};
@@ -234,7 +234,7 @@ impl Declared {
             (IntervalReport::Missing { .. }, Center::Median) => {
                 let needed = counted(SampleQuantile::runs_needed(0.5, level), unit);
                 Some(Reason::new(
-                    "too_few_runs",
+                    ReasonCode::TooFewRuns,
                     format!(
                         "The interval of a median takes {needed} of each version at {level}: plan more, or \
                          declare center = \"mean\""

@@ -1,7 +1,8 @@
 //! How much of the spread of a version's times comes from each level of its runs: builds, hosts, boots and the runs themselves.
 
+use crate::conclusion::Word;
+use crate::study::RunUnit;
 use crate::study::design::Arranged;
-use crate::study::{RunUnit, Word};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::levels::{DroppedWhy, LevelTree, Reshaped};
 

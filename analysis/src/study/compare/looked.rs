@@ -5,8 +5,8 @@
 //! place of that centre's protocol, with the repeated confidence interval of the speedup (Jennison and Turnbull 2000, ch. 9).
 
 use super::protocol::{AnswerOutcome, IntervalReport, Judged, ProtocolAnswer, ProtocolReport, TestReport};
+use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict};
 use crate::study::rule::{LookReport, RuleReport, RuleRow, RuleState};
-use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::protocol::speedup_test::Question;
 
@@ -31,11 +31,11 @@ pub(crate) fn of<'a>(rule: Option<&'a RuleReport>, benchmark: &str, candidate: &
     let row = rule.rows.iter().find(|row| row.benchmark == benchmark && row.candidate == candidate);
     Some(row.and_then(|row| Some((row, row.look?))).ok_or_else(|| match rule.state {
         RuleState::BrokenOff => Reason::new(
-            "looks_broken_off",
+            ReasonCode::LooksBrokenOff,
             "The experiment was cancelled, so its looks were not taken and there is no verdict",
         ),
         RuleState::Pending | RuleState::Further | RuleState::Enough => Reason::new(
-            "look_pending",
+            ReasonCode::LookPending,
             "The plan looks at its runs when all that were given out are settled, and in between there is no \
                 verdict: looking would invalidate the risk",
         ),
@@ -54,7 +54,10 @@ pub(crate) fn judged(row: &RuleRow, look: LookReport, center: Protocol, level: C
             caveats: Vec::new(),
         },
         None => IntervalReport::Missing {
-            reason: Reason::new("no_repeated_interval", "At the risk of this look the interval has no ends"),
+            reason: Reason::new(
+                ReasonCode::NoRepeatedInterval,
+                "At the risk of this look the interval has no ends",
+            ),
         },
     };
     let direction = Direction::of(speedup);
@@ -100,13 +103,13 @@ fn test(row: &RuleRow, look: LookReport) -> TestReport {
 fn open(LookReport { number, of, p, .. }: LookReport) -> Reason {
     match p {
         None => Reason::new(
-            "look_without_test",
+            ReasonCode::LookWithoutTest,
             format!(
                 "Look {number} of {of} has no test: a version has fewer than two measured runs, or they do not vary"
             ),
         ),
         Some(_) => Reason::new(
-            "look_open",
+            ReasonCode::LookOpen,
             format!("Look {number} of {of} does not conclude, and the next one uses further runs"),
         ),
     }

@@ -2,8 +2,8 @@
 //!
 //! Made only when asked for: the bootstrap behind each p-value refits hundreds of mixtures.
 
+use crate::conclusion::{Reason, ReasonCode};
 use crate::study::validity::diagnostics::{DiagnosedCell, DiagnosticReport};
-use crate::study::verdict::Reason;
 use rand_chacha::rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
 use speedup_core::value::seed::Seed;
@@ -66,7 +66,7 @@ impl MixtureReport {
         if runs < FEWEST_RUNS_OF_A_MIXTURE {
             let sentence =
                 format!("A mixture takes at least {FEWEST_RUNS_OF_A_MIXTURE} runs, but there are {runs}");
-            return Self::NotFitted { reason: Reason::new("too_few_runs", sentence) };
+            return Self::NotFitted { reason: Reason::new(ReasonCode::TooFewRuns, sentence) };
         }
         // Names are lengths first, so that no two pairs of names make one child.
         let child = format!("mixture {} {benchmark} {version}", benchmark.len());
@@ -79,7 +79,7 @@ impl MixtureReport {
             seed: Seed(seed.child(&child).next_u64()),
         };
         match GoodnessOfFit::new(sample, options) {
-            Err(error) => Self::NotFitted { reason: Reason::of("no_mixture", &error) },
+            Err(error) => Self::NotFitted { reason: Reason::of(ReasonCode::NoMixture, &error) },
             Ok(test) => Self::of(sample, &test),
         }
     }

@@ -7,8 +7,8 @@
 use super::comparison::ComparisonReport;
 use super::endpoint::EndpointRow;
 use super::suite::VerdictCounts;
+use crate::conclusion::Verdict;
 use crate::count::{counted, grouped, percent};
-use crate::study::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{Adjustment, ConfidenceLevel, ErrorRate, PValue};
 

@@ -8,12 +8,12 @@
 use super::comparison::by_levels;
 use super::paired;
 use super::protocol::IntervalReport;
+use crate::conclusion::{Reason, ReasonCode, Word};
+use crate::study::RunUnit;
 use crate::study::Study;
 use crate::study::design::{Arranged, Design, Run, class_weight};
 use crate::study::gather::cell::{CellRecords, Iterations};
 use crate::study::gather::evidence::Seat;
-use crate::study::verdict::Reason;
-use crate::study::{RunUnit, Word};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::Rule;
 use speedup_core::experiment::metric::Better;
@@ -142,7 +142,7 @@ impl OwnComparison {
 /// Why there is no interval under a rule of looks.
 pub(super) fn looked_sequentially() -> Reason {
     Reason::new(
-        "looked_sequentially",
+        ReasonCode::LookedSequentially,
         "The looks at the wall times decided how many runs there are, so no interval of anything else keeps its level",
     )
 }

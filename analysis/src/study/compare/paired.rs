@@ -6,10 +6,10 @@
 
 use super::protocol::{
     AnswerOutcome, AssumptionReport, IntervalReport, Judged, ProtocolAnswer, ProtocolAssumption,
-    ProtocolReport, TestReport,
+    ProtocolReport, TestReport, codes,
 };
+use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict};
 use crate::count::counted;
-use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel, PValue};
 use speedup_statistics::protocol::speedup_test::{AssumptionOutcome, LARGE_ABOVE, Question};
 use speedup_statistics::ratio::{PairedRatio, SuiteRatioError};
@@ -25,7 +25,7 @@ pub(crate) struct MainTest {
     pub(crate) slower: PValue,
 }
 
-/// Up to which risk a protocol may answer, and why not beyond.
+/// Up to which risk a protocol may answer, and why not beyond; without it there is no such bound.
 pub(crate) struct Allowed {
     /// It answers at risks below this.
     pub(crate) below: f64,
@@ -48,23 +48,22 @@ pub(crate) fn mean(baseline: &Sample, candidate: &Sample, level: ConfidenceLevel
         _ => Vec::new(),
     };
     let test = PairedTTest::new(baseline, candidate).map(MainTest::from);
-    let test = test.map_err(|error| (PairedTTest::NAME, Reason::of("sub_test_refused", &error)));
-    let report = judge(Protocol::Mean, speedup, interval, &test, &allowed, level, &caveats);
+    let test = test.map_err(|error| (PairedTTest::NAME, Reason::of(ReasonCode::SubTestRefused, &error)));
+    let report = judge(Protocol::Mean, speedup, interval, &test, Some(&allowed), level, &caveats);
     report_with(report, vec![assumption], caveats, Vec::new())
 }
 
 /// The protocol of the median.
 pub(crate) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLevel) -> Judged {
     const NAME: &str = "Wilcoxon signed-rank test";
-    let allowed = Allowed { below: f64::INFINITY, refusal: Reason::new("", "") };
     let logs = match logarithms(baseline, candidate) {
         Ok(logs) => logs,
         Err(error) => {
-            let reason = Reason::of("no_differences", &error);
+            let reason = Reason::of(ReasonCode::NoDifferences, &error);
             let interval = IntervalReport::Missing { reason: reason.clone() };
             let speedup = baseline.median() / candidate.median();
             let test = Err((NAME, reason));
-            let report = judge(Protocol::Median, speedup, interval, &test, &allowed, level, &[]);
+            let report = judge(Protocol::Median, speedup, interval, &test, None, level, &[]);
             return report_with(report, Vec::new(), Vec::new(), Vec::new());
         }
     };
@@ -74,14 +73,16 @@ pub(crate) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLev
             (interval.lower, interval.upper) = (interval.lower.exp(), interval.upper.exp());
             (IntervalReport::from(&interval), interval.caveats)
         }
-        Err(error) => (IntervalReport::Missing { reason: Reason::of("too_few_pairs", &error) }, Vec::new()),
+        Err(error) => {
+            (IntervalReport::Missing { reason: Reason::of(ReasonCode::TooFewPairs, &error) }, Vec::new())
+        }
     };
     let test = SignedRank::of_logarithms(&logs);
     let (unlike, least) = test.as_ref().map_or((0, 1.0), |test| (test.statistic().n(), test.least_p_value()));
     let test = test.map(MainTest::from);
-    let test = test.map_err(|error| (NAME, Reason::of("sub_test_refused", &error)));
+    let test = test.map_err(|error| (NAME, Reason::of(ReasonCode::SubTestRefused, &error)));
     let speedup = typical.estimate().exp();
-    let mut report = judge(Protocol::Median, speedup, interval, &test, &allowed, level, &[]);
+    let mut report = judge(Protocol::Median, speedup, interval, &test, None, level, &[]);
     if report.verdict == Verdict::Undecided && least > level.risk().get() {
         report.verdict = Verdict::NotEnoughData;
         let sentence = format!(
@@ -89,7 +90,7 @@ pub(crate) fn median(baseline: &Sample, candidate: &Sample, level: ConfidenceLev
             counted(unlike as u64, "pair"),
             if unlike == 1 { "differs" } else { "differ" }
         );
-        report.reason = Some(Reason::new("too_few_pairs", sentence));
+        report.reason = Some(Reason::new(ReasonCode::TooFewPairs, sentence));
     }
     report_with(report, Vec::new(), Vec::new(), interval_caveats)
 }
@@ -145,11 +146,12 @@ fn normality(baseline: &Sample, candidate: &Sample, risk: f64) -> (Allowed, Assu
     let n = baseline.len();
     let pairs = baseline.in_run_order().iter().zip(candidate.in_run_order());
     let differences = Sample::new(pairs.map(|(x, y)| x - y).collect());
-    let found = differences
-        .map_err(|error| Reason::of("no_differences", &error))
-        .and_then(|sample| ShapiroWilk::new(&sample).map_err(|error| Reason::of("sub_test_refused", &error)));
+    let found =
+        differences.map_err(|error| Reason::of(ReasonCode::NoDifferences, &error)).and_then(|sample| {
+            ShapiroWilk::new(&sample).map_err(|error| Reason::of(ReasonCode::SubTestRefused, &error))
+        });
     let not_normal = Reason::new(
-        "small_pairs_not_normal",
+        ReasonCode::SmallPairsNotNormal,
         "The differences of the pairs are not normally distributed, and with at most 30 pairs a t test is not valid: go by \
          the median, or plan more than 30 pairs for a verdict on the mean",
     );
@@ -182,7 +184,7 @@ pub(crate) fn judge(
     speedup: f64,
     interval: IntervalReport,
     test: &Result<MainTest, (&'static str, Reason)>,
-    allowed: &Allowed,
+    allowed: Option<&Allowed>,
     level: ConfidenceLevel,
     caveats: &[Caveat],
 ) -> ProtocolReport {
@@ -190,7 +192,8 @@ pub(crate) fn judge(
     let is_slower = test.as_ref().is_ok_and(|test| test.slower.get() < test.faster.get());
     let p_value =
         test.as_ref().ok().map(|test| if is_slower { test.slower.told() } else { test.faster.told() });
-    let may_answer = p_value.is_some() && risk < allowed.below;
+    let below = allowed.map_or(f64::INFINITY, |allowed| allowed.below);
+    let may_answer = p_value.is_some() && risk < below;
     let is_significant = may_answer && p_value.is_some_and(|p_value| p_value <= risk);
     let verdict = match (may_answer, is_significant, is_slower) {
         (false, _, _) => Verdict::NotEnoughData,
@@ -199,8 +202,8 @@ pub(crate) fn judge(
         (true, false, _) => Verdict::Undecided,
     };
     let refused = match test {
-        Ok(_) => allowed.refusal.clone(),
-        Err((_, reason)) => reason.clone(),
+        Ok(_) => allowed.map(|allowed| allowed.refusal.clone()),
+        Err((_, reason)) => Some(reason.clone()),
     };
     let answer = |outcome: AnswerOutcome, risk: Option<f64>| ProtocolAnswer {
         question: if is_slower { Question::CandidateSlower } else { Question::CandidateFaster },
@@ -208,11 +211,11 @@ pub(crate) fn judge(
         confidence: risk.map(|risk| 1.0 - risk),
         risk,
         main_test: main_test(test, p_value),
-        caveats: caveats.iter().map(|caveat| caveat.code().to_owned()).collect(),
+        caveats: codes(caveats),
     };
     let outcome = AnswerOutcome::from(verdict);
     // The least risk at which the answer is significant is the p-value, if the protocol may answer at it.
-    let best = match p_value.filter(|p_value| *p_value < allowed.below) {
+    let best = match p_value.filter(|p_value| *p_value < below) {
         None => answer(AnswerOutcome::CannotConclude, None),
         Some(p_value) if p_value < 0.5 => answer(AnswerOutcome::Significant, Some(p_value)),
         Some(_) => answer(AnswerOutcome::NotSignificant, None),
@@ -220,7 +223,7 @@ pub(crate) fn judge(
     ProtocolReport {
         protocol,
         verdict,
-        reason: (!may_answer).then_some(refused),
+        reason: refused.filter(|_| !may_answer),
         direction: Direction::of(speedup),
         speedup,
         change_percent: 100.0 * (1.0 / speedup - 1.0),
@@ -260,7 +263,7 @@ pub(crate) fn report_with(
 /// Why pairs have no ratio.
 pub(crate) fn refusal(error: &SuiteRatioError) -> Reason {
     match error {
-        SuiteRatioError::Suite(error) => Reason::of("weights", error),
+        SuiteRatioError::Suite(error) => Reason::of(ReasonCode::Weights, error),
         SuiteRatioError::Ratio(error) => Reason::from(error),
     }
 }

@@ -9,8 +9,8 @@
 
 use super::comparison::ComparisonReport;
 use super::protocol::IntervalReport;
+use crate::conclusion::{Protocol, Reason, ReasonCode, Verdict};
 use crate::count;
-use crate::study::verdict::{Protocol, Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{ConfidenceLevel, Risk};
 use speedup_statistics::test::{
@@ -211,9 +211,9 @@ fn proportion(
     let not_enough_data = with(Verdict::NotEnoughData);
     let interval = |method| match not_enough_data == benchmarks {
         // Nobody counted: 0 of b would look like a finding.
-        true => {
-            IntervalReport::Missing { reason: Reason::new("not_enough_data", "No benchmark has enough data") }
-        }
+        true => IntervalReport::Missing {
+            reason: Reason::new(ReasonCode::NotEnoughData, "No benchmark has enough data"),
+        },
         false => IntervalReport::from(&proportion.interval(method, level)),
     };
     Some(ProportionReport {

@@ -1,6 +1,6 @@
 //! One protocol's answers for one benchmark and candidate, as plain data.
 
-use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
+use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, WarningCode, Word};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Risk};
 use speedup_statistics::protocol::speedup_test::{
@@ -51,7 +51,7 @@ pub enum IntervalReport {
         /// The level achieved.
         confidence: f64,
         /// The code names of its caveats.
-        caveats: Vec<String>,
+        caveats: Vec<Word<WarningCode>>,
     },
     /// There is none.
     Missing {
@@ -74,7 +74,7 @@ pub struct ProtocolAnswer {
     /// The main test that the assumptions led to.
     pub main_test: TestReport,
     /// The code names of its caveats.
-    pub caveats: Vec<String>,
+    pub caveats: Vec<Word<WarningCode>>,
 }
 
 /// What a protocol answers.
@@ -217,14 +217,14 @@ fn none_significant(baseline: &Sample, candidate: &Sample, level: ConfidenceLeve
         let sentence = format!(
             "With {n} and {m} runs no outcome of the rank-sum test is significant at {level}: plan more runs."
         );
-        return Some(Reason::new("too_few_runs", sentence));
+        return Some(Reason::new(ReasonCode::TooFewRuns, sentence));
     }
     (LeastPValues::new(baseline, candidate).either() > risk).then(|| {
         let sentence = format!(
             "So many runs took equal times that no arrangement of them between the versions is significant at {level}: \
              use a finer clock, or a longer run."
         );
-        Reason::new("too_many_ties", sentence)
+        Reason::new(ReasonCode::TooManyTies, sentence)
     })
 }
 
@@ -242,9 +242,7 @@ fn judge(
         (ProtocolOutcome::Significant, Question::CandidateFaster) => (Verdict::Faster, None),
         (ProtocolOutcome::Significant, Question::CandidateSlower) => (Verdict::Slower, None),
         (ProtocolOutcome::NotSignificant, _) => (Verdict::Undecided, None),
-        (ProtocolOutcome::CannotConclude { reason }, _) => {
-            (Verdict::NotEnoughData, Some(Reason::new(reason.code(), reason.sentence())))
-        }
+        (ProtocolOutcome::CannotConclude { reason }, _) => (Verdict::NotEnoughData, Some(reason.into())),
     };
     let report = ProtocolReport {
         protocol,
@@ -296,9 +294,7 @@ impl From<&RatioInterval> for IntervalReport {
     fn from(interval: &RatioInterval) -> Self {
         match interval {
             RatioInterval::Bounded(interval) => interval.into(),
-            RatioInterval::Unbounded { reason, .. } => {
-                Self::Missing { reason: Reason::new(reason.code(), reason.sentence()) }
-            }
+            RatioInterval::Unbounded { reason, .. } => Self::Missing { reason: (*reason).into() },
         }
     }
 }
@@ -321,18 +317,6 @@ impl From<&Result<RatioInterval, RatioError>> for IntervalReport {
             Ok(interval) => interval.into(),
             Err(error) => Self::Missing { reason: Reason::from(error) },
         }
-    }
-}
-
-impl From<&RatioError> for Reason {
-    fn from(error: &RatioError) -> Self {
-        let code = match error {
-            RatioError::NotPositive { .. } => "not_positive",
-            RatioError::TooFew { .. } => "too_few_runs",
-            RatioError::Constant => "constant",
-            RatioError::EssentiallyConstant => "essentially_constant",
-        };
-        Self::of(code, error)
     }
 }
 
@@ -374,7 +358,7 @@ impl From<&SubTest> for TestReport {
                 method: method.to_owned(),
                 statistic: None,
                 p_value: None,
-                refusal: Some(Reason::of("sub_test_refused", &refusal)),
+                refusal: Some(Reason::of(ReasonCode::SubTestRefused, &refusal)),
             },
         }
     }
@@ -401,6 +385,6 @@ impl From<Verdict> for AnswerOutcome {
     }
 }
 
-fn codes(caveats: &[Caveat]) -> Vec<String> {
-    caveats.iter().map(|caveat| caveat.code().to_owned()).collect()
+pub(super) fn codes(caveats: &[Caveat]) -> Vec<Word<WarningCode>> {
+    caveats.iter().map(|caveat| WarningCode::from(caveat).into()).collect()
 }

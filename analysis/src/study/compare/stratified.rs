@@ -7,8 +7,8 @@
 
 use super::paired::{Allowed, MainTest, judge, refusal, report_with};
 use super::protocol::{IntervalReport, Judged};
+use crate::conclusion::{Protocol, Reason, ReasonCode};
 use crate::study::design::class_weight;
-use crate::study::verdict::{Protocol, Reason};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::protocol::speedup_test::LARGE_ABOVE;
 use speedup_statistics::ratio::{BenchmarkWeights, SuiteMember, SuiteRatio};
@@ -37,12 +37,12 @@ pub(crate) fn mean(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> Judge
     let allowed = Allowed {
         below: blocks.iter().flat_map(|(x, y)| [x, y]).map(normal_below).fold(f64::INFINITY, f64::min),
         refusal: Reason::new(
-            "small_not_normal",
+            ReasonCode::SmallNotNormal,
             "The times within a class are not normally distributed, and with at most 30 runs a t test is not valid: go by \
              the median",
         ),
     };
-    let report = judge(Protocol::Mean, speedup, interval, &test, &allowed, level, &[]);
+    let report = judge(Protocol::Mean, speedup, interval, &test, Some(&allowed), level, &[]);
     report_with(report, Vec::new(), Vec::new(), Vec::new())
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn median(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> (Ju
     let samples: Vec<(&Sample, &Sample)> = blocks.iter().map(|(x, y)| (x, y)).collect();
     let test = VanElteren::new(&samples);
     let probability = test.as_ref().map_or(0.5, VanElteren::probability_greater);
-    let test = test.map_err(|error| (VanElteren::NAME, Reason::of("sub_test_refused", &error)));
+    let test = test.map_err(|error| (VanElteren::NAME, Reason::of(ReasonCode::SubTestRefused, &error)));
     let test = test.map(|test| MainTest {
         method: VanElteren::NAME,
         statistic: test.z(),
@@ -60,12 +60,11 @@ pub(crate) fn median(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> (Ju
     });
     let interval = IntervalReport::Missing {
         reason: Reason::new(
-            "no_interval_by_classes",
+            ReasonCode::NoIntervalByClasses,
             "Van Elteren's test has no interval: see that of the mean",
         ),
     };
-    let allowed = Allowed { below: f64::INFINITY, refusal: Reason::new("", "") };
-    let report = judge(Protocol::Median, typical(blocks), interval, &test, &allowed, level, &[]);
+    let report = judge(Protocol::Median, typical(blocks), interval, &test, None, level, &[]);
     (report_with(report, Vec::new(), Vec::new(), Vec::new()), probability)
 }
 

@@ -10,9 +10,8 @@ use super::members::Members;
 use super::multiplicity::{AdjustedReport, MultiplicityReport};
 use super::proportion::{self, ProportionReport, RequiredReport, TrueShareReport};
 use super::protocol::IntervalReport;
+use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, WarningCode, Warnings};
 use crate::count;
-use crate::study::validity::warning::Warnings;
-use crate::study::verdict::{Direction, Protocol, Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::distribution::normal;
 use speedup_statistics::inference::{Adjustment, Alternative, ConfidenceLevel, Interval, PValue};
@@ -253,7 +252,7 @@ impl Suite<'_> {
     /// Over benchmarks that stopped by what they showed there is no test that keeps the risk: the speedup is a description.
     fn of_looks(&self) -> Conclusion {
         let reason = Reason::new(
-            "no_suite_by_looks",
+            ReasonCode::NoSuiteByLooks,
             "The looks decided for each benchmark by itself how many runs it has, so no test over all of them keeps the risk: \
              go by the benchmarks",
         );
@@ -310,7 +309,7 @@ impl Suite<'_> {
         }
         let sentence = "Benchmarks went another way than the total, so there is no single verdict for all of \
             them: go by the benchmarks";
-        let reason = Some(Reason::new("benchmarks_oppose", sentence));
+        let reason = Some(Reason::new(ReasonCode::BenchmarksOppose, sentence));
         Conclusion { verdict: Verdict::Undecided, reason, ..conclusion }
     }
 
@@ -452,7 +451,7 @@ impl Suite<'_> {
         let p_values: Vec<Option<PValue>> = compared.iter().zip(members).map(p_value).collect();
         for ((benchmark, _), p_value) in compared.into_iter().zip(Adjustment::Holm.adjust(&p_values)) {
             if p_value.is_some_and(|p_value| p_value.rejects_at(self.level.risk())) {
-                warnings.concern("unlike_shapes", &benchmark.name, || {
+                warnings.concern(WarningCode::UnlikeShapes, &benchmark.name, || {
                     "The versions' values do not follow one law (two-sample Kolmogorov–Smirnov test, Holm over the benchmarks), \
                      though their centres are not shown to differ: their spread, their tails or a small shift do. Look at the \
                      distributions, and declare quantiles where tails matter."
@@ -468,7 +467,7 @@ impl Suite<'_> {
             return;
         }
         if let Some(name) = self.dominant() {
-            warnings.concern("dominated_by_one", name, || {
+            warnings.concern(WarningCode::DominatedByOne, name, || {
                 "More than half of the total's time is one benchmark's, so the total says little about the \
                     others: go by the benchmarks and by the typical one."
                     .to_owned()
@@ -479,7 +478,7 @@ impl Suite<'_> {
         let (mean, median) = (by(Summary::Mean), by(Summary::Median));
         if conclusion.verdict.is_effect() && (mean - 1.0) * (median - 1.0) < 0.0 {
             warnings.raise(
-                "center_matters",
+                WarningCode::CenterMatters,
                 "The total of the means and the total of the medians point in opposite directions: rare long runs decide the \
                  total. Look at the distributions before quoting either."
                     .to_owned(),
@@ -487,7 +486,7 @@ impl Suite<'_> {
         }
         for (benchmark, comparison) in &self.benchmarks {
             if comparison.observed.is_none() {
-                warnings.concern("suite_incomplete", &benchmark.name, || {
+                warnings.concern(WarningCode::SuiteIncomplete, &benchmark.name, || {
                     "The overall speedups leave out benchmarks without measured runs of both versions: fix or \
                         repeat these before quoting the suite."
                         .to_owned()
@@ -495,10 +494,10 @@ impl Suite<'_> {
             }
             let small_not_normal = |comparison: &ComparisonReport| {
                 let reason = comparison.of(Protocol::Mean).and_then(|mean| mean.reason.as_ref());
-                reason.is_some_and(|reason| reason.code == "small_not_normal")
+                reason.is_some_and(|reason| reason.code == ReasonCode::SmallNotNormal)
             };
             if small_not_normal(comparison) {
-                warnings.concern("suite_mean_approximate", &benchmark.name, || {
+                warnings.concern(WarningCode::SuiteMeanApproximate, &benchmark.name, || {
                     "The verdict on the suite is by means, some of at most 30 runs that are not normally \
                      distributed, so its level is approximate: plan more than 30 runs, or go by the benchmarks."
                         .to_owned()
@@ -529,8 +528,7 @@ impl Suite<'_> {
 impl SpeedupMeansReport {
     fn new(members: &Members<'_>, summary: Summary) -> Option<Self> {
         let SpeedupMeans { arithmetic, geometric, harmonic } = members.speedup_means(summary)?;
-        let caveat = SpeedupMeans::CAVEAT;
-        let caveats = vec![Reason { code: caveat.code().to_owned(), sentence: caveat.sentence() }];
+        let caveats = vec![Reason::new(ReasonCode::MeanOfSpeedups, SpeedupMeans::CAVEAT.sentence())];
         Some(Self { summary, arithmetic, geometric, harmonic, caveats })
     }
 }
@@ -561,9 +559,9 @@ impl Conclusion {
 fn refusal(error: SuiteRatioError, members: usize) -> Reason {
     match error {
         SuiteRatioError::Suite(_) if members == 0 => {
-            Reason::new("not_measured", "No benchmark has measured runs of both versions")
+            Reason::new(ReasonCode::NotMeasured, "No benchmark has measured runs of both versions")
         }
-        SuiteRatioError::Suite(error) => Reason::of("weights", &error),
+        SuiteRatioError::Suite(error) => Reason::of(ReasonCode::Weights, &error),
         SuiteRatioError::Ratio(error @ RatioError::TooFew { .. }) => Reason::from(&error),
         SuiteRatioError::Ratio(
             error @ (RatioError::NotPositive { .. } | RatioError::Constant | RatioError::EssentiallyConstant),

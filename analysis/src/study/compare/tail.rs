@@ -11,11 +11,11 @@
 use super::endpoint::{hundredths, too_few_runs};
 use super::headline::{Declared, RatioFound};
 use super::protocol::IntervalReport;
+use crate::conclusion::{Reason, ReasonCode, Spelled, Word};
 use crate::count::{counted, grouped};
+use crate::study::RunUnit;
 use crate::study::Study;
 use crate::study::design::{Design, Run, UnitDependence, UnitRuns};
-use crate::study::verdict::Reason;
-use crate::study::{RunUnit, Spelled, Word};
 use speedup_core::experiment::Experiment;
 use speedup_core::repetition::Order;
 use speedup_core::value::seed::below;
@@ -148,7 +148,7 @@ impl Tail<'_> {
         let sentence = format!(
             "The interval of the {name} of a {unit} takes {needed} of {versions} at {level}: plan more"
         );
-        Reason::new("too_few_units", sentence)
+        Reason::new(ReasonCode::TooFewUnits, sentence)
     }
 
     fn too_few_units(&self, needed: u64) -> Reason {
@@ -159,7 +159,7 @@ impl Tail<'_> {
             counted(needed, unit),
             counted(runs_of_a_unit(self.probability) as u64, "run"),
         );
-        Reason::new("too_few_units", sentence)
+        Reason::new(ReasonCode::TooFewUnits, sentence)
     }
 }
 
@@ -181,7 +181,7 @@ fn samples([over, under]: [Vec<f64>; 2]) -> Result<[Sample; 2], Reason> {
 }
 
 fn no_values() -> Reason {
-    Reason::new("no_values", "A version has no run with a value of it")
+    Reason::new(ReasonCode::NoValues, "A version has no run with a value of it")
 }
 
 fn named(probability: f64) -> String {

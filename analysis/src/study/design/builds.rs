@@ -13,8 +13,8 @@
 use super::{
     Arranged, Design, DesignKind, DesignReport, Run, Unit, UnitDependence, UnitRuns, alone, sample, units,
 };
+use crate::conclusion::{Reason, ReasonCode};
 use crate::study::RunUnit;
-use crate::study::verdict::Reason;
 use speedup_statistics::levels::{LevelTree, LevelsError};
 use std::collections::BTreeMap;
 
@@ -237,9 +237,9 @@ fn report(baseline: usize, candidate: usize, incomplete: usize) -> DesignReport 
 }
 
 fn one_build(sentence: &str) -> Reason {
-    Reason::new("one_build_measured", sentence)
+    Reason::new(ReasonCode::OneBuildMeasured, sentence)
 }
 
 fn no_levels(error: &LevelsError) -> Reason {
-    Reason::of("no_levels", error)
+    Reason::of(ReasonCode::NoLevels, error)
 }

@@ -2,10 +2,10 @@
 
 use super::cell::CellRecords;
 use super::evidence::Seat;
+use crate::conclusion::Reason;
 use crate::study::Study;
 use crate::study::design::{Arranged, Design, Run, has_builds, in_order};
 use crate::study::validity::diagnostics::DiagnosedCell;
-use crate::study::verdict::Reason;
 use speedup_core::experiment::Benchmark;
 use speedup_core::experiment::metric::Metric;
 use speedup_core::plan::Plan;

@@ -1,8 +1,8 @@
 //! What the reader must know of a report that is not from all planned runs, or from more.
 
+use crate::conclusion::{WarningCode, Warnings};
 use crate::count::{counted, grouped};
 use crate::study::report::head::{Head, State};
-use crate::study::validity::warning::Warnings;
 use crate::study::{ReportPhase, Study};
 
 /// Raises what there is of the first kind.
@@ -33,7 +33,7 @@ pub(crate) fn warn_of_a_cap(head: &Head, study: &Study, warnings: &mut Warnings)
         grouped(settled),
         counted(head.planned_runs, "planned run")
     );
-    warnings.raise("cut_by_bound", sentence);
+    warnings.raise(WarningCode::CutByBound, sentence);
 }
 
 fn warn_of_the_state(head: &Head, warnings: &mut Warnings) {
@@ -41,25 +41,27 @@ fn warn_of_the_state(head: &Head, warnings: &mut Warnings) {
     let (code, sentence) = match (head.state, head.phase.known()) {
         (State::Complete, _) => return,
         (State::Partial, Some(ReportPhase::Cancelled | ReportPhase::Cancelling)) => (
-            "partial",
+            WarningCode::Partial,
             format!(
                 "This report is from {from}, for the experiment was cancelled: the stated confidence levels do not \
                  hold if it was cancelled for its results; submit a new experiment to have all its runs."
             ),
         ),
         (State::Partial, _) => (
-            "partial",
+            WarningCode::Partial,
             format!(
                 "This report is from {from}: a verdict read while runs arrive is not one at its confidence level; \
                  wait for the end."
             ),
         ),
         (State::Empty, Some(ReportPhase::Cancelled | ReportPhase::Finished)) => (
-            "empty",
+            WarningCode::Empty,
             "No run was measured, and none will be: there is nothing to conclude; submit a new experiment."
                 .to_owned(),
         ),
-        (State::Empty, _) => ("empty", "No run is measured yet: there is nothing to conclude.".to_owned()),
+        (State::Empty, _) => {
+            (WarningCode::Empty, "No run is measured yet: there is nothing to conclude.".to_owned())
+        }
     };
     warnings.raise(code, sentence);
 }
@@ -75,5 +77,5 @@ pub(crate) fn warn_of_the_extension(head: &Head, warnings: &mut Warnings) {
         grouped(before),
         counted(head.runs_per_cell, "run")
     );
-    warnings.raise("extended", sentence);
+    warnings.raise(WarningCode::Extended, sentence);
 }

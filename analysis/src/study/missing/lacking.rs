@@ -1,9 +1,9 @@
 //! What is lacking in the other metrics: values, or a part of them. Said for each metric with its counts, for a median of
 //! some runs is not one of all.
 
+use crate::conclusion::{WarningCode, Warnings};
 use crate::count::{counted, grouped};
 use crate::study::gather::cell::{Absent, CellRecords};
-use crate::study::validity::warning::Warnings;
 use speedup_core::experiment::metric::{Absence, Metric, OwnMetric};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +49,7 @@ fn warn_of_absence(benchmarks: &[(&str, &[CellRecords])], warnings: &mut Warning
     let sentence = clauses.collect::<Vec<_>>().join("; ");
     for name in concerned {
         let sentence = || format!("{sentence}. An absent value is not zero, and no median includes it.");
-        warnings.concern("metric_absent", name, sentence);
+        warnings.concern(WarningCode::MetricAbsent, name, sentence);
     }
 }
 
@@ -80,7 +80,7 @@ fn warn_of_user_mode(benchmarks: &[(&str, &[CellRecords])], warnings: &mut Warni
         "Counted in user mode only: {}; {consequence}: set kernel.perf_event_paranoid to 1 on the hosts.",
         clauses.join(", ")
     );
-    warnings.raise("counted_in_user_mode_only", sentence);
+    warnings.raise(WarningCode::CountedInUserModeOnly, sentence);
 }
 
 /// Every measured run has values of all own metrics, but what is too large to compute with has no mean.
@@ -89,7 +89,7 @@ fn warn_of_own(benchmarks: &[(&str, &[CellRecords])], own: &[OwnMetric], warning
         for (name, cells) in benchmarks {
             let lacks = |cell: &CellRecords| cell.means(place).map_or(0, |sample| sample.len()) < cell.runs();
             if cells.iter().any(lacks) {
-                warnings.concern("own_metric_lacks_runs", name, || {
+                warnings.concern(WarningCode::OwnMetricLacksRuns, name, || {
                     format!(
                         "Measured runs have no value of {} that can be computed with, and are not in its medians: look \
                          at the values in the export.",

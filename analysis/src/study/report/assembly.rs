@@ -3,6 +3,7 @@
 use super::figures::FiguresReport;
 use super::head::Head;
 use super::method::MethodReport;
+use crate::conclusion::Warnings;
 use crate::study::compare::comparison::{BenchmarkReport, CellReport, ComparisonReport, Pair};
 use crate::study::compare::endpoint::EndpointReport;
 use crate::study::compare::headline::Declared;
@@ -24,7 +25,6 @@ use crate::study::validity::diagnostics::{self, DiagnosticsReport, DiagnosticsSu
 use crate::study::validity::exclusion::ExclusionsReport;
 use crate::study::validity::host_effect::{HostLabel, OutlyingReport};
 use crate::study::validity::independence::IndependenceReport;
-use crate::study::validity::warning::Warnings;
 use crate::study::validity::{built, disturbance, program, sensitivity, software};
 use crate::study::{Figures, Mixtures, ReportOptions, Study};
 use rayon::prelude::*;

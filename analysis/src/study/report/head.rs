@@ -1,6 +1,7 @@
 //! The head of a report: what the experiment is, and how far it has come.
 
-use crate::study::{Spelled, Study, StudyPhase, StudyStanding, Word};
+use crate::conclusion::{Spelled, Word};
+use crate::study::{Study, StudyPhase, StudyStanding};
 use serde::{Deserialize, Serialize};
 use speedup_core::machine::event::Tally;
 use speedup_core::value::time::Timestamp;

@@ -1,9 +1,9 @@
 //! How the report was made: names, sources, and everything pinned, so that another can make it again.
 
+use crate::conclusion::{Spelled, Word};
 use crate::count;
 use crate::study::advice::{AdviceReport, MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH};
 use crate::study::design::{Design, has_builds};
-use crate::study::word::{Spelled, Word};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Center, Experiment, Family, Weights};
 use speedup_core::plan::Plan;

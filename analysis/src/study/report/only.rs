@@ -1,7 +1,7 @@
 //! A report of some of its benchmarks.
 
 use super::Report;
-use crate::study::validity::warning::Warning;
+use crate::conclusion::{Warning, WarningCode};
 
 impl Report {
     /// The rows of the benchmarks that `takes` takes, which are those that match `words`. What is said over all benchmarks, and of how
@@ -32,7 +32,7 @@ impl Report {
              for the number of comparisons are of all that were planned; leave --only out to see them.",
             self.benchmarks.len()
         );
-        self.warnings.insert(0, Warning { code: "only".to_owned(), sentence, concerns: Vec::new() });
+        self.warnings.insert(0, Warning::new(WarningCode::Only, sentence));
         self
     }
 }

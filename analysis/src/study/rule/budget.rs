@@ -4,11 +4,11 @@
 use super::costs::UnitCosts;
 use super::units;
 use super::{Finding, RuleReport, RuleRow};
+use crate::conclusion::Verdict;
 use crate::count::{counted, grouped};
 use crate::study::BenchmarkReport;
 use crate::study::Study;
 use crate::study::design::INDEPENDENT_RUN;
-use crate::study::verdict::Verdict;
 use speedup_core::experiment::Metric;
 use speedup_core::plan::Shape;
 use speedup_core::value::id::RunIndex;

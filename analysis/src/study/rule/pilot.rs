@@ -3,9 +3,9 @@
 
 use super::units::{self, Comparison, Units};
 use super::{Finding, RuleRow};
+use crate::conclusion::Verdict;
 use crate::count::{counted, grouped, percent};
 use crate::study::Study;
-use crate::study::verdict::Verdict;
 use speedup_statistics::inference::{ConfidenceLevel, Interval};
 use speedup_statistics::planning::two_stage::{TwoStage, TwoStageError};
 

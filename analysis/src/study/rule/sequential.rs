@@ -4,9 +4,9 @@
 use super::look::{Looked, Seen};
 use super::units::{self, Comparison};
 use super::{Finding, LookReport, RuleRow, pilot};
+use crate::conclusion::Verdict;
 use crate::count::{self, counted, p_value, percent};
 use crate::study::Study;
-use crate::study::verdict::Verdict;
 use speedup_core::experiment::{Center, Experiment, Rule, Spending};
 use speedup_statistics::distribution::normal;
 use speedup_statistics::inference::{ConfidenceLevel, PValue};

@@ -6,7 +6,7 @@ mod verdicts;
 mod virtual_experiment;
 
 use super::{RuleKind, RuleReport, RuleState};
-use crate::study::verdict::Verdict;
+use crate::conclusion::Verdict;
 use speedup_core::plan::Shape;
 use virtual_experiment::{Law, Virtual, normal};
 

@@ -2,6 +2,7 @@
 
 use super::synthetic::{Synthetic, Times};
 use super::{codes, only};
+use crate::conclusion::{ReasonCode, Verdict, WarningCode};
 use crate::study::*;
 use speedup_core::experiment::build::Product;
 use speedup_core::experiment::files::{Content, ContentHash};
@@ -130,7 +131,7 @@ fn builds_that_make_no_pairs_are_compared_each_with_all() {
 #[test]
 fn one_whole_pair_of_builds_is_none_to_speak_of_others() {
     let one = Synthetic::new(1, 2, 1, BLOCKED).visits().all_built(3).report();
-    assert_eq!(only(&one).reason.as_ref().unwrap().code, "one_build_measured");
+    assert_eq!(only(&one).reason.as_ref().unwrap().code, ReasonCode::OneBuildMeasured);
 }
 
 /// Nothing is known of builds where there is one: the methods are those of runs, and it is said.
@@ -142,7 +143,7 @@ fn of_one_build_only_that_build_is_judged() {
     let mixed = Synthetic::new(1, 2, 24, "").built(6).report();
     let design = only(&mixed).design.as_ref().unwrap();
     assert_eq!((design.baseline_units, design.candidate_units), (24, 6));
-    let warning = mixed.warnings.iter().find(|warning| warning.code == "one_build").unwrap();
+    let warning = mixed.warnings.iter().find(|warning| warning.code == WarningCode::OneBuild).unwrap();
     assert!(warning.sentence.contains("v0") && !warning.sentence.contains("v1"), "{warning:?}");
     assert!(!codes(&Synthetic::new(1, 2, 24, "").report()).contains(&"one_build"));
 }
@@ -153,7 +154,7 @@ fn builds_without_runs_are_no_units() {
     let report = alike(1, 10, 20, "", 3).report();
     assert_eq!(only(&report).design.as_ref().unwrap().baseline_units, 10);
     let one = Synthetic::new(1, 2, 1, "").all_built(3).report();
-    assert_eq!(only(&one).reason.as_ref().unwrap().code, "one_build_measured");
+    assert_eq!(only(&one).reason.as_ref().unwrap().code, ReasonCode::OneBuildMeasured);
 }
 
 /// Neither the order of runs nor hosts are blamed for what the builds differ by.
@@ -185,7 +186,8 @@ fn builds_that_are_the_same_files_are_told() {
         study.report(None).unwrap()
     };
     let told = report(&|version, build| if version == 0 { 7 } else { build as u8 });
-    let warning = told.warnings.iter().find(|one| one.code == "equal_builds").expect("of the baseline");
+    let warning =
+        told.warnings.iter().find(|one| one.code == WarningCode::EqualBuilds).expect("of the baseline");
     assert!(warning.sentence.starts_with("The builds of v0 are the same files"), "{}", warning.sentence);
     assert!(!codes(&report(&|_, build| build as u8)).contains(&"equal_builds"));
     assert!(!codes(&synthetic.report()).contains(&"equal_builds"), "of nothing nothing is known");

@@ -2,9 +2,9 @@
 
 use super::synthetic::{Synthetic, Times};
 use super::{codes, only, sentence, two};
+use crate::conclusion::{ReasonCode, WarningCode, Warnings};
 use crate::study::gather::evidence::Seat;
 use crate::study::validity::diagnostics::{DiagnosedCell, conclude};
-use crate::study::validity::warning::Warnings;
 use crate::study::*;
 use rand::RngExt as _;
 use speedup_core::machine::event::EndedAttempt;
@@ -79,7 +79,8 @@ fn a_drift_is_named_and_random_order_is_not() {
     assert_eq!(raised(&drifting), expected);
     let cell = drifting.benchmarks[0].cells[0].diagnostics.as_ref().unwrap();
     assert!(cell.drift.unwrap().statistic == 1.0 && cell.slope_ns.unwrap() > 1e4, "{cell:?}");
-    let concerned = &drifting.warnings.iter().find(|warning| warning.code == "drift").unwrap().concerns;
+    let concerned =
+        &drifting.warnings.iter().find(|warning| warning.code == WarningCode::Drift).unwrap().concerns;
     assert_eq!(concerned, &["b0", "b1", "b2"]);
     let summary = drifting.diagnostics.as_ref().unwrap();
     assert_eq!((summary.tests, summary.significant["drift"]), (3 * 2 * 3 + 2, 6));
@@ -180,9 +181,9 @@ fn where_hosts_served_once_nothing_is_said_of_them() {
         HostEffectReport::Tested { .. } => panic!("a host effect without repetition"),
     };
     let once = two(1, 20).report();
-    assert_eq!(reason(&once).code, "host_served_once");
+    assert_eq!(reason(&once).code, ReasonCode::HostServedOnce);
     assert!(reason(&once).sentence.contains("cannot be tested"));
-    assert_eq!(reason(&two(2, 20).hosts(1).report()).code, "one_host");
+    assert_eq!(reason(&two(2, 20).hosts(1).report()).code, ReasonCode::OneHost);
     // A host that serves many benchmarks once each can be told from its runs.
     let shared = two(5, 20).report();
     assert!(matches!(shared.diagnostics.unwrap().hosts, HostEffectReport::Tested { .. }));

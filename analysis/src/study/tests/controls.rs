@@ -2,8 +2,9 @@
 
 use super::codes;
 use super::synthetic::{Synthetic, Times};
+use crate::conclusion::Verdict;
 use crate::gate::Conclusion;
-use crate::study::{ControlKind, Verdict};
+use crate::study::ControlKind;
 
 const AGAIN: &str = "[controls]\nbaseline_again = true\n";
 

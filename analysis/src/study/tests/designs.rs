@@ -2,6 +2,7 @@
 
 use super::synthetic::{Synthetic, Times};
 use super::{codes, only};
+use crate::conclusion::{ReasonCode, Verdict, WarningCode};
 use crate::study::*;
 use speedup_core::run::record::Failure;
 use speedup_core::run::{AfterLoss, LossReason};
@@ -116,7 +117,7 @@ fn one_host_by_design_leaves_its_boots_and_one_by_accident_nothing() {
     let reason = only(&partial).reason.as_ref().unwrap();
     assert!(["one_unit", "not_measured"].contains(&reason.code.as_str()), "{reason:?}");
     let alone = Synthetic::nested(1, 2, "hosts = 1\nruns = 9\n", DISTINCT).visits().report();
-    assert_eq!(only(&alone).reason.as_ref().unwrap().code, "one_unit");
+    assert_eq!(only(&alone).reason.as_ref().unwrap().code, ReasonCode::OneUnit);
 }
 
 /// Visits of another shape later: units with other counts, told.
@@ -130,7 +131,7 @@ fn stages_of_different_shapes_are_units_with_a_caveat() {
     assert_eq!(only(&uneven).design.as_ref().unwrap().baseline_units, 10);
     let interval = &only(&uneven).mean.as_ref().unwrap().interval;
     let IntervalReport::Bounded { caveats, .. } = interval else { panic!("no interval") };
-    assert!(caveats.contains(&"unbalanced".to_owned()), "{caveats:?}");
+    assert!(caveats.contains(&WarningCode::Unbalanced.into()), "{caveats:?}");
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use super::changed_report;
 use super::synthetic::Synthetic;
+use crate::conclusion::{ReasonCode, Verdict};
 use crate::gate::{Conclusion, Judgement};
-use crate::study::{EndpointReport, EndpointVerdict, Report, Verdict};
+use crate::study::{EndpointReport, EndpointVerdict, Report};
 use speedup_core::experiment::metric::{Better, Metric};
 use speedup_core::run::record::Record;
 use speedup_statistics::inference::Threshold;
@@ -166,7 +167,7 @@ fn a_mean_without_error_is_refused_and_a_margin_of_nothing_is_told() {
         report.endpoints[0].rows[0].clone()
     };
     let constant = report("mean", |version, _| u64::from(version) * 5);
-    assert_eq!(constant.reason.as_ref().unwrap().code, "constant", "{constant:?}");
+    assert_eq!(constant.reason.as_ref().unwrap().code, ReasonCode::Constant, "{constant:?}");
     assert_eq!(report("median", |version, _| u64::from(version) * 5).verdict, EndpointVerdict::Worse);
     let rare = report("median", |_, at| u64::from(at % 4 == 0));
     assert!(rare.note.as_ref().unwrap().starts_with("The margin is a share"), "{rare:?}");

@@ -2,6 +2,7 @@
 
 use super::sentence;
 use super::synthetic::{Synthetic, Times};
+use crate::conclusion::{Verdict, WarningCode};
 use crate::study::*;
 use rand::RngExt as _;
 use speedup_core::value::seed::Seed;
@@ -126,7 +127,7 @@ fn a_class_is_no_outlying_host() {
     };
     let blocked = report("classes");
     assert!(outlying(&blocked).hosts.is_empty(), "{:?}", outlying(&blocked).hosts);
-    assert!(blocked.warnings.iter().all(|warning| warning.code != "host_effect"));
+    assert!(blocked.warnings.iter().all(|warning| warning.code != WarningCode::HostEffect));
     let pooled = report("any");
-    assert!(pooled.warnings.iter().any(|warning| warning.code == "host_effect"));
+    assert!(pooled.warnings.iter().any(|warning| warning.code == WarningCode::HostEffect));
 }

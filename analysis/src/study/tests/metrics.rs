@@ -2,7 +2,8 @@
 
 use super::changed_report;
 use super::synthetic::Synthetic;
-use crate::study::{IntervalReport, MetricReport, OwnComparison, Report, RunUnit, Warning};
+use crate::conclusion::{ReasonCode, Warning};
+use crate::study::{IntervalReport, MetricReport, OwnComparison, Report, RunUnit};
 use speedup_core::experiment::metric::{Absence, Better, Metric};
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::record::Record;
@@ -17,7 +18,7 @@ fn report(change: impl Fn(u32, u64, &mut Record)) -> Report {
 }
 
 fn warning<'r>(report: &'r Report, code: &str) -> Option<&'r Warning> {
-    report.warnings.iter().find(|warning| warning.code == code)
+    report.warnings.iter().find(|warning| warning.code.as_str() == code)
 }
 
 fn metric<'r>(report: &'r Report, name: &str) -> &'r MetricReport {
@@ -200,5 +201,5 @@ fn under_looks_own_metrics_have_no_interval() {
     let IntervalReport::Missing { reason } = &metric(&report, "rate").rows[0].comparisons[0].interval else {
         panic!("an interval under looks")
     };
-    assert_eq!(reason.code, "looked_sequentially");
+    assert_eq!(reason.code, ReasonCode::LookedSequentially);
 }

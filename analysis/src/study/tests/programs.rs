@@ -33,7 +33,7 @@ fn report_of(synthetic: &Synthetic, content: impl Fn(u32, &str) -> Option<u8>) -
 fn a_host_with_another_program_under_the_same_name_is_told() {
     let synthetic = Synthetic::new(2, 2, 12, "").hosts(6);
     let report = report_of(&synthetic, |cell, host| Some(u8::from(cell == 1 && host == "host-3")));
-    let warning = report.warnings.iter().find(|warning| warning.code == CODE).expect("it is told");
+    let warning = report.warnings.iter().find(|warning| warning.code.as_str() == CODE).expect("it is told");
     assert_eq!(warning.concerns, ["b0"], "of the other benchmark it was one program");
     for part in ["b0 of v1", "2 different files", "12 runs", "[files]", "program_blake3"] {
         assert!(warning.sentence.contains(part), "{part}: {}", warning.sentence);

@@ -38,7 +38,8 @@ fn container(identity: ImageIdentity) -> UsedSoftware {
 #[test]
 fn a_host_with_other_variables_is_told() {
     let report = report_of(|cell, host| variables(cell as u8 + 8 * u8::from(cell == 1 && host == "host-3")));
-    let warning = report.warnings.iter().find(|warning| warning.code == "environment_differs").expect("told");
+    let warning =
+        report.warnings.iter().find(|warning| warning.code.as_str() == "environment_differs").expect("told");
     assert_eq!(warning.concerns, ["b0"], "of the other benchmark all hosts had the same");
     for part in ["b0 of v1", "2 different environment variables", "environment_blake3"] {
         assert!(warning.sentence.contains(part), "{part}: {}", warning.sentence);
@@ -51,7 +52,8 @@ fn a_host_with_other_variables_is_told() {
 fn a_container_is_within_the_clock_and_its_image_is_one() {
     let hash = |number| ImageIdentity::Blake3(ContentHash([number; 32]));
     let same = report_of(|_, _| container(hash(1)));
-    let told = same.warnings.iter().find(|warning| warning.code == "container_timed").expect("it is told");
+    let told =
+        same.warnings.iter().find(|warning| warning.code.as_str() == "container_timed").expect("it is told");
     assert!(
         told.sentence.contains("48 measured runs") && told.sentence.contains("7 ms"),
         "{}",

@@ -1,6 +1,6 @@
 //! What verdicts say of builds: a version that was built once is that build.
 
-use super::warning::Warnings;
+use crate::conclusion::{WarningCode, Warnings};
 use crate::study::Study;
 use crate::study::design::{Design, has_builds};
 use speedup_core::experiment::build::{Product, UsedBuild};
@@ -40,7 +40,7 @@ pub(crate) fn warn(study: &Study, warnings: &mut Warnings) {
     let one: Vec<&str> = one.map(|(_, version)| version.name.as_str()).collect();
     if !one.is_empty() {
         warnings.raise(
-            "one_build",
+            WarningCode::OneBuild,
             format!(
                 "The results of {} hold for the one build that was measured: another compilation may lay it out \
                     differently, and be as much faster or slower by that alone; use `builds` = 5 or more for \
@@ -54,7 +54,7 @@ pub(crate) fn warn(study: &Study, warnings: &mut Warnings) {
     let equal: Vec<&str> = equal.map(|(_, version)| version.name.as_str()).collect();
     if !equal.is_empty() {
         warnings.raise(
-            "equal_builds",
+            WarningCode::EqualBuilds,
             format!(
                 "The builds of {} are the same files, bit for bit: the compilation does not vary, so several \
                     builds are one, and nothing here says what another layout of the program would do. Use \
@@ -65,7 +65,7 @@ pub(crate) fn warn(study: &Study, warnings: &mut Warnings) {
     }
     if has_builds && Design::of(plan) == Design::Classes && study.evidence.classes() > 1 {
         warnings.raise(
-            "classes_across_builds",
+            WarningCode::ClassesAcrossBuilds,
             "Hosts of several classes took part, and versions that are built several times are compared by their builds, across the \
              classes: what classes differ by is chance of the builds; let hosts be identical."
                 .to_owned(),

@@ -5,7 +5,7 @@
 //! common, over the readings of each, or, where hosts served once, over the first readings of the hosts in the order in which
 //! they were taken. All these tests are one family under Holm's bound.
 
-use super::warning::Warnings;
+use crate::conclusion::{WarningCode, Warnings};
 use crate::count::{counted, grouped, p_value, percent};
 use serde::{Deserialize, Serialize};
 use speedup_core::run::record::Record;
@@ -318,7 +318,7 @@ impl CanaryReport {
                     find what changes before you use the pool again.",
                 self.sentence
             );
-            warnings.raise("canary_drift", sentence);
+            warnings.raise(WarningCode::CanaryDrift, sentence);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Controls: comparisons of which the answer is known, because nothing differs. They say how often this experiment, on its hosts and
 //! with its runs, found a difference that is none, and how small a difference it could have found.
 
-use super::warning::Warnings;
+use crate::conclusion::{Reason, Verdict, WarningCode, Warnings};
 use crate::count::{grouped, percent};
 use crate::study::Study;
 use crate::study::compare::comparison::BenchmarkReport;
@@ -10,7 +10,6 @@ use crate::study::compare::headline::{Declared, RatioFound};
 use crate::study::compare::protocol::IntervalReport;
 use crate::study::gather::cell::CellRecords;
 use crate::study::gather::sampled::Sampled;
-use crate::study::verdict::{Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::metric::{Better, Metric};
 use speedup_core::experiment::{EndpointSubject, Experiment};
@@ -144,7 +143,7 @@ impl ControlsReport {
     pub(crate) fn warn(&self, level: ConfidenceLevel, warnings: &mut Warnings) {
         if self.alarms > 0 && self.p_value <= level.risk().get() {
             for row in self.rows.iter().filter(|row| row.verdict.is_effect()) {
-                warnings.concern("controls_alarmed", &row.benchmark, || {
+                warnings.concern(WarningCode::ControlsAlarmed, &row.benchmark, || {
                     "Differences were found where nothing differs, more often than chance allows: what made them is in the other \
                      verdicts as well. Look for what the runs of one version had in common (hosts, order, neighbours), and do not \
                      quote differences of that size."

@@ -5,7 +5,7 @@
 //! experiment the report raises any of them with at most that probability, however many cells it has.
 
 use super::host_effect::{HostEffectReport, HostLabel};
-use super::warning::Warnings;
+use crate::conclusion::{Spelled, WarningCode, Warnings};
 use crate::count::counted;
 use crate::study::gather::evidence::Seat;
 use crate::study::missing::MissingReport;
@@ -157,20 +157,21 @@ impl Sign {
         Self::LossesDiffer,
         Self::FailuresDiffer,
     ];
+}
 
-    /// The code name of its caveat.
-    const fn code(self) -> &'static str {
-        match self {
-            Self::Autocorrelation => "autocorrelation",
-            Self::RunsInSeries => "runs_in_series",
-            Self::Drift => "drift",
-            Self::FirstRun => "first_run",
-            Self::ModesAreHosts => "modes_are_hosts",
-            Self::ModesAreClasses => "modes_are_classes",
-            Self::HostEffect => "host_effect",
-            Self::OutlyingHosts => "outlying_hosts",
-            Self::LossesDiffer => "losses_differ",
-            Self::FailuresDiffer => "failures_differ",
+impl From<Sign> for WarningCode {
+    fn from(sign: Sign) -> Self {
+        match sign {
+            Sign::Autocorrelation => Self::Autocorrelation,
+            Sign::RunsInSeries => Self::RunsInSeries,
+            Sign::Drift => Self::Drift,
+            Sign::FirstRun => Self::FirstRun,
+            Sign::ModesAreHosts => Self::ModesAreHosts,
+            Sign::ModesAreClasses => Self::ModesAreClasses,
+            Sign::HostEffect => Self::HostEffect,
+            Sign::OutlyingHosts => Self::OutlyingHosts,
+            Sign::LossesDiffer => Self::LossesDiffer,
+            Sign::FailuresDiffer => Self::FailuresDiffer,
         }
     }
 }
@@ -323,7 +324,7 @@ pub(crate) fn conclude(
         let Some(adjusted) = adjusted else { continue };
         test.adjusted = adjusted.get();
         if adjusted.rejects_at(level.risk()) {
-            *significant.entry(sign.code().to_owned()).or_default() += 1;
+            *significant.entry(WarningCode::from(sign).name().to_owned()).or_default() += 1;
             alarms.push((sign, about));
         }
     }
@@ -337,8 +338,8 @@ pub(crate) fn conclude(
         for (_, about) in alarms.iter().filter(|(of, _)| *of == sign) {
             let sentence = || sentence(sign, &hosts, tests);
             match about.as_str() {
-                "" => warnings.raise(sign.code(), sentence()),
-                about => warnings.concern(sign.code(), about, sentence),
+                "" => warnings.raise(sign.into(), sentence()),
+                about => warnings.concern(sign.into(), about, sentence),
             }
         }
     }
@@ -360,7 +361,7 @@ fn warn_of_coarse_times(
 ) {
     for (cell, report) in cells.iter().zip(reports) {
         if report.as_ref().is_some_and(|report| report.granularity.kind == GranularityKind::Discrete) {
-            warnings.concern("coarse_times", cell.about, || {
+            warnings.concern(WarningCode::CoarseTimes, cell.about, || {
                 "The times take a few values only, so that any two runs are equal with a probability above 10 %: tests \
                  and intervals are for finer times; use a finer clock or a longer run."
                     .to_owned()

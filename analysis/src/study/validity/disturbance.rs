@@ -1,6 +1,6 @@
 //! What the reader must know of the hosts during the runs: disturbances, and settings that the plan wanted.
 
-use super::warning::Warnings;
+use crate::conclusion::{WarningCode, Warnings};
 use crate::count::{counted, grouped};
 use crate::study::gather::condition::ConditionCounts;
 use crate::study::gather::sampled::Sampled;
@@ -22,7 +22,7 @@ pub(crate) fn warn(
         ConditionCounts::sum(sampled.iter().flat_map(|sampled| sampled.records).map(|cell| &cell.conditions));
     let disturbed = || counted(all.disturbed, "measured run");
     for concerned in sampled.iter().filter(|sampled| of(sampled).disturbed > 0) {
-        warnings.concern("host_disturbed", concerned.name, || {
+        warnings.concern(WarningCode::HostDisturbed, concerned.name, || {
             format!(
                 "The host was disturbed during {} of {} ({}); they stay in their samples: find the cause, and \
                     repeat the experiment on idle hosts if the verdict depends on them.",
@@ -33,7 +33,7 @@ pub(crate) fn warn(
         });
     }
     for concerned in sampled.iter().filter(|sampled| !of(sampled).unmet.is_empty()) {
-        warnings.concern("environment_unmet", concerned.name, || {
+        warnings.concern(WarningCode::EnvironmentUnmet, concerned.name, || {
             format!(
                 "The plan's environment could not be set up for all measured runs ({}): the export says for \
                     which and on which hosts; strict = true in [environment] refuses such hosts.",
@@ -42,7 +42,7 @@ pub(crate) fn warn(
         });
     }
     for concerned in sampled.iter().filter(|sampled| !of(sampled).not_local.is_empty()) {
-        warnings.concern("network_file_system", concerned.name, || {
+        warnings.concern(WarningCode::NetworkFileSystem, concerned.name, || {
             format!(
                 "Measured runs stood in directories that are not on a disk of their host ({}): what they read and \
                     wrote there was timed with the network, the server, and everyone else who uses it. Name a local \
@@ -59,7 +59,7 @@ pub(crate) fn warn(
     for (at, version) in experiment.compared().iter().enumerate().skip(1) {
         let test = FisherExact::of_shares(of_version(0), of_version(at));
         if test.is_some_and(|test| test.p_value(Alternative::TwoSided).get() < 1.0 - level.get()) {
-            warnings.concern("disturbed_unevenly", &version.name, || {
+            warnings.concern(WarningCode::DisturbedUnevenly, &version.name, || {
                 "A candidate's runs were disturbed in another share than the baseline's (Fisher's exact test at \
                     the report's confidence level), so that the disturbance may be part of the difference: look \
                     at the runs that the export marks before you rely on the verdict."

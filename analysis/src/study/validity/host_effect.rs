@@ -5,8 +5,8 @@
 //! run, and nothing is tested: that is the price of independence, and what a selftest of the pool is for.
 
 use super::diagnostics::{DiagnosedCell, DiagnosticReport, Sign};
+use crate::conclusion::{Reason, ReasonCode, Verdict};
 use crate::count::{counted, percent};
-use crate::study::verdict::{Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::diagnostics::host_effect::{CellsAndHosts, HostEffectError, HostRank, HostRanks};
 use speedup_statistics::inference::ConfidenceLevel;
@@ -247,20 +247,22 @@ fn difference(cells: &[(&Sample, &[u32])], host: u32) -> f64 {
 fn refusal(error: HostEffectError) -> Reason {
     match error {
         HostEffectError::Unrepeated => Reason::new(
-            "host_served_once",
+            ReasonCode::HostServedOnce,
             "Each host served one run or one cell only, so host and run cannot be told apart, and it cannot be \
                 tested whether hosts differ: let hosts make several runs (policy \"any\") in an experiment of \
                 its own",
         ),
-        HostEffectError::FewHosts { hosts: 0, .. } => {
-            Reason::new("nothing_varies", "No cell has runs that vary, so nothing can be said about hosts")
-        }
-        HostEffectError::FewHosts { .. } => {
-            Reason::new("one_host", "All runs were made on one host, so there is no other to compare it with")
-        }
-        HostEffectError::Unmatched { .. } => Reason::of("unmatched", &error),
+        HostEffectError::FewHosts { hosts: 0, .. } => Reason::new(
+            ReasonCode::NothingVaries,
+            "No cell has runs that vary, so nothing can be said about hosts",
+        ),
+        HostEffectError::FewHosts { .. } => Reason::new(
+            ReasonCode::OneHost,
+            "All runs were made on one host, so there is no other to compare it with",
+        ),
+        HostEffectError::Unmatched { .. } => Reason::of(ReasonCode::Unmatched, &error),
         HostEffectError::Constant => {
-            Reason::new("constant", "The runs of a host do not vary, so hosts cannot be compared")
+            Reason::new(ReasonCode::Constant, "The runs of a host do not vary, so hosts cannot be compared")
         }
     }
 }

@@ -4,7 +4,7 @@
 mod words;
 
 use super::freshness::{self, Judged};
-use super::warning::Warnings;
+use crate::conclusion::Warnings;
 use crate::study::gather::evidence::Evidence;
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Policy, Scope};
@@ -144,7 +144,7 @@ impl IndependenceReport {
     /// Raises what the reader must know of independence.
     pub(crate) fn warn(&self, warnings: &mut Warnings) {
         if let Some((code, sentence)) = self.caveat() {
-            warnings.raise(code, sentence.to_owned());
+            warnings.raise(code, sentence);
         }
     }
 

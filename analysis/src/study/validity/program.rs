@@ -1,6 +1,6 @@
 //! Which programs the measured runs of a cell executed, by their content: a version is one program, unless it is built.
 
-use super::warning::Warnings;
+use crate::conclusion::{WarningCode, Warnings};
 use crate::count::grouped;
 use crate::study::Study;
 use crate::study::gather::sampled::Sampled;
@@ -46,7 +46,7 @@ pub(crate) fn warn(study: &Study, sampled: &[Sampled<'_>], warnings: &mut Warnin
             if programs.hosts.len() < 2 {
                 continue;
             }
-            warnings.concern("program_changed", sampled.name, || {
+            warnings.concern(WarningCode::ProgramChanged, sampled.name, || {
                 let hosts: BTreeSet<&u32> = programs.hosts.values().flatten().collect();
                 format!(
                     "Runs of one version did not execute one program: {} of {} was {} different files in {} runs on {} hosts, and \

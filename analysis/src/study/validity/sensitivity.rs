@@ -1,7 +1,7 @@
 //! What the verdicts would be without the outlying hosts. Nothing is left out of any sample; this says what depends on it.
 
 use super::host_effect::WithoutReport;
-use super::warning::Warnings;
+use crate::conclusion::Warnings;
 use crate::study::Study;
 use crate::study::compare::comparison::BenchmarkReport;
 use crate::study::compare::suite::SuiteReport;

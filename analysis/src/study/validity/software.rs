@@ -1,7 +1,7 @@
 //! Which software the measured runs of a cell had: the variables that a shell made, and the image of the container. A version
 //! has one on all hosts; and what the start of a container takes is part of each time.
 
-use super::warning::Warnings;
+use crate::conclusion::{WarningCode, Warnings};
 use crate::count::{counted, grouped};
 use crate::study::Study;
 use crate::study::gather::sampled::Sampled;
@@ -49,8 +49,12 @@ pub(crate) fn warn(study: &Study, sampled: &[Sampled<'_>], warnings: &mut Warnin
         for (version, cell) in versions.iter().zip(sampled.records) {
             let seen = &cell.software;
             let kinds = [
-                ("environment_differs", "environment variables", seen.variables.values().collect::<Vec<_>>()),
-                ("image_differs", "images of the container", seen.images.values().collect()),
+                (
+                    WarningCode::EnvironmentDiffers,
+                    "environment variables",
+                    seen.variables.values().collect::<Vec<_>>(),
+                ),
+                (WarningCode::ImageDiffers, "images of the container", seen.images.values().collect()),
             ];
             for (code, what, by) in kinds.into_iter().filter(|(_, _, by)| by.len() > 1) {
                 warnings.concern(code, sampled.name, || differs(what, sampled.name, &version.name, &by));
@@ -58,7 +62,7 @@ pub(crate) fn warn(study: &Study, sampled: &[Sampled<'_>], warnings: &mut Warnin
         }
         let unknown = sampled.records.iter().flat_map(|cell| cell.software.images.keys());
         if unknown.into_iter().any(|image| matches!(image, ImageIdentity::Unknown { .. })) {
-            warnings.concern("image_unknown", sampled.name, || {
+            warnings.concern(WarningCode::ImageUnknown, sampled.name, || {
                 "Nothing identifies the image of the container, so its content may differ between hosts and over time: name a file, \
                  or a `digest` command in the plan's container."
                     .to_owned()
@@ -68,7 +72,7 @@ pub(crate) fn warn(study: &Study, sampled: &[Sampled<'_>], warnings: &mut Warnin
     let all = || sampled.iter().flat_map(|sampled| sampled.records).map(|cell| &cell.software);
     let start = all().filter_map(|seen| seen.start).max();
     for concerned in sampled.iter().filter(|one| one.records.iter().any(|cell| cell.software.contained > 0)) {
-        warnings.concern("container_timed", concerned.name, || {
+        warnings.concern(WarningCode::ContainerTimed, concerned.name, || {
             let runs = all().map(|seen| seen.contained).sum();
             let took = start.map_or(String::new(), |start| {
                 format!(" A program that does nothing took up to {start} in it.")

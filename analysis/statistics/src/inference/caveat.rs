@@ -170,39 +170,6 @@ impl Caveat {
         }
     }
 
-    /// A short name that stays the same between releases.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NotNormalLarge { .. } => "not_normal_large",
-            Self::NormalityUntested { .. } => "normality_untested",
-            Self::NoLocationShift => "no_location_shift",
-            Self::Ties => "ties",
-            Self::NoLevelAboveHalf => "no_level_above_half",
-            Self::LevelFromData => "level_from_data",
-            Self::AssumesScaleShift => "assumes_scale_shift",
-            Self::NormalApproximation => "normal_approximation",
-            Self::LimitLaw => "limit_law",
-            Self::AssumesNormal => "assumes_normal",
-            Self::ProportionCondition { .. } => "proportion_condition",
-            Self::BenchmarksChosen => "benchmarks_chosen",
-            Self::TooFewRunsToWin { .. } => "too_few_runs_to_win",
-            Self::UnequalRuns => "unequal_runs",
-            Self::NoBenchmarkDiffers => "no_benchmark_differs",
-            Self::PairsNotNormal { .. } => "pairs_not_normal",
-            Self::Unbalanced => "unbalanced",
-            Self::UnequalUnits { .. } => "unequal_units",
-            Self::MeanNotPositive { .. } => "mean_not_positive",
-            Self::FewDraws { .. } => "few_draws",
-            Self::ByDraws { .. } => "by_draws",
-            Self::FewUnits { .. } => "few_units",
-            Self::OnePool => "one_pool",
-            Self::SplitsRefused { .. } => "splits_refused",
-            Self::SpreadOfRounding => "spread_of_rounding",
-            Self::MeanOfSpeedups => "mean_of_speedups",
-            Self::IntervalCoversOne => "interval_covers_one",
-        }
-    }
-
     /// A sentence for a person, with a next step.
     pub fn sentence(&self) -> String {
         match self {

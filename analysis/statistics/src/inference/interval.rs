@@ -64,15 +64,6 @@ pub enum Unbounded {
 }
 
 impl Unbounded {
-    /// A short name that stays the same between releases.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::DenominatorNearZero => "denominator_near_zero",
-            Self::NoRatioExcluded => "no_ratio_excluded",
-            Self::TooFewRuns => "too_few_runs",
-        }
-    }
-
     /// A sentence for a person, with a next step.
     pub fn sentence(self) -> &'static str {
         match self {

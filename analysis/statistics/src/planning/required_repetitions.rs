@@ -175,20 +175,6 @@ impl PlanningAssumption {
         if pilot == 0 { Self::SpreadGiven } else { Self::SpreadOfPilot { runs: pilot as u64 } }
     }
 
-    /// A short name that stays the same between releases.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::SpreadOfPilot { .. } => "spread_of_pilot",
-            Self::SpreadGiven => "spread_given",
-            Self::IndependentRuns => "independent_runs",
-            Self::NormalMeans => "normal_means",
-            Self::EqualRuns => "equal_runs",
-            Self::SameRelativeSpread => "same_relative_spread",
-            Self::ScaleShift => "scale_shift",
-            Self::ManyRuns => "many_runs",
-        }
-    }
-
     /// A sentence for a person.
     pub fn sentence(self) -> String {
         match self {

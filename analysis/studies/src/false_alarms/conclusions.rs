@@ -5,11 +5,9 @@ use super::{AlarmSection, FalseAlarmStudy};
 use crate::LawShape;
 use crate::law::draws::Draws;
 use crate::row::{Cell, StudyRow, Unanswered};
+use speedup_analysis::conclusion::{Verdict, Warning, WarningCode};
 use speedup_analysis::gate::{Conclusion, Judgement};
-use speedup_analysis::inquiry::{
-    Findings, Inquiry, Method, NamedSample, RatioOptions, RatioSuite, Remark, Suite,
-};
-use speedup_analysis::study::Verdict;
+use speedup_analysis::inquiry::{Findings, Inquiry, Method, NamedSample, RatioOptions, RatioSuite, Suite};
 use speedup_core::experiment::Center;
 use speedup_statistics::inference::Threshold;
 use speedup_statistics::ratio::QuantileRatio;
@@ -36,7 +34,7 @@ const MEAN: f64 = 100.0;
 /// What a comparison of one candidate concluded.
 struct Concluded {
     suite: RatioSuite,
-    caveats: Vec<Remark>,
+    caveats: Vec<Warning>,
     is_regression: bool,
 }
 
@@ -82,7 +80,7 @@ impl FalseAlarmStudy {
             let (old, new) = (series(draws), series(draws));
             let of = |center| self.conclude_one(old.clone(), new.clone(), Some(center));
             let (median, mean) = (of(Center::Median)?, of(Center::Mean)?);
-            let told = median.caveats.iter().any(|caveat| caveat.code == "order_dependence");
+            let told = median.caveats.iter().any(|caveat| caveat.code == WarningCode::OrderDependence);
             answered([is_called(&median), is_called(&mean), told])
         })
     }

@@ -4,6 +4,7 @@
 use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
+use speedup_analysis::conclusion::{Warning, WarningCode};
 use speedup_analysis::count::{counted, percent};
 use speedup_statistics::inference::{Caveat, ConfidenceLevel};
 use speedup_statistics::levels::{DroppedLevel, DroppedWhy, LevelTree, RandomEffects, Reshaped};
@@ -91,14 +92,7 @@ struct Answer {
     one_level_hours: Option<f64>,
     /// The levels that do not vary, in the order of their going (Kalibera 2012 §6.1).
     dropped: Vec<DroppedLevel>,
-    caveats: Vec<Note>,
-}
-
-/// What must be known of the plan.
-#[derive(Debug, Serialize)]
-struct Note {
-    code: &'static str,
-    sentence: String,
+    caveats: Vec<Warning>,
 }
 
 /// What the plan is made from.
@@ -108,7 +102,7 @@ struct Components {
     variances: Vec<f64>,
     unbiased: Vec<Option<f64>>,
     dropped: Vec<DroppedLevel>,
-    caveats: Vec<Note>,
+    caveats: Vec<Warning>,
 }
 
 #[derive(Debug, Serialize)]
@@ -227,7 +221,7 @@ impl Components {
             .filter(|(_, variance)| *variance <= 0.0)
             .map(|(level, unbiased)| DroppedLevel { level, why: DroppedWhy::NoVariance { unbiased } })
             .collect();
-        let caveats = dropped.iter().map(Note::of_dropped).collect();
+        let caveats = dropped.iter().map(of_dropped).collect();
         Self { mean, variances: variances.to_vec(), unbiased, dropped, caveats }
     }
 
@@ -240,41 +234,39 @@ impl Components {
         }
         let mut caveats = Vec::new();
         if !effects.is_balanced() {
-            caveats.push(Note { code: Caveat::Unbalanced.code(), sentence: Caveat::Unbalanced.sentence() });
+            caveats.push(Warning::from(&Caveat::Unbalanced));
         }
-        caveats.extend(dropped.iter().map(Note::of_dropped));
+        caveats.extend(dropped.iter().map(of_dropped));
         let units = counted(effects.highest_units() as u64, "unit");
-        caveats.push(Note {
-            code: "pilot_error",
-            sentence: format!(
+        caveats.push(Warning::new(
+            WarningCode::PilotError,
+            format!(
                 "The variances are estimates from a pilot with {units} of its highest level, and the numbers \
                     planned from them err as they do: use a larger pilot, or more repetitions than the minimum."
             ),
-        });
+        ));
         let unbiased = effects.levels().iter().map(|level| level.unbiased).collect();
         Self { mean: effects.mean(), variances, unbiased, dropped, caveats }
     }
 }
 
-impl Note {
-    fn of_dropped(dropped: &DroppedLevel) -> Self {
-        let level = dropped.level;
-        match dropped.why {
-            DroppedWhy::NotRepeated => Self {
-                code: "level_not_repeated",
-                sentence: format!(
-                    "Level {level} was never repeated, so its variance is that of its neighbour: repeat it in the pilot."
-                ),
-            },
-            DroppedWhy::NoVariance { unbiased } => Self {
-                code: "level_without_variance",
-                sentence: format!(
-                    "Level {level} was dropped, since its T² of {} is not above 0 (Kalibera 2012 §6.1); a larger pilot tells \
-                     whether it varies.",
-                    significant(unbiased, 3)
-                ),
-            },
-        }
+fn of_dropped(dropped: &DroppedLevel) -> Warning {
+    let level = dropped.level;
+    match dropped.why {
+        DroppedWhy::NotRepeated => Warning::new(
+            WarningCode::LevelNotRepeated,
+            format!(
+                "Level {level} was never repeated, so its variance is that of its neighbour: repeat it in the pilot."
+            ),
+        ),
+        DroppedWhy::NoVariance { unbiased } => Warning::new(
+            WarningCode::LevelWithoutVariance,
+            format!(
+                "Level {level} was dropped, since its T² of {} is not above 0 (Kalibera 2012 §6.1); a larger pilot tells \
+                 whether it varies.",
+                significant(unbiased, 3)
+            ),
+        ),
     }
 }
 

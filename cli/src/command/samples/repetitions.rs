@@ -3,6 +3,7 @@
 use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
+use speedup_analysis::conclusion::{Reason, ReasonCode, Warning};
 use speedup_analysis::count::percent;
 use speedup_core::value::hint::Hinted;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
@@ -79,7 +80,7 @@ struct Answer {
     speedup: Option<f64>,
     power: f64,
     plans: Vec<Plan>,
-    caveats: Vec<Note>,
+    caveats: Vec<Warning>,
 }
 
 /// What one goal takes.
@@ -94,13 +95,7 @@ struct Plan {
     versions: u64,
     effort: Option<Effort>,
     /// Why there is no number.
-    reason: Option<Note>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct Note {
-    code: &'static str,
-    sentence: String,
+    reason: Option<Reason>,
 }
 
 /// What the plans are made from.
@@ -154,7 +149,7 @@ impl Arguments {
         for (goal, method, versions, required) in self.goals(spread) {
             let plan = match required {
                 Ok(required) => {
-                    note(&mut caveats, &required.assumptions);
+                    warn(&mut caveats, &required.assumptions);
                     self.plan(goal, versions, &required)?
                 }
                 Err(
@@ -251,7 +246,8 @@ impl Arguments {
             Attainability::Unreachable { maximum } => {
                 let sentence =
                     format!("Not within {maximum} runs of each version: ask for less, or allow more.");
-                return Ok(Plan { reason: Some(Note { code: "unreachable", sentence }), ..nothing });
+                let reason = Reason { code: ReasonCode::Unreachable.into(), sentence };
+                return Ok(Plan { reason: Some(reason), ..nothing });
             }
         };
         let effort = self.run_time.map(|seconds| Effort::new(needed, versions, seconds, self.hosts));
@@ -266,25 +262,24 @@ impl Plan {
     }
 }
 
-fn refusal(error: &RequiredError) -> Note {
+fn refusal(error: &RequiredError) -> Reason {
     let code = match error {
-        RequiredError::HalfWidth(_) => "half_width",
-        RequiredError::SmallPilot { .. } => "small_pilot",
-        RequiredError::ConstantPilot => "constant_pilot",
-        RequiredError::NotPositive(_) | RequiredError::MeanNotPositive(_) => "not_positive",
-        RequiredError::Spread { .. } => "spread",
-        RequiredError::Speedup(_) => "speedup",
-        RequiredError::Ratio(_) => "no_ratio",
-        RequiredError::Power(_) => "power",
+        RequiredError::HalfWidth(_) => ReasonCode::HalfWidth,
+        RequiredError::SmallPilot { .. } => ReasonCode::SmallPilot,
+        RequiredError::ConstantPilot => ReasonCode::ConstantPilot,
+        RequiredError::NotPositive(_) | RequiredError::MeanNotPositive(_) => ReasonCode::NotPositive,
+        RequiredError::Spread { .. } => ReasonCode::Spread,
+        RequiredError::Speedup(_) => ReasonCode::Speedup,
+        RequiredError::Ratio(_) => ReasonCode::NoRatio,
+        RequiredError::Power(_) => ReasonCode::Power,
     };
-    Note { code, sentence: error.in_a_sentence() }
+    Reason { code: code.into(), sentence: error.in_a_sentence() }
 }
 
-fn note(caveats: &mut Vec<Note>, assumptions: &[PlanningAssumption]) {
-    for assumption in assumptions {
-        let note = Note { code: assumption.code(), sentence: assumption.sentence() };
-        if !caveats.contains(&note) {
-            caveats.push(note);
+fn warn(warnings: &mut Vec<Warning>, assumptions: &[PlanningAssumption]) {
+    for warning in assumptions.iter().map(Warning::from) {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
         }
     }
 }
@@ -313,7 +308,9 @@ fn sheet(answer: &Answer) -> Sheet {
             row.push(count(plan.effort.map(|effort| effort.hosts)));
             row.push(SheetCell::of(plan.effort.map(|effort| effort.hours)));
         }
-        row.push(plan.reason.as_ref().map_or(SheetCell::Absent, |reason| SheetCell::text(reason.code)));
+        row.push(
+            plan.reason.as_ref().map_or(SheetCell::Absent, |reason| SheetCell::text(reason.code.as_str())),
+        );
         row.push(SheetCell::text(plan.method));
         row
     };
@@ -330,8 +327,9 @@ fn shown(answer: &Answer, paint: Paint) -> String {
         percent(answer.confidence.get())
     );
     let reasons = answer.plans.iter().filter_map(|plan| plan.reason.as_ref());
-    let notes = reasons.chain(&answer.caveats).map(|note| format!("{}: {}", note.code, note.sentence));
+    let reasons = reasons.map(|reason| format!("{}: {}", reason.code, reason.sentence));
+    let caveats = answer.caveats.iter().map(|caveat| format!("{}: {}", caveat.code, caveat.sentence));
     let methods = answer.plans.iter().map(|plan| format!("{}: {}", plan.goal, plan.method));
-    let notes: Vec<String> = methods.chain(notes).collect();
+    let notes: Vec<String> = methods.chain(reasons).chain(caveats).collect();
     format!("{opening}\n\n{}\n\n{}", of_sheet(&sheet(answer), paint), notes.join("\n"))
 }

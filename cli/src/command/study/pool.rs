@@ -4,6 +4,7 @@
 use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
+use speedup_analysis::conclusion::Warning;
 use speedup_analysis::count::{counted, percent};
 use speedup_core::value::seed::Seed;
 use speedup_statistics::diagnostics::aa::{AaError, AaOptions, AaStudy, AaTest, Detectable, FalseAlarms};
@@ -63,7 +64,7 @@ struct Answer {
     power: f64,
     seed: u64,
     tests: Vec<Tested>,
-    caveats: Vec<Note>,
+    caveats: Vec<Warning>,
 }
 
 /// What one test says of the pool.
@@ -81,12 +82,6 @@ struct Tested {
     expected: f64,
     /// The least speedup that halves of the pool show with the power.
     detectable: Detectable,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct Note {
-    code: &'static str,
-    sentence: String,
 }
 
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
@@ -120,7 +115,7 @@ impl Arguments {
         let units = if together { runs.len() } else { means.len() };
         let all = Sample::new(values).map_err(Failure::refused)?;
         let mut tests = Vec::new();
-        let mut caveats: Vec<Note> = Vec::new();
+        let mut caveats: Vec<Warning> = Vec::new();
         for test in [AaTest::Welch, AaTest::RankSum] {
             let options = AaOptions {
                 test,
@@ -137,7 +132,7 @@ impl Arguments {
             let study = study.map_err(refused)?;
             let detectable = study.minimum_detectable(self.power).map_err(refused)?;
             let alarms = study.false_alarms();
-            note(&mut caveats, &alarms.caveats);
+            warn(&mut caveats, &alarms.caveats);
             tests.push(self.tested(test, &alarms, detectable));
         }
         Ok(Answer {
@@ -165,11 +160,10 @@ fn refused(error: AaError) -> Failure {
     Failure::refused(error).context("cannot compare the pool with itself")
 }
 
-fn note(notes: &mut Vec<Note>, caveats: &[Caveat]) {
-    for caveat in caveats {
-        let note = Note { code: caveat.code(), sentence: caveat.sentence() };
-        if !notes.contains(&note) {
-            notes.push(note);
+fn warn(warnings: &mut Vec<Warning>, caveats: &[Caveat]) {
+    for warning in caveats.iter().map(Warning::from) {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
         }
     }
 }

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use clap::ValueEnum;
 use serde::Serialize;
-use speedup_analysis::inquiry::{DiagnosticsFinding, Remark, order_dependence};
-use speedup_analysis::study::Protocol;
+use speedup_analysis::conclusion::{self, Protocol};
+use speedup_analysis::inquiry::{DiagnosticsFinding, order_dependence};
 use speedup_core::value::hint::Hinted;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::protocol::speedup_test::{ObservedSpeedups, SpeedupTest};
@@ -94,7 +94,7 @@ pub(crate) struct Answer {
     pub(crate) warnings: Vec<Warning>,
     /// That runs depend on their order, which the Speedup-Test does not ask; absent where nothing says so.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) order: Option<Remark>,
+    pub(crate) order: Option<conclusion::Warning>,
 }
 
 /// A line of the configuration.
@@ -156,7 +156,7 @@ pub(crate) struct SpeedupMeansAnswer {
     pub(crate) by: Summary,
     #[serde(flatten)]
     pub(crate) means: SpeedupMeans,
-    caveats: [Remark; 1],
+    caveats: [conclusion::Warning; 1],
 }
 
 /// Why there is no answer.
@@ -222,7 +222,7 @@ impl Answer {
             let Overall { gain, speedup, .. } = Overall::new(&members, summary, &weights)?;
             overall.push(OverallAnswer { by: summary, gain, speedup });
             let means = SpeedupMeans::new(&members, summary)?;
-            let caveats = [Remark::from(&SpeedupMeans::CAVEAT)];
+            let caveats = [conclusion::Warning::from(&SpeedupMeans::CAVEAT)];
             speedup_means.push(SpeedupMeansAnswer { by: summary, means, caveats });
         }
         let mut next = || coefficients.each_mut().map(|of_tested| of_tested.next().unwrap_or(f64::NAN));
@@ -250,7 +250,7 @@ impl Answer {
 }
 
 /// What the order of the runs of all samples says, together.
-fn order(loaded: &[Loaded], options: &Options) -> Option<Remark> {
+fn order(loaded: &[Loaded], options: &Options) -> Option<conclusion::Warning> {
     let level = options.level.unwrap_or(ConfidenceLevel::USUAL);
     let of = |one: &Loaded| {
         let sides = ["the baseline", "the candidate"].into_iter().zip(one.samples.as_ref().ok()?);

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use speedup_analysis::study::Protocol;
+use speedup_analysis::conclusion::Protocol;
 use speedup_statistics::inference::Interval;
 use speedup_statistics::ratio::SpeedupMeans;
 

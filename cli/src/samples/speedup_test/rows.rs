@@ -1,7 +1,7 @@
 //! The answer as rows with all digits: benchmarks, overall numbers, means of speedups and proportions, told apart by `kind`.
 
-use speedup_analysis::study::Protocol;
-use speedup_statistics::inference::{Caveat, Interval};
+use speedup_analysis::conclusion::{Protocol, Spelled as _, WarningCode};
+use speedup_statistics::inference::Interval;
 use speedup_statistics::protocol::speedup_test::{ObservedSpeedups, SubTest};
 use speedup_statistics::ratio::{SpeedupMeans, Summary};
 
@@ -172,7 +172,7 @@ fn of_means(answer: &SpeedupMeansAnswer) -> [Row; 3] {
         |(method, speedup)| Row {
             speedup: SheetCell::Number(speedup),
             method: SheetCell::text(method),
-            warnings: SheetCell::text(SpeedupMeans::CAVEAT.code()),
+            warnings: SheetCell::text(WarningCode::from(&SpeedupMeans::CAVEAT).name()),
             ..Row::of("speedup_mean", answer.by)
         },
     )
@@ -196,7 +196,7 @@ fn of_proportion(proportion: &ProportionAnswer) -> Vec<Row> {
         precision: SheetCell::Number(proportion.precision),
         benchmarks_needed: proportion.benchmarks_needed.map_or(SheetCell::Absent, SheetCell::Count),
         benchmarks_needed_by_wilson: SheetCell::Count(proportion.benchmarks_needed_by_wilson),
-        warnings: SheetCell::codes(interval.caveats.iter().map(Caveat::code)),
+        warnings: SheetCell::codes(interval.caveats.iter().map(|caveat| WarningCode::from(caveat).name())),
         ..Row::of("proportion", by)
     };
     intervals.into_iter().flatten().map(row).collect()

@@ -4,8 +4,8 @@
 //! silent.
 
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};
+use speedup_analysis::conclusion::{Protocol, Spelled as _, WarningCode};
 use speedup_analysis::count::counted;
-use speedup_analysis::study::Protocol;
 use speedup_statistics::inference::{Caveat, Side};
 use speedup_statistics::protocol::speedup_test::{LARGE_ABOVE, ProtocolOutcome, StopReason, SubTestRefusal};
 use speedup_statistics::sample::Sample;
@@ -103,7 +103,7 @@ impl Warning {
             Self::NoLevelAboveHalf { .. } => "no_level_above_half",
             Self::TestRefused { .. } => "test_refused",
             Self::SpreadOfRounding { .. } => "spread_of_rounding",
-            Self::Caveat { caveat, .. } => caveat.code(),
+            Self::Caveat { caveat, .. } => WarningCode::from(caveat).name(),
             Self::LevelOutOfRange { .. } => "level_out_of_range",
             Self::LevelsOverridden => "levels_overridden",
             Self::WholeCoefficients => "whole_coefficients",

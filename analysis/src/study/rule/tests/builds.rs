@@ -2,7 +2,7 @@
 
 use super::laws::to_the_end;
 use super::virtual_experiment::{At, Virtual, normal};
-use crate::study::verdict::Verdict;
+use crate::conclusion::Verdict;
 use rand_chacha::ChaCha8Rng;
 use speedup_core::value::seed::Seed;
 

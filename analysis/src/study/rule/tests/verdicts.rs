@@ -3,8 +3,9 @@
 use super::laws::to_the_end;
 use super::virtual_experiment::{Law, Virtual, normal};
 use super::{LOOKS, RuleState};
+use crate::conclusion::{Protocol, ReasonCode, Verdict};
+use crate::study::Report;
 use crate::study::first_decisive_look;
-use crate::study::{Protocol, Report, Verdict};
 
 /// Verdicts of means, where the usual centre would be the median.
 const BY_MEANS: &str = "[analysis]\ncenter = \"mean\"\n";
@@ -55,7 +56,7 @@ fn under_looks(more: &str, center: Protocol) {
     assert_eq!(verdicts, [Verdict::Faster, Verdict::Undecided, Verdict::Slower]);
     let suite = &report.suites[0];
     assert_eq!((suite.verdict, suite.p_value), (Verdict::NotEnoughData, None));
-    assert_eq!(suite.reason.as_ref().unwrap().code, "no_suite_by_looks");
+    assert_eq!(suite.reason.as_ref().unwrap().code, ReasonCode::NoSuiteByLooks);
     assert!(suite.interval.as_ref().unwrap().ends().is_none() && suite.multiplicity.is_empty());
     let by: Vec<_> = suite.proportions.iter().map(|of| (of.by, of.of, of.count)).collect();
     assert_eq!(by, [(None, Verdict::Faster, 1), (None, Verdict::Slower, 1)]);
@@ -71,15 +72,15 @@ fn between_looks_there_is_no_verdict() {
     let report = experiment.report(1, &law);
     let comparison = &report.benchmarks[0].comparisons[0];
     assert_eq!((comparison.verdict, comparison.mean.is_some()), (Verdict::NotEnoughData, false));
-    assert_eq!(comparison.reason.as_ref().unwrap().code, "look_pending");
+    assert_eq!(comparison.reason.as_ref().unwrap().code, ReasonCode::LookPending);
     experiment.outstanding = 0;
     let open = experiment.report(1, &speedups(&[1.0]));
     let comparison = &open.benchmarks[0].comparisons[0];
-    assert_eq!(comparison.reason.as_ref().unwrap().code, "look_open");
+    assert_eq!(comparison.reason.as_ref().unwrap().code, ReasonCode::LookOpen);
     assert_eq!(open.rule.unwrap().state, RuleState::Further);
     experiment.cancelled = true;
     let report = experiment.report(1, &law);
-    assert_eq!(report.benchmarks[0].comparisons[0].reason.as_ref().unwrap().code, "looks_broken_off");
+    assert_eq!(report.benchmarks[0].comparisons[0].reason.as_ref().unwrap().code, ReasonCode::LooksBrokenOff);
 }
 
 /// Hosts of a slow class have most of the candidate's runs: the pooled difference is the class's.

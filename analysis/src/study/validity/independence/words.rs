@@ -1,41 +1,42 @@
 //! The statement on independence in words.
 
 use super::{IndependenceKind, IndependenceReport};
+use crate::conclusion::WarningCode;
 use crate::count::{counted, grouped, percent};
 use speedup_core::experiment::Scope;
 
 impl IndependenceReport {
     /// The caveat's code and sentence, where one is due.
-    pub(super) fn caveat(&self) -> Option<(&'static str, &'static str)> {
+    pub(super) fn caveat(&self) -> Option<(WarningCode, &'static str)> {
         match self.kind {
             IndependenceKind::NoRuns
             | IndependenceKind::Provided
             | IndependenceKind::Pairs
             | IndependenceKind::Levels => None,
             IndependenceKind::Renewed => Some((
-                "hosts_repeat",
+                WarningCode::HostsRepeat,
                 "Runs shared hosts that were made fresh between them, so what is specific to the machine is in \
                     several runs: the confidence levels hold for these machines; use policy = \"distinct\" to \
                     claim more.",
             )),
             IndependenceKind::WithinCells => Some((
-                "dependent_through_host",
+                WarningCode::DependentThroughHost,
                 "The versions of a benchmark met on the same hosts, so their samples are not independent of each \
                     other: use scope = \"benchmark\", or order = \"blocked\", which uses the pairs.",
             )),
             IndependenceKind::SharedMachine => Some((
-                "independence_not_provided",
+                WarningCode::IndependenceNotProvided,
                 "Several hosts were one machine, so runs shared it whatever the policy: the confidence levels \
                     hold for this pool only; start one agent per machine, without --share-machine, to claim \
                     more.",
             )),
             IndependenceKind::NotProvided => Some((
-                "independence_not_provided",
+                WarningCode::IndependenceNotProvided,
                 "Runs shared hosts, so the confidence levels hold for these machines in these states only: use \
                     policy = \"distinct\" and a pool of enough identical hosts to claim more.",
             )),
             IndependenceKind::Broken => Some((
-                "independence_broken",
+                WarningCode::IndependenceBroken,
                 "The policy asked for fresh hosts and the evidence is against it: do not quote the confidence \
                     levels until you know why.",
             )),

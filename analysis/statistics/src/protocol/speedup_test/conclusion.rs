@@ -266,15 +266,6 @@ impl ProtocolConclusion {
 }
 
 impl StopReason {
-    /// A short name that stays the same between releases.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::SmallNotNormal { .. } => "small_not_normal",
-            Self::SmallNoLocationShift { .. } => "small_no_location_shift",
-            Self::SubTestRefused { .. } => "sub_test_refused",
-        }
-    }
-
     /// A sentence for a person, with a next step.
     pub fn sentence(&self) -> String {
         match self {

@@ -1,7 +1,7 @@
 //! The proportion of accelerated benchmarks (Touati 2010 §5), of all that were tested.
 
 use serde::Serialize;
-use speedup_analysis::study::Protocol;
+use speedup_analysis::conclusion::Protocol;
 use speedup_statistics::inference::{ConfidenceLevel, Interval};
 use speedup_statistics::ratio::{BenchmarkWeights, Overall, SuiteMember, Summary};
 use speedup_statistics::test::{

@@ -5,7 +5,6 @@
 //! median side by side (Touati 2010 §6.2.2), and so do we, unmixed and beside the headline.
 
 use serde::{Deserialize, Serialize};
-use speedup_core::value::hint::Hinted;
 
 /// What is said of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -46,21 +45,12 @@ pub enum Direction {
     Neither,
 }
 
-/// Why there is no answer: a code that stays the same between releases, and a sentence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reason {
-    /// Its name.
-    pub code: String,
-    /// A sentence for a person, with a next step where there is one.
-    pub sentence: String,
-}
-
 impl Verdict {
     /// All verdicts, in the order in which they are counted.
     pub const ALL: [Self; 5] = [Self::Faster, Self::Slower, Self::Same, Self::Undecided, Self::NotEnoughData];
 
     /// Whether a difference was shown.
-    pub(super) const fn is_effect(self) -> bool {
+    pub(crate) const fn is_effect(self) -> bool {
         match self {
             Self::Faster | Self::Slower => true,
             Self::Same | Self::Undecided | Self::NotEnoughData => false,
@@ -99,7 +89,7 @@ impl Protocol {
 
 impl Direction {
     /// Of a speedup.
-    pub(super) fn of(speedup: f64) -> Self {
+    pub(crate) fn of(speedup: f64) -> Self {
         if speedup > 1.0 {
             Self::CandidateFaster
         } else if speedup < 1.0 {
@@ -108,23 +98,4 @@ impl Direction {
             Self::Neither
         }
     }
-}
-
-impl Reason {
-    pub(crate) fn new(code: &str, sentence: impl Into<String>) -> Self {
-        Self { code: code.to_owned(), sentence: one_sentence(&sentence.into()) }
-    }
-
-    /// Of an error that a report tells, with its hint.
-    pub(crate) fn of(code: &str, error: &impl Hinted) -> Self {
-        Self::new(code, error.in_a_sentence())
-    }
-}
-
-/// A text as a sentence: a capital first, a full stop last.
-fn one_sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let capital = letters.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
-    let stop = if text.ends_with('.') { "" } else { "." };
-    format!("{capital}{}{stop}", letters.as_str())
 }

@@ -20,6 +20,26 @@ pub enum Word<T> {
     Other(String),
 }
 
+/// Declares an enum of words, each with its spelling.
+macro_rules! words {
+    ($(#[$about:meta])* pub enum $name:ident { $($(#[$means:meta])* $word:ident = $spelled:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$means])* #[serde(rename = $spelled)] $word,)*
+        }
+
+        impl $crate::conclusion::Spelled for $name {
+            fn name(self) -> &'static str {
+                match self {
+                    $(Self::$word => $spelled,)*
+                }
+            }
+        }
+    };
+}
+pub(super) use words;
+
 impl<T: Spelled> Word<T> {
     /// What it stands for, where this release knows it.
     pub fn known(&self) -> Option<T> {
@@ -59,6 +79,7 @@ impl<T: Spelled> fmt::Display for Word<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conclusion::{ReasonCode, WarningCode};
     use crate::study::{ExclusionKind, ReportPhase, RuleKind, RunUnit};
     use serde::de::DeserializeOwned;
     use speedup_core::experiment::Weights;
@@ -78,6 +99,8 @@ mod tests {
         are_spelled(&[Run, Visit, Host, Boot, Build, Block]);
         use ReportPhase::{Cancelled, Cancelling, Deciding, Finished, Paused, Running, WaitingForHosts};
         are_spelled(&[Running, WaitingForHosts, Paused, Deciding, Cancelling, Cancelled, Finished]);
+        are_spelled(&[ReasonCode::AllZero, ReasonCode::TooFewRuns]);
+        are_spelled(&[WarningCode::Only, WarningCode::TooFewRunsToWin]);
         are_spelled(&[ExclusionKind::Drained, ExclusionKind::Quarantined]);
         are_spelled(&[RuleKind::Pilot, RuleKind::Sequential, RuleKind::Budget]);
         are_spelled(&[Weights::Equal, Weights::Custom, Weights::Fraction]);
