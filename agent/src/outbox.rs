@@ -145,6 +145,12 @@ impl Outbox {
         self.journal.sync().map(drop).map_err(OutboxError::Write)
     }
 
+    /// Makes all of it durable, also what was let go of: whoever counts what is left after the end is not to count that.
+    pub(crate) fn settle(&mut self) -> Result<(), OutboxError> {
+        self.is_due = false;
+        self.journal.sync().map(drop).map_err(OutboxError::Write)
+    }
+
     /// Lets go of a report that the coordinator has.
     pub(crate) fn forget(&mut self, lease: LeaseEpoch) -> Result<(), OutboxError> {
         self.unacknowledged.remove(&lease);

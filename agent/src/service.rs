@@ -288,6 +288,7 @@ impl Service {
             }
             self.look_again();
         }
+        self.outbox(Outbox::settle)?;
         tracing::info!("the agent stops");
         Ok(())
     }

@@ -21,6 +21,8 @@ fn nothing_is_left_on_a_host() {
     on.add(&[]);
     let [first, second, third] = &on.site.hosts[..] else { panic!("three hosts") };
     assert!(on.is_anything_left(first), "an agent is there");
+    let plan = Plan { benchmarks: 1, runs: 3, timeout: "1m", gate: Gate::Open };
+    on.site.finish(&on.site.submit(plan));
     let (code, answer) = removed(&on, &[&first.address()]);
     assert_eq!((code, &answer[0]["outcome"]), (Some(0), &"removed".into()), "{answer}");
     assert!(!on.is_anything_left(first));

@@ -79,7 +79,7 @@ fn an_environment_is_read_with_all_its_settings() {
          [environment]\ncpus = \"cores:2\"\nhousekeeping = 1\nnice = -5\nscheduler = \"fifo:50\"\naslr = false\n\
          env_bytes_random = 4096\ndirectory_bytes_random = 200\npage_cache = \"drop\"\ntransparent_huge_pages = \"never\"\n\
          governor = \"performance\"\nturbo = false\nsettle = \"500ms\"\nstrict = true\n\
-         limits = {{ open_files = 64, memory = \"1GiB\", stack = \"8MiB\", core = \"0B\", processes = 9 }}\n"
+         limits = {{ open_files = 64, memory = \"1GiB\", stack = \"8MiB\", core = \"0B\", processes = 9 }}\nmodules = [\"gcc/12\"]\n"
     ));
     let expected = Environment {
         cpus: CpuChoice::Cores(2),
@@ -102,7 +102,7 @@ fn an_environment_is_read_with_all_its_settings() {
             processes: Some(9),
         },
         strict: true,
-        software: Software::default(),
+        software: Software { modules: vec!["gcc/12".to_owned()], ..Software::default() },
     };
     assert_eq!(experiment.environment, expected);
     assert_eq!(expected.asked(), Setting::ALL);
