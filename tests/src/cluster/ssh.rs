@@ -137,11 +137,12 @@ fn said(output: &Output) -> String {
 }
 
 /// A server that lets in by keys alone. All that it needs lies on the host's disk.
+/// With a home directory of the host's own: start-up files of this machine's user are not its, and may wait for each other.
 fn configuration() -> String {
     let own = Host::disk();
     format!(
         "Port 22\nHostKey {own}/host_key\nAuthorizedKeysFile {own}/authorized_keys\nStrictModes no\nUsePAM no\nPidFile none\n\
-         PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n",
+         PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nSetEnv HOME={own}\n",
         own = own.display()
     )
 }
