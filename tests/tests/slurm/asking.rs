@@ -303,6 +303,6 @@ fn jobs_that_fail_stop_the_asking() {
     assert!(why.contains("FAILED"), "{why}");
     let shown: serde_json::Value =
         serde_json::from_slice(&another(&["hosts", "slurm", "show"]).stdout).expect("what is shown");
-    let words = shown["unjoined"].as_str().expect("the last words of a job");
+    let words = shown[0]["unjoined"].as_str().expect("the last words of a job");
     assert!(words.contains("bin/speedup: not found"), "{words}");
 }
