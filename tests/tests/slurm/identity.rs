@@ -110,7 +110,7 @@ fn a_node_is_called_by_its_name() {
         found.unwrap_or_else(|| panic!("{what} is not in {events}")).clone()
     };
     let requested = words("hosts requested");
-    assert_eq!(requested["words"], "slurm --time=10");
+    assert_eq!(requested["words"], "slurm --time=10 (queue 1)");
     assert!(requested["by"].as_str().is_some_and(|by| !by.is_empty()), "{requested}");
     assert_eq!(words("request for hosts ended")["by"], requested["by"]);
     assert!(words("jobs asked for")["words"].as_str().is_some_and(|words| words.contains(&job)), "{events}");
