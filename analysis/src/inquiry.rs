@@ -8,7 +8,8 @@
 //! * `suite`: versions and benchmarks, checked; `pairing`: the benchmarks that all versions have; `blocks`: the runs that a design
 //!   made pairs;
 //! * the list of the methods below; `method`: what each of them answers of itself; `refusal`: why there is no answer;
-//! * `answer`, `interval`: what every answer has; then one file a method, with its options, findings and conclusions.
+//! * `answer`, `interval`: what every answer has; then one file a method, with its options, findings and conclusions;
+//! * [`configured`]: the Speedup-Test as its published program makes it.
 //!
 //! ```
 //! use speedup_analysis::inquiry::{Findings, Inquiry, Method, Suite};
@@ -27,6 +28,7 @@
 mod answer;
 mod blocks;
 mod brunner_munzel;
+pub mod configured;
 mod diagnostics;
 mod distribution;
 mod earlier;
@@ -36,6 +38,7 @@ mod method;
 mod mixture;
 mod pairing;
 mod performance_test;
+mod proportion;
 mod ratio;
 mod refusal;
 mod signed_rank;
@@ -56,12 +59,13 @@ pub use interval::IntervalAnswer;
 pub use method::{MethodEffort, Offer};
 pub use mixture::{MetricFinding, MixtureFinding, MixtureFindings, MixtureOptions, ShortestFinding};
 pub use performance_test::{PerformanceBenchmark, PerformanceFinding, PerformanceTestOptions};
+pub use proportion::AcceleratedShare;
 pub use ratio::{RatioFinding, RatioOptions, RatioSuite};
 pub use refusal::InquiryError;
 pub use signed_rank::SignedRankFinding;
 pub use speedup_test::{
-    Adjusted, OverallFinding, ProportionFinding, ProtocolFinding, PublishedFinding, SpeedupMeansFinding,
-    SpeedupTestFinding, SpeedupTestMode, SpeedupTestOptions, SpeedupTestSuite,
+    Adjusted, OverallFinding, ProtocolFinding, PublishedFinding, SpeedupMeansFinding, SpeedupTestFinding,
+    SpeedupTestMode, SpeedupTestOptions, SpeedupTestSuite,
 };
 pub use suite::{MOST_VALUES, MOST_VERSIONS, NamedSample, Suite};
 

@@ -6,6 +6,7 @@
 //! * `section`: what each section says, from the data of the report;
 //! * [`figure`]: what is drawn;
 //! * [`facts`]: rows of facts, for tables and CSV; [`answer`]: what any method found on plain samples;
+//! * [`paper`]: the files of the published Speedup-Test;
 //! * [`terminal`], [`html`], [`markdown`], [`latex`] and [`sheet`]: the forms.
 //!
 //! There is no clock, file or socket here, and nothing is concluded: numbers come from the analysis.
@@ -18,6 +19,7 @@ pub mod figure;
 pub mod html;
 pub mod latex;
 pub mod markdown;
+pub mod paper;
 mod section;
 mod share;
 pub mod sheet;

@@ -5,6 +5,7 @@
 //! median side by side (Touati 2010 §6.2.2), and so do we, unmixed and beside the headline.
 
 use serde::{Deserialize, Serialize};
+use speedup_statistics::ratio::Summary;
 
 /// What is said of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -83,6 +84,15 @@ impl Protocol {
         match self {
             Self::Mean => "mean",
             Self::Median => "median",
+        }
+    }
+}
+
+impl From<Protocol> for Summary {
+    fn from(by: Protocol) -> Self {
+        match by {
+            Protocol::Mean => Self::Mean,
+            Protocol::Median => Self::Median,
         }
     }
 }

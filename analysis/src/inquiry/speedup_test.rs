@@ -4,6 +4,7 @@ use super::answer::Found;
 use super::interval::covers_one;
 use super::method::{Asked, FindResult};
 use super::pairing::{Pair, Pairing};
+use super::proportion::{AcceleratedShare, Asking};
 use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, effect, signed_rank};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, Warning};
 use crate::gate::{Conclusion, GateError};
@@ -24,10 +25,7 @@ use speedup_statistics::ratio::{
     SuiteRatio, SuiteRatioError, Summary,
 };
 use speedup_statistics::sample::Sample;
-use speedup_statistics::test::{
-    PrecisionError, Proportion, ProportionMethod, PseudoMedian, Selection, benchmarks_by_wald,
-    benchmarks_by_wilson,
-};
+use speedup_statistics::test::{PrecisionError, ProportionMethod, PseudoMedian};
 
 /// The least precision: what is finer asks for more benchmarks than can be counted.
 const LEAST_PRECISION: f64 = 1e-6;
@@ -79,7 +77,7 @@ pub struct SpeedupTestSuite {
     /// The plain means of the benchmarks' speedups by minimum, mean and median, which are no overall speedups.
     pub speedup_means: Vec<SpeedupMeansFinding>,
     /// The proportion of accelerated benchmarks, by the mean and by the median.
-    pub proportions: Vec<ProportionFinding>,
+    pub proportions: Vec<AcceleratedShare<IntervalAnswer, OverallFinding>>,
     /// Each benchmark.
     pub benchmarks: Vec<SpeedupTestFinding>,
 }
@@ -107,35 +105,6 @@ pub struct SpeedupMeansFinding {
     pub means: SpeedupMeans,
     /// That none of them is an overall speedup.
     pub caveats: Vec<Warning>,
-}
-
-/// The proportion of accelerated benchmarks (Touati 2010 §5).
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ProportionFinding {
-    /// By which protocol.
-    pub by: Protocol,
-    /// The accelerated benchmarks.
-    pub accelerated: u64,
-    /// All benchmarks.
-    pub benchmarks: u64,
-    /// Their share.
-    pub estimate: f64,
-    /// The published interval.
-    pub interval: IntervalAnswer,
-    /// The interval recommended for so many benchmarks (Brown, Cai, DasGupta 2001).
-    pub recommended: IntervalAnswer,
-    /// The interval that was asked for beside them.
-    pub asked: Option<IntervalAnswer>,
-    /// Whether a(1 − a/b) > 5.
-    pub condition_holds: bool,
-    /// The half-width to which the proportion is to be known.
-    pub precision: f64,
-    /// Benchmarks to draw for it by the published formula; absent at proportions 0 and 1, of which it knows nothing.
-    pub benchmarks_needed: Option<u64>,
-    /// The same by Wilson's interval.
-    pub benchmarks_needed_by_wilson: u64,
-    /// Overall gain and speedup of the accelerated benchmarks alone (Touati 2010 §3.2); absent where there is none.
-    pub overall_of_accelerated: Option<OverallFinding>,
 }
 
 /// One benchmark of one candidate.
@@ -380,10 +349,7 @@ fn benchmark(
             SpeedupTestMode::Exact => None,
             SpeedupTestMode::Published => {
                 let faster = |risk| at_risk[at](Question::CandidateFaster, risk);
-                Some(match inquiry.confidence {
-                    Some(_) => published::at(level, faster),
-                    None => published::search(faster),
-                })
+                Some(published::verdict(inquiry.confidence.map(|_| level), faster))
             }
         };
         let p_values = QUESTIONS.map(|question| concluded(&at_risk[at](question, level.risk())));
@@ -646,40 +612,20 @@ fn proportion(
     members: &[SuiteMember<'_>],
     by: Protocol,
     asked: (&Inquiry, &Pairing<'_>, &SpeedupTestOptions, ConfidenceLevel),
-) -> Result<ProportionFinding, InquiryError> {
+) -> Result<AcceleratedShare<IntervalAnswer, OverallFinding>, InquiryError> {
     let (inquiry, pairing, options, level) = asked;
     let accelerated: Vec<bool> =
         benchmarks.iter().map(|one| one.of(by).report.verdict == Verdict::Faster).collect();
-    let summary = match by {
-        Protocol::Mean => Summary::Mean,
-        Protocol::Median => Summary::Median,
-    };
-    let alone = Overall::of_accelerated(members, &accelerated, summary, &pairing.weights)?;
-    let faster = accelerated.iter().filter(|one| **one).count() as u64;
-    let all = benchmarks.len() as u64;
-    let proportion = Proportion::new(faster, all, inquiry.selection)?;
-    let (estimate, precision) = (proportion.estimate(), options.precision);
-    let interval = |method| IntervalAnswer::new(&proportion.interval(method, level), inquiry.better);
-    // Benchmarks that were chosen say nothing of others; how many to draw is a question for drawn ones.
-    let drawn = match inquiry.selection {
-        Selection::Chosen => Selection::Drawn,
-        drawn @ (Selection::Drawn | Selection::DrawnFromFinite { .. }) => drawn,
-    };
-    let needed = benchmarks_by_wald(estimate, precision, level, drawn)?;
-    Ok(ProportionFinding {
+    let asking = Asking {
         by,
-        accelerated: faster,
-        benchmarks: all,
-        estimate,
-        interval: interval(ProportionMethod::WilsonCorrected),
-        recommended: interval(ProportionMethod::recommended(all)),
-        asked: options.proportion_interval.map(interval),
-        condition_holds: proportion.satisfies_condition(),
-        precision,
-        benchmarks_needed: (needed > 0).then_some(needed),
-        benchmarks_needed_by_wilson: benchmarks_by_wilson(estimate, precision, level, drawn)?,
-        overall_of_accelerated: alone.map(OverallFinding::from),
-    })
+        members,
+        weights: &pairing.weights,
+        level,
+        precision: options.precision,
+        interval: options.proportion_interval,
+        selection: inquiry.selection,
+    };
+    AcceleratedShare::new(&accelerated, &asking, |interval| IntervalAnswer::new(&interval, inquiry.better))
 }
 
 impl From<Overall> for OverallFinding {

@@ -7,22 +7,25 @@ use std::time::Instant;
 
 use anyhow::{Error, anyhow};
 use clap::Args;
+use speedup_analysis::inquiry::SpeedupTestMode;
+use speedup_analysis::inquiry::configured::{ConfiguredAnswer, ConfiguredOptions};
+use speedup_core::experiment::Weights;
+use speedup_core::value::hint::Hinted as _;
+use speedup_report::paper;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::test::ProportionMethod;
 
 use super::{print, print_json};
-use crate::arguments::words::proportion_intervals;
+use crate::arguments::words::{proportion_intervals, words};
 use crate::arguments::{Form, FormArgument, fraction};
-use crate::console::{Console, render};
+use crate::console::render::table::table;
+use crate::console::{Console, Paint, render};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::results::draft;
-use crate::samples::speedup_test::answer::{Answer, Mode, Options, State, Weighting};
+use crate::samples::speedup_test::input;
 use crate::samples::speedup_test::input::configuration::{Configuration, ConfigurationError};
-use crate::samples::speedup_test::input::{self, Loaded};
 use crate::samples::speedup_test::outputs::Outputs;
-use crate::samples::speedup_test::warning::Warning;
-use crate::samples::speedup_test::{report, results, rows, status, warnings};
 
 /// The name of standard input.
 const STDIN: &str = "-";
@@ -45,8 +48,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, value_parser = fraction::confidence_level)]
     conf_level: Option<ConfidenceLevel>,
     /// The weight of each benchmark in the overall gain and speedup
-    #[arg(long, value_enum, default_value_t, value_name = "WEIGHT")]
-    weight: Weighting,
+    #[arg(long, default_value = "custom", value_name = "WEIGHT", value_parser = words([
+        ("custom", Weights::Custom, "The coefficients of the configuration; equal if it has none"),
+        ("equal", Weights::Equal, "All equal"),
+        ("fraction", Weights::Fraction, "Its share of the baseline's time"),
+    ]))]
+    weight: Weights,
     /// The half-width to which the proportion of accelerated benchmarks should be known
     #[arg(long, value_name = "R", allow_hyphen_values = true, default_value_t = 0.05, value_parser = fraction::precision)]
     precision: f64,
@@ -57,8 +64,15 @@ pub(crate) struct Arguments {
     #[arg(short = 'o', long = "output", alias = "prefix", value_name = "PREFIX")]
     prefix: Option<PathBuf>,
     /// Whose verdicts to give
-    #[arg(long, value_enum, default_value_t, value_name = "MODE")]
-    mode: Mode,
+    #[arg(long, default_value = "published", value_name = "MODE", value_parser = words([
+        ("published", SpeedupTestMode::Published, "Those of the published program, quirks included"),
+        (
+            "exact",
+            SpeedupTestMode::Exact,
+            "The best level in closed form, levels of the configuration first, coefficients unchanged",
+        ),
+    ]))]
+    mode: SpeedupTestMode,
     /// Use the Kolmogorov-Smirnov test of R before 4.2, when the program was published: approximate if values are tied
     #[arg(long)]
     legacy_ks: bool,
@@ -68,7 +82,7 @@ pub(crate) struct Arguments {
 
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
     let begin = Instant::now();
-    if arguments.legacy_ks && arguments.mode == Mode::Exact {
+    if arguments.legacy_ks && arguments.mode == SpeedupTestMode::Exact {
         return Err(Failure::usage(anyhow!("--legacy-ks belongs to --mode published")));
     }
     let outputs = Outputs::new(arguments.prefix()?);
@@ -81,19 +95,19 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
         Err(Refused::BeforeWriting(failure)) => return Err(failure),
         Err(Refused::Analysis(failure)) => {
             // Whoever looks there must not find the success of an earlier analysis. The first error is the one to tell.
-            let _ = draft::replace(&outputs.status, &status::failed(&shown, &failure.error));
+            let _ = draft::replace(&outputs.status, &paper::failed(&shown, &failure.error));
             return Err(failure);
         }
     };
-    draft::replace(&outputs.results, &results::text(&answer))?;
-    let text = report::text(&answer);
+    draft::replace(&outputs.results, &paper::results(&answer))?;
+    let text = paper::report(&answer, |sheet| table(&sheet.columns(), sheet.shown_rows(), Paint::NONE));
     draft::replace(&outputs.report, &text)?;
-    draft::replace(&outputs.warnings, &warnings::text(&answer))?;
-    draft::replace(&outputs.status, &status::ended(&shown, begin.elapsed()))?;
+    draft::replace(&outputs.warnings, &paper::warnings(&answer))?;
+    draft::replace(&outputs.status, &paper::ended(&shown, begin.elapsed()))?;
     match arguments.output.output {
-        Form::Json => print_json(console, &answer)?,
+        Form::Json => print_json(console, &paper::json(&answer))?,
         Form::Table => print(console, &text)?,
-        Form::Csv => print(console, &rows::sheet(&answer).csv())?,
+        Form::Csv => print(console, &paper::sheet(&answer).csv())?,
     }
     tell_warnings(&answer, &outputs, console);
     Ok(Exit::Done)
@@ -105,7 +119,7 @@ enum Refused {
     Analysis(Failure),
 }
 
-fn conclude(arguments: &Arguments, outputs: &Outputs) -> Result<Answer, Refused> {
+fn conclude(arguments: &Arguments, outputs: &Outputs) -> Result<ConfiguredAnswer, Refused> {
     let analysis = Refused::Analysis;
     let configuration = arguments.read_configuration().map_err(|error| {
         let hint = error.hint();
@@ -116,31 +130,27 @@ fn conclude(arguments: &Arguments, outputs: &Outputs) -> Result<Answer, Refused>
         let hint = error.hint();
         analysis(Failure::usage(Error::new(error).context("cannot read the samples")).hint_if(hint))
     })?;
-    let files = loaded.iter().flat_map(|one: &Loaded| one.paths.iter().map(PathBuf::as_path));
+    let files = loaded.paths.iter().map(PathBuf::as_path);
     outputs.spare(files).map_err(|error| {
         Refused::BeforeWriting(arguments.failure(error, Some("name another prefix with -o")))
     })?;
-    Answer::new(arguments.shown(), &loaded, &arguments.options()).map_err(|error| {
+    ConfiguredAnswer::new(arguments.shown(), &loaded.benchmarks, &arguments.options()).map_err(|error| {
         let hint = error.hint();
         analysis(arguments.failure(error, hint))
     })
 }
 
 /// Says on standard error that there is more to read, and what was left out.
-fn tell_warnings(answer: &Answer, outputs: &Outputs, console: &Console) {
+fn tell_warnings(answer: &ConfiguredAnswer, outputs: &Outputs, console: &Console) {
     for benchmark in &answer.benchmarks {
-        match &benchmark.state {
-            State::Tested(_) => {}
-            State::Ignored { .. } => {
-                let causes: Vec<String> = benchmark.warnings.iter().map(Warning::sentence).collect();
-                console.warn(format_args!("{}: {}", benchmark.name, causes.join(" ")));
-            }
+        if let Some(causes) = paper::passed_over(benchmark) {
+            console.warn(format_args!("{}: {causes}", benchmark.name));
         }
     }
     if let Some(order) = &answer.order {
         console.warn(&order.sentence);
     }
-    let count = warnings::count(answer);
+    let count = answer.count_warnings();
     if count > 0 {
         console.talk(format_args!("{} in {}", render::counted(count, "warning"), outputs.warnings.display()));
     }
@@ -178,12 +188,12 @@ impl Arguments {
         Configuration::read(file)
     }
 
-    fn options(&self) -> Options {
-        Options {
+    fn options(&self) -> ConfiguredOptions {
+        ConfiguredOptions {
             mode: self.mode,
             legacy_ks: self.legacy_ks,
             level: self.conf_level,
-            weighting: self.weight,
+            weights: self.weight,
             precision: self.precision,
             proportion_interval: self.proportion_interval,
         }

@@ -182,8 +182,8 @@ fn row(
         ("median", &|risk| test.median.at_risk(FASTER, risk)),
     ];
     protocols.map(|(name, protocol)| {
-        let verdict =
-            level.map_or_else(|| (variant.search)(protocol), |level| published::at(level, protocol));
+        let verdict = level
+            .map_or_else(|| (variant.search)(protocol), |level| published::verdict(Some(level), protocol));
         let at = format!("{at}/{name}");
         let significant = case.value(&format!("{at}/significant")).and_then(Value::as_bool);
         ledger.equal(case, &format!("{at}/significant"), &verdict.significant, &significant);

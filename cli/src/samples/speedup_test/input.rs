@@ -8,28 +8,22 @@ pub(crate) mod configuration;
 mod damage;
 pub(crate) mod sample_file;
 
-use std::io;
 use std::path::{Path, PathBuf};
 
+use speedup_analysis::inquiry::configured::{ConfiguredBenchmark, UnreadableFile};
 use speedup_statistics::sample::Sample;
 use thiserror::Error;
 
 use self::configuration::{Configuration, Entry};
 use self::sample_file::{MAX_VALUES, SampleFileError};
 
-/// A benchmark with the samples of its versions, or why it has none.
+/// What was read.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    pub(crate) entry: Entry,
-    pub(crate) paths: [PathBuf; 2],
-    pub(crate) samples: Result<[Sample; 2], Vec<NotReadable>>,
-}
-
-/// A file of samples that cannot be opened or read.
-#[derive(Debug)]
-pub(crate) struct NotReadable {
-    pub(crate) path: PathBuf,
-    pub(crate) cause: io::Error,
+    /// In the order of the configuration.
+    pub(crate) benchmarks: Vec<ConfiguredBenchmark>,
+    /// The files that it names.
+    pub(crate) paths: Vec<PathBuf>,
 }
 
 /// A file of samples that says something else than positive numbers.
@@ -49,28 +43,35 @@ impl NoSample {
 }
 
 /// Reads the samples of all benchmarks, in the order of the configuration.
-pub(crate) fn load(configuration: Configuration, folder: &Path) -> Result<Vec<Loaded>, NoSample> {
+pub(crate) fn load(configuration: Configuration, folder: &Path) -> Result<Loaded, NoSample> {
     let mut room = MAX_VALUES;
-    configuration.entries.into_iter().map(|entry| load_one(entry, folder, &mut room)).collect()
+    let mut loaded = Loaded { benchmarks: Vec::new(), paths: Vec::new() };
+    for entry in configuration.entries {
+        let paths = entry.samples.each_ref().map(|name| folder.join(name));
+        loaded.benchmarks.push(load_one(entry, &paths, &mut room)?);
+        loaded.paths.extend(paths);
+    }
+    Ok(loaded)
 }
 
-fn load_one(entry: Entry, folder: &Path, room: &mut usize) -> Result<Loaded, NoSample> {
-    let paths = entry.samples.each_ref().map(|name| folder.join(name));
+fn load_one(entry: Entry, paths: &[PathBuf; 2], room: &mut usize) -> Result<ConfiguredBenchmark, NoSample> {
+    let Entry { line, name, level, coefficient, samples: _ } = entry;
+    let files = paths.each_ref().map(|path| path.display().to_string());
     let (mut samples, mut unreadable) = (Vec::new(), Vec::new());
-    for path in &paths {
+    for (path, file) in paths.iter().zip(&files) {
         match sample_file::read(path, *room) {
             Ok(sample) => {
                 *room = room.saturating_sub(sample.len());
                 samples.push(sample);
             }
             Err(SampleFileError::Unreadable(cause)) => {
-                unreadable.push(NotReadable { path: path.clone(), cause });
+                unreadable.push(UnreadableFile { path: file.clone(), cause: cause.to_string() });
             }
-            Err(source) => return Err(NoSample { path: path.clone(), name: entry.name, source }),
+            Err(source) => return Err(NoSample { path: path.clone(), name, source }),
         }
     }
     let samples = <[Sample; 2]>::try_from(samples).map_err(|_| unreadable);
-    Ok(Loaded { entry, paths, samples })
+    Ok(ConfiguredBenchmark { line, name, level, coefficient, files, samples })
 }
 
 /// The folder from which relative names of sample files start: the working directory, as in the original (Touati 2010 §6.2.1);

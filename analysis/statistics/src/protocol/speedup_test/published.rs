@@ -28,8 +28,19 @@ const LEAST_RISK: f64 = 0.01;
 /// The greatest risk of the search.
 const GREATEST_RISK: f64 = 0.5;
 
+/// The program's verdict at a level, or at the highest above one half.
+pub fn verdict(
+    level: Option<ConfidenceLevel>,
+    protocol: impl Fn(Risk) -> ProtocolConclusion,
+) -> PublishedVerdict {
+    match level {
+        Some(level) => at(level, protocol),
+        None => search(protocol),
+    }
+}
+
 /// The program's verdict at a given level.
-pub fn at(level: ConfidenceLevel, protocol: impl Fn(Risk) -> ProtocolConclusion) -> PublishedVerdict {
+fn at(level: ConfidenceLevel, protocol: impl Fn(Risk) -> ProtocolConclusion) -> PublishedVerdict {
     let conclusion = protocol(level.risk());
     PublishedVerdict {
         significant: significance(&conclusion.outcome),

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use speedup_analysis::inquiry::configured::ConfiguredLevel;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::sample::LARGEST_OBSERVATION;
 use thiserror::Error;
@@ -31,18 +32,9 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     /// The names of the files of baseline and candidate.
     pub(crate) samples: [String; 2],
-    pub(crate) level: Level,
+    pub(crate) level: ConfiguredLevel,
     /// The coefficient of the weight, a finite number.
     pub(crate) coefficient: Option<f64>,
-}
-
-/// What the column `ConfLevel` says.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Level {
-    Omitted,
-    Given(ConfidenceLevel),
-    /// A number that is no confidence level: the published program takes it as omitted (Touati 2010 §6.2.2).
-    OutOfRange(f64),
 }
 
 /// Why a text is no configuration.
@@ -184,8 +176,10 @@ fn entry(line: u64, fields: [&str; 5]) -> Result<Entry, ConfigurationError> {
         }
     }
     let level = match number(line, COLUMNS[3], level)? {
-        None => Level::Omitted,
-        Some(value) => ConfidenceLevel::new(value).map_or(Level::OutOfRange(value), Level::Given),
+        None => ConfiguredLevel::Omitted,
+        Some(value) => {
+            ConfidenceLevel::new(value).map_or(ConfiguredLevel::OutOfRange(value), ConfiguredLevel::Given)
+        }
     };
     let coefficient = number(line, COLUMNS[4], coefficient)?;
     let weighs =
@@ -242,7 +236,7 @@ mod tests {
     fn the_papers_files_are_read() {
         // Touati 2010 §6.2.1, both.
         let first = parse("\"First benchmark\",\"bench/bench1.1\",\"bench/bench1.2\",0.9,2\n").unwrap();
-        let level = Level::Given(ConfidenceLevel::new(0.9).unwrap());
+        let level = ConfiguredLevel::Given(ConfidenceLevel::new(0.9).unwrap());
         let entry = Entry {
             line: 2,
             name: "First benchmark".to_owned(),
@@ -253,8 +247,15 @@ mod tests {
         assert_eq!(first.entries, [entry]);
         let second =
             parse("\"a\",\"a.1\",\"a.2\",NA,\n\"b\",\"b.1\",\"b.2\",,\n\"c\",\"c.1\",\"c.2\",0.95,\n");
-        let levels: Vec<Level> = second.unwrap().entries.iter().map(|entry| entry.level).collect();
-        assert_eq!(levels, [Level::Omitted, Level::Omitted, Level::Given(ConfidenceLevel::USUAL)]);
+        let levels: Vec<ConfiguredLevel> = second.unwrap().entries.iter().map(|entry| entry.level).collect();
+        assert_eq!(
+            levels,
+            [
+                ConfiguredLevel::Omitted,
+                ConfiguredLevel::Omitted,
+                ConfiguredLevel::Given(ConfidenceLevel::USUAL)
+            ]
+        );
     }
 
     #[test]
@@ -307,8 +308,8 @@ mod tests {
     #[test]
     fn a_level_out_of_range_is_kept_as_such() {
         let parsed = parse("a,x,y,95,\nb,x,y,1,\nc,x,y,0,\n").unwrap();
-        let levels: Vec<Level> = parsed.entries.iter().map(|entry| entry.level).collect();
-        assert_eq!(levels, [95.0, 1.0, 0.0].map(Level::OutOfRange));
+        let levels: Vec<ConfiguredLevel> = parsed.entries.iter().map(|entry| entry.level).collect();
+        assert_eq!(levels, [95.0, 1.0, 0.0].map(ConfiguredLevel::OutOfRange));
     }
 
     fn check(configuration: &Configuration) -> Result<(), TestCaseError> {
@@ -363,7 +364,7 @@ mod tests {
                     line,
                     name: name.clone(),
                     samples: ["x".to_owned(), "y".to_owned()],
-                    level: Level::Given(ConfidenceLevel::new(level).unwrap()),
+                    level: ConfiguredLevel::Given(ConfidenceLevel::new(level).unwrap()),
                     coefficient: Some(coefficient),
                 };
                 prop_assert_eq!(entry, &expected);

@@ -1,15 +1,15 @@
 //! The answer as rows with all digits: benchmarks, overall numbers, means of speedups and proportions, told apart by `kind`.
 
 use speedup_analysis::conclusion::{Protocol, Spelled as _, WarningCode};
+use speedup_analysis::inquiry::AcceleratedShare;
+use speedup_analysis::inquiry::configured::{
+    BenchmarkAnswer, ConfiguredAnswer, MeansOfSpeedups, OverallGain, ProtocolVerdict, TestedBenchmark,
+};
 use speedup_statistics::inference::Interval;
 use speedup_statistics::protocol::speedup_test::{ObservedSpeedups, SubTest};
 use speedup_statistics::ratio::{SpeedupMeans, Summary};
 
-use super::answer::{
-    Answer, Benchmark, OverallAnswer, ProportionAnswer, SpeedupMeansAnswer, State, Tested, Verdict,
-};
-use super::warning::Warning;
-use speedup_report::facts::{Sheet, SheetCell, hidden};
+use crate::facts::{Sheet, SheetCell, hidden};
 
 /// A row, whose columns are named as these.
 #[derive(Default)]
@@ -48,7 +48,7 @@ struct Row {
 }
 
 /// The rows.
-pub(crate) fn sheet(answer: &Answer) -> Sheet {
+pub fn sheet(answer: &ConfiguredAnswer) -> Sheet {
     let benchmarks = answer.benchmarks.iter().flat_map(of_benchmark);
     let overall = answer.overall.iter().map(of_overall);
     let means = answer.speedup_means.iter().flat_map(of_means);
@@ -96,14 +96,11 @@ impl Row {
 }
 
 /// By minimum, which no protocol tests, by mean and by median; a benchmark that was passed over has its warnings alone.
-fn of_benchmark(benchmark: &Benchmark) -> Vec<Row> {
-    let warnings = || SheetCell::codes(benchmark.warnings.iter().map(Warning::code));
-    let tested = match &benchmark.state {
-        State::Tested(tested) => tested,
-        State::Ignored { .. } => {
-            let (kind, name) = (SheetCell::text("benchmark"), SheetCell::text(&benchmark.name));
-            return vec![Row { kind, benchmark: name, warnings: warnings(), ..Row::default() }];
-        }
+fn of_benchmark(benchmark: &BenchmarkAnswer) -> Vec<Row> {
+    let warnings = || SheetCell::codes(benchmark.warnings.iter().map(|warning| warning.code().name()));
+    let Some(tested) = benchmark.tested() else {
+        let (kind, name) = (SheetCell::text("benchmark"), SheetCell::text(&benchmark.name));
+        return vec![Row { kind, benchmark: name, warnings: warnings(), ..Row::default() }];
     };
     let row = |(by, coefficient): (Summary, f64)| {
         let row = Row {
@@ -122,7 +119,7 @@ fn of_benchmark(benchmark: &Benchmark) -> Vec<Row> {
     Summary::ALL.into_iter().zip(tested.coefficients).map(row).collect()
 }
 
-fn of_times(tested: &Tested, by: Summary) -> Row {
+fn of_times(tested: &TestedBenchmark, by: Summary) -> Row {
     let ObservedSpeedups { min, mean, median } = tested.speedups;
     let speedup = match by {
         Summary::Min => min,
@@ -142,7 +139,7 @@ fn of_times(tested: &Tested, by: Summary) -> Row {
 }
 
 impl Row {
-    fn judged(self, verdict: &Verdict) -> Self {
+    fn judged(self, verdict: &ProtocolVerdict) -> Self {
         let (method, statistic, p_value) = match &verdict.conclusion.main_test {
             SubTest::Made { method, statistic, p_value } => {
                 let statistic = Some(*statistic).filter(|statistic| statistic.is_finite());
@@ -161,12 +158,12 @@ impl Row {
     }
 }
 
-fn of_overall(overall: &OverallAnswer) -> Row {
-    let OverallAnswer { by, gain, speedup } = *overall;
+fn of_overall(overall: &OverallGain) -> Row {
+    let OverallGain { by, gain, speedup } = *overall;
     Row { gain: SheetCell::Number(gain), speedup: SheetCell::Number(speedup), ..Row::of("overall", by) }
 }
 
-fn of_means(answer: &SpeedupMeansAnswer) -> [Row; 3] {
+fn of_means(answer: &MeansOfSpeedups) -> [Row; 3] {
     let SpeedupMeans { arithmetic, geometric, harmonic } = answer.means;
     [("arithmetic mean", arithmetic), ("geometric mean", geometric), ("harmonic mean", harmonic)].map(
         |(method, speedup)| Row {
@@ -179,11 +176,8 @@ fn of_means(answer: &SpeedupMeansAnswer) -> [Row; 3] {
 }
 
 /// One row an interval: the published one, the recommended one, and the one that was asked for.
-fn of_proportion(proportion: &ProportionAnswer) -> Vec<Row> {
-    let by = match proportion.by {
-        Protocol::Mean => Summary::Mean,
-        Protocol::Median => Summary::Median,
-    };
+fn of_proportion(proportion: &AcceleratedShare<Interval, OverallGain>) -> Vec<Row> {
+    let by = Summary::from(proportion.by);
     let intervals = [Some(&proportion.interval), Some(&proportion.recommended), proportion.asked.as_ref()];
     let row = |interval: &Interval| Row {
         accelerated: SheetCell::Count(proportion.accelerated),

@@ -4,22 +4,20 @@
 use std::fmt::Write as _;
 
 use speedup_analysis::conclusion::Protocol;
+use speedup_analysis::inquiry::configured::{
+    BenchmarkAnswer, ConfiguredAnswer, MeansOfSpeedups, OverallGain, ProtocolVerdict,
+};
+use speedup_analysis::inquiry::{AcceleratedShare, SpeedupTestMode};
 use speedup_statistics::inference::Interval;
 use speedup_statistics::ratio::SpeedupMeans;
 
-use super::answer::{Answer, Benchmark, Mode, OverallAnswer, ProportionAnswer, SpeedupMeansAnswer, Verdict};
 use super::results::{fifteen_digits, three_decimals};
-use super::warning::summary;
-use crate::console::Paint;
-use crate::console::render::table::{Column, table};
+use crate::facts::{ABSENT, Sheet, SheetCell, number, words};
 
-/// Where there is no number.
-const NOTHING: &str = "—";
-
-/// The report as text.
-pub(crate) fn text(answer: &Answer) -> String {
+/// The report as text; `table` draws a table.
+pub fn report(answer: &ConfiguredAnswer, table: impl Fn(&Sheet) -> String) -> String {
     let mut text = format!("Analysis report of {}\n", answer.configuration);
-    for OverallAnswer { by, gain, speedup } in &answer.overall {
+    for OverallGain { by, gain, speedup } in &answer.overall {
         let by = by.name();
         let _ = write!(
             text,
@@ -37,14 +35,14 @@ pub(crate) fn text(answer: &Answer) -> String {
         text += &of_proportion(proportion, answer.mode);
     }
     text.push('\n');
-    text += &benchmarks(answer);
+    text += &table(&benchmarks(answer));
     text.push('\n');
     text
 }
 
 /// What others quote, and why not to (Touati 2010 §3.2, example 3.1).
-fn of_means(means: &[SpeedupMeansAnswer]) -> String {
-    let line = |SpeedupMeansAnswer { by, means, .. }: &SpeedupMeansAnswer| {
+fn of_means(means: &[MeansOfSpeedups]) -> String {
+    let line = |MeansOfSpeedups { by, means, .. }: &MeansOfSpeedups| {
         let SpeedupMeans { arithmetic, geometric, harmonic } = *means;
         let [arithmetic, geometric, harmonic] = [arithmetic, geometric, harmonic].map(three_decimals);
         format!(
@@ -56,9 +54,9 @@ fn of_means(means: &[SpeedupMeansAnswer]) -> String {
     format!("{lines}Remark: {}\n", SpeedupMeans::CAVEAT.sentence())
 }
 
-fn of_proportion(proportion: &ProportionAnswer, mode: Mode) -> String {
-    let ProportionAnswer { accelerated, benchmarks, interval, precision, .. } = proportion;
-    let by = summary(proportion.by);
+fn of_proportion(proportion: &AcceleratedShare<Interval, OverallGain>, mode: SpeedupTestMode) -> String {
+    let AcceleratedShare { accelerated, benchmarks, interval, precision, .. } = proportion;
+    let by = proportion.by.name();
     let mut lines = vec![
         format!(
             "Accelerated benchmarks (speedup of the {by}): a/b = {accelerated}/{benchmarks} = {}",
@@ -86,7 +84,7 @@ fn of_proportion(proportion: &ProportionAnswer, mode: Mode) -> String {
         format!("{} = [{lower}; {upper}]", interval.method)
     };
     lines.extend(proportion.asked.as_ref().map(|asked| format!("As asked: {}", by_method(asked))));
-    if mode == Mode::Exact {
+    if mode == SpeedupTestMode::Exact {
         lines.push(format!(
             "Recommended for so many benchmarks (Brown, Cai, DasGupta 2001): {}",
             by_method(&proportion.recommended)
@@ -103,24 +101,25 @@ fn of_proportion(proportion: &ProportionAnswer, mode: Mode) -> String {
     lines.join("\n") + "\n"
 }
 
-fn benchmarks(answer: &Answer) -> String {
-    let columns = [
-        Column::Words("benchmark"),
-        Column::Number("n"),
-        Column::Number("min"),
-        Column::Number("mean"),
-        Column::Words("speedup of the mean"),
-        Column::Number("level"),
-        Column::Number("median"),
-        Column::Words("speedup of the median"),
-        Column::Number("level"),
+fn benchmarks(answer: &ConfiguredAnswer) -> Sheet {
+    let headings = vec![
+        words("", "benchmark"),
+        number("", "n"),
+        number("", "min"),
+        number("", "mean"),
+        words("", "speedup of the mean"),
+        number("", "level"),
+        number("", "median"),
+        words("", "speedup of the median"),
+        number("", "level"),
     ];
-    table(&columns, answer.benchmarks.iter().map(row), Paint::NONE)
+    let cells = |benchmark: &BenchmarkAnswer| row(benchmark).into_iter().map(SheetCell::Words).collect();
+    Sheet { headings, rows: answer.benchmarks.iter().map(cells).collect() }
 }
 
-fn row(benchmark: &Benchmark) -> Vec<String> {
+fn row(benchmark: &BenchmarkAnswer) -> Vec<String> {
     let Some(tested) = benchmark.tested() else {
-        let mut row = vec![NOTHING.to_owned(); 9];
+        let mut row = vec![ABSENT.to_owned(); 9];
         row[0].clone_from(&benchmark.name);
         row[4] = "ignored".to_owned();
         row[7] = "ignored".to_owned();
@@ -128,7 +127,7 @@ fn row(benchmark: &Benchmark) -> Vec<String> {
     };
     let of = |protocol: Protocol| {
         let verdict = tested.verdict(protocol);
-        let level = verdict.confidence.map_or_else(|| NOTHING.to_owned(), fifteen_digits);
+        let level = verdict.confidence.map_or_else(|| ABSENT.to_owned(), fifteen_digits);
         [word(verdict).to_owned(), level]
     };
     let runs = match tested.sizes() {
@@ -141,7 +140,7 @@ fn row(benchmark: &Benchmark) -> Vec<String> {
     vec![benchmark.name.clone(), runs, min, mean, mean_word, mean_level, median, median_word, median_level]
 }
 
-fn word(verdict: &Verdict) -> &'static str {
+fn word(verdict: &ProtocolVerdict) -> &'static str {
     match verdict.significant {
         Some(true) => "significant",
         Some(false) => "not significant",

@@ -7,57 +7,59 @@ use speedup_statistics::protocol::speedup_test::{
     ProtocolConclusion, ProtocolOutcome, Question, Rules, SpeedupTest,
 };
 
-use super::{Mode, Options};
+use super::ConfiguredOptions;
+use crate::inquiry::SpeedupTestMode;
 
 const FASTER: Question = Question::CandidateFaster;
 
 /// What a protocol says of a benchmark.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Verdict {
+pub struct ProtocolVerdict {
     /// Whether the speedup is statistically significant; absent where nothing can be concluded.
-    pub(crate) significant: Option<bool>,
+    pub significant: Option<bool>,
     /// The confidence level of that.
-    pub(crate) confidence: Option<f64>,
+    pub confidence: Option<f64>,
     /// The protocol at the last risk tried, with all its tests.
-    pub(crate) conclusion: ProtocolConclusion,
+    pub conclusion: ProtocolConclusion,
 }
 
 /// The rules of the sub-tests.
-pub(super) fn rules(options: &Options) -> Rules {
+pub(super) fn rules(options: &ConfiguredOptions) -> Rules {
     match options.mode {
-        Mode::Exact => Rules::PUBLISHED_TESTS,
-        Mode::Published if options.legacy_ks => Rules::PUBLISHED_BEFORE_R_4_2,
-        Mode::Published => Rules::PUBLISHED,
+        SpeedupTestMode::Exact => Rules::PUBLISHED_TESTS,
+        SpeedupTestMode::Published if options.legacy_ks => Rules::PUBLISHED_BEFORE_R_4_2,
+        SpeedupTestMode::Published => Rules::PUBLISHED,
     }
 }
 
 /// The verdicts on the mean and on the median, at the level of the configuration's line or of the command line, or at
 /// the best one.
-pub(super) fn verdicts(test: &SpeedupTest, own: Option<ConfidenceLevel>, options: &Options) -> [Verdict; 2] {
+pub(super) fn verdicts(
+    test: &SpeedupTest,
+    own: Option<ConfidenceLevel>,
+    options: &ConfiguredOptions,
+) -> [ProtocolVerdict; 2] {
     match options.mode {
-        Mode::Published => match options.level.or(own) {
-            Some(level) => [
-                published::at(level, |risk| test.mean.at_risk(FASTER, risk)).into(),
-                published::at(level, |risk| test.median.at_risk(FASTER, risk)).into(),
-            ],
-            None => [
-                published::search(|risk| test.mean.at_risk(FASTER, risk)).into(),
-                published::search(|risk| test.median.at_risk(FASTER, risk)).into(),
-            ],
-        },
-        Mode::Exact => match own.or(options.level) {
+        SpeedupTestMode::Published => {
+            let level = options.level.or(own);
+            [
+                published::verdict(level, |risk| test.mean.at_risk(FASTER, risk)).into(),
+                published::verdict(level, |risk| test.median.at_risk(FASTER, risk)).into(),
+            ]
+        }
+        SpeedupTestMode::Exact => match own.or(options.level) {
             Some(level) => [test.mean.at(FASTER, level), test.median.at(FASTER, level)]
-                .map(|conclusion| Verdict::new(Some(level.get()), conclusion)),
+                .map(|conclusion| ProtocolVerdict::new(Some(level.get()), conclusion)),
             None => [test.mean.best(FASTER), test.median.best(FASTER)].map(|conclusion| {
                 // A risk too small for a double does not make certainty.
                 let confidence = conclusion.confidence().map(|level| level.min(1.0 - f64::EPSILON / 2.0));
-                Verdict::new(confidence, conclusion)
+                ProtocolVerdict::new(confidence, conclusion)
             }),
         },
     }
 }
 
-impl From<PublishedVerdict> for Verdict {
+impl From<PublishedVerdict> for ProtocolVerdict {
     fn from(verdict: PublishedVerdict) -> Self {
         let PublishedVerdict { significant, confidence, no_level_above_half, mut conclusion } = verdict;
         if no_level_above_half {
@@ -67,7 +69,7 @@ impl From<PublishedVerdict> for Verdict {
     }
 }
 
-impl Verdict {
+impl ProtocolVerdict {
     fn new(confidence: Option<f64>, conclusion: ProtocolConclusion) -> Self {
         let significant = match &conclusion.outcome {
             ProtocolOutcome::Significant => Some(true),

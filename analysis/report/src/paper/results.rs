@@ -1,6 +1,7 @@
 //! The results file: one line a benchmark, in the columns of the original (Touati 2010 §6.2.5).
 
-use super::answer::{Answer, Benchmark, Mode, Verdict};
+use speedup_analysis::inquiry::SpeedupTestMode;
+use speedup_analysis::inquiry::configured::{BenchmarkAnswer, ConfiguredAnswer, ProtocolVerdict};
 
 const HEADING: &str = "\"Name\",\"SpeedupMin\",\"SpeedupMean\",\"IsMeanSignificant\",\"MeanConfLevel\",\
     \"SpeedupMedian\",\"IsMedianSignificant\",\"MedianConfLevel\",\"CoefMin\",\"CoefMean\",\"CoefMedian\"\n";
@@ -10,26 +11,27 @@ const NOT_AVAILABLE: &str = "NA";
 /// The file as text: RFC 4180 but for its line ends, with quoted names, `TRUE`, `FALSE` and `NA`, as R writes.
 ///
 /// Speedups are rounded to three decimals, as published; in the exact mode all digits are written.
-pub(crate) fn text(answer: &Answer) -> String {
+pub fn results(answer: &ConfiguredAnswer) -> String {
     let lines = answer.benchmarks.iter().map(|benchmark| line(benchmark, answer.mode));
     std::iter::once(HEADING.to_owned()).chain(lines).collect()
 }
 
-fn line(benchmark: &Benchmark, mode: Mode) -> String {
+fn line(benchmark: &BenchmarkAnswer, mode: SpeedupTestMode) -> String {
     let quoted = format!("\"{}\"", benchmark.name.replace('"', "\"\""));
     let Some(tested) = benchmark.tested() else {
         return format!("{quoted}{}\n", format!(",{NOT_AVAILABLE}").repeat(10));
     };
     let speedup = |value: f64| match mode {
-        Mode::Published => three_decimals(value),
-        Mode::Exact => value.to_string(),
+        SpeedupTestMode::Published => three_decimals(value),
+        SpeedupTestMode::Exact => value.to_string(),
     };
     let number = |value: f64| match mode {
-        Mode::Published => fifteen_digits(value),
-        Mode::Exact => value.to_string(),
+        SpeedupTestMode::Published => fifteen_digits(value),
+        SpeedupTestMode::Exact => value.to_string(),
     };
-    let level =
-        |verdict: &Verdict| verdict.confidence.map_or_else(|| NOT_AVAILABLE.to_owned(), fifteen_digits);
+    let level = |verdict: &ProtocolVerdict| {
+        verdict.confidence.map_or_else(|| NOT_AVAILABLE.to_owned(), fifteen_digits)
+    };
     let [coefficient_min, coefficient_mean, coefficient_median] = tested.coefficients.map(number);
     let fields = [
         quoted,
@@ -47,7 +49,7 @@ fn line(benchmark: &Benchmark, mode: Mode) -> String {
     format!("{}\n", fields.join(","))
 }
 
-fn truth(verdict: &Verdict) -> &'static str {
+fn truth(verdict: &ProtocolVerdict) -> &'static str {
     match verdict.significant {
         Some(true) => "TRUE",
         Some(false) => "FALSE",

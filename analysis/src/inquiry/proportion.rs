@@ -1,0 +1,93 @@
+//! The proportion of accelerated benchmarks (Touati 2010 §5), as every answer of the Speedup-Test has it.
+
+use crate::conclusion::Protocol;
+use serde::Serialize;
+use speedup_statistics::inference::{ConfidenceLevel, Interval};
+use speedup_statistics::ratio::{BenchmarkWeights, Overall, SuiteError, SuiteMember};
+use speedup_statistics::test::{
+    PrecisionError, Proportion, ProportionError, ProportionMethod, Selection, benchmarks_by_wald,
+    benchmarks_by_wilson,
+};
+
+/// The proportion of accelerated benchmarks: intervals as `I`, overall gain and speedup as `O`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AcceleratedShare<I, O> {
+    /// By which protocol.
+    pub by: Protocol,
+    /// The accelerated benchmarks.
+    pub accelerated: u64,
+    /// All benchmarks.
+    pub benchmarks: u64,
+    /// Their share.
+    pub estimate: f64,
+    /// The published interval.
+    pub interval: I,
+    /// The interval recommended for so many benchmarks (Brown, Cai, DasGupta 2001).
+    pub recommended: I,
+    /// The interval that was asked for beside them.
+    pub asked: Option<I>,
+    /// Whether a(1 − a/b) > 5.
+    pub condition_holds: bool,
+    /// The half-width to which the proportion is to be known.
+    pub precision: f64,
+    /// Benchmarks to draw for it by the published formula; absent at proportions 0 and 1, of which it knows nothing.
+    pub benchmarks_needed: Option<u64>,
+    /// The same by Wilson's interval.
+    pub benchmarks_needed_by_wilson: u64,
+    /// Overall gain and speedup of the accelerated benchmarks alone (Touati 2010 §3.2); absent where there is none.
+    pub overall_of_accelerated: Option<O>,
+}
+
+/// What is asked of the proportion.
+pub(super) struct Asking<'a> {
+    pub(super) by: Protocol,
+    /// The benchmarks, and what each counts.
+    pub(super) members: &'a [SuiteMember<'a>],
+    pub(super) weights: &'a BenchmarkWeights,
+    pub(super) level: ConfidenceLevel,
+    /// The half-width to which it is to be known.
+    pub(super) precision: f64,
+    /// An interval beside the published and the recommended one.
+    pub(super) interval: Option<ProportionMethod>,
+    /// How the benchmarks were selected.
+    pub(super) selection: Selection,
+}
+
+impl<I, O: From<Overall>> AcceleratedShare<I, O> {
+    /// Of the benchmarks of which `accelerated` says whether they are; `told` makes of an interval what the answer has.
+    pub(super) fn new<E>(
+        accelerated: &[bool],
+        asking: &Asking<'_>,
+        told: impl Fn(Interval) -> I,
+    ) -> Result<Self, E>
+    where
+        E: From<ProportionError> + From<PrecisionError> + From<SuiteError>,
+    {
+        let &Asking { by, members, weights, level, precision, selection, .. } = asking;
+        let alone = Overall::of_accelerated(members, accelerated, by.into(), weights)?;
+        let (faster, all) = (accelerated.iter().filter(|one| **one).count() as u64, accelerated.len() as u64);
+        let proportion = Proportion::new(faster, all, selection)?;
+        let estimate = proportion.estimate();
+        let interval = |method| told(proportion.interval(method, level));
+        // Benchmarks that were chosen say nothing of others; how many to draw is a question for drawn ones.
+        let drawn = match selection {
+            Selection::Chosen => Selection::Drawn,
+            drawn @ (Selection::Drawn | Selection::DrawnFromFinite { .. }) => drawn,
+        };
+        let needed = benchmarks_by_wald(estimate, precision, level, drawn)?;
+        Ok(Self {
+            by,
+            accelerated: faster,
+            benchmarks: all,
+            estimate,
+            interval: interval(ProportionMethod::WilsonCorrected),
+            recommended: interval(ProportionMethod::recommended(all)),
+            asked: asking.interval.map(interval),
+            condition_holds: proportion.satisfies_condition(),
+            precision,
+            benchmarks_needed: (needed > 0).then_some(needed),
+            benchmarks_needed_by_wilson: benchmarks_by_wilson(estimate, precision, level, drawn)?,
+            overall_of_accelerated: alone.map(O::from),
+        })
+    }
+}
