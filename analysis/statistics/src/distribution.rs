@@ -9,13 +9,11 @@
 //! * [`beta`]: the regularized incomplete beta function, both tails at once, and its inverse.
 //! * [`student_t`], [`fisher_f`], [`binomial`]: by the identities of DLMF §8.17(i) and Abramowitz & Stegun
 //!   26.5–26.7.
-//! * [`chi_squared`]: by statrs' incomplete gamma function.
 //! * [`noncentral_t`]: by quadrature of its mixture of normal laws.
 //! * [`kolmogorov`]: the limit law of the two-sample distance.
 
 pub mod beta;
 pub mod binomial;
-pub mod chi_squared;
 pub mod fisher_f;
 pub mod kolmogorov;
 pub mod noncentral_t;

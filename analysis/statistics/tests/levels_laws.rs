@@ -1,5 +1,9 @@
 //! Laws of experiments by levels that hold for any data: shift, scale, order, exchange, balance, threads.
 
+#[path = "reference/exact_variance.rs"]
+mod exact_variance;
+
+use exact_variance::exact_variance;
 use proptest::prelude::*;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::{ConfidenceLevel, Critical, Interval, RatioInterval, Unbounded};
@@ -196,7 +200,7 @@ proptest! {
             let draws = 4000;
             let bootstrap =
                 HierarchicalBootstrap { resampling, statistic: Statistic::Mean, draws, seed: Seed(3) };
-            let exact = HierarchicalBootstrap::exact_variance(resampling, &levels);
+            let exact = exact_variance(resampling, &levels);
             let drawn = bootstrap.of(&levels).unwrap();
             let variance = drawn.replicates().variance().unwrap();
             // Eight standard errors at the normal law's kurtosis, since units may be few and unlike.

@@ -18,6 +18,8 @@ mod case;
 mod conclusions;
 #[path = "reference/distributions.rs"]
 mod distributions;
+#[path = "reference/exact_variance.rs"]
+mod exact_variance;
 #[path = "reference/levels.rs"]
 mod levels;
 #[path = "reference/minima.rs"]

@@ -25,7 +25,6 @@ pub use replicates::{RatioReplicates, Replicates};
 
 use crate::inference::Caveat;
 use crate::levels::LevelTree;
-use crate::levels::unit_means::Units;
 use crate::sample::Sample;
 use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
@@ -152,33 +151,6 @@ impl HierarchicalBootstrap {
         let baseline = self.draw(baseline, "baseline")?;
         let candidate = self.draw(candidate, "candidate")?;
         RatioReplicates::new(*self, estimate, below, &baseline, &candidate, caveats)
-    }
-
-    /// The variance that the replicates of the mean have, exactly: that of infinitely many draws, in the unit
-    /// of the observations squared.
-    ///
-    /// Drawing k members with replacement from a unit u, each with a mean of its own variance V_c, gives the
-    /// unit's mean the variance V_u = (Σ(Ȳ_c − Ȳ_u)²/k + Σ V_c/k)/k; for balanced levels all drawn this is Σᵢ
-    /// S²ᵢ(nᵢ − 1)/nᵢ / Πₖ₌ᵢ nₖ (compare Kalibera 2012 eq. 10, and Davison and Hinkley 1997, §3.8).
-    pub fn exact_variance(resampling: Resampling, levels: &LevelTree) -> f64 {
-        let levels = &resampling.view(levels);
-        let mut units = Units::of_observations(levels);
-        let mut variances = vec![0.0; levels.members(1)];
-        for level in 1..=levels.depth() {
-            if level > 1 {
-                units = Units::of_means(levels, level, &units.means);
-            }
-            let drawn = resampling.draws_level(level, levels.depth());
-            let of_units = levels.boundaries(level).windows(2).zip(&units.squares);
-            variances = of_units
-                .map(|(bounds, squares)| {
-                    let count = (bounds[1] - bounds[0]) as f64;
-                    let within = variances[bounds[0]..bounds[1]].iter().sum::<f64>() / count;
-                    (if drawn { squares / count + within } else { within }) / count
-                })
-                .collect();
-        }
-        variances[0]
     }
 
     fn draw(&self, levels: &LevelTree, purpose: &str) -> Result<Vec<f64>, BootstrapError> {

@@ -16,9 +16,10 @@ mod lane_laws;
 mod pass;
 mod turns;
 
-use super::draft::{Ending, LANES, LEAST_DENSITY, MOST_STEPS, Start, Vector};
+use super::draft::{Ending, LANES, LEAST_DENSITY, MOST_STEPS, Vector};
 use super::race::Runner;
 use super::schedule::TOLERANCE;
+use super::state::Start;
 use lane_laws::LaneLaws;
 use pass::{Memory, TILE, accumulate};
 use std::f64::consts::LN_2;

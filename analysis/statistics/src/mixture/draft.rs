@@ -23,7 +23,7 @@ mod pools;
 
 use super::points::Points;
 use super::race::{Deficit, Race, Runner};
-use super::state::{State, VarianceModel};
+use super::state::{Start, State};
 pub(super) use course::{LEAST_DENSITY, MOST_STEPS};
 pub(super) use lanes::{LANES, Vector};
 pub(super) use laws::{
@@ -35,13 +35,6 @@ use course::run_abreast;
 use observations::{NARROW_TILE, Observations, TILE, WIDE_TILE};
 use pass::Memory;
 use pools::Pools;
-
-/// Where a draft starts.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Start {
-    pub(super) state: State,
-    pub(super) model: VarianceModel,
-}
 
 /// Where a draft ended.
 #[derive(Clone, Copy, Debug)]

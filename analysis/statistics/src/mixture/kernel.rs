@@ -5,11 +5,9 @@
 //! processor offers change the speed and not one bit of the result.
 
 use super::exponential::{exp, ln};
-use super::points::Points;
-use super::state::{MOST_COMPONENTS, State};
+use super::points::{LANES, Points};
+use super::state::{MOST_COMPONENTS, State, Sums};
 
-/// Width of the sums: a multiple of every vector width in use.
-pub(super) const LANES: usize = 8;
 /// Observations at a time: 9 × 64 densities are 4.5 KiB.
 const TILE: usize = 64;
 /// A density (in standard units) below which the tile is done again relative to each observation's largest component.
@@ -24,15 +22,6 @@ struct Tile([f64; TILE]);
 
 impl Tile {
     const ZERO: Self = Self([0.0; TILE]);
-}
-
-/// Σ wᵢ ln f(xᵢ), and for each component the posterior sums of 1, x − μ and (x − μ)², μ its mean before the pass.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Sums {
-    pub(super) log_likelihood: f64,
-    pub(super) weight: [f64; MOST_COMPONENTS],
-    pub(super) first: [f64; MOST_COMPONENTS],
-    pub(super) second: [f64; MOST_COMPONENTS],
 }
 
 /// The memory of a pass.

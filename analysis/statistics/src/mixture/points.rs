@@ -1,6 +1,7 @@
 //! The observations as the fit sees them: in standard units, sorted, equal ones counted.
 
-use super::kernel::LANES;
+/// Width of the sums: a multiple of every vector width in use.
+pub(super) const LANES: usize = 8;
 
 /// Distinct values in ascending order with their multiplicities, padded to whole vectors with weight zero.
 #[derive(Clone, Debug, Default)]

@@ -6,8 +6,7 @@
 //! constants of samples leave so much room that of 50 000 simulated ones of ten shapes 10 have a smaller criterion than
 //! mclust's, where 7 had without it; they were chosen among some fifty on the paths of mclust's steps of all models on these samples.
 
-use super::draft::Start;
-use super::state::{MOST_COMPONENTS, VarianceModel};
+use super::state::{MOST_COMPONENTS, Start, VarianceModel};
 
 /// Models with fewer components are never given up: they take few steps, and the clusters that there are may be found late.
 const FEWEST_COMPONENTS: usize = 4;

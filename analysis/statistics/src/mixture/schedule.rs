@@ -1,9 +1,9 @@
 //! Expectation and maximisation in mclust's order, with its stopping rule and its refusals.
 
 use super::exponential::exp;
-use super::kernel::{Kernel, Sums};
+use super::kernel::Kernel;
 use super::points::Points;
-use super::state::{MOST_COMPONENTS, State, VarianceModel};
+use super::state::{MOST_COMPONENTS, State, Sums, VarianceModel};
 use serde::Serialize;
 
 /// mclust's relative change of the log-likelihood at which it stops (`emControl(tol)`).

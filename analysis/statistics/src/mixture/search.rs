@@ -2,12 +2,12 @@
 
 use super::converge::{Settled, converge};
 use super::criterion::{Criterion, Entry};
-use super::draft::{Draft, Ending, Start};
+use super::draft::{Draft, Ending};
 use super::kernel::Kernel;
 use super::points::Points;
 use super::schedule::{NoFit, Rule, Run, last_step, mclust};
 use super::start::{gap_classes, quantile_classes};
-use super::state::{MOST_COMPONENTS, State, VarianceModel};
+use super::state::{MOST_COMPONENTS, Start, State, VarianceModel};
 use super::{Component, Mixture};
 use std::ops::RangeInclusive;
 

@@ -1,8 +1,7 @@
 //! Where a fit starts: classes of neighbouring observations.
 
-use super::kernel::Sums;
 use super::points::Points;
-use super::state::{MOST_COMPONENTS, State, VarianceModel};
+use super::state::{MOST_COMPONENTS, State, Sums, VarianceModel};
 
 /// Probabilities to try before a sample has too many equal values for quantile classes. More than enough for a sample
 /// of 1000 with 99 % equal; without a limit a sample of a million equal values and another one would take hours.

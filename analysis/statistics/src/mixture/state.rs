@@ -1,7 +1,5 @@
 //! The parameters of a mixture while it is being fitted, in standard units and without allocation.
 
-use super::kernel::Sums;
-
 /// The largest number of components that is tried (mclust's default range 1..9).
 pub const MOST_COMPONENTS: usize = 9;
 
@@ -43,6 +41,22 @@ pub(super) struct State {
     pub(super) weight: [f64; MOST_COMPONENTS],
     pub(super) mean: [f64; MOST_COMPONENTS],
     pub(super) variance: [f64; MOST_COMPONENTS],
+}
+
+/// Where a draft starts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    pub(super) state: State,
+    pub(super) model: VarianceModel,
+}
+
+/// Σ wᵢ ln f(xᵢ), and for each component the posterior sums of 1, x − μ and (x − μ)², μ its mean before the pass.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sums {
+    pub(super) log_likelihood: f64,
+    pub(super) weight: [f64; MOST_COMPONENTS],
+    pub(super) first: [f64; MOST_COMPONENTS],
+    pub(super) second: [f64; MOST_COMPONENTS],
 }
 
 /// Below this share of the second moment the new variance would be mostly rounding, for the mean moved by much more

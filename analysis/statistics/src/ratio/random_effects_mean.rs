@@ -8,8 +8,8 @@
 //! with Student's t, which keeps its level with few benchmarks. All of it as in R's metafor: `rma(yi, vi, method, test =
 //! "knha")` and its `predict`.
 
-use crate::distribution::{chi_squared, normal, student_t};
-use crate::inference::{ConfidenceLevel, Interval, PValue};
+use crate::distribution::student_t;
+use crate::inference::{ConfidenceLevel, Interval};
 use crate::number::compensated_sum::CompensatedSum;
 use speedup_core::value::hint::Hinted;
 use thiserror::Error;
@@ -76,10 +76,8 @@ pub struct RandomEffectsMean {
     benchmarks: usize,
     tau_squared: f64,
     mean: f64,
-    /// Squared standard errors of the mean: of known weights, and Knapp and Hartung's.
+    /// The squared standard error of the mean: Knapp and Hartung's.
     variance: f64,
-    variance_knapp_hartung: f64,
-    q: f64,
     typical_variance: f64,
 }
 
@@ -117,9 +115,7 @@ impl RandomEffectsMean {
             benchmarks: k,
             tau_squared,
             mean: weighted.mean,
-            variance: 1.0 / weighted.sum,
-            variance_knapp_hartung: weighted.residual / df / weighted.sum,
-            q: fixed.residual,
+            variance: weighted.residual / df / weighted.sum,
             // Higgins and Thompson's: the error that a benchmark has as a rule (Statistics in Medicine 21, 2002, eq. 9).
             typical_variance: df / (fixed.sum - fixed.squares / fixed.sum),
         })
@@ -140,18 +136,8 @@ impl RandomEffectsMean {
         self.tau_squared / (self.tau_squared + self.typical_variance)
     }
 
-    /// Cochran's Q, and its p-value under τ² = 0.
-    pub fn homogeneity_test(&self) -> (f64, PValue) {
-        (self.q, PValue::clamped(chi_squared::tails(self.q, self.df()).upper))
-    }
-
     /// The standard error of the mean: Knapp and Hartung's.
     pub fn standard_error(&self) -> f64 {
-        self.variance_knapp_hartung.sqrt()
-    }
-
-    /// The standard error of the mean, were τ² known.
-    pub fn standard_error_of_known_weights(&self) -> f64 {
         self.variance.sqrt()
     }
 
@@ -160,15 +146,9 @@ impl RandomEffectsMean {
         self.about(Self::NAME, self.t(level) * self.standard_error(), level)
     }
 
-    /// The same, were τ² known, by the normal law.
-    pub fn interval_of_known_weights(&self, level: ConfidenceLevel) -> Interval {
-        let z = normal::two_sided_critical(level.risk().get());
-        self.about("random-effects mean of log ratios (normal)", z * self.variance.sqrt(), level)
-    }
-
     /// The interval in which the true log speedup of a further benchmark of the population lies with probability `level`.
     pub fn prediction(&self, level: ConfidenceLevel) -> Interval {
-        let spread = (self.tau_squared + self.variance_knapp_hartung).sqrt();
+        let spread = (self.tau_squared + self.variance).sqrt();
         self.about("prediction interval of a further benchmark (Student's t)", self.t(level) * spread, level)
     }
 
@@ -264,7 +244,6 @@ mod tests {
             let typical = RandomEffectsMean::new(&effects, estimator).unwrap();
             assert_eq!((typical.tau_squared(), typical.heterogeneity()), (0.0, 0.0));
             assert!((typical.mean() - 0.2).abs() < 1e-15);
-            assert!((typical.standard_error_of_known_weights() - (0.01_f64 / 5.0).sqrt()).abs() < 1e-15);
         }
     }
 

@@ -116,30 +116,19 @@ pub(crate) fn random_effects_mean(case: &mut Case<'_>, ledger: &mut Ledger) {
             mean.tau_squared(),
             near.or_absolute(of_variances),
         );
-        let (q, p_value) = mean.homogeneity_test();
-        ledger.number(case, &format!("/expected/{name}/Q"), q, relative(1e-9));
-        // Below the least p-value that is told the reference has a zero.
-        ledger.number(
-            case,
-            &format!("/expected/{name}/Q_p"),
-            p_value.get(),
-            relative(1e-9).or_absolute(1e-300),
-        );
-        for (field, got) in [
-            ("mean", mean.mean()),
-            ("se", mean.standard_error_of_known_weights()),
-            ("se_knha", mean.standard_error()),
-        ] {
+        for field in ["Q", "Q_p", "se", "ci_z"] {
+            let reason = "nothing here asks it: reports have I², and the error of Knapp and Hartung";
+            ledger.skip(case, &format!("/expected/{name}/{field}"), reason);
+        }
+        for (field, got) in [("mean", mean.mean()), ("se_knha", mean.standard_error())] {
             ledger.number(case, &format!("/expected/{name}/{field}"), got, near_length);
         }
         let share = near.or_absolute(if of_variances > 0.0 { 1e-3 } else { 0.0 });
         ledger.number(case, &format!("/expected/{name}/I2"), 100.0 * mean.heterogeneity(), share);
         let ends = |interval: Interval| [interval.lower, interval.upper];
-        for (field, got) in [
-            ("ci_z", ends(mean.interval_of_known_weights(level))),
-            ("ci_knha", ends(mean.interval(level))),
-            ("prediction_knha", ends(mean.prediction(level))),
-        ] {
+        for (field, got) in
+            [("ci_knha", ends(mean.interval(level))), ("prediction_knha", ends(mean.prediction(level)))]
+        {
             ledger.numbers(case, &format!("/expected/{name}/{field}"), &got, near_length);
         }
     }

@@ -1,6 +1,7 @@
 //! Experiments by levels: variances, intervals, plans and bootstrap of Kalibera 2012.
 
 use crate::case::{Case, Ledger, Tolerance, number, relative};
+use crate::exact_variance::exact_variance;
 use serde_json::Value;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::{ConfidenceLevel, Critical, Interval, RatioInterval, Unbounded};
@@ -27,7 +28,7 @@ pub(crate) fn kalibera(case: &mut Case<'_>, ledger: &mut Ledger) {
     ledger.number(case, "/mean_new", candidate.mean(), TIGHT);
     mean_intervals(case, ledger, &baseline, level);
     ratios(case, ledger, baseline, candidate, level);
-    let exact = HierarchicalBootstrap::exact_variance(Resampling::EveryLevel, &old);
+    let exact = exact_variance(Resampling::EveryLevel, &old);
     ledger.number(case, "/bootstrap_exact_mean", RandomEffects::new(&old).mean(), TIGHT);
     ledger.number(case, "/bootstrap_exact_var", exact, TIGHT);
 }
@@ -213,7 +214,7 @@ pub(crate) fn bootstrap(case: &mut Case<'_>, ledger: &mut Ledger) {
         Some(ratios) => quantiles(case, ledger, "/ratio_boot", ratios, their_draws),
         None => ledger.skip(case, "/ratio_boot", "a replicate of the baseline reached zero"),
     }
-    let exact = HierarchicalBootstrap::exact_variance(Resampling::EveryLevel, &old);
+    let exact = exact_variance(Resampling::EveryLevel, &old);
     // Standard errors of the two variances; the fourth moment is near the normal law's 3, or below.
     let error = |draws: f64| exact * (2.0 / draws).sqrt();
     let bound = 5.0 * error(their_draws);

@@ -2,13 +2,11 @@
 
 #![expect(clippy::needless_range_loop, reason = "a lane has the same place in several vectors")]
 
-use super::pass::Sums;
 use crate::mixture::draft::{
-    CANCELLED, INVERSE_RATE, LANES, LEAST_COUNT, LEAST_VARIANCE, LOG2_ROOT_TWO_PI, NOWHERE, RATE, Start,
-    Vector,
+    CANCELLED, INVERSE_RATE, LANES, LEAST_COUNT, LEAST_VARIANCE, LOG2_ROOT_TWO_PI, NOWHERE, RATE, Vector,
 };
 use crate::mixture::exponential::log2_single;
-use crate::mixture::state::{MOST_COMPONENTS, State, VarianceModel};
+use crate::mixture::state::{MOST_COMPONENTS, Start, State, VarianceModel};
 
 /// Component k of every lane, as in the laws of one draft: log₂ of its density is `offset` − u², u = `slope`·x + `start`.
 /// Places beyond a lane's components have weight zero and a positive variance.
@@ -30,6 +28,38 @@ pub(super) struct LaneLaws {
     components: Vector,
     /// Where the variances are equal 1, else 0.
     is_equal: Vector,
+}
+
+/// Of every lane Σ log₂ f(xᵢ), as the logarithm of a product whose exponent is counted apart, the least f(xᵢ), and of every
+/// component the posterior sums of 1, u and u².
+#[derive(Clone, Debug)]
+pub(super) struct Sums {
+    pub(super) exponents: [i32; LANES],
+    pub(super) product: Vector,
+    pub(super) least_density: Vector,
+    pub(super) weight: [Vector; MOST_COMPONENTS],
+    pub(super) first: [Vector; MOST_COMPONENTS],
+    pub(super) second: [Vector; MOST_COMPONENTS],
+}
+
+impl Sums {
+    pub(super) const ZERO: Self = Self {
+        exponents: [0; LANES],
+        product: Vector([1.0; LANES]),
+        least_density: Vector([f32::INFINITY; LANES]),
+        weight: [Vector::ZERO; MOST_COMPONENTS],
+        first: [Vector::ZERO; MOST_COMPONENTS],
+        second: [Vector::ZERO; MOST_COMPONENTS],
+    };
+
+    #[inline(always)]
+    pub(super) fn log2_likelihood(&self) -> [f64; LANES] {
+        let mut sums = [0.0; LANES];
+        for lane in 0..LANES {
+            sums[lane] = f64::from(self.exponents[lane]) + f64::from(log2_single(self.product.0[lane]));
+        }
+        sums
+    }
 }
 
 impl Default for LaneLaws {

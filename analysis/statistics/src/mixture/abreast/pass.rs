@@ -2,9 +2,9 @@
 
 #![expect(clippy::needless_range_loop, reason = "a lane has the same place in several vectors")]
 
-use super::lane_laws::{LaneLaw, LaneLaws};
+use super::lane_laws::{LaneLaw, LaneLaws, Sums};
 use crate::mixture::draft::{LANES, LIFT, Vector};
-use crate::mixture::exponential::{exp2_single, log2_single, split_single};
+use crate::mixture::exponential::{exp2_single, split_single};
 use crate::mixture::state::MOST_COMPONENTS;
 
 /// Observations of each lane at a time. Plans mostly have multiples of five runs.
@@ -27,38 +27,6 @@ impl Default for Memory {
     fn default() -> Self {
         let row = Row { distance: [Vector::ZERO; TILE], density: [Vector::ZERO; TILE] };
         Self { rows: [row; MOST_COMPONENTS] }
-    }
-}
-
-/// Of every lane Σ log₂ f(xᵢ), as the logarithm of a product whose exponent is counted apart, the least f(xᵢ), and of every
-/// component the posterior sums of 1, u and u².
-#[derive(Clone, Debug)]
-pub(super) struct Sums {
-    exponents: [i32; LANES],
-    product: Vector,
-    pub(super) least_density: Vector,
-    pub(super) weight: [Vector; MOST_COMPONENTS],
-    pub(super) first: [Vector; MOST_COMPONENTS],
-    pub(super) second: [Vector; MOST_COMPONENTS],
-}
-
-impl Sums {
-    const ZERO: Self = Self {
-        exponents: [0; LANES],
-        product: Vector([1.0; LANES]),
-        least_density: Vector([f32::INFINITY; LANES]),
-        weight: [Vector::ZERO; MOST_COMPONENTS],
-        first: [Vector::ZERO; MOST_COMPONENTS],
-        second: [Vector::ZERO; MOST_COMPONENTS],
-    };
-
-    #[inline(always)]
-    pub(super) fn log2_likelihood(&self) -> [f64; LANES] {
-        let mut sums = [0.0; LANES];
-        for lane in 0..LANES {
-            sums[lane] = f64::from(self.exponents[lane]) + f64::from(log2_single(self.product.0[lane]));
-        }
-        sums
     }
 }
 

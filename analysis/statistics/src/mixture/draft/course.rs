@@ -1,8 +1,8 @@
 //! The steps from a start to where mclust would stop.
 
-use super::laws::Laws;
+use super::laws::{Laws, Sums};
 use super::observations::Observations;
-use super::pass::{Memory, Sums, accumulate};
+use super::pass::{Memory, accumulate};
 use super::{Ending, Start};
 use crate::mixture::race::{Deficit, Race, Runner};
 use crate::mixture::schedule::TOLERANCE;

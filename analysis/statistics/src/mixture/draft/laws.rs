@@ -3,7 +3,6 @@
 #![expect(clippy::needless_range_loop, reason = "a lane has the same place in several vectors")]
 
 use super::lanes::{LANES, Vector, folded};
-use super::pass::Sums;
 use crate::mixture::exponential::log2_single;
 use crate::mixture::state::{MOST_COMPONENTS, State, VarianceModel};
 
@@ -35,6 +34,16 @@ pub(super) struct Laws {
     weight: Vector,
     mean: Vector,
     variance: Vector,
+}
+
+/// Σ wᵢ log₂ f(xᵢ), the least f(xᵢ), and the posterior sums of 1, u and u², u the distance from the mean as in [`Laws`].
+#[derive(Clone, Debug)]
+pub(super) struct Sums {
+    pub(super) log2_likelihood: f64,
+    pub(super) least_density: f32,
+    pub(super) weight: Vector,
+    pub(super) first: Vector,
+    pub(super) second: Vector,
 }
 
 impl Laws {

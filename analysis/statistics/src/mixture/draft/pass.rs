@@ -3,20 +3,10 @@
 #![expect(clippy::needless_range_loop, reason = "a lane has the same place in several vectors")]
 
 use super::lanes::{LANES, Vector, folded, quartered};
-use super::laws::Laws;
+use super::laws::{Laws, Sums};
 use super::observations::{LIFT, Observations, WIDE_TILE};
 use crate::mixture::exponential::{exp2_single, log2_single, split_single};
 use crate::mixture::state::MOST_COMPONENTS;
-
-/// Σ wᵢ log₂ f(xᵢ), the least f(xᵢ), and the posterior sums of 1, u and u², u the distance from the mean as in [`Laws`].
-#[derive(Clone, Debug)]
-pub(super) struct Sums {
-    pub(super) log2_likelihood: f64,
-    pub(super) least_density: f32,
-    pub(super) weight: Vector,
-    pub(super) first: Vector,
-    pub(super) second: Vector,
-}
 
 /// A component at a tile: the distances u of the observations from its mean, and its densities there.
 #[derive(Clone, Copy, Debug)]
