@@ -5,8 +5,8 @@
 //! randomness comes from the inquiry's seed.
 //!
 //! In reading order:
-//! * `suite`: versions and benchmarks, checked; `pairing`: the benchmarks that all versions have; `blocks`: the runs that a design
-//!   made pairs;
+//! * `suite`: versions and benchmarks, checked; `pairing`: the benchmarks that all versions have; `blocked`, `blocks`: the
+//!   runs that a design made pairs; `remarks`: what must be known of the samples;
 //! * the list of the methods below; `method`: what each of them answers of itself; `refusal`: why there is no answer;
 //! * `answer`, `interval`: what every answer has; then one file a method, with its options, findings and conclusions;
 //! * [`configured`]: the Speedup-Test as its published program makes it.
@@ -26,6 +26,7 @@
 //! ```
 
 mod answer;
+mod blocked;
 mod blocks;
 mod brunner_munzel;
 pub mod configured;
@@ -41,6 +42,7 @@ mod performance_test;
 mod proportion;
 mod ratio;
 mod refusal;
+mod remarks;
 mod signed_rank;
 mod speedup_test;
 mod suite;
@@ -69,8 +71,7 @@ pub use speedup_test::{
 };
 pub use suite::{MOST_VALUES, MOST_VERSIONS, NamedSample, Suite};
 
-use answer::Found;
-use method::{Asked, methods};
+use method::{Asked, Found, methods};
 use pairing::Pairing;
 use serde::{Deserialize, Serialize};
 use speedup_core::value::seed::Seed;

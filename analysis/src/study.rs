@@ -76,8 +76,9 @@ use self::validity::built::Builds;
 use self::validity::canary::Canary;
 pub use self::validity::canary::{CanaryOutcome, CanaryReport, HostTrend, PoolTrend, TrendOver};
 pub use self::validity::controls::{ControlKind, ControlRow, ControlsReport};
+pub use self::validity::diagnostic::DiagnosticReport;
 pub use self::validity::diagnostics::{
-    DiagnosticReport, DiagnosticsReport, DiagnosticsSummary, GranularityKind, GranularityReport,
+    DiagnosticsReport, DiagnosticsSummary, GranularityKind, GranularityReport,
 };
 pub use self::validity::exclusion::{ExcludedHost, ExclusionKind, ExclusionsReport};
 pub use self::validity::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport, WithoutReport};

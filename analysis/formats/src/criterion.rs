@@ -8,8 +8,8 @@
 use crate::collection::Collection;
 use crate::json::{Json, Misfit, parse};
 use crate::name::Name;
+use crate::options::Options;
 use crate::problem::{Fault, FileProblem};
-use crate::read::Options;
 use crate::series::{SeriesName, WALL};
 use crate::table::{Header, rows};
 use crate::text::lines;

@@ -1,7 +1,7 @@
 //! What a file is, by its contents.
 
 use crate::format::Format;
-use crate::{criterion, go, gzip, plain, table};
+use crate::{columns, criterion, go, gzip, plain};
 
 /// How much of a file is looked at.
 const LOOKED_AT_BYTES: usize = 1 << 20;
@@ -121,7 +121,7 @@ fn of_lines(text: &str) -> Option<Format> {
         Some(Format::CriterionRaw)
     } else if header.first() == Some(&"command") && header.iter().any(|field| field.ends_with("mean")) {
         Some(Format::HyperfineCsv)
-    } else if header.iter().any(|field| table::is_usual_column(field)) {
+    } else if header.iter().any(|field| columns::is_usual_column(field)) {
         Some(Format::Csv)
     } else if text.lines().any(go::is_failure) {
         Some(Format::Go)

@@ -28,6 +28,7 @@
 pub mod bounds;
 
 mod collection;
+mod columns;
 mod criterion;
 mod decimal;
 mod detect;
@@ -39,6 +40,7 @@ mod hyperfine;
 mod imported;
 mod json;
 mod name;
+mod options;
 mod plain;
 mod problem;
 mod pyperf;
@@ -50,6 +52,7 @@ mod table;
 mod text;
 mod unit;
 
+pub use columns::{BLOCK, Columns, UNITS};
 pub use decimal::NumberProblem;
 pub use detect::{DetectError, detect};
 pub use format::{Format, UnknownFormat};
@@ -59,9 +62,9 @@ pub use hyperfine::{
 };
 pub use imported::{BlockUse, FailureKind, ImportWarning, Imported, MachineFacts, MissingResult};
 pub use name::{Name, NameTooLong};
+pub use options::Options;
 pub use problem::{FilePlace, FileProblem, ReadError};
-pub use read::{Options, read};
+pub use read::read;
 pub use runs::{Runs, RunsError};
 pub use series::{MAX_RSS, SYSTEM, Series, SeriesName, USER, WALL};
-pub use table::{BLOCK, Columns, UNITS};
 pub use unit::SeriesUnit;

@@ -7,8 +7,8 @@
 use crate::collection::Collection;
 use crate::decimal;
 use crate::name::Name;
+use crate::options::Options;
 use crate::problem::{Fault, FileProblem};
-use crate::read::Options;
 use crate::series::SeriesName;
 use crate::text::{column, fields, lines};
 use crate::unit::SeriesUnit;

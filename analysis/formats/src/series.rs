@@ -47,6 +47,12 @@ impl SeriesName {
         Self { benchmark, version: None, labels: BTreeMap::new(), metric: Name::of(WALL) }
     }
 
+    /// The benchmark with what else distinguishes it.
+    pub fn labelled_benchmark(&self) -> String {
+        let labels = self.labels.iter().map(|(key, value)| format!(", {key} {value}"));
+        std::iter::once(self.benchmark.to_string()).chain(labels).collect()
+    }
+
     /// The same benchmark in another metric.
     pub fn with_metric(&self, metric: Name) -> Self {
         Self { metric, ..self.clone() }

@@ -14,7 +14,7 @@ use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{Selection, benchmarks_by_wald, benchmarks_by_wilson};
 use tonic::Status;
 
-use crate::door::{invalid, level};
+use crate::refusal::{invalid, level};
 
 /// The power where none is asked for.
 const USUAL_POWER: f64 = 0.8;

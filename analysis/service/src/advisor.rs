@@ -14,8 +14,9 @@ use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 use crate::decision::{Decision, decide};
-use crate::door::{Reporter, from_coordinator};
 use crate::experiments_of;
+use crate::refusal::from_coordinator;
+use crate::reporter::Reporter;
 
 /// How long after the first failure the coordinator is asked again; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);

@@ -11,7 +11,7 @@ use speedup_statistics::ratio::BenchmarkWeights;
 use speedup_statistics::test::Selection;
 use tonic::Status;
 
-use crate::door::{invalid, level};
+use crate::refusal::{invalid, level};
 
 /// The longest name of a version or a benchmark: both are often paths.
 const MOST_NAME_BYTES: usize = 1 << 10;

@@ -4,8 +4,8 @@
 //! It is a client of the coordinator and keeps nothing, so it runs in the coordinator's process ([`routes`]) or on its own
 //! ([`start`]). It computes nothing itself: [`speedup_analysis`] does, apart from the event loop and a few at once.
 //!
-//! In reading order: [`routes`] and [`Service`]; `door` (requests and statuses), `intake` (an export becomes a study),
-//! `watch` (reports as observations arrive), `compare`, `advise`, `turns` (how many compute at once); [`Advisor`]
+//! In reading order: [`routes`] and [`Service`]; `door` (requests), `refusal` (statuses), `reporter` (reports of what the
+//! coordinator has), `intake` (an export becomes a study), `watch` (reports as observations arrive), `compare`, `advise`, `turns` (how many compute at once); [`Advisor`]
 //! with `decision` (the rules of repetition, applied for the coordinator); [`recompute`] (a report without a coordinator).
 
 mod advise;
@@ -15,6 +15,8 @@ mod decision;
 mod door;
 mod intake;
 mod recompute;
+mod refusal;
+mod reporter;
 mod service;
 mod turns;
 mod watch;

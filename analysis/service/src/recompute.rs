@@ -3,8 +3,8 @@
 use speedup_proto::v1;
 use tonic::Status;
 
-use crate::door::{Asked, report_of};
 use crate::intake::Intake;
+use crate::reporter::{Asked, report_of};
 
 /// The JSON that `Analysis.Report` answers to `request` where the coordinator's export is `pieces`.
 ///

@@ -2,6 +2,7 @@
 
 use super::diagnostics;
 use super::pairing::Pairing;
+use super::remarks;
 use super::suite::Observed;
 use super::{Findings, Inquiry, Method, MethodEffort, Preference};
 use crate::conclusion::{Reason, Warning};
@@ -84,20 +85,6 @@ pub struct Unmatched {
     pub missing_in: Vec<String>,
 }
 
-/// What a method found, beside its numbers.
-pub(super) trait Found {
-    /// Why there is not enough data, and why intervals are missing, where there is not and they are.
-    fn reasons(&self) -> Vec<Reason>;
-
-    /// What must be known of its parts.
-    fn caveats(&self) -> Vec<Warning>;
-
-    /// What a gate goes by, candidate by candidate.
-    fn conclusions(&self, _level: ConfidenceLevel) -> Vec<Conclusion> {
-        Vec::new()
-    }
-}
-
 impl Findings {
     /// Why there is not enough data, and why intervals are missing, where there is not and they are.
     pub fn reasons(&self) -> Vec<Reason> {
@@ -142,7 +129,7 @@ impl Answer {
             unmatched: pairing.unmatched.clone(),
             findings,
             controls: None,
-            caveats: pairing.warnings(method).into_iter().chain(order).collect(),
+            caveats: remarks::of_observations(pairing, method).into_iter().chain(order).collect(),
         }
     }
 

@@ -1,7 +1,6 @@
 //! The Brunner–Munzel test: how probably a run of the candidate is the better one, whatever else the versions differ in.
 
-use super::answer::Found;
-use super::method::{Asked, FindResult};
+use super::method::{Asked, FindResult, Found};
 use super::pairing::{Pair, Pairing};
 use super::{Findings, Inquiry, IntervalAnswer, Preference};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning, WarningCode};

@@ -1,8 +1,7 @@
 //! Whether the runs are what the methods take them for: independent, without drift, of a continuous metric.
 
-use super::answer::Found;
 use super::blocks;
-use super::method::{Asked, FindResult};
+use super::method::{Asked, FindResult, Found};
 use super::pairing::{Pair, Pairing};
 use super::suite::Observed;
 use super::{Findings, Inquiry, Method, Preference};

@@ -1,8 +1,7 @@
 //! What is asked of the law of each sample: quantiles, probabilities of at most a bound, and clusters, each from the
 //! observations and from the mixture (Worms 2016 §6).
 
-use super::answer::Found;
-use super::method::{Asked, FindResult};
+use super::method::{Asked, FindResult, Found};
 use super::mixture::{self, refusal};
 use super::pairing::Pairing;
 use super::suite::{LARGEST_VALUE, Observed};

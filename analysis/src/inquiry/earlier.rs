@@ -1,7 +1,6 @@
 //! The authors' earlier protocol (Touati 2009).
 
-use super::answer::Found;
-use super::method::{Asked, FindResult};
+use super::method::{Asked, FindResult, Found};
 use super::pairing::{Pair, Pairing};
 use super::{Findings, Inquiry, IntervalAnswer, Preference};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning, WarningCode};

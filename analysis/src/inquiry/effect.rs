@@ -1,7 +1,6 @@
 //! Effect sizes with runs as a level (Kalibera 2012): the ratio of mean times, its interval, and the decision against a threshold.
 
-use super::answer::Found;
-use super::method::{Asked, FindResult, MethodEffort};
+use super::method::{Asked, FindResult, Found, MethodEffort};
 use super::pairing::{Pair, Pairing};
 use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning};

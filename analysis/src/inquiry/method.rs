@@ -2,7 +2,8 @@
 
 use super::pairing::Pairing;
 use super::{Findings, Inquiry, InquiryError, Method};
-use crate::gate::GateError;
+use crate::conclusion::{Reason, Warning};
+use crate::gate::{Conclusion, GateError};
 use speedup_statistics::inference::{ConfidenceLevel, Threshold};
 
 /// What a method finds, or why it finds nothing.
@@ -57,6 +58,20 @@ pub(super) trait Asked {
     /// What it draws at random.
     fn effort(&self) -> MethodEffort {
         MethodEffort::Computed
+    }
+}
+
+/// What a method found, beside its numbers.
+pub(super) trait Found {
+    /// Why there is not enough data, and why intervals are missing, where there is not and they are.
+    fn reasons(&self) -> Vec<Reason>;
+
+    /// What must be known of its parts.
+    fn caveats(&self) -> Vec<Warning>;
+
+    /// What a gate goes by, candidate by candidate.
+    fn conclusions(&self, _level: ConfidenceLevel) -> Vec<Conclusion> {
+        Vec::new()
     }
 }
 

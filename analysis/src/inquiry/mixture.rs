@@ -1,7 +1,6 @@
 //! Gaussian mixtures of each sample, their test of fit, and the metrics of variability (Worms 2016).
 
-use super::answer::Found;
-use super::method::{Asked, FindResult, MethodEffort};
+use super::method::{Asked, FindResult, Found, MethodEffort};
 use super::pairing::Pairing;
 use super::suite::{LARGEST_VALUE, Observed};
 use super::{Findings, Inquiry, InquiryError, Preference};

@@ -1,9 +1,8 @@
 //! The benchmarks that all versions have, by name.
 
-use super::blocks::{self, Blocked};
-use super::suite::{Grouping, MOST_VALUES, MOST_VERSIONS, NamedSample, Observed};
-use super::{Inquiry, InquiryError, Method, Preference, Unmatched};
-use crate::conclusion::{Warning, WarningCode};
+use super::blocked::Blocked;
+use super::suite::{MOST_VALUES, MOST_VERSIONS, NamedSample, Observed};
+use super::{Inquiry, InquiryError, Preference, Unmatched};
 use crate::study::design::Arranged;
 use speedup_statistics::ratio::{BenchmarkWeights, SuiteMember};
 use speedup_statistics::sample::Sample;
@@ -111,53 +110,6 @@ impl<'a> Pairing<'a> {
             pairs.iter().map(|pair| of(candidate, pair)).collect::<Vec<_>>()
         });
         all.collect()
-    }
-
-    /// What must be known of how observations came about.
-    pub(super) fn warnings(&self, method: &Method) -> Vec<Warning> {
-        let has = |grouping| self.samples.iter().flatten().any(|one| one.grouping == grouping);
-        let mut warnings = Vec::new();
-        if has(Grouping::OneRun) {
-            warnings.push(Warning::new(
-                WarningCode::OneRun,
-                "Some samples are of a single run, whose values depend on each other as those of other runs \
-                    would not: restart the program for each value, or several times.",
-            ));
-        }
-        if has(Grouping::RunMeans) && !method.asked().knows_levels() {
-            warnings.push(Warning::new(
-                WarningCode::RunMeans,
-                "Several values of one run depend on each other, so the mean of each run is one observation: the effect \
-                 method keeps runs and values apart.",
-            ));
-        }
-        let samples = || self.samples.iter().flatten().map(|one| &one.sample);
-        if samples().any(|sample| sample.len() > 1 && sample.is_constant()) {
-            warnings.push(Warning::new(
-                WarningCode::AllEqual,
-                "All values of some sample are equal, so it says nothing about how much they vary: use a finer \
-                    clock or a longer run.",
-            ));
-        }
-        if samples().any(Sample::differs_by_rounding) {
-            warnings.push(Warning::new(
-                WarningCode::SpreadOfRounding,
-                "The values of some sample differ only in their last digits, so the results describe rounding: \
-                    subtract the common part before recording.",
-            ));
-        }
-        warnings.extend(blocks::warnings(self, method));
-        if !self.unmatched.is_empty() {
-            let names: Vec<&str> = self.unmatched.iter().map(|one| one.benchmark.as_str()).collect();
-            warnings.push(Warning::new(
-                WarningCode::UnmatchedBenchmarks,
-                format!(
-                    "Not every version has these benchmarks, so they are not compared: {}.",
-                    names.join(", ")
-                ),
-            ));
-        }
-        warnings
     }
 }
 

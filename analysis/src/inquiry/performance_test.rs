@@ -1,7 +1,6 @@
 //! The hierarchical performance test (Chen 2012): over all benchmarks, is a candidate faster, and how much for sure?
 
-use super::answer::Found;
-use super::method::{Asked, FindResult};
+use super::method::{Asked, FindResult, Found};
 use super::pairing::{Pair, Pairing};
 use super::suite::Observed;
 use super::{Findings, Inquiry, InquiryError, Preference};

@@ -1,8 +1,7 @@
 //! The ratio of the declared centres with its two-sided interval, and what follows for the suite: what the report of an experiment
 //! says first, of plain samples.
 
-use super::answer::Found;
-use super::method::{Asked, FindResult};
+use super::method::{Asked, FindResult, Found};
 use super::pairing::{Pair, Pairing};
 use super::suite::Grouping;
 use super::{Findings, Inquiry, InquiryError, Preference, effect};

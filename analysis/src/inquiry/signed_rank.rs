@@ -4,9 +4,8 @@
 //! Tested are the logarithms of the ratios, so that test, estimate and interval speak of one thing: the speedup of a
 //! pair, whose Hodges–Lehmann pseudo-median is the antilogarithm.
 
-use super::answer::Found;
-use super::blocks::Blocked;
-use super::method::{Asked, FindResult};
+use super::blocked::Blocked;
+use super::method::{Asked, FindResult, Found};
 use super::pairing::{Pair, Pairing};
 use super::{Findings, Inquiry, IntervalAnswer, Preference};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning, WarningCode};

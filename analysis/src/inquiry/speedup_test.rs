@@ -1,8 +1,7 @@
 //! The Speedup-Test (Touati 2010): each benchmark by mean and median, and what all of them say together.
 
-use super::answer::Found;
 use super::interval::covers_one;
-use super::method::{Asked, FindResult};
+use super::method::{Asked, FindResult, Found};
 use super::pairing::{Pair, Pairing};
 use super::proportion::{AcceleratedShare, Asking};
 use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, effect, signed_rank};

@@ -1,10 +1,13 @@
 //! What is kept of the attempts of an experiment, and the samples that the methods take from it.
 //!
 //! * [`cell`]: values and where they are from; [`evidence`]: of independence; [`condition`], [`mishap`]: what went otherwise;
+//!   `programs`, `software`: what was executed, and with what;
 //! * [`sampled`]: the samples.
 
 pub(super) mod cell;
 pub(super) mod condition;
 pub(super) mod evidence;
 pub(super) mod mishap;
+mod programs;
 pub(super) mod sampled;
+mod software;

@@ -9,7 +9,7 @@ pub(super) mod lacking;
 pub(super) mod losses;
 
 use crate::count::{counted, grouped};
-use crate::study::validity::diagnostics::{DiagnosticReport, Sign};
+use crate::study::validity::diagnostic::{DiagnosticReport, Sign};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::Alternative;
 use speedup_statistics::test::FisherExact;

@@ -136,6 +136,29 @@ pub struct RuleRow {
     pub sentence: String,
 }
 
+impl RuleRow {
+    /// Of a comparison of which nothing is said yet.
+    fn of(comparison: &units::Comparison<'_>, study: &Study, planned: &[u32]) -> Self {
+        Self {
+            benchmark: comparison.benchmark.to_owned(),
+            candidate: comparison.candidate.to_owned(),
+            observations: [0; 2],
+            missing: comparison.missing(study, planned),
+            required: None,
+            further: 0,
+            saved_ns: None,
+            interval_ns: None,
+            speedup: None,
+            speedup_interval: None,
+            test: None,
+            half_width_ns: None,
+            look: None,
+            verdict: Verdict::NotEnoughData,
+            sentence: String::new(),
+        }
+    }
+}
+
 /// A look at growing data.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LookReport {

@@ -1,12 +1,13 @@
 //! What a verdict is worth.
 //!
 //! * [`independence`], [`freshness`], [`exclusion`]: what the evidence says of the hosts;
-//! * [`diagnostics`], [`host_effect`], [`sensitivity`], [`canary`], [`controls`]: what the values say of them;
+//! * [`diagnostic`], [`diagnostics`], [`host_effect`], [`sensitivity`], [`canary`], [`controls`]: what the values say of them;
 //! * [`disturbance`], [`program`], [`built`], [`software`]: what was executed, with what, and beside what.
 
 pub(super) mod built;
 pub(super) mod canary;
 pub(super) mod controls;
+pub(super) mod diagnostic;
 pub(super) mod diagnostics;
 pub(super) mod disturbance;
 pub(super) mod exclusion;

@@ -16,7 +16,6 @@ use speedup_formats::Series;
 use crate::connection::directories;
 use crate::exit::failure::Failure;
 use crate::results::draft;
-use crate::samples::compare::versions::benchmark;
 
 /// What a set is called where a file could be meant.
 const PREFIX: &str = "saved:";
@@ -130,7 +129,7 @@ impl Samples<'_> {
             for (run, values) in series.runs.iter().enumerate() {
                 for value in values {
                     let line = Line {
-                        benchmark: benchmark(series),
+                        benchmark: series.name.labelled_benchmark(),
                         version: version.as_deref(),
                         run,
                         block: blocks.get(run).and_then(Option::as_deref),

@@ -3,7 +3,7 @@
 //! Made only when asked for: the bootstrap behind each p-value refits hundreds of mixtures.
 
 use crate::conclusion::{Reason, ReasonCode};
-use crate::study::validity::diagnostics::{DiagnosedCell, DiagnosticReport};
+use crate::study::validity::diagnostic::{DiagnosedCell, DiagnosticReport};
 use rand_chacha::rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
 use speedup_core::value::seed::Seed;

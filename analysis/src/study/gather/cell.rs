@@ -3,8 +3,8 @@
 use super::condition::ConditionCounts;
 use super::evidence::Seat;
 use super::mishap::Mishaps;
-use crate::study::validity::program::Programs;
-use crate::study::validity::software::SoftwareSeen;
+use super::programs::Programs;
+use super::software::SoftwareSeen;
 use speedup_core::experiment::metric::{Absence, Metric, OwnMetric};
 use speedup_core::run::record::Record;
 use speedup_core::run::timer::TimerError;

@@ -5,7 +5,7 @@ use super::evidence::Seat;
 use crate::conclusion::Reason;
 use crate::study::Study;
 use crate::study::design::{Arranged, Design, Run, has_builds, in_order};
-use crate::study::validity::diagnostics::DiagnosedCell;
+use crate::study::validity::diagnostic::DiagnosedCell;
 use speedup_core::experiment::Benchmark;
 use speedup_core::experiment::metric::Metric;
 use speedup_core::plan::Plan;

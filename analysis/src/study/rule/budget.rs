@@ -4,7 +4,6 @@
 use super::costs::UnitCosts;
 use super::units;
 use super::{Finding, RuleReport, RuleRow};
-use crate::conclusion::Verdict;
 use crate::count::{counted, grouped};
 use crate::study::BenchmarkReport;
 use crate::study::Study;
@@ -127,21 +126,9 @@ fn row(study: &Study, comparison: &units::Comparison<'_>, planned: &[u32]) -> Ru
     let observations = units.as_ref().map_or([0; 2], units::Units::counts);
     let unit = units.as_ref().map_or("run", |units| units.unit(study));
     RuleRow {
-        benchmark: comparison.benchmark.to_owned(),
-        candidate: comparison.candidate.to_owned(),
         observations,
-        missing: comparison.missing(study, planned),
-        required: None,
-        further: 0,
         saved_ns: units.as_ref().map(units::Units::saved),
-        interval_ns: None,
-        speedup: None,
-        speedup_interval: None,
-        test: None,
-        half_width_ns: None,
-        look: None,
-        // The report's, which knows all of the methods: see `conclude`.
-        verdict: Verdict::NotEnoughData,
+        // The verdict is the report's, which knows all of the methods: see `conclude`.
         sentence: format!(
             "{}, {}: {} and {} of the two versions; the report has the verdict.",
             comparison.benchmark,
@@ -149,6 +136,7 @@ fn row(study: &Study, comparison: &units::Comparison<'_>, planned: &[u32]) -> Ru
             grouped(observations[0]),
             counted(observations[1], unit)
         ),
+        ..RuleRow::of(comparison, study, planned)
     }
 }
 

@@ -58,23 +58,7 @@ fn ask(
     precision: f64,
     planned: &[u32],
 ) -> Asked {
-    let mut row = RuleRow {
-        benchmark: comparison.benchmark.to_owned(),
-        candidate: comparison.candidate.to_owned(),
-        observations: [0; 2],
-        missing: comparison.missing(study, planned),
-        required: None,
-        further: 0,
-        saved_ns: None,
-        interval_ns: None,
-        speedup: None,
-        speedup_interval: None,
-        test: None,
-        half_width_ns: None,
-        look: None,
-        verdict: Verdict::NotEnoughData,
-        sentence: String::new(),
-    };
+    let mut row = RuleRow::of(comparison, study, planned);
     let about = format!("{}, {}", comparison.benchmark, comparison.candidate);
     let pilot = comparison.units(study, units::end_of_pilot(study));
     let (Some(pilot), Some(all)) = (pilot, comparison.units(study, study.plan.runs())) else {

@@ -117,12 +117,7 @@ fn look(
         _ => Verdict::NotEnoughData,
     };
     RuleRow {
-        benchmark: comparison.benchmark.to_owned(),
-        candidate: comparison.candidate.to_owned(),
         observations: looked.as_ref().map_or([0; 2], Looked::counts),
-        missing: comparison.missing(study, planned),
-        required: None,
-        further: 0,
         saved_ns: saved,
         interval_ns: seen
             .as_ref()
@@ -131,10 +126,10 @@ fn look(
         speedup,
         speedup_interval: seen.as_ref().and_then(|seen| seen.speedup_interval),
         test: seen.map(|Seen { method, .. }| method.to_owned()),
-        half_width_ns: None,
         look: Some(look),
         verdict,
         sentence: in_words(comparison, look, saved),
+        ..RuleRow::of(comparison, study, planned)
     }
 }
 

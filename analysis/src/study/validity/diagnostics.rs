@@ -4,13 +4,13 @@
 //! step-down bound, and a caveat is raised only where the adjusted one is at most the report's risk: in an undisturbed
 //! experiment the report raises any of them with at most that probability, however many cells it has.
 
+use super::diagnostic::{DiagnosedCell, DiagnosticReport, Sign};
 use super::host_effect::{HostEffectReport, HostLabel};
 use crate::conclusion::{Spelled, WarningCode, Warnings};
 use crate::count::counted;
 use crate::study::gather::evidence::Seat;
 use crate::study::missing::MissingReport;
 use serde::{Deserialize, Serialize};
-use speedup_core::value::id::RunIndex;
 use speedup_statistics::diagnostics::run_order::{Autocorrelation, Drift, FirstRunEffect, RunsTest};
 use speedup_statistics::diagnostics::{Granularity, MetricKind};
 use speedup_statistics::inference::{Adjustment, Alternative, ConfidenceLevel, PValue};
@@ -43,17 +43,6 @@ pub struct DiagnosticsReport {
     pub slope_ns: Option<f64>,
     /// How coarse the times are.
     pub granularity: GranularityReport,
-}
-
-/// One test.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DiagnosticReport {
-    /// Its statistic.
-    pub statistic: f64,
-    /// The two-sided p-value of random order, or of hosts being alike.
-    pub p_value: f64,
-    /// The same adjusted for all diagnostics of the report.
-    pub adjusted: f64,
 }
 
 /// How coarse times are.
@@ -103,95 +92,6 @@ pub struct DiagnosticsSummary {
     pub missing: Vec<MissingReport>,
 }
 
-/// What a significant diagnostic says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
-    /// A run resembles the one before it.
-    Autocorrelation,
-    /// Runs above and below the median come in series, or alternate.
-    RunsInSeries,
-    /// The times drift with the order of the runs.
-    Drift,
-    /// First runs differ from those after them.
-    FirstRun,
-    /// The clusters of the times are hosts.
-    ModesAreHosts,
-    /// They are fingerprint classes.
-    ModesAreClasses,
-    /// Hosts differ.
-    HostEffect,
-    /// Some hosts are unlike all others.
-    OutlyingHosts,
-    /// The versions lost different shares of their attempts.
-    LossesDiffer,
-    /// They failed in different shares of their runs.
-    FailuresDiffer,
-}
-
-/// A cell with what its diagnostics need.
-pub(crate) struct DiagnosedCell<'a> {
-    /// What a caveat says it concerns.
-    pub(crate) about: &'a str,
-    pub(crate) sample: &'a Sample,
-    /// Where each run was executed, in run order.
-    pub(crate) seats: &'a [Seat],
-    /// The build of each run, where its version is built several times.
-    pub(crate) builds: &'a [Option<RunIndex>],
-    /// What is independent by design, in order: the runs, or the means of visits that have several, or of rounds of builds.
-    pub(crate) independent: &'a Sample,
-    /// Whether versions are compared within the fingerprint classes of hosts.
-    pub(crate) classes_are_blocks: bool,
-}
-
-impl Sign {
-    /// All of them, in the order in which they are told.
-    const ALL: [Self; 10] = [
-        Self::Autocorrelation,
-        Self::RunsInSeries,
-        Self::Drift,
-        Self::FirstRun,
-        Self::ModesAreHosts,
-        Self::ModesAreClasses,
-        Self::HostEffect,
-        Self::OutlyingHosts,
-        Self::LossesDiffer,
-        Self::FailuresDiffer,
-    ];
-}
-
-impl From<Sign> for WarningCode {
-    fn from(sign: Sign) -> Self {
-        match sign {
-            Sign::Autocorrelation => Self::Autocorrelation,
-            Sign::RunsInSeries => Self::RunsInSeries,
-            Sign::Drift => Self::Drift,
-            Sign::FirstRun => Self::FirstRun,
-            Sign::ModesAreHosts => Self::ModesAreHosts,
-            Sign::ModesAreClasses => Self::ModesAreClasses,
-            Sign::HostEffect => Self::HostEffect,
-            Sign::OutlyingHosts => Self::OutlyingHosts,
-            Sign::LossesDiffer => Self::LossesDiffer,
-            Sign::FailuresDiffer => Self::FailuresDiffer,
-        }
-    }
-}
-
-impl DiagnosedCell<'_> {
-    /// The runs with the numbers of their hosts; apart for each build, and for each fingerprint class where the classes are
-    /// blocks, since builds, and hosts of another class, are known to differ.
-    pub(crate) fn by_build_and_class(&self) -> Vec<(Sample, Vec<u32>)> {
-        let mut classes: BTreeMap<_, (Vec<f64>, Vec<u32>)> = BTreeMap::new();
-        for ((value, seat), build) in self.sample.in_run_order().iter().zip(self.seats).zip(self.builds) {
-            let class = seat.class.filter(|_| self.classes_are_blocks);
-            let (values, hosts) = classes.entry((*build, class)).or_default();
-            values.push(*value);
-            hosts.push(seat.host);
-        }
-        let sample = |(values, hosts)| Some((Sample::new(values).ok()?, hosts));
-        classes.into_values().filter_map(sample).collect()
-    }
-}
-
 impl DiagnosticsReport {
     /// Of a cell, p-values not yet adjusted.
     pub(crate) fn new(cell: &DiagnosedCell<'_>) -> Option<Self> {
@@ -231,12 +131,6 @@ impl DiagnosticsReport {
             (Sign::ModesAreHosts, self.modes.as_mut()),
             (Sign::ModesAreClasses, self.class_modes.as_mut()),
         ]
-    }
-}
-
-impl DiagnosticReport {
-    pub(crate) fn new(statistic: f64, p_value: PValue) -> Self {
-        Self { statistic, p_value: p_value.told(), adjusted: p_value.told() }
     }
 }
 

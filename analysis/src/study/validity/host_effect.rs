@@ -4,7 +4,7 @@
 //! lengths and versions of different speeds count alike. Where each host served one run a host cannot be told from its
 //! run, and nothing is tested: that is the price of independence, and what a selftest of the pool is for.
 
-use super::diagnostics::{DiagnosedCell, DiagnosticReport, Sign};
+use super::diagnostic::{DiagnosedCell, DiagnosticReport, Sign};
 use crate::conclusion::{Reason, ReasonCode, Verdict};
 use crate::count::{counted, percent};
 use serde::{Deserialize, Serialize};

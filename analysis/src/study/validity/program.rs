@@ -1,40 +1,10 @@
-//! Which programs the measured runs of a cell executed, by their content: a version is one program, unless it is built.
+//! Whether the measured runs of a cell executed one program: a version is one, unless it is built.
 
 use crate::conclusion::{WarningCode, Warnings};
 use crate::count::grouped;
 use crate::study::Study;
 use crate::study::gather::sampled::Sampled;
-use speedup_core::experiment::files::ContentHash;
-use speedup_core::run::record::Record;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// The contents that measured runs of a cell executed, as far as they are known.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Programs {
-    /// By content, the hosts on which it was executed, by their numbers in the study.
-    hosts: BTreeMap<ContentHash, BTreeSet<u32>>,
-    /// Runs whose program is known.
-    runs: u64,
-}
-
-impl Programs {
-    /// Keeps what a measured run on a host executed.
-    pub(crate) fn measured(&mut self, host: u32, record: &Record) {
-        if let Some(hash) = record.program.as_ref().and_then(|program| program.blake3()) {
-            self.hosts.entry(hash).or_default().insert(host);
-            self.runs += 1;
-        }
-    }
-}
-
-impl Programs {
-    /// The one file that all of so many runs executed.
-    pub(super) fn only(&self, runs: usize) -> Option<ContentHash> {
-        let mut contents = self.hosts.keys();
-        let only = contents.next().filter(|_| self.runs == runs as u64)?;
-        contents.next().is_none().then_some(*only)
-    }
-}
+use std::collections::BTreeSet;
 
 /// Raises that what is compared as one version was not one program. A version that is built has a program a build, of which
 /// the comparison by builds takes care.

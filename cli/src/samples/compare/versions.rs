@@ -150,12 +150,6 @@ fn chosen_metric(sources: &[Source], asked: Option<&str>) -> Result<String, Vers
     }
 }
 
-/// The benchmark with what else distinguishes it.
-pub(crate) fn benchmark(series: &Series) -> String {
-    let labels = series.name.labels.iter().map(|(key, value)| format!(", {key} {value}"));
-    std::iter::once(series.name.benchmark.to_string()).chain(labels).collect()
-}
-
 /// Of several files each is a version; one that holds several is so many.
 fn of_file<'s>(source: &Source, own: &[&'s Series]) -> Vec<Placed<'s>> {
     let several = own.iter().any(|series| series.name.version != own[0].name.version);
@@ -168,7 +162,7 @@ fn of_file<'s>(source: &Source, own: &[&'s Series]) -> Vec<Placed<'s>> {
             // The blocks of one file are none of another.
             let block = |name: &Option<Name>| name.as_ref().map(|name| format!("{} {name}", source.name));
             let blocks = series.runs.blocks().iter().map(block).collect();
-            Placed { version, benchmark: benchmark(series), series, blocks }
+            Placed { version, benchmark: series.name.labelled_benchmark(), series, blocks }
         })
         .collect()
 }
@@ -184,9 +178,11 @@ fn of_only_file<'s>(source: &Source, own: &[&'s Series]) -> Vec<Placed<'s>> {
     own.iter()
         .map(|&series| {
             let (version, benchmark) = match &series.name.version {
-                Some(version) => (version.to_string(), benchmark(series)),
-                None if !versioned && source.holds_commands => (benchmark(series), COMMAND.to_owned()),
-                None => (source.name.clone(), benchmark(series)),
+                Some(version) => (version.to_string(), series.name.labelled_benchmark()),
+                None if !versioned && source.holds_commands => {
+                    (series.name.labelled_benchmark(), COMMAND.to_owned())
+                }
+                None => (source.name.clone(), series.name.labelled_benchmark()),
             };
             Placed { version, benchmark, series, blocks: blocks(series) }
         })

@@ -1,0 +1,124 @@
+//! Reports of what the coordinator has, as JSON.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use speedup_analysis::study::{Figures, Mixtures, ReportOptions, Study};
+use speedup_core::value::hint::with_hint;
+use speedup_core::value::id::ExperimentId;
+use speedup_proto::convert::experiment_id;
+use speedup_proto::v1::experiments_client::ExperimentsClient;
+use speedup_proto::{limits, v1};
+use tonic::Status;
+use tonic::transport::Channel;
+
+use crate::intake::Intake;
+use crate::refusal::{from_coordinator, level};
+use crate::turns::{Turn, Turns};
+
+/// What the answer around the JSON takes.
+const ENVELOPE_BYTES: usize = 1 << 10;
+
+/// Makes reports of what the coordinator has.
+#[derive(Clone)]
+pub(crate) struct Reporter {
+    coordinator: ExperimentsClient<Channel>,
+    turns: Arc<Turns>,
+}
+
+/// What is asked of a report.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) experiment: ExperimentId,
+    options: ReportOptions,
+}
+
+impl Reporter {
+    pub(crate) fn new(coordinator: ExperimentsClient<Channel>) -> Self {
+        Self { coordinator, turns: Arc::new(Turns::new()) }
+    }
+
+    /// The coordinator's door.
+    pub(crate) fn experiments(&self) -> ExperimentsClient<Channel> {
+        self.coordinator.clone()
+    }
+
+    /// The next turn at computing.
+    pub(crate) async fn turn(&self) -> Result<Turn, Status> {
+        self.turns.next().await
+    }
+
+    /// What `apply` makes of an experiment's rule.
+    pub(crate) async fn compute_rule<T: Send + 'static>(
+        &self,
+        experiment: ExperimentId,
+        apply: fn(&Study) -> Result<T, Status>,
+    ) -> Result<T, Status> {
+        let turn = self.turn().await?;
+        let study = self.study(experiment).await?;
+        turn.compute("the rule", move || apply(&study)).await
+    }
+
+    /// The report as JSON.
+    pub(crate) async fn report(&self, asked: Asked) -> Result<String, Status> {
+        // The turn is taken before the export: it is the values of the runs that fill the memory.
+        let turn = self.turn().await?;
+        let study = self.study(asked.experiment).await?;
+        turn.compute("the report", move || report_of(&study, asked)).await
+    }
+
+    /// The statuses of an experiment, as the coordinator streams them.
+    pub(crate) async fn statuses(
+        &self,
+        id: ExperimentId,
+    ) -> Result<tonic::Streaming<v1::ExperimentStatus>, Status> {
+        let request = v1::GetRequest { experiment: id.0.as_bytes().to_vec() };
+        let statuses = self.coordinator.clone().watch(request).await;
+        Ok(statuses.map_err(|status| from_coordinator(&status))?.into_inner())
+    }
+
+    async fn study(&self, id: ExperimentId) -> Result<Study, Status> {
+        let request = v1::GetRequest { experiment: id.0.as_bytes().to_vec() };
+        let export = self.coordinator.clone().export(request).await;
+        let mut pieces = export.map_err(|status| from_coordinator(&status))?.into_inner();
+        let mut intake = Intake::new(id);
+        while let Some(piece) = pieces.message().await.map_err(|status| from_coordinator(&status))? {
+            intake.take(piece)?;
+        }
+        Ok(intake.into_study()?)
+    }
+}
+
+impl TryFrom<v1::ReportRequest> for Asked {
+    type Error = Status;
+
+    fn try_from(request: v1::ReportRequest) -> Result<Self, Status> {
+        let v1::ReportRequest { experiment, confidence, mixtures, figures } = request;
+        let mixtures = if mixtures { Mixtures::Fitted } else { Mixtures::LeftOut };
+        let figures = if figures { Figures::Drawn } else { Figures::LeftOut };
+        Ok(Self {
+            experiment: experiment_id(&experiment, "experiment")?,
+            options: ReportOptions { confidence: level(confidence)?, mixtures, figures },
+        })
+    }
+}
+
+/// The report of a study as JSON.
+pub(crate) fn report_of(study: &Study, asked: Asked) -> Result<String, Status> {
+    let report = study.report_with(asked.options);
+    json("the report", &report.map_err(|error| Status::failed_precondition(error.to_string()))?)
+}
+
+/// An answer as JSON.
+pub(crate) fn json(what: &str, answer: &impl Serialize) -> Result<String, Status> {
+    let json = serde_json::to_string(answer).map_err(|error| Status::internal(error.to_string()))?;
+    let most = limits::MAX_ANSWER_BYTES - ENVELOPE_BYTES;
+    if json.len() > most {
+        let words = format!("{what} takes {} bytes, more than the {most} of an answer", json.len());
+        return Err(Status::resource_exhausted(with_hint(
+            words,
+            Some("split the experiment, or analyse its export"),
+        )));
+    }
+    Ok(json)
+}
