@@ -40,10 +40,11 @@ mod change;
 use std::time::Duration;
 
 use anyhow::{Context as _, Error};
+use speedup_report::facts::Sheet;
 use tracing_subscriber::EnvFilter;
 
-use crate::arguments::{Arguments, LogFormat, Verb};
-use crate::console::{Console, render};
+use crate::arguments::{Arguments, Form, LogFormat, Verb};
+use crate::console::{Console, Paint, render};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
@@ -143,6 +144,22 @@ fn json_line(value: &serde_json::Value) -> String {
 /// Prints one JSON value.
 fn print_json(console: &Console, value: &impl serde::Serialize) -> Result<(), Failure> {
     print(console, &json(value)?)
+}
+
+/// Prints an answer in the form that was chosen.
+fn print_answer<A: serde::Serialize>(
+    console: &Console,
+    form: Form,
+    answer: &A,
+    text: fn(&A, Paint) -> String,
+    sheet: fn(&A) -> Sheet,
+) -> Result<Exit, Failure> {
+    match form {
+        Form::Table => print(console, &text(answer, console.out))?,
+        Form::Json => print_json(console, answer)?,
+        Form::Csv => print(console, &sheet(answer).csv())?,
+    }
+    Ok(Exit::Done)
 }
 
 /// Who asks, for the event log where there is no certificate that says it.

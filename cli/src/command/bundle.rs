@@ -13,13 +13,13 @@ use speedup_proto::v1;
 use speedup_statistics::inference::ConfidenceLevel;
 
 use super::hosts;
-use super::report::Wanted;
 use crate::arguments::fraction;
 use crate::connection::selector::{Selector, get};
 use crate::connection::{Connection, SourceArguments};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
+use crate::results::asked::Wanted;
 use crate::results::bundle::archive::{self, MAX_UNPACKED_BYTES};
 use crate::results::bundle::contents::{self, ABOUT, HOSTS, OBSERVATIONS, README, REPORT, TABLE};
 use crate::results::bundle::manifest::{Asked, Listed, Manifest, RELEASE, SCHEMA_VERSION};

@@ -20,8 +20,8 @@ use speedup_proto::convert::Malformed;
 use speedup_proto::v1;
 
 use super::{json, print, print_json, printed};
-use crate::arguments::{Form, FormArgument};
-use crate::connection::{Connection, SourceArguments, selector};
+use crate::arguments::{Form, FormArgument, OutputArgument};
+use crate::connection::{Connection, CoordinatorArguments, SourceArguments, selector};
 use crate::console::render::csv;
 use crate::console::render::table::{Column, Ranked, print_fitted};
 use crate::console::{Console, moment};
@@ -46,6 +46,15 @@ pub(crate) enum Verb {
     Local(engine::LocalVerb),
     #[command(subcommand)]
     Ssh(ssh::Verb),
+}
+
+/// Which coordinator, and how to print.
+#[derive(Debug, Args)]
+struct CommonArguments {
+    #[command(flatten)]
+    coordinator: CoordinatorArguments,
+    #[command(flatten)]
+    output: OutputArgument,
 }
 
 /// Lists all hosts that ever joined

@@ -7,9 +7,6 @@ use anyhow::{Error, anyhow};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use speedup_analysis::study::Report;
-use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::id_bytes;
-use speedup_proto::v1;
 use speedup_report::document::Kind;
 use speedup_report::markdown::DrawingFile;
 use speedup_report::terminal::Plots;
@@ -20,14 +17,15 @@ use super::compare::AnswerForm;
 use super::print;
 use crate::arguments::command_line::ANSWER_FILE;
 use crate::arguments::{Output, SummaryForm, fraction};
+use crate::connection::SourceArguments;
 use crate::connection::selector::Selector;
-use crate::connection::{Connection, SourceArguments};
 use crate::console::render::report::{Answered, Extent};
 use crate::console::{Console, render};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::exit::gate::GateArguments;
 use crate::plan::selection::OnlyArguments;
+use crate::results::asked::{self, Wanted};
 use crate::results::draft::replace;
 use crate::samples::named::SetName;
 
@@ -130,7 +128,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         mixtures: arguments.mixtures,
         figures: arguments.figures || (draws(format) && arguments.extent() != Extent::Brief),
     };
-    let asked = ask(&connection, experiment, wanted).await;
+    let asked = asked::report(&connection, experiment, wanted).await;
     connection.close().await;
     let whole = asked?;
     let json = selected(&whole, &arguments.only)?;
@@ -237,27 +235,6 @@ fn known(json: &str) -> Result<Box<Report>, Failure> {
                 .hint("use the command of the coordinator's release, or --format json"))
         }
     }
-}
-
-/// What is asked of a report besides its experiment.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Wanted {
-    pub(crate) confidence: Option<f64>,
-    pub(crate) mixtures: bool,
-    pub(crate) figures: bool,
-}
-
-/// The report of an experiment, as JSON.
-pub(crate) async fn ask(
-    connection: &Connection,
-    experiment: ExperimentId,
-    wanted: Wanted,
-) -> Result<String, Failure> {
-    let Wanted { confidence, mixtures, figures } = wanted;
-    let request = v1::ReportRequest { experiment: id_bytes(experiment.0), confidence, mixtures, figures };
-    let answer = connection.analysis().report(request).await;
-    let answer = answer.map_err(|status| Failure::status("cannot make the report", &status))?;
-    Ok(answer.into_inner().json)
 }
 
 /// Prints a report; the JSON is always whole.

@@ -9,6 +9,7 @@
 mod estimates;
 mod pool;
 mod screen;
+mod style;
 mod terminal;
 mod view;
 
@@ -29,7 +30,7 @@ use crate::exit::standing::Standing;
 use crate::follow::interrupt::Interrupts;
 use crate::follow::progress::Eta;
 use crate::follow::{Follower, PATIENCE, Told};
-use screen::Style;
+use style::Style;
 use terminal::{Act, Terminal};
 use view::View;
 

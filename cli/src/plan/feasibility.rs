@@ -12,11 +12,11 @@ use speedup_core::plan::Plan;
 use speedup_core::value::time::Span;
 use speedup_proto::v1;
 
-use crate::command::report;
 use crate::connection::{Connection, selector};
 use crate::console::moment::roughly;
 use crate::console::render::counted;
 use crate::exit::failure::Failure;
+use crate::results::asked::{self, Wanted};
 
 /// Most runs of an earlier experiment that is read for its times: a report of more takes long for an estimate.
 const MOST_READ: u32 = 100_000;
@@ -90,7 +90,7 @@ async fn measured(connection: &Connection, plan: &Plan) -> Result<Option<Estimat
         status.name == plan.experiment.name && status.tally.measured > 0 && status.tally.runs() <= MOST_READ
     };
     let Some(earlier) = known.iter().find(same) else { return Ok(None) };
-    let json = report::ask(connection, earlier.experiment, report::Wanted::default()).await?;
+    let json = asked::report(connection, earlier.experiment, Wanted::default()).await?;
     let report: Option<Report> = serde_json::from_str(&json).ok();
     Ok(report.and_then(|report| estimate(plan, &report)))
 }

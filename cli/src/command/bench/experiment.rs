@@ -14,7 +14,7 @@ use super::Arguments;
 use super::bounds::Settled;
 use super::shell::Shell;
 use super::streams::Streams;
-use super::variant::Variant;
+use super::variant::{OWN, Variant};
 use crate::exit::failure::Failure;
 
 /// What a command may write to each stream: it is held in memory.
@@ -23,8 +23,6 @@ const OUTPUT_LIMIT: u64 = 256 << 20;
 const OUTPUT_KEPT: u64 = 16 << 10;
 /// The precision of the required number of benchmarks, which one benchmark does not have.
 const PRECISION: f64 = 0.05;
-/// What our own placeholders begin with; the user's parameters do not.
-pub(super) const OWN: &str = "bench_";
 /// The placeholders of what is executed before and after a command.
 const PREPARE: &str = "bench_prepare";
 const CONCLUDE: &str = "bench_conclude";

@@ -6,9 +6,10 @@ use anyhow::anyhow;
 use speedup_core::experiment::template::is_identifier;
 use speedup_core::experiment::{MAX_NAME_BYTES, MAX_VERSIONS};
 
-use super::experiment::OWN;
 use crate::exit::failure::Failure;
 
+/// What our own placeholders begin with; the user's parameters do not.
+pub(super) const OWN: &str = "bench_";
 /// Longest name that is made of a command: it stands in tables.
 const NAME_CHARACTERS: usize = 32;
 /// Decimal places of a scan: more would be rounding.

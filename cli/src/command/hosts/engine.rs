@@ -15,10 +15,11 @@ use speedup_core::value::time::Span;
 use speedup_proto::v1;
 use speedup_proto::v1::add_provisioner_request::{BatchSystem, Engine, LocalProcesses, Slurm};
 
-use crate::arguments::{Output, OutputArgument};
+use super::CommonArguments;
+use crate::arguments::Output;
 use crate::command::coordinator::span;
 use crate::command::{by, print, print_json};
-use crate::connection::{Connection, CoordinatorArguments};
+use crate::connection::Connection;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
@@ -99,15 +100,6 @@ struct QueueArguments {
     name: Option<QueueName>,
     #[command(flatten)]
     common: CommonArguments,
-}
-
-/// Which coordinator, and how to print.
-#[derive(Debug, Args)]
-struct CommonArguments {
-    #[command(flatten)]
-    coordinator: CoordinatorArguments,
-    #[command(flatten)]
-    output: OutputArgument,
 }
 
 /// Requests hosts from Slurm from now on

@@ -13,10 +13,11 @@ use speedup_core::value::time::{Span, Timestamp};
 use speedup_proto::v1;
 use tokio::time::Instant;
 
-use crate::arguments::{Output, OutputArgument};
+use super::CommonArguments;
+use crate::arguments::Output;
 use crate::command::coordinator::span;
 use crate::command::{by, print, print_json};
-use crate::connection::{Connection, CoordinatorArguments};
+use crate::connection::Connection;
 use crate::console::render::table::{Column, table};
 use crate::console::{Console, Paint, moment};
 use crate::exit::Exit;
@@ -101,15 +102,6 @@ pub(crate) struct RemoveArguments {
     forget: bool,
     #[command(flatten)]
     common: CommonArguments,
-}
-
-/// Which coordinator, and how to print.
-#[derive(Debug, Args)]
-struct CommonArguments {
-    #[command(flatten)]
-    coordinator: CoordinatorArguments,
-    #[command(flatten)]
-    output: OutputArgument,
 }
 
 /// A host that is reached by ssh.

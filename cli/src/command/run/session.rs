@@ -30,6 +30,7 @@ use crate::follow::interrupt::Interrupts;
 use crate::follow::progress::Progress;
 use crate::follow::{Follower, Told};
 use crate::plan::files::LocalFiles;
+use crate::results::asked::{self, Wanted};
 use crate::results::attempts::Attempts;
 use crate::results::failed_runs;
 
@@ -381,7 +382,7 @@ impl<'a> Session<'a> {
     }
 
     async fn report(&self, experiment: ExperimentId, telling: Telling) -> Result<Exit, Failure> {
-        let json = report::ask(&self.connection, experiment, report::Wanted::default()).await?;
+        let json = asked::report(&self.connection, experiment, Wanted::default()).await?;
         report::show(&json, &telling.extent, telling.output, self.console)?;
         telling.gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, self.console))
     }

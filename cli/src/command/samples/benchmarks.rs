@@ -6,8 +6,8 @@ use speedup_analysis::count::{counted, percent};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::test::{Selection, benchmarks_by_wald, benchmarks_by_wilson};
 
-use crate::arguments::{Form, FormArgument, fraction};
-use crate::command::{print, print_json};
+use crate::arguments::{FormArgument, fraction};
+use crate::command::print_answer;
 use crate::console::render::table::of_sheet;
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
@@ -83,12 +83,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
         benchmarks_needed: (by_wald > 0).then_some(by_wald),
         benchmarks_needed_by_wilson: by_wilson,
     };
-    match output.output {
-        Form::Json => print_json(console, &answer)?,
-        Form::Table => print(console, &shown(&answer, console.out))?,
-        Form::Csv => print(console, &sheet(&answer).csv())?,
-    }
-    Ok(Exit::Done)
+    print_answer(console, output.output, &answer, shown, sheet)
 }
 
 /// Each method with the number that it gives, if it gives one.

@@ -13,8 +13,8 @@ use speedup_statistics::planning::{
 };
 
 use super::pilot::PilotArguments;
-use crate::arguments::{Form, FormArgument, fraction};
-use crate::command::{print, print_json};
+use crate::arguments::{FormArgument, fraction};
+use crate::command::print_answer;
 use crate::console::render::table::of_sheet;
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
@@ -123,12 +123,7 @@ const METHOD: &str = "optimal repetitions of each level (Kalibera and Jones 2012
 
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
     let answer = arguments.answer(console)?;
-    match arguments.output.output {
-        Form::Table => print(console, &shown(&answer, console.out))?,
-        Form::Json => print_json(console, &answer)?,
-        Form::Csv => print(console, &sheet(&answer).csv())?,
-    }
-    Ok(Exit::Done)
+    print_answer(console, arguments.output.output, &answer, shown, sheet)
 }
 
 impl Arguments {

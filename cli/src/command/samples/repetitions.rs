@@ -15,8 +15,8 @@ use speedup_statistics::planning::required_repetitions::{
 use speedup_statistics::sample::Sample;
 
 use super::pilot::PilotArguments;
-use crate::arguments::{Form, FormArgument, fraction};
-use crate::command::{print, print_json};
+use crate::arguments::{FormArgument, fraction};
+use crate::command::print_answer;
 use crate::console::render::table::of_sheet;
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
@@ -109,12 +109,7 @@ type Required = Result<RequiredRuns, RequiredError>;
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
     let spread = arguments.spread(console)?;
     let answer = arguments.answer(&spread)?;
-    match arguments.output.output {
-        Form::Table => print(console, &shown(&answer, console.out))?,
-        Form::Json => print_json(console, &answer)?,
-        Form::Csv => print(console, &sheet(&answer).csv())?,
-    }
-    Ok(Exit::Done)
+    print_answer(console, arguments.output.output, &answer, shown, sheet)
 }
 
 impl Arguments {

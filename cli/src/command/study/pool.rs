@@ -11,9 +11,9 @@ use speedup_statistics::diagnostics::aa::{AaError, AaOptions, AaStudy, AaTest, D
 use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel};
 use speedup_statistics::sample::Sample;
 
-use crate::arguments::{Form, FormArgument, fraction};
+use crate::arguments::{FormArgument, fraction};
+use crate::command::print_answer;
 use crate::command::samples::pilot::PilotArguments;
-use crate::command::{print, print_json};
 use crate::console::render::table::of_sheet;
 use crate::console::{Console, Paint};
 use crate::exit::Exit;
@@ -86,12 +86,7 @@ struct Tested {
 
 pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, Failure> {
     let answer = arguments.answer(console)?;
-    match arguments.output.output {
-        Form::Table => print(console, &shown(&answer, console.out))?,
-        Form::Json => print_json(console, &answer)?,
-        Form::Csv => print(console, &sheet(&answer).csv())?,
-    }
-    Ok(Exit::Done)
+    print_answer(console, arguments.output.output, &answer, shown, sheet)
 }
 
 impl Arguments {

@@ -6,6 +6,7 @@ use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 use speedup_report::terminal::{self, Plots, Terminal};
 
 use super::estimates::Estimates;
+use super::style::Style;
 use super::view::{Pane, View, Window};
 use crate::connection::selector;
 use crate::console::render::table::printable;
@@ -25,14 +26,6 @@ const BAR: usize = 80;
 pub(super) struct Size {
     pub(super) columns: usize,
     pub(super) rows: usize,
-}
-
-/// What the terminal can show.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Style {
-    pub(super) paint: Paint,
-    /// Whether it takes more than ASCII.
-    pub(super) unicode: bool,
 }
 
 /// The lines of the screen, from above.

@@ -5,7 +5,7 @@ use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::id_bytes;
 use speedup_proto::v1;
 
-use crate::command::report::Wanted;
+use crate::results::asked::Wanted;
 
 /// The version of the bundle's shape.
 pub(crate) const SCHEMA_VERSION: u32 = 1;

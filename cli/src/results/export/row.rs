@@ -1,11 +1,10 @@
 //! A row of an export: an attempt, a report that came too late, or a planned run that nothing became of.
 
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::plan::Place;
 use speedup_core::run::AfterLoss;
 use speedup_core::run::record::{Outcome, Record};
-use speedup_core::value::id::RunIndex;
-
-use super::sheet::Planned;
+use speedup_core::value::id::{ExperimentId, RunIndex};
 
 /// One row.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +13,20 @@ pub(super) struct Row<'a> {
     pub(super) planned: Planned<'a>,
     /// What is said of it.
     pub(super) subject: Subject<'a>,
+}
+
+/// A run as it was planned.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planned<'a> {
+    pub(super) experiment: ExperimentId,
+    pub(super) name: &'a str,
+    pub(super) benchmark: &'a str,
+    pub(super) version: &'a str,
+    pub(super) run: RunIndex,
+    /// The how-manieth run of its cell, from 1.
+    pub(super) repetition: u32,
+    /// The visit it belongs to.
+    pub(super) place: Place,
 }
 
 /// What a row is about.

@@ -1,26 +1,12 @@
 //! Which rows there are: one for each attempt, one more for its late report, and one for each run that none settled.
 
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::plan::{Place, Plan};
+use speedup_core::plan::Plan;
 use speedup_core::value::id::{ExperimentId, RunIndex};
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
 use super::built::Built;
-use super::row::{Row, Subject, settled_by};
-
-/// A run as it was planned.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Planned<'a> {
-    pub(super) experiment: ExperimentId,
-    pub(super) name: &'a str,
-    pub(super) benchmark: &'a str,
-    pub(super) version: &'a str,
-    pub(super) run: RunIndex,
-    /// The how-manieth run of its cell, from 1.
-    pub(super) repetition: u32,
-    /// The visit it belongs to.
-    pub(super) place: Place,
-}
+use super::row::{Planned, Row, Subject, settled_by};
 
 /// The planned runs, and which of them were settled by an attempt so far.
 #[derive(Debug)]
