@@ -15,9 +15,9 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::watch;
 use tokio::task::block_in_place;
 
+use crate::group::Group;
 use crate::indexer::{Backlog, Batch};
 use crate::metrics::Metrics;
-use crate::owner::Group;
 
 /// What takes less than this is done where the owner runs: to make room for the other tasks of its thread would take a tenth of it.
 const SHORT: Duration = Duration::from_micros(500);

@@ -10,8 +10,9 @@ use speedup_journal::Position;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::group::Down;
 use crate::indexer::Urge;
-use crate::owner::{Down, Request, SessionId};
+use crate::owner::{Request, SessionId};
 use crate::store::Store;
 
 /// The owner has stopped.

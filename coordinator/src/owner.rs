@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Grant};
 use speedup_core::host::HostFacts;
-use speedup_core::machine::event::{EndedAttempt, Event};
 use speedup_core::machine::{Command, Effect, Handled, Machine, Notice, Refusal, Speaker};
 use speedup_core::run::work::WorkOrder;
 use speedup_core::value::causes::with_causes;
@@ -16,6 +15,7 @@ use speedup_journal::WriteError;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::committer::Committer;
+use crate::group::{After, Down, Group};
 use crate::hearing::Hearing;
 use crate::timeline::TimeLine;
 
@@ -66,42 +66,9 @@ pub(crate) enum Request {
     Stop,
 }
 
-/// What is done once a group is durable.
-pub(crate) type After = Box<dyn FnOnce() + Send>;
-
-/// Where an agent listens. What is said to it at once travels at once.
-pub(crate) type Down = mpsc::Sender<Vec<CoordinatorMessage>>;
-
 /// One connection of one agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SessionId(u64);
-
-/// What came of a batch of requests.
-#[derive(Default)]
-pub(crate) struct Group {
-    /// To be made durable.
-    pub(crate) events: Vec<Event>,
-    /// The attempts they ended, for the index.
-    pub(crate) ended: Vec<EndedAttempt>,
-    /// To be sent after that.
-    pub(crate) sends: Vec<(Down, Vec<CoordinatorMessage>)>,
-    /// To be answered after that.
-    pub(crate) answers: Vec<After>,
-}
-
-impl Group {
-    /// Adds to what is sent; what goes to the same agent as the message before goes with it.
-    fn send(&mut self, down: &Down, message: CoordinatorMessage) {
-        match self.sends.last_mut() {
-            Some((last, messages)) if last.same_channel(down) => messages.push(message),
-            Some(_) | None => self.sends.push((down.clone(), vec![message])),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.sends.is_empty() && self.answers.is_empty()
-    }
-}
 
 struct Session {
     speaker: Speaker,

@@ -25,7 +25,7 @@ mod unjoined;
 pub(crate) use agent::AgentStart;
 pub use agent::{AgentPlace, nearby};
 pub(crate) use engine::Request;
-pub(crate) use look::{Seen, wall_clock};
+pub(crate) use look::Seen;
 pub(crate) use record::NAME as RECORD;
 #[cfg(test)]
 pub(crate) use record::Queue;

@@ -5,6 +5,12 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use speedup_core::value::time::Timestamp;
 
+/// Now by the wall clock, as people and engines tell it. It may step.
+pub(crate) fn wall_clock() -> Timestamp {
+    let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX))
+}
+
 /// The coordinator's time line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimeLine {
@@ -15,9 +21,7 @@ pub(crate) struct TimeLine {
 impl TimeLine {
     /// A time line that goes on after `latest`, the last moment in the journal.
     pub(crate) fn after(latest: Timestamp) -> Self {
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let wall = Timestamp(u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX));
-        Self { base: wall.max(latest), since: Instant::now() }
+        Self { base: wall_clock().max(latest), since: Instant::now() }
     }
 
     /// Now.

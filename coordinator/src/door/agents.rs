@@ -23,8 +23,9 @@ use tonic::{Request, Response, Status, Streaming};
 use super::files::missing;
 use super::{Caller, malformed};
 use crate::blobs::Blobs;
+use crate::group::Down;
 use crate::handle::{Gone, Handle};
-use crate::owner::{Down, SessionId};
+use crate::owner::SessionId;
 use crate::provision::Provisioning;
 
 /// Messages that may wait for an agent. It gets one answer a message of its own, so that only one that does not read

@@ -17,8 +17,9 @@ use tonic::{Request, Response, Status};
 use super::Caller;
 use crate::provision::{
     AddError, Added, Provisioning, RemoveError, Request as Asked, Seen, Selected, Shown, Spec, SpecError,
-    SshHosts, Surroundings, Wanted, wall_clock,
+    SshHosts, Surroundings, Wanted,
 };
+use crate::timeline::wall_clock;
 
 /// Most jobs that a user may allow at once: a look at each, every few seconds, costs an engine and this process too.
 const MAX_JOBS: u32 = 10_000;

@@ -8,7 +8,8 @@ use speedup_core::machine::provision::{JobFailure, JobState};
 use speedup_core::value::time::{Span, Timestamp};
 
 use super::{Making, shown};
-use crate::provision::{Shown, Spec, wall_clock};
+use crate::provision::{Shown, Spec};
+use crate::timeline::wall_clock;
 
 const STATES: [&str; 3] = ["queued", "running", "ending"];
 

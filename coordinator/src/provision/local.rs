@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::agent::AgentStart;
 use super::engine::{Engine, EngineError, Request};
-use super::look::wall_clock;
+use crate::timeline::wall_clock;
 
 /// What the ids of its jobs begin with.
 const SYSTEM: &str = "local";

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use speedup_core::machine::provision::{
     Cancelled, Claim, Demand, EngineNote, EngineNoteKind, Job, JobFailure, JobState, Ledger, Nodes,
@@ -24,6 +23,7 @@ use super::shares::{Part, Parts, Shares};
 use super::unjoined;
 use crate::handle::{Gone, Handle};
 use crate::metrics::Metrics;
+use crate::timeline::wall_clock;
 
 /// What is shown of the latest round.
 #[derive(Clone, Debug, Default)]
@@ -428,10 +428,4 @@ impl Looker {
     fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Now, as engines tell it.
-pub(crate) fn wall_clock() -> Timestamp {
-    let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX))
 }

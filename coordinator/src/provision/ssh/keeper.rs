@@ -20,7 +20,7 @@ use super::remote::{Agent, Place, Removed, Wanted};
 use super::tunnel::Tunnel;
 use crate::admission::{Admission, NewToken};
 use crate::provision::agent::AgentStart;
-use crate::provision::look::wall_clock;
+use crate::timeline::wall_clock;
 
 /// How long an agent that was started may take to join before it is asked after.
 const JOIN_PATIENCE: Duration = Duration::from_secs(5);
