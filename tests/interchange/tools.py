@@ -1,6 +1,6 @@
 """Files that other tools write, read by `speedup compare`: as many values as the tool measured, with the same mean.
 
-    tools.py SPEEDUP FOLDER HYPERFINE2      with hyperfine 1, cargo, go, g++, libbenchmark and the packages of requirements.txt
+    tools.py SPEEDUP FOLDER HYPERFINE2      with hyperfine 1, cargo, git, go, g++, libbenchmark, catch2 and the packages of requirements.txt
                                             installed, and the program of hyperfine 2
 """
 
@@ -79,7 +79,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 
 fn sums(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("sum");
-    group.sample_size(10).warm_up_time(Duration::from_millis(20)).measurement_time(Duration::from_millis(100));
+    group.sample_size(40).warm_up_time(Duration::from_millis(20)).measurement_time(Duration::from_millis(100));
     for length in [100_u64, 200] {
         group.bench_with_input(BenchmarkId::new("range", length), &length, |bencher, length| {
             bencher.iter(|| (0..*length).fold(0, |sum, one| black_box(sum + one)))
@@ -89,6 +89,35 @@ fn sums(criterion: &mut Criterion) {
 
 criterion_group!(benches, sums);
 criterion_main!(benches);
+"""
+
+PYTEST = """
+import pytest
+
+@pytest.mark.parametrize("length", [100, 200])
+def test_sum(benchmark, length):
+    benchmark.pedantic(sum, args=(range(length),), rounds=6, iterations=3)
+"""
+
+ASV = """
+class Sums:
+    params, param_names = [100, 200], ["length"]
+    number, repeat, warmup_time = 10, 6, 0.01
+    def time_sum(self, length):
+        sum(range(length))
+"""
+
+ASV_CONFIGURATION = {
+    "version": 1, "project": "sums", "repo": ".", "branches": ["HEAD"],
+    "environment_type": "existing", "benchmark_dir": "benchmarks", "results_dir": "results",
+}
+
+CATCH2 = """
+#define CATCH_CONFIG_MAIN
+#define CATCH_CONFIG_ENABLE_BENCHMARKING
+#include <catch2/catch.hpp>
+static int sum(int length) { int total = 0; for (int one = 0; one < length; one++) total += one; return total; }
+TEST_CASE("sums") { BENCHMARK("sum") { return sum(100); }; }
 """
 
 REBENCH = """
@@ -119,6 +148,15 @@ def read(speedup, *files, options=()):
     """What the comparison says of the samples: benchmark and version, number of values, mean."""
     answer = json.loads(run(speedup, "compare", "--method", "effect", "--format", "json", *options, *files))
     return {(one["benchmark"], one["version"]): (one["values"], one["mean"]) for one in answer["samples"]}
+
+
+def refused(speedup, file, *words):
+    """What the comparison says of a file that it does not take."""
+    answer = subprocess.run([speedup, "compare", file, file], capture_output=True, text=True)
+    expect(f"exit code of {file.name}", answer.returncode, 2)
+    for word in words:
+        if word not in answer.stderr:
+            sys.exit(f"{file.name}: {word!r} is not said: {answer.stderr}")
 
 
 def same(what, found, wanted):
@@ -160,7 +198,8 @@ def go(speedup, folder):
     for version in ["before", "after"]:
         path = folder / f"{version}.txt"
         environment = {**os.environ, "GO111MODULE": "off", "GOCACHE": str(folder / "go-cache")}
-        path.write_text(run("go", "test", "-bench", ".", "-benchtime", "200x", "-count", "5", source, env=environment))
+        command = ["go", "test", "-bench", ".", "-benchtime", "200x", "-count", "5"]
+        path.write_text(run(*command, source, env=environment))
         for line in path.read_text().splitlines():
             fields = line.split()
             if line.startswith("Benchmark") and len(fields) > 3:
@@ -170,6 +209,16 @@ def go(speedup, folder):
         paths.append(path)
     found = read(speedup, *paths, options=["--metric", "wall"])
     same("Go", {(name.split(",")[0], Path(version).stem): of for (name, version), of in found.items()}, wanted)
+    events = folder / "events.json"
+    events.write_text(run(*command, "-json", source, env=environment))
+    printed = "".join(one.get("Output", "") for one in map(json.loads, events.read_text().splitlines()))
+    wanted = {}
+    for line in printed.splitlines():
+        fields = line.split()
+        if line.startswith("Benchmark") and len(fields) > 3:
+            wanted.setdefault(fields[0].removeprefix("Benchmark"), []).append(float(fields[2]) / 1e9)
+    found = read(speedup, events, paths[0], options=["--metric", "wall"])
+    same("go test -json", {name.split(",")[0]: of for (name, version), of in found.items() if "events" in version}, wanted)
 
 
 def criterion(speedup, folder):
@@ -185,8 +234,13 @@ def criterion(speedup, folder):
         for length in ["100", "200"]:
             sample = project / f"target/criterion/sum/range/{length}/{version}/sample.json"
             values = json.loads(sample.read_text())
-            per_iteration = [time / count / 1e9 for time, count in zip(values["times"], values["iters"])]
-            wanted[(f"sum/range/{length}", version)] = per_iteration
+            estimates = json.loads(sample.with_name("estimates.json").read_text())
+            slope = estimates["slope"]["point_estimate"] / 1e9
+            groups = of_equal_weight(values["iters"], [time / 1e9 for time in values["times"]])
+            mean = sum(groups) / len(groups)
+            if abs(mean / slope - 1) > 0.1:
+                sys.exit(f"criterion: the mean of the values is {mean}, its slope {slope}")
+            wanted[(f"sum/range/{length}", version)] = groups
     for length in ["100", "200"]:
         of_benchmark = project / f"target/criterion/sum/range/{length}"
         samples = [of_benchmark / version / "sample.json" for version in ["before", "after"]]
@@ -197,10 +251,88 @@ def criterion(speedup, folder):
             with raw[-1].open(newline="") as file:
                 rows = list(csv.DictReader(file))
             expect("its unit", {row["unit"] for row in rows}, {"ns"})
-            per_iteration = [float(row["sample_measured_value"]) / float(row["iteration_count"]) / 1e9 for row in rows]
-            of_raw[(f"sum/range/{length}", version)] = per_iteration
+            iterations = [float(row["iteration_count"]) for row in rows]
+            totals = [float(row["sample_measured_value"]) / 1e9 for row in rows]
+            of_raw[(f"sum/range/{length}", version)] = of_equal_weight(iterations, totals)
         found = {(name, Path(version).parent.name): of for (name, version), of in read(speedup, *raw[-2:]).items()}
         same("criterion, raw.csv", found, {key: of for key, of in of_raw.items() if key[0] == f"sum/range/{length}"})
+
+
+    found = {key: of for key, of in read(speedup, project / "target/criterion").items()}
+    same("criterion, its directory", found, wanted)
+
+
+def of_equal_weight(iterations, totals):
+    """The slopes of groups of batches: quarters by size, the second and third of them backwards."""
+    batches = sorted(zip(iterations, totals), key=lambda batch: -batch[0])
+    groups = len(batches) // (4 if len(batches) >= 24 else 2)
+    members = [[] for _ in range(groups)]
+    for at, batch in enumerate(batches):
+        row, place = divmod(at, groups)
+        members[groups - 1 - place if row in (1, 2) else place].append(batch)
+    slope = lambda group: sum(i * t for i, t in group) / sum(i * i for i, _ in group)
+    return [slope(group) for group in members]
+
+
+def pytest_benchmark(speedup, folder):
+    source = folder / "test_sums.py"
+    source.write_text(PYTEST)
+    paths, wanted = [], {}
+    for version in ["before", "after"]:
+        path = folder / f"pytest-{version}.json"
+        run(sys.executable, "-m", "pytest", "--quiet", f"--benchmark-json={path}", "--rootdir", folder, source, cwd=folder)
+        for one in json.loads(path.read_text())["benchmarks"]:
+            wanted[(one["fullname"], path.stem)] = one["stats"]["data"]
+        paths.append(path)
+    found = read(speedup, *paths)
+    same("pytest-benchmark", {(name, Path(version).stem): of for (name, version), of in found.items()}, wanted)
+    run(sys.executable, "-m", "pytest", "--quiet", "--benchmark-save=summary", "--rootdir", folder, source, cwd=folder)
+    (saved,) = folder.glob(".benchmarks/*/*summary*.json")
+    refused(speedup, saved, "pytest-benchmark JSON", "summaries only", "--benchmark-save-data")
+
+
+def asv(speedup, folder):
+    project = folder / "asv"
+    (project / "benchmarks").mkdir(parents=True)
+    (project / "benchmarks/__init__.py").write_text("")
+    (project / "benchmarks/sums.py").write_text(ASV)
+    (project / "asv.conf.json").write_text(json.dumps(ASV_CONFIGURATION))
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for command in [["init", "-q"], ["add", "-A"], ["commit", "-qm", "sums"]]:
+        run(*git, *command, cwd=project)
+    commit = run("git", "rev-parse", "HEAD", cwd=project).strip()
+    tool = Path(sys.executable).with_name("asv")
+    run(tool, "machine", "--yes", cwd=project, stderr=subprocess.STDOUT)
+    paths, wanted = [], {}
+    for version, options in [("before", ["--record-samples"]), ("after", ["--record-samples"]), ("summary", [])]:
+        shutil.rmtree(project / "results", ignore_errors=True)
+        run(tool, "machine", "--yes", cwd=project, stderr=subprocess.STDOUT)
+        command = [tool, "run", f"--python={sys.executable}", "--set-commit-hash", commit, *options]
+        run(*command, cwd=project, stderr=subprocess.STDOUT)
+        (result,) = (project / "results").glob(f"*/{commit[:8]}*.json")
+        path = folder / f"asv-{version}.json"
+        shutil.copy(result, path)
+        if version == "summary":
+            refused(speedup, path, "an asv result", "summaries only", "--record-samples")
+            continue
+        document = json.loads(path.read_text())
+        samples = document["result_columns"].index("samples")
+        for length, values in zip([100, 200], document["results"]["sums.Sums.time_sum"][samples]):
+            wanted[(f"sums.Sums.time_sum, param1 {length}", path.stem)] = values
+        paths.append(path)
+    found = read(speedup, *paths)
+    same("asv", {(name, Path(version).stem): of for (name, version), of in found.items()}, wanted)
+
+
+def catch2(speedup, folder):
+    source, program = folder / "catch.cc", folder / "catch"
+    source.write_text(CATCH2)
+    run("g++", "-O0", "-o", program, source)
+    for form in ["console", "xml"]:
+        path = folder / f"catch2.{form}"
+        path.write_text(run(program, "--benchmark-samples", "10", "-r", form))
+        refused(speedup, path, "Catch2 output", "summaries only")
+    print("Catch2: refused, since it writes no values")
 
 
 def pyperf_files(speedup, folder):
@@ -233,6 +365,22 @@ def google_benchmark(speedup, folder):
         paths.append(path)
     found = {(name, Path(version).stem): of for (name, version), of in read(speedup, *paths).items()}
     same("Google Benchmark", found, wanted)
+    table, console = folder / "google.csv", folder / "google.txt"
+    options = ["--benchmark_repetitions=5", "--benchmark_min_time=0.01", "--benchmark_out_format=csv"]
+    console.write_text(run(program, *options, f"--benchmark_out={table}", stderr=subprocess.STDOUT))
+    rows = list(csv.DictReader(line for line in table.read_text().splitlines() if line.count(",") > 4))
+    wanted = {}
+    for row in rows:
+        if not row["name"].endswith(("_mean", "_median", "_stddev", "_cv")):
+            wanted.setdefault(row["name"], []).append(float(row["real_time"]) / 1e9)
+    found = read(speedup, table, console, options=["--metric", "wall"])
+    same("Google Benchmark, CSV", {name: of for (name, version), of in found.items() if "csv" in version}, wanted)
+    for name, values in wanted.items():
+        count, mean = found[(name, str(console))]
+        expect(f"values of {name} on the console", count, len(values))
+        # It shows three digits.
+        if abs(mean / (sum(values) / len(values)) - 1) > 0.02:
+            sys.exit(f"Google Benchmark, console, mean of {name}: {mean}")
 
 
 def rebench(speedup, folder):
@@ -259,6 +407,9 @@ def main(speedup, folder, newer_hyperfine):
     go(speedup, folder)
     criterion(speedup, folder)
     pyperf_files(speedup, folder)
+    pytest_benchmark(speedup, folder)
+    asv(speedup, folder)
+    catch2(speedup, folder)
     google_benchmark(speedup, folder)
     rebench(speedup, folder)
 

@@ -53,6 +53,8 @@ fn of_benchmark(
         ImportWarning::FailedRuns { .. }
         | ImportWarning::SummaryOnly { .. }
         | ImportWarning::Repeated { .. }
+        | ImportWarning::Rounded
+        | ImportWarning::OutliersRemoved { .. }
         | ImportWarning::Unfinished { .. }
         | ImportWarning::SeveralHosts
         | ImportWarning::Units { .. }

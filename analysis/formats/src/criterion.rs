@@ -1,10 +1,14 @@
 //! criterion.rs: `sample.json`, `raw.csv`, and the messages of `cargo criterion`.
 //!
-//! All three hold the total of each sample over its iterations; read is the total divided by the iterations. The samples of
-//! a benchmark come from one process, so they are one run. A `sample.json` names neither its benchmark nor its unit: the
+//! All three hold batches: the total of each over its iterations. Where all batches have as many iterations, a value is the
+//! total by the iterations. Where they grow, as they do unless a benchmark is slow, they are put together in `batches`, so that
+//! all values weigh the same. The batches of a benchmark come from one process, so they are one run. A `sample.json` names neither its benchmark nor its unit: the
 //! name comes from the folders, `<benchmark…>/<baseline>/sample.json`, and the unit is taken as nanoseconds, which is what
 //! it is unless the benchmark was written with a measurement of its own.
 
+mod batches;
+
+use self::batches::{Batch, values_of};
 use crate::collection::Collection;
 use crate::json::{Json, Misfit, parse};
 use crate::name::Name;
@@ -12,7 +16,7 @@ use crate::options::Options;
 use crate::problem::{Fault, FileProblem};
 use crate::series::{SeriesName, WALL};
 use crate::table::{Header, rows};
-use crate::text::lines;
+use crate::text::{decode, lines};
 use crate::unit::SeriesUnit;
 use std::collections::BTreeMap;
 
@@ -63,20 +67,27 @@ fn samples<'j, 'a>(
     if values.is_empty() {
         return Err(totals.misfit(FileProblem::NoValues));
     }
+    let mut batches = Vec::with_capacity(counts.len());
     for (count, total) in counts.iter().zip(values) {
-        let value = per_iteration(total.number(shift)?, count.number(0)?);
-        let pushed = value.and_then(|value| collection.push(name, unit, 0, value));
-        pushed.map_err(|problem| count.misfit(problem))?;
+        let batch = Batch::new(count.number(0)?, total.number(shift)?);
+        batches.push(batch.map_err(|problem| count.misfit(problem))?);
+    }
+    for value in values_of(&batches) {
+        collection.push(name, unit, 0, value).map_err(|problem| totals.misfit(problem))?;
     }
     Ok(())
 }
 
-fn per_iteration(total: f64, iterations: f64) -> Result<f64, FileProblem> {
-    if iterations >= 1.0 {
-        Ok(total / iterations)
-    } else {
-        Err(FileProblem::Expected { expected: "at least one iteration" })
-    }
+/// The benchmark's own name, in the `benchmark.json` beside a `sample.json`: folders hold less of it.
+///
+/// # Errors
+/// A file that is no such description.
+pub fn criterion_name(bytes: &[u8]) -> Result<Name, FileProblem> {
+    let of_text = || {
+        let document = parse(decode(bytes)?, 1)?;
+        document.field("full_id").and_then(Json::name).map_err(|misfit| document.locate(misfit, None))
+    };
+    of_text().map_err(|fault| fault.problem)
 }
 
 /// `…/criterion/<benchmark…>/<baseline>/sample.json`: the baseline is the version.
@@ -113,6 +124,7 @@ pub(crate) fn read_raw(text: &str) -> Result<Collection, Fault> {
     let (group, function, value) = (column("group")?, column("function")?, column("value")?);
     let (total, unit) = (column("sample_measured_value")?, column("unit")?);
     let iterations = column("iteration_count")?;
+    let mut benchmarks: Vec<Measured> = Vec::new();
     for row in table {
         let row = header.row(row)?;
         let parts = [group, function, value].map(|column| row.field(column));
@@ -121,11 +133,26 @@ pub(crate) fn read_raw(text: &str) -> Result<Collection, Fault> {
         let (unit_of, shift) = SeriesUnit::of_word(&row.name(unit)?);
         let metric = metric_of(&unit_of);
         let name = SeriesName::wall(benchmark).with_metric(metric);
-        let pushed = per_iteration(row.number(total, shift)?, row.number(iterations, 0)?)
-            .and_then(|value| collection.push(&name, &unit_of, 0, value));
-        pushed.map_err(|problem| row.fault(iterations, problem))?;
+        let batch = Batch::new(row.number(iterations, 0)?, row.number(total, shift)?);
+        let batch = batch.map_err(|problem| row.fault(iterations, problem))?;
+        match benchmarks.last_mut() {
+            Some(last) if last.name == name && last.unit == unit_of => last.batches.push(batch),
+            Some(_) | None => benchmarks.push(Measured { name, unit: unit_of, batches: vec![batch] }),
+        }
+    }
+    for Measured { name, unit, batches } in &benchmarks {
+        for value in values_of(batches) {
+            collection.push(name, unit, 0, value).map_err(Fault::of_file)?;
+        }
     }
     Ok(collection)
+}
+
+/// The rows of one benchmark, which stand together.
+struct Measured {
+    name: SeriesName,
+    unit: SeriesUnit,
+    batches: Vec<Batch>,
 }
 
 /// The messages of `cargo criterion --message-format=json`, one a line.
@@ -182,7 +209,8 @@ mod tests {
 
     #[test]
     fn totals_are_divided_exactly_once() {
-        assert_eq!(per_iteration(decimal::read("3", NANO).unwrap(), 2.0), Ok(1.5e-9));
-        assert!(per_iteration(1.0, 0.0).is_err());
+        let batch = |iterations| Batch::new(iterations, decimal::read("3", NANO).unwrap());
+        assert_eq!(values_of(&[batch(2.0).unwrap()]), [1.5e-9]);
+        assert!(batch(0.0).is_err());
     }
 }

@@ -1,21 +1,37 @@
 //! What a file is, by its contents.
 
 use crate::format::Format;
-use crate::{columns, criterion, go, gzip, plain};
+use crate::{columns, criterion, go, google_benchmark, gzip, jmh, plain};
 
 /// How much of a file is looked at.
 const LOOKED_AT_BYTES: usize = 1 << 20;
 
-/// Contents that look like none of the formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the contents look like none of the known formats")]
-pub struct DetectError;
+/// Contents of which no format can be told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DetectError {
+    /// They look like none of the formats.
+    #[error("the contents look like none of the known formats")]
+    Unknown,
+    /// They look like several.
+    #[error("the contents look like {first} and like {second}")]
+    Several {
+        /// One of the formats.
+        first: Format,
+        /// Another one.
+        second: Format,
+    },
+}
 
 impl DetectError {
     /// What the user can do about it.
     pub fn hint(&self) -> &'static str {
-        "name the format, if it is one of hyperfine, Google Benchmark, pyperf, criterion, Go benchmark text, \
-            ReBench, CSV with a header, JSON lines, or one number per line"
+        match self {
+            Self::Unknown => {
+                "name the format, if it is one of hyperfine, Google Benchmark, pyperf, pytest-benchmark, asv, criterion, JMH, Go \
+                    benchmark text, BenchmarkDotNet, ReBench, CSV with a header, JSON lines, or one number per line"
+            }
+            Self::Several { .. } => "give each tool's output in a file of its own, or name the format",
+        }
     }
 }
 
@@ -23,7 +39,7 @@ impl DetectError {
 /// is; whether the file can be read, only [`crate::read`] knows.
 ///
 /// # Errors
-/// Contents that look like none of the formats.
+/// Contents that look like none of the formats, or like several.
 pub fn detect(bytes: &[u8]) -> Result<Format, DetectError> {
     if gzip::is_packed(bytes) {
         return Ok(Format::Pyperf);
@@ -33,38 +49,54 @@ pub fn detect(bytes: &[u8]) -> Result<Format, DetectError> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     match text.chars().next() {
         Some('{') => of_object(text, bytes.len() > looked_at.len()),
-        Some('[') => criterion::looks_like_old_sample(text).then_some(Format::CriterionSample),
+        Some('[') if criterion::looks_like_old_sample(text) => Ok(Format::CriterionSample),
+        Some('[') if jmh::looks_like_results(text) => Ok(Format::Jmh),
+        Some('[') | None => Err(DetectError::Unknown),
+        Some('<') if text.contains("<BenchmarkResults ") => Ok(Format::Catch2),
         Some(_) => of_lines(text),
-        None => None,
     }
-    .ok_or(DetectError)
 }
 
+/// What is asked of an object to be a format's: keys, of which one is enough.
+const OBJECTS: [(&[&str], Format); 9] = [
+    (&["reason"], Format::CargoCriterion),
+    (&["Action"], Format::GoEvents),
+    (&["HostEnvironmentInfo"], Format::BenchmarkDotNet),
+    (&["machine_info", "commit_info"], Format::PytestBenchmark),
+    (&["result_columns", "commit_hash"], Format::Asv),
+    (&["schema_version", "primary_metric"], Format::Hyperfine2),
+    (&["context"], Format::GoogleBenchmark),
+    (&["iters", "sampling_mode"], Format::CriterionSample),
+    (&["value"], Format::JsonLines),
+];
+
 /// By the keys of the outermost object.
-fn of_object(text: &str, is_cut: bool) -> Option<Format> {
+fn of_object(text: &str, is_cut: bool) -> Result<Format, DetectError> {
     let keys = outermost_keys(text);
     let has = |key: &str| keys.contains(&key);
+    // A line of measured values may have any keys beside its value.
+    let is_line = has("value") && !has("results") && !has("benchmarks");
+    let marked =
+        OBJECTS.iter().filter(|(marks, _)| marks.iter().any(|mark| has(mark))).map(|(_, format)| *format);
+    let mut marked = marked.filter(|format| is_line == (*format == Format::JsonLines));
+    if let Some(first) = marked.next() {
+        return marked.next().map_or(Ok(first), |second| Err(DetectError::Several { first, second }));
+    }
     let several_objects = || text.lines().filter(|line| line.starts_with('{')).count() > 1;
-    if has("reason") {
-        Some(Format::CargoCriterion)
-    } else if has("schema_version") || has("primary_metric") {
-        Some(Format::Hyperfine2)
+    if has("results") && has("benchmarks") {
+        Err(DetectError::Several { first: Format::Hyperfine1, second: Format::Pyperf })
     } else if has("results") {
-        Some(Format::Hyperfine1)
-    } else if has("context") {
-        Some(Format::GoogleBenchmark)
+        Ok(Format::Hyperfine1)
     } else if has("benchmarks") && (has("version") || is_cut || text.contains("\"runs\"")) {
-        Some(Format::Pyperf)
+        Ok(Format::Pyperf)
     } else if has("benchmarks") {
-        Some(Format::GoogleBenchmark)
-    } else if has("iters") || has("sampling_mode") {
-        Some(Format::CriterionSample)
+        Ok(Format::GoogleBenchmark)
     } else if has("median_abs_dev") || has("MedianAbsDev") {
-        Some(Format::CriterionEstimates)
-    } else if has("value") || several_objects() {
-        Some(Format::JsonLines)
+        Ok(Format::CriterionEstimates)
+    } else if several_objects() {
+        Ok(Format::JsonLines)
     } else {
-        None
+        Err(DetectError::Unknown)
     }
 }
 
@@ -106,16 +138,29 @@ fn outermost_keys(text: &str) -> Vec<&str> {
     keys
 }
 
-fn of_lines(text: &str) -> Option<Format> {
+/// By what lines of a text look like. Two tools' outputs in one file are refused.
+fn of_lines(text: &str) -> Result<Format, DetectError> {
     if text.starts_with("#!") || text.lines().any(|line| line.starts_with("invocation\titeration\t")) {
-        return Some(Format::ReBench);
+        return Ok(Format::ReBench);
     }
-    if text.lines().any(go::is_result) {
-        return Some(Format::Go);
+    let printed = [
+        (text.lines().any(go::is_result), Format::Go),
+        (google_benchmark::looks_like_console(text), Format::GoogleBenchmarkConsole),
+        (google_benchmark::begin_of_table(text).is_some(), Format::GoogleBenchmarkCsv),
+        (text.lines().any(catch2_table), Format::Catch2),
+    ];
+    let mut printed = printed.into_iter().filter(|(looks, _)| *looks).map(|(_, format)| format);
+    if let Some(first) = printed.next() {
+        return printed.next().map_or(Ok(first), |second| Err(DetectError::Several { first, second }));
     }
     if plain::looks_plain(text) {
-        return Some(Format::Plain);
+        return Ok(Format::Plain);
     }
+    of_table(text).ok_or(DetectError::Unknown)
+}
+
+/// By the first line of a table.
+fn of_table(text: &str) -> Option<Format> {
     let header: Vec<&str> = text.lines().next()?.split(',').map(|field| field.trim_matches('"')).collect();
     if header.contains(&"sample_measured_value") {
         Some(Format::CriterionRaw)
@@ -128,4 +173,10 @@ fn of_lines(text: &str) -> Option<Format> {
     } else {
         None
     }
+}
+
+/// Whether a line is the header of Catch2's table.
+fn catch2_table(line: &str) -> bool {
+    line.starts_with("benchmark name ")
+        && line.split_whitespace().skip(2).take(2).eq(["samples", "iterations"])
 }

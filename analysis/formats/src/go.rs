@@ -5,22 +5,28 @@
 //! compared, which changes no value. Everything else is ignored, as the format demands, except that a line `PASS`, `FAIL` or
 //! `ok` ends a process: results behind it belong to another run.
 //!
+//! `goos`, `goarch` and `cpu` say on what machine a process ran. Where one value holds for all results they are facts of that
+//! machine, not part of a benchmark's name: two hosts measure the same benchmark. Where they change, they are labels like the
+//! others, and the results come from several machines.
+//!
 //! `ns/op` is the wall time and `B/op` is bytes. Other units are metrics of that name, tidied as benchstat does: `ns` to
 //! `sec`, `MB` to `B`, where they are factors of the numerator; with `x-sec`, `x-B` and `x-B/s` the metric is `x`.
 
+mod events;
 mod write;
 
+pub(crate) use events::read_events;
 pub use write::{WriteGoError, write_go};
 
 use crate::collection::{Collection, check_labels};
 use crate::decimal;
-use crate::imported::{FailureKind, MissingResult};
+use crate::imported::{FailureKind, ImportWarning, MissingResult};
 use crate::name::Name;
 use crate::problem::{Fault, FileProblem};
 use crate::series::{SeriesName, WALL};
 use crate::text::{column, fields, lines};
 use crate::unit::SeriesUnit;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What to do with the units of Go benchmark text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,13 +51,19 @@ const DIMENSIONS: [(&str, SeriesUnit); 3] =
     [("-sec", SeriesUnit::Seconds), ("-B/s", SeriesUnit::BytesPerSecond), ("-B", SeriesUnit::Bytes)];
 
 pub(crate) fn read(text: &str, units: GoUnits) -> Result<Collection, Fault> {
+    collect(&lines(text).collect::<Vec<_>>(), units)
+}
+
+/// Reads lines, each with its number in the file.
+fn collect(lines: &[(usize, &str)], units: GoUnits) -> Result<Collection, Fault> {
     let mut collection = Collection::default();
+    let machine = Machine::of(lines);
     let mut configuration = Configuration::default();
     let mut run = 0;
-    for (line, content) in lines(text) {
+    for &(line, content) in lines {
         if is_result(content) {
             result(content, line, run, &configuration, units, &mut collection)?;
-        } else if let Some((key, value)) = key_and_value(content) {
+        } else if let Some((key, value)) = key_and_value(content).filter(|(key, _)| !machine.tells(key)) {
             configuration.set(key, value).map_err(|problem| Fault::at(line, 1, problem))?;
         } else if ends_process(content) {
             run += 1;
@@ -60,11 +72,45 @@ pub(crate) fn read(text: &str, units: GoUnits) -> Result<Collection, Fault> {
             collection.fail(failure).map_err(|problem| Fault::at(line, 1, problem))?;
         }
     }
-    let fact = |key: &str| configuration.labels.get(&Name::beginning(key)).cloned();
-    collection.machine.operating_system = fact("goos");
-    collection.machine.architecture = fact("goarch");
-    collection.machine.processor = fact("cpu");
+    let fact = |key| machine.fact(key).map(|value| Name::new(value).map_err(Fault::of_file)).transpose();
+    collection.machine.operating_system = fact("goos")?;
+    collection.machine.architecture = fact("goarch")?;
+    collection.machine.processor = fact("cpu")?;
+    if machine.is_several() {
+        collection.warn(ImportWarning::SeveralHosts).map_err(Fault::of_file)?;
+    }
     Ok(collection)
+}
+
+/// The keys that tell of the machine.
+const MACHINE: [&str; 3] = ["goos", "goarch", "cpu"];
+
+/// What the lines say of the machine: the different values of each key.
+struct Machine<'t>(BTreeMap<&'t str, BTreeSet<&'t str>>);
+
+impl<'t> Machine<'t> {
+    fn of(lines: &[(usize, &'t str)]) -> Self {
+        let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let told = lines.iter().filter_map(|(_, content)| key_and_value(content));
+        for (key, value) in told.filter(|(key, _)| MACHINE.contains(key)) {
+            values.entry(key).or_default().insert(value);
+        }
+        Self(values)
+    }
+
+    /// The value of a key, if it has one for all results.
+    fn fact(&self, key: &str) -> Option<&'t str> {
+        self.0.get(key).filter(|values| values.len() == 1)?.first().copied()
+    }
+
+    /// Whether a key is no label.
+    fn tells(&self, key: &str) -> bool {
+        self.fact(key).is_some()
+    }
+
+    fn is_several(&self) -> bool {
+        self.0.values().any(|values| values.iter().filter(|value| !value.is_empty()).count() > 1)
+    }
 }
 
 /// What holds for the results that follow.

@@ -1,9 +1,16 @@
-//! Google Benchmark: `--benchmark_format=json`.
+//! Google Benchmark: `--benchmark_format=json`, `csv`, and what it prints on a console.
 //!
 //! An entry of `run_type` "iteration" is one repetition; its times are per iteration, in its `time_unit`. All repetitions
 //! come from one process, so they are one run. Aggregates are computed from the repetitions and ignored beside them; a
 //! benchmark that has nothing else is left out with a warning, a file of nothing else is refused. Every other number of an
-//! entry is a metric of its own: user counters, rates, memory.
+//! entry is a metric of its own: user counters, rates, memory. A table has the same entries without their kind: what is named
+//! as an aggregate of others is one. A console rounds to three digits, which is told, and its counters are not read.
+
+mod console;
+mod csv;
+
+pub(crate) use console::{looks_like_console, read_console};
+pub(crate) use csv::{begin_of_table, read_csv};
 
 use crate::collection::Collection;
 use crate::imported::{FailureKind, ImportWarning, MissingResult};
@@ -13,6 +20,14 @@ use crate::problem::{Fault, FileProblem};
 use crate::series::{SeriesName, WALL};
 use crate::unit::SeriesUnit;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The one version of the JSON format, which files before 1.9 do not name.
+const KNOWN_VERSION: &str = "1";
+/// What aggregates add to the name of their benchmark.
+const AGGREGATES: [&str; 5] = ["_mean", "_median", "_stddev", "_cv", "_BigO"];
+/// The same of complexities that were fitted.
+const RMS: &str = "_RMS";
+const CPU_TIME: &str = "cpu_time";
 
 /// The numbers of an entry that describe it and are no measurements.
 const DESCRIPTIONS: [&str; 7] = [
@@ -33,6 +48,12 @@ pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
 fn collect<'j, 'a>(document: &'j Json<'a>) -> Result<Collection, Misfit<'j, 'a>> {
     let mut collection = Collection::default();
     if let Some(context) = document.get("context") {
+        if let Some(schema) = context.get("json_schema_version")
+            && schema.word()?.as_str() != KNOWN_VERSION
+        {
+            let version = schema.word()?;
+            return Err(schema.misfit(FileProblem::UnknownVersion { version, known: KNOWN_VERSION }));
+        }
         collection.tool_version = context.fact("library_version")?;
         collection.machine.host_name = context.fact("host_name")?;
         collection.machine.processors = context.fact("num_cpus")?;
@@ -90,28 +111,13 @@ fn repetition<'j, 'a>(
         labels.insert(Name::of("label"), label);
     }
     let name = SeriesName { labels, ..SeriesName::wall(benchmark.clone()) };
-    let shift = match entry.get("time_unit").map(Json::text).transpose()? {
-        None | Some("ns") => -9,
-        Some("us") => -6,
-        Some("ms") => -3,
-        Some("s") => 0,
-        Some(_) => {
-            return Err(entry.misfit(FileProblem::Expected { expected: "a time_unit of ns, us, ms or s" }));
-        }
-    };
+    let unit = entry.get("time_unit").map(Json::text).transpose()?;
+    let shift = shift_of(unit.unwrap_or_default()).map_err(|problem| entry.misfit(problem))?;
     for time in ["real_time", "cpu_time"] {
         entry.field(time)?;
     }
     for (key, value) in entry.members().filter(|(key, _)| !DESCRIPTIONS.contains(key)) {
-        let (metric, unit, shift) = match key {
-            "real_time" => (Name::of(WALL), SeriesUnit::Seconds, shift),
-            "cpu_time" => (Name::of("cpu_time"), SeriesUnit::Seconds, shift),
-            "bytes_per_second" => (Name::of("bytes_per_second"), SeriesUnit::BytesPerSecond, 0),
-            "max_bytes_used" => (Name::of("max_bytes_used"), SeriesUnit::Bytes, 0),
-            "total_allocated_bytes" => (Name::of("total_allocated_bytes"), SeriesUnit::Bytes, 0),
-            "net_heap_growth" => (Name::of("net_heap_growth"), SeriesUnit::Bytes, 0),
-            counter => (Name::new(counter).map_err(|problem| entry.misfit(problem))?, SeriesUnit::Bare, 0),
-        };
+        let (metric, unit, shift) = measured_as(key, shift).map_err(|problem| entry.misfit(problem))?;
         let series = name.with_metric(metric);
         let pushed = match value {
             Json::NotFinite(_) => collection.leave_out(&series),
@@ -121,4 +127,41 @@ fn repetition<'j, 'a>(
         pushed.map_err(|problem| value.misfit(problem))?;
     }
     Ok(())
+}
+
+/// The power of ten from a time unit to seconds; none is nanoseconds.
+fn shift_of(unit: &str) -> Result<i32, FileProblem> {
+    match unit {
+        "" | "ns" => Ok(-9),
+        "us" => Ok(-6),
+        "ms" => Ok(-3),
+        "s" => Ok(0),
+        _ => Err(FileProblem::Expected { expected: "a time_unit of ns, us, ms or s" }),
+    }
+}
+
+/// What a number of an entry measures, where times need this power of ten to be seconds.
+fn measured_as(key: &str, shift: i32) -> Result<(Name, SeriesUnit, i32), FileProblem> {
+    let (unit, shift) = match key {
+        "real_time" => return Ok((Name::of(WALL), SeriesUnit::Seconds, shift)),
+        CPU_TIME => (SeriesUnit::Seconds, shift),
+        "bytes_per_second" => (SeriesUnit::BytesPerSecond, 0),
+        "max_bytes_used" | "total_allocated_bytes" | "net_heap_growth" => (SeriesUnit::Bytes, 0),
+        _ => (SeriesUnit::Bare, 0),
+    };
+    Ok((Name::new(key)?, unit, shift))
+}
+
+/// Which of the names, in the order of a table, are those of aggregates: those that add an aggregate's word to another name, or,
+/// where only aggregates were reported, those of a benchmark that has both a mean and a median.
+fn aggregates<'n>(names: &[&'n str]) -> BTreeSet<&'n str> {
+    let known: BTreeSet<&str> = names.iter().copied().collect();
+    let is_aggregate = |name: &&&str| {
+        let stem = AGGREGATES.iter().chain([&RMS]).find_map(|word| name.strip_suffix(word));
+        stem.is_some_and(|stem| {
+            let has = |word: &str| known.contains(format!("{stem}{word}").as_str());
+            has("") || has("_mean") && has("_median") || has("_BigO") && has(RMS)
+        })
+    };
+    names.iter().filter(is_aggregate).copied().collect()
 }

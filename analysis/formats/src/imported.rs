@@ -86,6 +86,15 @@ pub enum ImportWarning {
         /// The series as the tool names it.
         series: SeriesName,
     },
+    /// The tool rounds what it prints to a few digits.
+    Rounded,
+    /// The tool left out values that it took for outliers.
+    OutliersRemoved {
+        /// The benchmark.
+        benchmark: Name,
+        /// How many.
+        removed: usize,
+    },
     /// A data point whose end was never written: the tool was stopped in it. Left out.
     Unfinished {
         /// The benchmark.
@@ -133,6 +142,13 @@ impl fmt::Display for ImportWarning {
             Self::Repeated { series } => {
                 write!(f, "{series} was measured several times; the later ones are labelled `occurrence`")
             }
+            Self::Rounded => f.write_str(
+                "the console shows times with three digits and no exact counters; --benchmark_out=FILE has all of them",
+            ),
+            Self::OutliersRemoved { benchmark, removed } => write!(
+                f,
+                "{benchmark}: values that the tool took for outliers and left out: {removed}; OutlierMode.DontRemove keeps them"
+            ),
             Self::Unfinished { benchmark, values } => {
                 write!(f, "{benchmark}: a data point is unfinished; values left out: {values}")
             }

@@ -27,6 +27,8 @@
 
 pub mod bounds;
 
+mod asv;
+mod benchmark_dotnet;
 mod collection;
 mod columns;
 mod criterion;
@@ -38,12 +40,14 @@ mod google_benchmark;
 mod gzip;
 mod hyperfine;
 mod imported;
+mod jmh;
 mod json;
 mod name;
 mod options;
 mod plain;
 mod problem;
 mod pyperf;
+mod pytest_benchmark;
 mod read;
 mod rebench;
 mod runs;
@@ -53,6 +57,7 @@ mod text;
 mod unit;
 
 pub use columns::{BLOCK, Columns, UNITS};
+pub use criterion::criterion_name;
 pub use decimal::NumberProblem;
 pub use detect::{DetectError, detect};
 pub use format::{Format, UnknownFormat};

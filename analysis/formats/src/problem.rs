@@ -222,7 +222,8 @@ impl FileProblem {
             }
             Self::SummaryOnly { .. } => Some(
                 "a test needs every value: export JSON from hyperfine, leave out \
-                 --benchmark_report_aggregates_only, take criterion's sample.json",
+                 --benchmark_report_aggregates_only, take criterion's sample.json, give pytest --benchmark-save-data, \
+                 give asv --record-samples; Catch2 writes no values",
             ),
             Self::UnknownVersion { .. } => {
                 Some("export the file again with a version of the tool that is known")

@@ -6,7 +6,10 @@ use crate::format::Format;
 use crate::imported::Imported;
 use crate::options::Options;
 use crate::problem::{Fault, FilePlace, FileProblem, ReadError};
-use crate::{criterion, go, google_benchmark, gzip, hyperfine, plain, pyperf, rebench, table, text};
+use crate::{
+    asv, benchmark_dotnet, criterion, go, google_benchmark, gzip, hyperfine, jmh, plain, pyperf,
+    pytest_benchmark, rebench, table, text,
+};
 
 /// Reads a file of a known format.
 ///
@@ -37,12 +40,20 @@ fn collect(bytes: &[u8], format: Format, options: &Options<'_>) -> Result<Collec
         Format::Hyperfine2 => hyperfine::read_2(text),
         Format::HyperfineCsv => summary("mean, median, spread and extremes of each command"),
         Format::GoogleBenchmark => google_benchmark::read(text),
+        Format::GoogleBenchmarkCsv => google_benchmark::read_csv(text),
+        Format::GoogleBenchmarkConsole => google_benchmark::read_console(text),
+        Format::PytestBenchmark => pytest_benchmark::read(text),
+        Format::Asv => asv::read(text),
+        Format::Jmh => jmh::read(text),
+        Format::BenchmarkDotNet => benchmark_dotnet::read(text),
+        Format::Catch2 => summary("mean and spread of each benchmark, with their intervals"),
         Format::Pyperf => pyperf::read(text, options),
         Format::CriterionSample => criterion::read_sample(text, options),
         Format::CriterionEstimates => summary("estimates of mean, median and slope"),
         Format::CriterionRaw => criterion::read_raw(text),
         Format::CargoCriterion => criterion::read_messages(text),
         Format::Go => go::read(text, options.go_units),
+        Format::GoEvents => go::read_events(text, options.go_units),
         Format::ReBench => rebench::read(text),
         Format::Plain => plain::read(text, options),
         Format::Csv => table::read_csv(text, options),

@@ -302,6 +302,11 @@ impl Header {
         Ok(Self(first.iter().map(str::to_owned).collect()))
     }
 
+    /// All columns, each with its name.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.0.iter().map(String::as_str).enumerate()
+    }
+
     /// The one column of this name.
     pub(crate) fn column(&self, name: &str) -> Result<usize, Fault> {
         self.optional(name)?.ok_or_else(|| no_column(name))
@@ -318,9 +323,19 @@ impl Header {
 
     /// A row as long as the header.
     pub(crate) fn row(&self, record: csv::Result<csv::StringRecord>) -> Result<Row, Fault> {
+        self.row_unless(record, |_| false)
+    }
+
+    /// The same, but for rows that may be shorter: what they lack is empty.
+    pub(crate) fn row_unless(
+        &self,
+        record: csv::Result<csv::StringRecord>,
+        may_be_shorter: impl Fn(&Row) -> bool,
+    ) -> Result<Row, Fault> {
         let record = record.map_err(|_| Fault::of_file(FileProblem::NotUtf8))?;
         let row = Row { record };
-        if row.record.len() == self.0.len() {
+        let is_shorter = row.record.len() < self.0.len();
+        if row.record.len() == self.0.len() || is_shorter && may_be_shorter(&row) {
             return Ok(row);
         }
         let problem = FileProblem::RowLength { fields: row.record.len(), header: self.0.len() };

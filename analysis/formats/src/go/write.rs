@@ -60,7 +60,8 @@ struct Block<'s> {
 /// Wall time is written in `sec/op`. Each value is a line with its iteration count 1, metrics of one benchmark share their
 /// lines, and each run ends with `PASS`, as the output of each process does. White space in benchmark names is written as
 /// `_` and control characters are escaped, as Go's own testing package does; apart from that, and from units with a
-/// [`SeriesUnit::Named`], what is written is read back as it was.
+/// [`SeriesUnit::Named`], what is written is read back as it was. Labels `goos`, `goarch` and `cpu` that all series share come
+/// back as facts of the machine.
 ///
 /// # Errors
 /// A metric, label or version that the text would not hold as it is; two series that would become one.

@@ -1,5 +1,7 @@
 //! Files into series.
 
+mod suite;
+
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -103,6 +105,11 @@ impl Source {
         if let Some(set) = SetName::of_path(path) {
             return Self::saved(&set?, console);
         }
+        if path.is_dir() {
+            let source = suite::read_suite(path)?;
+            source.tell(console);
+            return Ok(source);
+        }
         let is_stdin = is_stdin(path);
         let name = if is_stdin { "standard input".to_owned() } else { shown(path) };
         let tried = || format!("cannot read {name}");
@@ -114,10 +121,14 @@ impl Source {
         }
         let format = match reading.format {
             Some(format) => format,
-            None => detected(&bytes, reading).map_err(|error| {
-                let hint = format!("{}; force it with --input-format", error.hint());
-                Failure::usage(Error::new(error).context(tried())).hint(hint)
-            })?,
+            None => {
+                let format = detected(&bytes, reading).map_err(|error| {
+                    let hint = format!("{}; force it with --input-format", error.hint());
+                    Failure::usage(Error::new(error).context(tried())).hint(hint)
+                })?;
+                console.talk(format_args!("{name}: read as {format}"));
+                format
+            }
         };
         let path = path.to_string_lossy();
         let options = Options {

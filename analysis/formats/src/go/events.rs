@@ -1,0 +1,81 @@
+//! The events of `go test -json`: each line a JSON object, of which those with the action `output` hold pieces of what a package
+//! printed. A line of Go benchmark text comes in several pieces, and those of packages that run side by side are mixed. Each package
+//! ends with an event of its own: a file without it was cut off, and is refused.
+
+use super::{GoUnits, collect};
+use crate::collection::Collection;
+use crate::json::{Json, Misfit, parse};
+use crate::problem::{Fault, FileProblem};
+use crate::text::lines;
+use std::collections::BTreeMap;
+
+/// Lines that are put together from pieces hold no more than this: a benchmark's line is some hundred bytes.
+const MAX_LINE_BYTES: usize = 1 << 20;
+
+pub(crate) fn read_events(text: &str, units: GoUnits) -> Result<Collection, Fault> {
+    let mut packages = Packages::default();
+    for (line, content) in lines(text).filter(|(_, content)| !content.trim().is_empty()) {
+        let event = parse(content, line)?;
+        packages.take(&event, line).map_err(|misfit| event.locate(misfit, Some(line)))?;
+    }
+    if let Some(open) = packages.all.iter().find(|package| !package.is_ended) {
+        let line = open.printed.last().map_or(1, |(line, _)| *line);
+        return Err(Fault::at(line, 1, FileProblem::Truncated { expected: "the event that ends a package" }));
+    }
+    let printed = packages.all.iter().flat_map(|package| &package.printed);
+    let printed: Vec<(usize, &str)> = printed.map(|(line, text)| (*line, text.as_str())).collect();
+    collect(&printed, units)
+}
+
+/// The packages, in the order in which they began.
+#[derive(Default)]
+struct Packages {
+    places: BTreeMap<String, usize>,
+    all: Vec<Package>,
+}
+
+#[derive(Default)]
+struct Package {
+    /// What it printed: the lines, each with that of its first piece in the file.
+    printed: Vec<(usize, String)>,
+    /// Whether its last line goes on.
+    is_open: bool,
+    is_ended: bool,
+}
+
+impl Packages {
+    fn take<'j, 'a>(&mut self, event: &'j Json<'a>, line: usize) -> Result<(), Misfit<'j, 'a>> {
+        let name = event.get("Package").map(Json::text).transpose()?.unwrap_or_default();
+        let next = self.all.len();
+        let at = *self.places.entry(name.to_owned()).or_insert(next);
+        if at == next {
+            self.all.push(Package::default());
+        }
+        match event.field("Action")?.text()? {
+            "output" => self.all[at].print(event.field("Output")?, line),
+            "pass" | "fail" | "skip" if event.get("Test").is_none() => {
+                self.all[at].is_ended = true;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Package {
+    fn print<'j, 'a>(&mut self, output: &'j Json<'a>, line: usize) -> Result<(), Misfit<'j, 'a>> {
+        for piece in output.text()?.split_inclusive('\n') {
+            let ended = piece.strip_suffix('\n');
+            let text = ended.unwrap_or(piece);
+            match self.printed.last_mut().filter(|_| self.is_open) {
+                Some((_, begun)) if begun.len() + text.len() > MAX_LINE_BYTES => {
+                    return Err(output.misfit(FileProblem::Truncated { expected: "the end of a line" }));
+                }
+                Some((_, begun)) => begun.push_str(text),
+                None => self.printed.push((line, text.to_owned())),
+            }
+            self.is_open = ended.is_none();
+        }
+        Ok(())
+    }
+}
