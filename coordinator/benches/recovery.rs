@@ -109,7 +109,7 @@ fn write(data: &Path, runs: u32, each: u32, hosts: u32) -> Result<(), Failure> {
     for number in 0..runs.div_ceil(each) {
         let plan = Arc::new(Plan::draw(experiment(each.min(runs) / 20)));
         let (experiment, by) = (ExperimentId(Uuid::from_u128(u128::from(number))), "bench".to_owned());
-        handle(Command::Submit { experiment, plan: plan.clone(), by, wait_for_hosts: false })?;
+        handle(Command::Submit { experiment, plan: plan.clone(), by, wait_for_hosts: false, request: None })?;
         for run in 0..plan.runs() {
             let speaker = speakers.next().ok_or("there are no hosts")?;
             let asked = handle(Command::Ask(speaker.clone()))?;

@@ -48,8 +48,13 @@ async fn measure(coordinator: &Coordinator, agents: u32, runs: u32) -> Result<()
     let channel = endpoint.connect().await?;
     let mut client = ExperimentsClient::new(channel.clone());
     let (begin, before, mine) = (Instant::now(), coordinator.usage()?, Usage::of(std::process::id())?);
-    let experiment = Some(v1::Experiment::from(&experiment(runs / 20)));
-    let submit = v1::SubmitRequest { experiment, wait_for_hosts: true, by: "bench".to_owned() };
+    let plan = v1::submit_request::Plan::Experiment(v1::Experiment::from(&experiment(runs / 20)));
+    let submit = v1::SubmitRequest {
+        plan: Some(plan),
+        wait_for_hosts: true,
+        by: "bench".to_owned(),
+        request_id: String::new(),
+    };
     let id = client.submit(submit).await?.into_inner().experiment;
     wait(&mut client, id).await?;
     let seconds = begin.elapsed().as_secs_f64();
@@ -67,7 +72,7 @@ async fn measure(coordinator: &Coordinator, agents: u32, runs: u32) -> Result<()
     Ok(())
 }
 
-async fn wait(client: &mut ExperimentsClient<Channel>, experiment: Vec<u8>) -> Result<(), Failure> {
+async fn wait(client: &mut ExperimentsClient<Channel>, experiment: String) -> Result<(), Failure> {
     let mut statuses = client.watch(v1::GetRequest { experiment }).await?.into_inner();
     while statuses.message().await?.is_some() {}
     Ok(())
@@ -76,15 +81,15 @@ async fn wait(client: &mut ExperimentsClient<Channel>, experiment: Vec<u8>) -> R
 /// The fewest and the most runs that a host was given.
 async fn served(channel: Channel) -> Result<(u64, u64), Failure> {
     let mut client = HostsClient::new(channel).max_decoding_message_size(64 << 20);
-    let (mut least, mut most, mut after) = (u64::MAX, 0, String::new());
+    let (mut least, mut most, mut page_token) = (u64::MAX, 0, String::new());
     loop {
-        let page = client.list(v1::ListHostsRequest { after, limit: 0 }).await?.into_inner();
+        let page = client.list(v1::ListHostsRequest { page_token, page_size: 0 }).await?.into_inner();
         for host in &page.hosts {
             (least, most) = (least.min(host.served), most.max(host.served));
         }
-        match page.hosts.last().and_then(|host| host.facts.as_ref()).filter(|_| page.more) {
-            Some(last) => after = last.host.clone(),
-            None => return Ok((least, most)),
+        page_token = page.next_page_token;
+        if page_token.is_empty() {
+            return Ok((least, most));
         }
     }
 }

@@ -30,9 +30,8 @@ use speedup_core::machine::Refusal;
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::hint::{Hinted, with_hint};
 use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::Malformed;
+use speedup_proto::convert::experiment_named;
 use tonic::Status;
-use uuid::Uuid;
 
 use crate::handle::Gone;
 use crate::store::StoreError;
@@ -44,10 +43,6 @@ impl From<Gone> for Status {
     fn from(gone: Gone) -> Self {
         Self::unavailable(gone.to_string())
     }
-}
-
-fn malformed(error: &Malformed) -> Status {
-    Status::invalid_argument(error.to_string())
 }
 
 fn store_failed(error: &StoreError) -> Status {
@@ -83,9 +78,9 @@ fn refused(refusal: &Refusal) -> Status {
     }
 }
 
-fn experiment_id(bytes: &[u8]) -> Result<ExperimentId, Status> {
-    let id = Uuid::from_slice(bytes);
-    id.map(ExperimentId).map_err(|_| Status::invalid_argument("an experiment's id has 16 bytes"))
+/// The experiment that a request names.
+fn experiment_id(text: &str) -> Result<ExperimentId, Status> {
+    Ok(experiment_named(text, "experiment")?)
 }
 
 fn user(by: &str) -> Result<String, Status> {

@@ -7,24 +7,24 @@ use speedup_core::value::id::ExperimentId;
 use speedup_core::value::time::Timestamp;
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 use speedup_proto::v1;
-use speedup_proto::v1::experiment_status::{Finished, Phase};
+use speedup_proto::v1::experiment_status::Finished;
+use speedup_proto::v1::stored_status::Phase;
 
 /// The status of an active experiment.
-pub(crate) fn active_status(machine: &Machine, id: ExperimentId) -> Option<v1::ExperimentStatus> {
+pub(crate) fn active_status(machine: &Machine, id: ExperimentId) -> Option<ExperimentStatus> {
     let active = machine.experiment(id)?;
     let (at, by) = active.submitted();
     let phase = match machine.lacks_hosts(id) {
         true => StatusPhase::WaitingForHosts,
         false => active.phase().into(),
     };
-    let status = ExperimentStatus {
+    Some(ExperimentStatus {
         phase,
         tally: active.tally(),
         hosts_here: machine.hosts_here(),
         words: active.words().to_owned(),
         ..submitted_status(id, active.plan(), at, by)
-    };
-    Some((&status).into())
+    })
 }
 
 /// The status of an experiment that was just submitted.
@@ -43,14 +43,14 @@ pub(crate) fn submitted_status(id: ExperimentId, plan: &Plan, at: Timestamp, by:
     }
 }
 
-/// The status after the last run was settled.
+/// The stored status after the last run was settled.
 pub(crate) fn finished_status(
-    before: v1::ExperimentStatus,
+    before: v1::StoredStatus,
     at: Timestamp,
     tally: Tally,
     cancelled: bool,
-) -> v1::ExperimentStatus {
-    v1::ExperimentStatus {
+) -> v1::StoredStatus {
+    v1::StoredStatus {
         finished_ns: Some(at.0),
         phase: Some(Phase::Finished(Finished { cancelled })),
         tally: Some((&tally).into()),
@@ -59,6 +59,6 @@ pub(crate) fn finished_status(
 }
 
 /// Whether nothing will change any more.
-pub(crate) fn is_finished(of: &v1::ExperimentStatus) -> bool {
-    matches!(of.phase, Some(Phase::Finished(_)))
+pub(crate) fn is_finished(of: &ExperimentStatus) -> bool {
+    matches!(of.phase, StatusPhase::Finished { .. })
 }

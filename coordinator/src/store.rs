@@ -27,6 +27,7 @@ use speedup_core::value::id::ExperimentId;
 use speedup_journal::{JournalId, Position};
 use speedup_proto::v1;
 use thiserror::Error;
+use uuid::Uuid;
 
 pub(crate) use self::writes::Writes;
 use self::writes::{Tree, attempt_at, attempt_key, exclusion_begun, exclusions_of};
@@ -39,8 +40,9 @@ const CACHE_BYTES: u64 = 64 << 20;
 /// Most writes sled is given at once: it takes much more memory with larger batches.
 const BATCH: usize = 1_024;
 
-/// Rows are read at once until they have this many bytes: each may carry two streams of output.
-const PAGE_BYTES: usize = 4 << 20;
+/// Rows are read at once until they have this many bytes: each may carry two streams of output of a megabyte, and most clients of
+/// gRPC take four.
+const PAGE_BYTES: usize = 1 << 20;
 
 /// Why the store cannot be used.
 #[derive(Debug, Error)]
@@ -117,6 +119,7 @@ pub(crate) struct Store {
     hosts: sled::Tree,
     exclusions: sled::Tree,
     events: sled::Tree,
+    requests: sled::Tree,
     db: sled::Db,
 }
 
@@ -218,6 +221,7 @@ impl Store {
                 hosts: db.open_tree("hosts")?,
                 exclusions: db.open_tree("exclusions")?,
                 events: db.open_tree("events")?,
+                requests: db.open_tree("requests")?,
                 db,
             })
         })
@@ -230,8 +234,15 @@ impl Store {
         self.apply_words(&mut writes)?;
         self.apply_finished(&mut writes)?;
         self.apply_resumed(&mut writes)?;
-        let trees =
-            [&self.plans, &self.statuses, &self.attempts, &self.hosts, &self.exclusions, &self.events];
+        let trees = [
+            &self.plans,
+            &self.statuses,
+            &self.attempts,
+            &self.hosts,
+            &self.exclusions,
+            &self.events,
+            &self.requests,
+        ];
         self.guard(|| {
             for (tree, puts) in trees.into_iter().zip(writes.puts) {
                 let mut puts = puts.into_iter().peekable();
@@ -261,9 +272,9 @@ impl Store {
     fn apply_words(&self, writes: &mut Writes) -> Result<(), StoreError> {
         for (experiment, words) in std::mem::take(&mut writes.words) {
             let key = experiment.0.as_bytes().to_vec();
-            let status = self.get::<v1::ExperimentStatus>(Tree::Statuses, &key, writes)?;
+            let status = self.get::<v1::StoredStatus>(Tree::Statuses, &key, writes)?;
             if let Some(status) = status {
-                let status = v1::ExperimentStatus { words, ..status };
+                let status = v1::StoredStatus { words, ..status };
                 writes.put(Tree::Statuses, key, status.encode_to_vec());
             }
         }
@@ -283,7 +294,7 @@ impl Store {
     fn apply_finished(&self, writes: &mut Writes) -> Result<(), StoreError> {
         for (experiment, at, tally, cancelled) in std::mem::take(&mut writes.finished) {
             let key = experiment.0.as_bytes().to_vec();
-            let Some(status) = self.get::<v1::ExperimentStatus>(Tree::Statuses, &key, writes)? else {
+            let Some(status) = self.get::<v1::StoredStatus>(Tree::Statuses, &key, writes)? else {
                 continue;
             };
             writes.put(Tree::Statuses, key, finished_status(status, at, tally, cancelled).encode_to_vec());
@@ -328,6 +339,7 @@ impl Store {
             Tree::Hosts => &self.hosts,
             Tree::Exclusions => &self.exclusions,
             Tree::Events => &self.events,
+            Tree::Requests => &self.requests,
         };
         self.guard(|| tree.get(key))?.map(|value| self.decode(&value)).transpose()
     }
@@ -338,18 +350,22 @@ impl Store {
     }
 
     /// The status of an experiment as it was submitted, or as it finished.
-    pub(crate) fn status(
-        &self,
-        experiment: ExperimentId,
-    ) -> Result<Option<v1::ExperimentStatus>, StoreError> {
+    pub(crate) fn status(&self, experiment: ExperimentId) -> Result<Option<v1::StoredStatus>, StoreError> {
         self.guard(|| self.statuses.get(experiment.0.as_bytes()))?
             .map(|value| self.decode(&value))
             .transpose()
     }
 
-    /// The statuses of the newest experiments.
-    pub(crate) fn statuses(&self, limit: usize) -> Result<Vec<v1::ExperimentStatus>, StoreError> {
-        let values = self.guard(|| self.statuses.iter().rev().take(limit).collect::<Result<Vec<_>, _>>())?;
+    /// The statuses of the newest experiments that were submitted before one, or of the newest of all.
+    pub(crate) fn statuses(
+        &self,
+        before: Option<ExperimentId>,
+        limit: usize,
+    ) -> Result<Vec<v1::StoredStatus>, StoreError> {
+        // Ids begin with the millisecond of submission, so their order is that of time.
+        let end = before.map_or([u8::MAX; 17].to_vec(), |id| id.0.as_bytes().to_vec());
+        let older = || self.statuses.range(..end.as_slice()).rev();
+        let values = self.guard(|| older().take(limit).collect::<Result<Vec<_>, _>>())?;
         values.iter().map(|(_, value)| self.decode(value)).collect()
     }
 
@@ -390,6 +406,21 @@ impl Store {
             });
             stored.take_while(within).collect()
         })
+    }
+
+    /// How many attempts of an experiment ended, of those up to a run and attempt.
+    pub(crate) fn count_attempts(&self, experiment: ExperimentId, to: (u32, u32)) -> Result<u64, StoreError> {
+        let keys = attempt_key(experiment, 0, 0)..=attempt_key(experiment, to.0, to.1);
+        self.guard(|| self.attempts.range(keys).try_fold(0, |count, entry| entry.map(|_| count + 1)))
+    }
+
+    /// The experiment that a request made, and the hash of what it asked for.
+    pub(crate) fn requested(&self, request: Uuid) -> Result<Option<(ExperimentId, [u8; 32])>, StoreError> {
+        let value = self.guard(|| self.requests.get(request.as_bytes()))?;
+        Ok(value.and_then(|value| {
+            let (experiment, content) = value.split_first_chunk()?;
+            Some((ExperimentId(Uuid::from_bytes(*experiment)), content.try_into().ok()?))
+        }))
     }
 
     /// The last ended attempt of a run.

@@ -109,7 +109,8 @@ impl Bench {
         let plan = Arc::new(Plan::draw(experiment));
         self.total += u64::from(plan.runs());
         let experiment = ExperimentId(Uuid::from_u128(number));
-        let submit = Command::Submit { experiment, plan, by: "bench".to_owned(), wait_for_hosts: true };
+        let submit =
+            Command::Submit { experiment, plan, by: "bench".to_owned(), wait_for_hosts: true, request: None };
         let now = self.now();
         self.machine.handle(now, submit).expect("the pool is large enough");
     }

@@ -4,7 +4,7 @@
 //! What comes in is checked for its shape: what has to be there is there, numbers fit, lists and texts keep the heart's
 //! limits. Whether it makes sense (an experiment without versions, a lease nobody gave) is asked elsewhere.
 //!
-//! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `metric`, `experiment`, `build`, `file`, `sampling`, `plan`,
+//! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `moment`, `metric`, `experiment`, `build`, `file`, `sampling`, `plan`,
 //! `environment`, `host`, `timer`, `lease`, `record`, `conditions`, `loss`, `ended_attempt`; `message` and `work_order`
 //! between agent and coordinator;
 //! `request`, `tally`, `status`, `explanation`, `outlook`, `export`, `pool`, `logged` between user and coordinator; `event`, `checkpoint`,
@@ -30,6 +30,7 @@ mod loss;
 mod malformed;
 mod message;
 mod metric;
+mod moment;
 mod not_executed;
 mod outbox_entry;
 mod outlook;
@@ -49,8 +50,13 @@ pub use event::NotKept;
 pub use export::ExportPart;
 pub use field::{optional, required};
 pub use file::Blob;
-pub use id::{agent_id, experiment_id, id_bytes};
+pub use host::held_lease;
+pub use id::{agent_id, experiment_id, experiment_named, hex_bytes, hex_text, id_bytes, id_text, uuid};
 pub use malformed::{Malformed, Why};
+pub use moment::{
+    duration, known_moment, known_span, moment, required_moment, span, span_in_seconds, timestamp,
+    timestamp_of_seconds,
+};
 pub use outbox_entry::OutboxEntry;
-pub use request::Submission;
+pub use request::{Proposal, Submission};
 pub use status::{ExperimentStatus, StatusPhase};

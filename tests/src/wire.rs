@@ -14,7 +14,7 @@ const DEPTH: usize = 7;
 /// Most elements of a list: what matters is none, one and several.
 const ELEMENTS: u64 = 4;
 /// Texts that are ordinary, empty, long, of other scripts, or meant ill.
-const TEXTS: [&str; 14] = [
+const TEXTS: [&str; 17] = [
     "",
     "a",
     "old",
@@ -29,7 +29,13 @@ const TEXTS: [&str; 14] = [
     "-1",
     "999999999999999999999999999999",
     "01920000-0000-7000-8000-000000000001",
+    PLAN,
+    r#"{"experiment": {"name": "fuzzed"}, "versions": {"a": {"baseline": true}, "b": {}}}"#,
+    "[versions.a]\nbaseline = 7\n[versions.a]",
 ];
+/// A plan as text.
+const PLAN: &str = "[experiment]\nname = \"fuzzed\"\n[versions.a]\nbaseline = true\n[versions.b]\n[benchmarks.true]\n\
+    command = [\"true\"]\n[repetitions]\nruns = 1\n[independence]\npolicy = \"any\"\n";
 /// Numbers at which something ends.
 const NUMBERS: [u64; 12] =
     [0, 1, 2, 3, 64, 255, 65_536, 1 << 31, u32::MAX as u64, 1 << 53, i64::MAX as u64, u64::MAX];
@@ -52,16 +58,16 @@ pub struct Method {
 pub struct Api {
     messages: BTreeMap<String, DescriptorProto>,
     methods: Vec<Method>,
-    /// Ids that exist, for fields of bytes.
-    known: Vec<Vec<u8>>,
+    /// Ids that exist, for fields of text.
+    known: Vec<String>,
 }
 
 impl Api {
-    /// The API as it is described to those who ask for it. Fields of bytes hold one of `known` now and then.
+    /// The API as it is described to those who ask for it. Fields of text hold one of `known` now and then.
     ///
     /// # Panics
     /// When the description cannot be read.
-    pub fn described(known: Vec<Vec<u8>>) -> Self {
+    pub fn described(known: Vec<String>) -> Self {
         let files = FileDescriptorSet::decode(v1::DESCRIPTORS).expect("a description").file;
         let (mut messages, mut methods) = (BTreeMap::new(), Vec::new());
         for file in files {
@@ -131,16 +137,17 @@ impl Api {
             Type::String => {
                 varint(tag(2), bytes);
                 let long = "x".repeat(3_000);
-                let text = if below(12, random) == 0 { long.as_str() } else { pick(&TEXTS, random) };
+                let text = match below(12, random) {
+                    0 => long.as_str(),
+                    1..4 if !self.known.is_empty() => pick(&self.known, random),
+                    _ => pick(&TEXTS, random),
+                };
                 varint(text.len() as u64, bytes);
                 bytes.extend(text.as_bytes());
             }
             Type::Bytes => {
                 varint(tag(2), bytes);
-                let value = match self.known.get(below(2 * (1 + self.known.len() as u64), random) as usize) {
-                    Some(known) => known.clone(),
-                    None => vec![below(256, random) as u8; *pick(&LENGTHS, random)],
-                };
+                let value = vec![below(256, random) as u8; *pick(&LENGTHS, random)];
                 varint(value.len() as u64, bytes);
                 bytes.extend(value);
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use speedup_core::machine;
 use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::experiment_id;
+use speedup_proto::convert::{experiment_named, id_text};
 use speedup_proto::v1;
 use tokio::task::JoinHandle;
 use tonic::transport::Channel;
@@ -81,10 +81,10 @@ impl From<Status> for Trouble {
 /// Decides whatever awaits it, until the coordinator stops or a decision cannot be made: then all are told again.
 async fn follow(reporter: &Reporter, decided: &mut u32) -> Result<(), Trouble> {
     let request = v1::UndecidedRequest {};
-    let undecided = reporter.experiments().undecided(request).await;
+    let undecided = reporter.experiments().watch_undecided(request).await;
     let mut undecided = undecided.map_err(|status| from_coordinator(&status))?.into_inner();
     while let Some(told) = undecided.message().await.map_err(|status| from_coordinator(&status))? {
-        let id = experiment_id(&told.experiment, "experiment")
+        let id = experiment_named(&told.experiment, "experiment")
             .map_err(|error| Status::data_loss(error.to_string()))?;
         let of_experiment = |status| Trouble { experiment: Some(id), status };
         let decision = reporter.compute_rule(id, decide).await.map_err(of_experiment)?;
@@ -100,7 +100,7 @@ async fn send(experiments: &mut Experiments, id: ExperimentId, decision: Decisio
     let Decision { from, further, words } = decision;
     let runs = further.as_ref().map_or(0, |further| further.order.len());
     let request = v1::DecideRequest {
-        experiment: id.0.as_bytes().to_vec(),
+        experiment: id_text(id.0),
         by: BY.to_owned(),
         words,
         from,

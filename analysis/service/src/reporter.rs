@@ -6,7 +6,7 @@ use serde::Serialize;
 use speedup_analysis::study::{Figures, Mixtures, ReportOptions, Study};
 use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::experiment_id;
+use speedup_proto::convert::{experiment_named, id_text};
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_proto::{limits, v1};
 use tonic::Status;
@@ -72,13 +72,13 @@ impl Reporter {
         &self,
         id: ExperimentId,
     ) -> Result<tonic::Streaming<v1::ExperimentStatus>, Status> {
-        let request = v1::GetRequest { experiment: id.0.as_bytes().to_vec() };
+        let request = v1::GetRequest { experiment: id_text(id.0) };
         let statuses = self.coordinator.clone().watch(request).await;
         Ok(statuses.map_err(|status| from_coordinator(&status))?.into_inner())
     }
 
     async fn study(&self, id: ExperimentId) -> Result<Study, Status> {
-        let request = v1::GetRequest { experiment: id.0.as_bytes().to_vec() };
+        let request = v1::ExportRequest { experiment: id_text(id.0), cursor: String::new() };
         let export = self.coordinator.clone().export(request).await;
         let mut pieces = export.map_err(|status| from_coordinator(&status))?.into_inner();
         let mut intake = Intake::new(id);
@@ -97,7 +97,7 @@ impl TryFrom<v1::ReportRequest> for Asked {
         let mixtures = if mixtures { Mixtures::Fitted } else { Mixtures::LeftOut };
         let figures = if figures { Figures::Drawn } else { Figures::LeftOut };
         Ok(Self {
-            experiment: experiment_id(&experiment, "experiment")?,
+            experiment: experiment_named(&experiment, "experiment")?,
             options: ReportOptions { confidence: level(confidence)?, mixtures, figures },
         })
     }

@@ -106,8 +106,8 @@ struct CertificateStatus {
 
 impl From<v1::CertificateStatus> for CertificateStatus {
     fn from(wire: v1::CertificateStatus) -> Self {
-        let v1::CertificateStatus { serial, name, role, not_after_s, by } = wire;
-        Self { serial: hex(&serial), name, role, not_after_s, by }
+        let v1::CertificateStatus { serial, name, role, not_after, by } = wire;
+        Self { serial, name, role, not_after_s: seconds(not_after), by }
     }
 }
 
@@ -171,9 +171,9 @@ async fn revoke(arguments: RevokeArguments, console: &Console) -> Result<Exit, F
     let what = match arguments.whose {
         Whose { user: Some(name), .. } => What::User(name),
         Whose { host: Some(name), .. } => What::Host(name),
-        Whose { certificate: Some(serial), .. } => What::Serial(serial.bytes().to_vec()),
+        Whose { certificate: Some(serial), .. } => What::Serial(serial.to_string()),
         // clap wants one of them.
-        Whose { user: None, host: None, certificate: None } => What::Serial(Vec::new()),
+        Whose { user: None, host: None, certificate: None } => What::Serial(String::new()),
     };
     let revoked = revoked(&arguments.coordinator, what).await?;
     for one in revoked.certificates.into_iter().map(CertificateStatus::from) {
@@ -217,8 +217,9 @@ pub(super) async fn revoked(
     Ok(answer.map_err(|status| Failure::status("cannot revoke it", &status))?.into_inner())
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// A moment of the API in seconds since 1970; 0 where it is absent.
+pub(super) fn seconds(wire: Option<prost_types::Timestamp>) -> u64 {
+    wire.and_then(|wire| u64::try_from(wire.seconds).ok()).unwrap_or_default()
 }
 
 /// Seconds since 1970 as a moment.

@@ -14,7 +14,7 @@ use speedup_statistics::inference::ConfidenceLevel;
 
 use super::hosts;
 use crate::arguments::fraction;
-use crate::connection::selector::{Selector, get};
+use crate::connection::selector::{self, Selector};
 use crate::connection::{Connection, SourceArguments};
 use crate::console::Console;
 use crate::exit::Exit;
@@ -74,16 +74,19 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 
 async fn export(connection: &Connection, experiment: ExperimentId) -> Result<Vec<v1::ExportChunk>, Failure> {
     let tried = |status: tonic::Status| Failure::status("cannot read the attempts", &status);
-    let mut stream = connection.experiments().export(get(experiment)).await.map_err(tried)?.into_inner();
+    let mut stream =
+        connection.experiments().export(selector::export(experiment)).await.map_err(tried)?.into_inner();
     let mut pieces = Vec::new();
     let mut bytes = 0;
-    while let Some(piece) = stream.message().await.map_err(tried)? {
+    while let Some(mut piece) = stream.message().await.map_err(tried)? {
         bytes += piece.encoded_len() as u64;
         // The table of them is about as large, and has to fit as well.
         if bytes > MAX_UNPACKED_BYTES / 2 {
             return Err(Failure::usage(anyhow!("the experiment has more observations than a bundle holds"))
                 .hint("keep its observations by `speedup export last --format parquet`"));
         }
+        // It says where an export goes on, and this one is whole.
+        piece.cursor.clear();
         pieces.push(piece);
     }
     Ok(pieces)

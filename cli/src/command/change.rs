@@ -2,7 +2,7 @@
 
 use clap::Args;
 use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::{ExperimentStatus, id_bytes};
+use speedup_proto::convert::{ExperimentStatus, id_text};
 use speedup_proto::v1;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use tonic::transport::Channel;
@@ -66,5 +66,5 @@ pub(super) async fn change(
 
 /// A request to change an experiment.
 pub(super) fn request(experiment: ExperimentId) -> v1::ChangeRequest {
-    v1::ChangeRequest { experiment: id_bytes(experiment.0), by: by() }
+    v1::ChangeRequest { experiment: id_text(experiment.0), by: by() }
 }

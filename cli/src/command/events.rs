@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 use speedup_core::value::time::Timestamp;
-use speedup_proto::convert::id_bytes;
+use speedup_proto::convert::{id_text, known_moment};
 use speedup_proto::limits::MAX_EVENTS;
 use speedup_proto::v1;
 use uuid::Uuid;
@@ -60,13 +60,14 @@ struct Shown {
 impl From<v1::LoggedEvent> for Shown {
     fn from(wire: v1::LoggedEvent) -> Self {
         let kind = wire.kind();
-        let v1::LoggedEvent { at_ns, kind: _, by, experiment, host, words } = wire;
+        let v1::LoggedEvent { at, kind: _, by, experiment, host, words } = wire;
+        let at = known_moment(at.as_ref()).unwrap_or_default();
         Self {
-            at: moment::rfc3339(Timestamp(at_ns)),
-            at_unix_ns: at_ns,
+            at: moment::rfc3339(at),
+            at_unix_ns: at.0,
             by: Some(by).filter(|by| !by.is_empty()),
             what: kind.words(),
-            experiment: Uuid::from_slice(&experiment).ok(),
+            experiment: experiment.parse().ok(),
             host: Some(host).filter(|host| !host.is_empty()),
             words,
         }
@@ -77,9 +78,9 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let (connection, experiment) = match &arguments.experiment {
         Some(selector) => {
             let (connection, experiment) = arguments.source.find(selector).await?;
-            (connection, id_bytes(experiment.0))
+            (connection, id_text(experiment.0))
         }
-        None => (arguments.source.connect().await?, Vec::new()),
+        None => (arguments.source.connect().await?, String::new()),
     };
     let listed = listed(&connection, experiment, &arguments).await;
     connection.close().await;
@@ -95,14 +96,14 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 
 async fn listed(
     connection: &Connection,
-    experiment: Vec<u8>,
+    experiment: String,
     arguments: &Arguments,
 ) -> Result<Vec<v1::LoggedEvent>, Failure> {
     let wanted = if arguments.limit == 0 { usize::MAX } else { arguments.limit as usize };
-    let (mut events, mut before) = (Vec::new(), Vec::new());
+    let (mut events, mut page_token) = (Vec::new(), String::new());
     while events.len() < wanted {
-        let limit = u32::try_from(MAX_EVENTS.min(wanted - events.len())).unwrap_or(u32::MAX);
-        let request = v1::ListEventsRequest { experiment: experiment.clone(), before, limit };
+        let page_size = u32::try_from(MAX_EVENTS.min(wanted - events.len())).unwrap_or(u32::MAX);
+        let request = v1::ListEventsRequest { experiment: experiment.clone(), page_token, page_size };
         let mut client = connection.events();
         let answer = match arguments.admissions {
             true => client.admissions(request).await,
@@ -111,8 +112,8 @@ async fn listed(
         let answer =
             answer.map_err(|status| Failure::status("cannot read the event log", &status))?.into_inner();
         events.extend(answer.events);
-        before = answer.before;
-        if before.is_empty() {
+        page_token = answer.next_page_token;
+        if page_token.is_empty() {
             break;
         }
     }
@@ -138,12 +139,14 @@ fn shown(events: &[Shown], paint: Paint) -> String {
 
 #[cfg(test)]
 mod tests {
+    use speedup_proto::convert::timestamp;
+
     use super::*;
 
     #[test]
     fn an_event_says_who_what_and_when() {
         let event = v1::LoggedEvent {
-            at_ns: 1_700_000_000_000_000_007,
+            at: Some(timestamp(Timestamp(1_700_000_000_000_000_007))),
             kind: v1::EventKind::HostQuarantined.into(),
             by: "alice".to_owned(),
             host: "node7".to_owned(),

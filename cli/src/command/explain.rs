@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::json;
 use speedup_core::machine::{Explanation, LostAttempt, Outlook};
 use speedup_core::value::id::{ExperimentId, RunIndex};
-use speedup_proto::convert::{ExperimentStatus, StatusPhase, id_bytes};
+use speedup_proto::convert::{ExperimentStatus, StatusPhase, id_text};
 use speedup_proto::v1;
 
 use super::{hosts, print, print_json};
@@ -116,7 +116,7 @@ async fn explain(
     run: u32,
 ) -> Result<ExplainedRun, Failure> {
     const TRIED: &str = "cannot explain the run";
-    let request = v1::ExplainRequest { experiment: id_bytes(experiment.0), run };
+    let request = v1::ExplainRequest { experiment: id_text(experiment.0), run };
     let answer = connection.experiments().explain(request).await;
     let answer = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
     let malformed = |error| Failure::malformed(TRIED, error);

@@ -16,7 +16,7 @@ use speedup_core::host::{HostFacts, Standing};
 use speedup_core::run::lease::Lease;
 use speedup_core::value::id::{HostId, HostName};
 use speedup_core::value::time::Timestamp;
-use speedup_proto::convert::Malformed;
+use speedup_proto::convert::{Malformed, held_lease, known_moment};
 use speedup_proto::v1;
 
 use super::{json, print, print_json, printed};
@@ -98,11 +98,13 @@ impl TryFrom<v1::HostStatus> for HostStatus {
 
     fn try_from(wire: v1::HostStatus) -> Result<Self, Malformed> {
         // A coordinator of an earlier release knows neither standing nor classes.
-        let (standing, by, reason) = match wire.standing.map(Standing::from).unwrap_or(Standing::Serving) {
-            Standing::Serving => ("serving", None, None),
-            Standing::Draining { by } => ("draining", Some(by), None),
-            Standing::Quarantined { by, reason } => ("quarantined", Some(by), Some(reason)),
-        };
+        let (standing, by, reason) =
+            match wire.standing.clone().map(Standing::from).unwrap_or(Standing::Serving) {
+                Standing::Serving => ("serving", None, None),
+                Standing::Draining { by } => ("draining", Some(by), None),
+                Standing::Quarantined { by, reason } => ("quarantined", Some(by), Some(reason)),
+            };
+        let lease = held_lease(&wire)?;
         let facts = HostFacts::try_from(wire.facts.unwrap_or_default())?;
         Ok(Self {
             host_name: facts.name(),
@@ -110,13 +112,13 @@ impl TryFrom<v1::HostStatus> for HostStatus {
             standing,
             by,
             reason,
-            rebooting_until_ns: wire.rebooting_until_ns.map(Timestamp),
+            rebooting_until_ns: known_moment(wire.rebooting_until.as_ref()),
             drifted: wire.drifted,
             facts,
             agent_epoch: wire.agent_epoch,
             connected: wire.connected,
-            away_since_ns: wire.away_since_ns.map(Timestamp),
-            lease: wire.lease.map(Lease::try_from).transpose()?,
+            away_since_ns: known_moment(wire.away_since.as_ref()),
+            lease,
             served: wire.served,
         })
     }
@@ -200,17 +202,16 @@ async fn list(arguments: ListArguments, console: &Console) -> Result<Exit, Failu
 async fn all(connection: &Connection) -> Result<Vec<HostStatus>, Failure> {
     const TRIED: &str = "cannot list the hosts";
     let mut client = connection.hosts();
-    let (mut hosts, mut after) = (Vec::<HostStatus>::new(), String::new());
+    let (mut hosts, mut page_token) = (Vec::<HostStatus>::new(), String::new());
     loop {
-        let answer = client.list(v1::ListHostsRequest { after: after.clone(), limit: 0 }).await;
+        let answer = client.list(v1::ListHostsRequest { page_token, page_size: 0 }).await;
         let page = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
-        let more = page.more && !page.hosts.is_empty();
         for host in page.hosts {
             hosts.push(host.try_into().map_err(|error| Failure::malformed(TRIED, error))?);
         }
-        match hosts.last() {
-            Some(last) if more => after = last.facts.host.as_str().to_owned(),
-            Some(_) | None => return Ok(hosts),
+        page_token = page.next_page_token;
+        if page_token.is_empty() {
+            return Ok(hosts);
         }
     }
 }
@@ -272,15 +273,17 @@ fn row(host: &HostStatus) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use speedup_proto::convert::timestamp;
+
     use super::*;
     use crate::console::render::table::table;
 
     fn host(connected: bool) -> HostStatus {
         let facts =
             v1::HostFacts { host: "a".to_owned(), boot: "b0b0-b0b0-b0b0".to_owned(), ..Default::default() };
-        let away_since_ns = (!connected).then_some(0);
+        let away_since = (!connected).then(|| timestamp(Timestamp(0)));
         let status =
-            v1::HostStatus { facts: Some(facts), connected, away_since_ns, served: 3, ..Default::default() };
+            v1::HostStatus { facts: Some(facts), connected, away_since, served: 3, ..Default::default() };
         status.try_into().unwrap()
     }
 

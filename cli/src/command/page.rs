@@ -43,7 +43,8 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
             .hint("its `speedup coordinator start` was given --web off, or is of an older release"),
         _ => Failure::status("cannot get a link to the web page", &status),
     })?;
-    let v1::SignInLink { page, path, expires_s } = answer.into_inner();
+    let v1::SignInLink { page, path, expires } = answer.into_inner();
+    let expires_s = access::seconds(expires);
     let link = format!("{page}{path}");
     if arguments.open {
         open(&link)?;

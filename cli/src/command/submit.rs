@@ -5,7 +5,7 @@ use serde_json::json;
 use speedup_core::experiment::Experiment;
 use speedup_core::plan::Plan;
 use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::{Submission, experiment_id};
+use speedup_proto::convert::{Proposal, Submission, experiment_named};
 use speedup_proto::v1;
 
 use super::{by, print, print_json};
@@ -94,11 +94,12 @@ pub(super) async fn submit(
     wait_for_hosts: bool,
 ) -> Result<Submitted, Failure> {
     const TRIED: &str = "cannot submit the plan";
-    let submission = Submission { experiment, wait_for_hosts, by: by() };
+    let plan = Proposal::Experiment(Box::new(experiment));
+    let submission = Submission { plan, wait_for_hosts, by: by(), request: None };
     let answer = connection.experiments().submit(v1::SubmitRequest::from(&submission)).await;
     let answer = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
-    let v1::SubmitResponse { experiment, runs, hosts_needed, warning } = answer;
+    let v1::SubmitResponse { experiment, runs, hosts_needed, warning, seed: _ } = answer;
     let experiment =
-        experiment_id(&experiment, "experiment").map_err(|error| Failure::malformed(TRIED, error))?;
+        experiment_named(&experiment, "experiment").map_err(|error| Failure::malformed(TRIED, error))?;
     Ok(Submitted { experiment, runs, hosts_needed, warning })
 }

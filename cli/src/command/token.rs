@@ -4,16 +4,17 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Error, anyhow};
+use anyhow::{Error, anyhow};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use speedup_access::{Role, Token};
 use speedup_core::value::bounded::read_text_at_most;
 use speedup_core::value::time::Span;
+use speedup_proto::convert::duration;
 use speedup_proto::v1;
 use speedup_proto::v1::revoke_request::What;
 
-use super::access::{self, hex};
+use super::access;
 use super::coordinator::span;
 use super::{print, print_json};
 use crate::arguments::{Form, FormArgument, Output, OutputArgument};
@@ -24,6 +25,8 @@ use crate::console::{Console, moment};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
+/// Digits of a token's id that people tell it by.
+const SHOWN_DIGITS: usize = 12;
 /// Largest file of a token: one line.
 const MAX_BYTES: u64 = 4 << 10;
 
@@ -96,9 +99,9 @@ pub(crate) struct TokenStatus {
 impl From<v1::TokenStatus> for TokenStatus {
     fn from(wire: v1::TokenStatus) -> Self {
         let name = Some(wire.name).filter(|name| !name.is_empty());
-        let id = hex(wire.id.get(..6).unwrap_or_default());
-        let v1::TokenStatus { role, uses_left, expires_s, by, .. } = wire;
-        Self { id, role, name, uses_left, expires_s, by }
+        let id = wire.id.get(..SHOWN_DIGITS).unwrap_or_default().to_owned();
+        let v1::TokenStatus { role, uses_left, expires, by, .. } = wire;
+        Self { id, role, name, uses_left, expires_s: access::seconds(expires), by }
     }
 }
 
@@ -131,7 +134,7 @@ async fn create(arguments: CreateArguments, console: &Console) -> Result<Exit, F
         role: arguments.role.name().to_owned(),
         name: arguments.name.unwrap_or_default(),
         uses: arguments.uses,
-        lifetime_s: arguments.expires.0 / 1_000_000_000,
+        lifetime: Some(duration(Span::from_secs(arguments.expires.0 / 1_000_000_000))),
     };
     let answer = connection.access().create_token(request).await;
     connection.close().await;
@@ -177,22 +180,16 @@ fn shown(tokens: &[TokenStatus], console: &Console) -> String {
 }
 
 async fn revoke(arguments: RevokeArguments, console: &Console) -> Result<Exit, Failure> {
-    let bytes = unhex(&arguments.token)
-        .with_context(|| format!("{:?} is not the id of a token", arguments.token))
-        .map_err(|error| Failure::usage(error).hint("`speedup token list` shows them"))?;
-    let revoked = access::revoked(&arguments.coordinator, What::Token(bytes)).await?;
+    let is_id = !arguments.token.is_empty() && arguments.token.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_id {
+        let error = anyhow!("{:?} is not the id of a token", arguments.token);
+        return Err(Failure::usage(error).hint("`speedup token list` shows them"));
+    }
+    let revoked = access::revoked(&arguments.coordinator, What::Token(arguments.token)).await?;
     for token in revoked.tokens.into_iter().map(TokenStatus::from) {
         console.talk(format_args!("token {} is revoked", token.id));
     }
     Ok(Exit::Done)
-}
-
-fn unhex(text: &str) -> Result<Vec<u8>, Error> {
-    if !text.len().is_multiple_of(2) || !text.is_ascii() {
-        return Err(anyhow!("it has an odd number of hexadecimal digits"));
-    }
-    let byte = |place| u8::from_str_radix(&text[place..place + 2], 16);
-    Ok((0..text.len()).step_by(2).map(byte).collect::<Result<_, _>>()?)
 }
 
 /// The token's file of a verb that enrols.

@@ -110,7 +110,7 @@ fn spawn(coordinator: &str, access: &Path, data: &Path, log: &Path) -> Result<Ch
 }
 
 async fn is_joined(connection: &Connection) -> Result<bool, Failure> {
-    let request = v1::ListHostsRequest { after: String::new(), limit: 0 };
+    let request = v1::ListHostsRequest::default();
     let answer = connection.hosts().list(request).await;
     let answer = answer.map_err(|status| Failure::status("cannot list the hosts", &status))?;
     Ok(answer.into_inner().hosts.iter().any(|host| host.connected))

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use anyhow::anyhow;
 use speedup_core::value::id::ExperimentId;
 use speedup_core::value::time::Timestamp;
-use speedup_proto::convert::{ExperimentStatus, id_bytes};
+use speedup_proto::convert::{ExperimentStatus, id_text};
 use speedup_proto::v1;
 use tonic::transport::Channel;
 
@@ -163,21 +163,36 @@ fn begins_with(id: ExperimentId, text: &str) -> bool {
     digits.len() >= MIN_PREFIX && id.0.simple().to_string().starts_with(&digits)
 }
 
-/// The newest experiments, the newest first; as many as an answer holds when `limit` is 0.
+/// The newest experiments, the newest first; all when `limit` is 0.
 pub(crate) async fn list(
     client: &mut v1::experiments_client::ExperimentsClient<Channel>,
     limit: u32,
 ) -> Result<Vec<ExperimentStatus>, Failure> {
     const TRIED: &str = "cannot list the experiments";
-    let answer = client.list(v1::ListRequest { limit }).await;
-    let answer = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
-    let statuses = answer.experiments.into_iter().map(ExperimentStatus::try_from);
-    statuses.collect::<Result<_, _>>().map_err(|error| Failure::malformed(TRIED, error))
+    let wanted = if limit == 0 { usize::MAX } else { limit as usize };
+    let (mut listed, mut page_token) = (Vec::new(), String::new());
+    loop {
+        let page_size = u32::try_from(wanted - listed.len()).unwrap_or(u32::MAX);
+        let answer = client.list(v1::ListRequest { page_size, page_token }).await;
+        let answer = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
+        let statuses = answer.experiments.into_iter().map(ExperimentStatus::try_from);
+        let statuses: Result<Vec<_>, _> = statuses.collect();
+        listed.extend(statuses.map_err(|error| Failure::malformed(TRIED, error))?);
+        page_token = answer.next_page_token;
+        if page_token.is_empty() || listed.len() >= wanted {
+            return Ok(listed);
+        }
+    }
+}
+
+/// The whole export of an experiment.
+pub(crate) fn export(experiment: ExperimentId) -> v1::ExportRequest {
+    v1::ExportRequest { experiment: id_text(experiment.0), cursor: String::new() }
 }
 
 /// A request about one experiment.
 pub(crate) fn get(experiment: ExperimentId) -> v1::GetRequest {
-    v1::GetRequest { experiment: id_bytes(experiment.0) }
+    v1::GetRequest { experiment: id_text(experiment.0) }
 }
 
 /// The first digits of an id, for tables: they hold the millisecond of submission.

@@ -20,9 +20,6 @@ use crate::plan::recorded;
 use crate::plan::selection::OnlyArguments;
 use crate::plan::tags::TagArguments;
 
-/// Bits of a drawn seed: every reader of JSON keeps such a number, and TOML too.
-const SEED_BITS: u32 = 53;
-
 /// Which plan, and what is changed of it.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PlanArguments {
@@ -102,7 +99,7 @@ fn read(from: impl Read) -> Result<String, Error> {
 /// A seed that nobody chose, from the system's source of randomness by way of a random id.
 pub(crate) fn drawn_seed() -> Seed {
     let (_, random) = Uuid::new_v4().as_u64_pair();
-    Seed(random & ((1 << SEED_BITS) - 1))
+    Seed::drawn(random)
 }
 
 #[cfg(test)]
@@ -147,7 +144,7 @@ pub(crate) mod tests {
         let (_directory, plan) = written(PLAN);
         let (one, other) = (read_alone(&plan).unwrap().seed, read_alone(&plan).unwrap().seed);
         assert_ne!(one, other);
-        assert!(one.0 < 1 << SEED_BITS);
+        assert!(one.0 < 1 << 53);
     }
 
     #[test]

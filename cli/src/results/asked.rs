@@ -1,7 +1,7 @@
 //! The report of an experiment, as the coordinator's analysis makes it.
 
 use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::id_bytes;
+use speedup_proto::convert::id_text;
 use speedup_proto::v1;
 
 use crate::connection::Connection;
@@ -22,7 +22,7 @@ pub(crate) async fn report(
     wanted: Wanted,
 ) -> Result<String, Failure> {
     let Wanted { confidence, mixtures, figures } = wanted;
-    let request = v1::ReportRequest { experiment: id_bytes(experiment.0), confidence, mixtures, figures };
+    let request = v1::ReportRequest { experiment: id_text(experiment.0), confidence, mixtures, figures };
     let answer = connection.analysis().report(request).await;
     let answer = answer.map_err(|status| Failure::status("cannot make the report", &status))?;
     Ok(answer.into_inner().json)

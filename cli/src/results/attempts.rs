@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tonic::Streaming;
 
 use crate::connection::Connection;
-use crate::connection::selector::get;
+use crate::connection::selector;
 use crate::exit::failure::Failure;
 
 const TRIED: &str = "cannot read the attempts";
@@ -31,7 +31,7 @@ pub(crate) struct Attempts {
 impl Attempts {
     /// Asks for the attempts of one experiment.
     pub(crate) async fn open(connection: &Connection, experiment: ExperimentId) -> Result<Self, Failure> {
-        let answer = connection.experiments().export(get(experiment)).await;
+        let answer = connection.experiments().export(selector::export(experiment)).await;
         let mut stream = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
         let (status, experiment, benchmarks, stages) = match receive(&mut stream).await? {
             Some(ExportPart::Head { status, experiment, benchmarks, stages, exclusions: _ }) => {

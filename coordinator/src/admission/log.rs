@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use prost::Message as _;
 use speedup_journal::{Position, Reader, ReplayError};
+use speedup_proto::convert::timestamp_of_seconds;
 use speedup_proto::journal::v1 as wire;
 use speedup_proto::v1::{EventKind, LoggedEvent};
 use thiserror::Error;
@@ -78,7 +79,7 @@ fn logged(event: &AccessEvent) -> LoggedEvent {
         Change::CertificateRevoked { serial } => (EventKind::CertificateRevoked, serial.to_string()),
     };
     LoggedEvent {
-        at_ns: event.at.saturating_mul(1_000_000_000),
+        at: Some(timestamp_of_seconds(event.at)),
         kind: kind.into(),
         by: event.by.clone(),
         words,

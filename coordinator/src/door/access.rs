@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use speedup_access::{Identity, Issued, Role, Serial, TokenId, unix_seconds};
+use speedup_access::{CertificateError, Identity, Issued, Role, Serial, TokenId, unix_seconds};
 use speedup_core::machine::{self, Command, HostRequest};
 use speedup_core::value::hint::{Hinted, with_hint};
 use speedup_core::value::id::HostId;
+use speedup_proto::convert::{hex_bytes, hex_text, span_in_seconds, timestamp_of_seconds};
 use speedup_proto::v1;
 use speedup_proto::v1::access_server::Access;
 use tonic::{Request, Response, Status};
@@ -16,6 +17,8 @@ use crate::admission::{Admission, Holder, NewToken, Refusal, Target, TokenState,
 use crate::handle::Handle;
 use crate::metrics::{Metrics, RefusedEnrolment};
 
+/// Bytes of the hash of a token's secret.
+const TOKEN_ID_BYTES: usize = 32;
 /// How long a wrong token is thought over: guessing is hopeless, and is to be slow as well.
 const SECOND_THOUGHT: Duration = Duration::from_millis(250);
 
@@ -80,10 +83,10 @@ impl Access for AccessDoor {
     ) -> Result<Response<v1::CertificateStatus>, Status> {
         let status = match Caller::of(&request)? {
             Caller::Known(certificate) => v1::CertificateStatus {
-                serial: certificate.serial.bytes().to_vec(),
+                serial: certificate.serial.to_string(),
                 name: certificate.identity.name().to_owned(),
                 role: certificate.identity.role().name().to_owned(),
-                not_after_s: certificate.not_after,
+                not_after: Some(timestamp_of_seconds(certificate.not_after)),
                 by: String::new(),
             },
             Caller::Inside | Caller::Unchecked | Caller::Unknown => {
@@ -98,7 +101,8 @@ impl Access for AccessDoor {
         request: Request<v1::CreateTokenRequest>,
     ) -> Result<Response<v1::CreateTokenResponse>, Status> {
         let by = Caller::of(&request)?.name("")?;
-        let v1::CreateTokenRequest { role, name, uses, lifetime_s: lifetime } = request.into_inner();
+        let v1::CreateTokenRequest { role, name, uses, lifetime } = request.into_inner();
+        let lifetime = lifetime.map_or(Ok(0), |lifetime| span_in_seconds(&lifetime, "lifetime"))?;
         let (role, name) = (self::role(&role)?, Some(name).filter(|name| !name.is_empty()));
         let asked = NewToken { role, name, uses, lifetime, by: by.clone() };
         let token = self.admission.create_token(asked).await.map_err(|error| unheard(&error))?;
@@ -127,10 +131,12 @@ impl Access for AccessDoor {
         let target = match what.ok_or_else(|| Status::invalid_argument("nothing is named"))? {
             What::User(name) => Target::User(name),
             What::Host(name) => Target::Host(name),
-            What::Serial(bytes) => Target::Certificate(Serial::from_bytes(&bytes).ok_or_else(|| {
-                Status::invalid_argument("the serial number of a certificate has 16 bytes")
-            })?),
-            What::Token(prefix) => Target::Token(prefix),
+            What::Serial(digits) => {
+                Target::Certificate(digits.parse().map_err(|error: CertificateError| {
+                    Status::invalid_argument(format!("serial: {error}"))
+                })?)
+            }
+            What::Token(digits) => Target::Token(hex_bytes(&digits, TOKEN_ID_BYTES, "token")?),
         };
         let now = unix_seconds();
         let before = self.admission.registry().clone();
@@ -195,21 +201,21 @@ fn role(word: &str) -> Result<Role, Status> {
 
 fn token_status((id, token): (TokenId, &TokenState)) -> v1::TokenStatus {
     v1::TokenStatus {
-        id: id.bytes().to_vec(),
+        id: hex_text(id.bytes()),
         role: token.role.name().to_owned(),
         name: token.name.clone().unwrap_or_default(),
         uses_left: token.uses_left,
-        expires_s: token.expires,
+        expires: Some(timestamp_of_seconds(token.expires)),
         by: token.by.clone(),
     }
 }
 
 fn certificate_status((serial, holder): (Serial, &Holder)) -> v1::CertificateStatus {
     v1::CertificateStatus {
-        serial: serial.bytes().to_vec(),
+        serial: serial.to_string(),
         name: holder.identity.name().to_owned(),
         role: holder.identity.role().name().to_owned(),
-        not_after_s: holder.not_after,
+        not_after: Some(timestamp_of_seconds(holder.not_after)),
         by: holder.by.clone(),
     }
 }

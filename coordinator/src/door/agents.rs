@@ -20,8 +20,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
+use super::Caller;
 use super::files::missing;
-use super::{Caller, malformed};
 use crate::blobs::Blobs;
 use crate::group::Down;
 use crate::handle::{Gone, Handle};
@@ -58,7 +58,7 @@ impl Agents for AgentsDoor {
         let first =
             first.map_err(|_| Status::deadline_exceeded("a session begins with Join, and at once"))??;
         let first = first.ok_or_else(|| Status::invalid_argument("a session begins with Join"))?;
-        let first = AgentMessage::try_from(first).map_err(|error| malformed(&error))?;
+        let first = AgentMessage::try_from(first)?;
         let AgentMessage::Join { facts, agent, epoch } = first else {
             return Err(Status::failed_precondition("a session begins with Join"));
         };

@@ -25,8 +25,8 @@ const UNTIMED: [&str; 8] = [
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
     "/speedup.v1.Agents/Session",
     "/speedup.v1.Analysis/Watch",
-    "/speedup.v1.Experiments/Undecided",
     "/speedup.v1.Experiments/Watch",
+    "/speedup.v1.Experiments/WatchUndecided",
     "/speedup.v1.Files/Put",
 ];
 

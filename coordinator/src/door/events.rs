@@ -3,6 +3,7 @@
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::hint::with_hint;
 use speedup_journal::Position;
+use speedup_proto::convert::{hex_bytes, hex_text};
 use speedup_proto::limits::MAX_EVENTS;
 use speedup_proto::v1;
 use speedup_proto::v1::events_server::Events;
@@ -12,6 +13,9 @@ use super::{blocking, experiment_id};
 use crate::admission::Admission;
 use crate::handle::Handle;
 use crate::store::EventPlace;
+
+/// Longest place in a log.
+const MAX_PLACE_BYTES: usize = 64;
 
 /// The door to the event log.
 pub(crate) struct EventsDoor {
@@ -25,40 +29,43 @@ impl Events for EventsDoor {
         &self,
         request: Request<v1::ListEventsRequest>,
     ) -> Result<Response<v1::ListEventsResponse>, Status> {
-        let v1::ListEventsRequest { experiment, before, limit } = request.into_inner();
+        let v1::ListEventsRequest { experiment, page_token, page_size } = request.into_inner();
         let experiment = (!experiment.is_empty()).then(|| experiment_id(&experiment)).transpose()?;
-        let before = match before.as_slice() {
+        let before = match place(&page_token)?.as_slice() {
             [] => None,
             place => Some(EventPlace::from_bytes(place).ok_or_else(no_place)?),
         };
-        let (store, limit) = (self.handle.current_store().await?.clone(), bounded(limit));
+        let (store, limit) = (self.handle.current_store().await?.clone(), bounded(page_size));
         let page = blocking(move || store.events(experiment, before, limit)).await?;
-        Ok(Response::new(v1::ListEventsResponse { events: page.events, before: page.before }))
+        Ok(Response::new(v1::ListEventsResponse {
+            events: page.events,
+            next_page_token: hex_text(&page.before),
+        }))
     }
 
     async fn admissions(
         &self,
         request: Request<v1::ListEventsRequest>,
     ) -> Result<Response<v1::ListEventsResponse>, Status> {
-        let v1::ListEventsRequest { experiment, before, limit } = request.into_inner();
+        let v1::ListEventsRequest { experiment, page_token, page_size } = request.into_inner();
         if !experiment.is_empty() {
             return Err(Status::invalid_argument("events of access belong to no experiment"));
         }
-        let before = match before.as_slice() {
+        let before = match place(&page_token)?.as_slice() {
             [] => None,
             place => Some(Position(u64::from_be_bytes(place.try_into().map_err(|_| no_place())?))),
         };
         let Some(admission) = &self.admission else {
             return Ok(Response::new(v1::ListEventsResponse::default()));
         };
-        let (log, limit) = (admission.log().clone(), bounded(limit));
+        let (log, limit) = (admission.log().clone(), bounded(page_size));
         let page = tokio::task::spawn_blocking(move || log.read(before, limit)).await;
         let page = page.map_err(|error| Status::internal(error.to_string()))?.map_err(|error| {
             tracing::error!("{}", with_causes(&error));
             Status::internal(error.to_string())
         })?;
-        let before = page.before.map_or(Vec::new(), |before| before.0.to_be_bytes().to_vec());
-        Ok(Response::new(v1::ListEventsResponse { events: page.events, before }))
+        let next_page_token = page.before.map(|before| hex_text(&before.0.to_be_bytes())).unwrap_or_default();
+        Ok(Response::new(v1::ListEventsResponse { events: page.events, next_page_token }))
     }
 }
 
@@ -66,7 +73,12 @@ fn bounded(limit: u32) -> usize {
     if limit == 0 { MAX_EVENTS } else { MAX_EVENTS.min(limit as usize) }
 }
 
+/// The place in a log that a token names; nothing of an empty one.
+fn place(page_token: &str) -> Result<Vec<u8>, Status> {
+    hex_bytes(page_token, MAX_PLACE_BYTES, "page_token").map_err(|_| no_place())
+}
+
 fn no_place() -> Status {
-    let hint = "begin without one, at the newest";
-    Status::invalid_argument(with_hint("this is not a position in the event log", Some(hint)))
+    let hint = "give the next_page_token of a page, or none for the newest events";
+    Status::invalid_argument(with_hint("page_token: this is not a position in the event log", Some(hint)))
 }

@@ -1,52 +1,53 @@
 //! The door to the experiments.
 
-use std::ops::RangeInclusive;
+mod export;
+mod plan;
+mod requested;
+
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::Stream;
-use speedup_core::experiment::Experiment;
-use speedup_core::journal::MAX_RECORD_BYTES;
+use speedup_core::machine::event::{RequestKey, Tally};
 use speedup_core::machine::{Command, Refusal, Request as Asked, hosts_needed, needed_allocation};
-use speedup_core::plan::Plan;
 use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::{ExperimentId, RunIndex};
-use speedup_proto::limits::MAX_EXCLUSIONS;
-use speedup_proto::stored::ExportAttempts;
+use speedup_core::value::time::Timestamp;
+use speedup_proto::convert::{ExperimentStatus, Submission, experiment_named, id_text, timestamp};
 use speedup_proto::v1;
 use speedup_proto::v1::experiments_server::Experiments;
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use uuid::Uuid;
 
+use self::export::{Cursor, export};
+use self::plan::{apart, draw};
 use super::files::require_files;
-use super::{Caller, blocking, experiment_id, malformed, refused, store_failed, undecided};
+use super::{Caller, blocking, experiment_id, refused, undecided};
 use crate::blobs::Blobs;
 use crate::handle::Handle;
 use crate::provision::{HostsToCome, Provisioning, TooShort};
 use crate::status::{active_status, is_finished};
-use crate::store::Store;
 
-/// Most experiments of one answer.
-const LISTED: usize = 10_000;
+/// Experiments of a page, where the request does not say.
+const PAGE: usize = 100;
+/// Most experiments of a page: about a megabyte, where most clients of gRPC take four.
+const MAX_PAGE: usize = 1_000;
 /// How often a watcher is told at most: at first, since what has just begun may be over soon, and in the long run.
 const WATCH_PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
-/// Attempts read from the store and sent at once.
-const EXPORT_PAGE: usize = 512;
 /// Pieces of an export that may wait for a slow reader.
 const WAITING_PIECES: usize = 4;
-/// Runs whose cells are sent at once.
-const ORDER_PIECE: usize = 1 << 20;
-/// What a plan may take of a record of the journal; the rest is for the event around it.
-const MAX_PLAN_BYTES: usize = MAX_RECORD_BYTES - (1 << 16);
 
 /// The door to the experiments.
 pub(crate) struct ExperimentsDoor {
     pub(crate) handle: Handle,
     pub(crate) blobs: Blobs,
     pub(crate) provisioning: Provisioning,
+    /// Whose turn it is to submit what may be repeated.
+    pub(crate) requests: Mutex<()>,
 }
 
 type StatusStream = Pin<Box<dyn Stream<Item = Result<v1::ExperimentStatus, Status>> + Send>>;
@@ -60,60 +61,59 @@ impl Experiments for ExperimentsDoor {
         request: Request<v1::SubmitRequest>,
     ) -> Result<Response<v1::SubmitResponse>, Status> {
         let caller = Caller::of(&request)?;
-        let v1::SubmitRequest { experiment, wait_for_hosts, by } = request.into_inner();
-        let by = caller.name(&by)?;
-        let plan = Arc::new(draw(experiment).await?);
-        require_files(&self.blobs, &plan.experiment.files).await?;
-        let id = ExperimentId(Uuid::now_v7());
-        let (runs, hosts_needed) = (plan.runs(), hosts_needed(&plan));
-        // Where an engine is asked for hosts, they come when the plan is there, if they are of use to it.
-        let outlook = self.provisioning.outlook(needed_allocation(&plan)).await;
-        let wait_for_hosts = wait_for_hosts || outlook == HostsToCome::Some;
-        let warning = match outlook {
-            HostsToCome::TooShort(short) => Some(short),
-            HostsToCome::Some | HostsToCome::None => None,
+        let mut wire = request.into_inner();
+        wire.by = caller.name(&wire.by)?;
+        let (submission, request) = apart(move || requested::read(wire)).await?;
+        let Some(request) = request else {
+            return self.take(submission, None).await.map(Response::new);
         };
-        let submit = Command::Submit { experiment: id, plan, by, wait_for_hosts };
-        self.handle.command(submit).await?.map_err(|refusal| match (&refusal, warning) {
-            // Such hosts would have come, but are of no use.
-            (Refusal::PoolTooSmall(_), Some(short)) => {
-                Status::failed_precondition(with_hint(format!("{refusal}; {short}"), Some(TooShort::HINT)))
-            }
-            _ => refused(&refusal),
-        })?;
-        tracing::info!(experiment = %id, runs, "an experiment was submitted");
-        let experiment = id.0.as_bytes().to_vec();
-        let warning = warning.map(|short| with_hint(short.to_string(), Some(TooShort::HINT)));
-        Ok(Response::new(v1::SubmitResponse { experiment, runs, hosts_needed, warning }))
+        // One after the other: the second of two that are alike finds the experiment of the first.
+        let _turn = self.requests.lock().await;
+        let store = self.handle.current_store().await?.clone();
+        if let Some(answer) = requested::known(store, request).await? {
+            return Ok(Response::new(answer));
+        }
+        self.take(submission, Some(request)).await.map(Response::new)
     }
 
     async fn check(&self, request: Request<v1::CheckRequest>) -> Result<Response<v1::CheckResponse>, Status> {
-        let plan = draw(request.into_inner().experiment).await?;
+        let wire = request.into_inner();
+        let plan = draw(apart(move || Ok(wire.try_into()?)).await?).await?;
         let hosts_here = self.handle.query(speedup_core::machine::Machine::hosts_here).await?;
         let (runs, hosts_needed) = (plan.runs(), hosts_needed(&plan));
         Ok(Response::new(v1::CheckResponse { runs, hosts_needed, hosts_here }))
     }
 
     async fn list(&self, request: Request<v1::ListRequest>) -> Result<Response<v1::ListResponse>, Status> {
-        let limit = request.into_inner().limit as usize;
-        let limit = if limit == 0 { LISTED } else { LISTED.min(limit) };
+        let v1::ListRequest { page_size, page_token } = request.into_inner();
+        let page_size = if page_size == 0 { PAGE } else { MAX_PAGE.min(page_size as usize) };
+        let before = match page_token.as_str() {
+            "" => None,
+            token => Some(experiment_named(token, "page_token")?),
+        };
         let active = self.handle.query(|machine| {
-            machine.active().filter_map(|id| active_status(machine, id)).collect::<Vec<_>>()
+            let active = machine.active().filter_map(|id| active_status(machine, id));
+            active.map(|status| (status.experiment, status)).collect::<BTreeMap<_, _>>()
         });
-        let active = active.await?;
+        let mut active = active.await?;
         let store = self.handle.current_store().await?.clone();
-        let mut experiments = blocking(move || store.statuses(limit)).await?;
-        for status in &mut experiments {
-            if let Some(now) = active.iter().find(|now| now.experiment == status.experiment) {
-                *status = now.clone();
-            }
-        }
-        Ok(Response::new(v1::ListResponse { experiments }))
+        let mut stored = blocking(move || store.statuses(before, page_size + 1)).await?;
+        let more = stored.len() > page_size;
+        stored.truncate(page_size);
+        let now = |stored: v1::StoredStatus| {
+            let status = of_store(stored)?;
+            Ok(active.remove(&status.experiment).unwrap_or(status))
+        };
+        let statuses = stored.into_iter().map(now).collect::<Result<Vec<_>, Status>>()?;
+        let last = statuses.last().filter(|_| more);
+        let next_page_token = last.map(|status| id_text(status.experiment.0)).unwrap_or_default();
+        let experiments = statuses.iter().map(Into::into).collect();
+        Ok(Response::new(v1::ListResponse { experiments, next_page_token }))
     }
 
     async fn get(&self, request: Request<v1::GetRequest>) -> Result<Response<v1::ExperimentStatus>, Status> {
         let id = experiment_id(&request.into_inner().experiment)?;
-        status(&self.handle, id).await.map(Response::new)
+        told(&self.handle, id).await
     }
 
     type WatchStream = StatusStream;
@@ -173,13 +173,13 @@ impl Experiments for ExperimentsDoor {
         let mut wire = request.into_inner();
         wire.by = caller.name(&wire.by)?;
         let asked = v1::ChangeRequest { experiment: wire.experiment.clone(), by: wire.by.clone() };
-        let command = Command::try_from(wire).map_err(|error| malformed(&error))?;
+        let command = Command::try_from(wire)?;
         self.change(&caller, asked, |_| command).await
     }
 
-    type UndecidedStream = UndecidedStream;
+    type WatchUndecidedStream = UndecidedStream;
 
-    async fn undecided(
+    async fn watch_undecided(
         &self,
         _request: Request<v1::UndecidedRequest>,
     ) -> Result<Response<UndecidedStream>, Status> {
@@ -223,13 +223,15 @@ impl Experiments for ExperimentsDoor {
 
     type ExportStream = ExportStream;
 
-    async fn export(&self, request: Request<v1::GetRequest>) -> Result<Response<ExportStream>, Status> {
-        let id = experiment_id(&request.into_inner().experiment)?;
+    async fn export(&self, request: Request<v1::ExportRequest>) -> Result<Response<ExportStream>, Status> {
+        let v1::ExportRequest { experiment, cursor } = request.into_inner();
+        let id = experiment_id(&experiment)?;
+        let cursor = Cursor::of_request(&cursor, id)?;
         let status = status(&self.handle, id).await?;
         let store = self.handle.current_store().await?.clone();
         let (sender, receiver) = mpsc::channel(WAITING_PIECES);
         tokio::task::spawn_blocking(move || {
-            if let Err(status) = export(&store, id, status, &sender) {
+            if let Err(status) = export(&store, &status, cursor, &sender) {
                 // The reader is gone when it cannot be told.
                 let _ = sender.blocking_send(Err(status));
             }
@@ -239,6 +241,38 @@ impl Experiments for ExperimentsDoor {
 }
 
 impl ExperimentsDoor {
+    /// Makes an experiment of a submission.
+    async fn take(
+        &self,
+        submission: Submission,
+        request: Option<RequestKey>,
+    ) -> Result<v1::SubmitResponse, Status> {
+        let Submission { plan, wait_for_hosts, by, request: _ } = submission;
+        let plan = Arc::new(draw(plan).await?);
+        require_files(&self.blobs, &plan.experiment.files).await?;
+        let id = ExperimentId(Uuid::now_v7());
+        let (runs, hosts_needed, seed) = (plan.runs(), hosts_needed(&plan), plan.experiment.seed.0);
+        // Where an engine is asked for hosts, they come when the plan is there, if they are of use to it.
+        let outlook = self.provisioning.outlook(needed_allocation(&plan)).await;
+        let wait_for_hosts = wait_for_hosts || outlook == HostsToCome::Some;
+        let warning = match outlook {
+            HostsToCome::TooShort(short) => Some(short),
+            HostsToCome::Some | HostsToCome::None => None,
+        };
+        let submit = Command::Submit { experiment: id, plan, by, wait_for_hosts, request };
+        self.handle.command(submit).await?.map_err(|refusal| match (&refusal, warning) {
+            // Such hosts would have come, but are of no use.
+            (Refusal::PoolTooSmall(_), Some(short)) => {
+                Status::failed_precondition(with_hint(format!("{refusal}; {short}"), Some(TooShort::HINT)))
+            }
+            _ => refused(&refusal),
+        })?;
+        tracing::info!(experiment = %id, runs, "an experiment was submitted");
+        let experiment = id_text(id.0);
+        let warning = warning.map(|short| with_hint(short.to_string(), Some(TooShort::HINT)));
+        Ok(v1::SubmitResponse { experiment, runs, hosts_needed, warning, seed })
+    }
+
     async fn change(
         &self,
         caller: &Caller,
@@ -250,7 +284,7 @@ impl ExperimentsDoor {
         require_owner(&self.handle, caller, id).await?;
         let asked = Asked { experiment: id, by: caller.name(&by)? };
         match self.handle.command(command(asked)).await? {
-            Ok(()) => status(&self.handle, id).await.map(Response::new),
+            Ok(()) => told(&self.handle, id).await,
             Err(refusal @ Refusal::NotActive(_)) => {
                 // It may have finished, which is another answer than "never heard of it".
                 let finished = status(&self.handle, id).await?;
@@ -271,9 +305,8 @@ impl ExperimentsDoor {
         use v1::after_loss::After;
         use v1::record::Outcome;
         let finished = status(&self.handle, id).await?;
-        let runs = finished
-            .tally
-            .map_or(0, |tally| tally.measured + tally.failed + tally.abandoned + tally.cancelled);
+        let Tally { measured, failed, abandoned, cancelled, .. } = finished.tally;
+        let runs = measured + failed + abandoned + cancelled;
         if run >= runs {
             return Err(no_such_run(run, runs));
         }
@@ -301,32 +334,13 @@ fn lost(ended: &v1::EndedAttempt) -> Option<v1::explanation::Lost> {
         attempt: lease.attempt,
         host: lease.host.clone(),
         host_name: lease.evidence.as_ref().and_then(|evidence| evidence.host_name.clone()),
-        at_ns: ended.ended_ns,
+        at: Some(timestamp(Timestamp(ended.ended_ns))),
         reason: lost.reason.clone(),
     })
 }
 
 fn no_such_run(run: u32, runs: u32) -> Status {
     Status::not_found(format!("there is no run {run}: the experiment has {runs}, counted from 0"))
-}
-
-/// The plan of a submitted experiment, drawn where it does not hold up the service.
-async fn draw(experiment: Option<v1::Experiment>) -> Result<Plan, Status> {
-    let experiment = experiment.ok_or_else(|| Status::invalid_argument("experiment is missing"))?;
-    let drawn = tokio::task::spawn_blocking(move || {
-        let experiment = Experiment::try_from(experiment).map_err(|error| malformed(&error))?;
-        experiment.check().map_err(|error| Status::invalid_argument(error.to_string()))?;
-        let plan = Plan::draw(experiment);
-        let bytes = prost::Message::encoded_len(&v1::Plan::from(&plan));
-        if bytes > MAX_PLAN_BYTES {
-            return Err(Status::invalid_argument(with_hint(
-                format_args!("the plan takes {bytes} bytes, more than the {MAX_PLAN_BYTES} that can be kept"),
-                Some("split it into several experiments"),
-            )));
-        }
-        Ok(plan)
-    });
-    drawn.await.map_err(|error| Status::internal(error.to_string()))?
 }
 
 /// Refuses one who may not change the experiment; who submitted it never changes.
@@ -342,22 +356,37 @@ pub(super) async fn require_owner(handle: &Handle, caller: &Caller, id: Experime
     }
 }
 
-async fn status(handle: &Handle, id: ExperimentId) -> Result<v1::ExperimentStatus, Status> {
+/// The status of an experiment, as an answer.
+async fn told(handle: &Handle, id: ExperimentId) -> Result<Response<v1::ExperimentStatus>, Status> {
+    status(handle, id).await.map(|status| Response::new((&status).into()))
+}
+
+/// What the store keeps was made here: it is readable, or the store is damaged.
+fn of_store(stored: v1::StoredStatus) -> Result<ExperimentStatus, Status> {
+    ExperimentStatus::try_from(stored).map_err(|error| {
+        tracing::error!("the store holds a status that cannot be read: {error}");
+        Status::internal(
+            "the store holds a status that cannot be read; a restart of the coordinator rebuilds it",
+        )
+    })
+}
+
+async fn status(handle: &Handle, id: ExperimentId) -> Result<ExperimentStatus, Status> {
     if let Some(status) = handle.query(move |machine| active_status(machine, id)).await? {
         return Ok(status);
     }
     let store = handle.current_store().await?.clone();
     let stored = blocking(move || store.status(id)).await?;
-    stored.ok_or_else(|| {
+    of_store(stored.ok_or_else(|| {
         let words = format!("there is no experiment {id}");
         Status::not_found(with_hint(words, Some("`speedup list` shows them")))
-    })
+    })?)
 }
 
 async fn watch(
     handle: Handle,
     id: ExperimentId,
-    first: v1::ExperimentStatus,
+    first: ExperimentStatus,
     sender: mpsc::Sender<Result<v1::ExperimentStatus, Status>>,
 ) {
     let mut durable = handle.progress.durable.clone();
@@ -368,7 +397,7 @@ async fn watch(
         let over = now.as_ref().map_or(true, is_finished);
         if last.as_ref() != now.as_ref().ok() {
             last = now.as_ref().ok().cloned();
-            if sender.send(now).await.is_err() {
+            if sender.send(now.map(|status| (&status).into())).await.is_err() {
                 return;
             }
         }
@@ -383,48 +412,4 @@ async fn watch(
         pause = (pause * 2).min(WATCH_PAUSE.1);
         now = status(&handle, id).await;
     }
-}
-
-type Pieces = mpsc::Sender<Result<v1::ExportChunk, Status>>;
-
-fn export(
-    store: &Store,
-    id: ExperimentId,
-    status: v1::ExperimentStatus,
-    pieces: &Pieces,
-) -> Result<(), Status> {
-    use v1::export_chunk::Part;
-    let send = |part| {
-        let sent = pieces.blocking_send(Ok(v1::ExportChunk { part: Some(part) }));
-        sent.map_err(|_| Status::cancelled("the reader is gone"))
-    };
-    let plan = store.plan(id).map_err(|error| store_failed(&error))?;
-    let v1::Plan { experiment, benchmarks, order, stages } =
-        plan.ok_or_else(|| Status::not_found(format!("there is no experiment {id}")))?;
-    let until = status.finished_ns.unwrap_or(u64::MAX);
-    let exclusions = exclusions(store, status.submitted_ns..=until)?;
-    send(Part::Head(v1::ExportHead { status: Some(status), experiment, benchmarks, stages, exclusions }))?;
-    for piece in order.chunks(ORDER_PIECE) {
-        send(Part::Order(v1::ExportOrder { order: piece.to_vec() }))?;
-    }
-    let mut after = None;
-    loop {
-        let stored = store.stored_attempts(id, after, EXPORT_PAGE).map_err(|error| store_failed(&error))?;
-        let Some(last) = stored.last() else { return Ok(()) };
-        after = Some(last.at);
-        let attempts = stored.into_iter().map(|attempt| attempt.encoded).collect();
-        send(Part::Attempts(ExportAttempts { attempts }))?;
-    }
-}
-
-/// The exclusions of an export. What is left out of it is said in the log.
-fn exclusions(store: &Store, between: RangeInclusive<u64>) -> Result<Vec<v1::Exclusion>, Status> {
-    let (exclusions, left_out) =
-        store.exclusions(between, MAX_EXCLUSIONS).map_err(|error| store_failed(&error))?;
-    if left_out > 0 {
-        tracing::warn!(
-            "an export names the oldest {MAX_EXCLUSIONS} exclusions of hosts: {left_out} are left out"
-        );
-    }
-    Ok(exclusions)
 }

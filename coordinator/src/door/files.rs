@@ -19,7 +19,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::malformed;
 use crate::blobs::{BlobError, Blobs, Upload, next_piece};
 
 /// Contents that are put at once; others wait.
@@ -60,7 +59,7 @@ impl Files for FilesDoor {
             return Err(Status::invalid_argument(format!("at most {MAX_FILES} files are asked for at once")));
         }
         let asked = asked.into_iter().map(Blob::try_from).collect::<Result<Vec<_>, _>>();
-        let asked = asked.map_err(|error| malformed(&error))?;
+        let asked = asked?;
         let blobs = self.blobs.clone();
         let missing =
             apart(move || Ok(asked.into_iter().filter(|blob| !blobs.has(*blob)).collect::<Vec<_>>())).await?;
@@ -76,7 +75,7 @@ impl Files for FilesDoor {
         let Some(Part::Blob(blob)) = next_part(&mut pieces).await? else {
             return Err(Status::invalid_argument("an upload must first name its file"));
         };
-        let blob: Blob = required(Some(blob), "blob").map_err(|error| malformed(&error))?;
+        let blob: Blob = required(Some(blob), "blob")?;
         let blobs = self.blobs.clone();
         let mut upload = apart(move || blobs.put(blob)).await?;
         while let Some(part) = next_part(&mut pieces).await? {
@@ -94,7 +93,7 @@ impl Files for FilesDoor {
 
     async fn get(&self, request: Request<v1::GetContentRequest>) -> Result<Response<Pieces>, Status> {
         let v1::GetContentRequest { blob, offset } = request.into_inner();
-        let blob: Blob = required(blob, "blob").map_err(|error| malformed(&error))?;
+        let blob: Blob = required(blob, "blob")?;
         let place = place(&self.getting).await?;
         let blobs = self.blobs.clone();
         let file = apart(move || blobs.read(blob, offset)).await?;

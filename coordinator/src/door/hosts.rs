@@ -1,8 +1,10 @@
 //! The door to the pool of hosts.
 
+use prost::Message as _;
 use speedup_core::machine::{Command, HostRequest, Machine, Request as Asked};
 use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::{ExperimentId, HostId};
+use speedup_proto::convert::id_text;
 use speedup_proto::v1;
 use speedup_proto::v1::hosts_server::Hosts;
 use tonic::{Request, Response, Status};
@@ -13,6 +15,8 @@ use crate::handle::Handle;
 
 /// Most hosts of one answer.
 const PAGE: usize = 1_000;
+/// Most bytes of them: most clients of gRPC take four megabytes.
+const PAGE_BYTES: usize = 3 << 20;
 /// Most hosts that are named where several have the same name.
 const MAX_CANDIDATES: usize = 10;
 /// Longest reason of a quarantine: it stands in a line of a table.
@@ -29,17 +33,22 @@ impl Hosts for HostsDoor {
         &self,
         request: Request<v1::ListHostsRequest>,
     ) -> Result<Response<v1::ListHostsResponse>, Status> {
-        let v1::ListHostsRequest { after, limit } = request.into_inner();
-        let limit = if limit == 0 { PAGE } else { PAGE.min(limit as usize) };
-        let after = (!after.is_empty()).then(|| host_id(after)).transpose()?;
+        let v1::ListHostsRequest { page_size, page_token } = request.into_inner();
+        let limit = if page_size == 0 { PAGE } else { PAGE.min(page_size as usize) };
+        let after = (!page_token.is_empty()).then(|| host_id(page_token)).transpose()?;
         let answer = self.handle.query(move |machine| {
             let mut hosts = machine.hosts_after(after.as_ref());
             let page: Vec<_> = hosts.by_ref().take(limit).map(v1::HostStatus::from).collect();
             (page, hosts.next().is_some())
         });
         let (hosts, more) = answer.await?;
-        let hosts = self.with_facts(hosts).await?;
-        Ok(Response::new(v1::ListHostsResponse { hosts, more }))
+        let mut hosts = self.with_facts(hosts).await?;
+        let fitting = fitting(&hosts);
+        let more = more || fitting < hosts.len();
+        hosts.truncate(fitting);
+        let last = hosts.last().and_then(|host| host.facts.as_ref()).filter(|_| more);
+        let next_page_token = last.map(|facts| facts.host.clone()).unwrap_or_default();
+        Ok(Response::new(v1::ListHostsResponse { hosts, next_page_token }))
     }
 
     async fn summary(
@@ -180,12 +189,22 @@ impl HostsDoor {
     }
 }
 
+/// How many of the hosts an answer holds, at least one.
+fn fitting(hosts: &[v1::HostStatus]) -> usize {
+    let mut bytes = 0;
+    let fits = |host: &&v1::HostStatus| {
+        bytes += host.encoded_len();
+        bytes <= PAGE_BYTES
+    };
+    hosts.iter().take_while(fits).count().max(1)
+}
+
 /// An experiment that does not take a host, with the facts in which it differs.
 fn passed(machine: &Machine, host: &HostId, id: ExperimentId) -> Option<v1::Passed> {
     let differences = machine.passed(host, id)?;
     let name = machine.experiment(id)?.plan().experiment.name.clone();
     let differences = differences.iter().map(Into::into).collect();
-    Some(v1::Passed { experiment: id.0.as_bytes().to_vec(), name, differences })
+    Some(v1::Passed { experiment: id_text(id.0), name, differences })
 }
 
 fn host_id(text: String) -> Result<HostId, Status> {

@@ -9,6 +9,7 @@ use speedup_core::value::causes::with_causes;
 use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::{IdError, NodeName, QueueName};
 use speedup_core::value::time::Span;
+use speedup_proto::convert::{duration, span, timestamp};
 use speedup_proto::v1;
 use speedup_proto::v1::add_provisioner_request::{BatchSystem, Engine, LocalProcesses, Slurm};
 use speedup_proto::v1::provision_server::Provision;
@@ -39,7 +40,7 @@ impl Provision for ProvisionDoor {
         request: Request<v1::AddProvisionerRequest>,
     ) -> Result<Response<v1::AddProvisionerResponse>, Status> {
         let caller = Caller::of(&request)?;
-        let v1::AddProvisionerRequest { engine, limits, look_every_ns, dry_run, by, queue } =
+        let v1::AddProvisionerRequest { engine, limits, look_every, dry_run, by, queue } =
             request.into_inner();
         let spec = match engine {
             Some(Engine::Slurm(Slurm { options, around })) => {
@@ -56,7 +57,8 @@ impl Provision for ProvisionDoor {
             let asked = self.provisioning.request(name.as_ref(), &spec).map_err(|error| refused(&error))?;
             return Ok(Response::new(answered(asked, String::new(), false)));
         }
-        let look_every = Duration::from_nanos(look_every_ns).min(MAX_LOOK);
+        let look_every = look_every.map_or(Ok(Span::default()), |every| span(&every, "look_every"))?;
+        let look_every = Duration::from(look_every).min(MAX_LOOK);
         let wanted = Wanted { name, spec, limits: checked(limits)?, look_every, by: caller.name(&by)? };
         let Added { name, has_replaced, request } =
             self.provisioning.add(wanted).await.map_err(|error| refused(&error))?;
@@ -174,7 +176,7 @@ fn refused(error: &AddError) -> Status {
 }
 
 fn checked(limits: Option<v1::ProvisionLimits>) -> Result<ProvisionLimits, Status> {
-    let Some(v1::ProvisionLimits { jobs, queued, node_time_ns }) = limits else {
+    let Some(v1::ProvisionLimits { jobs, queued, node_time }) = limits else {
         return Err(Status::invalid_argument("no limits are given"));
     };
     if jobs == 0 || queued == 0 || jobs > MAX_JOBS || queued > MAX_JOBS {
@@ -182,7 +184,8 @@ fn checked(limits: Option<v1::ProvisionLimits>) -> Result<ProvisionLimits, Statu
             "jobs, also those in the queue, may be 1 to {MAX_JOBS}"
         )));
     }
-    Ok(ProvisionLimits { jobs, queued, node_time: node_time_ns.map(Span) })
+    let node_time = node_time.map(|time| span(&time, "limits.node_time")).transpose()?;
+    Ok(ProvisionLimits { jobs, queued, node_time })
 }
 
 fn told(Shown { queue, seen }: Shown) -> v1::Provisioner {
@@ -197,11 +200,11 @@ fn told(Shown { queue, seen }: Shown) -> v1::Provisioner {
     v1::Provisioner {
         engine: engine.to_owned(),
         options,
-        limits: Some(v1::ProvisionLimits { jobs, queued, node_time_ns: node_time.map(|span| span.0) }),
+        limits: Some(v1::ProvisionLimits { jobs, queued, node_time: node_time.map(duration) }),
         by: queue.by,
         name: queue.job_name,
         jobs: seen.jobs.iter().map(|job| told_job(&seen, job)).collect(),
-        node_time_ns: seen.ledger.spent(now).0,
+        node_time: Some(duration(seen.ledger.spent(now))),
         failures_in_a_row: seen.ledger.failures_in_a_row,
         stopped: seen.ledger.stands_still(now, &queue.limits),
         cannot_reboot: seen.ledger.cannot_reboot.clone(),
@@ -212,7 +215,7 @@ fn told(Shown { queue, seen }: Shown) -> v1::Provisioner {
         trouble: seen.trouble,
         refused: seen.ledger.refused.into_iter().map(refused_node).collect(),
         unjoined: seen.ledger.unjoined,
-        longest_job_ns: queue.longest_job.map(|span| span.0),
+        longest_job: queue.longest_job.map(duration),
     }
 }
 
@@ -232,8 +235,8 @@ fn told_job(seen: &Seen, job: &Job) -> v1::ProvisionedJob {
         state: state.to_owned(),
         words: job.words.clone(),
         node: job.node.as_ref().map(|node| node.as_str().to_owned()),
-        started_ns: job.started.map(|at| at.0),
-        ends_ns: job.ends.map(|at| at.0),
+        started: job.started.map(timestamp),
+        ends: job.ends.map(timestamp),
         host: seen.demand.host_of(job).map(|host| host.host.as_str().to_owned()),
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use speedup_core::machine::{Machine, Phase};
 use speedup_core::value::id::ExperimentId;
+use speedup_proto::convert::id_text;
 use speedup_proto::v1;
 use tokio::sync::mpsc;
 use tonic::Status;
@@ -29,7 +30,7 @@ pub(super) async fn tell(handle: Handle, listener: Listener) {
             if told.insert(id, runs) == Some(runs) {
                 continue;
             }
-            let message = v1::Undecided { experiment: id.0.as_bytes().to_vec(), runs };
+            let message = v1::Undecided { experiment: id_text(id.0), runs };
             if listener.send(Ok(message)).await.is_err() {
                 return;
             }

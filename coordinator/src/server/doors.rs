@@ -26,6 +26,7 @@ pub(super) async fn doors(
         handle: handle.clone(),
         blobs: blobs.clone(),
         provisioning: provisioning.clone(),
+        requests: tokio::sync::Mutex::default(),
     })
     .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
     .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
@@ -48,7 +49,9 @@ pub(super) async fn doors(
         .max_decoding_message_size(limits::MAX_AGENT_MESSAGE_BYTES)
         .max_encoding_message_size(limits::MAX_GRANT_BYTES);
     let described = || {
-        tonic_reflection::server::Builder::configure().register_encoded_file_descriptor_set(v1::DESCRIPTORS)
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(v1::DESCRIPTORS)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
     };
     let reflection = described().build_v1().map_err(StartError::Reflection)?;
     // What grpcio-reflection and older clients ask for.

@@ -8,9 +8,43 @@ use speedup_core::machine::event::{Change, Event, Tally};
 use speedup_core::machine::provision::{EngineNote, EngineNoteKind};
 use speedup_core::value::count::counted;
 use speedup_core::value::id::{ExperimentId, HostId};
+use speedup_core::value::time::Timestamp;
+use speedup_proto::convert::{id_text, timestamp};
 use speedup_proto::v1;
 use speedup_proto::v1::EventKind as Kind;
-use v1::LoggedEvent;
+use uuid::Uuid;
+
+/// A row of the log, as releases since 0.1.0 keep it.
+#[derive(Clone, PartialEq, prost::Message)]
+struct StoredEvent {
+    #[prost(fixed64, tag = "1")]
+    at_ns: u64,
+    #[prost(enumeration = "Kind", tag = "2")]
+    kind: i32,
+    #[prost(string, tag = "3")]
+    by: String,
+    /// 16 bytes, or none.
+    #[prost(bytes = "vec", tag = "4")]
+    experiment: Vec<u8>,
+    #[prost(string, tag = "5")]
+    host: String,
+    #[prost(string, tag = "6")]
+    words: String,
+}
+
+impl From<StoredEvent> for v1::LoggedEvent {
+    fn from(stored: StoredEvent) -> Self {
+        let StoredEvent { at_ns, kind, by, experiment, host, words } = stored;
+        Self {
+            at: Some(timestamp(Timestamp(at_ns))),
+            kind,
+            by,
+            experiment: Uuid::from_slice(&experiment).map(id_text).unwrap_or_default(),
+            host,
+            words,
+        }
+    }
+}
 
 use super::{Store, StoreError, Tree, Writes};
 
@@ -27,7 +61,7 @@ pub(crate) struct Place([u8; Place::BYTES]);
 impl Place {
     const BYTES: usize = 8 + 1 + HASH_BYTES;
 
-    fn of(event: &LoggedEvent, encoded: &[u8]) -> Self {
+    fn of(event: &StoredEvent, encoded: &[u8]) -> Self {
         let mut bytes = [0; Self::BYTES];
         let (moment, rest) = bytes.split_at_mut(8);
         moment.copy_from_slice(&event.at_ns.to_be_bytes());
@@ -45,7 +79,7 @@ impl Place {
 /// A page of the log, the newest first.
 #[derive(Debug)]
 pub(crate) struct Page {
-    pub(crate) events: Vec<LoggedEvent>,
+    pub(crate) events: Vec<v1::LoggedEvent>,
     /// Before which place there are more.
     pub(crate) before: Vec<u8>,
 }
@@ -85,20 +119,21 @@ impl Store {
             Some((key, _)) if rows.len() > limit => key[prefix.len()..].to_vec(),
             _ => Vec::new(),
         };
-        let events = rows.iter().take(limit).map(|(_, value)| self.decode(value));
+        let event = |value: &[u8]| self.decode::<StoredEvent>(value).map(v1::LoggedEvent::from);
+        let events = rows.iter().take(limit).map(|(_, value)| event(value));
         Ok(Page { events: events.collect::<Result<_, _>>()?, before })
     }
 }
 
-fn logged(event: &Event) -> Option<LoggedEvent> {
-    let of = |kind: Kind| LoggedEvent { at_ns: event.at.0, kind: kind.into(), ..LoggedEvent::default() };
-    let about = |kind, experiment: &ExperimentId, by: &str, words: String| LoggedEvent {
+fn logged(event: &Event) -> Option<StoredEvent> {
+    let of = |kind: Kind| StoredEvent { at_ns: event.at.0, kind: kind.into(), ..StoredEvent::default() };
+    let about = |kind, experiment: &ExperimentId, by: &str, words: String| StoredEvent {
         experiment: experiment.0.as_bytes().to_vec(),
         by: by.to_owned(),
         words,
         ..of(kind)
     };
-    let host = |kind, host: &HostId, by: &str, words: String| LoggedEvent {
+    let host = |kind, host: &HostId, by: &str, words: String| StoredEvent {
         host: host.as_str().to_owned(),
         by: by.to_owned(),
         words,
@@ -106,7 +141,7 @@ fn logged(event: &Event) -> Option<LoggedEvent> {
     };
     Some(match &event.change {
         Change::CoordinatorStarted => of(Kind::CoordinatorStarted),
-        Change::Submitted { experiment, plan, by } => {
+        Change::Submitted { experiment, plan, by, request: _ } => {
             let words = format!("{}: {}", plan.experiment.name, counted(plan.runs().into(), "run"));
             about(Kind::Submitted, experiment, by, words)
         }
@@ -126,7 +161,7 @@ fn logged(event: &Event) -> Option<LoggedEvent> {
         Change::ClassPinned { experiment, class } => {
             about(Kind::ClassPinned, experiment, "", format!("hosts of class {class}"))
         }
-        Change::ClassApproved { experiment, host, class, by } => LoggedEvent {
+        Change::ClassApproved { experiment, host, class, by } => StoredEvent {
             host: host.as_str().to_owned(),
             ..about(Kind::ClassApproved, experiment, by, format!("hosts of class {class}"))
         },
@@ -141,7 +176,7 @@ fn logged(event: &Event) -> Option<LoggedEvent> {
         Change::HostResumed { host: id, by } => host(Kind::HostResumed, id, by, String::new()),
         Change::HostReset { host: id, by } => host(Kind::HostReset, id, by, String::new()),
         Change::EngineNoted(EngineNote { kind, by, words }) => {
-            LoggedEvent { by: by.clone(), words: words.clone(), ..of(noted(*kind)) }
+            StoredEvent { by: by.clone(), words: words.clone(), ..of(noted(*kind)) }
         }
         Change::AwaitingDecision { .. }
         | Change::HostJoined { .. }
@@ -181,9 +216,8 @@ fn settled(tally: &Tally, cancelled: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::value::time::Timestamp;
     use speedup_journal::{JournalId, Position};
-    use uuid::Uuid;
+    use speedup_proto::convert::known_moment;
 
     use super::*;
 
@@ -207,7 +241,8 @@ mod tests {
         }
         let all = store.events(None, None, 100).unwrap();
         assert_eq!((all.events.len(), all.before.is_empty()), (10, true));
-        assert!(all.events.is_sorted_by(|a, b| a.at_ns >= b.at_ns));
+        let at = |event: &v1::LoggedEvent| known_moment(event.at.as_ref()).expect("a moment");
+        assert!(all.events.is_sorted_by(|a, b| at(a) >= at(b)));
         let mut found = Vec::new();
         let mut before = None;
         loop {

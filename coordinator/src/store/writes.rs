@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use prost::Message as _;
 use speedup_core::host::{Exclusion, ExclusionCause};
-use speedup_core::machine::event::{Change, EndedAttempt, Event, Tally};
+use speedup_core::machine::event::{Change, EndedAttempt, Event, RequestKey, Tally};
 use speedup_core::plan::Extension;
 use speedup_core::run::record::Record;
 use speedup_core::value::id::{ExperimentId, HostId};
@@ -19,7 +19,7 @@ const BYTES_OF_A_WRITE: usize = 16 << 10;
 /// Writes gathered for one application.
 #[derive(Default)]
 pub(crate) struct Writes {
-    pub(super) puts: [BTreeMap<Vec<u8>, Vec<u8>>; 6],
+    pub(super) puts: [BTreeMap<Vec<u8>, Vec<u8>>; 7],
     pub(super) late: Vec<(Vec<u8>, Record)>,
     pub(super) finished: Vec<(ExperimentId, Timestamp, Tally, bool)>,
     pub(super) extended: Vec<(ExperimentId, u32, Extension)>,
@@ -37,6 +37,7 @@ pub(super) enum Tree {
     Hosts,
     Exclusions,
     Events,
+    Requests,
 }
 
 impl Writes {
@@ -50,14 +51,18 @@ impl Writes {
     pub(crate) fn event(&mut self, event: &Event) {
         self.log(event);
         match &event.change {
-            Change::Submitted { experiment, plan, by } => {
+            Change::Submitted { experiment, plan, by, request } => {
+                if let Some(RequestKey { id, content }) = request {
+                    let value = [experiment.0.as_bytes().as_slice(), content].concat();
+                    self.put(Tree::Requests, id.as_bytes().to_vec(), value);
+                }
                 let status = submitted_status(*experiment, plan, event.at, by);
                 let plan = v1::Plan::from(plan.as_ref());
                 self.put(Tree::Plans, experiment.0.as_bytes().to_vec(), plan.encode_to_vec());
                 self.put(
                     Tree::Statuses,
                     experiment.0.as_bytes().to_vec(),
-                    v1::ExperimentStatus::from(&status).encode_to_vec(),
+                    v1::StoredStatus::from(&status).encode_to_vec(),
                 );
             }
             Change::Extended { experiment, from, appended, .. } => {

@@ -16,7 +16,7 @@ use speedup_core::value::time::Timestamp;
 use speedup_journal::{Journal, JournalId, PayloadVersion};
 use speedup_proto::journal_payload;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
-use speedup_proto::v1::{ExportChunk, GetRequest, export_chunk};
+use speedup_proto::v1::{ExportChunk, ExportRequest, export_chunk};
 use uuid::Uuid;
 
 /// What was acknowledged: of each experiment its plan's order and its attempts.
@@ -61,7 +61,7 @@ pub(crate) fn export<'a>(
         let mut client = ExperimentsClient::connect(url).await.unwrap().max_decoding_message_size(64 << 20);
         let mut all = Acknowledged::new();
         for experiment in experiments {
-            let request = GetRequest { experiment: experiment.0.as_bytes().to_vec() };
+            let request = ExportRequest { experiment: experiment.to_string(), cursor: String::new() };
             let mut pieces = client.export(request).await.unwrap().into_inner();
             let kept = all.entry(*experiment).or_default();
             while let Some(mut piece) = pieces.message().await.unwrap() {
@@ -124,7 +124,7 @@ fn write(data: &Path, ids: &[ExperimentId]) {
         let plan = Arc::new(Plan::draw(plan()));
         let runs = if number + 1 == ids.len() { RUNS } else { plan.runs() };
         let (experiment, by) = (*experiment, "test".to_owned());
-        handle(Command::Submit { experiment, plan, by, wait_for_hosts: false });
+        handle(Command::Submit { experiment, plan, by, wait_for_hosts: false, request: None });
         for _ in 0..runs {
             let asked = handle(Command::Ask(speaker.clone()));
             let Some(Effect::Grant { lease, .. }) = asked.first() else { panic!("nothing was granted") };

@@ -1,5 +1,6 @@
 //! What is asked of the coordinator and of the analysis, as the person who asks.
 
+use speedup_proto::convert::id_text;
 use speedup_proto::limits::{MAX_ACCESS_BYTES, MAX_ANSWER_BYTES};
 use speedup_proto::v1;
 use speedup_proto::v1::access_client::AccessClient;
@@ -9,6 +10,7 @@ use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_proto::v1::hosts_client::HostsClient;
 use tonic::Status;
 use tonic::transport::Channel;
+use uuid::Uuid;
 
 use crate::page::events;
 use crate::page::experiments::{self, LOOKED_EXPERIMENTS};
@@ -44,25 +46,39 @@ impl Visitor {
         wanted: &experiments::Listing,
     ) -> Result<(Vec<v1::ExperimentStatus>, bool), Status> {
         let page = wanted.number().min(MAX_EXPERIMENT_PAGES);
-        let limit = match wanted.is_all() {
-            true => u32::try_from(page * EXPERIMENTS + 1).unwrap_or(u32::MAX),
-            false => LOOKED_EXPERIMENTS,
+        let most = match wanted.is_all() {
+            true => page * EXPERIMENTS + 1,
+            false => LOOKED_EXPERIMENTS as usize,
         };
-        let listed = self.experiments().list(v1::ListRequest { limit }).await?.into_inner().experiments;
-        let listed = wanted.chosen(listed);
+        let listed = wanted.chosen(self.newest(most).await?);
         let more = listed.len() > page * EXPERIMENTS && page < MAX_EXPERIMENT_PAGES;
         Ok((listed.into_iter().skip((page - 1) * EXPERIMENTS).take(EXPERIMENTS).collect(), more))
     }
 
+    /// The newest experiments, at most so many.
+    async fn newest(&self, most: usize) -> Result<Vec<v1::ExperimentStatus>, Status> {
+        let (mut newest, mut page_token) = (Vec::new(), String::new());
+        loop {
+            let page_size = u32::try_from(most - newest.len()).unwrap_or(u32::MAX);
+            let page = self.experiments().list(v1::ListRequest { page_size, page_token }).await?.into_inner();
+            newest.extend(page.experiments);
+            page_token = page.next_page_token;
+            if page_token.is_empty() || newest.len() >= most {
+                newest.truncate(most);
+                return Ok(newest);
+            }
+        }
+    }
+
     /// How an experiment stands.
-    pub(crate) async fn experiment(&self, id: &[u8]) -> Result<v1::ExperimentStatus, Status> {
-        let request = v1::GetRequest { experiment: id.to_vec() };
+    pub(crate) async fn experiment(&self, id: Uuid) -> Result<v1::ExperimentStatus, Status> {
+        let request = v1::GetRequest { experiment: id_text(id) };
         self.experiments().get(request).await.map(tonic::Response::into_inner)
     }
 
     /// What was planned: the first piece of an export, of which nothing else is taken.
-    pub(crate) async fn plan(&self, id: &[u8]) -> Result<v1::ExportHead, Status> {
-        let request = v1::GetRequest { experiment: id.to_vec() };
+    pub(crate) async fn plan(&self, id: Uuid) -> Result<v1::ExportHead, Status> {
+        let request = v1::ExportRequest { experiment: id_text(id), cursor: String::new() };
         let mut export = self.experiments().export(request).await?.into_inner();
         match export.message().await?.and_then(|chunk| chunk.part) {
             Some(v1::export_chunk::Part::Head(head)) => Ok(head),
@@ -73,48 +89,48 @@ impl Visitor {
     }
 
     /// How it stands from now on.
-    pub(crate) async fn watch(&self, id: &[u8]) -> Result<tonic::Streaming<v1::ExperimentStatus>, Status> {
-        let request = v1::GetRequest { experiment: id.to_vec() };
+    pub(crate) async fn watch(&self, id: Uuid) -> Result<tonic::Streaming<v1::ExperimentStatus>, Status> {
+        let request = v1::GetRequest { experiment: id_text(id) };
         self.experiments().watch(request).await.map(tonic::Response::into_inner)
     }
 
     /// Its report now with what is drawn of it, as JSON.
-    pub(crate) async fn report(&self, id: &[u8]) -> Result<String, Status> {
+    pub(crate) async fn report(&self, id: Uuid) -> Result<String, Status> {
         let request =
-            v1::ReportRequest { experiment: id.to_vec(), figures: true, ..v1::ReportRequest::default() };
+            v1::ReportRequest { experiment: id_text(id), figures: true, ..v1::ReportRequest::default() };
         self.analysis().report(request).await.map(|answer| answer.into_inner().json)
     }
 
     /// Its reports from now on.
     pub(crate) async fn watch_report(
         &self,
-        id: &[u8],
+        id: Uuid,
     ) -> Result<tonic::Streaming<v1::ReportResponse>, Status> {
-        let request = v1::ReportRequest { experiment: id.to_vec(), ..v1::ReportRequest::default() };
+        let request = v1::ReportRequest { experiment: id_text(id), ..v1::ReportRequest::default() };
         self.analysis().watch(request).await.map(tonic::Response::into_inner)
     }
 
     /// Pauses an experiment.
-    pub(crate) async fn pause(&self, id: Vec<u8>) -> Result<(), Status> {
-        let request = v1::ChangeRequest { experiment: id, by: self.by() };
+    pub(crate) async fn pause(&self, id: Uuid) -> Result<(), Status> {
+        let request = v1::ChangeRequest { experiment: id_text(id), by: self.by() };
         self.experiments().pause(request).await.map(drop)
     }
 
     /// Resumes an experiment.
-    pub(crate) async fn resume(&self, id: Vec<u8>) -> Result<(), Status> {
-        let request = v1::ChangeRequest { experiment: id, by: self.by() };
+    pub(crate) async fn resume(&self, id: Uuid) -> Result<(), Status> {
+        let request = v1::ChangeRequest { experiment: id_text(id), by: self.by() };
         self.experiments().resume(request).await.map(drop)
     }
 
     /// Cancels an experiment.
-    pub(crate) async fn cancel(&self, id: Vec<u8>) -> Result<(), Status> {
-        let request = v1::ChangeRequest { experiment: id, by: self.by() };
+    pub(crate) async fn cancel(&self, id: Uuid) -> Result<(), Status> {
+        let request = v1::ChangeRequest { experiment: id_text(id), by: self.by() };
         self.experiments().cancel(request).await.map(drop)
     }
 
     /// Adds further runs of each cell.
-    pub(crate) async fn extend(&self, id: Vec<u8>, runs: u32) -> Result<(), Status> {
-        let request = v1::ExtendRequest { experiment: id, runs, by: self.by() };
+    pub(crate) async fn extend(&self, id: Uuid, runs: u32) -> Result<(), Status> {
+        let request = v1::ExtendRequest { experiment: id_text(id), runs, by: self.by() };
         self.experiments().extend(request).await.map(drop)
     }
 
@@ -123,10 +139,9 @@ impl Visitor {
         let mut page = HostsPage { hosts: Vec::new(), next: Some(at.after.clone()) };
         for _ in 0..LOOKED_PAGES {
             let Some(after) = page.next.take() else { break };
-            let request = v1::ListHostsRequest { after, limit: HOSTS };
+            let request = v1::ListHostsRequest { page_token: after, page_size: HOSTS };
             let listed = self.hosts().list(request).await?.into_inner();
-            let last = listed.hosts.last().and_then(|host| host.facts.as_ref());
-            page.next = last.map(|facts| facts.host.clone()).filter(|_| listed.more);
+            page.next = Some(listed.next_page_token).filter(|token| !token.is_empty());
             page.hosts.extend(listed.hosts.into_iter().filter(|host| at.wants(host)));
             if !at.is_sorted() && !page.hosts.is_empty() {
                 break;
@@ -169,10 +184,11 @@ impl Visitor {
     /// One page of the event log, of one experiment or of all.
     pub(crate) async fn events(
         &self,
-        experiment: &[u8],
-        before: Vec<u8>,
+        experiment: &str,
+        page_token: String,
     ) -> Result<v1::ListEventsResponse, Status> {
-        let request = v1::ListEventsRequest { experiment: experiment.to_vec(), before, limit: EVENTS };
+        let request =
+            v1::ListEventsRequest { experiment: experiment.to_owned(), page_token, page_size: EVENTS };
         EventsClient::new(self.channel.clone()).list(request).await.map(tonic::Response::into_inner)
     }
 
@@ -180,14 +196,14 @@ impl Visitor {
     pub(crate) async fn page_of_events(
         &self,
         at: &events::Listing,
-        mut before: Vec<u8>,
+        mut before: String,
     ) -> Result<v1::ListEventsResponse, Status> {
         let mut page = v1::ListEventsResponse::default();
         for _ in 0..LOOKED_EVENT_PAGES {
-            let listed = self.events(&[], before).await?;
+            let listed = self.events("", before).await?;
             page.events.extend(listed.events.into_iter().filter(|event| at.wants(event)));
-            page.before.clone_from(&listed.before);
-            before = listed.before;
+            page.next_page_token.clone_from(&listed.next_page_token);
+            before = listed.next_page_token;
             if !page.events.is_empty() || before.is_empty() {
                 break;
             }
@@ -196,8 +212,9 @@ impl Visitor {
     }
 
     /// One page of who was let in and out.
-    pub(crate) async fn admissions(&self, before: Vec<u8>) -> Result<v1::ListEventsResponse, Status> {
-        let request = v1::ListEventsRequest { before, limit: EVENTS, ..v1::ListEventsRequest::default() };
+    pub(crate) async fn admissions(&self, page_token: String) -> Result<v1::ListEventsResponse, Status> {
+        let request =
+            v1::ListEventsRequest { page_token, page_size: EVENTS, ..v1::ListEventsRequest::default() };
         EventsClient::new(self.channel.clone()).admissions(request).await.map(tonic::Response::into_inner)
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use speedup_access::{Certificate, unix_seconds};
+use speedup_proto::convert::timestamp_of_seconds;
 use speedup_proto::v1;
 use speedup_proto::v1::page_server::Page;
 use tonic::{Request, Response, Status};
@@ -24,11 +25,11 @@ impl Page for PageDoor {
         let page = self.shared.url.clone();
         let Some(certificate) = request.extensions().get::<Arc<Certificate>>() else {
             // Without TLS nobody shows a certificate, and nobody signs in.
-            return Ok(Response::new(v1::SignInLink { page, path: "/".to_owned(), expires_s: 0 }));
+            return Ok(Response::new(v1::SignInLink { page, path: "/".to_owned(), expires: None }));
         };
-        let (secret, expires_s) = self.shared.entries().add_link(unix_seconds(), certificate.clone());
+        let (secret, expires) = self.shared.entries().add_link(unix_seconds(), certificate.clone());
         tracing::info!(identity = %certificate.identity, "a link to the page was given");
         let path = format!("{SIGN_IN}?link={}", secret.text());
-        Ok(Response::new(v1::SignInLink { page, path, expires_s }))
+        Ok(Response::new(v1::SignInLink { page, path, expires: Some(timestamp_of_seconds(expires)) }))
     }
 }

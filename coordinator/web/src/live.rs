@@ -174,11 +174,11 @@ async fn experiment(
     Path(id): Path<Uuid>,
 ) -> Result<Response, Trouble> {
     // What does not exist is said at once.
-    let statuses = visitor.watch(id.as_bytes()).await?;
+    let statuses = visitor.watch(id).await?;
     let place = context.shared.report_streams.clone().try_acquire_owned().ok();
     Ok(stream(&context, async move |mut stream: Stream| {
         let mut reports = match &place {
-            Some(_) => Some(visitor.watch_report(id.as_bytes()).await?),
+            Some(_) => Some(visitor.watch_report(id).await?),
             None => None,
         };
         if reports.is_none() {
@@ -254,7 +254,7 @@ async fn tell_status(
     log: &mut Log,
 ) -> Result<(), Over> {
     if log.phase != status.phase || Instant::now() >= log.due {
-        let events = visitor.events(&status.experiment, Vec::new()).await?;
+        let events = visitor.events(&status.experiment, String::new()).await?;
         *log = Log { phase: status.phase.clone(), due: Instant::now() + LOOK, events };
     }
     stream.part("progress", page::experiment::progress(status, &log.events)).await?;

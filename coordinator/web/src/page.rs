@@ -18,7 +18,6 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use speedup_core::value::count::{counted, grouped};
-use uuid::Uuid;
 
 use crate::visitor::Visitor;
 
@@ -30,11 +29,6 @@ impl IntoResponse for Html {
     fn into_response(self) -> Response {
         ([(CONTENT_TYPE, "text/html; charset=utf-8")], self.0.into_string()).into_response()
     }
-}
-
-/// An experiment's id, as it is written; nothing where it is none.
-fn id_text(id: &[u8]) -> String {
-    Uuid::from_slice(id).map(|id| id.to_string()).unwrap_or_default()
 }
 
 /// A table in a region that scrolls by itself, also by keyboard.

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use serde::Deserialize;
 use speedup_access::unix_seconds;
+use speedup_proto::convert::id_text;
 use uuid::Uuid;
 
 use crate::context::{Context, Shared, cookie_name, session_secret};
@@ -113,15 +114,15 @@ async fn experiments(visitor: Visitor, Query(wanted): Query<page::experiments::L
 }
 
 async fn experiment(visitor: Visitor, Path(id): Path<Uuid>) -> Page {
-    let status = visitor.experiment(id.as_bytes()).await?;
-    let events = visitor.events(id.as_bytes(), Vec::new()).await?;
-    let plan = visitor.plan(id.as_bytes()).await?;
+    let status = visitor.experiment(id).await?;
+    let events = visitor.events(&id_text(id), String::new()).await?;
+    let plan = visitor.plan(id).await?;
     Ok(Html(page::experiment::whole(&visitor, &status, &plan, &events)))
 }
 
 async fn report(visitor: Visitor, Path(id): Path<Uuid>, Query(at): Query<Numbered>) -> Page {
-    let status = visitor.experiment(id.as_bytes()).await?;
-    let json = visitor.report(id.as_bytes()).await?;
+    let status = visitor.experiment(id).await?;
+    let json = visitor.report(id).await?;
     // It may have a hundred thousand benchmarks: it is read apart from the event loop.
     let drawn = move || page::report::whole(&visitor, &status, &json, at.page.unwrap_or(1));
     let drawn = tokio::task::spawn_blocking(drawn).await;
@@ -135,12 +136,11 @@ async fn change_experiment(
     Form(form): Form<Change>,
 ) -> Result<Redirect, Trouble> {
     require_form(&visitor, &form.token)?;
-    let wire = id.as_bytes().to_vec();
     match act.as_str() {
-        "pause" => visitor.pause(wire).await?,
-        "resume" => visitor.resume(wire).await?,
-        "cancel" => visitor.cancel(wire).await?,
-        "extend" => visitor.extend(wire, form.runs()?).await?,
+        "pause" => visitor.pause(id).await?,
+        "resume" => visitor.resume(id).await?,
+        "cancel" => visitor.cancel(id).await?,
+        "extend" => visitor.extend(id, form.runs()?).await?,
         _ => return Err(Trouble::unknown()),
     }
     Ok(Redirect::to(&format!("/experiments/{id}")))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::agent::message::AttemptReport;
 use crate::host::HostFacts;
+use crate::machine::event::RequestKey;
 use crate::machine::provision::EngineNote;
 use crate::plan::{Extension, Plan};
 use crate::run::lease::Lease;
@@ -22,6 +23,8 @@ pub enum Command {
         by: String,
         /// Take it even when the pool is too small for it now.
         wait_for_hosts: bool,
+        /// Which request it is, where it may be repeated.
+        request: Option<RequestKey>,
     },
     /// Give out no runs of it for now.
     Pause(Request),

@@ -20,8 +20,9 @@ impl Machine {
     /// Decides a command. `now` is not before [`Machine::latest`].
     pub(super) fn decide(&self, now: Timestamp, command: Command) -> Answer {
         let changes = match command {
-            Command::Submit { experiment, plan, by, wait_for_hosts } => {
-                self.submit(experiment, plan, by, wait_for_hosts)?
+            Command::Submit { experiment, plan, by, wait_for_hosts, request } => {
+                let submitted = Change::Submitted { experiment, plan: plan.clone(), by, request };
+                self.submit(experiment, &plan, wait_for_hosts, submitted)?
             }
             Command::Pause(request) => self.pause(request)?,
             Command::Resume(request) => self.resume(request)?,
@@ -59,9 +60,9 @@ impl Machine {
     fn submit(
         &self,
         experiment: ExperimentId,
-        plan: Arc<Plan>,
-        by: String,
+        plan: &Plan,
         wait_for_hosts: bool,
+        submitted: Change,
     ) -> Result<Vec<Change>, Refusal> {
         if self.experiments.contains_key(&experiment) {
             return Err(Refusal::Exists(experiment));
@@ -72,10 +73,9 @@ impl Machine {
         let hosts = plan.experiment.independence.hosts;
         let pinned = self.largest_class().filter(|_| hosts.pins_classes());
         let taken = || self.pool().of_one_experiment(hosts);
-        if !wait_for_hosts && let Some(shortage) = shortage(&plan, &taken()) {
+        if !wait_for_hosts && let Some(shortage) = shortage(plan, &taken()) {
             return Err(Refusal::PoolTooSmall(shortage));
         }
-        let submitted = Change::Submitted { experiment, plan, by };
         let pinned = pinned.map(|(_, class)| Change::ClassPinned { experiment, class });
         Ok(std::iter::once(submitted).chain(pinned).collect())
     }

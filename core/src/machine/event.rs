@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use uuid::Uuid;
+
 use crate::host::HostFacts;
 use crate::host::fingerprint::ClassId;
 use crate::machine::provision::EngineNote;
@@ -22,6 +24,15 @@ pub struct Event {
     pub change: Change,
 }
 
+/// A request of which a repetition is known: by the id that its client drew, and the hash of what it asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestKey {
+    /// Drawn by the client.
+    pub id: Uuid,
+    /// BLAKE3 of what was asked for, and by whom.
+    pub content: [u8; 32],
+}
+
 /// What changed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
@@ -35,6 +46,8 @@ pub enum Change {
         plan: Arc<Plan>,
         /// Who submitted it.
         by: String,
+        /// Which request it was, where it may be repeated.
+        request: Option<RequestKey>,
     },
     /// No run of it is given out until it is resumed.
     Paused {

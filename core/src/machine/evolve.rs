@@ -21,7 +21,7 @@ impl Machine {
         self.latest = self.latest.max(event.at);
         match &event.change {
             Change::CoordinatorStarted => self.coordinator_started(event.at),
-            Change::Submitted { experiment, plan, by } => {
+            Change::Submitted { experiment, plan, by, request: _ } => {
                 self.submitted(event.at, *experiment, plan.clone(), by.clone());
             }
             Change::Paused { experiment, reason, .. } => {

@@ -109,7 +109,13 @@ impl Scene {
 
     fn submit(&mut self, experiment: ExperimentId, plan: &str) {
         let plan = Arc::new(Plan::draw(plan::file::parse(plan, Seed(1)).expect("a plan")));
-        self.handle(Command::Submit { experiment, plan, by: "user".to_owned(), wait_for_hosts: true });
+        self.handle(Command::Submit {
+            experiment,
+            plan,
+            by: "user".to_owned(),
+            wait_for_hosts: true,
+            request: None,
+        });
     }
 
     /// A host asks; the lease that it is granted, if it is.

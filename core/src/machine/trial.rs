@@ -81,7 +81,13 @@ impl Trial {
     pub(super) fn submit(&mut self, by: &str, more: &str) -> ExperimentId {
         let experiment = ExperimentId(Uuid::from_u128(self.now.0.into()));
         let plan = Arc::new(plan(more));
-        self.handle(Command::Submit { experiment, plan, by: by.to_owned(), wait_for_hosts: true });
+        self.handle(Command::Submit {
+            experiment,
+            plan,
+            by: by.to_owned(),
+            wait_for_hosts: true,
+            request: None,
+        });
         experiment
     }
 

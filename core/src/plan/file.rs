@@ -12,6 +12,7 @@
 mod document;
 mod finding;
 mod form;
+mod json;
 mod lower;
 mod quantity;
 mod schema;
@@ -23,10 +24,12 @@ mod wanted_file;
 mod tests;
 
 use serde::Deserialize as _;
+use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
 pub(crate) use finding::Flaws;
 pub use finding::{Finding, PlanFileError};
+pub use json::{JsonError, toml_of_json};
 pub(crate) use quantity::span;
 pub use schema::schema;
 pub use spelling::nearest;
@@ -66,6 +69,10 @@ pub fn parse_with_files(
     Ok(experiment.expect("what cannot be read has a flaw"))
 }
 
+fn refuse(error: &toml::de::Error, hint: &str, flaws: &mut Flaws) {
+    flaws.note(error.span().unwrap_or(0..0), || (error.message().to_owned(), hint.to_owned()));
+}
+
 /// Reads as far as is possible; whatever stands against it is noted.
 fn read(text: &str, fallback_seed: Seed, look: &mut LookAtFile<'_>, flaws: &mut Flaws) -> Option<Experiment> {
     if text.len() > MAX_PLAN_BYTES {
@@ -73,17 +80,26 @@ fn read(text: &str, fallback_seed: Seed, look: &mut LookAtFile<'_>, flaws: &mut 
         flaws.note(0..0, || (cause, "split the experiment".to_owned()));
         return None;
     }
-    let refused = |error: &toml::de::Error, hint: &str, flaws: &mut Flaws| {
-        let span = error.span().unwrap_or(0..0);
-        flaws.note(span, || (error.message().to_owned(), hint.to_owned()));
-    };
     let document = match DeTable::parse(text) {
         Ok(document) => document,
         Err(error) => {
-            refused(&error, "the file is not valid TOML here; see https://toml.io", flaws);
+            refuse(&error, "the file is not valid TOML here; see https://toml.io", flaws);
             return None;
         }
     };
+    let experiment = understand(&document, text, fallback_seed, look, flaws);
+    flaws.locate(|at| document::keys_at(document.get_ref(), at));
+    experiment
+}
+
+/// What a document says.
+fn understand(
+    document: &Spanned<DeTable<'_>>,
+    text: &str,
+    fallback_seed: Seed,
+    look: &mut LookAtFile<'_>,
+    flaws: &mut Flaws,
+) -> Option<Experiment> {
     shape::compare(document.get_ref(), &schema(), flaws);
     if flaws.any() {
         return None;
@@ -91,7 +107,7 @@ fn read(text: &str, fallback_seed: Seed, look: &mut LookAtFile<'_>, flaws: &mut 
     let form = match Form::deserialize(Deserializer::from(document.clone())) {
         Ok(form) => form,
         Err(error) => {
-            refused(&error, "the schema of the plan file says what is possible", flaws);
+            refuse(&error, "the schema of the plan file says what is possible", flaws);
             return None;
         }
     };

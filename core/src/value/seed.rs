@@ -13,7 +13,15 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Seed(pub u64);
 
+/// Bits of a drawn seed: every reader of JSON keeps such a number, and TOML too.
+const DRAWN_BITS: u32 = 53;
+
 impl Seed {
+    /// The seed of a plan that names none, of bits that the caller drew.
+    pub const fn drawn(random: u64) -> Self {
+        Self(random & ((1 << DRAWN_BITS) - 1))
+    }
+
     /// The generator for one named purpose.
     pub fn child(self, purpose: &str) -> ChaCha8Rng {
         let context = format!("speedup seed v1 {purpose}");

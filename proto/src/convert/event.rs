@@ -8,15 +8,16 @@ mod pool;
 use std::sync::Arc;
 
 use speedup_core::host::HostFacts;
-use speedup_core::machine::event::{Change, Event, Superseded, Tally};
+use speedup_core::machine::event::{Change, Event, RequestKey, Superseded, Tally};
 use speedup_core::plan::{Extension, Plan, Shape};
 use speedup_core::run::record::Record;
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::value::id::{AgentEpoch, AgentId, Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
 use speedup_core::value::time::Timestamp;
 use thiserror::Error;
+use uuid::Uuid;
 
-use super::field::{chosen, id, optional, required};
+use super::field::{chosen, exactly, id, optional, required};
 use super::id::{agent_id, experiment_id, id_bytes};
 use super::malformed::{Malformed, Within};
 use super::plan::order;
@@ -54,7 +55,9 @@ impl TryFrom<&Change> for Kept {
     fn try_from(change: &Change) -> Result<Self, NotKept> {
         Ok(match change {
             Change::CoordinatorStarted => Self::CoordinatorStarted(journal::CoordinatorStarted {}),
-            Change::Submitted { experiment, plan, by } => submitted(*experiment, plan, by),
+            Change::Submitted { experiment, plan, by, request } => {
+                submitted(*experiment, plan, by, request.as_ref())
+            }
             Change::Paused { experiment, by, reason } => paused(*experiment, by, reason),
             Change::Resumed { experiment, by } => Self::Resumed(changed(*experiment, by, "")),
             Change::Cancelled { experiment, by, reason } => Self::Cancelled(changed(*experiment, by, reason)),
@@ -143,9 +146,13 @@ impl TryFrom<Kept> for Change {
     }
 }
 
-fn submitted(experiment: ExperimentId, plan: &Plan, by: &str) -> Kept {
+fn submitted(experiment: ExperimentId, plan: &Plan, by: &str, request: Option<&RequestKey>) -> Kept {
     let (experiment, by) = (id_bytes(experiment.0), by.to_owned());
-    Kept::Submitted(journal::Submitted { experiment, plan: Some(plan.into()), by })
+    let request = request.map(|RequestKey { id, content }| journal::RequestKey {
+        id: id_bytes(*id),
+        content: content.to_vec(),
+    });
+    Kept::Submitted(journal::Submitted { experiment, plan: Some(plan.into()), by, request })
 }
 
 impl TryFrom<journal::Submitted> for Change {
@@ -154,7 +161,17 @@ impl TryFrom<journal::Submitted> for Change {
     fn try_from(wire: journal::Submitted) -> Result<Self, Malformed> {
         let experiment = experiment_id(&wire.experiment, "experiment")?;
         let plan: Plan = required(wire.plan, "plan")?;
-        Ok(Self::Submitted { experiment, plan: Arc::new(plan), by: wire.by })
+        let request = optional(wire.request, "request")?;
+        Ok(Self::Submitted { experiment, plan: Arc::new(plan), by: wire.by, request })
+    }
+}
+
+impl TryFrom<journal::RequestKey> for RequestKey {
+    type Error = Malformed;
+
+    fn try_from(wire: journal::RequestKey) -> Result<Self, Malformed> {
+        let id = Uuid::from_bytes(exactly(&wire.id, "id")?);
+        Ok(Self { id, content: exactly(&wire.content, "content")? })
     }
 }
 

@@ -3,11 +3,11 @@
 use speedup_core::machine::{Explanation, Hindrances, LostAttempt, WaitingFor};
 use speedup_core::run::Settlement;
 use speedup_core::value::id::{Attempt, LeaseEpoch};
-use speedup_core::value::time::Timestamp;
 
 use super::field::{chosen, enumerated, enumeration, id, optional_id, reason, required};
 use super::host::fact_names;
 use super::malformed::{Malformed, Within};
+use super::moment::{required_moment, timestamp};
 use crate::v1;
 use v1::explanation::{Held, State, WaitingForBuilds, WaitingForHosts, WaitingForResume};
 
@@ -23,7 +23,7 @@ impl From<&Explanation> for v1::Explanation {
                 lease: lease.0,
                 begun: *begun,
                 connected: *connected,
-                deadline_ns: deadline.0,
+                deadline: Some(timestamp(*deadline)),
             }),
             Explanation::Settled(settlement) => State::Settled(v1::Settlement::from(*settlement).into()),
         };
@@ -39,7 +39,7 @@ impl TryFrom<v1::explanation::Lost> for LostAttempt {
             attempt: Attempt(wire.attempt),
             host: id(wire.host, "host")?,
             host_name: optional_id(wire.host_name, "host_name")?,
-            at: Timestamp(wire.at_ns),
+            at: required_moment(wire.at.as_ref(), "at")?,
             reason: required(wire.reason, "reason")?,
         })
     }
@@ -109,13 +109,13 @@ impl TryFrom<v1::Explanation> for Explanation {
                 };
                 Self::Waiting { attempt: Attempt(hosts.attempt), waiting_for: WaitingFor::Hosts(counts) }
             }
-            State::Held(Held { host, lease, begun, connected, deadline_ns, host_name }) => Self::Held {
+            State::Held(Held { host, lease, begun, connected, deadline, host_name }) => Self::Held {
                 host: id(host, "host").within("held")?,
                 host_name: optional_id(host_name, "host_name").within("held")?,
                 lease: LeaseEpoch(lease),
                 begun,
                 connected,
-                deadline: Timestamp(deadline_ns),
+                deadline: required_moment(deadline.as_ref(), "deadline").within("held")?,
             },
             State::Settled(settlement) => {
                 Self::Settled(enumerated::<v1::Settlement, _>(settlement, "settled")?)

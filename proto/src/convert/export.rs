@@ -36,6 +36,7 @@ pub enum ExportPart {
     Attempts(Vec<EndedAttempt>),
 }
 
+/// Without a cursor, which only the coordinator knows.
 impl From<&ExportPart> for v1::ExportChunk {
     fn from(part: &ExportPart) -> Self {
         let part = match part {
@@ -53,7 +54,7 @@ impl From<&ExportPart> for v1::ExportChunk {
                 Part::Attempts(attempts.iter().map(v1::EndedAttempt::from).collect())
             }
         };
-        Self { part: Some(part) }
+        Self { part: Some(part), cursor: String::new() }
     }
 }
 

@@ -7,11 +7,14 @@ use speedup_core::host::fingerprint::{
 };
 use speedup_core::host::{Host, HostFacts, Presence, Sharing, Standing};
 use speedup_core::machine::MAX_DRIFTED;
+use speedup_core::run::lease::Lease;
+use speedup_core::value::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
 use speedup_core::value::time::Timestamp;
 
 use super::field::{at_most, chosen, id, no_longer, optional, optional_id, required};
-use super::id::id_bytes;
+use super::id::{experiment_named, id_text};
 use super::malformed::{Malformed, Why};
+use super::moment::{moment, required_moment, timestamp};
 use crate::v1;
 use v1::fact::{Absent, Fact as WireFact};
 use v1::host_status::{Draining, Quarantined, Serving, Standing as WireStanding};
@@ -187,22 +190,56 @@ impl From<WireStanding> for Standing {
 /// Out only: what the machine keeps of a host beside it is nobody else's.
 impl From<&Host> for v1::HostStatus {
     fn from(host: &Host) -> Self {
-        let (connected, away_since_ns) = match host.presence {
+        let (connected, away_since) = match host.presence {
             Presence::Here { asking: _ } => (true, None),
-            Presence::Away { since, give_up: _ } => (false, Some(since.0)),
+            Presence::Away { since, give_up: _ } => (false, Some(timestamp(since))),
         };
         Self {
             facts: Some((&host.facts).into()),
-            agent: id_bytes(host.agent.0),
+            agent: id_text(host.agent.0),
             agent_epoch: host.epoch.0,
             connected,
-            away_since_ns,
+            away_since,
             lease: host.lease.as_ref().map(Into::into),
             served: host.served,
             class: host.class.to_string(),
             standing: Some((&host.standing).into()),
-            rebooting_until_ns: host.reboot.map(|reboot| reboot.give_up.0),
+            rebooting_until: host.reboot.map(|reboot| timestamp(reboot.give_up)),
             drifted: host.drifted.clone(),
         }
     }
+}
+
+/// As part of the status of its host.
+impl From<&Lease> for v1::HeldLease {
+    fn from(lease: &Lease) -> Self {
+        Self {
+            epoch: lease.epoch.0,
+            experiment: id_text(lease.experiment.0),
+            run: lease.run.0,
+            attempt: lease.attempt.0,
+            granted: Some(timestamp(lease.granted)),
+            deadline: Some(timestamp(lease.deadline)),
+            started: lease.started.map(timestamp),
+            evidence: Some((&lease.evidence).into()),
+        }
+    }
+}
+
+/// The lease that a host has, by its status.
+pub fn held_lease(wire: &v1::HostStatus) -> Result<Option<Lease>, Malformed> {
+    let Some(lease) = &wire.lease else { return Ok(None) };
+    let host = wire.facts.as_ref().map(|facts| facts.host.clone()).unwrap_or_default();
+    Ok(Some(Lease {
+        epoch: LeaseEpoch(lease.epoch),
+        experiment: experiment_named(&lease.experiment, "lease.experiment")?,
+        run: RunIndex(lease.run),
+        attempt: Attempt(lease.attempt),
+        host: id(host, "facts.host")?,
+        agent_epoch: AgentEpoch(wire.agent_epoch),
+        granted: required_moment(lease.granted.as_ref(), "lease.granted")?,
+        deadline: required_moment(lease.deadline.as_ref(), "lease.deadline")?,
+        started: lease.started.as_ref().map(|at| moment(at, "lease.started")).transpose()?,
+        evidence: required(lease.evidence.clone(), "lease.evidence")?,
+    }))
 }

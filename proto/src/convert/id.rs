@@ -1,22 +1,90 @@
-//! Ids that are 16 bytes on the wire.
+//! Ids: UUIDs as text in the API, as 16 bytes in what is stored and what agents say.
 
 use speedup_core::value::id::{AgentId, ExperimentId};
 use uuid::Uuid;
 
-use super::field::exactly;
-use super::malformed::Malformed;
+use super::field::{exactly, no_longer};
+use super::malformed::{Malformed, Why};
+
+/// The length of a UUID as text with its hyphens: the one form that is taken, so that equal ids are equal texts.
+const UUID_TEXT_BYTES: usize = 36;
 
 /// The bytes of an id.
 pub fn id_bytes(id: Uuid) -> Vec<u8> {
     id.as_bytes().to_vec()
 }
 
-/// The experiment that a field names.
+/// An id as text.
+pub fn id_text(id: Uuid) -> String {
+    id.hyphenated().to_string()
+}
+
+/// The experiment that a field of stored bytes names.
 pub fn experiment_id(bytes: &[u8], field: &str) -> Result<ExperimentId, Malformed> {
     exactly(bytes, field).map(|bytes| ExperimentId(Uuid::from_bytes(bytes)))
 }
 
-/// The agent that a field names.
+/// The agent that a field of stored bytes names.
 pub fn agent_id(bytes: &[u8], field: &str) -> Result<AgentId, Malformed> {
     exactly(bytes, field).map(|bytes| AgentId(Uuid::from_bytes(bytes)))
+}
+
+/// The experiment that a field of text names.
+pub fn experiment_named(text: &str, field: &str) -> Result<ExperimentId, Malformed> {
+    uuid(text, field).map(ExperimentId)
+}
+
+/// The UUID of a field of text.
+pub fn uuid(text: &str, field: &str) -> Result<Uuid, Malformed> {
+    let parsed = (text.len() == UUID_TEXT_BYTES).then(|| Uuid::try_parse(text).ok()).flatten();
+    parsed.ok_or_else(|| Malformed::new(field, Why::no_uuid(text)))
+}
+
+/// Bytes as lower-case hexadecimal digits.
+pub fn hex_text(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The bytes of a field of hexadecimal digits, at most so many.
+pub fn hex_bytes(text: &str, most: usize, field: &str) -> Result<Vec<u8>, Malformed> {
+    no_longer(text.len(), 2 * most, field)?;
+    let wrong = || Malformed::new(field, Why::Hex);
+    if !text.len().is_multiple_of(2) || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(wrong());
+    }
+    let byte = |place: usize| u8::from_str_radix(&text[place..place + 2], 16).map_err(|_| wrong());
+    (0..text.len()).step_by(2).map(byte).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uuid_is_read_back_and_anything_else_is_refused_with_what_was_given() {
+        let id = Uuid::from_u128(0x01a2_116e_db56_766b_9d82_ca90_072c_04f0);
+        assert_eq!(uuid(&id_text(id), "experiment"), Ok(id));
+        assert_eq!(uuid(&id_text(id).to_uppercase(), "experiment"), Ok(id));
+        for (text, told) in [
+            ("", "experiment: empty, but a UUID is expected"),
+            ("last", "experiment: \"last\" is not a UUID"),
+            ("01a2116edb56766b9d82ca90072c04f0", "is not a UUID"),
+            ("01a2116e-db56-766b-9d82-ca90072c04fx", "is not a UUID"),
+            ("\u{1b}[31m", "experiment: \"\u{fffd}[31m\" is not a UUID"),
+        ] {
+            let error = uuid(text, "experiment").unwrap_err().to_string();
+            assert!(error.contains(told) && error.contains("such as 01a2116e-"), "{error}");
+        }
+        assert!(uuid(&"é".repeat(1_000_000), "experiment").unwrap_err().to_string().len() < 400);
+    }
+
+    #[test]
+    fn hexadecimal_digits_are_read_back_and_nothing_else() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        assert_eq!(hex_bytes(&hex_text(&bytes), 256, "page_token"), Ok(bytes));
+        for wrong in ["0", "zz", "+1", "é!", "000000"] {
+            let error = hex_bytes(wrong, 2, "page_token").unwrap_err().to_string();
+            assert!(error.starts_with("page_token: "), "{error}");
+        }
+    }
 }

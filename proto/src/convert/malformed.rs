@@ -5,6 +5,8 @@ use speedup_core::host::fingerprint::HashIdError;
 use speedup_core::plan::PlanError;
 use speedup_core::value::id::IdError;
 use thiserror::Error;
+use tonic::Code;
+use tonic_types::{ErrorDetails, StatusExt as _};
 
 /// Something that came in and has not the shape it should have.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -92,9 +94,41 @@ pub enum Why {
     /// Bytes that are no message of the protocol.
     #[error(transparent)]
     Wire(#[from] DecodeError),
+    /// A text that is no UUID.
+    #[error("{given}, but a UUID is expected, such as 01a2116e-db56-766b-9d82-ca90072c04f0")]
+    Uuid {
+        /// What was given, so far as it can be shown.
+        given: String,
+    },
+    /// Seconds and nanoseconds that are no moment since 1970, or no duration.
+    #[error(
+        "out of range: seconds and nanoseconds that are not negative are expected, the latter below a second, and no moment \
+         before 1970 or after 2554"
+    )]
+    Moment,
+    /// A duration that has parts of a second.
+    #[error("whole seconds that are not negative are expected")]
+    WholeSeconds,
+    /// A text that is no list of hexadecimal digits.
+    #[error("hexadecimal digits, an even number of them, are expected")]
+    Hex,
     /// Runs that are no plan for their experiment.
     #[error(transparent)]
     Plan(#[from] PlanError),
+}
+
+impl Why {
+    /// A text that is no UUID.
+    pub(crate) fn no_uuid(text: &str) -> Self {
+        const MOST: usize = 60;
+        if text.is_empty() {
+            return Self::Uuid { given: "empty".to_owned() };
+        }
+        let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+        let rest = if text.chars().nth(MOST).is_some() { "…" } else { "" };
+        let shown: String = text.chars().take(MOST).map(shown).collect();
+        Self::Uuid { given: format!("\"{shown}{rest}\" is not a UUID") }
+    }
 }
 
 impl Malformed {
@@ -108,9 +142,12 @@ impl Malformed {
     }
 }
 
+/// With the field as `google.rpc.BadRequest`, for programs.
 impl From<Malformed> for tonic::Status {
     fn from(malformed: Malformed) -> Self {
-        Self::invalid_argument(malformed.to_string())
+        let Malformed { field, why } = &malformed;
+        let details = ErrorDetails::with_bad_request_violation(field.clone(), why.to_string());
+        Self::with_error_details(Code::InvalidArgument, malformed.to_string(), details)
     }
 }
 

@@ -4,29 +4,51 @@ use speedup_core::experiment::Experiment;
 use speedup_core::machine::{Command, Decision, Request};
 use speedup_core::plan::Extension;
 use speedup_core::value::id::ExperimentId;
+use uuid::Uuid;
 
 use super::field::{by, chosen, reason, required};
-use super::id::experiment_id;
+use super::id::{experiment_named, id_text, uuid};
 use super::malformed::Malformed;
 use super::plan::order;
 use crate::v1;
+use v1::check_request::Plan as CheckedPlan;
 use v1::decide_request::{Decision as WireDecision, Enough};
+use v1::submit_request::Plan as SubmittedPlan;
 
-/// An experiment that is submitted.
+/// A plan as it is handed in.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Proposal {
+    /// With every default filled in, not yet checked.
+    Experiment(Box<Experiment>),
+    /// The text of a plan file.
+    Toml(String),
+    /// The same as JSON.
+    Json(String),
+}
+
+/// A plan that is submitted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Submission {
-    /// The experiment, not yet checked.
-    pub experiment: Experiment,
+    /// The plan.
+    pub plan: Proposal,
     /// Take it even when the pool is too small for it now.
     pub wait_for_hosts: bool,
     /// Who asks.
     pub by: String,
+    /// Which request it is, where it may be repeated.
+    pub request: Option<Uuid>,
 }
 
 impl From<&Submission> for v1::SubmitRequest {
     fn from(submission: &Submission) -> Self {
-        let Submission { experiment, wait_for_hosts, by } = submission;
-        Self { experiment: Some(experiment.into()), wait_for_hosts: *wait_for_hosts, by: by.clone() }
+        let Submission { plan, wait_for_hosts, by, request } = submission;
+        let plan = match plan {
+            Proposal::Experiment(experiment) => SubmittedPlan::Experiment(experiment.as_ref().into()),
+            Proposal::Toml(text) => SubmittedPlan::Toml(text.clone()),
+            Proposal::Json(text) => SubmittedPlan::Json(text.clone()),
+        };
+        let request_id = request.map(id_text).unwrap_or_default();
+        Self { plan: Some(plan), wait_for_hosts: *wait_for_hosts, by: by.clone(), request_id }
     }
 }
 
@@ -34,24 +56,38 @@ impl TryFrom<v1::SubmitRequest> for Submission {
     type Error = Malformed;
 
     fn try_from(wire: v1::SubmitRequest) -> Result<Self, Malformed> {
-        let experiment = required(wire.experiment, "experiment")?;
-        Ok(Self { experiment, wait_for_hosts: wire.wait_for_hosts, by: by(wire.by) })
+        let plan = match chosen(wire.plan, "plan")? {
+            SubmittedPlan::Experiment(experiment) => proposed(experiment)?,
+            SubmittedPlan::Toml(text) => Proposal::Toml(text),
+            SubmittedPlan::Json(text) => Proposal::Json(text),
+        };
+        let request =
+            (!wire.request_id.is_empty()).then(|| uuid(&wire.request_id, "request_id")).transpose()?;
+        Ok(Self { plan, wait_for_hosts: wire.wait_for_hosts, by: by(wire.by), request })
     }
 }
 
-impl TryFrom<v1::CheckRequest> for Experiment {
+impl TryFrom<v1::CheckRequest> for Proposal {
     type Error = Malformed;
 
     fn try_from(wire: v1::CheckRequest) -> Result<Self, Malformed> {
-        required(wire.experiment, "experiment")
+        match chosen(wire.plan, "plan")? {
+            CheckedPlan::Experiment(experiment) => proposed(experiment),
+            CheckedPlan::Toml(text) => Ok(Self::Toml(text)),
+            CheckedPlan::Json(text) => Ok(Self::Json(text)),
+        }
     }
+}
+
+fn proposed(wire: v1::Experiment) -> Result<Proposal, Malformed> {
+    required(Some(wire), "experiment").map(|experiment| Proposal::Experiment(Box::new(experiment)))
 }
 
 impl TryFrom<v1::GetRequest> for ExperimentId {
     type Error = Malformed;
 
     fn try_from(wire: v1::GetRequest) -> Result<Self, Malformed> {
-        experiment_id(&wire.experiment, "experiment")
+        experiment_named(&wire.experiment, "experiment")
     }
 }
 
@@ -59,7 +95,7 @@ impl TryFrom<v1::ChangeRequest> for Request {
     type Error = Malformed;
 
     fn try_from(wire: v1::ChangeRequest) -> Result<Self, Malformed> {
-        Ok(Self { experiment: experiment_id(&wire.experiment, "experiment")?, by: by(wire.by) })
+        Ok(Self { experiment: experiment_named(&wire.experiment, "experiment")?, by: by(wire.by) })
     }
 }
 
@@ -68,7 +104,7 @@ impl TryFrom<v1::DecideRequest> for Command {
     type Error = Malformed;
 
     fn try_from(wire: v1::DecideRequest) -> Result<Self, Malformed> {
-        let experiment = experiment_id(&wire.experiment, "experiment")?;
+        let experiment = experiment_named(&wire.experiment, "experiment")?;
         let decision = match chosen(wire.decision, "decision")? {
             WireDecision::Enough(Enough {}) => Decision::Enough,
             WireDecision::Extension(v1::Extension { order: runs, shape }) => Decision::Extend(Extension {
@@ -98,7 +134,7 @@ impl TryFrom<v1::ExtendRequest> for Command {
     type Error = Malformed;
 
     fn try_from(wire: v1::ExtendRequest) -> Result<Self, Malformed> {
-        let experiment = experiment_id(&wire.experiment, "experiment")?;
+        let experiment = experiment_named(&wire.experiment, "experiment")?;
         Ok(Self::Extend { request: Request { experiment, by: by(wire.by) }, more: wire.runs })
     }
 }

@@ -7,10 +7,12 @@ use speedup_core::value::time::Timestamp;
 
 use super::experiment::tags;
 use super::field::{chosen, reason, required};
-use super::id::{experiment_id, id_bytes};
+use super::id::{experiment_id, experiment_named, id_bytes, id_text};
 use super::malformed::{Malformed, Why};
+use super::moment::{moment, required_moment, timestamp};
 use crate::v1;
 use v1::experiment_status::{Cancelling, Deciding, Finished, Paused, Phase as WirePhase, Running};
+use v1::stored_status::Phase as StoredPhase;
 
 /// The status of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,23 +78,13 @@ impl From<&Phase> for StatusPhase {
 
 impl From<&ExperimentStatus> for v1::ExperimentStatus {
     fn from(status: &ExperimentStatus) -> Self {
-        let (phase, finished_ns) = match &status.phase {
-            StatusPhase::Running => (WirePhase::Running(Running { waiting_for_hosts: false }), None),
-            StatusPhase::WaitingForHosts => (WirePhase::Running(Running { waiting_for_hosts: true }), None),
-            StatusPhase::Paused { reason } => (WirePhase::Paused(Paused { reason: reason.clone() }), None),
-            StatusPhase::Deciding => (WirePhase::Deciding(Deciding {}), None),
-            StatusPhase::Cancelling => (WirePhase::Cancelling(Cancelling {}), None),
-            StatusPhase::Finished { at, cancelled } => {
-                (WirePhase::Finished(Finished { cancelled: *cancelled }), Some(at.0))
-            }
-        };
         Self {
-            experiment: id_bytes(status.experiment.0),
+            experiment: id_text(status.experiment.0),
             name: status.name.clone(),
-            submitted_ns: status.submitted.0,
-            finished_ns,
+            submitted: Some(timestamp(status.submitted)),
+            finished_at: status.phase.finished().map(timestamp),
             submitted_by: status.submitted_by.clone(),
-            phase: Some(phase),
+            phase: Some((&status.phase).into()),
             tally: Some((&status.tally).into()),
             cells: status.cells,
             hosts_here: status.hosts_here,
@@ -106,23 +98,14 @@ impl TryFrom<v1::ExperimentStatus> for ExperimentStatus {
     type Error = Malformed;
 
     fn try_from(wire: v1::ExperimentStatus) -> Result<Self, Malformed> {
-        let phase = match chosen(wire.phase, "phase")? {
-            WirePhase::Running(Running { waiting_for_hosts: false }) => StatusPhase::Running,
-            WirePhase::Running(Running { waiting_for_hosts: true }) => StatusPhase::WaitingForHosts,
-            WirePhase::Paused(Paused { reason: text }) => StatusPhase::Paused { reason: reason(text) },
-            WirePhase::Deciding(Deciding {}) => StatusPhase::Deciding,
-            WirePhase::Cancelling(Cancelling {}) => StatusPhase::Cancelling,
-            WirePhase::Finished(Finished { cancelled }) => {
-                let missing = || Malformed::new("finished_ns", Why::Missing);
-                StatusPhase::Finished { at: Timestamp(wire.finished_ns.ok_or_else(missing)?), cancelled }
-            }
-        };
+        let finished =
+            wire.finished_at.as_ref().map(|finished| moment(finished, "finished_at")).transpose()?;
         Ok(Self {
-            experiment: experiment_id(&wire.experiment, "experiment")?,
+            experiment: experiment_named(&wire.experiment, "experiment")?,
             name: wire.name,
-            submitted: Timestamp(wire.submitted_ns),
+            submitted: required_moment(wire.submitted.as_ref(), "submitted")?,
             submitted_by: wire.submitted_by,
-            phase,
+            phase: phase(chosen(wire.phase, "phase")?, finished, "finished_at")?,
             tally: required(wire.tally, "tally")?,
             cells: wire.cells,
             hosts_here: wire.hosts_here,
@@ -131,3 +114,102 @@ impl TryFrom<v1::ExperimentStatus> for ExperimentStatus {
         })
     }
 }
+
+/// As it is stored.
+impl From<&ExperimentStatus> for v1::StoredStatus {
+    fn from(status: &ExperimentStatus) -> Self {
+        Self {
+            experiment: id_bytes(status.experiment.0),
+            name: status.name.clone(),
+            submitted_ns: status.submitted.0,
+            finished_ns: status.phase.finished().map(|at| at.0),
+            submitted_by: status.submitted_by.clone(),
+            phase: Some(WirePhase::from(&status.phase).into()),
+            tally: Some((&status.tally).into()),
+            cells: status.cells,
+            hosts_here: status.hosts_here,
+            words: status.words.clone(),
+            tags: status.tags.clone(),
+        }
+    }
+}
+
+impl TryFrom<v1::StoredStatus> for ExperimentStatus {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::StoredStatus) -> Result<Self, Malformed> {
+        let finished = wire.finished_ns.map(Timestamp);
+        Ok(Self {
+            experiment: experiment_id(&wire.experiment, "experiment")?,
+            name: wire.name,
+            submitted: Timestamp(wire.submitted_ns),
+            submitted_by: wire.submitted_by,
+            phase: phase(chosen(wire.phase, "phase")?.into(), finished, "finished_ns")?,
+            tally: required(wire.tally, "tally")?,
+            cells: wire.cells,
+            hosts_here: wire.hosts_here,
+            words: reason(wire.words),
+            tags: tags(wire.tags)?,
+        })
+    }
+}
+
+impl StatusPhase {
+    /// When it finished, if it has.
+    pub fn finished(&self) -> Option<Timestamp> {
+        match self {
+            Self::Finished { at, cancelled: _ } => Some(*at),
+            Self::Running
+            | Self::WaitingForHosts
+            | Self::Paused { .. }
+            | Self::Deciding
+            | Self::Cancelling => None,
+        }
+    }
+}
+
+impl From<&StatusPhase> for WirePhase {
+    fn from(phase: &StatusPhase) -> Self {
+        match phase {
+            StatusPhase::Running => Self::Running(Running { waiting_for_hosts: false }),
+            StatusPhase::WaitingForHosts => Self::Running(Running { waiting_for_hosts: true }),
+            StatusPhase::Paused { reason } => Self::Paused(Paused { reason: reason.clone() }),
+            StatusPhase::Deciding => Self::Deciding(Deciding {}),
+            StatusPhase::Cancelling => Self::Cancelling(Cancelling {}),
+            StatusPhase::Finished { at: _, cancelled } => Self::Finished(Finished { cancelled: *cancelled }),
+        }
+    }
+}
+
+fn phase(wire: WirePhase, finished: Option<Timestamp>, field: &str) -> Result<StatusPhase, Malformed> {
+    Ok(match wire {
+        WirePhase::Running(Running { waiting_for_hosts: false }) => StatusPhase::Running,
+        WirePhase::Running(Running { waiting_for_hosts: true }) => StatusPhase::WaitingForHosts,
+        WirePhase::Paused(Paused { reason: text }) => StatusPhase::Paused { reason: reason(text) },
+        WirePhase::Deciding(Deciding {}) => StatusPhase::Deciding,
+        WirePhase::Cancelling(Cancelling {}) => StatusPhase::Cancelling,
+        WirePhase::Finished(Finished { cancelled }) => {
+            let at = finished.ok_or_else(|| Malformed::new(field, Why::Missing))?;
+            StatusPhase::Finished { at, cancelled }
+        }
+    })
+}
+
+/// The same phases in the two messages.
+macro_rules! same_phases {
+    ($from:ident, $into:ident) => {
+        impl From<$from> for $into {
+            fn from(phase: $from) -> Self {
+                match phase {
+                    $from::Running(running) => Self::Running(running),
+                    $from::Paused(paused) => Self::Paused(paused),
+                    $from::Cancelling(cancelling) => Self::Cancelling(cancelling),
+                    $from::Finished(finished) => Self::Finished(finished),
+                    $from::Deciding(deciding) => Self::Deciding(deciding),
+                }
+            }
+        }
+    };
+}
+same_phases!(WirePhase, StoredPhase);
+same_phases!(StoredPhase, WirePhase);

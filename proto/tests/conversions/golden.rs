@@ -16,7 +16,7 @@ use speedup_core::experiment::metric::{Absence, Better, OwnMetric, Pattern, Stre
 use speedup_core::experiment::*;
 use speedup_core::host::fingerprint::{Fact, Fingerprint, HardwareId};
 use speedup_core::host::{HostFacts, Sharing};
-use speedup_core::machine::event::{Change, Event, Superseded, Tally};
+use speedup_core::machine::event::{Change, Event, RequestKey, Superseded, Tally};
 use speedup_core::machine::provision::{EngineNote, EngineNoteKind};
 use speedup_core::plan::{Extension, Plan, Shape};
 use speedup_core::run::lease::{Evidence, Lease};
@@ -52,6 +52,8 @@ const JOURNAL_V1_MACHINES: &str = include_str!("../golden/journal_v1_machines.tx
 const JOURNAL_V1_ENGINES: &str = include_str!("../golden/journal_v1_engines.txt");
 /// What the software of runs and the file systems that they stand on added to version 1.
 const JOURNAL_V1_SOFTWARE: &str = include_str!("../golden/journal_v1_software.txt");
+/// What submissions that may be repeated added to version 1.
+const JOURNAL_V1_REQUESTS: &str = include_str!("../golden/journal_v1_requests.txt");
 const OUTBOX_V1: &str = include_str!("../golden/outbox_v1.txt");
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001));
@@ -176,6 +178,15 @@ fn journal_version_1_with_plans() {
     is_kept(JOURNAL_V1_PLANS, &[Event { at: Timestamp(5_000), change }]);
 }
 
+#[test]
+fn journal_version_1_with_requests() {
+    let id = Uuid::from_u128(0x5E9E_0000_0000_4000_8000_0000_0000_0003);
+    let (experiment, plan, by) = (EXPERIMENT, Arc::new(plan()), "ada@laptop".to_owned());
+    let request = Some(RequestKey { id, content: [0xC7; 32] });
+    let change = Change::Submitted { experiment, plan, by, request };
+    is_kept(JOURNAL_V1_REQUESTS, &[Event { at: Timestamp(1_000), change }]);
+}
+
 fn is_kept(golden: &str, events: &[Event]) {
     let lines = events.iter().map(|event| {
         let mut bytes = Vec::new();
@@ -297,7 +308,7 @@ fn events() -> Vec<Event> {
     let (host, lease): (HostId, _) = ("machine-1".parse().unwrap(), LeaseEpoch(7));
     let of_experiment = vec![
         Change::CoordinatorStarted,
-        Change::Submitted { experiment, plan: Arc::new(plan()), by: by.clone() },
+        Change::Submitted { experiment, plan: Arc::new(plan()), by: by.clone(), request: None },
         Change::Paused { experiment, by: by.clone(), reason: "lunch".to_owned() },
         Change::Resumed { experiment, by: by.clone() },
         Change::Cancelled { experiment, by: by.clone(), reason: String::new() },
@@ -367,7 +378,12 @@ fn events_of_metrics() -> Vec<Event> {
     let all = (1_000..).zip(Metric::ALL).map(|(value, metric)| (metric, value)).collect();
     let failed = Record { metrics: all, ..record(Outcome::Failed(no_value)) };
     let changes = [
-        Change::Submitted { experiment: EXPERIMENT, plan: Arc::new(plan), by: "ada@laptop".to_owned() },
+        Change::Submitted {
+            experiment: EXPERIMENT,
+            plan: Arc::new(plan),
+            by: "ada@laptop".to_owned(),
+            request: None,
+        },
         Change::RunReported { host: host.clone(), lease, record: measured },
         Change::RunReported { host, lease, record: failed },
     ];

@@ -4,13 +4,12 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message;
 use speedup_core::agent::message::{AgentMessage, CoordinatorMessage};
-use speedup_core::experiment::Experiment;
 use speedup_core::host::HostFacts;
 use speedup_core::machine::event::Tally;
 use speedup_core::machine::{Command, Explanation, Request};
 use speedup_core::plan::Plan;
 use speedup_core::value::id::{ExperimentId, RunIndex};
-use speedup_proto::convert::{Blob, ExperimentStatus, ExportPart, Malformed, Submission};
+use speedup_proto::convert::{Blob, ExperimentStatus, ExportPart, Malformed, Proposal, Submission};
 use speedup_proto::{journal_payload, outbox_payload, v1};
 
 use crate::strategy;
@@ -30,7 +29,8 @@ fn take_as_everything(bytes: &[u8]) {
     take::<v1::AgentMessage, AgentMessage>(bytes);
     take::<v1::CoordinatorMessage, CoordinatorMessage>(bytes);
     take::<v1::SubmitRequest, Submission>(bytes);
-    take::<v1::CheckRequest, Experiment>(bytes);
+    take::<v1::CheckRequest, Proposal>(bytes);
+    take::<v1::StoredStatus, ExperimentStatus>(bytes);
     take::<v1::GetRequest, ExperimentId>(bytes);
     take::<v1::ChangeRequest, Request>(bytes);
     take::<v1::ExtendRequest, Command>(bytes);
@@ -86,6 +86,8 @@ fn encoded_message() -> impl Strategy<Value = Vec<u8>> {
             .prop_map(|message| v1::CoordinatorMessage::from(message).encode_to_vec()),
         strategy::plan().prop_map(|plan| v1::Plan::from(&plan).encode_to_vec()),
         strategy::status().prop_map(|status| v1::ExperimentStatus::from(&status).encode_to_vec()),
+        strategy::status().prop_map(|status| v1::StoredStatus::from(&status).encode_to_vec()),
+        strategy::submission().prop_map(|submission| v1::SubmitRequest::from(&submission).encode_to_vec()),
         strategy::export_part().prop_map(|part| v1::ExportChunk::from(&part).encode_to_vec()),
         strategy::ended_attempt().prop_map(|attempt| v1::EndedAttempt::from(&attempt).encode_to_vec()),
     ]

@@ -17,7 +17,7 @@ use speedup_core::run::Obstacle;
 use speedup_core::run::record::{MAX_REASON_BYTES, Outcome, Record};
 use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::{IdError, MAX_ID_BYTES};
-use speedup_proto::convert::{Blob, Malformed, Submission, Why};
+use speedup_proto::convert::{Blob, Malformed, Submission, Why, id_text};
 use speedup_proto::limits::MAX_BY_BYTES;
 use speedup_proto::payload::PayloadError;
 use speedup_proto::{journal_payload, outbox_payload, v1};
@@ -77,7 +77,8 @@ fn files_have_a_hash_and_a_source_and_are_few() {
 fn the_path_names_the_field() {
     let mut wire = experiment();
     wire.benchmarks[3].expect = Some(v1::Expectation { exit: 256, ..Default::default() });
-    let submit = v1::SubmitRequest { experiment: Some(wire), ..Default::default() };
+    let submit =
+        v1::SubmitRequest { plan: Some(v1::submit_request::Plan::Experiment(wire)), ..Default::default() };
     let error = Submission::try_from(submit).unwrap_err();
     assert_eq!(error.to_string(), "experiment.benchmarks[3].expect.exit: 256 is more than the 255 possible");
     assert_eq!(tonic::Status::from(error).code(), tonic::Code::InvalidArgument);
@@ -225,10 +226,12 @@ fn words_are_cut_where_they_enter() {
         record.outcome,
         Outcome::NotExecuted { reason: "é".repeat(MAX_REASON_BYTES / 2), obstacle: Obstacle::Host }
     );
-    let change = v1::ChangeRequest { experiment: vec![0; 16], by: "é".repeat(MAX_BY_BYTES) };
+    let experiment = id_text(uuid::Uuid::nil());
+    let change = v1::ChangeRequest { experiment, by: "é".repeat(MAX_BY_BYTES) };
     assert_eq!(Request::try_from(change).unwrap().by.len(), MAX_BY_BYTES);
-    let change = v1::ChangeRequest { experiment: vec![0; 15], by: String::new() };
-    refused(Request::try_from(change), "experiment", Why::Length { bytes: 15, expected: 16 });
+    let change = v1::ChangeRequest { experiment: "0".repeat(35), by: String::new() };
+    let given = format!("\"{}\" is not a UUID", "0".repeat(35));
+    refused(Request::try_from(change), "experiment", Why::Uuid { given });
 }
 
 #[test]

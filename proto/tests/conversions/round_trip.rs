@@ -78,6 +78,12 @@ proptest! {
     #[test]
     fn status(status in strategy::status()) {
         comes_back(&status, &v1::ExperimentStatus::from(&status));
+        comes_back(&status, &v1::StoredStatus::from(&status));
+    }
+
+    #[test]
+    fn submission(submission in strategy::submission()) {
+        comes_back(&submission, &v1::SubmitRequest::from(&submission));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use speedup_core::experiment::build::{Product, UsedBuild};
 use speedup_core::experiment::files::{Content, ContentHash};
 use speedup_core::host::fingerprint::{ClassId, Fact, Fingerprint, HardwareId};
 use speedup_core::host::{Exclusion, ExclusionCause, HostFacts, Sharing};
-use speedup_core::machine::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded, Tally};
+use speedup_core::machine::event::{AttemptEnd, Change, EndedAttempt, Event, RequestKey, Superseded, Tally};
 use speedup_core::machine::provision::{EngineNote, EngineNoteKind};
 use speedup_core::machine::{Explanation, Hindrance, Hindrances, KeptHosts, Outlook, WaitingFor, Waits};
 use speedup_core::plan::{Extension, Shape};
@@ -28,7 +28,7 @@ use speedup_core::run::work::WorkOrder;
 use speedup_core::run::{AfterLoss, LossReason, Obstacle, Settlement};
 use speedup_core::value::id::*;
 use speedup_core::value::time::{Span, Timestamp};
-use speedup_proto::convert::{ExperimentStatus, ExportPart, OutboxEntry, StatusPhase};
+use speedup_proto::convert::{ExperimentStatus, ExportPart, OutboxEntry, Proposal, StatusPhase, Submission};
 use uuid::Uuid;
 
 use environment::environment;
@@ -283,13 +283,31 @@ fn extension() -> impl Strategy<Value = Extension> {
         .prop_map(|(order, (boots, runs))| Extension { order, shape: Shape { boots, runs } })
 }
 
+/// A plan that is submitted, in each of its forms.
+pub(crate) fn submission() -> impl Strategy<Value = Submission> {
+    let plan = prop_oneof![
+        experiment::experiment().prop_map(|experiment| Proposal::Experiment(Box::new(experiment))),
+        text().prop_map(Proposal::Toml),
+        text().prop_map(Proposal::Json),
+    ];
+    let request = option::of(any::<u128>().prop_map(Uuid::from_u128));
+    (plan, any::<bool>(), text(), request).prop_map(|(plan, wait_for_hosts, by, request)| Submission {
+        plan,
+        wait_for_hosts,
+        by,
+        request,
+    })
+}
+
+fn request_key() -> impl Strategy<Value = RequestKey> {
+    any::<(u128, [u8; 32])>().prop_map(|(id, content)| RequestKey { id: Uuid::from_u128(id), content })
+}
+
 fn of_experiment() -> BoxedStrategy<Change> {
     let asked = || (experiment_id(), text());
     prop_oneof![
-        (asked(), plan()).prop_map(|((experiment, by), plan)| Change::Submitted {
-            experiment,
-            plan: Arc::new(plan),
-            by
+        (asked(), plan(), option::of(request_key())).prop_map(|((experiment, by), plan, request)| {
+            Change::Submitted { experiment, plan: Arc::new(plan), by, request }
         }),
         (asked(), text()).prop_map(|((experiment, by), reason)| Change::Paused { experiment, by, reason }),
         asked().prop_map(|(experiment, by)| Change::Resumed { experiment, by }),

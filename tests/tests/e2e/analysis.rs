@@ -4,7 +4,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 
-use speedup_proto::convert::id_bytes;
+use speedup_proto::convert::id_text;
 use speedup_proto::v1;
 use speedup_proto::v1::analysis_client::AnalysisClient;
 use speedup_tests::pool::{Pool, eventually};
@@ -74,7 +74,7 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
 async fn watch(channel: Channel, experiment: &str) -> (Vec<u64>, serde_json::Value) {
     let id: uuid::Uuid = experiment.parse().expect("an id");
     let request =
-        v1::ReportRequest { experiment: id_bytes(id), confidence: None, mixtures: false, figures: false };
+        v1::ReportRequest { experiment: id_text(id), confidence: None, mixtures: false, figures: false };
     let mut reports = AnalysisClient::new(channel).watch(request).await.expect("a watch").into_inner();
     let (mut measured, mut last) = (Vec::new(), serde_json::Value::Null);
     while let Some(answer) = reports.message().await.expect("a report") {

@@ -113,13 +113,13 @@ async fn messages_beyond_their_bound_are_refused_by_every_service() {
     let pool = Pool::start(SPEEDUP, 1);
     let admin = pool.channel(None).await;
     let by = "x".repeat((64 << 20) + 1);
-    let change = || v1::ChangeRequest { experiment: vec![0; 16], by: by.clone() };
+    let change = || v1::ChangeRequest { experiment: uuid::Uuid::nil().to_string(), by: by.clone() };
     too_large(ExperimentsClient::new(admin.clone()).cancel(change()).await, "Experiments");
     let change = v1::ChangeHostRequest { host: "host-0".to_owned(), by: by.clone() };
     too_large(HostsClient::new(admin.clone()).drain(change).await, "Hosts");
     let piece = v1::PutRequest { part: Some(v1::put_request::Part::Piece(vec![0; 1 << 20])) };
     too_large(FilesClient::new(admin.clone()).put(tokio_stream::iter([piece])).await, "Files");
-    let sample = v1::ReportRequest { experiment: vec![0; (64 << 20) + 1], ..Default::default() };
+    let sample = v1::ReportRequest { experiment: "0".repeat((64 << 20) + 1), ..Default::default() };
     too_large(AnalysisClient::new(admin.clone()).report(sample).await, "Analysis");
     let token = v1::CreateTokenRequest { name: "x".repeat(64 << 10), ..Default::default() };
     too_large(AccessClient::new(admin).create_token(token).await, "Access");
@@ -153,7 +153,7 @@ async fn who_is_turned_away_is_counted_by_the_reason() {
     let viewer = speedup_access::Identity::new("vera", Role::Viewer).expect("an identity");
     let viewer = speedup_access::enrolment::issue(&reach, &viewer).await.expect("a certificate");
     let channel = Reach::new(&word("url"), Some(&viewer)).expect("credentials").connect().await;
-    let change = v1::ChangeRequest { experiment: vec![0; 16], by: String::new() };
+    let change = v1::ChangeRequest { experiment: uuid::Uuid::nil().to_string(), by: String::new() };
     let refused = ExperimentsClient::new(channel.expect("a connection")).cancel(change).await;
     assert_eq!(refused.expect_err("a refusal").code(), Code::PermissionDenied);
 

@@ -12,7 +12,7 @@ use speedup_core::experiment::build::Product;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::plan::Plan;
 use speedup_core::run::record::{Outcome, Record};
-use speedup_core::value::id::{ExperimentId, RunIndex};
+use speedup_core::value::id::RunIndex;
 use speedup_proto::convert::{ExperimentStatus, ExportPart};
 use speedup_proto::v1;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
@@ -56,9 +56,8 @@ impl Told {
     }
 
     async fn ask(pool: &Pool, experiment: &str) -> Self {
-        let id: ExperimentId = experiment.parse().expect("an id");
         let mut client = ExperimentsClient::new(pool.channel(None).await);
-        let request = v1::GetRequest { experiment: id.0.as_bytes().to_vec() };
+        let request = v1::ExportRequest { experiment: experiment.to_owned(), cursor: String::new() };
         let mut chunks = client.export(request).await.expect("an export").into_inner();
         let (mut head, mut order, mut attempts) = (None, Vec::new(), Vec::new());
         while let Some(chunk) = chunks.next().await {

@@ -289,9 +289,9 @@ async fn what_was_not_put_is_refused_by_name_and_what_is_put_has_to_be_right() {
     let content = Content { blake3, bytes: 5, executable: false };
     experiment.files = vec![StagedFile { name: "words".to_owned(), source: FileSource::Content(content) }];
     let submit = || v1::SubmitRequest {
-        experiment: Some((&experiment).into()),
+        plan: Some(v1::submit_request::Plan::Experiment((&experiment).into())),
         wait_for_hosts: true,
-        by: String::new(),
+        ..Default::default()
     };
     let mut experiments = ExperimentsClient::new(pool.channel(None).await);
     let refused = experiments.submit(submit()).await.expect_err("a refusal");

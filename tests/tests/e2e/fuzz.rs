@@ -21,7 +21,7 @@ const CALLS: usize = 60;
 /// How often each route of the page is asked.
 const ASKED: usize = 12;
 /// What says nothing before there is something to say.
-const SILENT: &str = "/speedup.v1.Experiments/Undecided";
+const SILENT: &str = "/speedup.v1.Experiments/WatchUndecided";
 
 /// Messages as the bytes they are.
 pub(crate) struct Raw;
@@ -84,13 +84,13 @@ fn is_meant(status: &Status) -> bool {
         | Code::PermissionDenied
         | Code::ResourceExhausted
         | Code::FailedPrecondition
+        | Code::Aborted
         | Code::OutOfRange
         | Code::Unauthenticated => true,
         Code::Ok
         | Code::Cancelled
         | Code::Unknown
         | Code::DeadlineExceeded
-        | Code::Aborted
         | Code::Internal
         | Code::Unimplemented
         | Code::Unavailable
@@ -110,9 +110,7 @@ fn is_agents(method: &Method) -> bool {
 async fn every_method_takes_or_refuses_whatever_is_sent() {
     let mut pool = Pool::without_agents(SPEEDUP);
     let experiment = pool.submit(PLAN, &["--wait-for-hosts"]);
-    let id = experiment.replace('-', "");
-    let id = (0..id.len()).step_by(2).map(|at| u8::from_str_radix(&id[at..at + 2], 16).expect("hex"));
-    let api = Api::described(vec![id.collect()]);
+    let api = Api::described(vec![experiment]);
     let admin = pool.channel(None).await;
     let agent = pool.channel_of("elsewhere", Role::Agent).await;
     let mut random = Seed(20_261_122).child("fuzz");

@@ -28,8 +28,8 @@ fn experiment() -> Experiment {
 
 /// What is answered to an experiment that no plan file was read for.
 async fn refusal(experiments: &mut ExperimentsClient<Channel>, experiment: &Experiment) -> Status {
-    let request =
-        v1::SubmitRequest { experiment: Some(experiment.into()), wait_for_hosts: true, by: String::new() };
+    let plan = Some(v1::submit_request::Plan::Experiment(experiment.into()));
+    let request = v1::SubmitRequest { plan, wait_for_hosts: true, ..Default::default() };
     experiments.submit(request).await.expect_err("a refusal")
 }
 

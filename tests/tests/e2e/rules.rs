@@ -116,10 +116,9 @@ fn kills_and_a_second_advisor_extend_once() {
 /// experiment was seen while it awaits the next decision.
 async fn decide_late(client: &mut ExperimentsClient<Channel>, pool: &Pool) -> Option<String> {
     let experiment = pool.submit(&pilot(), &[]);
-    let id = uuid::Uuid::parse_str(&experiment).expect("an id").as_bytes().to_vec();
     let enough = v1::decide_request::Decision::Enough(v1::decide_request::Enough {});
     let request = v1::DecideRequest {
-        experiment: id.clone(),
+        experiment: experiment.clone(),
         by: "a late advisor".to_owned(),
         words: "computed from the pilot".to_owned(),
         from: PILOT_RUNS,
@@ -127,7 +126,8 @@ async fn decide_late(client: &mut ExperimentsClient<Channel>, pool: &Pool) -> Op
     };
     let is_over = |code: Code| code == Code::NotFound;
     loop {
-        let status = client.get(v1::GetRequest { experiment: id.clone() }).await.expect("it is known");
+        let status =
+            client.get(v1::GetRequest { experiment: experiment.clone() }).await.expect("it is known");
         let tally = status.into_inner().tally.expect("a tally");
         let runs = tally.waiting + tally.leased + tally.running + tally.measured;
         if runs == PILOT_RUNS {

@@ -163,7 +163,7 @@ async fn revoking_ends_live_connections_and_outlasts_a_restart() {
     let access = user(&pool, "alice", "submitter");
     let credentials = credentials_in(&access);
     let channel = pool.channel(Some(&credentials)).await;
-    let undecided = ExperimentsClient::new(channel.clone()).undecided(v1::UndecidedRequest {}).await;
+    let undecided = ExperimentsClient::new(channel.clone()).watch_undecided(v1::UndecidedRequest {}).await;
     let mut stream = undecided.expect("a stream").into_inner();
 
     let revoked = pool.speedup(&["access", "revoke", "--user", "alice"]);

@@ -10,7 +10,7 @@ use speedup_core::run::record::{Outcome, Record};
 use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use speedup_core::value::seed::Seed;
 use speedup_core::value::time::Timestamp;
-use speedup_proto::convert::{ExperimentStatus, ExportPart, StatusPhase, experiment_id};
+use speedup_proto::convert::{ExperimentStatus, ExportPart, StatusPhase, experiment_named};
 use speedup_proto::v1;
 use speedup_proto::v1::analysis_client::AnalysisClient;
 use speedup_proto::v1::experiments_server::{Experiments, ExperimentsServer};
@@ -50,16 +50,16 @@ macro_rules! not_asked {
                 Ok(Response::new(ReceiverStream::new(statuses)))
             }
 
-            type UndecidedStream = ReceiverStream<Result<v1::Undecided, Status>>;
+            type WatchUndecidedStream = ReceiverStream<Result<v1::Undecided, Status>>;
 
-            async fn undecided(&self, _: Request<v1::UndecidedRequest>) -> Answer<Self::UndecidedStream> {
+            async fn watch_undecided(&self, _: Request<v1::UndecidedRequest>) -> Answer<Self::WatchUndecidedStream> {
                 Err(Status::unimplemented("only exports"))
             }
 
             type ExportStream = Pieces;
 
-            async fn export(&self, request: Request<v1::GetRequest>) -> Answer<Pieces> {
-                let id = experiment_id(&request.into_inner().experiment, "experiment")?;
+            async fn export(&self, request: Request<v1::ExportRequest>) -> Answer<Pieces> {
+                let id = experiment_named(&request.into_inner().experiment, "experiment")?;
                 if id != experiment() {
                     return Err(Status::not_found(format!("there is no experiment {id}")));
                 }

@@ -2,7 +2,7 @@
 
 use speedup_analysis::conclusion::{ReasonCode, Verdict};
 use speedup_analysis::study::{MixtureReport, Report, State};
-use speedup_proto::convert::id_bytes;
+use speedup_proto::convert::id_text;
 use speedup_proto::v1;
 use speedup_proto::v1::analysis_client::AnalysisClient;
 use tonic::service::Routes;
@@ -20,7 +20,7 @@ async fn ask(pieces: Vec<v1::ExportChunk>, request: v1::ReportRequest) -> Result
 }
 
 fn request(confidence: Option<f64>) -> v1::ReportRequest {
-    v1::ReportRequest { experiment: id_bytes(experiment().0), confidence, mixtures: false, figures: false }
+    v1::ReportRequest { experiment: id_text(experiment().0), confidence, mixtures: false, figures: false }
 }
 
 #[tokio::test]
@@ -50,11 +50,19 @@ async fn what_cannot_be_asked_is_refused() {
     let level = refused(request(Some(95.0))).await;
     assert_eq!(level.code(), Code::InvalidArgument);
     assert!(level.message().contains("0.95"), "{level}");
-    let malformed =
-        v1::ReportRequest { experiment: vec![1, 2], confidence: None, mixtures: false, figures: false };
+    let malformed = v1::ReportRequest {
+        experiment: "last".to_owned(),
+        confidence: None,
+        mixtures: false,
+        figures: false,
+    };
     assert_eq!(refused(malformed).await.code(), Code::InvalidArgument);
-    let unknown =
-        v1::ReportRequest { experiment: vec![7; 16], confidence: None, mixtures: false, figures: false };
+    let unknown = v1::ReportRequest {
+        experiment: "07070707-0707-0707-0707-070707070707".to_owned(),
+        confidence: None,
+        mixtures: false,
+        figures: false,
+    };
     assert_eq!(refused(unknown).await.code(), Code::NotFound);
 }
 

@@ -2,7 +2,7 @@
 
 use speedup_analysis::study::{Report, State};
 use speedup_core::value::time::Timestamp;
-use speedup_proto::convert::{StatusPhase, id_bytes};
+use speedup_proto::convert::{StatusPhase, id_text};
 use speedup_proto::v1;
 use tokio::sync::mpsc;
 use tonic::{Code, Streaming};
@@ -11,7 +11,7 @@ use crate::coordinator::{Served, experiment, pieces, serve, status};
 
 fn request() -> v1::ReportRequest {
     v1::ReportRequest {
-        experiment: id_bytes(experiment().0),
+        experiment: id_text(experiment().0),
         confidence: None,
         mixtures: false,
         figures: false,
@@ -82,6 +82,6 @@ async fn an_experiment_that_is_not_there_is_not_watched() {
     let mut served = serve(pieces(), None).await;
     let error = served.client.watch(request()).await.unwrap_err();
     assert_eq!(error.code(), Code::NotFound);
-    let malformed = v1::ReportRequest { experiment: vec![1], ..request() };
+    let malformed = v1::ReportRequest { experiment: "1".to_owned(), ..request() };
     assert_eq!(served.client.watch(malformed).await.unwrap_err().code(), Code::InvalidArgument);
 }

@@ -12,6 +12,7 @@ use speedup_core::machine::provision::{MAX_SURROUNDING_BYTES, batch};
 use speedup_core::value::bounded::read_text_at_most;
 use speedup_core::value::id::QueueName;
 use speedup_core::value::time::Span;
+use speedup_proto::convert::duration;
 use speedup_proto::v1;
 use speedup_proto::v1::add_provisioner_request::{BatchSystem, Engine, LocalProcesses, Slurm};
 
@@ -301,9 +302,9 @@ async fn add(
         limits: Some(v1::ProvisionLimits {
             jobs: limits.max_jobs,
             queued: limits.max_queued,
-            node_time_ns: limits.node_hours.map(|span| span.0),
+            node_time: limits.node_hours.map(duration),
         }),
-        look_every_ns: limits.poll.unwrap_or(poll).0,
+        look_every: Some(duration(limits.poll.unwrap_or(poll))),
         dry_run: limits.dry_run,
         by: by(),
         queue: limits.name.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default(),

@@ -4,7 +4,7 @@ use clap::Args;
 use serde::Serialize;
 use speedup_core::host::fingerprint::{Difference, Fact};
 use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::{Malformed, experiment_id};
+use speedup_proto::convert::{Malformed, experiment_named};
 use speedup_proto::v1;
 
 use super::HostStatus;
@@ -60,7 +60,11 @@ impl TryFrom<v1::Passed> for Passed {
 
     fn try_from(wire: v1::Passed) -> Result<Self, Malformed> {
         let differences = wire.differences.into_iter().map(Difference::try_from).collect::<Result<_, _>>()?;
-        Ok(Self { experiment: experiment_id(&wire.experiment, "experiment")?, name: wire.name, differences })
+        Ok(Self {
+            experiment: experiment_named(&wire.experiment, "experiment")?,
+            name: wire.name,
+            differences,
+        })
     }
 }
 
@@ -133,8 +137,11 @@ mod tests {
             here: Some(fact("slow")),
             there: Some(fact("fast")),
         };
-        let passed =
-            v1::Passed { experiment: vec![7; 16], name: "locale".to_owned(), differences: vec![difference] };
+        let passed = v1::Passed {
+            experiment: "07070707-0707-0707-0707-070707070707".to_owned(),
+            name: "locale".to_owned(),
+            differences: vec![difference],
+        };
         let facts = v1::HostFacts { host: "a".to_owned(), boot: "b".to_owned(), ..Default::default() };
         let quarantined = v1::host_status::Quarantined { by: "ada".to_owned(), reason: "hot".to_owned() };
         let host = v1::HostStatus {

@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use speedup_core::value::bounded::read_text_at_most;
 use speedup_core::value::time::{Span, Timestamp};
+use speedup_proto::convert::known_moment;
 use speedup_proto::v1;
 use tokio::time::Instant;
 
@@ -146,9 +147,9 @@ impl From<v1::SshHost> for SshHost {
             reboot_command,
             by,
             state: wire.state,
-            since_ns: Timestamp(wire.since_ns),
+            since_ns: known_moment(wire.since.as_ref()).unwrap_or_default(),
             error: wire.error,
-            failed_ns: wire.failed_ns.map(Timestamp),
+            failed_ns: known_moment(wire.failed.as_ref()),
             starts: wire.starts,
         }
     }
@@ -339,6 +340,8 @@ fn outcome(Removed { host, outcome, words }: &Removed) -> String {
 
 #[cfg(test)]
 mod tests {
+    use speedup_proto::convert::timestamp;
+
     use super::*;
 
     #[test]
@@ -356,7 +359,7 @@ mod tests {
             directory: ".local/state/speedup/ssh/speedup-1/node1".to_owned(),
             state: state.to_owned(),
             error: Some("ssh: Host key verification failed.".to_owned()),
-            failed_ns: Some(1),
+            failed: Some(timestamp(Timestamp(1))),
             ..Default::default()
         };
         let shown = |state: &str| text(&[SshHost::from(host(state))], Console::plain().out);

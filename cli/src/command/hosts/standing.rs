@@ -1,7 +1,7 @@
 //! `speedup hosts drain`, `resume`, `quarantine`, `approve`, `reset`: what a host is given, and whose its id is.
 
 use clap::Args;
-use speedup_proto::convert::id_bytes;
+use speedup_proto::convert::id_text;
 use speedup_proto::v1;
 use speedup_proto::v1::hosts_client::HostsClient;
 use tonic::transport::Channel;
@@ -103,11 +103,8 @@ pub(super) async fn quarantine(arguments: QuarantineArguments, console: &Console
 
 pub(super) async fn approve(arguments: ApproveArguments, console: &Console) -> Result<Exit, Failure> {
     let (connection, experiment) = arguments.host.coordinator.find_experiment(&arguments.experiment).await?;
-    let request = v1::ApproveRequest {
-        host: arguments.host.host.clone(),
-        experiment: id_bytes(experiment.0),
-        by: by(),
-    };
+    let request =
+        v1::ApproveRequest { host: arguments.host.host.clone(), experiment: id_text(experiment.0), by: by() };
     let answer = connection.hosts().approve(request).await;
     tell(connection, &arguments.host, console, "approve", answer).await
 }

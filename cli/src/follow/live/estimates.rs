@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::id_bytes;
+use speedup_proto::convert::id_text;
 use speedup_proto::v1;
 use speedup_report::Document;
 use speedup_report::document::{Element, Tone};
@@ -54,7 +54,7 @@ async fn follow(
     experiment: ExperimentId,
     to: &Sender<Estimates>,
 ) -> Result<(), Status> {
-    let request = v1::ReportRequest { experiment: id_bytes(experiment.0), ..Default::default() };
+    let request = v1::ReportRequest { experiment: id_text(experiment.0), ..Default::default() };
     let mut reports = connection.analysis().watch(request).await?.into_inner();
     while let Some(v1::ReportResponse { json }) = reports.message().await? {
         // A report may have a hundred thousand benchmarks: it is read apart from the keys.

@@ -9,6 +9,7 @@ use speedup_core::plan::Plan;
 use speedup_core::run::lease::Lease;
 use speedup_core::value::id::{ExperimentId, HostId};
 use speedup_core::value::time::Timestamp;
+use speedup_proto::convert::{held_lease, known_moment};
 use speedup_proto::v1;
 use tokio::sync::mpsc::Sender;
 use tonic::Status;
@@ -133,12 +134,12 @@ struct Row {
 
 impl Row {
     fn of(wire: v1::HostStatus, experiment: ExperimentId, ended: &Ended) -> Option<Self> {
+        let lease = held_lease(&wire).ok().flatten();
         let host = HostId::try_from(wire.facts?.host).ok()?;
-        let lease = wire.lease.and_then(|lease| Lease::try_from(lease).ok());
         let here = lease.as_ref().filter(|lease| lease.experiment == experiment);
         let standing = wire.standing.map_or(Standing::Serving, Standing::from);
         let state = match standing {
-            _ if !wire.connected && wire.rebooting_until_ns.is_some() => "rebooting",
+            _ if !wire.connected && wire.rebooting_until.is_some() => "rebooting",
             _ if !wire.connected => "away",
             _ if here.is_some_and(|lease| lease.started.is_some()) => "running",
             _ if here.is_some() => "preparing",
@@ -147,7 +148,7 @@ impl Row {
             Standing::Serving if lease.is_some() => "on another experiment",
             Standing::Serving => "idle",
         };
-        let away_since = wire.away_since_ns.map(Timestamp).filter(|_| !wire.connected);
+        let away_since = known_moment(wire.away_since.as_ref()).filter(|_| !wire.connected);
         Some(Self {
             state,
             away_since,
@@ -182,12 +183,11 @@ async fn pool(
 ) -> Result<Pool, Status> {
     let mut client = connection.hosts();
     let summary = client.summary(v1::HostsSummaryRequest {}).await?.into_inner();
-    let (mut rows, mut after, mut more) = (Vec::new(), String::new(), true);
+    let (mut rows, mut page_token, mut more) = (Vec::new(), String::new(), true);
     while more && rows.len() < LISTED {
-        let page = client.list(v1::ListHostsRequest { after, limit: 0 }).await?.into_inner();
-        let last = page.hosts.last().and_then(|host| host.facts.as_ref()).map(|facts| facts.host.clone());
-        more = page.more && last.is_some();
-        after = last.unwrap_or_default();
+        let page = client.list(v1::ListHostsRequest { page_token, page_size: 0 }).await?.into_inner();
+        page_token = page.next_page_token;
+        more = !page_token.is_empty();
         rows.extend(page.hosts.into_iter().filter_map(|host| Row::of(host, experiment, ended)));
     }
     Ok(laid_out(&summary, rows, more, style))

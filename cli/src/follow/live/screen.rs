@@ -9,8 +9,8 @@ use super::estimates::Estimates;
 use super::style::Style;
 use super::view::{Pane, View, Window};
 use crate::connection::selector;
+use crate::console::moment;
 use crate::console::render::table::printable;
-use crate::console::{Paint, moment};
 use crate::exit::standing;
 use crate::follow::progress;
 
@@ -202,6 +202,7 @@ mod tests {
 
     use super::super::pool::Pool;
     use super::*;
+    use crate::console::Paint;
     use crate::exit::standing::tests::status;
 
     const PLAIN: Style = Style { paint: Paint::NONE, unicode: false };

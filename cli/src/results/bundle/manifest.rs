@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::id_bytes;
+use speedup_proto::convert::id_text;
 use speedup_proto::v1;
 
 use crate::results::asked::Wanted;
@@ -74,6 +74,6 @@ impl Asked {
     /// As the analysis is asked.
     pub(crate) fn request(self, experiment: ExperimentId) -> v1::ReportRequest {
         let Self { confidence, mixtures, figures } = self;
-        v1::ReportRequest { experiment: id_bytes(experiment.0), confidence, mixtures, figures }
+        v1::ReportRequest { experiment: id_text(experiment.0), confidence, mixtures, figures }
     }
 }

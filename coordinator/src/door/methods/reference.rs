@@ -36,7 +36,7 @@ fn the_page_of_the_api_is_that_of_the_proto_files() {
     let mut text = format!(
         "# API\n\nMade from the `.proto` files of package `{API}` (`proto/proto/speedup/v1/`). The coordinator serves it by gRPC, over \
          TLS with\ncertificates on both sides ([access.md](../access.md)), and describes it by the standard reflection service. Numbers of \
-         fields never\nchange their meaning.\n\nEvery method is open to those who stand under *who*, and to nobody else; what changes \
+         fields never\nchange their meaning. [For programs](../api.md) has examples.\n\nEvery method is open to those who stand under *who*, and to nobody else; what changes \
          an experiment wants its owner\nbeyond that, or an admin.\n"
     );
     others(&mut text);

@@ -3,6 +3,7 @@
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::hint::{Hinted as _, with_hint};
 use speedup_core::value::id::HostId;
+use speedup_proto::convert::timestamp;
 use speedup_proto::v1;
 use tonic::{Request, Response, Status};
 
@@ -96,9 +97,9 @@ fn told(ShownSshHost { host, seen, directory }: ShownSshHost) -> v1::SshHost {
         reboot_command: host.reboot_command,
         by: host.by,
         state: state.to_owned(),
-        since_ns: seen.since.0,
+        since: Some(timestamp(seen.since)),
         error,
-        failed_ns: failed.map(|at| at.0),
+        failed: failed.map(timestamp),
         starts: seen.starts,
     }
 }

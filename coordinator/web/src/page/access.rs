@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use speedup_proto::v1::{AccessList, ListEventsResponse};
 
 use super::layout::{Section, page};
-use super::moment::moment_of_seconds;
+use super::moment::moment_of;
 use super::{counted, events, scrolling};
 use crate::visitor::Visitor;
 
@@ -28,7 +28,7 @@ pub(crate) fn whole(
                     tr {
                         th scope="row" { (one.name) }
                         td { (one.role) }
-                        td { (moment_of_seconds(one.not_after_s)) }
+                        td { (moment_of(one.not_after.as_ref())) }
                         td { (one.by) }
                     }
                 }
@@ -48,7 +48,7 @@ pub(crate) fn whole(
         }
         section aria-labelledby="h-log" {
             h2 #h-log { "Admissions" }
-            (events::table_of(&listed.events, &[]))
+            (events::table_of(&listed.events, ""))
             (events::pages("/access", at, listed))
         }
     };

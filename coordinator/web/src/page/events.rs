@@ -6,8 +6,8 @@ use serde::Deserialize;
 use speedup_proto::v1::{EventKind, ListEventsResponse, LoggedEvent};
 
 use super::layout::{Section, page};
-use super::moment::moment;
-use super::{encoded, id_text, scrolling};
+use super::moment::moment_of;
+use super::{encoded, scrolling};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -28,7 +28,7 @@ pub(crate) struct Listing {
 
 impl Listing {
     /// The place in the log before which the page begins.
-    pub(crate) fn place(&self) -> Result<Vec<u8>, Trouble> {
+    pub(crate) fn place(&self) -> Result<String, Trouble> {
         place(&self.before)
     }
 
@@ -37,8 +37,9 @@ impl Listing {
         let find = self.find.trim().to_lowercase();
         let kind = EventKind::try_from(event.kind).unwrap_or(EventKind::Unspecified).words();
         let by = if event.by.is_empty() { NOBODY } else { &event.by };
-        let id = id_text(&event.experiment);
-        [kind, by, &id, &event.host, &event.words].iter().any(|text| text.to_lowercase().contains(&find))
+        [kind, by, &event.experiment, &event.host, &event.words]
+            .iter()
+            .any(|text| text.to_lowercase().contains(&find))
     }
 }
 
@@ -46,18 +47,14 @@ impl Listing {
 const NOBODY: &str = "coordinator";
 
 /// The place in a log that an address names.
-fn place(text: &str) -> Result<Vec<u8>, Trouble> {
-    let wrong = || {
+fn place(text: &str) -> Result<String, Trouble> {
+    let is_place = text.len() <= MAX_PLACE && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_place.then(|| text.to_owned()).ok_or_else(|| {
         Trouble::plain(
             StatusCode::BAD_REQUEST,
             "This is not a position in the log. Start at the newest event.",
         )
-    };
-    if text.len() > MAX_PLACE || !text.len().is_multiple_of(2) || !text.is_ascii() {
-        return Err(wrong());
-    }
-    let byte = |place: usize| u8::from_str_radix(&text[place..place + 2], 16).map_err(|_| wrong());
-    (0..text.len()).step_by(2).map(byte).collect()
+    })
 }
 
 /// The whole page.
@@ -85,7 +82,7 @@ pub(crate) fn whole(visitor: &Visitor, at: &Listing, listed: &ListEventsResponse
 
 /// The way to newer and older ones.
 pub(super) fn pages(path: &str, at: &Listing, listed: &ListEventsResponse) -> Markup {
-    let older: String = listed.before.iter().map(|byte| format!("{byte:02x}")).collect();
+    let older = &listed.next_page_token;
     let find = if at.find.is_empty() { String::new() } else { format!("find={}", encoded(&at.find)) };
     html! {
         nav.pages aria-label="Pages" {
@@ -100,11 +97,11 @@ pub(crate) fn table(at: &Listing, events: &[LoggedEvent]) -> Markup {
     if events.is_empty() && !at.find.is_empty() {
         return html! { p.empty { "No event here has these words." } };
     }
-    table_of(events, &[])
+    table_of(events, "")
 }
 
 /// Events as a table on the page of an experiment, which need not be named.
-pub(super) fn table_of(events: &[LoggedEvent], experiment: &[u8]) -> Markup {
+pub(super) fn table_of(events: &[LoggedEvent], experiment: &str) -> Markup {
     if events.is_empty() {
         return html! { p.empty { "There are no events yet." } };
     }
@@ -125,12 +122,12 @@ pub(super) fn table_of(events: &[LoggedEvent], experiment: &[u8]) -> Markup {
     scrolling("Events", &rows)
 }
 
-fn row(event: &LoggedEvent, page: &[u8]) -> Markup {
+fn row(event: &LoggedEvent, page: &str) -> Markup {
     let kind = EventKind::try_from(event.kind).unwrap_or(EventKind::Unspecified);
-    let id = id_text(&event.experiment);
+    let id = &event.experiment;
     html! {
         tr {
-            td { (moment(event.at_ns)) }
+            td { (moment_of(event.at.as_ref())) }
             td { @if event.by.is_empty() { span.quiet { (NOBODY) } } @else { (event.by) } }
             td { (kind.words()) }
             td.long {
@@ -152,7 +149,7 @@ mod tests {
             kind: EventKind::HostDrained.into(),
             by: "ada".to_owned(),
             host: "node17".to_owned(),
-            experiment: vec![0xab; 16],
+            experiment: "abababab-abab-abab-abab-abababababab".to_owned(),
             ..LoggedEvent::default()
         };
         let wants = |find: &str| Listing { find: find.to_owned(), ..Listing::default() }.wants(&event);
@@ -165,9 +162,9 @@ mod tests {
 
     #[test]
     fn a_place_is_hexadecimal_and_short() {
-        assert_eq!(place("00ff10").unwrap(), [0, 255, 16]);
-        assert_eq!(place("").unwrap(), Vec::<u8>::new());
-        for wrong in ["0", "zz", "é!", "00".repeat(40).as_str()] {
+        assert_eq!(place("00ff10").unwrap(), "00ff10");
+        assert_eq!(place("").unwrap(), "");
+        for wrong in ["zz", "é!", "00".repeat(40).as_str()] {
             assert_eq!(place(wrong).unwrap_err().code(), StatusCode::BAD_REQUEST, "{wrong}");
         }
     }

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 use speedup_access::unix_seconds;
+use speedup_proto::convert::known_moment;
 use speedup_proto::v1::experiment_status::{Phase, Running};
 use speedup_proto::v1::{EventKind, ExperimentStatus, ExportHead, ListEventsResponse};
 use speedup_report::roughly;
 
 use super::layout::{Section, page};
-use super::moment::moment;
-use super::{act, act_with, counted, events, grouped, id_text, plan};
+use super::moment::{moment, moment_of};
+use super::{act, act_with, counted, events, grouped, plan};
 use crate::visitor::Visitor;
 
 /// How often progress is said aloud: in steps of so many percent.
@@ -83,12 +84,12 @@ pub(crate) fn whole(
     planned: &ExportHead,
     log: &ListEventsResponse,
 ) -> Markup {
-    let id = id_text(&status.experiment);
+    let id = &status.experiment;
     let body = html! {
         p.crumb { a href="/" { "Experiments" } }
         h1 { (status.name) }
         p.quiet {
-            "Submitted " (moment(status.submitted_ns)) " by " (status.submitted_by) " · "
+            "Submitted " (moment_of(status.submitted.as_ref())) " by " (status.submitted_by) " · "
             code.id { (id) }
             @for tag in &status.tags { " · " (tag) }
         }
@@ -114,7 +115,7 @@ pub(crate) fn whole(
         section aria-labelledby="h-events" {
             h2 #h-events { "Events" }
             div data-part="events" { (log_of(status, log)) }
-            @if !log.before.is_empty() {
+            @if !log.next_page_token.is_empty() {
                 p.quiet { "Older ones: " code { "speedup events " (id) } }
             }
         }
@@ -144,7 +145,7 @@ pub(crate) fn progress(status: &ExperimentStatus, log: &ListEventsResponse) -> M
             (phase_badge(status)) " "
             strong { (standing.percent()) "\u{a0}%" } " – "
             (grouped(standing.done())) " of " (counted(standing.runs(), "run")) " done"
-            @if status.finished_ns.is_none() { ", " (counted(status.hosts_here.into(), "host")) " connected" }
+            @if status.finished_at.is_none() { ", " (counted(status.hosts_here.into(), "host")) " connected" }
         }
         (bar(&standing))
         (times(status, log))
@@ -160,7 +161,7 @@ pub(crate) fn progress(status: &ExperimentStatus, log: &ListEventsResponse) -> M
         @if let Some(Phase::Running(Running { waiting_for_hosts: true })) = &status.phase {
             p {
                 "No connected host can take any of its runs: "
-                code { "speedup explain " (id_text(&status.experiment)) } " says why."
+                code { "speedup explain " (status.experiment) } " says why."
             }
         }
         @if !status.words.is_empty() { p { (status.words) } }
@@ -169,11 +170,12 @@ pub(crate) fn progress(status: &ExperimentStatus, log: &ListEventsResponse) -> M
 
 /// When it ended, or may end.
 fn times(status: &ExperimentStatus, log: &ListEventsResponse) -> Markup {
-    let taken = |until_ns: u64| Duration::from_nanos(until_ns.saturating_sub(status.submitted_ns));
+    let submitted = known_moment(status.submitted.as_ref()).unwrap_or_default();
+    let taken = |until_ns: u64| Duration::from_nanos(until_ns.saturating_sub(submitted.0));
     let now_ns = unix_seconds().saturating_mul(1_000_000_000);
     html! {
-        @if let Some(finished_ns) = status.finished_ns {
-            p { "Finished " (moment(finished_ns)) ", after " (roughly(taken(finished_ns))) "." }
+        @if let Some(finished) = known_moment(status.finished_at.as_ref()) {
+            p { "Finished " (moment(finished.0)) ", after " (roughly(taken(finished.0))) "." }
         } @else if let Some(left) = left(status, taken(now_ns).saturating_sub(paused(log))) {
             p {
                 "About " strong { (roughly(left)) } " left at the pace so far: until about "
@@ -196,10 +198,11 @@ fn left(status: &ExperimentStatus, worked: Duration) -> Option<Duration> {
 fn paused(log: &ListEventsResponse) -> Duration {
     let (mut since, mut paused) = (None, 0);
     for event in log.events.iter().rev() {
+        let at = known_moment(event.at.as_ref()).unwrap_or_default().0;
         if event.kind() == EventKind::Paused {
-            since = since.or(Some(event.at_ns));
+            since = since.or(Some(at));
         } else if let Some(since) = since.take_if(|_| event.kind() == EventKind::Resumed) {
-            paused += event.at_ns.saturating_sub(since);
+            paused += at.saturating_sub(since);
         }
     }
     Duration::from_nanos(paused)
@@ -214,7 +217,7 @@ pub(crate) fn said(status: &ExperimentStatus) -> Markup {
 
 /// What may be done, by whom it may.
 pub(crate) fn actions(visitor: &Visitor, status: &ExperimentStatus) -> Markup {
-    let to = |what: &str| format!("/experiments/{}/{what}", id_text(&status.experiment));
+    let to = |what: &str| format!("/experiments/{}/{what}", status.experiment);
     if !visitor.may_change(&status.submitted_by) {
         return html! {};
     }
@@ -298,6 +301,7 @@ pub(super) fn bar(standing: &Standing) -> Markup {
 
 #[cfg(test)]
 mod tests {
+    use speedup_proto::convert::timestamp_of_seconds;
     use speedup_proto::v1::{LoggedEvent, Tally};
 
     use super::*;
@@ -305,7 +309,7 @@ mod tests {
     #[test]
     fn a_pause_is_not_slowness() {
         let event = |kind: EventKind, second: u64| LoggedEvent {
-            at_ns: second * 1_000_000_000,
+            at: Some(timestamp_of_seconds(second)),
             kind: kind.into(),
             ..LoggedEvent::default()
         };

@@ -6,8 +6,8 @@ use speedup_proto::v1::ExperimentStatus;
 
 use super::experiment::{PHASES, bar, phase, phase_badge, standing};
 use super::layout::{Section, page};
-use super::moment::moment;
-use super::{counted, encoded, grouped, id_text, scrolling};
+use super::moment::moment_of;
+use super::{counted, encoded, grouped, scrolling};
 use crate::visitor::Visitor;
 
 /// By what experiments are sorted: the word in addresses, and the one that people read.
@@ -146,7 +146,7 @@ pub(crate) fn table(wanted: &Listing, listed: &[ExperimentStatus]) -> Markup {
 }
 
 fn row(status: &ExperimentStatus) -> Markup {
-    let (id, standing) = (id_text(&status.experiment), standing(status));
+    let (id, standing) = (&status.experiment, standing(status));
     html! {
         tr {
             th.name scope="row" { a #{ "e-" (id) } href={ "/experiments/" (id) } { (status.name) }
@@ -160,7 +160,7 @@ fn row(status: &ExperimentStatus) -> Markup {
             }
             td.number.more { (grouped(standing.lacking())) }
             td.number.more { (grouped(u64::from(status.tally.unwrap_or_default().lost_attempts))) }
-            td.more { (moment(status.submitted_ns)) }
+            td.more { (moment_of(status.submitted.as_ref())) }
             td.more { (status.submitted_by) }
         }
     }

@@ -7,8 +7,8 @@ use speedup_proto::v1::{Fact, HostFacts, Passed, ShowHostResponse};
 
 use super::hosts::{class_text, link, name, note, state_badge};
 use super::layout::{Section, page};
-use super::moment::moment;
-use super::{act, act_with, encoded, grouped, id_text, scrolling};
+use super::moment::moment_of;
+use super::{act, act_with, encoded, grouped, scrolling};
 use crate::visitor::Visitor;
 
 /// Characters of a reason: a line of a table, and less than the coordinator takes in any script.
@@ -60,10 +60,10 @@ pub(crate) fn state(visitor: &Visitor, shown: &ShowHostResponse) -> Markup {
             div { dt { "Runs served" } dd { (grouped(host.served)) } }
             div { dt { "Boot" } dd { code { (facts.boot) } } }
             @if let Some(allocation) = &facts.allocation { div { dt { "Allocation" } dd { code { (allocation) } } } }
-            @if let Some(since) = host.away_since_ns { div { dt { "Away since" } dd { (moment(since)) } } }
-            @if let Some(until) = host.rebooting_until_ns { div { dt { "Back by" } dd { (moment(until)) } } }
+            @if host.away_since.is_some() { div { dt { "Away since" } dd { (moment_of(host.away_since.as_ref())) } } }
+            @if host.rebooting_until.is_some() { div { dt { "Back by" } dd { (moment_of(host.rebooting_until.as_ref())) } } }
             @if let Some(lease) = &host.lease {
-                @let id = id_text(&lease.experiment);
+                @let id = &lease.experiment;
                 div {
                     dt { "Executes" }
                     dd { a #executes href={ "/experiments/" (id) } { "run " (lease.run) } ", attempt " (lease.attempt) }
@@ -98,7 +98,7 @@ fn passed(passed: &[Passed]) -> Markup {
             thead { tr { th scope="col" { "Experiment" } th scope="col" { "Fact" } th scope="col" { "Here" } th scope="col" { "There" } } }
             tbody {
                 @for one in passed {
-                    @let name = html! { a href={ "/experiments/" (id_text(&one.experiment)) } { (one.name) } };
+                    @let name = html! { a href={ "/experiments/" (one.experiment) } { (one.name) } };
                     @if one.differences.is_empty() { tr { th scope="row" { (name) } td colspan="3" {} } }
                     @for difference in &one.differences {
                         tr {

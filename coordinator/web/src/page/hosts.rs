@@ -240,12 +240,14 @@ pub(crate) fn state(host: &HostStatus) -> (&'static str, &'static str) {
         Some(Standing::Quarantined(_)) => ("quarantined", "bad"),
         Some(Standing::Draining(_)) if host.lease.is_some() => ("draining", "held"),
         Some(Standing::Draining(_)) => ("drained", "held"),
-        Some(Standing::Serving(_)) | None => match (host.connected, &host.lease, host.rebooting_until_ns) {
-            (_, _, Some(_)) => ("rebooting", "held"),
-            (true, Some(_), None) => ("busy", "active"),
-            (true, None, None) => ("idle", "over"),
-            (false, _, None) => ("away", "bad"),
-        },
+        Some(Standing::Serving(_)) | None => {
+            match (host.connected, &host.lease, host.rebooting_until.is_some()) {
+                (_, _, true) => ("rebooting", "held"),
+                (true, Some(_), false) => ("busy", "active"),
+                (true, None, false) => ("idle", "over"),
+                (false, _, false) => ("away", "bad"),
+            }
+        }
     }
 }
 

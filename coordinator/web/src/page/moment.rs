@@ -1,6 +1,7 @@
 //! Moments, in UTC: the page does not know where its reader is.
 
 use maud::{Markup, html};
+use speedup_proto::convert::known_moment;
 
 /// A moment in nanoseconds since 1970.
 pub(super) fn moment(at_ns: u64) -> Markup {
@@ -9,7 +10,7 @@ pub(super) fn moment(at_ns: u64) -> Markup {
     html! { time datetime=(at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()) { (shown) "\u{a0}UTC" } }
 }
 
-/// A moment in seconds since 1970.
-pub(super) fn moment_of_seconds(at_s: u64) -> Markup {
-    moment(at_s.saturating_mul(1_000_000_000))
+/// A moment of the API; nothing where it is absent.
+pub(super) fn moment_of(wire: Option<&prost_types::Timestamp>) -> Markup {
+    known_moment(wire).map_or_else(Markup::default, |at| moment(at.0))
 }

@@ -12,7 +12,7 @@ use tonic::Status;
 use uuid::Uuid;
 
 use super::layout::{Section, page};
-use super::{counted, grouped, id_text};
+use super::{counted, grouped};
 use crate::visitor::Visitor;
 
 /// Benchmarks up to which a report is one page: a browser lays out a few thousand rows at once.
@@ -22,14 +22,14 @@ const BENCHMARKS: usize = 50;
 
 /// The whole page: all that `speedup report` says, or of very many benchmarks their table in pages.
 pub(crate) fn whole(visitor: &Visitor, status: &ExperimentStatus, json: &str, number: usize) -> Markup {
-    let id = id_text(&status.experiment);
+    let id = &status.experiment;
     let body = html! {
         p.crumb { a href="/" { "Experiments" } " / " a href={ "/experiments/" (id) } { (status.name) } }
         @match serde_json::from_str::<Report>(json) {
             Ok(report) if report.benchmarks.len() <= WHOLE_BENCHMARKS => {
                 (PreEscaped(fragment(&Document::of(&report))))
             }
-            Ok(report) => { h1 { "Report of " (status.name) } (paged(&report, &id, number)) }
+            Ok(report) => { h1 { "Report of " (status.name) } (paged(&report, id, number)) }
             Err(error) => { h1 { "Report of " (status.name) } (unread(&error)) }
         }
         p.quiet { "In other forms: " code { "speedup report " (id) " --format html|md|latex|csv|json" } }

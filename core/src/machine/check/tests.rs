@@ -38,7 +38,13 @@ fn machine() -> Machine {
         handle(Command::Join { facts, agent: AgentId(Uuid::from_u128(number.into())), epoch: AgentEpoch(1) });
     }
     let by = "user".to_owned();
-    handle(Command::Submit { experiment: EXPERIMENT, plan, by: by.clone(), wait_for_hosts: true });
+    handle(Command::Submit {
+        experiment: EXPERIMENT,
+        plan,
+        by: by.clone(),
+        wait_for_hosts: true,
+        request: None,
+    });
     handle(Command::Drain(HostRequest { host: host(1), by }));
     for number in 0..2 {
         handle(Command::Ask(Speaker { host: host(number), epoch: AgentEpoch(1) }));
@@ -143,7 +149,11 @@ fn serving_again(plan: Arc<Plan>, change: impl FnOnce(&mut HostFacts)) -> Machin
     let agent = AgentId(Uuid::from_u128(7));
     let (by, speaker) = ("user".to_owned(), |epoch| Speaker { host: host(0), epoch: AgentEpoch(epoch) });
     handle(&mut machine, NOW, Command::Join { facts: facts.clone(), agent, epoch: AgentEpoch(1) });
-    handle(&mut machine, NOW, Command::Submit { experiment: EXPERIMENT, plan, by, wait_for_hosts: true });
+    handle(
+        &mut machine,
+        NOW,
+        Command::Submit { experiment: EXPERIMENT, plan, by, wait_for_hosts: true, request: None },
+    );
     let first = handle(&mut machine, NOW, Command::Ask(speaker(1))).expect("a run");
     let record = Record::bare(Outcome::Measured);
     let report = Box::new(AttemptReport { lease: first.epoch, executed_by: first.agent_epoch, record });
@@ -248,7 +258,7 @@ fn a_visit_that_may_not_go_on_is_seen() {
     let by = "user".to_owned();
     for command in [
         Command::Join { facts, agent: AgentId(Uuid::from_u128(7)), epoch: AgentEpoch(1) },
-        Command::Submit { experiment: EXPERIMENT, plan, by, wait_for_hosts: true },
+        Command::Submit { experiment: EXPERIMENT, plan, by, wait_for_hosts: true, request: None },
         Command::Ask(speaker()),
     ] {
         machine.handle(NOW, command).expect("nothing is wrong with it");
@@ -283,7 +293,7 @@ fn a_build_that_is_not_what_was_made_is_seen() {
     let by = "user".to_owned();
     for command in [
         Command::Join { facts, agent: AgentId(Uuid::from_u128(7)), epoch: AgentEpoch(1) },
-        Command::Submit { experiment: EXPERIMENT, plan, by, wait_for_hosts: true },
+        Command::Submit { experiment: EXPERIMENT, plan, by, wait_for_hosts: true, request: None },
         Command::Ask(speaker()),
     ] {
         machine.handle(NOW, command).expect("nothing is wrong with it");
@@ -344,7 +354,7 @@ fn a_host_that_waits_for_what_suits_it_is_seen() {
     let mut handle = |command| _ = resting.handle(NOW, command).expect("nothing is wrong with it");
     let by = "user".to_owned();
     handle(Command::Join { facts, agent: AgentId(Uuid::from_u128(7)), epoch: AgentEpoch(1) });
-    handle(Command::Submit { experiment: EXPERIMENT, plan: rested, by, wait_for_hosts: true });
+    handle(Command::Submit { experiment: EXPERIMENT, plan: rested, by, wait_for_hosts: true, request: None });
     handle(Command::Ask(speaker()));
     let report = |machine: &Machine| {
         let held = machine.hosts[0].lease.clone().expect("a run");

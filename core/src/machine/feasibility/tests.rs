@@ -219,7 +219,7 @@ fn submitted(plan: &Plan, sizes: &[(u32, u32, u32)]) -> Result<(), Refusal> {
     }
     let experiment = ExperimentId(uuid::Uuid::from_u128(1));
     let (plan, by) = (std::sync::Arc::new(plan.clone()), "test".to_owned());
-    let submit = Command::Submit { experiment, plan, by, wait_for_hosts: false };
+    let submit = Command::Submit { experiment, plan, by, wait_for_hosts: false, request: None };
     machine.handle(Timestamp(2), submit).map(drop)
 }
 

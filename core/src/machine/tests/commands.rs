@@ -14,7 +14,7 @@ fn drawn(plan: &str) -> Arc<Plan> {
 }
 
 fn submission(experiment: ExperimentId, plan: &str, wait_for_hosts: bool) -> Command {
-    Command::Submit { experiment, plan: drawn(plan), by: "user".to_owned(), wait_for_hosts }
+    Command::Submit { experiment, plan: drawn(plan), by: "user".to_owned(), wait_for_hosts, request: None }
 }
 
 #[test]
@@ -219,7 +219,13 @@ fn so_many_experiments_are_active_at_most() {
     let plan = drawn(PLAIN);
     let submission = |number: usize| {
         let experiment = ExperimentId(Uuid::from_u128(number as u128));
-        Command::Submit { experiment, plan: plan.clone(), by: "user".to_owned(), wait_for_hosts: true }
+        Command::Submit {
+            experiment,
+            plan: plan.clone(),
+            by: "user".to_owned(),
+            wait_for_hosts: true,
+            request: None,
+        }
     };
     for number in 0..MAX_ACTIVE {
         scene.machine.handle(scene.now, submission(number)).expect("there is room");

@@ -43,6 +43,40 @@ pub(super) fn span_of(document: &DeTable<'_>, place: &KeyPath) -> Range<usize> {
     span
 }
 
+/// The keys that lead to what stands at a byte of the text; none where that is no key and no value.
+pub(super) fn keys_at(document: &DeTable<'_>, at: usize) -> Vec<String> {
+    let mut keys = Vec::new();
+    descend(document, at, &mut keys);
+    keys
+}
+
+/// Whether the byte belongs to the table, with the keys that lead there. A table may stand in several places of the text, so
+/// that each is looked into.
+fn descend(table: &DeTable<'_>, at: usize, keys: &mut Vec<String>) -> bool {
+    table.iter().any(|(key, value)| {
+        keys.push(key.get_ref().to_string());
+        let is_within = match value.get_ref() {
+            DeValue::Table(inner) => descend(inner, at, keys) || key.span().contains(&at),
+            DeValue::Array(words) => {
+                if let Some(number) = words.iter().position(|word| word.span().contains(&at)) {
+                    keys.push(number.to_string());
+                    return true;
+                }
+                key.span().contains(&at) || value.span().contains(&at)
+            }
+            DeValue::String(_)
+            | DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_) => key.span().contains(&at) || value.span().contains(&at),
+        };
+        if !is_within {
+            keys.pop();
+        }
+        is_within
+    })
+}
+
 /// The names in a section such as `[versions.NAME]`, as the author ordered them. A section is given by the keys that lead
 /// there.
 pub(super) fn names_in_order(document: &DeTable<'_>, section: &[&str]) -> Vec<String> {

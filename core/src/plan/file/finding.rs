@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use crate::experiment::MAX_PROBLEMS;
+use crate::experiment::{KeyPath, MAX_PROBLEMS};
 use crate::value::hint::with_hint;
 
 /// Most characters of a line that are shown: a plan may be one line of megabytes.
@@ -55,6 +55,8 @@ pub struct Finding {
     pub line: usize,
     /// Its column in characters, from 1.
     pub column: usize,
+    /// The keys that lead there; empty where that is the whole text, or it could not be read so far.
+    pub path: KeyPath,
     /// The cause.
     pub message: String,
     /// What can be done about it.
@@ -67,7 +69,7 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { line, column, message, hint, shown, carets } = self;
+        let Self { line, column, path: _, message, hint, shown, carets } = self;
         let margin = " ".repeat(line.to_string().len());
         let (before, under) = (" ".repeat(carets.start), "^".repeat(carets.len()));
         writeln!(f, "line {line}, column {column}: {message}")?;
@@ -92,6 +94,7 @@ impl Finding {
         Self {
             line: text[..line_start].matches('\n').count() + 1,
             column: before + 1,
+            path: KeyPath(flaw.path),
             message: flaw.message,
             hint: flaw.hint,
             shown: line.chars().skip(skipped).take(MAX_SHOWN).map(printable).collect(),
@@ -113,6 +116,8 @@ fn printable(character: char) -> char {
 #[derive(Debug)]
 struct Flaw {
     span: Range<usize>,
+    /// The keys that lead there.
+    path: Vec<String>,
     message: String,
     hint: String,
 }
@@ -130,7 +135,7 @@ impl Flaws {
     pub(crate) fn note(&mut self, span: Range<usize>, cause: impl FnOnce() -> (String, String)) {
         if self.told.len() < MAX_PROBLEMS {
             let (message, hint) = cause();
-            self.told.push(Flaw { span, message, hint });
+            self.told.push(Flaw { span, path: Vec::new(), message, hint });
         } else {
             self.untold += 1;
         }
@@ -139,6 +144,13 @@ impl Flaws {
     /// Whether anything is wrong.
     pub(crate) fn any(&self) -> bool {
         !self.told.is_empty()
+    }
+
+    /// Says of each flaw which keys lead to it, by where it begins; one without extent is about the whole.
+    pub(super) fn locate(&mut self, keys_at: impl Fn(usize) -> Vec<String>) {
+        for flaw in self.told.iter_mut().filter(|flaw| !flaw.span.is_empty()) {
+            flaw.path = keys_at(flaw.span.start);
+        }
     }
 
     /// Flaws that were counted elsewhere and not told there.

@@ -25,7 +25,12 @@ pub(super) fn events() -> Vec<Event> {
     let build = Some(Box::new(UsedBuild { run: RunIndex(1), products }));
     let used = Lease { run: RunIndex(from), evidence: Evidence { build, ..leased().evidence }, ..leased() };
     let changes = [
-        Change::Submitted { experiment: EXPERIMENT, plan: Arc::new(plan), by: "ada@laptop".to_owned() },
+        Change::Submitted {
+            experiment: EXPERIMENT,
+            plan: Arc::new(plan),
+            by: "ada@laptop".to_owned(),
+            request: None,
+        },
         reported(LeaseEpoch(7), made),
         reported(LeaseEpoch(8), record(Outcome::Failed(no_product))),
         Change::Extended { experiment: EXPERIMENT, from, appended, by: "coordinator".to_owned() },

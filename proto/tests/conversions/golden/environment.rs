@@ -22,7 +22,7 @@ const FIRST_SETTINGS: usize = 11;
 pub(super) fn events() -> Vec<Event> {
     let submitted = environments().into_iter().map(|environment| {
         let plan = Arc::new(with(&plan(), environment));
-        Change::Submitted { experiment: EXPERIMENT, plan, by: "ada@laptop".to_owned() }
+        Change::Submitted { experiment: EXPERIMENT, plan, by: "ada@laptop".to_owned(), request: None }
     });
     let mut record = record(Outcome::Measured);
     record.conditions = Some(Box::new(conditions()));

@@ -21,6 +21,7 @@ pub(super) fn events() -> Vec<Event> {
         experiment: EXPERIMENT,
         plan: Arc::new(with_software()),
         by: "ada@laptop".to_owned(),
+        request: None,
     };
     let reported = used().into_iter().map(|conditions| Change::RunReported {
         host: "machine-1".parse().unwrap(),

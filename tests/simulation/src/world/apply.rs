@@ -451,7 +451,7 @@ impl World {
                 }
                 // Each plan is another user's: a host is quarantined only for what two of them see on it.
                 let (by, plan) = (format!("user {plan}"), self.plans[*plan].clone());
-                Command::Submit { experiment, plan, by, wait_for_hosts: true }
+                Command::Submit { experiment, plan, by, wait_for_hosts: true, request: None }
             }
             Wish::Pause(id) => Command::Pause(request(id)),
             Wish::Resume(id) => Command::Resume(request(id)),

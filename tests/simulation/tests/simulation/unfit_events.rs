@@ -27,7 +27,13 @@ fn events_that_do_not_fit_change_nothing() {
     let speaker = Speaker { host: host.clone(), epoch };
     let commands = [
         Command::Join { facts, agent: AgentId(Uuid::from_u128(2)), epoch },
-        Command::Submit { experiment: id, plan: plan.clone(), by: by.clone(), wait_for_hosts: false },
+        Command::Submit {
+            experiment: id,
+            plan: plan.clone(),
+            by: by.clone(),
+            wait_for_hosts: false,
+            request: None,
+        },
         Command::Ask(speaker),
     ];
     for command in commands {
@@ -39,7 +45,7 @@ fn events_that_do_not_fit_change_nothing() {
         Change::LeaseGranted(Lease { epoch: LeaseEpoch(9), run: RunIndex(99), ..lease.clone() }),
         Change::LeaseGranted(Lease { epoch: LeaseEpoch(9), run: RunIndex(1), ..lease.clone() }),
         Change::LeaseGranted(lease.clone()),
-        Change::Submitted { experiment: id, plan, by },
+        Change::Submitted { experiment: id, plan, by, request: None },
         Change::Finished { experiment: id, tally, cancelled: false },
         Change::RunStarted { host: host.clone(), lease: LeaseEpoch(77) },
         Change::AttemptLost {

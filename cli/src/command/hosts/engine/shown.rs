@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use speedup_core::value::time::{Span, Timestamp};
+use speedup_proto::convert::{known_moment, known_span};
 use speedup_proto::v1;
 
 use crate::console::render::counted;
@@ -78,11 +79,11 @@ impl From<v1::Provisioner> for Shown {
             wrap,
             max_jobs: limits.jobs,
             max_queued: limits.queued,
-            max_node_hours: limits.node_time_ns.map(hours),
+            max_node_hours: known_span(limits.node_time.as_ref()).map(|span| hours(span.0)),
             by: wire.by,
             name: wire.name,
             jobs: wire.jobs.into_iter().map(Job::from).collect(),
-            node_hours: hours(wire.node_time_ns),
+            node_hours: hours(known_span(wire.node_time.as_ref()).unwrap_or_default().0),
             failures_in_a_row: wire.failures_in_a_row,
             stopped: wire.stopped,
             cannot_reboot: wire.cannot_reboot,
@@ -91,7 +92,7 @@ impl From<v1::Provisioner> for Shown {
             trouble: wire.trouble,
             refused: wire.refused.into_iter().map(|node| (node.node, node.reason)).collect(),
             unjoined: wire.unjoined,
-            longest_job_ns: wire.longest_job_ns.map(Span),
+            longest_job_ns: known_span(wire.longest_job.as_ref()),
         }
     }
 }
@@ -103,8 +104,8 @@ impl From<v1::ProvisionedJob> for Job {
             state: wire.state,
             words: wire.words,
             node: wire.node,
-            started_ns: wire.started_ns.map(Timestamp),
-            ends_ns: wire.ends_ns.map(Timestamp),
+            started_ns: known_moment(wire.started.as_ref()),
+            ends_ns: known_moment(wire.ends.as_ref()),
             host: wire.host,
         }
     }
@@ -233,6 +234,8 @@ impl Shown {
 
 #[cfg(test)]
 mod tests {
+    use speedup_proto::convert::duration;
+
     use super::*;
     use crate::console::Console;
 
@@ -260,7 +263,7 @@ mod tests {
         let wire = v1::Provisioner {
             engine: "slurm".to_owned(),
             queue: "short".to_owned(),
-            node_time_ns: 3_600_000_000_000,
+            node_time: Some(duration(Span::from_secs(3_600))),
             stopped: Some("3 jobs in a row ended".to_owned()),
             jobs: vec![job],
             ..Default::default()

@@ -65,7 +65,14 @@ impl Pool {
         );
         let plan = Arc::new(Plan::draw(plan::file::parse(&text, Seed(1)).unwrap()));
         let by = "ada".to_owned();
-        self.handle(Command::Submit { experiment: EXPERIMENT, plan, by, wait_for_hosts: true }).unwrap();
+        self.handle(Command::Submit {
+            experiment: EXPERIMENT,
+            plan,
+            by,
+            wait_for_hosts: true,
+            request: None,
+        })
+        .unwrap();
     }
 
     fn ask(&mut self, host: &str) -> Option<LeaseEpoch> {

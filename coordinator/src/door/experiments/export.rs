@@ -1,0 +1,152 @@
+//! The export: a head, the plan's order in pieces, then every attempt that ended, as it is stored. Each chunk says from where a
+//! later request goes on.
+
+use std::ops::RangeInclusive;
+
+use prost::Message;
+use speedup_core::value::hint::with_hint;
+use speedup_core::value::id::ExperimentId;
+use speedup_proto::convert::{ExperimentStatus, Malformed, hex_bytes, hex_text, id_bytes};
+use speedup_proto::limits::MAX_EXCLUSIONS;
+use speedup_proto::stored::ExportAttempts;
+use speedup_proto::v1;
+use tokio::sync::mpsc;
+use tonic::Status;
+use v1::export_chunk::Part;
+
+use crate::door::store_failed;
+use crate::store::Store;
+
+/// Attempts read from the store and sent at once.
+const PAGE: usize = 512;
+/// Runs whose cells are sent at once: at most two megabytes, where most clients of gRPC take four.
+const ORDER_PIECE: usize = 1 << 19;
+/// Longest cursor: its fields with the largest numbers.
+const MAX_CURSOR_BYTES: usize = 64;
+
+type Pieces = mpsc::Sender<Result<v1::ExportChunk, Status>>;
+
+/// What was sent of an export. It is opaque to clients.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Cursor {
+    /// 16 bytes.
+    #[prost(bytes = "vec", tag = "1")]
+    experiment: Vec<u8>,
+    /// The runs that its plan had.
+    #[prost(uint64, tag = "2")]
+    runs: u64,
+    /// How many of them had their cell sent.
+    #[prost(uint64, tag = "3")]
+    order: u64,
+    /// The last attempt that was sent.
+    #[prost(message, optional, tag = "4")]
+    attempts: Option<SentAttempts>,
+}
+
+/// The attempts that were sent.
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+struct SentAttempts {
+    /// The run of the last.
+    #[prost(uint32, tag = "1")]
+    run: u32,
+    /// Its number.
+    #[prost(uint32, tag = "2")]
+    attempt: u32,
+    /// How many they were.
+    #[prost(uint64, tag = "3")]
+    count: u64,
+}
+
+impl Cursor {
+    /// The cursor of a request; none where it asks for all.
+    pub(super) fn of_request(text: &str, experiment: ExperimentId) -> Result<Option<Self>, Status> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let hint = "give the cursor of the latest chunk as it was received, or none for the whole export";
+        let bytes = hex_bytes(text, MAX_CURSOR_BYTES, "cursor")
+            .map_err(|error: Malformed| Status::invalid_argument(with_hint(error, Some(hint))))?;
+        let cursor = Self::decode(bytes.as_slice()).ok();
+        let cursor = cursor.filter(|cursor| cursor.experiment == experiment.0.as_bytes());
+        let wrong = || format!("cursor: not one of an export of experiment {experiment}");
+        cursor.map(Some).ok_or_else(|| Status::invalid_argument(with_hint(wrong(), Some(hint))))
+    }
+
+    /// Refuses to go on where what was sent is no longer what would be.
+    fn check(&self, store: &Store, id: ExperimentId, runs: usize) -> Result<(), Status> {
+        let why = if self.runs != runs as u64 {
+            "runs were added to the experiment"
+        } else if let Some(SentAttempts { run, attempt, count }) = self.attempts
+            && store.count_attempts(id, (run, attempt)).map_err(|error| store_failed(&error))? != count
+        {
+            "attempts ended that come before what was sent"
+        } else {
+            return Ok(());
+        };
+        Err(Status::aborted(with_hint(
+            format_args!("the cursor is not valid any more: {why}"),
+            Some(
+                "begin the export anew, without a cursor; once the experiment has finished, cursors stay valid",
+            ),
+        )))
+    }
+}
+
+/// Sends an export, or what is left of it.
+pub(super) fn export(
+    store: &Store,
+    status: &ExperimentStatus,
+    cursor: Option<Cursor>,
+    pieces: &Pieces,
+) -> Result<(), Status> {
+    let id = status.experiment;
+    let plan = store.plan(id).map_err(|error| store_failed(&error))?;
+    let v1::Plan { experiment, benchmarks, order, stages } =
+        plan.ok_or_else(|| Status::not_found(format!("there is no experiment {id}")))?;
+    let mut sent = match cursor {
+        Some(cursor) => {
+            cursor.check(store, id, order.len())?;
+            cursor
+        }
+        None => {
+            let until = status.phase.finished().map_or(u64::MAX, |at| at.0);
+            let exclusions = exclusions(store, status.submitted.0..=until)?;
+            let sent = Cursor { experiment: id_bytes(id.0), runs: order.len() as u64, ..Cursor::default() };
+            let status = Some(status.into());
+            let head = v1::ExportHead { status, experiment, benchmarks, stages, exclusions };
+            send(pieces, Part::Head(head), &sent)?;
+            sent
+        }
+    };
+    let from = usize::try_from(sent.order).unwrap_or(usize::MAX);
+    for piece in order.get(from..).unwrap_or_default().chunks(ORDER_PIECE) {
+        sent.order += piece.len() as u64;
+        send(pieces, Part::Order(v1::ExportOrder { order: piece.to_vec() }), &sent)?;
+    }
+    loop {
+        let after = sent.attempts.map(|last| (last.run, last.attempt));
+        let stored = store.stored_attempts(id, after, PAGE).map_err(|error| store_failed(&error))?;
+        let Some(last) = stored.last() else { return Ok(()) };
+        let count = sent.attempts.map_or(0, |sent| sent.count) + stored.len() as u64;
+        sent.attempts = Some(SentAttempts { run: last.at.0, attempt: last.at.1, count });
+        let attempts = stored.into_iter().map(|attempt| attempt.encoded).collect();
+        send(pieces, Part::Attempts(ExportAttempts { attempts }), &sent)?;
+    }
+}
+
+fn send(pieces: &Pieces, part: Part, sent: &Cursor) -> Result<(), Status> {
+    let chunk = v1::ExportChunk { part: Some(part), cursor: hex_text(&sent.encode_to_vec()) };
+    pieces.blocking_send(Ok(chunk)).map_err(|_| Status::cancelled("the reader is gone"))
+}
+
+/// The exclusions of an export. What is left out of it is said in the log.
+fn exclusions(store: &Store, between: RangeInclusive<u64>) -> Result<Vec<v1::Exclusion>, Status> {
+    let (exclusions, left_out) =
+        store.exclusions(between, MAX_EXCLUSIONS).map_err(|error| store_failed(&error))?;
+    if left_out > 0 {
+        tracing::warn!(
+            "an export names the oldest {MAX_EXCLUSIONS} exclusions of hosts: {left_out} are left out"
+        );
+    }
+    Ok(exclusions)
+}
