@@ -149,8 +149,12 @@ fn jobs_of_untried_systems_are_read_as_their_manuals_show_them() {
     let line = lsf.submission(&job(&[], &exclude, false)).join(" ");
     assert!(line.ends_with("-R select[hname!='a' && hname!='b']"), "{line}");
     let flux = recipe("flux");
-    assert_eq!(seen(&flux, "f2oLkTLb|RUN|node1|sp1\nf3a|SCHED||sp1\nf4|RUN|n|x\n").len(), 2);
-    assert!(flux.listing("sp1").last().unwrap().contains("{id}|{state}"), "{:?}", flux.listing("sp1"));
+    assert_eq!(seen(&flux, "f2oLkTLb|RUN|node1.site|sp1\nf3a|SCHED||sp1\nf4|RUN|n|x\n").len(), 2);
+    assert!(
+        flux.listing("sp1").last().unwrap().contains("{id.f58plain}|{state}"),
+        "{:?}",
+        flux.listing("sp1")
+    );
     let line = flux.submission(&job(&[], &Nodes::new(), false)).join(" ");
     assert!(line.contains("--output=/logs/flux-{{id}}.log"), "{line}");
     let kubernetes = recipe("kubernetes");
