@@ -144,7 +144,11 @@ impl Limits {
         if let Some(setting) = asked.iter().find(|setting| self.forbidden.contains(setting)) {
             return Err(self.refused("forbid", &format!("takes the setting {} from plans", setting.name())));
         }
-        self.check_software(&order.environment.software)?;
+        for software in
+            [Some(&order.environment.software), order.common_software.as_ref()].into_iter().flatten()
+        {
+            self.check_software(software)?;
+        }
         for file in &order.files {
             match &file.source {
                 FileSource::Shared { path, .. } => {

@@ -1,5 +1,5 @@
 //! The runner: a work order into a record. Everything around the timed execution happens outside the clock, in this
-//! order: the setup, once on a host; the software, once for a version; the environment of the host; its rest; warm-ups; a new working directory; the
+//! order: the setup, once on a host, with the software of all versions; the software, once for a version; the environment of the host; its rest; warm-ups; a new working directory; the
 //! preparation; the page cache; the time to settle; a reading of the host; **the program**; another reading; the cleanup;
 //! judging the output; collecting what a build made; the canary. Warm-ups have their own working directory, preparation and cleanup, so that they are
 //! like the run.
@@ -174,6 +174,7 @@ impl Undertaking<'_> {
     fn run(&mut self) -> Result<Record, NotExecuted> {
         let Self { order, steps, .. } = *self;
         let software = self.software()?;
+        let common = if steps.canary.is_some() { self.common_software()? } else { Rc::default() };
         let established = self.runner.surroundings.establish(&order.environment);
         insist(order, &established.unmet)?;
         let rest = order.rest.map(|rest| self.rest(&rest)).transpose()?;
@@ -184,7 +185,8 @@ impl Undertaking<'_> {
             return Err(interrupted());
         }
         let canary = steps.canary.as_ref();
-        let canary = canary.map(|step| self.canary(step, &established).map_err(|not| cut(not.reason)));
+        let canary =
+            canary.map(|step| self.canary(step, &established, &common).map_err(|not| cut(not.reason)));
         let (canary, canary_failed) = match canary {
             None => (None, None),
             Some(Ok(time)) => (Some(time), None),
@@ -252,10 +254,11 @@ impl Undertaking<'_> {
         let Some(setup) = steps.setup.as_ref().filter(|setup| !place.is_ready(&setup.resolved)) else {
             return Ok(());
         };
+        let software = self.common_software()?;
         let directory =
             |error| NotExecuted::new(format!("cannot prepare the directory of the setup: {error}"));
         let input = place.clear_input().map_err(directory)?;
-        self.outside(setup, &Standing::alone(input))?;
+        self.outside(setup, &Standing { software, ..Standing::alone(input) })?;
         place.set_ready(&setup.resolved).map_err(directory)
     }
 

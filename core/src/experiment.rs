@@ -393,6 +393,12 @@ impl Experiment {
         version.software.as_ref().unwrap_or(&self.environment.software)
     }
 
+    /// The software of setup and canary, which are the same for all versions: that of `[environment]`, as far as it is the same as well.
+    pub fn common_software(&self) -> Option<Software> {
+        let is_wanted = self.setup.is_some() || self.canary.is_some();
+        self.environment.software.common().filter(|_| is_wanted)
+    }
+
     /// The control, if there is one.
     pub fn control(&self) -> Option<(VersionIndex, &Version)> {
         let last = self.versions.len().checked_sub(1).filter(|_| self.baseline_again)?;

@@ -228,6 +228,7 @@ fn order() -> WorkOrder {
         cleanup: None,
         canary: None,
         environment: Environment::default(),
+        common_software: None,
         env_padding: None,
         directory_padding: None,
         metrics: Vec::new(),
@@ -256,7 +257,11 @@ fn software_is_refused_where_commands_are_limited() {
     let forbidden = host.limits("forbid = [\"software\"]\n").unwrap();
     assert!(refused(forbidden.check_order(&modules("gcc"))).contains("takes the setting software"));
     let limited = host.limits("commands = [\"~bench\"]\n").unwrap();
-    for wanted in [&prologue, &modules("gcc")] {
+    let of_setup = WorkOrder {
+        common_software: Some(prologue.environment.software.clone()),
+        ..order(Software::default())
+    };
+    for wanted in [&prologue, &modules("gcc"), &of_setup] {
         assert!(refused(limited.check_order(wanted)).contains("`software` does not list"));
     }
     let allowed = host.limits("commands = [\"~bench\"]\nsoftware = [\"modules\"]\n").unwrap();

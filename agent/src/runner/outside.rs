@@ -2,11 +2,13 @@
 //! itself when the run is over.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use speedup_core::experiment::environment::DIRECTORY_NAME;
 use speedup_core::value::time::Span;
 
 use super::judgement::unmeasured;
+use super::software::Ready;
 use super::{NotExecuted, Standing, Step, Undertaking, command, interrupted, no_directory, not_launched};
 use crate::launch::{End, Execution, LaunchCommand, Preparation, Sink};
 use crate::surroundings::Established;
@@ -26,14 +28,19 @@ impl Undertaking<'_> {
 
     /// Times the canary, in an empty working directory and under what the plan's environment prescribes to processes:
     /// the same for all runs of the experiment.
-    pub(super) fn canary(&mut self, step: &Step, established: &Established) -> Result<Span, NotExecuted> {
+    pub(super) fn canary(
+        &mut self,
+        step: &Step,
+        established: &Established,
+        software: &Rc<Ready>,
+    ) -> Result<Span, NotExecuted> {
         let place = self.place;
         place.clear_work();
         let work = place.new_work(DIRECTORY_NAME).map_err(|error| no_directory(&error))?;
-        let standing = Standing::alone(work);
+        let standing = Standing { software: software.clone(), ..Standing::alone(work) };
         let command = of_plan(step, &standing, established.preparation.clone());
         let held = self.runner.surroundings.hold(&mut established.clone());
-        let execution = self.executed(step.what, &command, None);
+        let execution = self.executed(step.what, &command, standing.made().as_ref());
         drop(held);
         let execution = execution?;
         unmeasured(&execution).map_or(Ok(Span(execution.wall_ns)), Err)

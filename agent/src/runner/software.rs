@@ -14,7 +14,7 @@ use std::slice;
 
 use speedup_core::experiment::environment::DIRECTORY_NAME;
 use speedup_core::experiment::files::ContentHash;
-use speedup_core::experiment::software::{Container, SCRATCH, WORK};
+use speedup_core::experiment::software::{Container, SCRATCH, Software, WORK};
 use speedup_core::run::software::{MadeVariables, UsedContainer, UsedSoftware, UsedVariables, hash_of};
 use speedup_core::run::work::{INPUT, Resolved};
 use speedup_core::value::id::ExperimentId;
@@ -84,12 +84,22 @@ impl Kept {
 impl Undertaking<'_> {
     /// Makes the software of the run ready, unless it is.
     pub(super) fn software(&mut self) -> Result<Rc<Ready>, NotExecuted> {
-        let software = &self.order.environment.software;
+        let order = self.order;
+        self.ready(&order.environment.software)
+    }
+
+    /// The same for setup and canary, which have that of all versions.
+    pub(super) fn common_software(&mut self) -> Result<Rc<Ready>, NotExecuted> {
+        let order = self.order;
+        order.common_software.as_ref().map_or_else(|| Ok(Rc::default()), |software| self.ready(software))
+    }
+
+    fn ready(&mut self, software: &Software) -> Result<Rc<Ready>, NotExecuted> {
         if software.is_empty() {
             return Ok(Rc::default());
         }
         let input = self.place.input().to_string_lossy().into_owned();
-        let shell = shell::arguments(self.order, &input)?;
+        let shell = shell::arguments(self.order, software, &input)?;
         let mut key = shell.clone();
         if let Some(container) = &software.container {
             let Container { image, digest, probe, .. } = container;
@@ -99,7 +109,8 @@ impl Undertaking<'_> {
         if let Some(ready) = self.runner.software.of(self.experiment).ready.get(&key) {
             return Ok(ready.clone());
         }
-        let variables = if software.has_variables() { Some(self.make_variables(&shell)?) } else { None };
+        let variables =
+            if software.has_variables() { Some(self.make_variables(software, &shell)?) } else { None };
         let mut ready = Ready { variables, container: None };
         if let Some(container) = &software.container {
             ready.container = Some(self.try_container(container, &ready)?);
@@ -109,14 +120,14 @@ impl Undertaking<'_> {
         Ok(ready)
     }
 
-    fn make_variables(&mut self, shell: &[String]) -> Result<Variables, NotExecuted> {
+    fn make_variables(&mut self, software: &Software, shell: &[String]) -> Result<Variables, NotExecuted> {
         let home = self.place.new_work(DIRECTORY_NAME).map_err(|error| no_directory(&error))?;
-        let (made, wall_ns) = self.shell(shell, &home)?;
+        let (made, wall_ns) = self.shell(shell, &home, software.timeout)?;
         let ended_unix_ns = unix_ns();
         let home = home.to_string_lossy().into_owned();
         let told = self.without_places(&made, &home);
         let blake3 = hash_of(&told);
-        if let Some(wanted) = self.order.environment.software.blake3.filter(|wanted| *wanted != blake3) {
+        if let Some(wanted) = software.blake3.filter(|wanted| *wanted != blake3) {
             return Err(NotExecuted::through_plan(format!(
                 "the prepared variables are not those that the plan wants: their BLAKE3 hash on this host is {blake3} \
                  instead of {wanted}"

@@ -8,7 +8,8 @@ mod check;
 
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::files::ContentHash;
+use crate::experiment::files::{self, ContentHash};
+use crate::experiment::template::placeholders;
 use crate::value::time::Span;
 
 /// Most modules, and most specs of Spack, of one environment: each is a command of the shell.
@@ -142,6 +143,23 @@ impl Software {
         self.timeout.times(u64::from(self.has_variables()) + of_container)
     }
 
+    /// What of it can be made ready for commands that are the same for all versions: the variables, if nothing in them differs between
+    /// versions or is made by the setup. Then they name no placeholders but those of staged files.
+    pub fn common(&self) -> Option<Self> {
+        self.is_common().then(|| Self { container: None, ..self.clone() })
+    }
+
+    /// Whether there is such a part.
+    pub fn is_common(&self) -> bool {
+        let mut named = self.shell().flat_map(|text| placeholders(text));
+        self.has_variables() && named.all(|name| name.starts_with(files::PREFIX))
+    }
+
+    /// The texts that the shell is given.
+    fn shell(&self) -> impl Iterator<Item = &String> {
+        self.prologue.iter().chain(&self.modules).chain(&self.spack_environment).chain(&self.spack)
+    }
+
     /// The texts in which placeholders may stand.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let of_container = self.container.iter().flat_map(|container| {
@@ -152,9 +170,7 @@ impl Software {
             let words = launcher.iter().chain(&container.digest).chain(&container.probe);
             [&container.image].into_iter().chain(words)
         });
-        let shell =
-            self.prologue.iter().chain(&self.modules).chain(&self.spack_environment).chain(&self.spack);
-        shell.chain(of_container).map(String::as_str)
+        self.shell().chain(of_container).map(String::as_str)
     }
 }
 

@@ -61,6 +61,7 @@ fn longest(experiment: &Experiment, task: Task, staged: Span) -> Span {
         + experiment
             .version(cell.version)
             .map_or(Span(0), |version| experiment.software_of(version).longest())
+        + common(experiment)
         + experiment.environment.settle;
     before + execution.times(u64::from(benchmark.warmup) + 1) + most(&experiment.canary)
 }
@@ -72,5 +73,12 @@ fn longest_build(experiment: &Experiment, version: VersionIndex) -> Span {
     let build = version.and_then(|version| version.build.as_ref());
     let timeout = build.map_or(Span(0), |build| build.timeout);
     let setup = experiment.setup.as_ref().map_or(Span(0), |setup| setup.timeout);
-    staging_time(&experiment.files) + setup + software + timeout + time_for([None])
+    staging_time(&experiment.files) + setup + common(experiment) + software + timeout + time_for([None])
+}
+
+/// The longest that the preparation of the software for setup and canary may take.
+fn common(experiment: &Experiment) -> Span {
+    let software = &experiment.environment.software;
+    let is_wanted = (experiment.setup.is_some() || experiment.canary.is_some()) && software.is_common();
+    if is_wanted { software.timeout } else { Span(0) }
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::experiment::build::{self, Product, UsedBuild};
 use crate::experiment::environment::{DirectoryLength, EnvSize, Environment};
 use crate::experiment::files::{self, StagedFile};
+use crate::experiment::software::Software;
 use crate::experiment::template::{TemplateError, expand, placeholders};
 use crate::experiment::{
     AcceptedExits, Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, OwnMetric, Rest,
@@ -44,6 +45,8 @@ pub struct WorkOrder {
     pub canary: Option<Setup>,
     /// The environment of the timed execution.
     pub environment: Environment,
+    /// The software of setup and canary: that of all versions.
+    pub common_software: Option<Software>,
     /// The padding of the environment variables in bytes, where the plan has it drawn.
     pub env_padding: Option<u32>,
     /// By how much the name of the working directory is lengthened, in bytes, where the plan has it drawn.
@@ -115,7 +118,9 @@ impl WorkOrder {
         let command = version.command.clone().unwrap_or(command);
         let texts = [&command].into_iter().chain(outside(experiment)).flat_map(texts_of);
         let texts = texts.chain(env.values().map(String::as_str)).chain(directory.as_deref());
+        let common_software = experiment.common_software();
         let texts = texts.chain(experiment.software_of(version).texts());
+        let texts = texts.chain(common_software.iter().flat_map(Software::texts));
         let named: BTreeSet<&str> = texts.flat_map(placeholders).collect();
         let files = files_named(&named, &experiment.files);
         Self {
@@ -137,6 +142,7 @@ impl WorkOrder {
                 software: experiment.software_of(version).clone(),
                 ..experiment.environment.clone()
             },
+            common_software,
             env_padding: env_padding(experiment, run),
             directory_padding: directory_padding(experiment, run),
             metrics: experiment.metrics.clone(),
@@ -199,7 +205,8 @@ impl WorkOrder {
         let env = env_of_build(&version.env);
         let setup = experiment.setup.iter().map(|setup| &setup.command);
         let texts = setup.chain([&build.command]).flat_map(texts_of).chain(env.values().map(String::as_str));
-        let texts = texts.chain(software.texts());
+        let common_software = experiment.common_software().filter(|_| experiment.setup.is_some());
+        let texts = texts.chain(software.texts()).chain(common_software.iter().flat_map(Software::texts));
         let files = files_named(&texts.flat_map(placeholders).collect(), &experiment.files);
         Self {
             files,
@@ -217,6 +224,7 @@ impl WorkOrder {
             cleanup: None,
             canary: None,
             environment: Environment { software, ..Environment::default() },
+            common_software,
             env_padding: None,
             directory_padding: None,
             metrics: experiment.metrics.clone(),

@@ -201,9 +201,11 @@ fn work_order() -> BoxedStrategy<WorkOrder> {
     let outside = (option::of(setup()), option::of(setup()), option::of(setup()), option::of(setup()));
     let collect = btree_map(text(), text(), 0..4);
     let choices = (measured(), output_choice(), option::of(rest()), files(), (products(), collect));
-    let parts = (program, expectation(), numbers, outside, environment(), choices);
+    let environments = (environment(), option::of(environment()));
+    let parts = (program, expectation(), numbers, outside, environments, choices);
     parts
-        .prop_map(|((command, env, vars), expect, numbers, outside, environment, choices)| {
+        .prop_map(|((command, env, vars), expect, numbers, outside, environments, choices)| {
+            let (environment, other) = environments;
             let ((timeout, warmup, env_padding, directory_padding), directory) = numbers;
             let (setup, prepare, cleanup, canary) = outside;
             let (measured, output, rest, files, (built, collect)) = choices;
@@ -220,6 +222,7 @@ fn work_order() -> BoxedStrategy<WorkOrder> {
                 cleanup,
                 canary,
                 environment,
+                common_software: other.map(|environment| environment.software),
                 env_padding,
                 directory_padding,
                 metrics: measured.0,

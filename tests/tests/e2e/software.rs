@@ -152,6 +152,38 @@ fn two_versions_have_the_programs_of_two_modules() {
     assert!(!codes(&pool, &experiment).contains(&"environment_differs".to_owned()));
 }
 
+/// Setup and canary are the same for all versions, and have what `[environment]` loads; where that needs what the setup makes, they
+/// have none of it.
+#[test]
+fn setup_and_canary_have_the_software_of_all_versions() {
+    if lacks_modules() {
+        return;
+    }
+    let pool = pool(1);
+    let versions = "[versions.one]\nbaseline = true\n[versions.two]\nenvironment.modules = [\"tool/2\"]\n";
+    let text = format!(
+        "{versions}[benchmarks.said]\ncommand = [\"cat\", \"{{input}}/said\"]\n[setup]\nshell = \"tool > said\"\n\
+         [canary]\nshell = \"test \\\"$(tool)\\\" = 'tool 1 1'\"\n\
+         [environment]\nprologue = \"module use ~/modulefiles\"\nmodules = [\"tool/1\"]\n"
+    );
+    let (_, rows) = measured(&pool, &plan(&pool, &text));
+    let said = |benchmark: &str, version: &str| {
+        let rows = rows.iter().filter(|row| row["benchmark"] == benchmark && row["version"] == version);
+        rows.map(|row| row["stdout_kept"].as_str().expect("text").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(said("tool", "two"), ["tool 2 2\n"; 2], "{rows:#?}");
+    assert_eq!(said("said", "one"), ["tool 1 1\n"; 2], "{rows:#?}");
+    assert_eq!(said("said", "two"), said("said", "one"), "one setup for both");
+    assert!(rows.iter().all(|row| row["canary_ns"].is_u64() && row["canary_failed"].is_null()), "{rows:#?}");
+
+    let text = format!(
+        "{versions}[setup]\nshell = \"cp -r ~/modulefiles . && ! command -v tool\"\n\
+         [environment]\nprologue = \"module use {{input}}/modulefiles\"\nmodules = [\"tool/1\"]\n"
+    );
+    let (_, rows) = measured(&pool, &plan(&pool, &text));
+    assert_eq!(of(&rows, "one", "stdout_kept"), [&Json::from("tool 1 1\n"); 2], "{rows:#?}");
+}
+
 /// Two agents are two hosts with other directories: what the hash is of does not contain them.
 #[test]
 fn hosts_with_the_same_modules_have_the_same_hash_and_others_are_told() {

@@ -64,8 +64,12 @@ const OF_SHELL: [&str; 7] = ["_", "PWD", "OLDPWD", "SHLVL", "BASH_ENV", "HOSTNAM
 const OF_SHELL_BEGIN: [&str; 3] = ["BASH_FUNC_", "_ModuleTable", "__LMOD_REF_COUNT_"];
 
 /// The arguments of the script.
-pub(super) fn arguments(order: &WorkOrder, input: &str) -> Result<Vec<String>, NotExecuted> {
-    let Software { prologue, modules, spack_environment, spack, .. } = &order.environment.software;
+pub(super) fn arguments(
+    order: &WorkOrder,
+    software: &Software,
+    input: &str,
+) -> Result<Vec<String>, NotExecuted> {
+    let Software { prologue, modules, spack_environment, spack, .. } = software;
     let own = BTreeMap::new();
     let expanded = |text: &String| {
         order.expand(text, input, &own).map_err(|error| NotExecuted::through_plan(error.to_string()))
@@ -92,9 +96,9 @@ impl Undertaking<'_> {
         &mut self,
         arguments: &[String],
         home: &Path,
+        timeout: Span,
     ) -> Result<(BTreeMap<String, String>, u64), NotExecuted> {
         let what = "the preparation of the software";
-        let timeout = self.order.environment.software.timeout;
         let user = self.runner.surroundings.user().cloned();
         let preparation = Preparation { user, ..Preparation::default() };
         let shell = resolved(words(arguments));

@@ -109,3 +109,30 @@ fn what_no_host_can_prepare_is_refused_with_its_place() {
         ),
     );
 }
+
+/// What is the same for all versions has the software of `[environment]`, but not where that differs between versions or needs the setup.
+#[test]
+fn setup_and_canary_have_what_is_common() {
+    let common = |prologue: &str, around: &str| {
+        let text = PLAN
+            .replace("module use {input}/modules", prologue)
+            .replace("\"gcc/{gcc}\"]\nspack", "\"gcc/9\"]\nspack");
+        let experiment = read(&format!("{text}{around}"));
+        let cell = |version| Cell { benchmark: BenchmarkIndex(0), version: VersionIndex(version) };
+        let [one, two] =
+            [0, 1].map(|version| WorkOrder::new(&experiment, cell(version), RunIndex(0)).common_software);
+        assert_eq!(one, two, "whichever version comes first");
+        one
+    };
+    let setup = "[setup]\nshell = \"make\"\n";
+    let canary = "[canary]\ncommand = [\"true\"]\n";
+    for around in [setup, canary] {
+        let software = common("module use /site", around).expect("that of [environment]");
+        assert_eq!(software.modules, ["mpi", "gcc/9"]);
+        assert_eq!(software.prologue.as_deref(), Some("module use /site"));
+        assert_eq!(common("module use {input}/modules", around), None, "the setup makes it");
+        assert_eq!(common("module use /site/{version}", around), None);
+        assert_eq!(common("module use /site/{gcc}", around), None);
+    }
+    assert_eq!(common("module use /site", ""), None, "nobody wants it");
+}
