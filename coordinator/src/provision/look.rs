@@ -429,3 +429,10 @@ impl Looker {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// Has the event log say it. A coordinator that stops says no more.
+pub(super) async fn tell(handle: &Handle, note: EngineNote) {
+    if let Err(gone) = handle.notice(Notice::Engine(note)).await {
+        tracing::debug!("{gone}");
+    }
+}

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex as SharedMutex, PoisonError};
 use std::time::Duration;
 
-use speedup_core::machine::Notice;
 use speedup_core::machine::provision::{EngineNote, EngineNoteKind, Ledger, ProvisionLimits, RefusedAgent};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::id::QueueName;
@@ -18,7 +17,7 @@ use tokio::time::Instant;
 
 use super::agent::AgentStart;
 use super::engine::{Engine, EngineError, Request};
-use super::look::{LookError, Looker, Seen, Views};
+use super::look::{LookError, Looker, Seen, Views, tell};
 use super::record::{Queue, Record, RecordError};
 use super::shares::Shares;
 use super::spec::{Spec, SpecError};
@@ -292,7 +291,7 @@ impl Provisioning {
         inner.views.record.put(queue.clone()).await?;
         queues.insert(name.clone(), inner.start(engine, queue, Begin::Now).await);
         drop(queues);
-        inner.tell(note).await;
+        tell(&inner.views.handle, note).await;
         Ok(Added { name, has_replaced, request })
     }
 
@@ -349,7 +348,7 @@ impl Provisioning {
         inner.views.shares.leave(name).await;
         queues.remove(name);
         let words = format!("{} (queue {name})", shown.queue.spec);
-        inner.tell(EngineNote::by(by, EngineNoteKind::Removed, &words)).await;
+        tell(&inner.views.handle, EngineNote::by(by, EngineNoteKind::Removed, &words)).await;
         Ok(Some(shown))
     }
 
@@ -410,13 +409,6 @@ fn listed(names: &[QueueName]) -> String {
 }
 
 impl Inner {
-    /// Has the event log say it. A coordinator that stops says no more.
-    async fn tell(&self, note: EngineNote) {
-        if let Err(gone) = self.views.handle.notice(Notice::Engine(note)).await {
-            tracing::debug!("{gone}");
-        }
-    }
-
     async fn start(&self, engine: Box<dyn Engine>, queue: Queue, begin: Begin) -> Current {
         let seen = Seen { ledger: queue.ledger.clone(), ..Seen::default() };
         let seen = Arc::new(SharedMutex::new(seen));

@@ -18,7 +18,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex as SharedMutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use speedup_core::host::Presence;
+use speedup_core::host::{Host, Presence};
+use speedup_core::machine::provision::{EngineNote, EngineNoteKind};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::HostId;
@@ -27,11 +28,12 @@ use tokio::sync::{Mutex, OnceCell, Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::agent::AgentStart;
+use super::look::tell;
 use super::record::RecordError;
 use crate::admission::Admission;
 use crate::handle::Handle;
 pub(crate) use destination::{Destination, DestinationError};
-use keeper::{First, Keeper, Shared};
+use keeper::{First, Glance, Keeper, Shared};
 pub(crate) use keeper::{SshSeen, SshState};
 use options::SshOptionsError;
 use record::Record;
@@ -55,6 +57,7 @@ pub(crate) struct SshHosts(Option<Arc<Inner>>);
 struct Inner {
     data: PathBuf,
     agent: AgentStart,
+    handle: Handle,
     /// None where there is no TLS.
     shared: Option<Arc<Shared>>,
     /// Held by who changes them: that may take a while, in which they are shown all the same.
@@ -180,15 +183,16 @@ impl SshHosts {
         admission: Option<Admission>,
     ) -> Result<Self, RecordError> {
         let record = Record::read(&data)?.unwrap_or_else(|| Record::new(super::spec::new_name()));
-        let (glance, connected) = watch::channel(BTreeSet::new());
+        let (glancing, glance) = watch::channel(Glance::default());
         let shared = admission.map(|admission| {
             Arc::new(Shared {
                 agent: agent.clone(),
+                handle: handle.clone(),
                 admission,
                 name: record.name.clone(),
                 program: OnceCell::new(),
                 slots: Semaphore::new(SLOTS),
-                connected,
+                glance,
             })
         });
         let hosts = match &shared {
@@ -199,8 +203,9 @@ impl SshHosts {
         };
         let kept = SharedMutex::new(Kept { record, hosts });
         let inner = Arc::new_cyclic(|inner: &std::sync::Weak<Inner>| {
-            let glancing = shared.is_some().then(|| tokio::spawn(glance_on(inner.clone(), handle, glance)));
-            Inner { data, agent, shared, changing: Mutex::default(), kept, glancing }
+            let glancing =
+                shared.is_some().then(|| tokio::spawn(glance_on(inner.clone(), handle.clone(), glancing)));
+            Inner { data, agent, handle, shared, changing: Mutex::default(), kept, glancing }
         });
         Ok(Self(Some(inner)))
     }
@@ -226,6 +231,10 @@ impl SshHosts {
             return Err(SshHostsError::TooMany);
         }
         inner.write(&record).await?;
+        for host in &hosts {
+            let note = EngineNote::by(&host.by, EngineNoteKind::SshAdded, &host.in_words());
+            tell(&inner.handle, note.of(host.destination.host())).await;
+        }
         let mut kept = inner.kept();
         kept.record = record;
         for host in hosts {
@@ -255,6 +264,7 @@ impl SshHosts {
         &self,
         hosts: Vec<HostId>,
         unreachable: Unreachable,
+        by: &str,
     ) -> Result<BTreeMap<HostId, SshRemoval>, SshHostsError> {
         let inner = self.0.as_ref().ok_or(SshHostsError::Unable)?;
         let shared = inner.shared.as_ref().ok_or(SshHostsError::Insecure)?;
@@ -276,6 +286,11 @@ impl SshHosts {
         let outcomes: BTreeMap<HostId, SshRemoval> = removals.join_all().await.into_iter().collect();
         record.hosts.retain(|id, _| outcomes.get(id).is_none_or(|removal| !removal.is_over()));
         inner.write(&record).await?;
+        for (id, removal) in &outcomes {
+            if let Some(words) = removal.in_words() {
+                tell(&inner.handle, EngineNote::by(by, EngineNoteKind::SshRemoved, &words).of(id)).await;
+            }
+        }
         let mut kept = inner.kept();
         kept.record = record;
         for id in outcomes.keys() {
@@ -303,6 +318,16 @@ impl SshRemoval {
         match self {
             Self::Done | Self::StateKept(_) | Self::Forgotten => true,
             Self::Failed(_) => false,
+        }
+    }
+
+    /// What the event log says of it; nothing where the host stays.
+    fn in_words(&self) -> Option<String> {
+        match self {
+            Self::Done => Some("its agent ended, and nothing is left".to_owned()),
+            Self::StateKept(why) => Some(format!("its agent ended, and its state is kept: {why}")),
+            Self::Forgotten => Some("it was not reached, and is forgotten".to_owned()),
+            Self::Failed(_) => None,
         }
     }
 }
@@ -335,8 +360,8 @@ async fn removed(keeper: &Keeper, unreachable: Unreachable) -> SshRemoval {
     }
 }
 
-/// Keeps telling which of the hosts are connected, while anyone asks for them.
-async fn glance_on(inner: std::sync::Weak<Inner>, handle: Handle, glance: watch::Sender<BTreeSet<HostId>>) {
+/// Keeps telling which of the hosts are connected and which boot anew, while anyone asks for them.
+async fn glance_on(inner: std::sync::Weak<Inner>, handle: Handle, glance: watch::Sender<Glance>) {
     loop {
         tokio::time::sleep(GLANCE).await;
         // Nobody has the hosts any more.
@@ -346,16 +371,17 @@ async fn glance_on(inner: std::sync::Weak<Inner>, handle: Handle, glance: watch:
         if ids.is_empty() {
             continue;
         }
-        let here = handle.query(move |machine| {
-            let is_here = |id: &HostId| {
-                machine.host(id).is_some_and(|host| matches!(host.presence, Presence::Here { .. }))
+        let seen = handle.query(move |machine| {
+            let those = |is_meant: fn(&Host) -> bool| -> BTreeSet<HostId> {
+                ids.iter().filter(|id| machine.host(id).is_some_and(is_meant)).cloned().collect()
             };
-            ids.into_iter().filter(is_here).collect::<BTreeSet<_>>()
+            let connected = those(|host| matches!(host.presence, Presence::Here { .. }));
+            Glance { connected, rebooting: those(|host| host.reboot.is_some()) }
         });
-        let Ok(here) = here.await else { return };
+        let Ok(seen) = seen.await else { return };
         glance.send_if_modified(|before| {
-            let is_new = *before != here;
-            *before = here;
+            let is_new = *before != seen;
+            *before = seen;
             is_new
         });
     }

@@ -175,9 +175,12 @@ fn logged(event: &Event) -> Option<StoredEvent> {
         }
         Change::HostResumed { host: id, by } => host(Kind::HostResumed, id, by, String::new()),
         Change::HostReset { host: id, by } => host(Kind::HostReset, id, by, String::new()),
-        Change::EngineNoted(EngineNote { kind, by, words }) => {
-            StoredEvent { by: by.clone(), words: words.clone(), ..of(noted(*kind)) }
-        }
+        Change::EngineNoted(EngineNote { kind, host, by, words }) => StoredEvent {
+            host: host.as_ref().map_or_else(String::new, |host| host.as_str().to_owned()),
+            by: by.clone(),
+            words: words.clone(),
+            ..of(noted(*kind))
+        },
         Change::AwaitingDecision { .. }
         | Change::HostJoined { .. }
         | Change::HostLeft { .. }
@@ -202,6 +205,9 @@ fn noted(kind: EngineNoteKind) -> Kind {
         EngineNoteKind::JobEnded => Kind::JobEnded,
         EngineNoteKind::JobFailed => Kind::JobFailed,
         EngineNoteKind::Stopped => Kind::HostsRequestStopped,
+        EngineNoteKind::SshAdded => Kind::SshHostAdded,
+        EngineNoteKind::SshRemoved => Kind::SshHostRemoved,
+        EngineNoteKind::SshStarted => Kind::SshAgentStarted,
     }
 }
 

@@ -54,6 +54,8 @@ const JOURNAL_V1_ENGINES: &str = include_str!("../golden/journal_v1_engines.txt"
 const JOURNAL_V1_SOFTWARE: &str = include_str!("../golden/journal_v1_software.txt");
 /// What submissions that may be repeated added to version 1.
 const JOURNAL_V1_REQUESTS: &str = include_str!("../golden/journal_v1_requests.txt");
+/// What notes about hosts by ssh added to version 1.
+const JOURNAL_V1_SSH: &str = include_str!("../golden/journal_v1_ssh.txt");
 const OUTBOX_V1: &str = include_str!("../golden/outbox_v1.txt");
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001));
@@ -61,6 +63,8 @@ const AGENT: AgentId = AgentId(Uuid::from_u128(0xA9E7_0000_0000_4000_8000_0000_0
 
 /// The metrics of the first files.
 const FIRST: usize = 10;
+/// The kinds of notes before those about hosts by ssh.
+const FIRST_NOTES: usize = 7;
 
 #[test]
 fn journal_version_1() {
@@ -224,9 +228,9 @@ fn journal_version_1_with_engines() {
     let host_name = named.name();
     let (host, lease, after) = (named.host.clone(), LeaseEpoch(7), AfterLoss::Again(Attempt(2)));
     let reason = LossReason::JobEnded { words: "job 17: NODE_FAIL".to_owned() };
-    let notes = EngineNoteKind::ALL.map(|kind| {
+    let notes = EngineNoteKind::ALL.into_iter().take(FIRST_NOTES).map(|kind| {
         let by = if kind == EngineNoteKind::Added { "ada" } else { "" };
-        Change::EngineNoted(EngineNote { kind, by: by.to_owned(), words: "slurm".to_owned() })
+        Change::EngineNoted(EngineNote::by(by, kind, "slurm"))
     });
     let changes = [
         Change::HostJoined { facts: named, agent: AGENT, epoch: AgentEpoch(3) },
@@ -235,6 +239,16 @@ fn journal_version_1_with_engines() {
     ];
     let events = changes.into_iter().chain(notes).map(|change| Event { at: Timestamp(1_000), change });
     is_kept(JOURNAL_V1_ENGINES, &events.collect::<Vec<_>>());
+}
+
+#[test]
+fn journal_version_1_with_hosts_by_ssh() {
+    let notes = EngineNoteKind::ALL.into_iter().skip(FIRST_NOTES).map(|kind| {
+        let by = if kind == EngineNoteKind::SshStarted { "" } else { "ada" };
+        Change::EngineNoted(EngineNote::by(by, kind, "ada@node17").of(&facts().host))
+    });
+    let events = notes.map(|change| Event { at: Timestamp(1_000), change });
+    is_kept(JOURNAL_V1_SSH, &events.collect::<Vec<_>>());
 }
 
 #[test]

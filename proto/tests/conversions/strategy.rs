@@ -351,8 +351,8 @@ fn of_host() -> BoxedStrategy<Change> {
         (id(), text()).prop_map(|(host, by)| Change::HostDrained { host, by }),
         (id(), text()).prop_map(|(host, by)| Change::HostResumed { host, by }),
         (id(), text()).prop_map(|(host, by)| Change::HostReset { host, by }),
-        (proptest::sample::select(EngineNoteKind::ALL.to_vec()), text(), text())
-            .prop_map(|(kind, by, words)| Change::EngineNoted(EngineNote { kind, by, words })),
+        (proptest::sample::select(EngineNoteKind::ALL.to_vec()), option::of(id()), text(), text())
+            .prop_map(|(kind, host, by, words)| Change::EngineNoted(EngineNote { kind, host, by, words })),
         (id(), text(), text()).prop_map(|(host, by, reason)| Change::HostQuarantined { host, by, reason }),
         (id(), experiment_id(), time()).prop_map(|(host, experiment, give_up)| Change::RebootAsked {
             host,

@@ -1,6 +1,9 @@
 //! Agents are started and kept running.
 
-use speedup_tests::cluster::{Cut, Gate, Plan};
+use std::collections::BTreeSet;
+
+use speedup_tests::checker::Row;
+use speedup_tests::cluster::{Cut, Gate, Host, Plan};
 use speedup_tests::pool::eventually;
 
 use crate::site;
@@ -72,4 +75,39 @@ fn a_program_that_cannot_be_executed_is_copied_again() {
     host.enter("chmod -x /var/lib/speedup-cluster/own/ssh/bin/*/speedup");
     on.kill_agent(host);
     on.wait_until_serving(host, 2);
+}
+
+/// Two hosts serve four runs of one benchmark, each in a boot of its own: agents boot their hosts by the owner's command, and are started
+/// again after each boot. The event log has who added the hosts, and each start of an agent.
+#[test]
+fn hosts_boot_anew_between_runs() {
+    let on = site("rebooted", 2);
+    on.add(&["--reboot-command", &Host::reboot_program().display().to_string()]);
+    let experiment = on.site.submit(Plan { runs: 2, gate: Gate::Open, ..TWO });
+    let verdict = on.site.finish(&experiment);
+    assert_eq!(verdict.lost().count(), 0, "{verdict:?}");
+    let boots: BTreeSet<&str> = verdict.rows.iter().map(Row::boot).collect();
+    assert_eq!(boots.len(), 4, "each run has a boot of its own: {boots:?}");
+    for host in &on.site.hosts {
+        let shown = on.wait_until_serving(host, 1);
+        assert_eq!(
+            shown["error"],
+            serde_json::Value::Null,
+            "a boot that a plan asks for is no failure: {shown}"
+        );
+        let events = on.site.pool.json(&["events", "--limit", "0"]).expect("events");
+        let about = |what: &str| {
+            let events = events.as_array().into_iter().flatten();
+            let about = events.filter(|event| event["what"] == what && event["host"] == host.address());
+            about.map(|event| event["words"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+        };
+        let [added] = &about("host added by ssh")[..] else { panic!("{events}") };
+        assert!(added.starts_with(&format!("root@{}", host.address())), "{added}");
+        assert!(added.contains(", rebooted by "), "{added}");
+        let started = about("agent started by ssh");
+        assert_eq!(started.len() as u64, shown["starts"].as_u64().expect("a number"), "{started:?}");
+        let (last, booted) = started.split_last().expect("the first start, in a log that is newest first");
+        assert_eq!(last, "there was none");
+        assert!(booted.iter().all(|why| why == "its host booted anew"), "{started:?}");
+    }
 }

@@ -36,6 +36,14 @@ fn nothing_is_left_on_a_host() {
     let (code, answer) = removed(&on, &["--forget", &second.address()]);
     assert_eq!((code, &answer[0]["outcome"]), (Some(0), &"forgotten".into()), "{answer}");
     assert_eq!(on.site.pool.json(&["hosts", "ssh", "show"]), Some(serde_json::json!([])));
+    let events = on.site.pool.json(&["events", "--limit", "0"]).expect("events");
+    let gone = events.as_array().into_iter().flatten().filter(|event| event["what"] == "host removed by ssh");
+    let gone: Vec<[&Value; 2]> = gone.map(|event| [&event["host"], &event["words"]]).collect();
+    let ended = Value::from("its agent ended, and nothing is left");
+    let forgotten = Value::from("it was not reached, and is forgotten");
+    let [first, second, third] = [first, second, third].map(|host| Value::from(host.address()));
+    assert_eq!(gone, [[&second, &forgotten], [&third, &ended], [&first, &ended]], "the newest first");
+    assert!(events.as_array().into_iter().flatten().all(|event| event["by"] != ""), "{events}");
 }
 
 /// An agent has a report that the coordinator does not have: its state stays when its host is removed, and the report is delivered when

@@ -65,7 +65,7 @@ pub(super) async fn remove(
     let ids: Result<Vec<HostId>, _> = ids.into_iter().map(HostId::try_from).collect();
     let ids = ids.map_err(|error| Status::invalid_argument(format!("this is no host: {error}")))?;
     let unreachable = if forget { Unreachable::Forget } else { Unreachable::Keep };
-    let outcomes = hosts.remove(ids, unreachable).await.map_err(|error| refused(&error))?;
+    let outcomes = hosts.remove(ids, unreachable, &by).await.map_err(|error| refused(&error))?;
     tracing::info!(by, count = outcomes.len(), "hosts that were reached by ssh are removed");
     let hosts = outcomes.into_iter().map(|(id, removal)| {
         let (outcome, words) = match removal {
@@ -85,6 +85,7 @@ fn told(ShownSshHost { host, seen, directory }: ShownSshHost) -> v1::SshHost {
         SshState::Copying => "copying",
         SshState::Starting => "starting",
         SshState::Serving => "serving",
+        SshState::Rebooting => "rebooting",
         SshState::Failing => "failing",
     };
     let (failed, error) = seen.error.unzip();

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use speedup_access::Role;
+use speedup_core::machine::provision::{EngineNote, EngineNoteKind};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::id::HostId;
 use speedup_core::value::time::Timestamp;
@@ -19,7 +20,9 @@ use super::record::SshHost;
 use super::remote::{Agent, Place, Removed, Wanted};
 use super::tunnel::Tunnel;
 use crate::admission::{Admission, NewToken};
+use crate::handle::Handle;
 use crate::provision::agent::AgentStart;
+use crate::provision::look::tell;
 use crate::timeline::wall_clock;
 
 /// How long an agent that was started may take to join before it is asked after.
@@ -40,6 +43,8 @@ const TOKEN_LIFETIME_S: u64 = 600;
 pub(super) struct Shared {
     /// How agents find the coordinator.
     pub(super) agent: AgentStart,
+    /// Where the event log is told.
+    pub(super) handle: Handle,
     /// What lets them in.
     pub(super) admission: Admission,
     /// What tells the directories of this coordinator from those of others.
@@ -48,8 +53,17 @@ pub(super) struct Shared {
     pub(super) program: OnceCell<Program>,
     /// How many hosts are worked on at once.
     pub(super) slots: Semaphore,
-    /// Which of the hosts are connected.
-    pub(super) connected: watch::Receiver<BTreeSet<HostId>>,
+    /// What the coordinator sees of the hosts.
+    pub(super) glance: watch::Receiver<Glance>,
+}
+
+/// What the coordinator sees of the hosts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Glance {
+    /// Those that are connected.
+    pub(super) connected: BTreeSet<HostId>,
+    /// Those that were asked to boot anew.
+    pub(super) rebooting: BTreeSet<HostId>,
 }
 
 /// The program that is copied: this very one, also where its file was replaced since.
@@ -79,6 +93,8 @@ pub(crate) enum SshState {
     Starting,
     /// Its agent is connected.
     Serving,
+    /// It boots anew, as a plan asks.
+    Rebooting,
     /// Something failed and is tried again.
     Failing,
 }
@@ -159,7 +175,7 @@ impl Keeper {
         }
         loop {
             match self.tend().await {
-                Ok(()) => self.note(SshState::Starting),
+                Ok(state) => self.note(state),
                 Err(error) => self.failed(&with_causes(&error)),
             }
             let has_joined = self.joins_within(JOIN_PATIENCE).await || {
@@ -182,16 +198,17 @@ impl Keeper {
     async fn serve(&mut self) {
         self.note(SshState::Serving);
         let since = Instant::now();
-        let mut connected = self.shared.connected.clone();
+        let mut glance = self.shared.glance.clone();
         loop {
-            let is_away = connected.wait_for(|connected| !connected.contains(&self.id)).await.is_ok();
+            let is_away = glance.wait_for(|glance| !glance.connected.contains(&self.id)).await.is_ok();
             // Without a sender the coordinator stops.
             if !is_away || !self.joins_within(RECONNECT_PATIENCE).await {
                 break;
             }
         }
-        self.note(SshState::Looking);
-        if since.elapsed() >= STEADY {
+        let reboots = self.is_rebooting();
+        self.note(if reboots { SshState::Rebooting } else { SshState::Looking });
+        if reboots || since.elapsed() >= STEADY {
             self.failures = 0;
         } else {
             self.failures += 1;
@@ -200,28 +217,41 @@ impl Keeper {
     }
 
     async fn joins_within(&self, patience: Duration) -> bool {
-        let mut connected = self.shared.connected.clone();
-        let joined = connected.wait_for(|connected| connected.contains(&self.id));
+        let mut glance = self.shared.glance.clone();
+        let joined = glance.wait_for(|glance| glance.connected.contains(&self.id));
         matches!(tokio::time::timeout(patience, joined).await, Ok(Ok(_)))
     }
 
-    /// Looks, and does what is missing.
-    async fn tend(&mut self) -> Result<(), KeepError> {
+    /// Whether it was asked to boot anew, and has not come back since.
+    fn is_rebooting(&self) -> bool {
+        self.shared.glance.borrow().rebooting.contains(&self.id)
+    }
+
+    /// Looks, and does what is missing; gives what the host does then.
+    async fn tend(&mut self) -> Result<SshState, KeepError> {
         let shared = self.shared.clone();
         let _slot = shared.slots.acquire().await;
         self.hold_tunnel().await?;
         let program = shared.program.get_or_try_init(read_program).await.map_err(KeepError::Program)?;
         let wanted = self.wanted(program);
         let found = self.client.script(&self.place.look(&wanted)).await?.found();
-        match found.agent {
-            Agent::Running { mark } if mark == wanted.mark() => return Ok(()),
+        let why = match found.agent {
+            Agent::Running { mark } if mark == wanted.mark() => return Ok(SshState::Starting),
             Agent::Running { .. } => {
                 tracing::info!(host = %self.id, "its agent was started otherwise than is wanted now, and is ended");
                 self.client.script(&self.place.stop()).await?;
+                "started otherwise than is wanted now".to_owned()
             }
-            Agent::Ended { words } => self.tell(&format!("its agent ended: {words}")),
-            Agent::None => {}
-        }
+            // It goes down: an agent of this boot would serve no run.
+            Agent::Ended { .. } if self.is_rebooting() => return Ok(SshState::Rebooting),
+            Agent::Ended { words } => {
+                let why = format!("its agent ended: {words}");
+                self.tell(&why);
+                why
+            }
+            Agent::Booted => "its host booted anew".to_owned(),
+            Agent::None => "there was none".to_owned(),
+        };
         if !found.has_program {
             self.note(SshState::Copying);
             let file = File::open(PROGRAM).map_err(KeepError::Program)?;
@@ -234,7 +264,8 @@ impl Keeper {
         self.client.script(&self.place.start(&wanted, &token)).await?;
         self.seen().starts += 1;
         tracing::info!(host = %self.id, "an agent was started by ssh");
-        Ok(())
+        tell(&shared.handle, EngineNote::own(EngineNoteKind::SshStarted, &why).of(&self.id)).await;
+        Ok(SshState::Starting)
     }
 
     async fn hold_tunnel(&mut self) -> Result<(), KeepError> {
@@ -282,9 +313,15 @@ impl Keeper {
         }
     }
 
+    /// That a host which boots cannot be reached is no failure: the coordinator gives it up in time.
     fn failed(&self, words: &str) {
-        self.note(SshState::Failing);
-        self.tell(words);
+        if self.is_rebooting() {
+            tracing::debug!(host = %self.id, "{words}; it boots anew");
+            self.note(SshState::Rebooting);
+        } else {
+            self.note(SshState::Failing);
+            self.tell(words);
+        }
     }
 
     /// Told once, however often it happens.

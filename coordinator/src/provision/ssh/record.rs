@@ -37,6 +37,21 @@ pub(crate) struct SshHost {
     pub(crate) by: String,
 }
 
+impl SshHost {
+    /// As the event log says it.
+    pub(super) fn in_words(&self) -> String {
+        let Self { destination, options, directory: _, tunnel, reboot_command, by: _ } = self;
+        let mut words = [&[destination.to_string()], &options[..]].concat().join(" ");
+        if *tunnel {
+            words += ", through a tunnel";
+        }
+        if let Some(command) = reboot_command {
+            words += &format!(", rebooted by {command}");
+        }
+        words
+    }
+}
+
 /// What is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {

@@ -57,6 +57,8 @@ pub(super) enum Agent {
         /// Its last words, if it said any.
         words: String,
     },
+    /// It ended with an earlier boot of the host.
+    Booted,
 }
 
 /// What was done to end an agent.
@@ -122,10 +124,14 @@ impl Answer {
 
     /// That of [`Place::look`].
     pub(super) fn found(&self) -> Found {
-        let agent = match (self.one("running"), self.one("ended")) {
-            (Some(mark), _) => Agent::Running { mark: mark.to_owned() },
-            (None, Some(_)) => Agent::Ended { words: last_words(&self.0) },
-            (None, None) => Agent::None,
+        let agent = if let Some(mark) = self.one("running") {
+            Agent::Running { mark: mark.to_owned() }
+        } else if self.one("ended").is_some() {
+            Agent::Ended { words: last_words(&self.0) }
+        } else if self.one("booted").is_some() {
+            Agent::Booted
+        } else {
+            Agent::None
         };
         Found { has_program: self.one("program").is_some(), agent }
     }
@@ -167,6 +173,7 @@ impl Place {
         self.script(&format!(
             "[ ! -x \"$(at {program})\" ] || say program\n\
              if is_alive; then say running $mark\n\
+             elif [ -e agent ] && [ \"$booted\" != \"$(boot)\" ]; then say booted\n\
              elif [ -e agent ]; then say ended; tail -c {MAX_LOG_BYTES} log 2>/dev/null | sed 's/^/{MARK} log /'; fi\n",
         ))
     }
@@ -334,6 +341,11 @@ mod tests {
         let kept = script(home, &place.remove()).removed();
         assert!(matches!(&kept, Removed::ButState(why) if why.contains("not acknowledged: 2")), "{kept:?}");
         assert!(matches!(look().agent, Agent::Ended { .. }));
+        let agent = fs::read_to_string(there.join("agent")).unwrap();
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+        assert!(agent.contains(&boot), "{agent}");
+        fs::write(there.join("agent"), agent.replace(&boot, "another\n")).unwrap();
+        assert_eq!(look().agent, Agent::Booted);
         fs::write(there.join("state/waiting"), "0").unwrap();
         assert_eq!(script(home, &place.remove()).removed(), Removed::Wholly);
         assert!(!home.join(".local/ssh").exists());

@@ -1,22 +1,25 @@
-//! What the event log says of an engine: what people asked of it, and what became of its jobs.
+//! What the event log says of an engine: what people asked of it, and what became of its jobs; and of hosts that are reached by ssh.
 
 use super::{Job, JobEnd, JobState, Ledger};
+use crate::value::id::HostId;
 
 /// Most characters of a note: a line of a table.
 const MAX_CHARACTERS: usize = 1_000;
 
-/// What happened between this coordinator and an engine that gives out hosts.
+/// What happened between this coordinator and an engine that gives out hosts, or a host that it reaches by ssh.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineNote {
     /// What.
     pub kind: EngineNoteKind,
+    /// With which host, where it is one that is reached by ssh.
+    pub host: Option<HostId>,
     /// Who did it; empty where the coordinator did.
     pub by: String,
     /// Of what, and why, in words.
     pub words: String,
 }
 
-/// What happened between this coordinator and an engine.
+/// What happened between this coordinator and an engine, or a host that it reaches by ssh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineNoteKind {
     /// Somebody had it asked for hosts.
@@ -33,11 +36,17 @@ pub enum EngineNoteKind {
     JobFailed,
     /// No more jobs are asked for.
     Stopped,
+    /// Somebody had an agent started by ssh, and kept running.
+    SshAdded,
+    /// Somebody ended that.
+    SshRemoved,
+    /// An agent was started by ssh.
+    SshStarted,
 }
 
 impl EngineNoteKind {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::Added,
         Self::Removed,
         Self::JobsAsked,
@@ -45,18 +54,27 @@ impl EngineNoteKind {
         Self::JobEnded,
         Self::JobFailed,
         Self::Stopped,
+        Self::SshAdded,
+        Self::SshRemoved,
+        Self::SshStarted,
     ];
 }
 
 impl EngineNote {
     /// What somebody did.
     pub fn by(by: &str, kind: EngineNoteKind, words: &str) -> Self {
-        Self { kind, by: by.to_owned(), words: words.chars().take(MAX_CHARACTERS).collect() }
+        Self { kind, host: None, by: by.to_owned(), words: words.chars().take(MAX_CHARACTERS).collect() }
     }
 
     /// What the coordinator itself saw or did.
     pub fn own(kind: EngineNoteKind, words: &str) -> Self {
         Self::by("", kind, words)
+    }
+
+    /// The same, of a host that is reached by ssh.
+    #[must_use]
+    pub fn of(self, host: &HostId) -> Self {
+        Self { host: Some(host.clone()), ..self }
     }
 }
 

@@ -7,7 +7,7 @@ use speedup_core::value::id::{ExperimentId, HostId};
 use speedup_core::value::time::Timestamp;
 
 use super::{Kept, journal};
-use crate::convert::field::{class, enumerated, enumeration, id};
+use crate::convert::field::{class, enumerated, enumeration, id, optional_id};
 use crate::convert::host::fact_names;
 use crate::convert::id::{experiment_id, id_bytes};
 use crate::convert::malformed::Malformed;
@@ -20,12 +20,13 @@ pub(super) fn host_changed(host: &HostId, by: &str, reason: &str) -> journal::Ho
 enumeration!(
     EngineNoteKind,
     journal::EngineNoteKind,
-    [Added, Removed, JobsAsked, JobBegan, JobEnded, JobFailed, Stopped]
+    [Added, Removed, JobsAsked, JobBegan, JobEnded, JobFailed, Stopped, SshAdded, SshRemoved, SshStarted]
 );
 
-pub(super) fn engine_noted(EngineNote { kind, by, words }: &EngineNote) -> Kept {
+pub(super) fn engine_noted(EngineNote { kind, host, by, words }: &EngineNote) -> Kept {
     let kind = journal::EngineNoteKind::from(*kind).into();
-    Kept::EngineNoted(journal::EngineNoted { kind, by: by.clone(), words: words.clone() })
+    let host = host.as_ref().map(|host| host.as_str().to_owned());
+    Kept::EngineNoted(journal::EngineNoted { kind, by: by.clone(), words: words.clone(), host })
 }
 
 impl TryFrom<journal::EngineNoted> for Change {
@@ -33,7 +34,8 @@ impl TryFrom<journal::EngineNoted> for Change {
 
     fn try_from(wire: journal::EngineNoted) -> Result<Self, Malformed> {
         let kind = enumerated::<journal::EngineNoteKind, _>(wire.kind, "kind")?;
-        Ok(Self::EngineNoted(EngineNote { kind, by: wire.by, words: wire.words }))
+        let host = optional_id(wire.host, "host")?;
+        Ok(Self::EngineNoted(EngineNote { kind, host, by: wire.by, words: wire.words }))
     }
 }
 
