@@ -7,6 +7,7 @@
 
 mod aside;
 mod logged;
+mod lost;
 mod named;
 #[cfg(test)]
 mod tests;
@@ -34,7 +35,7 @@ use self::writes::{Tree, attempt_at, attempt_key, exclusion_begun, exclusions_of
 use crate::status::finished_status;
 
 /// Version of what the trees hold; another one means that the store is built anew.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 /// What sled may keep of the trees in memory; it takes two to five times that.
 const CACHE_BYTES: u64 = 64 << 20;
 /// Most writes sled is given at once: it takes much more memory with larger batches.

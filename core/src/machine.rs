@@ -39,8 +39,8 @@ pub use active::{Active, Built, Kept, Phase};
 pub use checkpoint::{ActivePiece, Misfit, Piece, RunPiece};
 pub use command::{Command, Decision, Effect, HostRequest, Notice, Request, Speaker};
 pub use explain::{
-    Explanation, Hindrance, Hindrances, KeptHosts, LostAttempt, MAX_EXPLAINED, NAMED_HOSTS, Outlook,
-    WaitingFor, Waits,
+    Explanation, Hindrance, Hindrances, KeptHosts, LATEST_LOSSES, LostAttempt, MAX_EXPLAINED, NAMED_HOSTS,
+    NamedHost, Outlook, WaitingFor, Waits,
 };
 pub use matching::{needed_allocation, needs_reboots};
 pub use queue::{hosts_needed, visits_of_fullest_lane};

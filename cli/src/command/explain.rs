@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
-use speedup_core::machine::{Explanation, LostAttempt, Outlook};
+use speedup_core::machine::{Explanation, LATEST_LOSSES, LostAttempt, Outlook};
 use speedup_core::value::id::{ExperimentId, RunIndex};
 use speedup_proto::convert::{ExperimentStatus, StatusPhase, id_text};
 use speedup_proto::v1;
@@ -14,7 +14,7 @@ use crate::connection::selector::{self, Selector};
 use crate::connection::{Connection, SourceArguments};
 use crate::console::Console;
 use crate::console::render::counted;
-use crate::console::render::explanation::{outlook, sentences};
+use crate::console::render::explanation::{losses, outlook, sentences};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::exit::standing::{self, Shown};
@@ -50,12 +50,13 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
             let run = RunIndex(arguments.run.unwrap_or_default());
             print(console, &sentences(run, &state, lost.as_ref()))?;
         }
-        (Explained::All(status, waits), Output::Json) => {
-            print_json(console, &json!({ "status": Shown::from(&*status), "outlook": waits }))?;
+        (Explained::All(all), Output::Json) => {
+            let ExplainedExperiment { status, waits, lost } = &*all;
+            print_json(console, &json!({ "status": Shown::from(status), "outlook": waits, "lost": lost }))?;
         }
-        (Explained::All(status, waits), Output::Table) => {
+        (Explained::All(all), Output::Table) => {
             let named = arguments.source.data.as_ref().map(|data| format!(" --data {}", data.display()));
-            print(console, &told(&status, &waits, is_left, &named.unwrap_or_default()))?;
+            print(console, &told(&all, is_left, &named.unwrap_or_default()))?;
         }
     }
     Ok(Exit::Done)
@@ -64,7 +65,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 /// What was asked for.
 enum Explained {
     Run(ExplainedRun),
-    All(Box<ExperimentStatus>, Outlook),
+    All(Box<ExplainedExperiment>),
 }
 
 /// What one run does or waits for, and how its latest attempt that ended was lost, if it was.
@@ -75,8 +76,22 @@ struct ExplainedRun {
     lost: Option<LostAttempt>,
 }
 
-/// What an experiment waits for, or that it does not; `is_left` says that no command carries it out, `named` what finds it.
-fn told(status: &ExperimentStatus, waits: &Outlook, is_left: bool, named: &str) -> String {
+/// What an experiment does and waits for, and its latest attempts that were lost.
+struct ExplainedExperiment {
+    status: ExperimentStatus,
+    waits: Outlook,
+    lost: Vec<LostAttempt>,
+}
+
+/// What an experiment waits for, or that it does not, and how its latest attempts were lost; `is_left` says that no command
+/// carries it out, `named` what finds it.
+fn told(explained: &ExplainedExperiment, is_left: bool, named: &str) -> String {
+    let ExplainedExperiment { status, waits, lost } = explained;
+    let stands = stands(status, waits, is_left, named);
+    if lost.is_empty() { stands } else { format!("{stands}\n\n{}", losses(lost)) }
+}
+
+fn stands(status: &ExperimentStatus, waits: &Outlook, is_left: bool, named: &str) -> String {
     let id = selector::short(status.experiment);
     let head =
         format!("{} ({id}) is {}: {}.", status.name, standing::phase(status), standing::tally(&status.tally));
@@ -105,9 +120,13 @@ async fn explain_all(connection: &Connection, experiment: ExperimentId) -> Resul
     let malformed = |error| Failure::malformed(TRIED, error);
     let mut client = connection.experiments();
     let status = client.get(selector::get(experiment)).await.map_err(failed)?.into_inner();
-    let waits = client.explain_all(selector::get(experiment)).await.map_err(failed)?.into_inner();
-    let status = ExperimentStatus::try_from(status).map_err(malformed)?;
-    Ok(Explained::All(Box::new(status), Outlook::try_from(waits).map_err(malformed)?))
+    let mut waits = client.explain_all(selector::get(experiment)).await.map_err(failed)?.into_inner();
+    let lost = std::mem::take(&mut waits.lost).into_iter().take(LATEST_LOSSES).map(LostAttempt::try_from);
+    Ok(Explained::All(Box::new(ExplainedExperiment {
+        lost: lost.collect::<Result<_, _>>().map_err(malformed)?,
+        status: ExperimentStatus::try_from(status).map_err(malformed)?,
+        waits: Outlook::try_from(waits).map_err(malformed)?,
+    })))
 }
 
 async fn explain(

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use speedup_core::machine::event::{RequestKey, Tally};
-use speedup_core::machine::{Command, Refusal, Request as Asked, hosts_needed, needed_allocation};
+use speedup_core::machine::{
+    Command, LATEST_LOSSES, Refusal, Request as Asked, hosts_needed, needed_allocation,
+};
 use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::{ExperimentId, RunIndex};
 use speedup_core::value::time::Timestamp;
@@ -214,11 +216,14 @@ impl Experiments for ExperimentsDoor {
 
     async fn explain_all(&self, request: Request<v1::GetRequest>) -> Result<Response<v1::Outlook>, Status> {
         let id = experiment_id(&request.into_inner().experiment)?;
-        if let Some(outlook) = self.handle.query(move |machine| machine.outlook(id)).await? {
-            return Ok(Response::new((&outlook).into()));
-        }
-        // A finished one waits for nothing, and one that never was is not found.
-        status(&self.handle, id).await.map(|_| Response::new(v1::Outlook::default()))
+        let outlook = match self.handle.query(move |machine| machine.outlook(id)).await? {
+            Some(outlook) => (&outlook).into(),
+            // A finished one waits for nothing, and one that never was is not found.
+            None => status(&self.handle, id).await.map(|_| v1::Outlook::default())?,
+        };
+        let store = self.handle.current_store().await?.clone();
+        let losses = blocking(move || store.latest_losses(id, LATEST_LOSSES)).await?;
+        Ok(Response::new(v1::Outlook { lost: losses.iter().filter_map(lost).collect(), ..outlook }))
     }
 
     type ExportStream = ExportStream;
@@ -331,6 +336,7 @@ fn lost(ended: &v1::EndedAttempt) -> Option<v1::explanation::Lost> {
     let Some(v1::ended_attempt::End::Lost(lost)) = &ended.end else { return None };
     let lease = ended.lease.as_ref()?;
     Some(v1::explanation::Lost {
+        run: lease.run,
         attempt: lease.attempt,
         host: lease.host.clone(),
         host_name: lease.evidence.as_ref().and_then(|evidence| evidence.host_name.clone()),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use prost::Message as _;
 use speedup_core::host::{Exclusion, ExclusionCause};
-use speedup_core::machine::event::{Change, EndedAttempt, Event, RequestKey, Tally};
+use speedup_core::machine::event::{AttemptEnd, Change, EndedAttempt, Event, RequestKey, Tally};
 use speedup_core::plan::Extension;
 use speedup_core::run::record::Record;
 use speedup_core::value::id::{ExperimentId, HostId};
@@ -116,6 +116,10 @@ impl Writes {
     pub(crate) fn ended(&mut self, ended: &EndedAttempt) {
         let key = attempt_key(ended.lease.experiment, ended.lease.run.0, ended.lease.attempt.0);
         self.put(Tree::Attempts, key, v1::EndedAttempt::from(ended).encode_to_vec());
+        match ended.end {
+            AttemptEnd::Lost { .. } => self.lost(ended),
+            AttemptEnd::Reported(_) => {}
+        }
     }
 
     fn excluded(&mut self, at: Timestamp, host: &HostId, cause: ExclusionCause) {

@@ -5,7 +5,7 @@ mod experiment;
 
 use serde::Serialize;
 
-pub use experiment::{KeptHosts, MAX_EXPLAINED, NAMED_HOSTS, Outlook, Waits};
+pub use experiment::{KeptHosts, MAX_EXPLAINED, NAMED_HOSTS, NamedHost, Outlook, Waits};
 
 use super::matching::{boots_before, boots_in_visits, holds, rests_until, violation};
 use super::queue::{lane_of, use_of};
@@ -45,9 +45,14 @@ pub enum Explanation {
     Settled(Settlement),
 }
 
+/// Most lost attempts that are told of an experiment: the reasons of the latest, as many as fit a screen beside what waits.
+pub const LATEST_LOSSES: usize = 5;
+
 /// An attempt at a run that was lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LostAttempt {
+    /// Of which run.
+    pub run: RunIndex,
     /// Which.
     pub attempt: Attempt,
     /// On which host.

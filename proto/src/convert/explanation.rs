@@ -2,7 +2,7 @@
 
 use speedup_core::machine::{Explanation, Hindrances, LostAttempt, WaitingFor};
 use speedup_core::run::Settlement;
-use speedup_core::value::id::{Attempt, LeaseEpoch};
+use speedup_core::value::id::{Attempt, LeaseEpoch, RunIndex};
 
 use super::field::{chosen, enumerated, enumeration, id, optional_id, reason, required};
 use super::host::fact_names;
@@ -36,6 +36,7 @@ impl TryFrom<v1::explanation::Lost> for LostAttempt {
 
     fn try_from(wire: v1::explanation::Lost) -> Result<Self, Malformed> {
         Ok(Self {
+            run: RunIndex(wire.run),
             attempt: Attempt(wire.attempt),
             host: id(wire.host, "host")?,
             host_name: optional_id(wire.host_name, "host_name")?,

@@ -1,8 +1,8 @@
 //! What all the waiting runs of an experiment wait for.
 
-use speedup_core::machine::{Hindrance, KeptHosts, MAX_EXPLAINED, NAMED_HOSTS, Outlook, Waits};
+use speedup_core::machine::{Hindrance, KeptHosts, MAX_EXPLAINED, NAMED_HOSTS, NamedHost, Outlook, Waits};
 
-use super::field::{at_most, each, enumerated, enumeration, id};
+use super::field::{at_most, each, enumerated, enumeration, id, optional_id};
 use super::host::fact_names;
 use super::malformed::Malformed;
 use crate::v1;
@@ -31,7 +31,11 @@ enumeration!(
 
 impl From<&Outlook> for v1::Outlook {
     fn from(outlook: &Outlook) -> Self {
-        Self { waits: outlook.waits.iter().map(v1::Waits::from).collect(), left_out: outlook.left_out }
+        Self {
+            waits: outlook.waits.iter().map(v1::Waits::from).collect(),
+            left_out: outlook.left_out,
+            lost: Vec::new(),
+        }
     }
 }
 
@@ -73,7 +77,7 @@ impl From<&KeptHosts> for v1::KeptHosts {
         Self {
             hindrance: v1::Hindrance::from(kept.hindrance).into(),
             hosts: kept.hosts,
-            first: kept.first.iter().map(|host| host.as_str().to_owned()).collect(),
+            first: kept.first.iter().map(v1::NamedHost::from).collect(),
         }
     }
 }
@@ -82,12 +86,25 @@ impl TryFrom<v1::KeptHosts> for KeptHosts {
     type Error = Malformed;
 
     fn try_from(wire: v1::KeptHosts) -> Result<Self, Malformed> {
-        at_most(wire.first.len(), NAMED_HOSTS, "first")?;
-        let first = wire.first.into_iter().map(|host| id(host, "first"));
         Ok(Self {
             hindrance: enumerated::<v1::Hindrance, _>(wire.hindrance, "hindrance")?,
             hosts: wire.hosts,
-            first: first.collect::<Result<_, _>>()?,
+            first: each(wire.first, NAMED_HOSTS, "first")?,
         })
+    }
+}
+
+impl From<&NamedHost> for v1::NamedHost {
+    fn from(NamedHost { host, host_name }: &NamedHost) -> Self {
+        let host_name = host_name.as_ref().map(|name| name.as_str().to_owned());
+        Self { host: host.as_str().to_owned(), host_name }
+    }
+}
+
+impl TryFrom<v1::NamedHost> for NamedHost {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::NamedHost) -> Result<Self, Malformed> {
+        Ok(Self { host: id(wire.host, "host")?, host_name: optional_id(wire.host_name, "host_name")? })
     }
 }

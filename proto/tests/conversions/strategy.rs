@@ -20,7 +20,9 @@ use speedup_core::host::fingerprint::{ClassId, Fact, Fingerprint, HardwareId};
 use speedup_core::host::{Exclusion, ExclusionCause, HostFacts, Sharing};
 use speedup_core::machine::event::{AttemptEnd, Change, EndedAttempt, Event, RequestKey, Superseded, Tally};
 use speedup_core::machine::provision::{EngineNote, EngineNoteKind};
-use speedup_core::machine::{Explanation, Hindrance, Hindrances, KeptHosts, Outlook, WaitingFor, Waits};
+use speedup_core::machine::{
+    Explanation, Hindrance, Hindrances, KeptHosts, NamedHost, Outlook, WaitingFor, Waits,
+};
 use speedup_core::plan::{Extension, Shape};
 use speedup_core::run::lease::{Evidence, Lease};
 use speedup_core::run::timer::{TimerError, TimerTest};
@@ -479,7 +481,8 @@ pub(crate) fn explanation() -> BoxedStrategy<Explanation> {
 }
 
 pub(crate) fn outlook() -> BoxedStrategy<Outlook> {
-    let kept = (proptest::sample::select(Hindrance::ALL.to_vec()), any::<u32>(), vec(id(), 0..4))
+    let named = (id(), option::of(id())).prop_map(|(host, host_name)| NamedHost { host, host_name });
+    let kept = (proptest::sample::select(Hindrance::ALL.to_vec()), any::<u32>(), vec(named, 0..4))
         .prop_map(|(hindrance, hosts, first)| KeptHosts { hindrance, hosts, first });
     let waits = (vec(text(), 0..4), any::<u32>(), vec(kept, 0..4), vec(text(), 0..4))
         .prop_map(|(of, runs, hosts, differing)| Waits { of, runs, hosts, differing });

@@ -1,7 +1,7 @@
 //! Why a run is not running, and what all runs of an experiment wait for, in sentences.
 
 use speedup_core::machine::{
-    Explanation, Hindrance, Hindrances, KeptHosts, LostAttempt, Outlook, WaitingFor, Waits,
+    Explanation, Hindrance, Hindrances, KeptHosts, LostAttempt, NamedHost, Outlook, WaitingFor, Waits,
 };
 use speedup_core::run::Settlement;
 use speedup_core::value::id::{HostId, HostName, RunIndex};
@@ -22,16 +22,27 @@ pub(crate) fn sentences(run: RunIndex, explanation: &Explanation, lost: Option<&
 }
 
 fn how_lost(lost: &LostAttempt) -> String {
-    let host = lost.host_name.as_ref().map_or(lost.host.as_str(), HostName::as_str);
+    let host = called(&lost.host, lost.host_name.as_ref());
     let (attempt, at, why) = (lost.attempt, moment::local(lost.at), printable(&lost.reason.words()));
     format!("Attempt {attempt}, on host {host}, was lost at {at}: {why}.")
+}
+
+/// The latest lost attempts of an experiment, each with its reason.
+pub(crate) fn losses(lost: &[LostAttempt]) -> String {
+    let line = |lost: &LostAttempt| format!("\n  run {}: {}", lost.run, how_lost(lost));
+    format!("The latest lost attempts:{}", lost.iter().map(line).collect::<String>())
+}
+
+/// As people call a host: by its name, where it has one.
+fn called<'a>(host: &'a HostId, name: Option<&'a HostName>) -> &'a str {
+    name.map_or(host.as_str(), HostName::as_str)
 }
 
 fn state(run: RunIndex, explanation: &Explanation) -> String {
     match explanation {
         Explanation::Settled(settlement) => settled(run, *settlement),
         Explanation::Held { host, host_name, lease, begun, connected, deadline } => {
-            let host = host_name.as_ref().map_or(host.as_str(), HostName::as_str);
+            let host = called(host, host_name.as_ref());
             let does = if *begun { "executes" } else { "was given" };
             let there = if *connected { "" } else { " The host is not connected now." };
             let until = moment::local(*deadline);
@@ -164,9 +175,13 @@ fn waits(waits: &Waits) -> String {
 }
 
 fn kept(kept: &KeptHosts) -> String {
-    let names: Vec<&str> = kept.first.iter().map(HostId::as_str).collect();
+    let names: Vec<&str> = kept.first.iter().map(named).collect();
     let more = if kept.hosts as usize > names.len() { ", …" } else { "" };
     format!("\n  {:>6}  {} ({}{more})", kept.hosts, words(kept.hindrance), names.join(", "))
+}
+
+fn named(host: &NamedHost) -> &str {
+    called(&host.host, host.host_name.as_ref())
 }
 
 /// What would let the runs go on, where nothing does by itself.
@@ -176,7 +191,7 @@ fn remedies(waits: &Waits) -> Vec<String> {
     }
     let first = |hindrance: Hindrance| {
         let kept = waits.hosts.iter().find(|kept| kept.hindrance == hindrance)?;
-        kept.first.first()
+        kept.first.first().map(named)
     };
     let mut remedies = vec!["No connected host can take any of them. What helps:".to_owned()];
     if let Some(host) = first(Hindrance::Away) {
@@ -271,6 +286,7 @@ mod tests {
             waiting_for: WaitingFor::Hosts(Hindrances { busy: 1, ..Hindrances::default() }),
         };
         let lost = LostAttempt {
+            run: RunIndex(7),
             attempt: Attempt(1),
             host: "cluster:n7".parse().unwrap(),
             host_name: Some("n7".parse().unwrap()),
@@ -280,6 +296,12 @@ mod tests {
         let text = sentences(RunIndex(7), &waiting, Some(&lost));
         assert!(text.contains("\nAttempt 1, on host n7, was lost at "), "{text}");
         assert!(text.ends_with(": the engine took the host away (job 17: NODE_FAIL)."), "{text}");
+        let text = losses(&[lost.clone(), lost]);
+        assert!(
+            text.starts_with("The latest lost attempts:\n  run 7: Attempt 1, on host n7, was lost at "),
+            "{text}"
+        );
+        assert_eq!(text.matches("NODE_FAIL").count(), 2, "{text}");
     }
 
     #[test]
@@ -287,7 +309,13 @@ mod tests {
         let kept = |hindrance, hosts, first: &[&str]| KeptHosts {
             hindrance,
             hosts,
-            first: first.iter().map(|host| host.parse().unwrap()).collect(),
+            first: first
+                .iter()
+                .map(|name| NamedHost {
+                    host: format!("cluster:{name}").parse().unwrap(),
+                    host_name: Some(name.parse().unwrap()),
+                })
+                .collect(),
         };
         let stuck = Waits {
             of: (1..=8).map(|number| format!("b{number}")).collect(),

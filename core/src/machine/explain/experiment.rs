@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Hindrance;
 use crate::machine::queue::lane_in_words;
 use crate::machine::{Active, Machine};
-use crate::value::id::{ExperimentId, HostId, RunIndex};
+use crate::value::id::{ExperimentId, HostId, HostName, RunIndex};
 
 /// Most kinds of runs that are looked at: each is held against every host of the pool.
 pub const MAX_EXPLAINED: usize = 100;
@@ -44,7 +44,16 @@ pub struct KeptHosts {
     /// How many they are.
     pub hosts: u32,
     /// The first of them.
-    pub first: Vec<HostId>,
+    pub first: Vec<NamedHost>,
+}
+
+/// A host with the name that people know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NamedHost {
+    /// Which.
+    pub host: HostId,
+    /// What people call it.
+    pub host_name: Option<HostName>,
 }
 
 impl Machine {
@@ -87,7 +96,7 @@ impl Machine {
             let of = kept.entry(hindrance).or_insert(none);
             of.hosts += 1;
             if of.first.len() < NAMED_HOSTS {
-                of.first.push(host.facts.host.clone());
+                of.first.push(NamedHost { host: host.facts.host.clone(), host_name: host.facts.name() });
             }
         }
         kept.into_values().collect()

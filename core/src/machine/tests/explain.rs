@@ -385,6 +385,10 @@ fn a_host_at_work_for_others_or_resting_is_not_lacking() {
     assert!(!scene.machine.lacks_hosts(FIRST), "it will have rested");
 }
 
+fn named(of: u32) -> NamedHost {
+    NamedHost { host: host(of), host_name: facts(of).name() }
+}
+
 #[test]
 fn what_an_experiment_waits_for_is_told_by_benchmark() {
     let two = PLAN_OF_TWO;
@@ -393,13 +397,13 @@ fn what_an_experiment_waits_for_is_told_by_benchmark() {
     let outlook = scene.machine.outlook(FIRST).expect("it is active");
     let [all] = outlook.waits.as_slice() else { panic!("the hosts stand alike for both: {outlook:?}") };
     assert_eq!((all.of.len(), all.runs), (2, 8));
-    let able = KeptHosts { hindrance: Hindrance::Able, hosts: 2, first: vec![host(0), host(1)] };
+    let able = KeptHosts { hindrance: Hindrance::Able, hosts: 2, first: vec![named(0), named(1)] };
     assert_eq!(all.hosts, [able]);
     let first = scene.serve(0);
     let served = scene.machine.experiment(FIRST).expect("active").plan().cell(first.run).expect("a cell");
     let outlook = scene.machine.outlook(FIRST).expect("it is active");
     assert_eq!(outlook.waits.len(), 2, "host 0 is not fresh for one of them: {outlook:?}");
-    let kept = |hindrance, of: u32| KeptHosts { hindrance, hosts: 1, first: vec![host(of)] };
+    let kept = |hindrance, of: u32| KeptHosts { hindrance, hosts: 1, first: vec![named(of)] };
     let of_served = &outlook.waits[served.benchmark.0 as usize];
     assert_eq!(of_served.hosts, [kept(Hindrance::Able, 1), kept(Hindrance::NotFresh, 0)]);
     assert_eq!(
