@@ -42,7 +42,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         None => explain_all(&connection, experiment).await,
     };
     let is_left = connection.embedded().is_some();
-    hosts::tell_if_it_stands_still(&connection, console).await;
+    hosts::tell_of_queues(&connection, console).await;
     connection.close().await;
     match (explained?, arguments.output.output) {
         (Explained::Run(run), Output::Json) => print_json(console, &run)?,

@@ -5,7 +5,7 @@ mod show;
 mod ssh;
 mod standing;
 
-pub(super) use engine::tell_if_it_stands_still;
+pub(super) use engine::{tell_if_it_stands_still, tell_of_queues};
 
 use std::collections::BTreeSet;
 

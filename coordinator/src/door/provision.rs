@@ -4,7 +4,7 @@ mod ssh;
 
 use std::time::Duration;
 
-use speedup_core::machine::provision::{Job, JobState, ProvisionLimits};
+use speedup_core::machine::provision::{Claim, Job, JobState, ProvisionLimits, QUEUE_PATIENCE};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::{IdError, NodeName, QueueName};
@@ -176,7 +176,7 @@ fn refused(error: &AddError) -> Status {
 }
 
 fn checked(limits: Option<v1::ProvisionLimits>) -> Result<ProvisionLimits, Status> {
-    let Some(v1::ProvisionLimits { jobs, queued, node_time }) = limits else {
+    let Some(v1::ProvisionLimits { jobs, queued, node_time, patience }) = limits else {
         return Err(Status::invalid_argument("no limits are given"));
     };
     if jobs == 0 || queued == 0 || jobs > MAX_JOBS || queued > MAX_JOBS {
@@ -185,7 +185,8 @@ fn checked(limits: Option<v1::ProvisionLimits>) -> Result<ProvisionLimits, Statu
         )));
     }
     let node_time = node_time.map(|time| span(&time, "limits.node_time")).transpose()?;
-    Ok(ProvisionLimits { jobs, queued, node_time })
+    let patience = patience.map_or(Ok(QUEUE_PATIENCE), |time| span(&time, "limits.patience"))?;
+    Ok(ProvisionLimits { jobs, queued, node_time, patience })
 }
 
 fn told(Shown { queue, seen }: Shown) -> v1::Provisioner {
@@ -195,12 +196,18 @@ fn told(Shown { queue, seen }: Shown) -> v1::Provisioner {
         Spec::Local => (Vec::new(), Surroundings::default()),
     };
     let Surroundings { prologue, epilogue, wrap } = around;
-    let ProvisionLimits { jobs, queued, node_time } = queue.limits;
+    let ProvisionLimits { jobs, queued, node_time, patience } = queue.limits;
     let now = wall_clock();
+    let claim = Claim::of(now, &queue.limits, &seen.ledger, &seen.jobs);
     v1::Provisioner {
         engine: engine.to_owned(),
         options,
-        limits: Some(v1::ProvisionLimits { jobs, queued, node_time: node_time.map(duration) }),
+        limits: Some(v1::ProvisionLimits {
+            jobs,
+            queued,
+            node_time: node_time.map(duration),
+            patience: Some(duration(patience)),
+        }),
         by: queue.by,
         name: queue.job_name,
         jobs: seen.jobs.iter().map(|job| told_job(&seen, job)).collect(),
@@ -216,6 +223,7 @@ fn told(Shown { queue, seen }: Shown) -> v1::Provisioner {
         refused: seen.ledger.refused.into_iter().map(refused_node).collect(),
         unjoined: seen.ledger.unjoined,
         longest_job: queue.longest_job.map(duration),
+        overdue: claim.overdue,
     }
 }
 

@@ -115,7 +115,7 @@ impl Provision {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::machine::provision::{Job, Ledger, ProvisionLimits};
+    use speedup_core::machine::provision::{Job, Ledger, ProvisionLimits, QUEUE_PATIENCE};
 
     use super::*;
     use crate::metrics::Metrics;
@@ -127,7 +127,12 @@ mod tests {
     }
 
     fn engine(spec: Spec, ledger: Ledger) -> Shown {
-        let limits = ProvisionLimits { jobs: 3, queued: 2, node_time: Some(Span::from_secs(3_600)) };
+        let limits = ProvisionLimits {
+            jobs: 3,
+            queued: 2,
+            node_time: Some(Span::from_secs(3_600)),
+            patience: QUEUE_PATIENCE,
+        };
         let every = Duration::from_secs(5);
         let queue = Queue {
             name: "short".parse().unwrap(),

@@ -191,6 +191,8 @@ struct Head {
 
 #[cfg(test)]
 mod tests {
+    use speedup_core::machine::provision::QUEUE_PATIENCE;
+
     use super::*;
     use crate::provision::script::Surroundings;
 
@@ -200,7 +202,7 @@ mod tests {
     const GOLDEN_2: &str = include_str!("record/golden/version-2.json");
 
     fn queue(name: &str) -> Queue {
-        let limits = ProvisionLimits { jobs: 3, queued: 2, node_time: None };
+        let limits = ProvisionLimits { jobs: 3, queued: 2, node_time: None, patience: QUEUE_PATIENCE };
         let options = vec!["-p".to_owned(), "main".to_owned()];
         let spec = Spec::Slurm { options, around: Surroundings::default() };
         let (name, job_name) = (name.parse().unwrap(), "speedup-1".to_owned());

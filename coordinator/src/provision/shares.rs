@@ -44,7 +44,8 @@ impl Shares {
     pub(crate) fn enter(&self, parts: &mut Parts, queue: &QueueName, part: Part) {
         let claim = part.claim;
         let before = parts.0.insert(queue.clone(), part).map(|before| before.claim);
-        let leaves_more = |before: Claim| claim.under_way() < before.under_way() || claim.room < before.room;
+        let leaves_more =
+            |before: Claim| claim.counted_on() < before.counted_on() || claim.room < before.room;
         // What gains room may be given what others have in their queues.
         if before.is_none_or(|before| leaves_more(before) || before.room == 0 && claim.room > 0) {
             self.tell_others(parts);

@@ -61,6 +61,22 @@ pub struct ProvisionLimits {
     pub queued: u32,
     /// Most time on nodes, summed over all jobs ever; no bound where there is none.
     pub node_time: Option<Span>,
+    /// How long a job may wait for its node before other queues are asked for its host as well.
+    #[serde(default = "usual_patience", skip_serializing_if = "is_usual")]
+    pub patience: Span,
+}
+
+/// How long a job may wait before other queues are asked for its host as well, where its user says nothing: a scheduler that looks
+/// for places in the gaps between other jobs has done so a few times.
+pub const QUEUE_PATIENCE: Span = Span::from_secs(300);
+
+fn usual_patience() -> Span {
+    QUEUE_PATIENCE
+}
+
+/// Records of earlier versions have none, and stay as they are.
+fn is_usual(patience: &Span) -> bool {
+    *patience == QUEUE_PATIENCE
 }
 
 /// One job of ours, as the engine tells it.

@@ -122,3 +122,27 @@ fn what_surrounds_the_agent_is_executed() {
     let said = String::from_utf8_lossy(&unclosed.stderr).into_owned();
     assert!(!unclosed.status.success() && said.contains("a quote is not closed"), "{said}");
 }
+
+/// A queue whose jobs Slurm never starts: half of what waits moves to the other queue, time and again, and once the last has waited longer
+/// than its queue's patience the other brings that host as well. What never started is cancelled when nothing needs it.
+#[test]
+fn a_queue_that_never_starts_a_job_leaves_no_run_behind() {
+    let on = site("distinct", 6);
+    on.slurm.control(&["update", "PartitionName=main", "State=INACTIVE"]);
+    on.ask(&["--name", "a", "--patience", "2s"], &["--time=10", "--partition=main"]);
+    on.ask(&["--name", "b"], &["--time=10", "--partition=other"]);
+    let experiment = on.site.submit(SIX);
+    let told = eventually("it is told that a job waits long", || {
+        let shown = String::from_utf8(on.site.pool.speedup(&["hosts", "slurm", "show", "a"]).stdout).ok()?;
+        shown.contains("waited longer than 2 s").then_some(shown)
+    });
+    assert!(told.contains("PENDING (PartitionInactive)"), "{told}");
+    let verdict = on.site.finish(&experiment);
+    assert_eq!(verdict.lost().count(), 0, "{verdict:?}");
+    on.wait_until_given_back();
+    let remembered = on.slurm.remembered();
+    let served = remembered.iter().filter(|(_, state, _)| state == "COMPLETED").count();
+    let given_up = remembered.iter().filter(|(_, state, _)| state == "CANCELLED").count();
+    assert_eq!(served, 6, "one job a run: {remembered:?}");
+    assert!(given_up > 0 && served + given_up == remembered.len(), "{remembered:?}");
+}

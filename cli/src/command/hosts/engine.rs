@@ -71,6 +71,9 @@ struct LimitArguments {
     /// The budget of node-hours over all jobs; when it is used up, all nodes are released
     #[arg(long, value_name = "HOURS", value_parser = node_hours)]
     node_hours: Option<Span>,
+    /// How long a job may wait in this queue before other queues are asked for its host as well
+    #[arg(long, value_name = "TIME", value_parser = span, default_value = "5m")]
+    patience: Span,
     /// How often to poll the jobs [default: 5s, or what the file of a batch system says]
     #[arg(long, value_name = "TIME", value_parser = span)]
     poll: Option<Span>,
@@ -303,6 +306,7 @@ async fn add(
             jobs: limits.max_jobs,
             queued: limits.max_queued,
             node_time: limits.node_hours.map(duration),
+            patience: Some(duration(limits.patience)),
         }),
         look_every: Some(duration(limits.poll.unwrap_or(poll))),
         dry_run: limits.dry_run,
@@ -421,6 +425,14 @@ async fn status(connection: &Connection) -> Result<Vec<Shown>, Failure> {
 pub(in crate::command) async fn tell_if_it_stands_still(connection: &Connection, console: &Console) {
     for shown in status(connection).await.unwrap_or_default() {
         shown.troubles().for_each(|words| console.talk(words));
+    }
+}
+
+/// The same, and what jobs that have no node wait for.
+pub(in crate::command) async fn tell_of_queues(connection: &Connection, console: &Console) {
+    for shown in status(connection).await.unwrap_or_default() {
+        let waits = [shown.queued(), shown.waits_long()].into_iter().flatten();
+        shown.troubles().chain(waits).for_each(|words| console.talk(words));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use speedup_core::machine::provision::{Job, JobState, Ledger, Nodes};
+use speedup_core::machine::provision::{Job, JobState, Ledger, Nodes, QUEUE_PATIENCE};
 use speedup_core::machine::{Machine, Settings};
 use speedup_core::value::id::{JobId, NodeName};
 use speedup_journal::{JournalId, Position};
@@ -84,7 +84,7 @@ impl Engine for Answering {
 }
 
 fn limits() -> ProvisionLimits {
-    ProvisionLimits { jobs: 3, queued: 3, node_time: None }
+    ProvisionLimits { jobs: 3, queued: 3, node_time: None, patience: QUEUE_PATIENCE }
 }
 
 /// A machine that answers what it is asked.

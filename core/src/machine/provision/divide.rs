@@ -3,6 +3,10 @@
 //!
 //! Jobs in a queue are moved by that, too: where one queue gives out hosts and the other lets jobs wait, half of what still
 //! waits in the slow one is asked of the fast one, time and again.
+//!
+//! A job that has waited beyond the patience of its queue is overdue: it may never start. It keeps its place, for a job that was given up
+//! and asked for again would stand at the end. Other queues are asked for its host as well, and its own for no more while they have room.
+//! So only a host for which a job is overdue may be asked for twice; which comes first is taken, and the other is given up.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +24,8 @@ pub struct Claim {
     pub starting: u32,
     /// Jobs that wait for a node.
     pub queued: u32,
+    /// Of these, the ones that have waited beyond the patience of their queue.
+    pub overdue: u32,
     /// Most jobs that it may have under way, with these.
     pub room: u32,
 }
@@ -38,20 +44,23 @@ impl Claim {
         let is_new = |(id, note): &(&JobId, &Note)| {
             !note.joined && note.cancelled.is_none() && !jobs.iter().any(|job| job.id == **id)
         };
+        let waits_long = |note: &&Note| note.queued_since.is_some_and(|since| now - since > limits.patience);
+        let overdue = alive(JobState::Queued).filter(waits_long).count() as u32;
         let queued = alive(JobState::Queued).count() + ledger.jobs.iter().filter(is_new).count();
         let queued = queued as u32;
         let room = match ledger.stands_still(now, limits) {
             Some(_) => 0,
             None => starting + limits.jobs.saturating_sub(with_node).min(limits.queued),
         };
-        Self { starting, queued, room }
+        Self { starting, queued, overdue, room }
     }
 
     /// Of a queue whose engine has not been asked since the start: what its ledger knows of may still be there.
     pub fn unheard(now: Timestamp, limits: &ProvisionLimits, ledger: &Ledger) -> Self {
         let queued = ledger.expected();
         let may_ask = ledger.stands_still(now, limits).is_none();
-        Self { starting: 0, queued, room: if may_ask { limits.jobs.min(limits.queued) } else { 0 } }
+        let room = if may_ask { limits.jobs.min(limits.queued) } else { 0 };
+        Self { starting: 0, queued, overdue: 0, room }
     }
 
     /// Of a queue whose engine does not answer, and last did at `heard`: nothing can be asked of it, and nothing given up.
@@ -60,7 +69,7 @@ impl Claim {
         if now - heard > OUT_OF_SIGHT {
             return Self::default();
         }
-        Self { starting: self.under_way(), queued: 0, room: 0 }
+        Self { starting: self.under_way(), ..Self::default() }
     }
 
     /// Once so many agents have joined, before the engine says that their jobs have nodes.
@@ -68,12 +77,32 @@ impl Claim {
     pub fn joined(self, many: u32) -> Self {
         let starting = self.starting.saturating_sub(many);
         let queued = self.queued.saturating_sub(many - (self.starting - starting));
-        Self { starting, queued, room: self.room.saturating_sub(many) }
+        let overdue = self.overdue.min(queued);
+        Self { starting, queued, overdue, room: self.room.saturating_sub(many) }
     }
 
     /// Jobs asked for whose agents have not joined yet.
     pub fn under_way(&self) -> u32 {
         self.starting + self.queued
+    }
+
+    /// Those that others count on: they have not waited too long.
+    pub fn counted_on(&self) -> u32 {
+        self.under_way() - self.overdue.min(self.queued)
+    }
+
+    /// Without what is overdue. A queue that lets jobs wait so long is first given nothing more.
+    fn in_time(&self) -> Self {
+        let Self { starting, queued, overdue, room } = *self;
+        let queued = queued.saturating_sub(overdue);
+        let room = if overdue > 0 { room.min(starting + queued) } else { room };
+        Self { starting, queued, overdue: 0, room }
+    }
+
+    /// What is overdue alone, with the room that is left beside the rest.
+    fn late(&self) -> Self {
+        let room = if self.overdue > 0 { self.room.saturating_sub(self.in_time().room) } else { 0 };
+        Self { starting: 0, queued: self.overdue, overdue: self.overdue, room }
     }
 
     /// The least and the most that it may be given.
@@ -88,16 +117,30 @@ pub(super) fn has_node(job: &Job) -> bool {
 }
 
 /// How many of the missing hosts one queue is to have under way now. What it is to have beyond what it has waits until the
-/// others have given it up: no host is asked for twice.
+/// others have given it up: no host is asked for twice, but for those for which another's job is overdue.
 pub fn share(missing: u32, claims: &BTreeMap<QueueName, Claim>, mine: &QueueName) -> u32 {
     let Some(claim) = claims.get(mine) else { return 0 };
     let has = claim.under_way();
-    let due = even(missing, claims).remove(mine).unwrap_or(0);
+    let (_, most) = claim.bounds();
+    let due = due(missing, claims, mine, claim.overdue).min(most);
     if due <= has {
         return due;
     }
-    let all = claims.values().map(Claim::under_way).fold(0, u32::saturating_add);
+    let others = claims.iter().filter(|(name, _)| *name != mine).map(|(_, claim)| claim.counted_on());
+    let all = others.fold(has, u32::saturating_add);
     has + (due - has).min(missing.saturating_sub(all))
+}
+
+/// Among those whose jobs start in time first; what these have no room for, among the others. What is overdue stays in its queue as long
+/// as hosts are missing.
+fn due(missing: u32, claims: &BTreeMap<QueueName, Claim>, mine: &QueueName, overdue: u32) -> u32 {
+    let of =
+        |part: fn(&Claim) -> Claim| claims.iter().map(|(name, claim)| (name.clone(), part(claim))).collect();
+    let in_time = even(missing, &of(Claim::in_time));
+    let left = missing.saturating_sub(in_time.values().copied().fold(0, u32::saturating_add));
+    let late = even(left, &of(Claim::late)).remove(mine).unwrap_or(0);
+    let in_time = in_time.get(mine).copied().unwrap_or(0);
+    in_time.max(missing.min(in_time.saturating_add(late.max(overdue))))
 }
 
 /// As many for each as for any other, as far as it has room and can give up what it has; one more for the first by name where it

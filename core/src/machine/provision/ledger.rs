@@ -72,6 +72,9 @@ impl JobFailure {
 pub struct Note {
     /// Nodes that it may not have.
     pub excluded: Nodes,
+    /// Since when it waits for its node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued_since: Option<Timestamp>,
     /// When it started; a job that is put back into the queue starts again.
     pub started: Option<Timestamp>,
     /// When it ends at the latest.
@@ -291,6 +294,7 @@ impl Ledger {
                 ..Note::default()
             };
         }
+        note.queued_since.get_or_insert(now);
     }
 
     fn running(&mut self, now: Timestamp, job: &Job, demand: &Demand) {

@@ -28,6 +28,8 @@ pub(super) struct Shown {
     max_jobs: u32,
     max_queued: u32,
     max_node_hours: Option<f64>,
+    /// How long a job may wait before other queues are asked for its host as well.
+    patience_ns: Option<Span>,
     by: String,
     /// What marks its jobs as its own.
     name: String,
@@ -42,6 +44,8 @@ pub(super) struct Shown {
     missing: u32,
     /// Of these, the ones that this queue is to bring.
     share: u32,
+    /// Jobs that have waited beyond that.
+    overdue: u32,
     /// Why the engine did not answer.
     trouble: Option<String>,
     /// Nodes whose agents were turned away for good, with the reasons: no job goes there.
@@ -80,6 +84,7 @@ impl From<v1::Provisioner> for Shown {
             max_jobs: limits.jobs,
             max_queued: limits.queued,
             max_node_hours: known_span(limits.node_time.as_ref()).map(|span| hours(span.0)),
+            patience_ns: known_span(limits.patience.as_ref()),
             by: wire.by,
             name: wire.name,
             jobs: wire.jobs.into_iter().map(Job::from).collect(),
@@ -89,6 +94,7 @@ impl From<v1::Provisioner> for Shown {
             cannot_reboot: wire.cannot_reboot,
             missing: wire.missing,
             share: wire.share,
+            overdue: wire.overdue,
             trouble: wire.trouble,
             refused: wire.refused.into_iter().map(|node| (node.node, node.reason)).collect(),
             unjoined: wire.unjoined,
@@ -139,6 +145,7 @@ impl Shown {
             self.longest_job_ns
                 .map(|span| format!("A job lasts {:.1} minutes at most.", span.as_secs_f64() / 60.0)),
         );
+        lines.extend(self.waits_long());
         lines.extend(self.around());
         lines.extend(self.troubles());
         lines.extend(self.cannot_reboot.as_ref().map(|why| format!("Nodes are not rebooted: {why}")));
@@ -162,6 +169,17 @@ impl Shown {
     /// The command that shows it.
     pub(super) fn command(&self) -> String {
         format!("`speedup hosts {} show {}`", self.engine, self.queue)
+    }
+
+    /// Which jobs may never start.
+    pub(super) fn waits_long(&self) -> Option<String> {
+        let patience = self.patience_ns.filter(|_| self.overdue > 0)?;
+        let jobs = counted(self.overdue.into(), "job");
+        let have = if self.overdue == 1 { "has" } else { "have" };
+        let queue = &self.queue;
+        Some(format!(
+            "{jobs} of queue {queue} {have} waited longer than {patience}: other queues with room are asked for as many hosts."
+        ))
     }
 
     /// What surrounds the agent in each job, if anything does.
@@ -188,6 +206,20 @@ impl Shown {
         let unjoined = self.unjoined.as_ref();
         let unjoined = unjoined.map(|words| format!("Of the hosts requested from {}, {words}.", self.engine));
         [self.stands_still(), self.kept_from(), unjoined].into_iter().flatten()
+    }
+
+    /// What the jobs that have no node wait for, in the words of their engine.
+    pub(super) fn queued(&self) -> Option<String> {
+        let mut words: BTreeMap<&str, u64> = BTreeMap::new();
+        let queued = self.jobs.iter().filter(|job| job.state == "queued");
+        queued.for_each(|job| *words.entry(&job.words).or_default() += 1);
+        if words.is_empty() {
+            return None;
+        }
+        let told = words.iter().map(|(words, jobs)| format!("{} {words}", counted(*jobs, "job")));
+        let told: Vec<String> = told.collect();
+        let (engine, queue) = (&self.engine, &self.queue);
+        Some(format!("Jobs wait for nodes of {engine} (queue {queue}): {}.", told.join(", ")))
     }
 
     /// That no more hosts are asked for, if that is so.
@@ -250,6 +282,35 @@ mod tests {
         let text = Shown::from(wire).text(Console::plain().out);
         let told = "Jobs avoid n1, and 1 more, where the coordinator rejects agents: why of n1; what to do.";
         assert!(text.contains(told), "{text}");
+    }
+
+    #[test]
+    fn jobs_that_wait_are_told_in_the_words_of_their_engine() {
+        let job = |state: &str, words: &str| v1::ProvisionedJob {
+            state: state.to_owned(),
+            words: words.to_owned(),
+            ..Default::default()
+        };
+        let limits = v1::ProvisionLimits { patience: Some(duration(Span(300_000_000_000))), ..Default::default() };
+        let wire = v1::Provisioner {
+            engine: "slurm".to_owned(),
+            queue: "short".to_owned(),
+            limits: Some(limits),
+            overdue: 1,
+            jobs: vec![
+                job("queued", "PENDING (Priority)"),
+                job("running", "RUNNING"),
+                job("queued", "PENDING (AssocMaxJobsLimit)"),
+                job("queued", "PENDING (Priority)"),
+            ],
+            ..Default::default()
+        };
+        let shown = Shown::from(wire);
+        let told = "Jobs wait for nodes of slurm (queue short): 1 job PENDING (AssocMaxJobsLimit), 2 jobs PENDING (Priority).";
+        assert_eq!(shown.queued().as_deref(), Some(told));
+        let long = shown.waits_long().unwrap_or_default();
+        assert!(long.starts_with("1 job of queue short has waited longer than 300 s"), "{long}");
+        assert_eq!(Shown::from(v1::Provisioner::default()).queued(), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ fn queue(number: usize) -> QueueName {
 fn claims(parts: &[(u32, u32, u32)]) -> BTreeMap<QueueName, Claim> {
     let claim = |(number, part): (usize, &(u32, u32, u32))| {
         let (starting, queued, room) = *part;
-        (queue(number), Claim { starting, queued, room })
+        (queue(number), Claim { starting, queued, overdue: 0, room })
     };
     parts.iter().enumerate().map(claim).collect()
 }
@@ -49,9 +49,47 @@ fn jobs_that_wait_move_to_a_queue_that_has_none() {
 #[test]
 fn an_engine_that_does_not_answer_gives_nothing_up_and_counts_for_a_while() {
     let at = |seconds: u64| Timestamp(0) + Span::from_secs(1_000 + seconds);
-    let claim = Claim { starting: 1, queued: 4, room: 9 };
-    assert_eq!(claim.unanswered(at(60), at(0)), Claim { starting: 5, queued: 0, room: 0 });
+    let claim = Claim { starting: 1, queued: 4, overdue: 2, room: 9 };
+    assert_eq!(claim.unanswered(at(60), at(0)), Claim { starting: 5, queued: 0, overdue: 0, room: 0 });
     assert_eq!(claim.unanswered(at(61), at(0)), Claim::default());
+}
+
+/// Claims whose queued jobs are overdue, so many of each.
+fn late_shares(missing: u32, parts: &[(u32, u32, u32, u32)]) -> Vec<u32> {
+    let claim = |(number, part): (usize, &(u32, u32, u32, u32))| {
+        let (starting, queued, overdue, room) = *part;
+        (queue(number), Claim { starting, queued, overdue, room })
+    };
+    let claims: BTreeMap<QueueName, Claim> = parts.iter().enumerate().map(claim).collect();
+    claims.keys().map(|name| share(missing, &claims, name)).collect()
+}
+
+#[test]
+fn what_waits_too_long_keeps_its_place_and_others_are_asked_as_well() {
+    assert_eq!(late_shares(1, &[(0, 1, 0, 16), (0, 0, 0, 16)]), [1, 0], "in time");
+    assert_eq!(late_shares(1, &[(0, 1, 1, 16), (0, 0, 0, 16)]), [1, 1]);
+    assert_eq!(late_shares(1, &[(0, 0, 0, 16), (0, 1, 1, 16)]), [1, 1]);
+    assert_eq!(late_shares(4, &[(0, 2, 2, 16), (0, 2, 0, 16)]), [2, 4], "the other brings all of it");
+    assert_eq!(
+        late_shares(0, &[(0, 1, 1, 16), (0, 0, 0, 16)]),
+        [0, 0],
+        "it is given up once nothing is missing"
+    );
+    assert_eq!(late_shares(1, &[(0, 2, 2, 16), (1, 0, 0, 16)]), [1, 1], "or as much of it");
+    assert_eq!(
+        late_shares(4, &[(0, 1, 1, 16), (0, 0, 0, 2)]),
+        [2, 2],
+        "its own queue is asked for what the other has no room for"
+    );
+    assert_eq!(late_shares(4, &[(0, 1, 1, 16), (0, 2, 0, 2)]), [2, 2]);
+}
+
+#[test]
+fn queues_that_all_let_jobs_wait_are_asked_for_no_more_than_is_missing() {
+    assert_eq!(late_shares(4, &[(0, 2, 2, 16), (0, 2, 2, 16)]), [2, 2]);
+    assert_eq!(late_shares(4, &[(0, 4, 4, 16)]), [4], "alone");
+    assert_eq!(late_shares(6, &[(0, 4, 4, 16)]), [6], "alone, and asked for what is new");
+    assert_eq!(late_shares(6, &[(0, 4, 4, 4)]), [4], "within its room");
 }
 
 fn parts() -> impl Strategy<Value = Vec<(u32, u32, u32)>> {
@@ -94,6 +132,8 @@ enum Nature {
     Fails,
     /// It does not answer after the first jobs.
     Silent,
+    /// It lets jobs wait for ever.
+    Never,
 }
 
 struct Side {
@@ -111,6 +151,8 @@ struct World {
     claims: BTreeMap<QueueName, Claim>,
     visits: u32,
     hosts: Vec<Provided>,
+    /// Jobs that were ever overdue: these alone may be asked for beside another's.
+    overdue: BTreeSet<JobId>,
     next: u32,
 }
 
@@ -127,7 +169,7 @@ impl World {
         let claim = |side: &Side| Claim::unheard(now, &LIMITS, &side.ledger);
         let claims = sides.iter().enumerate().map(|(number, side)| (queue(number), claim(side))).collect();
         let random = ChaCha8Rng::seed_from_u64(seed);
-        Self { random, now, sides, claims, visits, hosts: Vec::new(), next: 1 }
+        Self { random, now, sides, claims, visits, hosts: Vec::new(), overdue: BTreeSet::new(), next: 1 }
     }
 
     fn one_in(&mut self, many: u64) -> bool {
@@ -157,6 +199,10 @@ impl World {
         catch_up(&mut side.jobs, &demand);
         side.ledger.observe(self.now, &side.jobs, &demand);
         let entered = Claim::of(self.now, &LIMITS, &side.ledger, &side.jobs);
+        let since = |note: &Note| note.queued_since.filter(|since| self.now - *since > LIMITS.patience);
+        let overdue =
+            side.ledger.jobs.iter().filter(|(_, note)| note.started.is_none() && since(note).is_some());
+        self.overdue.extend(overdue.map(|(id, _)| id.clone()));
         self.claims.insert(name.clone(), entered);
         let share = share(demand.missing, &self.claims, &name);
         let seen = demand.of("", share);
@@ -249,18 +295,21 @@ impl World {
         });
     }
 
-    /// Jobs of engines that answer whose agents are still to join.
+    /// Jobs of engines that answer whose agents are still to join, and that were never overdue.
     fn under_way(&self) -> u32 {
         let counts = |side: &&Side| side.nature != Nature::Silent || self.now - side.heard <= OUT_OF_SIGHT;
         let sides = self.sides.iter().filter(counts);
         let joined = |job: &Job| self.hosts.iter().any(|host| host.job.as_ref() == Some(&job.id));
-        let is_to_join =
-            |job: &&Job| matches!(job.state, JobState::Queued | JobState::Running) && !joined(job);
+        let is_to_join = |job: &&Job| {
+            let waits = matches!(job.state, JobState::Queued | JobState::Running) && !joined(job);
+            waits && !self.overdue.contains(&job.id)
+        };
         sides.map(|side| side.jobs.iter().filter(is_to_join).count() as u32).sum()
     }
 }
 
-const LIMITS: ProvisionLimits = ProvisionLimits { jobs: 9, queued: 5, node_time: None };
+const LIMITS: ProvisionLimits =
+    ProvisionLimits { jobs: 9, queued: 5, node_time: None, patience: QUEUE_PATIENCE };
 /// Looks after which all has to be done: far more than any seed takes.
 const LOOKS: u32 = 20_000;
 
@@ -269,7 +318,8 @@ fn nature() -> impl Strategy<Value = Nature> {
         (1..30_u64).prop_map(Nature::Gives),
         Just(Nature::Refuses),
         Just(Nature::Fails),
-        Just(Nature::Silent)
+        Just(Nature::Silent),
+        Just(Nature::Never)
     ]
 }
 
@@ -289,9 +339,11 @@ proptest! {
         let mut looks = 0;
         while world.visits > 0 {
             let number = world.random.next_u64() as usize % natures.len();
-            let before = world.under_way();
+            let (before, before_of_it) = (world.under_way(), world.claims[&queue(number)].under_way());
             world.look(number);
             let (under_way, missing) = (world.under_way(), world.demand().missing);
+            let of_it = world.claims[&queue(number)].under_way();
+            prop_assert!(of_it <= missing.max(before_of_it), "{of_it} are under way in one queue for {missing}: {natures:?}");
             prop_assert!(under_way <= missing.max(before), "{under_way} are under way for {missing}: {natures:?}");
             if world.one_in(2) {
                 world.pass();

@@ -6,7 +6,8 @@ use super::super::*;
 use crate::value::id::IdError;
 use crate::value::time::Timestamp;
 
-const LIMITS: ProvisionLimits = ProvisionLimits { jobs: 8, queued: 4, node_time: None };
+const LIMITS: ProvisionLimits =
+    ProvisionLimits { jobs: 8, queued: 4, node_time: None, patience: QUEUE_PATIENCE };
 
 fn at(seconds: u64) -> Timestamp {
     Timestamp(0) + Span::from_secs(1_000 + seconds)

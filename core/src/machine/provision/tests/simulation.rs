@@ -10,7 +10,8 @@ use rand_chacha::rand_core::SeedableRng as _;
 use super::super::*;
 
 const NODES: u64 = 12;
-const LIMITS: ProvisionLimits = ProvisionLimits { jobs: 5, queued: 3, node_time: None };
+const LIMITS: ProvisionLimits =
+    ProvisionLimits { jobs: 5, queued: 3, node_time: None, patience: QUEUE_PATIENCE };
 /// Looks after which all has to be done: far more than any seed takes.
 const LOOKS: u32 = 20_000;
 
