@@ -204,6 +204,14 @@ impl Site {
         self.write("go");
     }
 
+    /// Has runs wait again from now on.
+    ///
+    /// # Panics
+    /// When the gate was not open.
+    pub fn close_gate(&self) {
+        std::fs::remove_file(self.file("go")).expect("an open gate");
+    }
+
     /// Lets the runs on one host go on.
     pub fn open_gate_for(&self, host: &Host) {
         self.write(&format!("go-{}", host.name()));

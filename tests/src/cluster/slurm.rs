@@ -55,6 +55,15 @@ pub enum AfterNodeFailure {
     Requeue,
 }
 
+/// Whether Slurm keeps accounts, by which administrators limit users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Accounts {
+    /// It does not, and everybody may do anything.
+    None,
+    /// It does, in a database of its own.
+    Kept,
+}
+
 /// A coordinator that asks a Slurm for hosts.
 #[derive(Debug)]
 pub struct SlurmSite {
@@ -75,7 +84,14 @@ impl SlurmSite {
     ) -> Self {
         let cluster = Cluster::shared();
         let hosts: Vec<Host> = (0..nodes).map(|_| cluster.host()).collect();
-        Self::start_on(binary, policy, cluster, hosts, who, after)
+        Self::start_on(binary, policy, cluster, hosts, who, after, Accounts::None)
+    }
+
+    /// The same, for an ordinary user whose Slurm keeps accounts.
+    pub fn start_with_accounts(binary: &str, policy: &'static str, nodes: usize) -> Self {
+        let cluster = Cluster::shared();
+        let hosts: Vec<Host> = (0..nodes).map(|_| cluster.host()).collect();
+        Self::start_on(binary, policy, cluster, hosts, Who::Nobody, AfterNodeFailure::Fail, Accounts::Kept)
     }
 
     /// The same, for an ordinary user, on nodes that were started from one image.
@@ -83,7 +99,7 @@ impl SlurmSite {
         let cluster = Cluster::shared();
         let hosts: Vec<Host> = (0..nodes).map(|_| cluster.host()).collect();
         hosts.iter().for_each(Host::clone_image);
-        Self::start_on(binary, policy, cluster, hosts, Who::Nobody, AfterNodeFailure::Fail)
+        Self::start_on(binary, policy, cluster, hosts, Who::Nobody, AfterNodeFailure::Fail, Accounts::None)
     }
 
     fn start_on(
@@ -93,8 +109,9 @@ impl SlurmSite {
         hosts: Vec<Host>,
         who: Who,
         after: AfterNodeFailure,
+        accounts: Accounts,
     ) -> Self {
-        let slurm = Slurm::up(&hosts, after);
+        let slurm = Slurm::up(&hosts, after, accounts);
         let (starter, owner) = match who {
             Who::Nobody => (AS_NOBODY, Some(NOBODY)),
             Who::Root => (AS_ROOT, None),
@@ -180,11 +197,13 @@ impl SlurmSite {
 }
 
 impl Slurm {
-    fn up(hosts: &[Host], after: AfterNodeFailure) -> Self {
+    fn up(hosts: &[Host], after: AfterNodeFailure, accounts: Accounts) -> Self {
         let numbers: Vec<String> = hosts.iter().map(Host::number).collect();
         let requeue = if after == AfterNodeFailure::Requeue { "1" } else { "0" };
+        let accounts = if accounts == Accounts::Kept { "1" } else { "0" };
         let mut up = script();
-        let output = up.arg("up").args(&numbers).env("SPEEDUP_SLURM_REQUEUE", requeue).output();
+        up.env("SPEEDUP_SLURM_REQUEUE", requeue).env("SPEEDUP_SLURM_ACCOUNTS", accounts);
+        let output = up.arg("up").args(&numbers).output();
         let output = output.expect("tests/cluster/slurm, which bash executes");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         for host in hosts {
@@ -288,6 +307,16 @@ impl Slurm {
     pub fn control(&self, words: &[&str]) {
         let output = command("scontrol").args(words).output().expect("scontrol");
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// `sacctmgr`, as the user who administers Slurm.
+    ///
+    /// # Panics
+    /// When it fails, as where no accounts are kept.
+    pub fn limit(&self, words: &[&str]) {
+        let output =
+            command("sacctmgr").args(["--immediate", "--quiet"]).args(words).output().expect("sacctmgr");
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stdout));
     }
 
     fn asked(&self, program: &str, words: &[&str]) -> Option<String> {

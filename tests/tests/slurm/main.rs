@@ -1,7 +1,7 @@
 //! Hosts from a real Slurm, over simulated hosts: a coordinator without privilege asks for nodes and gives them back,
 //! through all that happens to jobs and nodes. What was measured is judged by the checker, from the export alone.
 //!
-//! It wants what the tests over simulated hosts want, and Slurm. There is one Slurm a machine, so the tests take turns:
+//! It wants what the tests over simulated hosts want, and Slurm with its accounts. There is one Slurm a machine, so the tests take turns:
 //!
 //!     cargo test -p speedup-tests --features cluster --test slurm -- --test-threads=1
 
@@ -10,6 +10,7 @@ mod array;
 mod asking;
 mod faults;
 mod identity;
+mod limits;
 mod queues;
 
 use speedup_tests::cluster::{AfterNodeFailure, SlurmSite, Who};
