@@ -103,6 +103,17 @@ fn a_plan_that_kills_its_agents_takes_no_host_away() {
     });
     let seen = lost(&pool);
     assert!(seen <= 3 * HOSTS + 15, "{seen} attempts");
+    let explained = pool.json(&["explain", &experiment]).expect("an explanation");
+    let latest = explained["lost"].as_array().expect("the latest lost attempts");
+    assert_eq!(latest.len(), seen.min(5), "{explained}");
+    let moments: Vec<u64> = latest.iter().filter_map(|lost| lost["at"].as_u64()).collect();
+    assert!(moments.len() == latest.len() && moments.is_sorted_by(|a, b| a >= b), "{explained}");
+    let told = String::from_utf8(pool.speedup(&["explain", &experiment]).stdout).expect("UTF-8");
+    let lines = told
+        .split_once("The latest lost attempts:\n")
+        .map_or(0, |(_, lines)| lines.trim_end().lines().count());
+    assert_eq!(lines, latest.len(), "{told}");
+    assert!(told.contains(", on host host-") && told.contains(" was lost at "), "{told}");
     (0..HOSTS).for_each(|agent| pool.kill_agent(agent));
     (0..HOSTS).for_each(|agent| pool.start_agent(agent));
     pool.wait_for_hosts(HOSTS);

@@ -92,6 +92,9 @@ fn a_node_is_called_by_its_name() {
     let shown = pool.json(&["hosts", "show", &host.name()]).expect("a host");
     assert_eq!(shown["host"], on.site.id_of(host), "{shown}");
     assert_eq!(shown["host_name"], host.name(), "{shown}");
+    let explained = pool.speedup(&["explain", "last"]);
+    let said = String::from_utf8_lossy(&explained.stdout).into_owned();
+    assert!(said.contains(&format!("busy with another run ({})", host.name())), "{said}");
     on.site.open_gate();
     let verdict = on.site.finish(&experiment);
     assert_eq!(verdict.lost().count(), 0, "{verdict:?}");
