@@ -17,7 +17,7 @@ const PLAN: (&str, &[&str]) =
     ("Changes to the plan", &["runs", "seed", "name", "patterns", "failed_of", "tags"]);
 
 /// The heading of the options that bound a queue.
-const QUEUE_LIMITS: (&str, &[&str]) = ("Limits", &["max_jobs", "max_queued", "node_hours"]);
+const QUEUE_LIMITS: (&str, &[&str]) = ("Limits", &["max_jobs", "max_queued", "node_hours", "patience"]);
 
 /// The heading of the options that say what surrounds the agent in its job.
 const IN_THE_JOB: (&str, &[&str]) = ("Job script", &["prologue", "epilogue", "wrap"]);
