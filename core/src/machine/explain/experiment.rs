@@ -1,6 +1,6 @@
 //! What all the waiting runs of an experiment wait for: those together of which the same hosts are kept by the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -52,7 +52,7 @@ pub struct KeptHosts {
 pub struct NamedHost {
     /// Which.
     pub host: HostId,
-    /// What people call it.
+    /// What people call it, where they call no other host of the pool so.
     pub host_name: Option<HostName>,
 }
 
@@ -68,10 +68,11 @@ impl Machine {
             *runs += place.group.0 + place.size - visit;
         }
         let left_out = lanes.len().saturating_sub(MAX_EXPLAINED) as u32;
+        let shared = self.shared_names();
         let mut waits: Vec<Waits> = Vec::new();
         for (lane, (first, runs)) in lanes.into_iter().take(MAX_EXPLAINED) {
             let of = lane_in_words(&active.kept.plan, lane);
-            let hosts = self.kept_hosts(experiment, active, first);
+            let hosts = self.kept_hosts(experiment, active, first, &shared);
             match waits.iter_mut().find(|waits| waits.hosts == hosts) {
                 Some(waits) => {
                     waits.of.push(of);
@@ -86,7 +87,20 @@ impl Machine {
         Some(Outlook { waits, left_out })
     }
 
-    fn kept_hosts(&self, experiment: ExperimentId, active: &Active, run: RunIndex) -> Vec<KeptHosts> {
+    /// Names that several hosts have, as agents of one machine do.
+    fn shared_names(&self) -> BTreeSet<HostName> {
+        let mut known = BTreeSet::new();
+        let names = self.hosts.iter().filter_map(|host| host.facts.name());
+        names.filter(|name| !known.insert(name.clone())).collect()
+    }
+
+    fn kept_hosts(
+        &self,
+        experiment: ExperimentId,
+        active: &Active,
+        run: RunIndex,
+        shared: &BTreeSet<HostName>,
+    ) -> Vec<KeptHosts> {
         let mut kept: BTreeMap<Hindrance, KeptHosts> = BTreeMap::new();
         // By their ids, as lists of hosts have them.
         for number in self.numbers.values().copied() {
@@ -96,7 +110,8 @@ impl Machine {
             let of = kept.entry(hindrance).or_insert(none);
             of.hosts += 1;
             if of.first.len() < NAMED_HOSTS {
-                of.first.push(NamedHost { host: host.facts.host.clone(), host_name: host.facts.name() });
+                let host_name = host.facts.name().filter(|name| !shared.contains(name));
+                of.first.push(NamedHost { host: host.facts.host.clone(), host_name });
             }
         }
         kept.into_values().collect()

@@ -3,7 +3,7 @@
 use super::*;
 use crate::run::Settlement;
 use crate::run::lease::LEASE_MARGIN;
-use crate::value::id::Attempt;
+use crate::value::id::{Attempt, HostName};
 
 fn hindrances(scene: &Scene, experiment: ExperimentId, run: RunIndex) -> Hindrances {
     match scene.machine.explain(experiment, run) {
@@ -411,6 +411,20 @@ fn what_an_experiment_waits_for_is_told_by_benchmark() {
         (&[["one", "two"][served.benchmark.0 as usize].to_owned()][..], 3)
     );
     assert_eq!(scene.machine.outlook(SECOND), None);
+}
+
+#[test]
+fn a_host_is_named_where_the_name_is_its_alone() {
+    let mut scene = Scene::of(0);
+    for (number, name) in [(0, "vm"), (1, "vm"), (2, "node7")] {
+        scene.join(HostFacts { hostname: Some(name.parse().expect("a name")), ..facts(number) });
+    }
+    scene.submit(FIRST, PLAIN);
+    let outlook = scene.machine.outlook(FIRST).expect("it is active");
+    let first = &outlook.waits[0].hosts[0].first;
+    let names: Vec<Option<&str>> =
+        first.iter().map(|host| host.host_name.as_ref().map(HostName::as_str)).collect();
+    assert_eq!(names, [None, None, Some("node7")]);
 }
 
 const PLAN_OF_TWO: &str = "[experiment]\nname = \"two\"\n[versions.old]\nbaseline = true\n[versions.new]\n\
