@@ -291,7 +291,8 @@ mod tests {
             words: words.to_owned(),
             ..Default::default()
         };
-        let limits = v1::ProvisionLimits { patience: Some(duration(Span(300_000_000_000))), ..Default::default() };
+        let limits =
+            v1::ProvisionLimits { patience: Some(duration(Span(300_000_000_000))), ..Default::default() };
         let wire = v1::Provisioner {
             engine: "slurm".to_owned(),
             queue: "short".to_owned(),
