@@ -24,7 +24,45 @@ pub struct ReadError {
 impl ReadError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
-        self.problem.hint()
+        match self.problem {
+            FileProblem::SummaryOnly { .. } => Some(values_of(self.format)),
+            _ => self.problem.hint(),
+        }
+    }
+}
+
+/// How a tool is made to write every value, which a test needs.
+fn values_of(format: Format) -> &'static str {
+    match format {
+        Format::Hyperfine1 | Format::Hyperfine2 | Format::HyperfineCsv => {
+            "a test needs every value: use --export-json"
+        }
+        Format::GoogleBenchmark | Format::GoogleBenchmarkCsv | Format::GoogleBenchmarkConsole => {
+            "a test needs every value: leave out --benchmark_report_aggregates_only, and repeat with --benchmark_repetitions"
+        }
+        Format::PytestBenchmark => {
+            "a test needs every value: use --benchmark-json, or --benchmark-save-data beside --benchmark-save"
+        }
+        Format::Asv => "a test needs every value: use asv run --record-samples",
+        Format::CriterionSample
+        | Format::CriterionEstimates
+        | Format::CriterionRaw
+        | Format::CargoCriterion => {
+            "a test needs every value: take criterion's sample.json, or its whole directory"
+        }
+        Format::Catch2 => {
+            "Catch2 writes no values: measure the program as a whole, or write each time yourself, one per line"
+        }
+        Format::Jmh | Format::BenchmarkDotNet => {
+            "a test needs every value: export JSON with its measurements"
+        }
+        Format::Pyperf
+        | Format::Go
+        | Format::GoEvents
+        | Format::ReBench
+        | Format::Plain
+        | Format::Csv
+        | Format::JsonLines => "a test needs every value: give the values themselves, one per line",
     }
 }
 
@@ -220,11 +258,6 @@ impl FileProblem {
             Self::Truncated { .. } | Self::DamagedGzip => {
                 Some("the file seems truncated; copy it again, or let the tool finish")
             }
-            Self::SummaryOnly { .. } => Some(
-                "a test needs every value: export JSON from hyperfine, leave out \
-                 --benchmark_report_aggregates_only, take criterion's sample.json, give pytest --benchmark-save-data, \
-                 give asv --record-samples; Catch2 writes no values",
-            ),
             Self::UnknownVersion { .. } => {
                 Some("export the file again with a version of the tool that is known")
             }
@@ -248,7 +281,9 @@ impl FileProblem {
             Self::RowLength { .. } => Some(
                 "an empty field keeps its comma, a field with a comma is quoted, and a quote that opens closes",
             ),
-            Self::Unexpected { .. }
+            // Each tool has its own way to give values: ReadError says which.
+            Self::SummaryOnly { .. }
+            | Self::Unexpected { .. }
             | Self::TooDeep
             | Self::DuplicateKey { .. }
             | Self::Missing { .. }

@@ -121,14 +121,10 @@ impl Source {
         }
         let format = match reading.format {
             Some(format) => format,
-            None => {
-                let format = detected(&bytes, reading).map_err(|error| {
-                    let hint = format!("{}; force it with --input-format", error.hint());
-                    Failure::usage(Error::new(error).context(tried())).hint(hint)
-                })?;
-                console.talk(format_args!("{name}: read as {format}"));
-                format
-            }
+            None => detected(&bytes, reading).map_err(|error| {
+                let hint = format!("{}; force it with --input-format", error.hint());
+                Failure::usage(Error::new(error).context(tried())).hint(hint)
+            })?,
         };
         let path = path.to_string_lossy();
         let options = Options {
@@ -142,6 +138,9 @@ impl Source {
             let hint = error.hint();
             Failure::usage(Error::new(error).context(tried())).hint_if(hint)
         })?;
+        if reading.format.is_none() {
+            console.talk(format_args!("{name}: read as {format}"));
+        }
         let holds_commands = matches!(format, Format::Hyperfine1 | Format::Hyperfine2);
         let source = Self { name, imported, holds_commands };
         source.tell(console);

@@ -53,7 +53,8 @@ pub(super) fn read_suite(directory: &Path) -> Result<Source, Failure> {
         }
     }
     if suite.series.is_empty() {
-        return Err(Failure::usage(anyhow!("{name} is a directory without any {SAMPLE} of criterion"))
+        let without = anyhow!("it is a directory without any {SAMPLE} of criterion");
+        return Err(Failure::usage(without.context(format!("cannot read {name}")))
             .hint("a directory is read where criterion wrote it, as target/criterion; of other tools give the files"));
     }
     Ok(Source { name, imported: suite, holds_commands: false })
