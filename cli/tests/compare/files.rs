@@ -1,5 +1,6 @@
 //! What files of other tools hold, as versions, benchmarks and levels.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -117,4 +118,52 @@ fn runs_of_pyperf_are_a_level_and_metrics_of_go_are_chosen() {
     assert_eq!(verdict(&["--metric", "B/op", "--higher-is-better"]), "faster");
     let said = refused(directory.path(), &["before.txt", "before.json"]);
     assert!(said.contains("no benchmark is in all versions"), "{said}");
+}
+
+/// criterion's directory: each baseline is a version, benchmarks have their own names, and the latest measurement is left out
+/// where a baseline is the same one.
+#[test]
+fn the_directory_of_criterion_is_a_suite() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let measured = |benchmark: &str, baseline: &str, time: f64| {
+        let folder = directory.path().join("criterion").join(benchmark).join(baseline);
+        fs::create_dir_all(&folder).expect("a folder");
+        let iterations: Vec<String> = (1..=40).map(|at| format!("{}.0", at * 10)).collect();
+        let totals: Vec<String> = varied(40, time, 0.01)
+            .enumerate()
+            .map(|(at, ns)| (ns * 10.0 * (at + 1) as f64).to_string())
+            .collect();
+        let sample = format!(
+            r#"{{"sampling_mode": "Linear", "iters": [{}], "times": [{}]}}"#,
+            iterations.join(","),
+            totals.join(",")
+        );
+        fs::write(folder.join("sample.json"), sample).expect("a file");
+        let description = format!(r#"{{"group_id": "sorts", "full_id": "sorts: {benchmark}"}}"#);
+        fs::write(folder.join("benchmark.json"), description).expect("a file");
+    };
+    for benchmark in ["merge", "quick"] {
+        measured(benchmark, "before", 200.0);
+        measured(benchmark, "after", 100.0);
+        measured(benchmark, "new", 100.0);
+    }
+    fs::create_dir_all(directory.path().join("criterion/report")).expect("a folder");
+    let answer = json(directory.path(), &["criterion", "--baseline", "before"]);
+    let samples = answer["samples"].as_array().expect("samples");
+    let named = |sample: &Value| {
+        [&sample["benchmark"], &sample["version"]].map(|word| word.as_str().map(str::to_owned))
+    };
+    let found: BTreeSet<_> = samples.iter().map(named).collect();
+    let wanted = ["sorts: merge", "sorts: quick"].into_iter().flat_map(|benchmark| {
+        ["before", "after"].map(|version| [benchmark, version].map(|word| Some(word.to_owned())))
+    });
+    assert_eq!(found, wanted.collect());
+    assert_eq!(samples[0]["values"], 10, "groups of four batches");
+    measured("merge", "new", 150.0);
+    let answer = json(directory.path(), &["criterion", "--baseline", "before"]);
+    let samples = answer["samples"].as_array().expect("samples");
+    assert!(
+        samples.iter().any(|sample| sample["version"] == "new"),
+        "another measurement than those by name"
+    );
 }
