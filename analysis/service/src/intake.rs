@@ -72,7 +72,11 @@ impl Intake {
 
     /// Takes the next piece.
     pub(crate) fn take(&mut self, piece: v1::ExportChunk) -> Result<(), IntakeError> {
-        let part = ExportPart::try_from(piece)?;
+        self.take_part(ExportPart::try_from(piece)?)
+    }
+
+    /// Takes the next piece, which was decoded elsewhere.
+    pub(crate) fn take_part(&mut self, part: ExportPart) -> Result<(), IntakeError> {
         let stage = std::mem::replace(&mut self.stage, Stage::Nothing);
         self.stage = match (stage, part) {
             (Stage::Nothing, ExportPart::Head { status, experiment, benchmarks, stages, exclusions }) => {

@@ -2,20 +2,24 @@
 
 use std::sync::Arc;
 
+use futures_util::StreamExt as _;
 use serde::Serialize;
 use speedup_analysis::study::{Figures, Mixtures, ReportOptions, Study};
 use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::{experiment_named, id_text};
+use speedup_proto::convert::{ExportPart, experiment_named, id_text};
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_proto::{limits, v1};
+use tokio::task::spawn_blocking;
 use tonic::Status;
 use tonic::transport::Channel;
 
-use crate::intake::Intake;
+use crate::intake::{Intake, IntakeError};
 use crate::refusal::{from_coordinator, level};
 use crate::turns::{Turn, Turns};
 
+/// Pieces of an export that are decoded, each on a thread of its own, while those before them are taken in.
+const PIECES_AHEAD: usize = 3;
 /// What the answer around the JSON takes.
 const ENVELOPE_BYTES: usize = 1 << 10;
 
@@ -80,10 +84,11 @@ impl Reporter {
     async fn study(&self, id: ExperimentId) -> Result<Study, Status> {
         let request = v1::ExportRequest { experiment: id_text(id.0), cursor: String::new() };
         let export = self.coordinator.clone().export(request).await;
-        let mut pieces = export.map_err(|status| from_coordinator(&status))?.into_inner();
+        let pieces = export.map_err(|status| from_coordinator(&status))?.into_inner();
+        let mut parts = pieces.map(decoded).buffered(PIECES_AHEAD);
         let mut intake = Intake::new(id);
-        while let Some(piece) = pieces.message().await.map_err(|status| from_coordinator(&status))? {
-            intake.take(piece)?;
+        while let Some(part) = parts.next().await {
+            intake.take_part(part?)?;
         }
         Ok(intake.into_study()?)
     }
@@ -101,6 +106,13 @@ impl TryFrom<v1::ReportRequest> for Asked {
             options: ReportOptions { confidence: level(confidence)?, mixtures, figures },
         })
     }
+}
+
+/// A piece of an export, decoded where it keeps nothing else waiting.
+async fn decoded(piece: Result<v1::ExportChunk, Status>) -> Result<ExportPart, Status> {
+    let piece = piece.map_err(|status| from_coordinator(&status))?;
+    let decoding = spawn_blocking(move || ExportPart::try_from(piece).map_err(IntakeError::from));
+    Ok(decoding.await.map_err(|error| Status::internal(error.to_string()))??)
 }
 
 /// The report of a study as JSON.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use speedup_core::value::id::ExperimentId;
+use tokio::task::spawn_blocking;
 
 use super::baseline::{self, ExportFormat};
 use crate::connection::selector::Selector;
@@ -15,7 +16,7 @@ use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::results::attempts::Attempts;
 use crate::results::draft::Draft;
-use crate::results::export::{Format, RowWriter, Sheet, write_parquet};
+use crate::results::export::{Format, write_parquet, write_rows};
 use crate::samples::named::SetName;
 
 /// Bytes gathered before they are written.
@@ -107,32 +108,23 @@ async fn write_to(
         }
         let out = Out::default();
         let reader = out.reader();
-        return write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, out), &reader).await;
+        return write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, out), reader).await;
     }
     let (file, draft) = Draft::of(path)?;
     let written =
-        write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, file), &Reader::default()).await;
+        write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, file), Reader::default()).await;
     draft.end(written)
 }
 
+/// Where other tasks do not wait for it: it computes.
 async fn write(
-    mut attempts: Attempts,
+    attempts: Attempts,
     format: Format,
-    to: impl Write + Send,
-    reader: &Reader,
+    to: impl Write + Send + 'static,
+    reader: Reader,
 ) -> Result<(), Failure> {
-    let failed =
-        |result: io::Result<()>| result.context("cannot write the export").map_err(Failure::infrastructure);
-    let plan = attempts.plan.clone();
-    let mut sheet = Sheet::new(&attempts.status, &plan);
-    let mut writer = RowWriter::new(format, &plan.experiment, to)
-        .context("cannot write the export")
-        .map_err(Failure::infrastructure)?;
-    while let Some(page) = attempts.page().await? {
-        failed(page.iter().try_for_each(|ended| writer.attempt(&mut sheet, ended)))?;
-        if reader.is_gone() {
-            return Ok(());
-        }
-    }
-    failed(writer.end(&sheet))
+    let written = spawn_blocking(move || write_rows(attempts, format, to, || !reader.is_gone()));
+    written
+        .await
+        .unwrap_or_else(|error| Err(Failure::infrastructure(error).context("cannot write the export")))
 }

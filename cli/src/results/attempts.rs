@@ -9,14 +9,15 @@ use speedup_proto::convert::{ExperimentStatus, ExportPart};
 use speedup_proto::v1;
 use tokio::sync::mpsc;
 use tonic::Streaming;
+use v1::export_chunk::Part;
 
 use crate::connection::Connection;
 use crate::connection::selector;
 use crate::exit::failure::Failure;
 
 const TRIED: &str = "cannot read the attempts";
-/// Pages that are decoded before they are wanted.
-const PAGES_AHEAD: usize = 2;
+/// Pages that are read before they are wanted.
+const PAGES_AHEAD: usize = 4;
 
 /// The plan of an experiment, and its attempts to come.
 #[derive(Debug)]
@@ -25,7 +26,22 @@ pub(crate) struct Attempts {
     pub(crate) status: ExperimentStatus,
     /// Every planned run.
     pub(crate) plan: Plan,
-    pages: mpsc::Receiver<Result<Vec<EndedAttempt>, Failure>>,
+    /// The attempts as they come; they may be decoded on any thread.
+    pub(crate) pages: mpsc::Receiver<Result<Page, Failure>>,
+}
+
+/// Attempts as they were sent.
+#[derive(Debug)]
+pub(crate) struct Page(v1::ExportChunk);
+
+impl Page {
+    /// The attempts.
+    pub(crate) fn decoded(self) -> Result<Vec<EndedAttempt>, Failure> {
+        match part(self.0)? {
+            ExportPart::Attempts(attempts) => Ok(attempts),
+            ExportPart::Head { .. } | ExportPart::Order(_) => Err(out_of_order()),
+        }
+    }
 }
 
 impl Attempts {
@@ -33,7 +49,8 @@ impl Attempts {
     pub(crate) async fn open(connection: &Connection, experiment: ExperimentId) -> Result<Self, Failure> {
         let answer = connection.experiments().export(selector::export(experiment)).await;
         let mut stream = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
-        let (status, experiment, benchmarks, stages) = match receive(&mut stream).await? {
+        let head = receive(&mut stream).await?.map(part).transpose()?;
+        let (status, experiment, benchmarks, stages) = match head {
             Some(ExportPart::Head { status, experiment, benchmarks, stages, exclusions: _ }) => {
                 (*status, *experiment, benchmarks, stages)
             }
@@ -42,9 +59,11 @@ impl Attempts {
         let mut order = Vec::new();
         let first = loop {
             match receive(&mut stream).await? {
-                Some(ExportPart::Order(piece)) => order.extend(piece),
-                Some(ExportPart::Attempts(page)) => break Some(page),
-                Some(ExportPart::Head { .. }) => return Err(out_of_order()),
+                Some(chunk) if has_attempts(&chunk) => break Some(Page(chunk)),
+                Some(chunk) => match part(chunk)? {
+                    ExportPart::Order(piece) => order.extend(piece),
+                    ExportPart::Head { .. } | ExportPart::Attempts(_) => return Err(out_of_order()),
+                },
                 None => break None,
             }
         };
@@ -56,15 +75,15 @@ impl Attempts {
 
     /// The next page; nothing after the last.
     pub(crate) async fn page(&mut self) -> Result<Option<Vec<EndedAttempt>>, Failure> {
-        self.pages.recv().await.transpose()
+        self.pages.recv().await.map(|page| page.and_then(Page::decoded)).transpose()
     }
 }
 
-/// Decodes pages while others are written, until the last, a failure, or nobody wants them.
+/// Reads pages while others are written, until the last, a failure, or nobody wants them.
 async fn read_ahead(
-    first: Option<Vec<EndedAttempt>>,
+    first: Option<Page>,
     mut stream: Streaming<v1::ExportChunk>,
-    pages: mpsc::Sender<Result<Vec<EndedAttempt>, Failure>>,
+    pages: mpsc::Sender<Result<Page, Failure>>,
 ) {
     let mut next = first.map(Ok);
     while let Some(page) = next.take() {
@@ -72,19 +91,20 @@ async fn read_ahead(
         if pages.send(page).await.is_err() || failed {
             return;
         }
-        next = match receive(&mut stream).await {
-            Ok(Some(ExportPart::Attempts(page))) => Some(Ok(page)),
-            Ok(Some(ExportPart::Head { .. } | ExportPart::Order(_))) => Some(Err(out_of_order())),
-            Ok(None) => None,
-            Err(failure) => Some(Err(failure)),
-        };
+        next = receive(&mut stream).await.transpose().map(|chunk| chunk.map(Page));
     }
 }
 
-async fn receive(stream: &mut Streaming<v1::ExportChunk>) -> Result<Option<ExportPart>, Failure> {
-    let chunk = stream.message().await.map_err(|status| Failure::status(TRIED, &status))?;
-    let part = chunk.map(ExportPart::try_from).transpose();
-    part.map_err(|error| Failure::malformed(TRIED, error))
+async fn receive(stream: &mut Streaming<v1::ExportChunk>) -> Result<Option<v1::ExportChunk>, Failure> {
+    stream.message().await.map_err(|status| Failure::status(TRIED, &status))
+}
+
+fn has_attempts(chunk: &v1::ExportChunk) -> bool {
+    matches!(chunk.part, Some(Part::Attempts(_)))
+}
+
+fn part(chunk: v1::ExportChunk) -> Result<ExportPart, Failure> {
+    ExportPart::try_from(chunk).map_err(|error| Failure::malformed(TRIED, error))
 }
 
 fn restored(

@@ -10,13 +10,14 @@
 //! Of an experiment's own metrics CSV has the values of a run's iterations with `;` between, the others a list.
 //!
 //! In reading order: `row` (what a row is), `built` (what a build is), `column` (what it shows), `column_set` (which columns
-//! there are), `sheet` (which rows there are), `parquet`, `samples` (the forms of other tools), `writer`; `imported` (samples without runs
+//! there are), `sheet` (which rows there are), `parquet`, `samples` (the forms of other tools), `writer`, `pages` (all of them, on several threads); `imported` (samples without runs
 //! on hosts, as Parquet).
 
 mod built;
 mod column;
 mod column_set;
 mod imported;
+mod pages;
 mod parquet;
 mod row;
 mod samples;
@@ -27,8 +28,9 @@ mod writer;
 mod tests;
 
 pub(crate) use imported::write_parquet;
+pub(crate) use pages::write_rows;
 pub(crate) use sheet::Sheet;
-pub(crate) use writer::{Format, RowWriter};
+pub(crate) use writer::{Format, RowForm, RowWriter};
 
 /// A column as the reference shows it: its name, its type, what it means.
 #[cfg(test)]

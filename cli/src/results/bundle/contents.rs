@@ -10,7 +10,7 @@ use speedup_proto::v1;
 use super::manifest::Asked;
 use crate::compose;
 use crate::exit::failure::Failure;
-use crate::results::export::{Format, RowWriter, Sheet};
+use crate::results::export::{Format, RowForm, RowWriter, Sheet};
 
 /// The export exactly: messages `speedup.v1.ExportChunk`, each after its length as a varint.
 pub(crate) const OBSERVATIONS: &str = "observations.pb";
@@ -86,21 +86,21 @@ pub(crate) fn planned(pieces: &[v1::ExportChunk]) -> Result<(ExperimentStatus, P
 /// The table of an export.
 pub(crate) fn table(pieces: &[v1::ExportChunk]) -> Result<Vec<u8>, Failure> {
     let (status, plan) = planned(pieces)?;
-    let mut sheet = Sheet::new(&status, &plan);
+    let sheet = Sheet::new(&status, &plan);
+    let form = RowForm::new(Format::Csv, &sheet);
     let mut bytes = Vec::new();
-    let written = |result: std::io::Result<()>| {
-        result.context("cannot write the table").map_err(Failure::infrastructure)
-    };
-    let mut writer = RowWriter::new(Format::Csv, &plan.experiment, &mut bytes)
-        .context("cannot write the table")
-        .map_err(Failure::infrastructure)?;
+    let mut writer = written(RowWriter::new(&form, &mut bytes))?;
     for part in parts(pieces) {
         if let ExportPart::Attempts(attempts) = part? {
-            written(attempts.iter().try_for_each(|ended| writer.attempt(&mut sheet, ended)))?;
+            written(form.page(attempts).and_then(|page| writer.page(page)))?;
         }
     }
-    written(writer.end(&sheet))?;
+    written(writer.end())?;
     Ok(bytes)
+}
+
+fn written<T>(result: std::io::Result<T>) -> Result<T, Failure> {
+    result.context("cannot write the table").map_err(Failure::infrastructure)
 }
 
 /// The pieces one by one, so that never all of them are there twice.

@@ -86,7 +86,7 @@ macro_rules! columns {
 /// The columns before the metrics.
 pub(super) const COLUMNS: [Column; 81] = columns! {
     /// The experiment's id.
-    experiment: Text, row => Some(row.planned.experiment.to_string());
+    experiment: Text, row => Some(row.planned.experiment);
     /// The experiment's name in the plan.
     name: Text, row => Some(row.planned.name);
     /// The benchmark.
@@ -265,13 +265,13 @@ pub(super) const KEPT: [Column; 3] = columns! {
 };
 
 /// What a metric's column holds.
-pub(super) fn metric<'a>(row: &Row<'a>, metric: Metric) -> Option<Value<'a>> {
-    row.record().and_then(|record| record.metrics.get(&metric).copied()).map(Value::Count)
+pub(super) fn metric(row: &Row<'_>, metric: Metric) -> Option<u64> {
+    row.record().and_then(|record| record.metrics.get(&metric).copied())
 }
 
 /// What an own metric's column holds: the values of the iterations.
-pub(super) fn own<'a>(row: &Row<'a>, metric: &str) -> Option<Value<'a>> {
-    row.record().and_then(|record| record.series.get(metric)).map(|values| Value::Series(values))
+pub(super) fn own<'a>(row: &Row<'a>, metric: &str) -> Option<&'a [f64]> {
+    row.record().and_then(|record| record.series.get(metric)).map(Vec::as_slice)
 }
 
 fn variables<'a>(row: &Row<'a>) -> Option<&'a UsedVariables> {

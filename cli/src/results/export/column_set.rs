@@ -28,8 +28,8 @@ impl Of {
     pub(super) fn read<'a>(&self, row: &Row<'a>) -> Option<Value<'a>> {
         match self {
             Self::Run(read) => read.of(row),
-            Self::Metric(of) => metric(row, *of),
-            Self::Own(name) => own(row, name),
+            Self::Metric(of) => metric(row, *of).map(Value::Count),
+            Self::Own(name) => own(row, name).map(Value::Series),
         }
     }
 }

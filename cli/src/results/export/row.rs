@@ -4,7 +4,7 @@ use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::plan::Place;
 use speedup_core::run::AfterLoss;
 use speedup_core::run::record::{Outcome, Record};
-use speedup_core::value::id::{ExperimentId, RunIndex};
+use speedup_core::value::id::RunIndex;
 
 /// One row.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Row<'a> {
 /// A run as it was planned.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Planned<'a> {
-    pub(super) experiment: ExperimentId,
+    pub(super) experiment: &'a str,
     pub(super) name: &'a str,
     pub(super) benchmark: &'a str,
     pub(super) version: &'a str,

@@ -12,7 +12,7 @@ use speedup_formats::{
     write_hyperfine_1, write_hyperfine_2,
 };
 
-use super::column::{Value, metric, own};
+use super::column::{metric, own};
 use super::row::Row;
 use crate::console::moment;
 
@@ -157,14 +157,9 @@ impl Tool {
 impl Gathered {
     /// Its values in one run, in its unit.
     fn read(&self, row: &Row<'_>) -> Vec<f64> {
-        let value = match &self.of {
-            Of::Metric(of) => metric(row, *of),
-            Of::Own(name) => own(row, name),
-        };
-        match value {
-            Some(Value::Count(count)) => vec![count as f64 / self.scale],
-            Some(Value::Series(values)) => values.to_vec(),
-            _ => Vec::new(),
+        match &self.of {
+            Of::Metric(of) => metric(row, *of).map(|count| count as f64 / self.scale).into_iter().collect(),
+            Of::Own(name) => own(row, name).map(<[f64]>::to_vec).unwrap_or_default(),
         }
     }
 }

@@ -1,22 +1,40 @@
 //! Which rows there are: one for each attempt, one more for its late report, and one for each run that none settled.
 
+use speedup_core::experiment::Experiment;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::plan::Plan;
-use speedup_core::value::id::{ExperimentId, RunIndex};
+use speedup_core::value::id::RunIndex;
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
 use super::built::Built;
-use super::row::{Planned, Row, Subject, settled_by};
+use super::row::{Planned, Row, Subject};
 
-/// The planned runs, and which of them were settled by an attempt so far.
+/// The planned runs. It does not change while rows are made of it, on whatever threads.
 #[derive(Debug)]
 pub(crate) struct Sheet<'a> {
-    experiment: ExperimentId,
+    experiment: String,
     plan: &'a Plan,
     /// Whether runs that were not executed never will be.
     closed: bool,
     repetitions: Vec<u32>,
-    settled: Vec<bool>,
+}
+
+/// Which of the planned runs were settled by an attempt so far.
+#[derive(Debug)]
+pub(super) struct Settled(Vec<bool>);
+
+impl Settled {
+    /// None of a sheet's.
+    pub(super) fn none_of(sheet: &Sheet<'_>) -> Self {
+        Self(vec![false; sheet.plan.runs() as usize])
+    }
+
+    /// Marks a run.
+    pub(super) fn mark(&mut self, run: RunIndex) {
+        if let Some(settled) = self.0.get_mut(run.0 as usize) {
+            *settled = true;
+        }
+    }
 }
 
 impl<'a> Sheet<'a> {
@@ -31,13 +49,7 @@ impl<'a> Sheet<'a> {
             *count
         };
         let repetitions = plan.order().iter().map(count).collect();
-        Self {
-            experiment: status.experiment,
-            plan,
-            closed,
-            repetitions,
-            settled: vec![false; plan.runs() as usize],
-        }
+        Self { experiment: status.experiment.to_string(), plan, closed, repetitions }
     }
 
     /// What an export as a whole is of.
@@ -45,7 +57,7 @@ impl<'a> Sheet<'a> {
         let experiment = &self.plan.experiment;
         let mut facts = vec![
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
-            ("experiment", self.experiment.to_string()),
+            ("experiment", self.experiment.clone()),
             ("name", experiment.name.clone()),
             ("description", experiment.description.clone()),
             ("seed", experiment.seed.0.to_string()),
@@ -65,35 +77,37 @@ impl<'a> Sheet<'a> {
         (run.0 < self.plan.builds()).then(|| Built::new(self.plan, ended))
     }
 
+    /// What was planned.
+    pub(super) fn experiment(&self) -> &'a Experiment {
+        &self.plan.experiment
+    }
+
     /// The rows of an attempt. An attempt at a run that was appended after the plan was sent belongs to the next export.
-    pub(super) fn rows<'r>(&mut self, ended: &'r EndedAttempt) -> Vec<Row<'r>>
-    where
-        'a: 'r,
-    {
-        let Some(planned) = self.planned(ended.lease.run) else { return Vec::new() };
-        if settled_by(ended).is_some() {
-            self.settled[ended.lease.run.0 as usize] = true;
-        }
-        let mut rows = vec![Row { planned, subject: Subject::Attempt(ended) }];
-        if let AttemptEnd::Lost { late: Some(late), .. } = &ended.end {
-            rows.push(Row { planned, subject: Subject::Late(ended, late) });
-        }
-        rows
+    pub(super) fn rows<'r>(&'r self, ended: &'r EndedAttempt) -> impl Iterator<Item = Row<'r>> {
+        let planned = self.planned(ended.lease.run);
+        let late = match &ended.end {
+            AttemptEnd::Lost { late: Some(late), .. } => Some(Subject::Late(ended, late)),
+            AttemptEnd::Lost { late: None, .. } | AttemptEnd::Reported(_) => None,
+        };
+        let subjects = [Some(Subject::Attempt(ended)), late].into_iter().flatten();
+        planned
+            .into_iter()
+            .flat_map(move |planned| subjects.clone().map(move |subject| Row { planned, subject }))
     }
 
     /// The rows of the runs that no attempt settled; to be asked for after all attempts.
-    pub(super) fn unsettled(&self) -> impl Iterator<Item = Row<'a>> + '_ {
-        let open = (0..).map(RunIndex).zip(&self.settled).filter(|(_, settled)| !**settled);
+    pub(super) fn unsettled<'r>(&'r self, settled: &'r Settled) -> impl Iterator<Item = Row<'r>> {
+        let open = (0..).map(RunIndex).zip(&settled.0).filter(|(_, settled)| !**settled);
         let subject = Subject::Unsettled { cancelled: self.closed };
         open.filter_map(move |(run, _)| Some(Row { planned: self.planned(run)?, subject }))
     }
 
-    fn planned(&self, run: RunIndex) -> Option<Planned<'a>> {
+    fn planned(&self, run: RunIndex) -> Option<Planned<'_>> {
         let repetition = *self.repetitions.get(run.0 as usize)?;
         let cell = self.plan.cell(run)?;
         let experiment = &self.plan.experiment;
         Some(Planned {
-            experiment: self.experiment,
+            experiment: &self.experiment,
             name: &experiment.name,
             benchmark: &experiment.benchmark(cell.benchmark)?.name,
             version: &experiment.version(cell.version)?.name,

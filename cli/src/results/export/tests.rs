@@ -98,11 +98,21 @@ fn exported(format: Format, phase: StatusPhase) -> String {
 }
 
 fn written(format: Format, plan: &Plan, status: &ExperimentStatus, attempts: &[EndedAttempt]) -> Vec<u8> {
-    let mut sheet = Sheet::new(status, plan);
+    in_pages(format, plan, status, attempts.chunks(attempts.len().max(1)))
+}
+
+fn in_pages<'a>(
+    format: Format,
+    plan: &Plan,
+    status: &ExperimentStatus,
+    pages: impl Iterator<Item = &'a [EndedAttempt]>,
+) -> Vec<u8> {
+    let sheet = Sheet::new(status, plan);
+    let form = RowForm::new(format, &sheet);
     let mut bytes = Vec::new();
-    let mut writer = RowWriter::new(format, &plan.experiment, &mut bytes).unwrap();
-    attempts.iter().for_each(|ended| writer.attempt(&mut sheet, ended).unwrap());
-    writer.end(&sheet).unwrap();
+    let mut writer = RowWriter::new(&form, &mut bytes).unwrap();
+    pages.for_each(|page| writer.page(form.page(page.to_vec()).unwrap()).unwrap());
+    writer.end().unwrap();
     bytes
 }
 
@@ -232,12 +242,8 @@ fn conditions_are_told_and_what_is_unknown_is_empty() {
         })),
         ..record(Outcome::Measured)
     };
-    let mut sheet = Sheet::new(&status, &plan);
-    let mut bytes = Vec::new();
-    let mut writer = RowWriter::new(Format::Csv, &plan.experiment, &mut bytes).unwrap();
-    writer.attempt(&mut sheet, &ended(&plan, 0, 1, AttemptEnd::Reported(record))).unwrap();
-    writer.end(&sheet).unwrap();
-    let rows = csv_rows(&String::from_utf8(bytes).unwrap());
+    let attempts = [ended(&plan, 0, 1, AttemptEnd::Reported(record))];
+    let rows = csv_rows(&String::from_utf8(written(Format::Csv, &plan, &status, &attempts)).unwrap());
     let expected = [
         ("disturbed", "true"),
         ("disturbances", "stolen throttled"),
@@ -269,6 +275,19 @@ fn conditions_are_told_and_what_is_unknown_is_empty() {
     }
     let without = &csv_rows(&exported(Format::Csv, StatusPhase::Running))[0];
     assert_eq!((without["disturbed"].as_str(), without["unmet"].as_str()), ("", ""), "not false: unknown");
+}
+
+#[test]
+fn a_file_is_the_same_however_attempts_come_in_pages() {
+    for format in [Format::Csv, Format::Jsonl, Format::Go] {
+        for (plan, attempts) in [(plan(), attempts(&plan())), with_builds()] {
+            let whole = written(format, &plan, &status(), &attempts);
+            for page in 1..attempts.len() {
+                let in_pages = in_pages(format, &plan, &status(), attempts.chunks(page));
+                assert_eq!(in_pages, whole, "{format:?} in pages of {page}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,22 +1,25 @@
 //! Rows in the form that was asked for.
 
-use std::borrow::Cow;
+use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 
 use clap::ValueEnum;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
-use speedup_core::experiment::Experiment;
 use speedup_core::machine::event::EndedAttempt;
+use speedup_core::value::id::RunIndex;
 
 use super::built::Built;
 use super::column::Value;
 use super::column_set::{Shown, columns};
-use super::parquet::ParquetWriter;
-use super::row::Row;
+use super::parquet::{ColumnPage, ParquetWriter};
+use super::row::{Row, settled_by};
 use super::samples::{Samples, Tool};
-use super::sheet::Sheet;
+use super::sheet::{Settled, Sheet};
 use crate::console::moment;
 use crate::console::render::json::escaped;
+
+/// Rows of runs without attempts that are prepared at once.
+const ROWS_AT_ONCE: usize = 512;
 
 /// The form of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -43,63 +46,164 @@ impl Format {
     }
 }
 
-/// Writes rows as they come.
-pub(crate) struct RowWriter<W: Write + Send> {
-    form: Form<W>,
+/// How rows are brought into a form. It does not change, so that pages of rows may be prepared on any thread.
+pub(crate) struct RowForm<'s> {
+    sheet: &'s Sheet<'s>,
+    columns: Vec<Shown>,
+    format: Format,
+}
+
+/// A page of rows in its form.
+pub(crate) struct PreparedPage {
+    content: Content,
+    settled: Vec<RunIndex>,
     builds: Vec<Built>,
 }
 
-enum Form<W: Write + Send> {
-    Csv(Vec<Shown>, Box<csv::Writer<W>>),
-    Jsonl(Vec<Shown>, W),
+enum Content {
+    Text(Vec<u8>),
+    Columns(ColumnPage),
+    /// What the sample is taken from.
+    Attempts(Vec<EndedAttempt>),
+}
+
+/// Writes pages of rows as they come.
+pub(crate) struct RowWriter<'s, W: Write + Send> {
+    form: &'s RowForm<'s>,
+    to: To<W>,
+    settled: Settled,
+    builds: Vec<Built>,
+}
+
+enum To<W: Write + Send> {
+    Text(W),
     Parquet(Box<ParquetWriter<W>>),
     Tool(Tool, Samples, W),
 }
 
-impl<W: Write + Send> RowWriter<W> {
-    /// Begins an export.
-    pub(crate) fn new(format: Format, experiment: &Experiment, to: W) -> io::Result<Self> {
-        let of_tool = |tool, to| Ok::<_, io::Error>(Form::Tool(tool, Samples::new(experiment, tool)?, to));
-        let form = match format {
-            Format::Csv => {
-                let columns = columns(experiment, false);
-                let mut writer = csv::Writer::from_writer(to);
-                writer.write_record(columns.iter().map(|column| &column.name))?;
-                Form::Csv(columns, Box::new(writer))
+impl<'s> RowForm<'s> {
+    /// The form of a sheet's rows.
+    pub(crate) fn new(format: Format, sheet: &'s Sheet<'s>) -> Self {
+        let with_output = matches!(format, Format::Jsonl | Format::Parquet);
+        Self { sheet, columns: columns(sheet.experiment(), with_output), format }
+    }
+
+    /// The rows of attempts.
+    pub(crate) fn page(&self, attempts: Vec<EndedAttempt>) -> io::Result<PreparedPage> {
+        let settled = attempts.iter().filter(|ended| settled_by(ended).is_some());
+        let settled = settled.map(|ended| ended.lease.run).collect();
+        let builds = attempts.iter().filter_map(|ended| self.sheet.build(ended)).collect();
+        let content = match self.format {
+            Format::Go | Format::Hyperfine | Format::Hyperfine1 => Content::Attempts(attempts),
+            Format::Csv | Format::Jsonl | Format::Parquet => {
+                self.rows(attempts.iter().flat_map(|ended| self.sheet.rows(ended)))?
             }
-            Format::Jsonl => Form::Jsonl(columns(experiment, true), to),
-            Format::Parquet => Form::Parquet(Box::new(ParquetWriter::new(columns(experiment, true), to)?)),
+        };
+        Ok(PreparedPage { content, settled, builds })
+    }
+
+    fn rows<'r>(&self, mut rows: impl Iterator<Item = Row<'r>>) -> io::Result<Content> {
+        match self.format {
+            Format::Csv => {
+                let mut writer = csv::Writer::from_writer(Vec::new());
+                let mut field = String::new();
+                rows.try_for_each(|row| self.csv_row(&row, &mut writer, &mut field))?;
+                Ok(Content::Text(writer.into_inner().map_err(|error| error.into_error())?))
+            }
+            Format::Jsonl => {
+                let mut text = Vec::new();
+                rows.try_for_each(|row| json_line(&mut text, &Object(&row, &self.columns)))?;
+                Ok(Content::Text(text))
+            }
+            Format::Parquet => {
+                Ok(Content::Columns(ColumnPage::new(&self.columns, &rows.collect::<Vec<_>>())))
+            }
+            // Their samples are taken from attempts alone.
+            Format::Go | Format::Hyperfine | Format::Hyperfine1 => {
+                rows.for_each(drop);
+                Ok(Content::Text(Vec::new()))
+            }
+        }
+    }
+
+    fn csv_row(
+        &self,
+        row: &Row<'_>,
+        writer: &mut csv::Writer<Vec<u8>>,
+        field: &mut String,
+    ) -> io::Result<()> {
+        for column in &self.columns {
+            field.clear();
+            match column.of.read(row) {
+                None => writer.write_field("")?,
+                Some(Value::Text(text)) => writer.write_field(text.as_bytes())?,
+                Some(value) => {
+                    write_field(field, &value).map_err(io::Error::other)?;
+                    writer.write_field(field.as_bytes())?;
+                }
+            }
+        }
+        Ok(writer.write_record(None::<&[u8]>)?)
+    }
+
+    fn heading(&self) -> io::Result<Vec<u8>> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(self.columns.iter().map(|column| &column.name))?;
+        writer.into_inner().map_err(|error| error.into_error())
+    }
+}
+
+impl<'s, W: Write + Send> RowWriter<'s, W> {
+    /// Begins an export.
+    pub(crate) fn new(form: &'s RowForm<'s>, mut to: W) -> io::Result<Self> {
+        let of_tool = |tool, to| {
+            let samples = Samples::new(form.sheet.experiment(), tool)?;
+            Ok::<_, io::Error>(To::Tool(tool, samples, to))
+        };
+        let to = match form.format {
+            Format::Csv => {
+                to.write_all(&form.heading()?)?;
+                To::Text(to)
+            }
+            Format::Jsonl => To::Text(to),
+            Format::Parquet => To::Parquet(Box::new(ParquetWriter::new(&form.columns, to)?)),
             Format::Go => of_tool(Tool::Go, to)?,
             Format::Hyperfine => of_tool(Tool::Hyperfine2, to)?,
             Format::Hyperfine1 => of_tool(Tool::Hyperfine1, to)?,
         };
-        Ok(Self { form, builds: Vec::new() })
+        Ok(Self { form, to, settled: Settled::none_of(form.sheet), builds: Vec::new() })
     }
 
-    /// Writes the rows of an attempt.
-    pub(crate) fn attempt(&mut self, sheet: &mut Sheet<'_>, ended: &EndedAttempt) -> io::Result<()> {
-        self.builds.extend(sheet.build(ended));
-        sheet.rows(ended).iter().try_for_each(|row| self.row(row))
+    /// Writes a page.
+    pub(crate) fn page(&mut self, page: PreparedPage) -> io::Result<()> {
+        let PreparedPage { content, settled, builds } = page;
+        settled.into_iter().for_each(|run| self.settled.mark(run));
+        self.builds.extend(builds);
+        self.to.write(self.form, content)
     }
 
     /// Writes the rows of the runs that no attempt settled, after them the builds where the form has a place for them, and
     /// ends.
-    pub(crate) fn end(mut self, sheet: &Sheet<'_>) -> io::Result<()> {
-        sheet.unsettled().try_for_each(|row| self.row(&row))?;
-        match self.form {
-            Form::Csv(_, mut writer) => writer.flush(),
-            Form::Jsonl(_, mut to) => {
-                if !self.builds.is_empty() {
-                    json_line(&mut to, &serde_json::json!({ "builds": self.builds }))?;
+    pub(crate) fn end(mut self) -> io::Result<()> {
+        let mut unsettled = self.form.sheet.unsettled(&self.settled).peekable();
+        while unsettled.peek().is_some() {
+            self.to.write(self.form, self.form.rows(unsettled.by_ref().take(ROWS_AT_ONCE))?)?;
+        }
+        drop(unsettled);
+        let builds = &self.builds;
+        match self.to {
+            To::Text(mut to) => {
+                if self.form.format == Format::Jsonl && !builds.is_empty() {
+                    json_line(&mut to, &serde_json::json!({ "builds": builds }))?;
                 }
                 to.flush()
             }
-            Form::Parquet(writer) => {
-                let builds =
-                    if self.builds.is_empty() { None } else { Some(serde_json::to_string(&self.builds)?) };
-                writer.end(sheet.facts().into_iter().chain(builds.map(|builds| ("builds", builds))))
+            To::Parquet(writer) => {
+                let builds = if builds.is_empty() { None } else { Some(serde_json::to_string(builds)?) };
+                let builds = builds.map(|builds| ("builds", builds));
+                writer.end(self.form.sheet.facts().into_iter().chain(builds))
             }
-            Form::Tool(tool, samples, mut to) => {
+            To::Tool(tool, samples, mut to) => {
                 let text = samples.text(tool)?;
                 let text = match tool {
                     Tool::Go => text.into(),
@@ -110,21 +214,20 @@ impl<W: Write + Send> RowWriter<W> {
             }
         }
     }
+}
 
-    fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
-        match &mut self.form {
-            Form::Csv(columns, writer) => {
-                let fields =
-                    columns.iter().map(|column| column.of.read(row).map_or(Cow::Borrowed(""), field));
-                fields.map(Cow::into_owned).try_for_each(|field| writer.write_field(field))?;
-                Ok(writer.write_record(None::<&[u8]>)?)
-            }
-            Form::Jsonl(columns, to) => json_line(to, &Object(row, columns)),
-            Form::Parquet(writer) => writer.row(row),
-            Form::Tool(_, samples, _) => {
-                samples.row(row);
+impl<W: Write + Send> To<W> {
+    fn write(&mut self, form: &RowForm<'_>, content: Content) -> io::Result<()> {
+        match (self, content) {
+            (Self::Text(to), Content::Text(text)) => to.write_all(&text),
+            (Self::Parquet(writer), Content::Columns(page)) => writer.page(page),
+            (Self::Tool(_, samples, _), Content::Attempts(attempts)) => {
+                attempts.iter().flat_map(|ended| form.sheet.rows(ended)).for_each(|row| samples.row(&row));
                 Ok(())
             }
+            // Runs without attempts are no sample.
+            (Self::Tool(..), Content::Text(_)) => Ok(()),
+            (_, _) => Err(io::Error::other("a page is of another form than the file")),
         }
     }
 }
@@ -134,14 +237,17 @@ fn json_line(to: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     to.write_all(b"\n")
 }
 
-fn field(value: Value<'_>) -> Cow<'_, str> {
+fn write_field(field: &mut String, value: &Value<'_>) -> fmt::Result {
     match value {
-        Value::Truth(truth) => Cow::Borrowed(if truth { "true" } else { "false" }),
-        Value::Count(number) => number.to_string().into(),
-        Value::Signed(number) => number.to_string().into(),
-        Value::Moment(at) => moment::rfc3339(at).into(),
-        Value::Text(text) => text,
-        Value::Series(values) => values.iter().map(f64::to_string).collect::<Vec<_>>().join(";").into(),
+        Value::Truth(truth) => write!(field, "{truth}"),
+        Value::Count(number) => write!(field, "{number}"),
+        Value::Signed(number) => write!(field, "{number}"),
+        Value::Moment(at) => field.write_str(&moment::rfc3339(*at)),
+        Value::Text(text) => field.write_str(text),
+        Value::Series(values) => values
+            .iter()
+            .enumerate()
+            .try_for_each(|(place, value)| write!(field, "{}{value}", if place > 0 { ";" } else { "" })),
     }
 }
 

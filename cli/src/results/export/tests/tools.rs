@@ -52,17 +52,36 @@ fn parquet_has_the_rows_of_csv_in_types() {
     assert_eq!(facts["speedup.experiment"], status().experiment.to_string());
 }
 
-/// The rows that are held are written whenever there are enough of them.
+/// The rows that are held are written whenever there are enough of them, wherever a page of them ends.
 #[test]
 fn parquet_of_many_groups_has_every_row() {
+    const ATTEMPTS: u64 = 70_000;
     let plan = plan();
-    let late = ended(&plan, 0, 1, lost(AfterLoss::Again(Attempt(2)), None));
-    let attempts: Vec<_> =
-        (0..70_000).map(|at| EndedAttempt { ended: Timestamp(at), ..late.clone() }).collect();
-    let (rows, _) = parquet_rows(&written(Format::Parquet, &plan, &status(), &attempts));
-    assert_eq!(rows.len(), 70_000 + 6);
-    let at = |row: &Row| row.get_column_iter().find(|(name, _)| *name == "ended_ns").unwrap().1.clone();
-    assert!((0..70_000).all(|number| at(&rows[number]) == Field::ULong(number as u64)));
+    let lost = ended(&plan, 0, 1, lost(AfterLoss::Again(Attempt(2)), None));
+    // Lists that are not there, that are empty, and of up to two values.
+    let list = |number: u64| (number % 4 > 0).then(|| vec![number as f64; (number % 4 - 1) as usize]);
+    let attempts: Vec<_> = (0..ATTEMPTS)
+        .map(|number| {
+            let measured = |list| {
+                let series = [("wall_ns".to_owned(), list)].into();
+                AttemptEnd::Reported(Record { series, ..record(Outcome::Measured) })
+            };
+            let end = list(number).map_or_else(|| lost.end.clone(), measured);
+            EndedAttempt { ended: Timestamp(number), end, ..lost.clone() }
+        })
+        .collect();
+    let (rows, _) = parquet_rows(&in_pages(Format::Parquet, &plan, &status(), attempts.chunks(1_000)));
+    assert_eq!(rows.len() as u64, ATTEMPTS + 5);
+    let field = |row: &Row, of: &str| row.get_column_iter().find(|(name, _)| *name == of).unwrap().1.clone();
+    for (number, row) in (0..ATTEMPTS).zip(&rows) {
+        assert_eq!(field(row, "ended_ns"), Field::ULong(number));
+        let expected = list(number).map(|list| list.iter().map(f64::to_string).collect::<Vec<_>>().join(";"));
+        assert_eq!(as_csv(&field(row, "output.wall_ns")), expected.unwrap_or_default(), "run {number}");
+        assert_eq!(
+            field(row, "outcome"),
+            Field::Str(if number % 4 > 0 { "measured" } else { "lost" }.to_owned())
+        );
+    }
 }
 
 #[test]
