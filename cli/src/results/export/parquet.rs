@@ -29,8 +29,8 @@ use super::row::Row;
 /// Rows of a group: what a reader must at least unpack, and what is held in memory, some 1 kB each.
 pub(super) const GROUP_ROWS: usize = 32_768;
 
-/// Groups that are encoded while the next one fills: more would only wait for their turn to be written.
-const ENCODED_AHEAD: usize = 2;
+/// Groups that are encoded while the next one fills: each holds some 50 MB.
+const ENCODED_AHEAD: usize = 1;
 
 /// Writes groups of rows as they are full. A group is encoded on a thread of its own, column by column, and written in its turn.
 pub(super) struct ParquetWriter<W: Write + Send> {
@@ -117,7 +117,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         let pages = std::mem::take(&mut self.pages);
         let (schema, properties) = (self.schema.clone(), self.file.properties().clone());
         self.rows = 0;
-        self.encoding.push_back(thread::spawn(move || encoded(&pages, &schema, &properties)));
+        self.encoding.push_back(thread::spawn(move || encoded(pages, &schema, &properties)));
         Ok(())
     }
 
@@ -132,20 +132,22 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 }
 
+/// Encodes pages column by column; what was encoded is dropped at once.
 fn encoded(
-    pages: &[ColumnPage],
+    pages: Vec<ColumnPage>,
     schema: &SchemaDescriptor,
     properties: &WriterPropertiesPtr,
 ) -> Result<Vec<EncodedColumn>, ParquetError> {
-    let column = |(place, column): (usize, &ColumnDescPtr)| {
+    let mut pages: Vec<_> = pages.into_iter().map(|page| page.columns.into_iter()).collect();
+    let column = |column: &ColumnDescPtr| {
         let mut bytes = TrackedWrite::new(Vec::new());
         let to = Box::new(SerializedPageWriter::new(&mut bytes));
         let mut writer = get_column_writer(column.clone(), properties.clone(), to);
-        pages.iter().try_for_each(|page| page.columns[place].write(&mut writer))?;
+        pages.iter_mut().filter_map(Iterator::next).try_for_each(|buffer| buffer.write(&mut writer))?;
         let close = writer.close()?;
         Ok((Bytes::from(bytes.into_inner()?), close))
     };
-    schema.columns().iter().enumerate().map(column).collect()
+    schema.columns().iter().map(column).collect()
 }
 
 impl ColumnPage {
