@@ -9,6 +9,7 @@ use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ::console::AnsiCodeIterator;
 use clap::ValueEnum;
 
 /// When colours are used.
@@ -70,7 +71,7 @@ impl Console {
             return;
         }
         let mut stderr = io::stderr().lock();
-        let _ = writeln!(stderr, "{text}");
+        let _ = writeln!(stderr, "{}", self.err.harmless(&text.to_string()));
     }
 
     /// Says something that the user should notice.
@@ -123,6 +124,24 @@ impl Paint {
     /// Whether there is any.
     pub(crate) fn is_coloured(self) -> bool {
         self.0
+    }
+
+    /// A text in which words of others, such as the error of a tool on a host, cannot act on the terminal: colours stay where
+    /// there are any, other sequences are left out, and other control characters are seen as such.
+    fn harmless(self, text: &str) -> String {
+        let mut harmless = String::with_capacity(text.len());
+        for (part, is_sequence) in AnsiCodeIterator::new(text) {
+            match is_sequence {
+                true if self.0 && part.ends_with('m') => harmless.push_str(part),
+                true => {}
+                false => harmless.extend(part.chars().map(|c| match c {
+                    '\n' | '\t' => c,
+                    c if c.is_control() => char::REPLACEMENT_CHARACTER,
+                    c => c,
+                })),
+            }
+        }
+        harmless
     }
 
     fn style(self, code: &str, text: &str) -> String {
@@ -192,6 +211,17 @@ mod tests {
     fn colour_is_an_addition() {
         assert_eq!(Paint(false).alarm("error:"), "error:");
         assert_eq!(Paint(true).strong("hint:"), "\u{1b}[1mhint:\u{1b}[0m");
+    }
+
+    #[test]
+    fn words_of_others_do_not_act_on_the_terminal() {
+        let words = "caused by:\n\u{1b}[91mERROR\u{1b}[0m \u{1b}]0;title\u{7} \u{1b}[2J\u{1b}[H\u{8}\r\u{9b}31mgone \u{1b}";
+        let plain = Paint(false).harmless(words);
+        assert!(plain.starts_with("caused by:\nERROR "), "{plain:?}");
+        assert!(plain.chars().all(|c| c == '\n' || !c.is_control()), "{plain:?}");
+        let coloured = Paint(true).harmless(words);
+        assert!(coloured.starts_with("caused by:\n\u{1b}[91mERROR\u{1b}[0m "), "{coloured:?}");
+        assert!(!coloured.contains("\u{1b}[2J") && !coloured.contains("\u{1b}]0"), "{coloured:?}");
     }
 
     #[test]
