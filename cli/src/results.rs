@@ -5,5 +5,4 @@ pub(crate) mod asked;
 pub(crate) mod attempts;
 pub(crate) mod bundle;
 pub(crate) mod draft;
-pub(crate) mod export;
 pub(crate) mod failed_runs;

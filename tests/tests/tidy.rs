@@ -60,10 +60,19 @@ fn the_dependency_law_holds() {
         ("speedup-statistics", &["speedup-core"][..]),
         ("speedup-studies", &["speedup-analysis", "speedup-core", "speedup-statistics"][..]),
         ("speedup-analysis", &["speedup-core", "speedup-statistics"][..]),
+        ("speedup-observations", &["speedup-core", "speedup-formats", "speedup-proto"][..]),
         ("speedup-report", &["speedup-core", "speedup-analysis", "speedup-statistics"][..]),
         (
             "speedup-analysis-service",
-            &["speedup-access", "speedup-core", "speedup-proto", "speedup-analysis", "speedup-statistics"][..],
+            &[
+                "speedup-access",
+                "speedup-analysis",
+                "speedup-core",
+                "speedup-observations",
+                "speedup-proto",
+                "speedup-report",
+                "speedup-statistics",
+            ][..],
         ),
         (
             "speedup-web",

@@ -1,11 +1,13 @@
 //! `speedup export`: the raw observations.
 
 use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::iter;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow};
-use clap::Args;
+use anyhow::{Error, anyhow};
+use clap::{Args, ValueEnum};
 use speedup_core::value::id::ExperimentId;
+use speedup_observations::{ExportForm, PagesError, RowForm, RunSheet, write_parquet, write_rows};
 use tokio::task::spawn_blocking;
 
 use super::baseline::{self, ExportFormat};
@@ -14,9 +16,8 @@ use crate::connection::{Connection, SourceArguments};
 use crate::console::{Console, Out, Reader};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
-use crate::results::attempts::Attempts;
+use crate::results::attempts::{Attempts, Page};
 use crate::results::draft::Draft;
-use crate::results::export::{Format, write_parquet, write_rows};
 use crate::samples::named::SetName;
 
 /// Bytes gathered before they are written.
@@ -48,6 +49,37 @@ pub(crate) struct Arguments {
     output: PathBuf,
 }
 
+/// The form of an export.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Comma-separated values with a header line (RFC 4180)
+    #[default]
+    Csv,
+    /// One JSON object per line, with the kept output of runs
+    Jsonl,
+    /// Apache Parquet: typed, compressed columns, with the kept output
+    Parquet,
+    /// The sample as Go benchmark text, for benchstat
+    Go,
+    /// The sample as hyperfine's JSON
+    Hyperfine,
+    /// The sample as the JSON of hyperfine before version 2
+    Hyperfine1,
+}
+
+impl Format {
+    const fn form(self) -> ExportForm {
+        match self {
+            Self::Csv => ExportForm::Csv,
+            Self::Jsonl => ExportForm::Jsonl,
+            Self::Parquet => ExportForm::Parquet,
+            Self::Go => ExportForm::Go,
+            Self::Hyperfine => ExportForm::Hyperfine,
+            Self::Hyperfine1 => ExportForm::Hyperfine1,
+        }
+    }
+}
+
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     if let Some(name) = arguments.experiment.saved_samples() {
         return of_samples(&name?, &arguments, console);
@@ -74,9 +106,7 @@ fn of_samples(name: &SetName, arguments: &Arguments, console: &Console) -> Resul
 
 fn parquet_of_samples(name: &SetName, path: &Path, console: &Console) -> Result<Exit, Failure> {
     let series = baseline::series(name, console)?;
-    let failed = |result: io::Result<()>| {
-        result.context("cannot write the export").map_err(Failure::infrastructure).map(|()| Exit::Done)
-    };
+    let failed = |result: io::Result<()>| result.map_err(unwritten).map(|()| Exit::Done);
     if path == Path::new("-") {
         refuse_terminal()?;
         return failed(write_parquet(&series, BufWriter::with_capacity(BUFFER, Out::default())));
@@ -84,6 +114,10 @@ fn parquet_of_samples(name: &SetName, path: &Path, console: &Console) -> Result<
     let (file, draft) = Draft::of(path)?;
     draft.end(failed(write_parquet(&series, BufWriter::with_capacity(BUFFER, file))).map(|_| ()))?;
     Ok(Exit::Done)
+}
+
+fn unwritten(error: io::Error) -> Failure {
+    Failure::infrastructure(Error::new(error).context("cannot write the export"))
 }
 
 /// What is no text is not for eyes.
@@ -101,29 +135,38 @@ async fn write_to(
     arguments: &Arguments,
 ) -> Result<(), Failure> {
     let attempts = Attempts::open(connection, experiment).await?;
-    let path = arguments.output.as_path();
+    let (path, form) = (arguments.output.as_path(), arguments.format.form());
     if path == Path::new("-") {
-        if arguments.format.is_binary() {
+        if form.is_binary() {
             refuse_terminal()?;
         }
         let out = Out::default();
         let reader = out.reader();
-        return write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, out), reader).await;
+        return write(attempts, form, BufWriter::with_capacity(BUFFER, out), reader).await;
     }
     let (file, draft) = Draft::of(path)?;
-    let written =
-        write(attempts, arguments.format, BufWriter::with_capacity(BUFFER, file), Reader::default()).await;
+    let written = write(attempts, form, BufWriter::with_capacity(BUFFER, file), Reader::default()).await;
     draft.end(written)
 }
 
 /// Where other tasks do not wait for it: it computes.
 async fn write(
     attempts: Attempts,
-    format: Format,
+    form: ExportForm,
     to: impl Write + Send + 'static,
     reader: Reader,
 ) -> Result<(), Failure> {
-    let written = spawn_blocking(move || write_rows(attempts, format, to, || !reader.is_gone()));
+    let written = spawn_blocking(move || {
+        let Attempts { status, plan, mut pages } = attempts;
+        let sheet = RunSheet::new(&status, &plan);
+        let form = RowForm::new(form, &sheet);
+        let pages = iter::from_fn(|| pages.blocking_recv());
+        let decode = |page: Result<Page, Failure>| page.and_then(Page::decoded);
+        write_rows(&form, pages, decode, to, || !reader.is_gone()).map_err(|error| match error {
+            PagesError::Page(failure) => failure,
+            PagesError::Write(error) => unwritten(error),
+        })
+    });
     written
         .await
         .unwrap_or_else(|error| Err(Failure::infrastructure(error).context("cannot write the export")))

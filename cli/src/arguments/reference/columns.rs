@@ -1,7 +1,8 @@
 //! `export-columns.md`: the columns of an export.
 
+use speedup_observations::{DescribedColumn, column_reference};
+
 use super::cell;
-use crate::results::export::column_reference;
 
 #[test]
 fn the_page_of_the_columns_is_that_of_the_code() {
@@ -14,8 +15,8 @@ fn the_page_of_the_columns_is_that_of_the_code() {
     );
     for (title, rows) in column_reference() {
         page.push_str(&format!("\n## {title}\n\n| column | type | meaning |\n|---|---|---|\n"));
-        for (name, kind, meaning) in rows {
-            assert!(!meaning.is_empty(), "the column {name} has no words in export/column.rs");
+        for DescribedColumn { name, kind, meaning } in rows {
+            assert!(!meaning.is_empty(), "the column {name} has no words in column.rs");
             page.push_str(&format!("| `{name}` | {kind} | {} |\n", cell(meaning.trim())));
         }
     }

@@ -4,13 +4,13 @@ use anyhow::{Context as _, Error, anyhow};
 use prost::Message as _;
 use speedup_core::plan::Plan;
 use speedup_core::value::id::ExperimentId;
+use speedup_observations::{ExportForm, RowForm, RowWriter, RunSheet};
 use speedup_proto::convert::{ExperimentStatus, ExportPart, Malformed};
 use speedup_proto::v1;
 
 use super::manifest::Asked;
 use crate::compose;
 use crate::exit::failure::Failure;
-use crate::results::export::{Format, RowForm, RowWriter, Sheet};
 
 /// The export exactly: messages `speedup.v1.ExportChunk`, each after its length as a varint.
 pub(crate) const OBSERVATIONS: &str = "observations.pb";
@@ -86,8 +86,8 @@ pub(crate) fn planned(pieces: &[v1::ExportChunk]) -> Result<(ExperimentStatus, P
 /// The table of an export.
 pub(crate) fn table(pieces: &[v1::ExportChunk]) -> Result<Vec<u8>, Failure> {
     let (status, plan) = planned(pieces)?;
-    let sheet = Sheet::new(&status, &plan);
-    let form = RowForm::new(Format::Csv, &sheet);
+    let sheet = RunSheet::new(&status, &plan);
+    let form = RowForm::new(ExportForm::Csv, &sheet);
     let mut bytes = Vec::new();
     let mut writer = written(RowWriter::new(&form, &mut bytes))?;
     for part in parts(pieces) {

@@ -6,46 +6,54 @@ use std::num::NonZero;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use anyhow::Context as _;
+use speedup_core::machine::event::EndedAttempt;
 
-use super::sheet::Sheet;
-use super::writer::{Format, PreparedPage, RowForm, RowWriter};
-use crate::exit::failure::Failure;
-use crate::results::attempts::{Attempts, Page};
+use super::writer::{PreparedPage, RowForm, RowWriter};
 
 /// Most threads that prepare pages: one that writes keeps up with about so many.
 const MOST_THREADS: usize = 4;
 /// Pages that wait for a thread, and prepared ones that wait for their turn, of each thread.
 const WAITING: usize = 2;
 
-/// One end of a thread that prepares pages, each in its turn.
-type Prepared = Receiver<Result<PreparedPage, Failure>>;
+/// Why an export ended before its end.
+#[derive(Debug)]
+pub enum PagesError<E> {
+    /// A page did not come, or is none.
+    Page(E),
+    /// Rows could not be brought into form, or written.
+    Write(io::Error),
+}
 
-/// Writes the rows of all attempts as they come, and of the runs without, as long as anyone reads them.
-pub(crate) fn write_rows(
-    attempts: Attempts,
-    format: Format,
+/// One end of a thread that prepares pages, each in its turn.
+type Prepared<E> = Receiver<Result<PreparedPage, PagesError<E>>>;
+
+/// Writes the rows of all attempts as they come, and of the runs without, as long as anyone reads them. `decode` makes
+/// attempts of a page, on any thread.
+///
+/// # Errors
+/// The first of the pages', or of the writer's.
+pub fn write_rows<P: Send, E: Send>(
+    form: &RowForm<'_>,
+    mut pages: impl Iterator<Item = P> + Send,
+    decode: impl Fn(P) -> Result<Vec<EndedAttempt>, E> + Sync,
     to: impl Write + Send,
     is_read: impl Fn() -> bool,
-) -> Result<(), Failure> {
-    let Attempts { status, plan, mut pages } = attempts;
-    let sheet = Sheet::new(&status, &plan);
-    let form = RowForm::new(format, &sheet);
-    let mut writer = failed(RowWriter::new(&form, to))?;
+) -> Result<(), PagesError<E>> {
+    let mut writer = RowWriter::new(form, to).map_err(PagesError::Write)?;
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
     thread::scope(|scope| {
-        let (mut turns, mut prepared): (Vec<SyncSender<_>>, Vec<Prepared>) = (Vec::new(), Vec::new());
+        let (mut turns, mut prepared): (Vec<SyncSender<_>>, Vec<Prepared<E>>) = (Vec::new(), Vec::new());
         for _ in 0..threads {
             let (turn, taken) = sync_channel(WAITING);
             let (done, result) = sync_channel(WAITING);
-            let form = &form;
-            scope.spawn(move || prepare(form, &taken, &done));
+            let decode = &decode;
+            scope.spawn(move || prepare(form, decode, &taken, &done));
             turns.push(turn);
             prepared.push(result);
         }
         scope.spawn(move || {
             let mut turns = turns.iter().cycle();
-            while let (Some(page), Some(turn)) = (pages.blocking_recv(), turns.next()) {
+            while let (Some(page), Some(turn)) = (pages.next(), turns.next()) {
                 // A thread is gone when nobody reads any more.
                 if turn.send(page).is_err() {
                     return;
@@ -55,28 +63,26 @@ pub(crate) fn write_rows(
         // The first that has no page more has had its last turn after all the others.
         for result in prepared.iter().cycle() {
             let Ok(page) = result.recv() else { break };
-            failed(writer.page(page?))?;
+            writer.page(page?).map_err(PagesError::Write)?;
             if !is_read() {
                 return Ok(());
             }
         }
-        failed(writer.end())
+        writer.end().map_err(PagesError::Write)
     })
 }
 
-fn prepare(
+fn prepare<P, E>(
     form: &RowForm<'_>,
-    taken: &Receiver<Result<Page, Failure>>,
-    done: &SyncSender<Result<PreparedPage, Failure>>,
+    decode: impl Fn(P) -> Result<Vec<EndedAttempt>, E>,
+    taken: &Receiver<P>,
+    done: &SyncSender<Result<PreparedPage, PagesError<E>>>,
 ) {
     for page in taken {
-        let page = page.and_then(Page::decoded).and_then(|attempts| failed(form.page(attempts)));
+        let attempts = decode(page).map_err(PagesError::Page);
+        let page = attempts.and_then(|attempts| form.page(attempts).map_err(PagesError::Write));
         if done.send(page).is_err() {
             return;
         }
     }
-}
-
-fn failed<T>(result: io::Result<T>) -> Result<T, Failure> {
-    result.context("cannot write the export").map_err(Failure::infrastructure)
 }

@@ -17,7 +17,10 @@ type Value<'a> = (&'a Series, usize, f64);
 
 /// Writes `benchmark`, `version` (null where there is none), `run`, `metric`, `unit`, `value` and, where runs have blocks, `block`
 /// (null for a run of none).
-pub(crate) fn write_parquet<W: Write + Send>(series: &[Series], to: W) -> io::Result<()> {
+///
+/// # Errors
+/// What `to` says of its bytes.
+pub fn write_parquet<W: Write + Send>(series: &[Series], to: W) -> io::Result<()> {
     write(series, to).map_err(io::Error::other)
 }
 

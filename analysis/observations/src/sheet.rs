@@ -11,7 +11,7 @@ use super::row::{Planned, Row, Subject};
 
 /// The planned runs. It does not change while rows are made of it, on whatever threads.
 #[derive(Debug)]
-pub(crate) struct Sheet<'a> {
+pub struct RunSheet<'a> {
     experiment: String,
     plan: &'a Plan,
     /// Whether runs that were not executed never will be.
@@ -25,7 +25,7 @@ pub(super) struct Settled(Vec<bool>);
 
 impl Settled {
     /// None of a sheet's.
-    pub(super) fn none_of(sheet: &Sheet<'_>) -> Self {
+    pub(super) fn none_of(sheet: &RunSheet<'_>) -> Self {
         Self(vec![false; sheet.plan.runs() as usize])
     }
 
@@ -37,9 +37,9 @@ impl Settled {
     }
 }
 
-impl<'a> Sheet<'a> {
+impl<'a> RunSheet<'a> {
     /// The sheet of a plan whose experiment stands so.
-    pub(crate) fn new(status: &ExperimentStatus, plan: &'a Plan) -> Self {
+    pub fn new(status: &ExperimentStatus, plan: &'a Plan) -> Self {
         let closed = matches!(status.phase, StatusPhase::Cancelling | StatusPhase::Finished { .. });
         // Builds are counted as the others are, by their version.
         let mut of_cell = vec![0; plan.cells() as usize + plan.experiment.versions.len()];

@@ -32,8 +32,8 @@ fn as_csv(field: &Field) -> String {
 
 #[test]
 fn parquet_has_the_rows_of_csv_in_types() {
-    let csv = csv_rows(&exported(Format::Csv, StatusPhase::Running));
-    let (rows, facts) = parquet_rows(&written(Format::Parquet, &plan(), &status(), &attempts(&plan())));
+    let csv = csv_rows(&exported(ExportForm::Csv, StatusPhase::Running));
+    let (rows, facts) = parquet_rows(&written(ExportForm::Parquet, &plan(), &status(), &attempts(&plan())));
     assert_eq!(rows.len(), csv.len());
     for (row, csv) in rows.iter().zip(&csv) {
         let fields: BTreeMap<&str, String> =
@@ -70,7 +70,7 @@ fn parquet_of_many_groups_has_every_row() {
             EndedAttempt { ended: Timestamp(number), end, ..lost.clone() }
         })
         .collect();
-    let (rows, _) = parquet_rows(&in_pages(Format::Parquet, &plan, &status(), attempts.chunks(1_000)));
+    let (rows, _) = parquet_rows(&in_pages(ExportForm::Parquet, &plan, &status(), attempts.chunks(1_000)));
     assert_eq!(rows.len() as u64, ATTEMPTS + 5);
     let field = |row: &Row, of: &str| row.get_column_iter().find(|(name, _)| *name == of).unwrap().1.clone();
     for (number, row) in (0..ATTEMPTS).zip(&rows) {
@@ -87,12 +87,12 @@ fn parquet_of_many_groups_has_every_row() {
 #[test]
 fn parquet_names_the_builds() {
     let (plan, attempts) = with_builds();
-    let (_, facts) = parquet_rows(&written(Format::Parquet, &plan, &status(), &attempts));
+    let (_, facts) = parquet_rows(&written(ExportForm::Parquet, &plan, &status(), &attempts));
     let builds: Json = serde_json::from_str(&facts["speedup.builds"]).unwrap();
     assert_eq!((builds.as_array().unwrap().len(), &builds[0]["run"]), (2, &0.into()));
 }
 
-fn sample(format: Format) -> Imported {
+fn sample(format: ExportForm) -> Imported {
     let text = exported(format, StatusPhase::Running);
     let found = detect(text.as_bytes()).unwrap();
     read(text.as_bytes(), found, &Options::default()).unwrap()
@@ -106,7 +106,7 @@ fn series(imported: &Imported) -> BTreeMap<String, Vec<f64>> {
 #[test]
 fn the_sample_goes_to_other_tools_and_back() {
     // Of six runs two were measured; each kept its wall time and its memory.
-    for format in [Format::Go, Format::Hyperfine, Format::Hyperfine1] {
+    for format in [ExportForm::Go, ExportForm::Hyperfine, ExportForm::Hyperfine1] {
         let imported = sample(format);
         let found = series(&imported);
         let of = |metric: &str| -> Vec<f64> {
@@ -127,19 +127,19 @@ fn the_sample_goes_to_other_tools_and_back() {
 
 #[test]
 fn own_metrics_go_where_runs_may_have_several_values() {
-    let found = series(&sample(Format::Go));
+    let found = series(&sample(ExportForm::Go));
     let own: Vec<_> = found.iter().filter(|(name, _)| name.ends_with("(wall_ns)")).collect();
     assert!(own.iter().all(|(_, values)| **values == [1.5, -0.1, 1e300]), "{found:?}");
     assert!(!own.is_empty(), "{found:?}");
-    assert!(series(&sample(Format::Hyperfine)).keys().all(|name| !name.ends_with("(wall_ns)")));
+    assert!(series(&sample(ExportForm::Hyperfine)).keys().all(|name| !name.ends_with("(wall_ns)")));
 }
 
 #[test]
 fn an_experiment_without_a_sample_gives_an_empty_file() {
-    for format in [Format::Go, Format::Hyperfine, Format::Hyperfine1] {
+    for format in [ExportForm::Go, ExportForm::Hyperfine, ExportForm::Hyperfine1] {
         let text = written(format, &plan(), &status(), &[]);
         assert!(!text.contains(&b'7'), "{}", String::from_utf8_lossy(&text));
     }
-    let (rows, _) = parquet_rows(&written(Format::Parquet, &plan(), &status(), &[]));
+    let (rows, _) = parquet_rows(&written(ExportForm::Parquet, &plan(), &status(), &[]));
     assert_eq!(rows.len(), 6, "every planned run");
 }

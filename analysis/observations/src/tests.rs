@@ -8,7 +8,7 @@ use speedup_core::experiment::build::{Build, Product, USUAL_TIMEOUT, UsedBuild};
 use speedup_core::experiment::environment::Setting;
 use speedup_core::experiment::files::{Content, ContentHash};
 use speedup_core::experiment::metric::{Absence, Metric};
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::plan::{self, Plan};
 use speedup_core::run::conditions::{Conditions, Unmet};
 use speedup_core::run::disturbance::Disturbance;
@@ -27,8 +27,23 @@ use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 use super::*;
 mod tools;
 
-use crate::exit::standing::tests::status;
-use crate::plan::source::tests::PLAN;
+const PLAN: &str = "[experiment]\nname = \"locale\"\n[versions.utf8]\nbaseline = true\n[versions.c]\n\
+    env = { LC_ALL = \"C\" }\n[benchmarks.sort]\ncommand = [\"sort\", \"/etc/services\"]\n[repetitions]\nruns = 3\n";
+
+fn status() -> ExperimentStatus {
+    ExperimentStatus {
+        experiment: "0193a5b2-7c3d-7000-8000-000000000001".parse().unwrap(),
+        name: "locale".to_owned(),
+        tags: vec!["night".to_owned()],
+        submitted: Timestamp(1_700_000_000_000_000_000),
+        submitted_by: "ada@lab".to_owned(),
+        phase: StatusPhase::Running,
+        tally: Tally { waiting: 60, ..Tally::default() },
+        cells: 2,
+        hosts_here: 3,
+        words: String::new(),
+    }
+}
 
 fn plan() -> Plan {
     let own = "\n[metrics]\ncollect = [\"user\", \"max_rss\", \"cycles\"]\n[metrics.output.wall_ns]\nregex = '(x)'\n";
@@ -91,23 +106,23 @@ fn attempts(plan: &Plan) -> Vec<EndedAttempt> {
     ]
 }
 
-fn exported(format: Format, phase: StatusPhase) -> String {
+fn exported(format: ExportForm, phase: StatusPhase) -> String {
     let plan = plan();
     let attempts = attempts(&plan);
     String::from_utf8(written(format, &plan, &ExperimentStatus { phase, ..status() }, &attempts)).unwrap()
 }
 
-fn written(format: Format, plan: &Plan, status: &ExperimentStatus, attempts: &[EndedAttempt]) -> Vec<u8> {
+fn written(format: ExportForm, plan: &Plan, status: &ExperimentStatus, attempts: &[EndedAttempt]) -> Vec<u8> {
     in_pages(format, plan, status, attempts.chunks(attempts.len().max(1)))
 }
 
 fn in_pages<'a>(
-    format: Format,
+    format: ExportForm,
     plan: &Plan,
     status: &ExperimentStatus,
     pages: impl Iterator<Item = &'a [EndedAttempt]>,
 ) -> Vec<u8> {
-    let sheet = Sheet::new(status, plan);
+    let sheet = RunSheet::new(status, plan);
     let form = RowForm::new(format, &sheet);
     let mut bytes = Vec::new();
     let mut writer = RowWriter::new(&form, &mut bytes).unwrap();
@@ -131,7 +146,7 @@ fn json_rows(text: &str) -> Vec<serde_json::Map<String, Json>> {
 
 #[test]
 fn every_planned_run_has_one_row_that_says_what_became_of_it() {
-    let rows = csv_rows(&exported(Format::Csv, StatusPhase::Running));
+    let rows = csv_rows(&exported(ExportForm::Csv, StatusPhase::Running));
     let ends: BTreeMap<&str, &str> = rows
         .iter()
         .filter(|row| !row["run_state"].is_empty())
@@ -144,7 +159,7 @@ fn every_planned_run_has_one_row_that_says_what_became_of_it() {
 
 #[test]
 fn what_does_not_count_says_why() {
-    let rows = csv_rows(&exported(Format::Csv, StatusPhase::Running));
+    let rows = csv_rows(&exported(ExportForm::Csv, StatusPhase::Running));
     let why: Vec<_> = rows
         .iter()
         .map(|row| (row["run"].as_str(), row["counts"] == "true", row["why_not"].as_str()))
@@ -166,7 +181,7 @@ fn what_does_not_count_says_why() {
 #[test]
 fn after_the_end_what_was_not_executed_was_cancelled() {
     let phase = StatusPhase::Finished { at: Timestamp(1), cancelled: true };
-    let rows = csv_rows(&exported(Format::Csv, phase));
+    let rows = csv_rows(&exported(ExportForm::Csv, phase));
     let last = rows.last().unwrap();
     assert_eq!((last["why_not"].as_str(), last["run_state"].as_str()), ("cancelled", "cancelled"));
     assert_eq!((last["attempt"].as_str(), last["host"].as_str()), ("", ""));
@@ -174,7 +189,7 @@ fn after_the_end_what_was_not_executed_was_cancelled() {
 
 #[test]
 fn a_row_tells_all_that_is_known() {
-    let rows = csv_rows(&exported(Format::Csv, StatusPhase::Running));
+    let rows = csv_rows(&exported(ExportForm::Csv, StatusPhase::Running));
     let has = |row: usize, name: &str, value: &str| assert_eq!(rows[row][name], value, "{name}");
     has(0, "name", "locale");
     has(0, "benchmark", "sort");
@@ -243,7 +258,7 @@ fn conditions_are_told_and_what_is_unknown_is_empty() {
         ..record(Outcome::Measured)
     };
     let attempts = [ended(&plan, 0, 1, AttemptEnd::Reported(record))];
-    let rows = csv_rows(&String::from_utf8(written(Format::Csv, &plan, &status, &attempts)).unwrap());
+    let rows = csv_rows(&String::from_utf8(written(ExportForm::Csv, &plan, &status, &attempts)).unwrap());
     let expected = [
         ("disturbed", "true"),
         ("disturbances", "stolen throttled"),
@@ -273,13 +288,13 @@ fn conditions_are_told_and_what_is_unknown_is_empty() {
         assert_eq!(rows[0][name], value, "{name}");
         assert_eq!(rows[1][name], "", "{name} of a run that was not executed");
     }
-    let without = &csv_rows(&exported(Format::Csv, StatusPhase::Running))[0];
+    let without = &csv_rows(&exported(ExportForm::Csv, StatusPhase::Running))[0];
     assert_eq!((without["disturbed"].as_str(), without["unmet"].as_str()), ("", ""), "not false: unknown");
 }
 
 #[test]
 fn a_file_is_the_same_however_attempts_come_in_pages() {
-    for format in [Format::Csv, Format::Jsonl, Format::Go] {
+    for format in [ExportForm::Csv, ExportForm::Jsonl, ExportForm::Go] {
         for (plan, attempts) in [(plan(), attempts(&plan())), with_builds()] {
             let whole = written(format, &plan, &status(), &attempts);
             for page in 1..attempts.len() {
@@ -293,7 +308,7 @@ fn a_file_is_the_same_however_attempts_come_in_pages() {
 #[test]
 fn repetitions_count_within_their_cell() {
     let mut numbers: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-    for row in csv_rows(&exported(Format::Csv, StatusPhase::Running)) {
+    for row in csv_rows(&exported(ExportForm::Csv, StatusPhase::Running)) {
         if !row["run_state"].is_empty() {
             numbers.entry(row["version"].clone()).or_default().push(row["repetition"].parse().unwrap());
         }
@@ -306,8 +321,8 @@ fn repetitions_count_within_their_cell() {
 
 #[test]
 fn json_lines_have_the_same_names_and_the_kept_output() {
-    let csv = csv_rows(&exported(Format::Csv, StatusPhase::Running));
-    let json = json_rows(&exported(Format::Jsonl, StatusPhase::Running));
+    let csv = csv_rows(&exported(ExportForm::Csv, StatusPhase::Running));
+    let json = json_rows(&exported(ExportForm::Jsonl, StatusPhase::Running));
     assert_eq!(csv.len(), json.len());
     for (csv, json) in csv.iter().zip(&json) {
         for (name, text) in csv {
@@ -354,14 +369,14 @@ fn with_builds() -> (Plan, Vec<EndedAttempt>) {
     (plan, attempts)
 }
 
-fn built(format: Format) -> String {
+fn built(format: ExportForm) -> String {
     let (plan, attempts) = with_builds();
     String::from_utf8(written(format, &plan, &status(), &attempts)).unwrap()
 }
 
 #[test]
 fn builds_are_no_rows_and_rows_name_their_build() {
-    let rows = csv_rows(&built(Format::Csv));
+    let rows = csv_rows(&built(ExportForm::Csv));
     assert!(rows.iter().all(|row| row["run"].parse::<u32>().unwrap() >= 2), "builds have no rows");
     let named: Vec<&str> =
         rows.iter().map(|row| row["build"].as_str()).filter(|build| !build.is_empty()).collect();
@@ -370,7 +385,7 @@ fn builds_are_no_rows_and_rows_name_their_build() {
 
 #[test]
 fn json_lists_builds_by_themselves() {
-    let text = built(Format::Jsonl);
+    let text = built(ExportForm::Jsonl);
     let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     let builds = last["builds"].as_array().unwrap();
     assert_eq!(builds.len(), 2);
@@ -379,7 +394,7 @@ fn json_lists_builds_by_themselves() {
     assert_eq!(builds[0]["host"], "host-a");
     assert!(builds[1]["why_not"].as_str().unwrap().contains("no such program"));
     assert!(
-        !exported(Format::Jsonl, StatusPhase::Running).contains("\"builds\""),
+        !exported(ExportForm::Jsonl, StatusPhase::Running).contains("\"builds\""),
         "where there are none, no list"
     );
 }

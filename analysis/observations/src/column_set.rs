@@ -4,7 +4,7 @@
 use speedup_core::experiment::Experiment;
 use speedup_core::experiment::metric::Metric;
 
-use super::column::{COLUMNS, KEPT, Read, Value, metric, own};
+use super::column::{COLUMNS, Column, KEPT, Read, Value, metric, own};
 use super::row::Row;
 
 /// A column of an export.
@@ -45,4 +45,37 @@ pub(super) fn columns(experiment: &Experiment, with_output: bool) -> Vec<Shown> 
     let kept = KEPT.iter().filter(|_| with_output);
     let kept = kept.map(|column| Shown { name: column.name.to_owned(), of: Of::Run(column.read) });
     runs.chain(metrics).chain(own).chain(kept).collect()
+}
+
+/// A column as the reference shows it.
+#[derive(Clone, Debug)]
+pub struct DescribedColumn {
+    /// Its name.
+    pub name: &'static str,
+    /// The type of what stands in it.
+    pub kind: &'static str,
+    /// What that means.
+    pub meaning: String,
+}
+
+/// All columns but those of own metrics, by chapter.
+pub fn column_reference() -> Vec<(&'static str, Vec<DescribedColumn>)> {
+    let of = |column: &Column| DescribedColumn {
+        name: column.name,
+        kind: column.read.kind(),
+        meaning: column.meaning.to_owned(),
+    };
+    // The schema of a plan has the words of each metric.
+    let schema = speedup_core::plan::file::schema();
+    let words = schema["properties"]["metrics"]["properties"]["collect"]["items"]["oneOf"].as_array();
+    let metric = |metric: &Metric| {
+        let words = words.into_iter().flatten().find(|words| words["const"] == metric.name());
+        let meaning = words.and_then(|words| words["description"].as_str()).unwrap_or_default();
+        DescribedColumn { name: metric.column(), kind: "count", meaning: meaning.to_owned() }
+    };
+    vec![
+        ("Of every run", COLUMNS.iter().map(of).collect()),
+        ("Metrics", Metric::ALL.iter().map(metric).collect()),
+        ("The output that was kept, not in CSV", KEPT.iter().map(of).collect()),
+    ]
 }

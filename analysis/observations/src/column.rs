@@ -40,7 +40,6 @@ pub(super) enum Read {
 
 impl Read {
     /// What it is, for the reference.
-    #[cfg(test)]
     pub(super) const fn kind(self) -> &'static str {
         match self {
             Self::Truth(_) => "true or false",
@@ -67,8 +66,7 @@ impl Read {
 pub(super) struct Column {
     pub(super) name: &'static str,
     pub(super) read: Read,
-    /// What that means, for the reference.
-    #[cfg(test)]
+    /// What that means.
     pub(super) meaning: &'static str,
 }
 
@@ -77,7 +75,6 @@ macro_rules! columns {
         [$(Column {
             name: stringify!($name),
             read: Read::$kind(|$row| $value.map(Into::into)),
-            #[cfg(test)]
             meaning: concat!($($meaning),*),
         }),*]
     };

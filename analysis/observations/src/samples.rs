@@ -13,8 +13,8 @@ use speedup_formats::{
 };
 
 use super::column::{metric, own};
+use super::moment;
 use super::row::Row;
-use crate::console::moment;
 
 /// The tool whose format is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

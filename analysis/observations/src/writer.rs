@@ -3,7 +3,6 @@
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 
-use clap::ValueEnum;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use speedup_core::machine::event::EndedAttempt;
 use speedup_core::value::id::RunIndex;
@@ -11,50 +10,49 @@ use speedup_core::value::id::RunIndex;
 use super::built::Built;
 use super::column::Value;
 use super::column_set::{Shown, columns};
+use super::json::escaped;
+use super::moment;
 use super::parquet::{ColumnPage, ParquetWriter};
 use super::row::{Row, settled_by};
 use super::samples::{Samples, Tool};
-use super::sheet::{Settled, Sheet};
-use crate::console::moment;
-use crate::console::render::json::escaped;
+use super::sheet::{RunSheet, Settled};
 
 /// Rows of runs without attempts that are prepared at once.
 const ROWS_AT_ONCE: usize = 512;
 
 /// The form of an export.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Comma-separated values with a header line (RFC 4180)
-    #[default]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportForm {
+    /// Comma-separated values with a header line (RFC 4180).
     Csv,
-    /// One JSON object per line, with the kept output of runs
+    /// One JSON object per line, with the kept output of runs.
     Jsonl,
-    /// Apache Parquet: typed, compressed columns, with the kept output
+    /// Apache Parquet: typed, compressed columns, with the kept output.
     Parquet,
-    /// The sample as Go benchmark text, for benchstat
+    /// The sample as Go benchmark text, for benchstat.
     Go,
-    /// The sample as hyperfine's JSON
+    /// The sample as hyperfine's JSON.
     Hyperfine,
-    /// The sample as the JSON of hyperfine before version 2
+    /// The sample as the JSON of hyperfine before version 2.
     Hyperfine1,
 }
 
-impl Format {
+impl ExportForm {
     /// Whether what is written is no text.
-    pub(crate) fn is_binary(self) -> bool {
-        self == Self::Parquet
+    pub const fn is_binary(self) -> bool {
+        matches!(self, Self::Parquet)
     }
 }
 
 /// How rows are brought into a form. It does not change, so that pages of rows may be prepared on any thread.
-pub(crate) struct RowForm<'s> {
-    sheet: &'s Sheet<'s>,
+pub struct RowForm<'s> {
+    sheet: &'s RunSheet<'s>,
     columns: Vec<Shown>,
-    format: Format,
+    format: ExportForm,
 }
 
 /// A page of rows in its form.
-pub(crate) struct PreparedPage {
+pub struct PreparedPage {
     content: Content,
     settled: Vec<RunIndex>,
     builds: Vec<Built>,
@@ -68,7 +66,7 @@ enum Content {
 }
 
 /// Writes pages of rows as they come.
-pub(crate) struct RowWriter<'s, W: Write + Send> {
+pub struct RowWriter<'s, W: Write + Send> {
     form: &'s RowForm<'s>,
     to: To<W>,
     settled: Settled,
@@ -83,19 +81,22 @@ enum To<W: Write + Send> {
 
 impl<'s> RowForm<'s> {
     /// The form of a sheet's rows.
-    pub(crate) fn new(format: Format, sheet: &'s Sheet<'s>) -> Self {
-        let with_output = matches!(format, Format::Jsonl | Format::Parquet);
+    pub fn new(format: ExportForm, sheet: &'s RunSheet<'s>) -> Self {
+        let with_output = matches!(format, ExportForm::Jsonl | ExportForm::Parquet);
         Self { sheet, columns: columns(sheet.experiment(), with_output), format }
     }
 
     /// The rows of attempts.
-    pub(crate) fn page(&self, attempts: Vec<EndedAttempt>) -> io::Result<PreparedPage> {
+    ///
+    /// # Errors
+    /// What a row cannot be brought into form for.
+    pub fn page(&self, attempts: Vec<EndedAttempt>) -> io::Result<PreparedPage> {
         let settled = attempts.iter().filter(|ended| settled_by(ended).is_some());
         let settled = settled.map(|ended| ended.lease.run).collect();
         let builds = attempts.iter().filter_map(|ended| self.sheet.build(ended)).collect();
         let content = match self.format {
-            Format::Go | Format::Hyperfine | Format::Hyperfine1 => Content::Attempts(attempts),
-            Format::Csv | Format::Jsonl | Format::Parquet => {
+            ExportForm::Go | ExportForm::Hyperfine | ExportForm::Hyperfine1 => Content::Attempts(attempts),
+            ExportForm::Csv | ExportForm::Jsonl | ExportForm::Parquet => {
                 self.rows(attempts.iter().flat_map(|ended| self.sheet.rows(ended)))?
             }
         };
@@ -104,22 +105,22 @@ impl<'s> RowForm<'s> {
 
     fn rows<'r>(&self, mut rows: impl Iterator<Item = Row<'r>>) -> io::Result<Content> {
         match self.format {
-            Format::Csv => {
+            ExportForm::Csv => {
                 let mut writer = csv::Writer::from_writer(Vec::new());
                 let mut field = String::new();
                 rows.try_for_each(|row| self.csv_row(&row, &mut writer, &mut field))?;
                 Ok(Content::Text(writer.into_inner().map_err(|error| error.into_error())?))
             }
-            Format::Jsonl => {
+            ExportForm::Jsonl => {
                 let mut text = Vec::new();
                 rows.try_for_each(|row| json_line(&mut text, &Object(&row, &self.columns)))?;
                 Ok(Content::Text(text))
             }
-            Format::Parquet => {
+            ExportForm::Parquet => {
                 Ok(Content::Columns(ColumnPage::new(&self.columns, &rows.collect::<Vec<_>>())))
             }
             // Their samples are taken from attempts alone.
-            Format::Go | Format::Hyperfine | Format::Hyperfine1 => {
+            ExportForm::Go | ExportForm::Hyperfine | ExportForm::Hyperfine1 => {
                 rows.for_each(drop);
                 Ok(Content::Text(Vec::new()))
             }
@@ -155,27 +156,33 @@ impl<'s> RowForm<'s> {
 
 impl<'s, W: Write + Send> RowWriter<'s, W> {
     /// Begins an export.
-    pub(crate) fn new(form: &'s RowForm<'s>, mut to: W) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// What `to` says of its bytes, and what a form has no place for.
+    pub fn new(form: &'s RowForm<'s>, mut to: W) -> io::Result<Self> {
         let of_tool = |tool, to| {
             let samples = Samples::new(form.sheet.experiment(), tool)?;
             Ok::<_, io::Error>(To::Tool(tool, samples, to))
         };
         let to = match form.format {
-            Format::Csv => {
+            ExportForm::Csv => {
                 to.write_all(&form.heading()?)?;
                 To::Text(to)
             }
-            Format::Jsonl => To::Text(to),
-            Format::Parquet => To::Parquet(Box::new(ParquetWriter::new(&form.columns, to)?)),
-            Format::Go => of_tool(Tool::Go, to)?,
-            Format::Hyperfine => of_tool(Tool::Hyperfine2, to)?,
-            Format::Hyperfine1 => of_tool(Tool::Hyperfine1, to)?,
+            ExportForm::Jsonl => To::Text(to),
+            ExportForm::Parquet => To::Parquet(Box::new(ParquetWriter::new(&form.columns, to)?)),
+            ExportForm::Go => of_tool(Tool::Go, to)?,
+            ExportForm::Hyperfine => of_tool(Tool::Hyperfine2, to)?,
+            ExportForm::Hyperfine1 => of_tool(Tool::Hyperfine1, to)?,
         };
         Ok(Self { form, to, settled: Settled::none_of(form.sheet), builds: Vec::new() })
     }
 
     /// Writes a page.
-    pub(crate) fn page(&mut self, page: PreparedPage) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What `to` says of its bytes.
+    pub fn page(&mut self, page: PreparedPage) -> io::Result<()> {
         let PreparedPage { content, settled, builds } = page;
         settled.into_iter().for_each(|run| self.settled.mark(run));
         self.builds.extend(builds);
@@ -184,7 +191,10 @@ impl<'s, W: Write + Send> RowWriter<'s, W> {
 
     /// Writes the rows of the runs that no attempt settled, after them the builds where the form has a place for them, and
     /// ends.
-    pub(crate) fn end(mut self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What `to` says of its bytes, and what a form has no place for.
+    pub fn end(mut self) -> io::Result<()> {
         let mut unsettled = self.form.sheet.unsettled(&self.settled).peekable();
         while unsettled.peek().is_some() {
             self.to.write(self.form, self.form.rows(unsettled.by_ref().take(ROWS_AT_ONCE))?)?;
@@ -193,7 +203,7 @@ impl<'s, W: Write + Send> RowWriter<'s, W> {
         let builds = &self.builds;
         match self.to {
             To::Text(mut to) => {
-                if self.form.format == Format::Jsonl && !builds.is_empty() {
+                if self.form.format == ExportForm::Jsonl && !builds.is_empty() {
                     json_line(&mut to, &serde_json::json!({ "builds": builds }))?;
                 }
                 to.flush()
