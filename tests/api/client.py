@@ -4,6 +4,7 @@ every promise of that page, asked of a coordinator by reflection alone over mutu
     client.py SPEEDUP FOLDER
 """
 
+import io
 import json
 import os
 import re
@@ -15,6 +16,9 @@ import uuid
 from pathlib import Path
 
 import grpc
+import pyarrow
+import pyarrow.ipc
+import pyarrow.parquet
 from google.protobuf import json_format
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
@@ -145,14 +149,14 @@ def standard(coordinator):
 
 
 def page_client(coordinator, folder):
-    """The Python client of the page, word for word."""
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
-    (folder / "stranger.py").write_text(example)
+    """The Python client of the page, word for word, and what it adds for a table."""
+    client, table = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    (folder / "stranger.py").write_text(f"{client}{table}print(table.num_rows, 'rows', file=sys.stderr)\n")
     (folder / "plan.toml").write_text(PLAN)
     command = [sys.executable, str(folder / "stranger.py"), str(folder / "plan.toml")]
     done = subprocess.run(command, env=coordinator.environment, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.splitlines()[-1] == "finished 10 runs measured", done.stderr
+    assert done.stderr.splitlines()[-2:] == ["finished 10 runs measured", "10 rows"], done.stderr
     report = json.loads(done.stdout)
     assert report["head"]["name"] == "stranger", report["head"]
 
@@ -253,6 +257,26 @@ def resumes(coordinator, experiment):
     return chunks[0].cursor
 
 
+def tables(coordinator, experiment):
+    """The observations in each form, and the report as people read it."""
+    found = {}
+    for form in range(1, 5):
+        chunks = list(coordinator.call("Analysis/Observations", experiment=experiment, form=form))
+        assert all(0 < len(chunk.content) <= 1 << 20 for chunk in chunks)
+        found[form] = b"".join(chunk.content for chunk in chunks)
+    arrow, parquet, csv, lines = found.values()
+    arrow = pyarrow.ipc.open_stream(io.BytesIO(arrow)).read_all()
+    assert arrow.num_rows == 10 and arrow.schema.metadata[b"speedup.experiment"].decode() == experiment
+    assert pyarrow.parquet.read_table(io.BytesIO(parquet)).to_pylist() == arrow.to_pylist()
+    assert csv.count(b"\n") == 11 and csv.startswith(b"experiment,name,benchmark,"), csv
+    assert [json.loads(line)["wall_ns"] for line in lines.splitlines()] == arrow.column("wall_ns").to_pylist()
+    html = coordinator.call("Analysis/Report", experiment=experiment, form=2, figures=True)
+    assert html.text.startswith("<!DOCTYPE html>") and not html.json, html.text[:100]
+    assert coordinator.call("Analysis/Report", experiment=experiment, form=3).text.startswith("#")
+    code, words, _ = coordinator.refused("Analysis/Report", experiment=experiment, form=9)
+    assert code == grpc.StatusCode.INVALID_ARGUMENT and "form" in words, words
+
+
 def outgrows(coordinator):
     """A cursor is refused once runs were added."""
     held = PLAN.replace('policy = "any"', 'policy = "distinct"')
@@ -277,6 +301,7 @@ def main():
         added = pages(coordinator)
         follows(coordinator, added)
         resumes(coordinator, submitted.experiment)
+        tables(coordinator, submitted.experiment)
         outgrows(coordinator)
         coordinator.stop()
         coordinator.start()

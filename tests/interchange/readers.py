@@ -1,7 +1,7 @@
-"""Observations as others read them: Parquet by pyarrow, pandas, DuckDB and Polars, beside the CSV of the same experiment;
+"""Observations as others read them: Parquet and Arrow by pyarrow, pandas, DuckDB and Polars, beside the CSV of the same experiment;
 Go benchmark text by the rules of its format; hyperfine's JSON by its own script's fields.
 
-    readers.py FOLDER [BENCHSTAT]      with observations.{csv,parquet,go,json} of one experiment in it
+    readers.py FOLDER [BENCHSTAT]      with observations.{csv,parquet,arrow,arrows,go,json} of one experiment in it
 
 benchstat itself is asked where its program is given: it is in no package, and `go install` has to reach its module.
 """
@@ -18,6 +18,7 @@ import duckdb
 import pandas
 import polars
 import pyarrow
+import pyarrow.ipc
 import pyarrow.parquet
 
 
@@ -31,13 +32,49 @@ def rows_of_csv(path):
         return list(csv.DictReader(file))
 
 
+# As parquet-mr's VersionParser has it.
+CREATED_BY = re.compile(r"(.*?)\s+version\s*(?:([^(]*?)\s*(?:\(\s*build\s*([^)]*?)\s*\))?)?")
+
+
+def check_arrow(folder):
+    """The file and the stream are the table of Parquet, and so is what readers of files make of it."""
+    table = pyarrow.parquet.read_table(folder / "observations.parquet")
+    with pyarrow.ipc.open_file(folder / "observations.arrow") as file:
+        found = file.read_all()
+    with pyarrow.ipc.open_stream(folder / "observations.arrows") as stream:
+        expect("the stream", stream.read_all().equals(found, check_metadata=True), True)
+    expect("Arrow's columns", found.schema.equals(table.schema), True)
+    expect("Arrow's units", found.schema.field("wall_ns").metadata, table.schema.field("wall_ns").metadata)
+    expect("Arrow's rows", found.to_pylist(), table.to_pylist())
+    expect("pandas' Feather", len(pandas.read_feather(folder / "observations.arrow")), table.num_rows)
+    frame = polars.read_ipc(folder / "observations.arrow")
+    expect("polars' Arrow", frame.equals(polars.read_parquet(folder / "observations.parquet")), True)
+    expect("polars' stream", polars.read_ipc_stream(folder / "observations.arrows").equals(frame), True)
+
+
+def check_differences(path, rows):
+    """A difference of two times below zero is below zero."""
+    counted = [row for row in rows if row["counts"] == "true"]
+    wanted = min(int(row["user_ns"]) - int(row["wall_ns"]) for row in counted)
+    if wanted >= 0:
+        sys.exit("no run has less user time than wall time, so this test says nothing")
+    found = duckdb.sql(f"select min(user_ns - wall_ns) from '{path}' where counts").fetchall()[0][0]
+    expect("duckdb's difference", found, wanted)
+    frame = polars.read_parquet(path).filter(polars.col("counts"))
+    expect("polars' difference", frame.select((polars.col("user_ns") - polars.col("wall_ns")).min()).item(), wanted)
+
+
 def check_pyarrow(path, rows):
     table = pyarrow.parquet.read_table(path)
     schema = table.schema
     expect("rows", table.num_rows, len(rows))
     only_here = lambda name: name.endswith("_kept") or name == "environment"
     expect("columns", [name for name in schema.names if not only_here(name)], list(rows[0]))
-    expect("a count", schema.field("wall_ns").type, pyarrow.uint64())
+    expect("a count", schema.field("wall_ns").type, pyarrow.int64())
+    expect("its unit", schema.field("wall_ns").metadata[b"unit"], b"ns")
+    for field in schema:
+        if not (field.metadata or {}).get(b"description"):
+            sys.exit(f"the field {field.name} has no description")
     expect("a signed number", schema.field("timer_bias_ns").type, pyarrow.int64())
     expect("a truth", schema.field("counts").type, pyarrow.bool_())
     expect("a text", schema.field("host").type, pyarrow.string())
@@ -48,6 +85,9 @@ def check_pyarrow(path, rows):
             continue
         for value, row in zip(table.column(name), rows):
             expect(name, as_csv(value, row, name), row[name])
+    created_by = pyarrow.parquet.read_metadata(path).created_by
+    if not CREATED_BY.fullmatch(created_by):
+        sys.exit(f"readers cannot parse who created the file: {created_by!r}")
     facts = pyarrow.parquet.read_metadata(path).metadata
     expect("the experiment", facts[b"speedup.experiment"].decode(), rows[0]["experiment"])
 
@@ -144,6 +184,8 @@ def main(folder, benchstat=None):
     rows = rows_of_csv(folder / "observations.csv")
     check_pyarrow(folder / "observations.parquet", rows)
     check_sums(folder / "observations.parquet", rows)
+    check_differences(folder / "observations.parquet", rows)
+    check_arrow(folder)
     check_go(folder / "observations.go", rows)
     if benchstat:
         check_benchstat(benchstat, folder / "observations.go", rows)

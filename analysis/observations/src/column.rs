@@ -15,6 +15,7 @@ use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::value::id::{ExperimentId, RunIndex};
 use speedup_core::value::time::Timestamp;
 
+use super::column_set::Kind;
 use super::row::{Row, RunEnd};
 
 /// What stands in a column of a row.
@@ -39,14 +40,14 @@ pub(super) enum Read {
 }
 
 impl Read {
-    /// What it is, for the reference.
-    pub(super) const fn kind(self) -> &'static str {
+    /// The type of all that stands there.
+    pub(super) const fn kind(self) -> Kind {
         match self {
-            Self::Truth(_) => "true or false",
-            Self::Count(_) => "count",
-            Self::Signed(_) => "signed",
-            Self::Moment(_) => "moment",
-            Self::Text(_) => "text",
+            Self::Truth(_) => Kind::Truth,
+            Self::Count(_) => Kind::Count,
+            Self::Signed(_) => Kind::Signed,
+            Self::Moment(_) => Kind::Moment,
+            Self::Text(_) => Kind::Text,
         }
     }
 

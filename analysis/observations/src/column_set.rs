@@ -1,6 +1,8 @@
 //! The columns of one export: ours, those of the experiment's metrics, and what it kept of the output where the form can
 //! hold that.
 
+use std::collections::BTreeMap;
+
 use speedup_core::experiment::Experiment;
 use speedup_core::experiment::metric::Metric;
 
@@ -11,6 +13,28 @@ use super::row::Row;
 pub(super) struct Shown {
     pub(super) name: String,
     pub(super) of: Of,
+    /// What stands in it, in words.
+    pub(super) meaning: String,
+    /// The unit of its numbers, as pint and UDUNITS spell it; of an own metric as the plan does.
+    pub(super) unit: Option<String>,
+}
+
+/// The last words of names that are units, and how programs spell them.
+const UNITS: [(&str, &str); 7] = [
+    ("_ns", "ns"),
+    ("_us", "us"),
+    ("_uj", "uJ"),
+    ("_mc", "mdegC"),
+    ("_khz", "kHz"),
+    ("_percent", "percent"),
+    ("_bytes", "byte"),
+];
+
+impl Shown {
+    fn new(name: &str, of: Of, meaning: &str) -> Self {
+        let unit = UNITS.iter().find(|(end, _)| name.ends_with(end)).map(|(_, unit)| (*unit).to_owned());
+        Self { name: name.to_owned(), of, meaning: meaning.trim().to_owned(), unit }
+    }
 }
 
 /// What stands in a column.
@@ -23,7 +47,45 @@ pub(super) enum Of {
     Own(String),
 }
 
+/// What stands in the column of an own metric.
+const OWN_MEANING: &str =
+    "A metric of the plan's own: the values that the program printed, one per iteration.";
+
+/// The type of a column, of which each form has its own words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Truth,
+    Count,
+    Signed,
+    Moment,
+    Text,
+    Series,
+}
+
+impl Kind {
+    /// What the reference calls it.
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Truth => "true or false",
+            Self::Count => "count",
+            Self::Signed => "signed",
+            Self::Moment => "moment",
+            Self::Text => "text",
+            Self::Series => "list of numbers",
+        }
+    }
+}
+
 impl Of {
+    /// The type of what stands in it.
+    pub(super) const fn kind(&self) -> Kind {
+        match self {
+            Self::Run(read) => read.kind(),
+            Self::Metric(_) => Kind::Count,
+            Self::Own(_) => Kind::Series,
+        }
+    }
+
     /// What stands in it of one row.
     pub(super) fn read<'a>(&self, row: &Row<'a>) -> Option<Value<'a>> {
         match self {
@@ -37,14 +99,30 @@ impl Of {
 /// The columns of an experiment's export, in their order. Own metrics are named by the way to them in the plan,
 /// `output.NAME`, so that no name of the user's meets one of ours.
 pub(super) fn columns(experiment: &Experiment, with_output: bool) -> Vec<Shown> {
-    let runs = COLUMNS.iter().map(|column| Shown { name: column.name.to_owned(), of: Of::Run(column.read) });
-    let metrics = experiment.metrics.iter();
-    let metrics = metrics.map(|one| Shown { name: one.column().to_owned(), of: Of::Metric(*one) });
-    let own = experiment.own_metrics.iter();
-    let own = own.map(|own| Shown { name: format!("output.{}", own.name), of: Of::Own(own.name.clone()) });
-    let kept = KEPT.iter().filter(|_| with_output);
-    let kept = kept.map(|column| Shown { name: column.name.to_owned(), of: Of::Run(column.read) });
-    runs.chain(metrics).chain(own).chain(kept).collect()
+    let of_run = |column: &Column| Shown::new(column.name, Of::Run(column.read), column.meaning);
+    let words = metric_words();
+    let metrics = experiment.metrics.iter().map(|one| {
+        let meaning = words.get(one.name()).map_or("", String::as_str);
+        Shown::new(one.column(), Of::Metric(*one), meaning)
+    });
+    let own = experiment.own_metrics.iter().map(|own| Shown {
+        name: format!("output.{}", own.name),
+        of: Of::Own(own.name.clone()),
+        meaning: OWN_MEANING.to_owned(),
+        unit: (!own.unit.is_empty()).then(|| own.unit.clone()),
+    });
+    let kept = KEPT.iter().filter(|_| with_output).map(of_run);
+    COLUMNS.iter().map(of_run).chain(metrics).chain(own).chain(kept).collect()
+}
+
+/// The words of each metric by its name: the schema of a plan has them.
+fn metric_words() -> BTreeMap<String, String> {
+    let schema = speedup_core::plan::file::schema();
+    let all = schema["properties"]["metrics"]["properties"]["collect"]["items"]["oneOf"].as_array();
+    let words = |one: &serde_json::Value| {
+        Some((one["const"].as_str()?.to_owned(), one["description"].as_str()?.to_owned()))
+    };
+    all.into_iter().flatten().filter_map(words).collect()
 }
 
 /// A column as the reference shows it.
@@ -62,16 +140,14 @@ pub struct DescribedColumn {
 pub fn column_reference() -> Vec<(&'static str, Vec<DescribedColumn>)> {
     let of = |column: &Column| DescribedColumn {
         name: column.name,
-        kind: column.read.kind(),
+        kind: column.read.kind().words(),
         meaning: column.meaning.to_owned(),
     };
-    // The schema of a plan has the words of each metric.
-    let schema = speedup_core::plan::file::schema();
-    let words = schema["properties"]["metrics"]["properties"]["collect"]["items"]["oneOf"].as_array();
-    let metric = |metric: &Metric| {
-        let words = words.into_iter().flatten().find(|words| words["const"] == metric.name());
-        let meaning = words.and_then(|words| words["description"].as_str()).unwrap_or_default();
-        DescribedColumn { name: metric.column(), kind: "count", meaning: meaning.to_owned() }
+    let words = metric_words();
+    let metric = |metric: &Metric| DescribedColumn {
+        name: metric.column(),
+        kind: Kind::Count.words(),
+        meaning: words.get(metric.name()).cloned().unwrap_or_default(),
     };
     vec![
         ("Of every run", COLUMNS.iter().map(of).collect()),

@@ -31,7 +31,7 @@ fn write<W: Write + Send>(series: &[Series], to: W) -> Result<(), ParquetError> 
     let mut fields = vec![
         text("benchmark", required)?,
         text("version", Repetition::OPTIONAL)?,
-        column("run", Physical::INT64, Some(LogicalType::integer(64, false)), required)?,
+        column("run", Physical::INT64, Some(LogicalType::integer(64, true)), required)?,
         text("metric", required)?,
         text("unit", required)?,
         column("value", Physical::DOUBLE, None, required)?,

@@ -1,7 +1,7 @@
-//! Raw observations as rows (CSV, JSON lines, Parquet), and the sample as other tools write theirs (Go, hyperfine).
+//! Raw observations as rows (CSV, JSON lines, Parquet, Arrow), and the sample as other tools write theirs (Go, hyperfine).
 //!
 //! Builds are no observations: a row names the one that its run used (`build`), and JSON lines end with all of them as
-//! `builds`; Parquet has the same in its metadata.
+//! `builds`; Parquet has the same in its metadata, Arrow, which says that before its rows, has none.
 //!
 //! Every planned run appears, and exactly one row of it says what became of it (`run_state`): `measured` (the only rows
 //! with `counts` = true), `failed`, `abandoned`, `cancelled`, or `open`. All other rows are attempts that were lost and
@@ -10,12 +10,14 @@
 //! Of an experiment's own metrics CSV has the values of a run's iterations with `;` between, the others a list.
 //!
 //! In reading order: `row` (what a row is), `built` (what a build is), `column` (what it shows), `column_set` (which columns
-//! there are), `sheet` (which rows there are), `moment` and `json` (how times and JSON are spelled), `parquet`, `samples`
+//! there are), `sheet` (which rows there are), `moment` and `json` (how times and JSON are spelled), `column_page` (rows as columns), `parquet`, `arrow`, `samples`
 //! (the forms of other tools), `writer`, `pages` (all of them, on several threads); `imported` (samples without runs on
 //! hosts, as Parquet). There is no clock, file or socket here: bytes go where the caller says.
 
+mod arrow;
 mod built;
 mod column;
+mod column_page;
 mod column_set;
 mod imported;
 mod json;

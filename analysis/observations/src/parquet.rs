@@ -1,33 +1,39 @@
 //! Rows as Apache Parquet: typed columns, packed, with what the experiment is in the file's own metadata.
 //!
-//! Counts are unsigned, moments are in nanoseconds of UTC, an own metric is a list of doubles. What is not known is null.
+//! Whole numbers are signed, moments are in nanoseconds of UTC, an own metric is a list of doubles. What is not known is null.
 //! Rows are held until a group of them is full, so that memory does not grow with their number.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::iter::repeat_n;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
 use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
 use parquet::column::writer::{
     ColumnCloseResult, ColumnWriter, get_column_writer, get_typed_column_writer_mut,
 };
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::data_type::{BoolType, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
+use parquet::file::properties::{DEFAULT_CREATED_BY, WriterProperties, WriterPropertiesPtr};
 use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::{ColumnDescPtr, SchemaDescPtr, SchemaDescriptor, Type, TypePtr};
 
-use super::column::{Read, metric, own};
-use super::column_set::{Of, Shown};
-use super::row::Row;
+use super::arrow::schema_message;
+use super::column_page::{Buffer, ColumnPage, Values};
+use super::column_set::{Kind, Shown};
 
 /// Rows of a group: what a reader must at least unpack, and what is held in memory, some 1 kB each.
 pub(super) const GROUP_ROWS: usize = 32_768;
+
+/// Bytes of texts and lists in a group, where runs kept long outputs: it ends with the page that reaches them.
+const GROUP_BYTES: usize = 128 << 20;
+
+/// The key under which readers look for the columns as Arrow declares them.
+const ARROW_SCHEMA: &str = "ARROW:schema";
 
 /// Groups that are encoded while the next one fills: each holds some 50 MB.
 const ENCODED_AHEAD: usize = 1;
@@ -38,39 +44,12 @@ pub(super) struct ParquetWriter<W: Write + Send> {
     schema: SchemaDescPtr,
     pages: Vec<ColumnPage>,
     rows: usize,
+    bytes: usize,
     encoding: VecDeque<JoinHandle<Result<Vec<EncodedColumn>, ParquetError>>>,
 }
 
 /// A column of a group as it is to be written, and what the file says about it.
 type EncodedColumn = (Bytes, ColumnCloseResult);
-
-/// Rows as columns.
-pub(super) struct ColumnPage {
-    columns: Vec<Buffer>,
-    rows: usize,
-}
-
-/// The rows of a column: whether each is there, and the values of those that are.
-struct Buffer {
-    levels: Vec<i16>,
-    values: Values,
-}
-
-enum Values {
-    Truth(Vec<bool>),
-    Whole(Vec<i64>),
-    Text(Vec<ByteArray>),
-    /// With whether each value goes on with the list of the one before.
-    List {
-        values: Vec<f64>,
-        repeats: Vec<i16>,
-    },
-}
-
-/// Levels of a list: it is not there, it is empty, it has this value.
-const NO_LIST: i16 = 0;
-const EMPTY_LIST: i16 = 1;
-const IN_LIST: i16 = 2;
 
 impl<W: Write + Send> ParquetWriter<W> {
     /// Begins a file.
@@ -79,9 +58,11 @@ impl<W: Write + Send> ParquetWriter<W> {
         let schema = Type::group_type_builder("observations").with_fields(fields).build();
         let schema = Arc::new(schema.map_err(io::Error::other)?);
         let file = SerializedFileWriter::new(to, schema.clone(), Arc::new(properties()));
-        let file = file.map_err(io::Error::other)?;
+        let mut file = file.map_err(io::Error::other)?;
+        let described = BASE64_STANDARD.encode(schema_message(columns)?);
+        file.append_key_value_metadata(KeyValue::new(ARROW_SCHEMA.to_owned(), described));
         let schema = Arc::new(SchemaDescriptor::new(schema));
-        Ok(Self { file, schema, pages: Vec::new(), rows: 0, encoding: VecDeque::new() })
+        Ok(Self { file, schema, pages: Vec::new(), rows: 0, bytes: 0, encoding: VecDeque::new() })
     }
 
     /// Adds rows.
@@ -92,8 +73,9 @@ impl<W: Write + Send> ParquetWriter<W> {
             self.end_group().map_err(io::Error::other)?;
         }
         self.rows += page.rows;
+        self.bytes += page.bytes;
         self.pages.push(page);
-        Ok(())
+        if self.bytes >= GROUP_BYTES { self.end_group().map_err(io::Error::other) } else { Ok(()) }
     }
 
     /// Ends the file, with facts about all of it.
@@ -116,7 +98,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         }
         let pages = std::mem::take(&mut self.pages);
         let (schema, properties) = (self.schema.clone(), self.file.properties().clone());
-        self.rows = 0;
+        (self.rows, self.bytes) = (0, 0);
         self.encoding.push_back(thread::spawn(move || encoded(pages, &schema, &properties)));
         Ok(())
     }
@@ -143,152 +125,54 @@ fn encoded(
         let mut bytes = TrackedWrite::new(Vec::new());
         let to = Box::new(SerializedPageWriter::new(&mut bytes));
         let mut writer = get_column_writer(column.clone(), properties.clone(), to);
-        pages.iter_mut().filter_map(Iterator::next).try_for_each(|buffer| buffer.write(&mut writer))?;
+        pages.iter_mut().filter_map(Iterator::next).try_for_each(|buffer| write(&buffer, &mut writer))?;
         let close = writer.close()?;
         Ok((Bytes::from(bytes.into_inner()?), close))
     };
     schema.columns().iter().map(column).collect()
 }
 
-impl ColumnPage {
-    /// The columns of rows, one after the other: what a column reads is chosen once, not for each row.
-    pub(super) fn new(columns: &[Shown], rows: &[Row<'_>]) -> Self {
-        Self {
-            columns: columns.iter().map(|column| Buffer::new(&column.of, rows)).collect(),
-            rows: rows.len(),
+/// Writes what a page has of a column.
+fn write(buffer: &Buffer, to: &mut ColumnWriter<'_>) -> Result<(), ParquetError> {
+    let levels = Some(buffer.levels.as_slice());
+    let written = match &buffer.values {
+        Values::Truth(values) => {
+            get_typed_column_writer_mut::<BoolType>(to).write_batch(values, levels, None)
         }
-    }
-
-    /// Takes off the rows from this one on.
-    fn split_off(&mut self, row: usize) -> Self {
-        let columns = self.columns.iter_mut().map(|column| column.split_off(row)).collect();
-        let rest = Self { columns, rows: self.rows - row };
-        self.rows = row;
-        rest
-    }
-}
-
-impl Buffer {
-    fn new(of: &Of, rows: &[Row<'_>]) -> Self {
-        let mut levels = Vec::with_capacity(rows.len());
-        // Parquet keeps unsigned numbers in the bits of signed ones.
-        let values = match of {
-            Of::Run(Read::Truth(read)) => Values::Truth(there(rows, read, &mut levels)),
-            Of::Run(Read::Count(read)) => {
-                Values::Whole(there(rows, |row| read(row).map(u64::cast_signed), &mut levels))
-            }
-            Of::Run(Read::Signed(read)) => Values::Whole(there(rows, read, &mut levels)),
-            Of::Run(Read::Moment(read)) => {
-                Values::Whole(there(rows, |row| read(row).map(|at| at.0.cast_signed()), &mut levels))
-            }
-            Of::Metric(of) => {
-                Values::Whole(there(rows, |row| metric(row, *of).map(u64::cast_signed), &mut levels))
-            }
-            Of::Run(Read::Text(read)) => {
-                let mut last: Option<ByteArray> = None;
-                let text = |row| {
-                    let text = read(row)?;
-                    // Hosts, names and states repeat; a copy of the last one shares its bytes.
-                    let same = last.take().filter(|last| last.data() == text.as_bytes());
-                    last = Some(same.unwrap_or_else(|| ByteArray::from(text.into_owned().into_bytes())));
-                    last.clone()
-                };
-                Values::Text(there(rows, text, &mut levels))
-            }
-            Of::Own(name) => {
-                let (mut values, mut repeats) = (Vec::new(), Vec::new());
-                for list in rows.iter().map(|row| own(row, name)) {
-                    let members = list.map_or(0, <[f64]>::len);
-                    match list {
-                        None => levels.push(NO_LIST),
-                        Some([]) => levels.push(EMPTY_LIST),
-                        Some(_) => levels.extend(repeat_n(IN_LIST, members)),
-                    }
-                    repeats.push(0);
-                    repeats.extend(repeat_n(1, members.saturating_sub(1)));
-                    values.extend(list.unwrap_or_default());
-                }
-                Values::List { values, repeats }
-            }
-        };
-        Self { levels, values }
-    }
-
-    /// Takes off the rows from this one on.
-    fn split_off(&mut self, row: usize) -> Self {
-        // A list takes as many levels as it has members, but at least one; a new one begins where nothing repeats.
-        let level = match &self.values {
-            Values::List { repeats, .. } => {
-                let mut begins =
-                    (0..).zip(repeats).filter(|(_, repeat)| **repeat == 0).map(|(place, _)| place);
-                begins.nth(row).unwrap_or(self.levels.len())
-            }
-            Values::Truth(_) | Values::Whole(_) | Values::Text(_) => row,
-        };
-        let there = if matches!(self.values, Values::List { .. }) { IN_LIST } else { 1 };
-        let value = self.levels[..level].iter().filter(|one| **one == there).count();
-        let values = match &mut self.values {
-            Values::Truth(values) => Values::Truth(values.split_off(value)),
-            Values::Whole(values) => Values::Whole(values.split_off(value)),
-            Values::Text(values) => Values::Text(values.split_off(value)),
-            Values::List { values, repeats } => {
-                Values::List { values: values.split_off(value), repeats: repeats.split_off(level) }
-            }
-        };
-        Self { levels: self.levels.split_off(level), values }
-    }
-
-    fn write(&self, to: &mut ColumnWriter<'_>) -> Result<(), ParquetError> {
-        let levels = Some(self.levels.as_slice());
-        let written = match &self.values {
-            Values::Truth(values) => {
-                get_typed_column_writer_mut::<BoolType>(to).write_batch(values, levels, None)
-            }
-            Values::Whole(values) => {
-                get_typed_column_writer_mut::<Int64Type>(to).write_batch(values, levels, None)
-            }
-            Values::Text(values) => {
-                get_typed_column_writer_mut::<ByteArrayType>(to).write_batch(values, levels, None)
-            }
-            Values::List { values, repeats } => {
-                get_typed_column_writer_mut::<DoubleType>(to).write_batch(values, levels, Some(repeats))
-            }
-        };
-        written.map(drop)
-    }
-}
-
-/// The values that are there, and of each row whether it has one.
-fn there<'r, 'a: 'r, T>(
-    rows: &'r [Row<'a>],
-    mut read: impl FnMut(&'r Row<'a>) -> Option<T>,
-    levels: &mut Vec<i16>,
-) -> Vec<T> {
-    let value = |row| {
-        let value = read(row);
-        levels.push(value.is_some().into());
-        value
+        Values::Whole(values) => {
+            get_typed_column_writer_mut::<Int64Type>(to).write_batch(values, levels, None)
+        }
+        Values::Text(values) => {
+            get_typed_column_writer_mut::<ByteArrayType>(to).write_batch(values, levels, None)
+        }
+        Values::List { values, repeats } => {
+            get_typed_column_writer_mut::<DoubleType>(to).write_batch(values, levels, Some(repeats))
+        }
     };
-    rows.iter().filter_map(value).collect()
+    written.map(drop)
 }
 
-/// Who wrote a file, and how it is packed.
+/// Who wrote a file, and how it is packed. Readers tell releases apart by `NAME version RELEASE (build BUILD)`; what may matter
+/// to them of the build is the library that encodes.
 pub(super) fn properties() -> WriterProperties {
     WriterProperties::builder()
-        .set_created_by(concat!("speedup ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_created_by(format!(
+            "speedup version {} (build {})",
+            env!("CARGO_PKG_VERSION"),
+            DEFAULT_CREATED_BY.replace(" version", "")
+        ))
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .build()
 }
 
 /// The column as Parquet declares it.
 fn field(column: &Shown) -> Result<TypePtr, ParquetError> {
-    let (physical, logical) = match column.of {
-        Of::Run(Read::Truth(_)) => (Physical::BOOLEAN, None),
-        Of::Run(Read::Count(_)) | Of::Metric(_) => (Physical::INT64, Some(LogicalType::integer(64, false))),
-        Of::Run(Read::Signed(_)) => (Physical::INT64, Some(LogicalType::integer(64, true))),
-        Of::Run(Read::Moment(_)) => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::NANOS))),
-        Of::Run(Read::Text(_)) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        Of::Own(_) => return list(&column.name),
+    let (physical, logical) = match column.of.kind() {
+        Kind::Truth => (Physical::BOOLEAN, None),
+        Kind::Count | Kind::Signed => (Physical::INT64, Some(LogicalType::integer(64, true))),
+        Kind::Moment => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::NANOS))),
+        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        Kind::Series => return list(&column.name),
     };
     let builder = Type::primitive_type_builder(&column.name, physical);
     Ok(Arc::new(builder.with_repetition(Repetition::OPTIONAL).with_logical_type(logical).build()?))

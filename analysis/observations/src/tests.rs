@@ -25,6 +25,7 @@ use speedup_core::value::time::{Span, Timestamp};
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
 use super::*;
+mod arrow;
 mod tools;
 
 const PLAN: &str = "[experiment]\nname = \"locale\"\n[versions.utf8]\nbaseline = true\n[versions.c]\n\

@@ -7,12 +7,14 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use speedup_core::machine::event::EndedAttempt;
 use speedup_core::value::id::RunIndex;
 
+use super::arrow::{ArrowWriter, Container};
 use super::built::Built;
 use super::column::Value;
+use super::column_page::ColumnPage;
 use super::column_set::{Shown, columns};
 use super::json::escaped;
 use super::moment;
-use super::parquet::{ColumnPage, ParquetWriter};
+use super::parquet::ParquetWriter;
 use super::row::{Row, settled_by};
 use super::samples::{Samples, Tool};
 use super::sheet::{RunSheet, Settled};
@@ -29,6 +31,10 @@ pub enum ExportForm {
     Jsonl,
     /// Apache Parquet: typed, compressed columns, with the kept output.
     Parquet,
+    /// Apache Arrow's IPC file (Feather 2), with the kept output.
+    Arrow,
+    /// Apache Arrow's IPC stream, with the kept output.
+    ArrowStream,
     /// The sample as Go benchmark text, for benchstat.
     Go,
     /// The sample as hyperfine's JSON.
@@ -40,7 +46,7 @@ pub enum ExportForm {
 impl ExportForm {
     /// Whether what is written is no text.
     pub const fn is_binary(self) -> bool {
-        matches!(self, Self::Parquet)
+        matches!(self, Self::Parquet | Self::Arrow | Self::ArrowStream)
     }
 }
 
@@ -76,13 +82,14 @@ pub struct RowWriter<'s, W: Write + Send> {
 enum To<W: Write + Send> {
     Text(W),
     Parquet(Box<ParquetWriter<W>>),
+    Arrow(Box<ArrowWriter<W>>),
     Tool(Tool, Samples, W),
 }
 
 impl<'s> RowForm<'s> {
     /// The form of a sheet's rows.
     pub fn new(format: ExportForm, sheet: &'s RunSheet<'s>) -> Self {
-        let with_output = matches!(format, ExportForm::Jsonl | ExportForm::Parquet);
+        let with_output = format == ExportForm::Jsonl || format.is_binary();
         Self { sheet, columns: columns(sheet.experiment(), with_output), format }
     }
 
@@ -96,7 +103,11 @@ impl<'s> RowForm<'s> {
         let builds = attempts.iter().filter_map(|ended| self.sheet.build(ended)).collect();
         let content = match self.format {
             ExportForm::Go | ExportForm::Hyperfine | ExportForm::Hyperfine1 => Content::Attempts(attempts),
-            ExportForm::Csv | ExportForm::Jsonl | ExportForm::Parquet => {
+            ExportForm::Csv
+            | ExportForm::Jsonl
+            | ExportForm::Parquet
+            | ExportForm::Arrow
+            | ExportForm::ArrowStream => {
                 self.rows(attempts.iter().flat_map(|ended| self.sheet.rows(ended)))?
             }
         };
@@ -109,14 +120,14 @@ impl<'s> RowForm<'s> {
                 let mut writer = csv::Writer::from_writer(Vec::new());
                 let mut field = String::new();
                 rows.try_for_each(|row| self.csv_row(&row, &mut writer, &mut field))?;
-                Ok(Content::Text(writer.into_inner().map_err(|error| error.into_error())?))
+                Ok(Content::Text(writer.into_inner().map_err(csv::IntoInnerError::into_error)?))
             }
             ExportForm::Jsonl => {
                 let mut text = Vec::new();
                 rows.try_for_each(|row| json_line(&mut text, &Object(&row, &self.columns)))?;
                 Ok(Content::Text(text))
             }
-            ExportForm::Parquet => {
+            ExportForm::Parquet | ExportForm::Arrow | ExportForm::ArrowStream => {
                 Ok(Content::Columns(ColumnPage::new(&self.columns, &rows.collect::<Vec<_>>())))
             }
             // Their samples are taken from attempts alone.
@@ -150,7 +161,7 @@ impl<'s> RowForm<'s> {
     fn heading(&self) -> io::Result<Vec<u8>> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         writer.write_record(self.columns.iter().map(|column| &column.name))?;
-        writer.into_inner().map_err(|error| error.into_error())
+        writer.into_inner().map_err(csv::IntoInnerError::into_error)
     }
 }
 
@@ -164,6 +175,10 @@ impl<'s, W: Write + Send> RowWriter<'s, W> {
             let samples = Samples::new(form.sheet.experiment(), tool)?;
             Ok::<_, io::Error>(To::Tool(tool, samples, to))
         };
+        let arrow = |container, to| {
+            let writer = ArrowWriter::new(container, &form.columns, form.sheet.facts(), to)?;
+            Ok::<_, io::Error>(To::Arrow(Box::new(writer)))
+        };
         let to = match form.format {
             ExportForm::Csv => {
                 to.write_all(&form.heading()?)?;
@@ -171,6 +186,8 @@ impl<'s, W: Write + Send> RowWriter<'s, W> {
             }
             ExportForm::Jsonl => To::Text(to),
             ExportForm::Parquet => To::Parquet(Box::new(ParquetWriter::new(&form.columns, to)?)),
+            ExportForm::Arrow => arrow(Container::File, to)?,
+            ExportForm::ArrowStream => arrow(Container::Stream, to)?,
             ExportForm::Go => of_tool(Tool::Go, to)?,
             ExportForm::Hyperfine => of_tool(Tool::Hyperfine2, to)?,
             ExportForm::Hyperfine1 => of_tool(Tool::Hyperfine1, to)?,
@@ -213,6 +230,7 @@ impl<'s, W: Write + Send> RowWriter<'s, W> {
                 let builds = builds.map(|builds| ("builds", builds));
                 writer.end(self.form.sheet.facts().into_iter().chain(builds))
             }
+            To::Arrow(writer) => writer.end(),
             To::Tool(tool, samples, mut to) => {
                 let text = samples.text(tool)?;
                 let text = match tool {
@@ -231,6 +249,7 @@ impl<W: Write + Send> To<W> {
         match (self, content) {
             (Self::Text(to), Content::Text(text)) => to.write_all(&text),
             (Self::Parquet(writer), Content::Columns(page)) => writer.page(page),
+            (Self::Arrow(writer), Content::Columns(page)) => writer.page(page),
             (Self::Tool(_, samples, _), Content::Attempts(attempts)) => {
                 attempts.iter().flat_map(|ended| form.sheet.rows(ended)).for_each(|row| samples.row(&row));
                 Ok(())
@@ -267,7 +286,7 @@ struct Object<'r, 'a>(&'r Row<'a>, &'r [Shown]);
 impl Serialize for Object<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
-        for Shown { name, of } in self.1 {
+        for Shown { name, of, .. } in self.1 {
             match of.read(self.0) {
                 None => object.serialize_entry(name, &()),
                 Some(Value::Truth(truth)) => object.serialize_entry(name, &truth),

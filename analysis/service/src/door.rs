@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use speedup_core::value::hint::with_hint;
 use speedup_proto::v1;
 use speedup_proto::v1::analysis_server::Analysis;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
@@ -13,21 +14,29 @@ use tonic::{Request, Response, Status};
 
 use crate::advise;
 use crate::compare;
+use crate::observations;
 use crate::reporter::{Asked, Reporter, json};
 use crate::watch;
 
 /// Experiments watched at once: each holds a stream of the coordinator's.
 const MOST_WATCHES: usize = 64;
+/// Tables written at once: each holds some thousands of rows, and uses all processors.
+const MOST_TABLES: usize = 4;
 
 /// The door to the analysis.
 pub(crate) struct AnalysisDoor {
     reporter: Reporter,
     watches: Arc<Semaphore>,
+    tables: Arc<Semaphore>,
 }
 
 impl AnalysisDoor {
     pub(crate) fn new(coordinator: ExperimentsClient<Channel>) -> Self {
-        Self { reporter: Reporter::new(coordinator), watches: Arc::new(Semaphore::new(MOST_WATCHES)) }
+        Self {
+            reporter: Reporter::new(coordinator),
+            watches: Arc::new(Semaphore::new(MOST_WATCHES)),
+            tables: Arc::new(Semaphore::new(MOST_TABLES)),
+        }
     }
 
     /// An answer to what the request itself brings, as JSON.
@@ -48,8 +57,25 @@ impl Analysis for AnalysisDoor {
         &self,
         request: Request<v1::ReportRequest>,
     ) -> Result<Response<v1::ReportResponse>, Status> {
-        let json = self.reporter.report(Asked::try_from(request.into_inner())?).await?;
-        Ok(Response::new(v1::ReportResponse { json }))
+        let report = self.reporter.report(Asked::try_from(request.into_inner())?).await?;
+        Ok(Response::new(report))
+    }
+
+    type ObservationsStream = ReceiverStream<Result<v1::ObservationsChunk, Status>>;
+
+    async fn observations(
+        &self,
+        request: Request<v1::ObservationsRequest>,
+    ) -> Result<Response<Self::ObservationsStream>, Status> {
+        let asked = observations::Asked::try_from(request.into_inner())?;
+        let place = Arc::clone(&self.tables).try_acquire_owned().map_err(|_| {
+            Status::resource_exhausted(with_hint(
+                format_args!("{MOST_TABLES} tables are being written already"),
+                Some("ask again in a minute"),
+            ))
+        })?;
+        let chunks = observations::begin(&self.reporter, asked, place).await?;
+        Ok(Response::new(ReceiverStream::new(chunks)))
     }
 
     type WatchStream = ReceiverStream<Result<v1::ReportResponse, Status>>;

@@ -26,7 +26,7 @@ enum Stage {
 }
 
 struct Head {
-    standing: StudyStanding,
+    status: ExperimentStatus,
     experiment: Experiment,
     benchmarks: Vec<BenchmarkIndex>,
     stages: Vec<PlanStage>,
@@ -80,14 +80,14 @@ impl Intake {
         let stage = std::mem::replace(&mut self.stage, Stage::Nothing);
         self.stage = match (stage, part) {
             (Stage::Nothing, ExportPart::Head { status, experiment, benchmarks, stages, exclusions }) => {
-                let standing = standing(*status);
-                if standing.experiment != self.experiment {
-                    let (found, expected) = (standing.experiment, self.experiment);
+                let status = *status;
+                if status.experiment != self.experiment {
+                    let (found, expected) = (status.experiment, self.experiment);
                     return Err(IntakeError::Experiment { found, expected });
                 }
                 let experiment = *experiment;
                 let order = Vec::new();
-                Stage::Head(Box::new(Head { standing, experiment, benchmarks, stages, exclusions, order }))
+                Stage::Head(Box::new(Head { status, experiment, benchmarks, stages, exclusions, order }))
             }
             (Stage::Head(mut head), ExportPart::Order(order)) => {
                 if (head.order.len() + order.len()) as u64 > MAX_RUNS {
@@ -120,15 +120,30 @@ impl Intake {
     pub(crate) fn into_study(self) -> Result<Study, IntakeError> {
         study(self.stage).map(|study| *study)
     }
+
+    /// How the experiment stands and its plan, before any attempt was taken.
+    pub(crate) fn into_planned(self) -> Result<(ExperimentStatus, Plan), IntakeError> {
+        match self.stage {
+            Stage::Nothing => Err(IntakeError::OutOfOrder("it ended before its head")),
+            Stage::Head(head) => head.planned().map(|(status, plan, _)| (status, plan)),
+            Stage::Attempts(_) => Err(IntakeError::OutOfOrder("attempts come before the end of its plan")),
+        }
+    }
+}
+
+impl Head {
+    fn planned(self) -> Result<(ExperimentStatus, Plan, Vec<Exclusion>), IntakeError> {
+        let Self { status, experiment, benchmarks, stages, exclusions, order } = self;
+        Ok((status, Plan::restore(experiment, benchmarks, order, &stages)?, exclusions))
+    }
 }
 
 fn study(stage: Stage) -> Result<Box<Study>, IntakeError> {
     match stage {
         Stage::Nothing => Err(IntakeError::OutOfOrder("it ended before its head")),
         Stage::Head(head) => {
-            let Head { standing, experiment, benchmarks, stages, exclusions, order } = *head;
-            let plan = Plan::restore(experiment, benchmarks, order, &stages)?;
-            Ok(Box::new(Study::new(plan, standing).with_exclusions(exclusions)))
+            let (status, plan, exclusions) = head.planned()?;
+            Ok(Box::new(Study::new(plan, standing(status)).with_exclusions(exclusions)))
         }
         Stage::Attempts(study) => Ok(study),
     }

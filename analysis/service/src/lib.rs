@@ -1,11 +1,12 @@
-//! The gRPC door of the analysis: reports of what the coordinator's export says, once or as observations arrive; any of
-//! the methods on samples that a request brings; advice on how many runs to plan.
+//! The gRPC door of the analysis: reports of what the coordinator's export says, once or as observations arrive; the
+//! observations as a table; any of the methods on samples that a request brings; advice on how many runs to plan.
 //!
 //! It is a client of the coordinator and keeps nothing, so it runs in the coordinator's process ([`routes`]) or on its own
 //! ([`start`]). It computes nothing itself: [`speedup_analysis`] does, apart from the event loop and a few at once.
 //!
 //! In reading order: [`routes`] and [`Service`]; `door` (requests), `refusal` (statuses), `reporter` (reports of what the
-//! coordinator has), `intake` (an export becomes a study), `watch` (reports as observations arrive), `compare`, `advise`, `turns` (how many compute at once); [`Advisor`]
+//! coordinator has), `intake` (an export becomes a study), `watch` (reports as observations arrive), `observations` (the
+//! table of them), `compare`, `advise`, `turns` (how many compute at once); [`Advisor`]
 //! with `decision` (the rules of repetition, applied for the coordinator); [`recompute`] (a report without a coordinator).
 
 mod advise;
@@ -14,6 +15,7 @@ mod compare;
 mod decision;
 mod door;
 mod intake;
+mod observations;
 mod recompute;
 mod refusal;
 mod reporter;

@@ -19,5 +19,5 @@ pub fn recompute(
     for piece in pieces {
         intake.take(piece)?;
     }
-    report_of(&intake.into_study()?, asked)
+    Ok(report_of(&intake.into_study()?, asked)?.json)
 }

@@ -1,4 +1,4 @@
-//! Reports of what the coordinator has, as JSON.
+//! Reports of what the coordinator has, as JSON or as people read them.
 
 use std::sync::Arc;
 
@@ -9,7 +9,9 @@ use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::{ExportPart, experiment_named, id_text};
 use speedup_proto::v1::experiments_client::ExperimentsClient;
+use speedup_proto::v1::report_request::Form;
 use speedup_proto::{limits, v1};
+use speedup_report::{Document, html, markdown};
 use tokio::task::spawn_blocking;
 use tonic::Status;
 use tonic::transport::Channel;
@@ -35,6 +37,7 @@ pub(crate) struct Reporter {
 pub(crate) struct Asked {
     pub(crate) experiment: ExperimentId,
     options: ReportOptions,
+    form: Form,
 }
 
 impl Reporter {
@@ -63,8 +66,8 @@ impl Reporter {
         turn.compute("the rule", move || apply(&study)).await
     }
 
-    /// The report as JSON.
-    pub(crate) async fn report(&self, asked: Asked) -> Result<String, Status> {
+    /// The report.
+    pub(crate) async fn report(&self, asked: Asked) -> Result<v1::ReportResponse, Status> {
         // The turn is taken before the export: it is the values of the runs that fill the memory.
         let turn = self.turn().await?;
         let study = self.study(asked.experiment).await?;
@@ -81,11 +84,15 @@ impl Reporter {
         Ok(statuses.map_err(|status| from_coordinator(&status))?.into_inner())
     }
 
-    async fn study(&self, id: ExperimentId) -> Result<Study, Status> {
+    /// The export of an experiment, as the coordinator streams it.
+    pub(crate) async fn export(&self, id: ExperimentId) -> Result<tonic::Streaming<v1::ExportChunk>, Status> {
         let request = v1::ExportRequest { experiment: id_text(id.0), cursor: String::new() };
         let export = self.coordinator.clone().export(request).await;
-        let pieces = export.map_err(|status| from_coordinator(&status))?.into_inner();
-        let mut parts = pieces.map(decoded).buffered(PIECES_AHEAD);
+        Ok(export.map_err(|status| from_coordinator(&status))?.into_inner())
+    }
+
+    async fn study(&self, id: ExperimentId) -> Result<Study, Status> {
+        let mut parts = self.export(id).await?.map(decoded).buffered(PIECES_AHEAD);
         let mut intake = Intake::new(id);
         while let Some(part) = parts.next().await {
             intake.take_part(part?)?;
@@ -98,12 +105,19 @@ impl TryFrom<v1::ReportRequest> for Asked {
     type Error = Status;
 
     fn try_from(request: v1::ReportRequest) -> Result<Self, Status> {
-        let v1::ReportRequest { experiment, confidence, mixtures, figures } = request;
+        let v1::ReportRequest { experiment, confidence, mixtures, figures, form } = request;
+        let form = Form::try_from(form).map_err(|_| {
+            Status::invalid_argument(with_hint(
+                format_args!("form: there is no form {form}"),
+                Some("use a client of the coordinator's release"),
+            ))
+        })?;
         let mixtures = if mixtures { Mixtures::Fitted } else { Mixtures::LeftOut };
         let figures = if figures { Figures::Drawn } else { Figures::LeftOut };
         Ok(Self {
             experiment: experiment_named(&experiment, "experiment")?,
             options: ReportOptions { confidence: level(confidence)?, mixtures, figures },
+            form,
         })
     }
 }
@@ -115,22 +129,33 @@ async fn decoded(piece: Result<v1::ExportChunk, Status>) -> Result<ExportPart, S
     Ok(decoding.await.map_err(|error| Status::internal(error.to_string()))??)
 }
 
-/// The report of a study as JSON.
-pub(crate) fn report_of(study: &Study, asked: Asked) -> Result<String, Status> {
+/// The report of a study.
+pub(crate) fn report_of(study: &Study, asked: Asked) -> Result<v1::ReportResponse, Status> {
+    const WHAT: &str = "the report";
     let report = study.report_with(asked.options);
-    json("the report", &report.map_err(|error| Status::failed_precondition(error.to_string()))?)
+    let report = report.map_err(|error| Status::failed_precondition(error.to_string()))?;
+    let (json, text) = match asked.form {
+        Form::Unspecified | Form::Json => (json(WHAT, &report)?, String::new()),
+        Form::Html => (String::new(), bounded(WHAT, html::page(&Document::of(&report)))?),
+        Form::Markdown => (String::new(), bounded(WHAT, markdown::text(&Document::of(&report)))?),
+    };
+    Ok(v1::ReportResponse { json, text })
 }
 
 /// An answer as JSON.
 pub(crate) fn json(what: &str, answer: &impl Serialize) -> Result<String, Status> {
-    let json = serde_json::to_string(answer).map_err(|error| Status::internal(error.to_string()))?;
+    bounded(what, serde_json::to_string(answer).map_err(|error| Status::internal(error.to_string()))?)
+}
+
+/// An answer, unless it is too large for one.
+fn bounded(what: &str, answer: String) -> Result<String, Status> {
     let most = limits::MAX_ANSWER_BYTES - ENVELOPE_BYTES;
-    if json.len() > most {
-        let words = format!("{what} takes {} bytes, more than the {most} of an answer", json.len());
+    if answer.len() > most {
+        let words = format!("{what} takes {} bytes, more than the {most} of an answer", answer.len());
         return Err(Status::resource_exhausted(with_hint(
             words,
             Some("split the experiment, or analyse its export"),
         )));
     }
-    Ok(json)
+    Ok(answer)
 }

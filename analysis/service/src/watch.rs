@@ -66,8 +66,8 @@ async fn tell(
     let mut evidence = next(&mut statuses).await?;
     loop {
         let begun = Instant::now();
-        let json = reporter.report(asked).await?;
-        if reports.send(Ok(v1::ReportResponse { json })).await.is_err() || evidence.is_final() {
+        let report = reporter.report(asked).await?;
+        if reports.send(Ok(report)).await.is_err() || evidence.is_final() {
             return Ok(());
         }
         evidence = changed(&mut statuses, &evidence, PAUSE.max(begun.elapsed() * REST)).await?;

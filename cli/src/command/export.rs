@@ -59,6 +59,10 @@ enum Format {
     Jsonl,
     /// Apache Parquet: typed, compressed columns, with the kept output
     Parquet,
+    /// Apache Arrow (an IPC file, also called Feather), with the kept output
+    Arrow,
+    /// The same as an IPC stream, for pipes
+    ArrowStream,
     /// The sample as Go benchmark text, for benchstat
     Go,
     /// The sample as hyperfine's JSON
@@ -73,6 +77,8 @@ impl Format {
             Self::Csv => ExportForm::Csv,
             Self::Jsonl => ExportForm::Jsonl,
             Self::Parquet => ExportForm::Parquet,
+            Self::Arrow => ExportForm::Arrow,
+            Self::ArrowStream => ExportForm::ArrowStream,
             Self::Go => ExportForm::Go,
             Self::Hyperfine => ExportForm::Hyperfine,
             Self::Hyperfine1 => ExportForm::Hyperfine1,
@@ -99,6 +105,10 @@ fn of_samples(name: &SetName, arguments: &Arguments, console: &Console) -> Resul
         Format::Hyperfine => ExportFormat::Hyperfine,
         Format::Hyperfine1 => ExportFormat::Hyperfine1,
         Format::Parquet => return parquet_of_samples(name, &arguments.output, console),
+        Format::Arrow | Format::ArrowStream => {
+            return Err(Failure::usage(anyhow!("imported samples have no form in Arrow"))
+                .hint("use --format parquet, which the same programs read"));
+        }
     };
     baseline::export(name, format, &arguments.output, console)?;
     Ok(Exit::Done)
@@ -123,7 +133,7 @@ fn unwritten(error: io::Error) -> Failure {
 /// What is no text is not for eyes.
 fn refuse_terminal() -> Result<(), Failure> {
     if io::stdout().is_terminal() {
-        return Err(Failure::usage(anyhow!("Parquet is not text for a terminal"))
+        return Err(Failure::usage(anyhow!("this form is not text for a terminal"))
             .hint("name a file with -o, or pipe it to a program"));
     }
     Ok(())

@@ -22,7 +22,13 @@ pub(crate) async fn report(
     wanted: Wanted,
 ) -> Result<String, Failure> {
     let Wanted { confidence, mixtures, figures } = wanted;
-    let request = v1::ReportRequest { experiment: id_text(experiment.0), confidence, mixtures, figures };
+    let request = v1::ReportRequest {
+        experiment: id_text(experiment.0),
+        confidence,
+        mixtures,
+        figures,
+        ..Default::default()
+    };
     let answer = connection.analysis().report(request).await;
     let answer = answer.map_err(|status| Failure::status("cannot make the report", &status))?;
     Ok(answer.into_inner().json)

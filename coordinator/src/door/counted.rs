@@ -214,7 +214,8 @@ mod tests {
     use super::*;
 
     /// Streams that begin as soon as the coordinator has what it sends.
-    const TRANSFERS: [&str; 2] = ["/speedup.v1.Experiments/Export", "/speedup.v1.Files/Get"];
+    const TRANSFERS: [&str; 3] =
+        ["/speedup.v1.Analysis/Observations", "/speedup.v1.Experiments/Export", "/speedup.v1.Files/Get"];
 
     #[test]
     fn of_every_stream_it_is_known_whether_its_beginning_is_timed() {

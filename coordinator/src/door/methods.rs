@@ -22,7 +22,7 @@ const ADMIN: Need = Need::Role(Role::Admin);
 const AGENT: Need = Need::Role(Role::Agent);
 
 /// Every method. What changes an experiment wants its owner beyond that, or an admin.
-pub(crate) const METHODS: [(&str, Need); 51] = [
+pub(crate) const METHODS: [(&str, Need); 52] = [
     ("/grpc.health.v1.Health/Check", Need::Nothing),
     ("/grpc.health.v1.Health/List", Need::Nothing),
     ("/grpc.health.v1.Health/Watch", Need::Certificate),
@@ -38,6 +38,7 @@ pub(crate) const METHODS: [(&str, Need); 51] = [
     ("/speedup.v1.Agents/Session", AGENT),
     ("/speedup.v1.Analysis/Advise", VIEWER),
     ("/speedup.v1.Analysis/Compare", VIEWER),
+    ("/speedup.v1.Analysis/Observations", VIEWER),
     ("/speedup.v1.Analysis/Report", VIEWER),
     ("/speedup.v1.Analysis/Watch", VIEWER),
     ("/speedup.v1.Events/Admissions", ADMIN),

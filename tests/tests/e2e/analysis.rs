@@ -73,8 +73,7 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
 /// The measured runs in each report, and the last report.
 async fn watch(channel: Channel, experiment: &str) -> (Vec<u64>, serde_json::Value) {
     let id: uuid::Uuid = experiment.parse().expect("an id");
-    let request =
-        v1::ReportRequest { experiment: id_text(id), confidence: None, mixtures: false, figures: false };
+    let request = v1::ReportRequest { experiment: id_text(id), ..Default::default() };
     let mut reports = AnalysisClient::new(channel).watch(request).await.expect("a watch").into_inner();
     let (mut measured, mut last) = (Vec::new(), serde_json::Value::Null);
     while let Some(answer) = reports.message().await.expect("a report") {

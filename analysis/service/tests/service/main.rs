@@ -6,5 +6,6 @@ mod advise;
 mod compare;
 mod coordinator;
 mod hostile;
+mod observations;
 mod report;
 mod watch;

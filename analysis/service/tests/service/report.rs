@@ -5,6 +5,7 @@ use speedup_analysis::study::{MixtureReport, Report, State};
 use speedup_proto::convert::id_text;
 use speedup_proto::v1;
 use speedup_proto::v1::analysis_client::AnalysisClient;
+use speedup_proto::v1::report_request::Form;
 use tonic::service::Routes;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
@@ -20,7 +21,7 @@ async fn ask(pieces: Vec<v1::ExportChunk>, request: v1::ReportRequest) -> Result
 }
 
 fn request(confidence: Option<f64>) -> v1::ReportRequest {
-    v1::ReportRequest { experiment: id_text(experiment().0), confidence, mixtures: false, figures: false }
+    v1::ReportRequest { experiment: id_text(experiment().0), confidence, ..Default::default() }
 }
 
 #[tokio::test]
@@ -31,6 +32,23 @@ async fn an_export_becomes_a_report() {
     let other = ask(pieces(), request(Some(0.999))).await.unwrap();
     assert_eq!(other.head.confidence, 0.999);
     assert_eq!(other.benchmarks[0].cells[0].mixture, None);
+}
+
+#[tokio::test]
+async fn a_report_comes_as_people_read_it() {
+    let mut served = serve(pieces(), None).await;
+    let mut text = async |form: Form| {
+        let asked = v1::ReportRequest { form: form.into(), figures: true, ..request(None) };
+        let answer = served.client.report(asked).await.unwrap().into_inner();
+        assert_eq!(answer.json, "");
+        answer.text
+    };
+    let html = text(Form::Html).await;
+    assert!(html.starts_with("<!DOCTYPE html>") && html.contains("<svg") && !html.contains("<script"));
+    let markdown = text(Form::Markdown).await;
+    assert!(markdown.contains("| sort |") && !markdown.contains("<svg"), "{markdown}");
+    let unknown = v1::ReportRequest { form: 99, ..request(None) };
+    assert_eq!(ask(pieces(), unknown).await.unwrap_err().code(), Code::InvalidArgument);
 }
 
 #[tokio::test]
@@ -50,18 +68,11 @@ async fn what_cannot_be_asked_is_refused() {
     let level = refused(request(Some(95.0))).await;
     assert_eq!(level.code(), Code::InvalidArgument);
     assert!(level.message().contains("0.95"), "{level}");
-    let malformed = v1::ReportRequest {
-        experiment: "last".to_owned(),
-        confidence: None,
-        mixtures: false,
-        figures: false,
-    };
+    let malformed = v1::ReportRequest { experiment: "last".to_owned(), ..Default::default() };
     assert_eq!(refused(malformed).await.code(), Code::InvalidArgument);
     let unknown = v1::ReportRequest {
         experiment: "07070707-0707-0707-0707-070707070707".to_owned(),
-        confidence: None,
-        mixtures: false,
-        figures: false,
+        ..Default::default()
     };
     assert_eq!(refused(unknown).await.code(), Code::NotFound);
 }

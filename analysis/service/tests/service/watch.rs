@@ -10,12 +10,7 @@ use tonic::{Code, Streaming};
 use crate::coordinator::{Served, experiment, pieces, serve, status};
 
 fn request() -> v1::ReportRequest {
-    v1::ReportRequest {
-        experiment: id_text(experiment().0),
-        confidence: None,
-        mixtures: false,
-        figures: false,
-    }
+    v1::ReportRequest { experiment: id_text(experiment().0), ..Default::default() }
 }
 
 const FINISHED: StatusPhase = StatusPhase::Finished { at: Timestamp(9), cancelled: false };

@@ -56,7 +56,7 @@ async fn follow(
 ) -> Result<(), Status> {
     let request = v1::ReportRequest { experiment: id_text(experiment.0), ..Default::default() };
     let mut reports = connection.analysis().watch(request).await?.into_inner();
-    while let Some(v1::ReportResponse { json }) = reports.message().await? {
+    while let Some(v1::ReportResponse { json, .. }) = reports.message().await? {
         // A report may have a hundred thousand benchmarks: it is read apart from the keys.
         let read = tokio::task::spawn_blocking(move || estimates(&json)).await;
         let told = read.unwrap_or_else(|_| Estimates::Unknown("The report cannot be read.".to_owned()));

@@ -66,7 +66,7 @@ impl Listed {
 
 impl From<Wanted> for Asked {
     fn from(Wanted { confidence, mixtures, figures }: Wanted) -> Self {
-        Self { confidence, mixtures, figures }
+        Self { confidence, mixtures, figures, ..Default::default() }
     }
 }
 
@@ -74,6 +74,12 @@ impl Asked {
     /// As the analysis is asked.
     pub(crate) fn request(self, experiment: ExperimentId) -> v1::ReportRequest {
         let Self { confidence, mixtures, figures } = self;
-        v1::ReportRequest { experiment: id_text(experiment.0), confidence, mixtures, figures }
+        v1::ReportRequest {
+            experiment: id_text(experiment.0),
+            confidence,
+            mixtures,
+            figures,
+            ..Default::default()
+        }
     }
 }

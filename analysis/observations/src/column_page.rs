@@ -1,0 +1,155 @@
+//! Rows as columns: of each row whether a value is there, and the values that are, as Parquet and Arrow take them.
+
+use std::iter::repeat_n;
+
+use parquet::data_type::ByteArray;
+
+use super::column::{Read, metric, own};
+use super::column_set::{Of, Shown};
+use super::row::Row;
+
+/// Rows as columns.
+pub(super) struct ColumnPage {
+    pub(super) columns: Vec<Buffer>,
+    pub(super) rows: usize,
+    /// How many bytes its texts and lists take.
+    pub(super) bytes: usize,
+}
+
+/// The rows of a column: whether each is there, and the values of those that are.
+pub(super) struct Buffer {
+    pub(super) levels: Vec<i16>,
+    pub(super) values: Values,
+}
+
+pub(super) enum Values {
+    Truth(Vec<bool>),
+    Whole(Vec<i64>),
+    Text(Vec<ByteArray>),
+    /// With whether each value goes on with the list of the one before.
+    List {
+        values: Vec<f64>,
+        repeats: Vec<i16>,
+    },
+}
+
+/// Levels of a list: it is not there, it is empty, it has this value.
+pub(super) const NO_LIST: i16 = 0;
+pub(super) const EMPTY_LIST: i16 = 1;
+pub(super) const IN_LIST: i16 = 2;
+
+impl ColumnPage {
+    /// The columns of rows, one after the other: what a column reads is chosen once, not for each row.
+    pub(super) fn new(columns: &[Shown], rows: &[Row<'_>]) -> Self {
+        let columns: Vec<Buffer> = columns.iter().map(|column| Buffer::new(&column.of, rows)).collect();
+        let bytes = columns.iter().map(Buffer::bytes).sum();
+        Self { columns, rows: rows.len(), bytes }
+    }
+
+    /// Takes off the rows from this one on.
+    pub(super) fn split_off(&mut self, row: usize) -> Self {
+        let columns: Vec<Buffer> = self.columns.iter_mut().map(|column| column.split_off(row)).collect();
+        let bytes = columns.iter().map(Buffer::bytes).sum();
+        let rest = Self { columns, rows: self.rows - row, bytes };
+        self.rows = row;
+        self.bytes = self.bytes.saturating_sub(bytes);
+        rest
+    }
+}
+
+impl Buffer {
+    fn new(of: &Of, rows: &[Row<'_>]) -> Self {
+        let mut levels = Vec::with_capacity(rows.len());
+        let values = match of {
+            Of::Run(Read::Truth(read)) => Values::Truth(there(rows, read, &mut levels)),
+            Of::Run(Read::Count(read)) => {
+                Values::Whole(there(rows, |row| read(row).map(signed), &mut levels))
+            }
+            Of::Run(Read::Signed(read)) => Values::Whole(there(rows, read, &mut levels)),
+            Of::Run(Read::Moment(read)) => {
+                Values::Whole(there(rows, |row| read(row).map(|at| signed(at.0)), &mut levels))
+            }
+            Of::Metric(of) => Values::Whole(there(rows, |row| metric(row, *of).map(signed), &mut levels)),
+            Of::Run(Read::Text(read)) => {
+                let mut last: Option<ByteArray> = None;
+                let text = |row| {
+                    let text = read(row)?;
+                    // Hosts, names and states repeat; a copy of the last one shares its bytes.
+                    let same = last.take().filter(|last| last.data() == text.as_bytes());
+                    last = Some(same.unwrap_or_else(|| ByteArray::from(text.into_owned().into_bytes())));
+                    last.clone()
+                };
+                Values::Text(there(rows, text, &mut levels))
+            }
+            Of::Own(name) => {
+                let (mut values, mut repeats) = (Vec::new(), Vec::new());
+                for list in rows.iter().map(|row| own(row, name)) {
+                    let members = list.map_or(0, <[f64]>::len);
+                    match list {
+                        None => levels.push(NO_LIST),
+                        Some([]) => levels.push(EMPTY_LIST),
+                        Some(_) => levels.extend(repeat_n(IN_LIST, members)),
+                    }
+                    repeats.push(0);
+                    repeats.extend(repeat_n(1, members.saturating_sub(1)));
+                    values.extend(list.unwrap_or_default());
+                }
+                Values::List { values, repeats }
+            }
+        };
+        Self { levels, values }
+    }
+
+    /// What its texts and lists take; all else is small.
+    fn bytes(&self) -> usize {
+        match &self.values {
+            Values::Truth(_) | Values::Whole(_) => 0,
+            Values::Text(texts) => texts.iter().map(ByteArray::len).sum(),
+            Values::List { values, .. } => size_of_val(values.as_slice()),
+        }
+    }
+
+    /// Takes off the rows from this one on.
+    fn split_off(&mut self, row: usize) -> Self {
+        // A list takes as many levels as it has members, but at least one; a new one begins where nothing repeats.
+        let level = match &self.values {
+            Values::List { repeats, .. } => {
+                let mut begins =
+                    (0..).zip(repeats).filter(|(_, repeat)| **repeat == 0).map(|(place, _)| place);
+                begins.nth(row).unwrap_or(self.levels.len())
+            }
+            Values::Truth(_) | Values::Whole(_) | Values::Text(_) => row,
+        };
+        let there = if matches!(self.values, Values::List { .. }) { IN_LIST } else { 1 };
+        let value = self.levels[..level].iter().filter(|one| **one == there).count();
+        let values = match &mut self.values {
+            Values::Truth(values) => Values::Truth(values.split_off(value)),
+            Values::Whole(values) => Values::Whole(values.split_off(value)),
+            Values::Text(values) => Values::Text(values.split_off(value)),
+            Values::List { values, repeats } => {
+                Values::List { values: values.split_off(value), repeats: repeats.split_off(level) }
+            }
+        };
+        Self { levels: self.levels.split_off(level), values }
+    }
+}
+
+/// The values that are there, and of each row whether it has one.
+fn there<'r, 'a: 'r, T>(
+    rows: &'r [Row<'a>],
+    mut read: impl FnMut(&'r Row<'a>) -> Option<T>,
+    levels: &mut Vec<i16>,
+) -> Vec<T> {
+    let value = |row| {
+        let value = read(row);
+        levels.push(value.is_some().into());
+        value
+    };
+    rows.iter().filter_map(value).collect()
+}
+
+/// A count as a signed number: differences of unsigned ones overflow in what reads them. None that is measured is as
+/// large as the limit.
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
