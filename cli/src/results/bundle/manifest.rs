@@ -66,7 +66,7 @@ impl Listed {
 
 impl From<Wanted> for Asked {
     fn from(Wanted { confidence, mixtures, figures }: Wanted) -> Self {
-        Self { confidence, mixtures, figures, ..Default::default() }
+        Self { confidence, mixtures, figures }
     }
 }
 
