@@ -154,6 +154,8 @@ pub(crate) enum SummaryForm {
     Csv,
     /// For pull requests, job summaries and wikis: Markdown
     Md,
+    /// For continuous integration: JUnit XML, in which a test fails by a regression
+    Junit,
 }
 
 /// The choice between them.

@@ -2,6 +2,7 @@
 
 pub(crate) mod failure;
 pub(crate) mod gate;
+pub(crate) mod github;
 pub(crate) mod standing;
 
 /// How a command ends.

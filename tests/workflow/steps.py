@@ -3,8 +3,9 @@
     steps.py WORKFLOW SPEEDUP FOLDER      with action-validator in FOLDER/node and PyYAML installed
 """
 
+import hashlib
 import os
-import shutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,14 +60,19 @@ def checkout(step, repo, commits, workspace):
 
 
 def job(workflow, speedup, folder, before, after):
-    """The exit code of the step that failed, or 0, and the job's summary."""
+    """The exit code of the step that failed, or 0, what it printed, and the job's summary."""
     (steps,) = [job["steps"] for job in yaml.safe_load(workflow.read_text())["jobs"].values()]
     repo, commits = repository(folder, before, after)
     workspace, summary = folder / "workspace", folder / "summary.md"
-    (folder / "bin").mkdir()
-    workspace.mkdir()
-    summary.touch()
-    shutil.copy(speedup, folder / "bin/speedup")
+    paths, temporary = folder / "paths", folder / "temporary"
+    for made in [workspace, temporary]:
+        made.mkdir()
+    for made in [summary, paths]:
+        made.touch()
+    variables = {
+        "${{ vars.SPEEDUP_URL }}": speedup.as_uri(),
+        "${{ vars.SPEEDUP_SHA256 }}": hashlib.sha256(speedup.read_bytes()).hexdigest(),
+    }
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("CARGO_TARGET", "XDG_", "SPEEDUP_"))}
     # The compiler's own folders stay where they are, whatever the home is.
     home = Path(os.environ["HOME"])
@@ -75,8 +81,9 @@ def job(workflow, speedup, folder, before, after):
     environment = {
         **inherited,
         "HOME": str(folder),
-        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+        "GITHUB_PATH": str(paths),
         "GITHUB_STEP_SUMMARY": str(summary),
+        "RUNNER_TEMP": str(temporary),
     }
     for step in steps:
         if "uses" in step:
@@ -84,27 +91,42 @@ def job(workflow, speedup, folder, before, after):
             continue
         script = folder / "step.sh"
         script.write_text(step["run"])
+        own = {name: variables[value] for name, value in step.get("env", {}).items()}
+        path = ":".join([*reversed(paths.read_text().split()), os.environ["PATH"]])
         # As GitHub runs a step that names no shell.
-        done = subprocess.run(["bash", "-e", script], cwd=workspace, env=environment, stdout=sys.stderr)
+        command = ["bash", "-e", script]
+        done = subprocess.run(
+            command,
+            cwd=workspace,
+            env={**environment, **own, "PATH": path},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        sys.stderr.write(done.stdout)
         if done.returncode != 0:
-            return done.returncode, summary.read_text()
-    return 0, summary.read_text()
+            return done.returncode, done.stdout, summary.read_text()
+    return 0, done.stdout, summary.read_text()
+
+
+# A workflow command: kind, title and message.
+COMMAND = re.compile(r"^::(error|warning) title=([^:,]*)::(.*)$", re.M)
 
 
 def main(workflow, speedup, folder):
     validate(workflow, folder)
-    for name, before, after, code, said, verdict in [
-        ("slower", 5, 40, 1, "A regression was shown", "is slower than"),
-        ("faster", 40, 5, 0, "No regression was shown", "is faster than"),
+    for name, before, after, code, verdict in [
+        ("slower", 5, 40, 1, "is slower than"),
+        ("faster", 40, 5, 0, "is faster than"),
     ]:
         (folder / name).mkdir()
-        found, summary = job(workflow, speedup, folder / name, before, after)
+        found, printed, summary = job(workflow, speedup, folder / name, before, after)
         expect(f"the exit code where the program got {name}", found, code)
-        for wanted in ["### Speedup", said, verdict]:
-            if wanted not in summary:
-                sys.exit(f"the summary has no {wanted!r}:\n{summary}")
-        expect("that the failed gate is named", "gate failed" in summary, code == 1)
-        print(f"a program that got {name}: exit code {code}, and the summary says so")
+        if not summary.startswith("# ") or verdict not in summary:
+            sys.exit(f"the summary does not say {verdict!r}:\n{summary}")
+        annotations = [(kind, title) for kind, title, _ in COMMAND.findall(printed)]
+        expect("the annotations", annotations, [("error", "Slower by more than 2\u00a0%25")] * code)
+        print(f"a program that got {name}: exit code {code}, and annotations and summary say so")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,9 @@ use speedup_report::terminal::{self, Plots, Terminal};
 use speedup_report::{Document, html, latex, markdown, sheet};
 use speedup_statistics::inference::Adjustment;
 
+#[path = "forms/ci.rs"]
+mod ci;
+
 /// The reports of the analysis: with figures, of a sample of benchmarks with several candidates, without a single run, and
 /// of the first release.
 const REPORTS: [&str; 4] = ["figures", "drawn", "empty", "first"];

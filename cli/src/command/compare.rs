@@ -12,7 +12,7 @@ use crate::console::Console;
 use crate::console::render::table::of_sheet;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
-use crate::exit::gate::{Gate, GateArguments};
+use crate::exit::gate::{Gate, GateArguments, conclusions};
 use crate::plan::source::drawn_seed;
 use crate::samples::compare::source::{ReadingArguments, Source};
 use crate::samples::compare::versions::{Versions, VersionsError};
@@ -27,7 +27,8 @@ use speedup_core::value::hint::Hinted;
 use speedup_core::value::seed::Seed;
 use speedup_formats::{Name, Runs, Series, SeriesName};
 use speedup_report::answer::{self, Subject};
-use speedup_report::{html, latex};
+use speedup_report::junit::JunitSubject;
+use speedup_report::{html, junit, latex};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::mixture::goodness_of_fit::MOST_TESTED;
 use speedup_statistics::ratio::BenchmarkWeights;
@@ -130,7 +131,11 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
 /// Answers, in a `form`.
 fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<Exit, Failure> {
     let method = arguments.method.method(arguments.gate.noise_threshold)?;
-    let gate = arguments.gate(&method)?;
+    let gate = match form {
+        // Tests have a threshold of noise without a gate.
+        AnswerForm::Usual(SummaryForm::Junit) if !arguments.gate.is_used() => None,
+        AnswerForm::Usual(_) | AnswerForm::Html | AnswerForm::Latex => arguments.gate(&method)?,
+    };
     let mut sources = arguments.reading.sources(&arguments.files, console)?;
     let mut versions = arguments.versions(&mut sources, console)?;
     if let Some(name) = &arguments.save_baseline {
@@ -163,11 +168,17 @@ fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<E
             }
             answer::sheet(&answer).csv()
         }
+        AnswerForm::Usual(SummaryForm::Junit) => {
+            let (rules, name) = (arguments.gate.junit_rules()?, versions.metric.as_str());
+            junit::document(&JunitSubject::of_samples(name), &conclusions(&answer, rules.noise)?, rules)
+        }
         AnswerForm::Html => html::page(&answer::document(&answer, subject)),
         AnswerForm::Latex => latex::document(&answer::document(&answer, subject)),
     };
     print(console, &text)?;
-    gate.map_or(Ok(Exit::Done), |gate| gate.of_answer(&answer, console))
+    gate.map_or(Ok(Exit::Done), |gate| {
+        gate.of_answer(&answer, || answer::markdown(&answer, subject), console)
+    })
 }
 
 /// What stands for a report where there are samples and nothing else: their comparison by the usual method.
@@ -253,7 +264,7 @@ impl Arguments {
     /// The gate; the threshold of a method that has one is the gate's as well.
     fn gate(&self, method: &Method) -> Result<Option<Gate>, Failure> {
         let Method::Effect(options) = method else { return self.gate.gate() };
-        if !self.gate.is_asked() {
+        if !self.gate.is_used() {
             return Ok(None);
         }
         Ok(self.gate.gate()?.map(|gate| gate.or_noise(options.threshold)))

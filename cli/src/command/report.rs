@@ -8,9 +8,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use speedup_analysis::study::Report;
 use speedup_report::document::Kind;
+use speedup_report::junit::JunitRules;
 use speedup_report::markdown::DrawingFile;
 use speedup_report::terminal::Plots;
-use speedup_report::{Document, html, latex, markdown, sheet};
+use speedup_report::{Document, bencher, github_benchmark, html, junit, latex, markdown, openmetrics, sheet};
 use speedup_statistics::inference::ConfidenceLevel;
 
 use super::compare::AnswerForm;
@@ -19,6 +20,7 @@ use crate::arguments::command_line::ANSWER_FILE;
 use crate::arguments::{Output, SummaryForm, fraction};
 use crate::connection::SourceArguments;
 use crate::connection::selector::Selector;
+use crate::console::render::json::escaped;
 use crate::console::render::report::{Answered, Extent};
 use crate::console::{Console, render};
 use crate::exit::Exit;
@@ -93,6 +95,21 @@ enum Format {
     Csv,
     /// A LaTeX document with drawings, for pdflatex
     Latex,
+    /// JUnit XML: a test per benchmark, which fails by a regression
+    Junit,
+    /// OpenMetrics text, for Prometheus
+    Openmetrics,
+    /// Bencher Metric Format, for `bencher run --adapter json`
+    Bmf,
+    /// What github-action-benchmark takes as customSmallerIsBetter
+    GithubBenchmark,
+}
+
+impl Format {
+    /// Whether it has sections to choose from.
+    const fn has_sections(self) -> bool {
+        matches!(self, Self::Terminal | Self::Html | Self::Md | Self::Latex)
+    }
 }
 
 /// The names of sections.
@@ -113,10 +130,15 @@ impl Arguments {
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
-    let gate = arguments.gate.gate()?;
     let format = arguments.format;
-    if !arguments.section.is_empty() && matches!(format, Format::Json | Format::Csv) {
-        return Err(Failure::usage(anyhow!("JSON and CSV have no sections"))
+    // Tests have a threshold of noise without a gate.
+    let gate = match format {
+        Format::Junit if !arguments.gate.is_used() => None,
+        _ => arguments.gate.gate()?,
+    };
+    let rules = arguments.gate.junit_rules()?;
+    if !arguments.section.is_empty() && !format.has_sections() {
+        return Err(Failure::usage(anyhow!("this form has no sections"))
             .hint("omit --section, or use --format terminal, md, html or latex"));
     }
     if let Some(name) = arguments.experiment.saved_samples() {
@@ -138,7 +160,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     {
         write_drawings(&json, &arguments.extent(), file, console)?;
     } else {
-        print(console, &written(&json, format, &arguments.extent(), console)?)?;
+        print(console, &written(&json, format, &arguments.extent(), rules, console)?)?;
     }
     if console.interactive && arguments.extent() == Extent::Brief {
         console.talk(format_args!("`speedup report {} -v` shows all of the report.", arguments.experiment));
@@ -178,7 +200,13 @@ fn draws(format: Format) -> bool {
     match format {
         Format::Terminal => draws_on_terminal(Output::Table),
         Format::Html | Format::Latex => true,
-        Format::Md | Format::Json | Format::Csv => false,
+        Format::Md
+        | Format::Json
+        | Format::Csv
+        | Format::Junit
+        | Format::Openmetrics
+        | Format::Bmf
+        | Format::GithubBenchmark => false,
     }
 }
 
@@ -196,6 +224,14 @@ fn of_samples(
         Format::Md => AnswerForm::Usual(SummaryForm::Md),
         Format::Html => AnswerForm::Html,
         Format::Latex => AnswerForm::Latex,
+        Format::Junit => AnswerForm::Usual(SummaryForm::Junit),
+        Format::Openmetrics | Format::Bmf | Format::GithubBenchmark => {
+            return Err(Failure::usage(anyhow!(
+                "{} are samples without an experiment, which this form is of",
+                name.as_file()
+            ))
+            .hint("use --format json, or junit for what the gates say"));
+        }
     };
     if arguments.only.is_given() {
         return Err(Failure::usage(anyhow!(
@@ -214,7 +250,13 @@ fn of_samples(
 }
 
 /// The report in a form for people or machines.
-fn written(json: &str, format: Format, extent: &Extent, console: &Console) -> Result<String, Failure> {
+fn written(
+    json: &str,
+    format: Format,
+    extent: &Extent,
+    rules: JunitRules,
+    console: &Console,
+) -> Result<String, Failure> {
     let form: fn(&Document) -> String = match format {
         Format::Terminal => return shown(json, extent, Output::Table, console),
         Format::Json => return shown(json, extent, Output::Json, console),
@@ -222,6 +264,10 @@ fn written(json: &str, format: Format, extent: &Extent, console: &Console) -> Re
         Format::Html => html::page,
         Format::Md => markdown::text,
         Format::Latex => latex::document,
+        Format::Junit => return Ok(junit::of_report(&*known(json)?, rules)),
+        Format::Openmetrics => return Ok(openmetrics::text(&*known(json)?)),
+        Format::Bmf => return Ok(escaped(&bencher::json(&*known(json)?)).into_owned()),
+        Format::GithubBenchmark => return Ok(escaped(&github_benchmark::json(&*known(json)?)).into_owned()),
     };
     Ok(form(&extent.of(&*known(json)?)))
 }

@@ -1,11 +1,14 @@
 //! Gates of a script: an exit code that says whether a regression was shown, and whether everything was decided.
 
 use anyhow::{Error, anyhow};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use speedup_analysis::count;
 use speedup_analysis::gate::{Conclusion, GateError, Judgement};
 use speedup_analysis::inquiry::Answer;
 use speedup_analysis::study::SCHEMA_VERSION;
+use speedup_report::github::AnnotationLevel;
+use speedup_report::junit::JunitRules;
+use speedup_report::{Document, markdown};
 use speedup_statistics::inference::Threshold;
 
 use crate::arguments::fraction;
@@ -13,6 +16,7 @@ use crate::console::Console;
 use crate::console::render::report::{Answered, read};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
+use crate::exit::github;
 
 /// Conclusions that are named of each kind; the report has them all.
 const MOST_NAMED: usize = 20;
@@ -30,6 +34,16 @@ pub(crate) struct GateArguments {
     /// Gates ignore differences in time up to this share, such as 0.01 or 1%
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::share)]
     pub(crate) noise_threshold: Option<f64>,
+    /// Also tell this service what the gates say: annotations, and the report in the job's summary
+    #[arg(long, value_enum, value_name = "SERVICE")]
+    annotate: Option<Annotated>,
+}
+
+/// Who is told what gates say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Annotated {
+    /// GitHub Actions
+    Github,
 }
 
 /// What is to fail, checked.
@@ -38,6 +52,7 @@ pub(crate) struct Gate {
     fails_on_regression: bool,
     requires_conclusive: bool,
     noise: Threshold,
+    annotated: Option<Annotated>,
 }
 
 impl GateArguments {
@@ -46,10 +61,15 @@ impl GateArguments {
         self.fail_on_regression || self.require_conclusive
     }
 
+    /// Whether anybody is told what gates say.
+    pub(crate) fn is_used(self) -> bool {
+        self.is_asked() || self.annotate.is_some()
+    }
+
     /// The gate, if there is one.
     pub(crate) fn gate(self) -> Result<Option<Gate>, Failure> {
-        let Self { fail_on_regression, require_conclusive, noise_threshold } = self;
-        if !self.is_asked() {
+        let Self { fail_on_regression, require_conclusive, noise_threshold, annotate } = self;
+        if !self.is_used() {
             return match noise_threshold {
                 None => Ok(None),
                 Some(_) => {
@@ -58,10 +78,18 @@ impl GateArguments {
                 }
             };
         }
-        let noise = Threshold::new(noise_threshold.unwrap_or(0.0));
-        let noise = noise.map_err(Failure::refused)?;
+        let noise = self.noise()?;
         let (fails_on_regression, requires_conclusive) = (fail_on_regression, require_conclusive);
-        Ok(Some(Gate { fails_on_regression, requires_conclusive, noise }))
+        Ok(Some(Gate { fails_on_regression, requires_conclusive, noise, annotated: annotate }))
+    }
+
+    fn noise(self) -> Result<Threshold, Failure> {
+        Threshold::new(self.noise_threshold.unwrap_or(0.0)).map_err(Failure::refused)
+    }
+
+    /// By what tests fail that are made of conclusions.
+    pub(crate) fn junit_rules(self) -> Result<JunitRules, Failure> {
+        Ok(JunitRules { noise: self.noise()?, requires_conclusive: self.require_conclusive })
     }
 }
 
@@ -81,17 +109,32 @@ impl Gate {
                 .hint("the analysis is of another release; use the same release of speedup everywhere")
         };
         match read(json).map_err(|error| unreadable(error.into()))? {
-            Answered::Known(report) => Ok(self.judge(Conclusion::of_report(&report), console)),
+            Answered::Known(report) => {
+                let exit = self.judge(Conclusion::of_report(&report), console);
+                self.summarize(|| markdown::text(&Document::brief(&report)), console);
+                Ok(exit)
+            }
             Answered::Newer => Err(unreadable(anyhow!("it is not of version {SCHEMA_VERSION}"))),
         }
     }
 
-    /// The exit code by an answer; what fails is told.
-    pub(crate) fn of_answer(self, answer: &Answer, console: &Console) -> Result<Exit, Failure> {
-        let conclusions = Conclusion::of_answer(answer, self.noise).map_err(|error: GateError| {
-            Failure::usage(Error::new(error).context("no gate can use this method")).hint(error.hint())
-        })?;
-        Ok(self.judge(conclusions, console))
+    /// The exit code by an answer, which is told in `markdown`; what fails is told.
+    pub(crate) fn of_answer(
+        self,
+        answer: &Answer,
+        markdown: impl FnOnce() -> String,
+        console: &Console,
+    ) -> Result<Exit, Failure> {
+        let conclusions = conclusions(answer, self.noise)?;
+        let exit = self.judge(conclusions, console);
+        self.summarize(markdown, console);
+        Ok(exit)
+    }
+
+    fn summarize(self, markdown: impl FnOnce() -> String, console: &Console) {
+        if self.annotated == Some(Annotated::Github) {
+            github::summarize(&markdown(), console);
+        }
     }
 
     fn judge(self, conclusions: Vec<Conclusion>, console: &Console) -> Exit {
@@ -105,7 +148,21 @@ impl Gate {
             exit = Exit::Failed;
             tell(&format!("--fail-on-regression: slower{}", self.beyond()), &regressions, console);
         }
+        self.annotate(&regressions, &undecided, console);
         exit
+    }
+
+    /// What fails is an error, a regression that fails nothing a warning; what is undecided and fails nothing is the usual case.
+    fn annotate(self, regressions: &[Conclusion], undecided: &[Conclusion], console: &Console) {
+        if self.annotated != Some(Annotated::Github) {
+            return;
+        }
+        let level = if self.fails_on_regression { AnnotationLevel::Error } else { AnnotationLevel::Warning };
+        github::annotate(level, &format!("Slower{}", self.beyond()), regressions, console);
+        if self.requires_conclusive {
+            let title = format!("Undecided{}", self.beyond());
+            github::annotate(AnnotationLevel::Error, &title, undecided, console);
+        }
     }
 
     fn beyond(self) -> String {
@@ -114,6 +171,13 @@ impl Gate {
         }
         format!(" by more than {}", count::percent(self.noise.get()))
     }
+}
+
+/// What gates go by of an answer.
+pub(crate) fn conclusions(answer: &Answer, noise: Threshold) -> Result<Vec<Conclusion>, Failure> {
+    Conclusion::of_answer(answer, noise).map_err(|error: GateError| {
+        Failure::usage(Error::new(error).context("no gate can use this method")).hint(error.hint())
+    })
 }
 
 fn tell(what: &str, conclusions: &[Conclusion], console: &Console) {
@@ -137,7 +201,7 @@ mod tests {
     use super::*;
 
     fn arguments(fail_on_regression: bool, noise_threshold: Option<f64>) -> GateArguments {
-        GateArguments { fail_on_regression, require_conclusive: false, noise_threshold }
+        GateArguments { fail_on_regression, require_conclusive: false, noise_threshold, annotate: None }
     }
 
     #[test]

@@ -1,0 +1,203 @@
+//! A report as OpenMetrics text (version 1.0), which Prometheus, its Pushgateway and node_exporter's textfile collector take:
+//! gauges of the times in seconds, of the speedups with their intervals, of what was not measured, and the verdicts as states.
+//!
+//! A series is named by the experiment's name, not its id, so that the same experiment goes on in it night after night.
+
+use std::fmt::Write as _;
+
+use speedup_analysis::conclusion::Verdict;
+use speedup_analysis::study::{IntervalReport, Report, SampleReport, State};
+
+use crate::document::clean;
+
+/// What every name begins with.
+const PREFIX: &str = "speedup";
+/// Nanoseconds of a second, the base unit of times.
+const SECOND_NS: f64 = 1e9;
+/// The verdicts, each a state.
+const VERDICTS: [Verdict; 5] =
+    [Verdict::Faster, Verdict::Slower, Verdict::Same, Verdict::Undecided, Verdict::NotEnoughData];
+
+/// A label of a sample.
+type Label<'a> = (&'static str, &'a str);
+/// Which time of a sample a series is of.
+type Statistic = (&'static str, fn(&SampleReport) -> Option<f64>);
+
+const STATISTICS: [Statistic; 5] = [
+    ("mean", |wall| Some(wall.mean)),
+    ("median", |wall| Some(wall.median)),
+    ("min", |wall| Some(wall.min)),
+    ("max", |wall| Some(wall.max)),
+    ("standard_deviation", |wall| wall.standard_deviation),
+];
+
+/// Samples of one name, in the lines of the text.
+struct Family {
+    name: String,
+    text: String,
+}
+
+/// The report.
+pub fn text(report: &Report) -> String {
+    let families =
+        [info(report), times(report), ratios(report), totals(report), verdicts(report), runs(report)];
+    let mut text: String = families.into_iter().flatten().map(|family| family.text).collect();
+    text.push_str("# EOF\n");
+    text
+}
+
+impl Family {
+    fn new(name: &str, kind: &str, unit: Option<&str>, help: &str) -> Self {
+        let name = format!("{PREFIX}_{name}");
+        let mut text = format!("# TYPE {name} {kind}\n");
+        if let Some(unit) = unit {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "# UNIT {name} {unit}");
+        }
+        let _ = writeln!(text, "# HELP {name} {help}");
+        Self { name, text }
+    }
+
+    fn sample(&mut self, suffix: &str, labels: &[Label<'_>], value: f64) {
+        if !value.is_finite() {
+            return;
+        }
+        let labels: Vec<String> =
+            labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+        let _ = writeln!(self.text, "{}{suffix}{{{}}} {value}", self.name, labels.join(","));
+    }
+}
+
+/// The escapes of a label's value.
+fn escaped(text: &str) -> String {
+    clean(text).replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+fn info(report: &Report) -> Vec<Family> {
+    let head = &report.head;
+    let state = match head.state {
+        State::Complete => "complete",
+        State::Partial => "partial",
+        State::Empty => "empty",
+    };
+    let confidence = head.confidence.to_string();
+    let mut family = Family::new("experiment", "info", None, "The experiment of a report.");
+    let labels = [
+        ("experiment", head.name.as_str()),
+        ("id", head.experiment.as_str()),
+        ("baseline", head.baseline.as_str()),
+        ("state", state),
+        ("confidence", confidence.as_str()),
+    ];
+    family.sample("_info", &labels, 1.0);
+    vec![family]
+}
+
+fn times(report: &Report) -> Vec<Family> {
+    let mut family =
+        Family::new("wall_time_seconds", "gauge", Some("seconds"), "Wall times of the measured runs.");
+    for benchmark in &report.benchmarks {
+        for cell in &benchmark.cells {
+            for (name, of) in STATISTICS {
+                let Some(value) = cell.wall_ns.as_ref().and_then(of) else { continue };
+                let labels = [
+                    ("experiment", report.head.name.as_str()),
+                    ("benchmark", &benchmark.name),
+                    ("version", &cell.version),
+                    ("statistic", name),
+                ];
+                family.sample("", &labels, value / SECOND_NS);
+            }
+        }
+    }
+    vec![family]
+}
+
+/// A speedup with its interval, as three series each.
+fn ratios(report: &Report) -> Vec<Family> {
+    let mut families = bounded("ratio", "Time of the baseline over time of the candidate");
+    for benchmark in &report.benchmarks {
+        for comparison in &benchmark.comparisons {
+            let Some(headline) = comparison.headline() else { continue };
+            let labels = [
+                ("experiment", report.head.name.as_str()),
+                ("benchmark", &benchmark.name),
+                ("candidate", &comparison.candidate),
+            ];
+            add(&mut families, &labels, headline.speedup, headline.interval.ends());
+        }
+    }
+    families
+}
+
+fn totals(report: &Report) -> Vec<Family> {
+    let mut families = bounded("total_ratio", "The same over all benchmarks");
+    for suite in &report.suites {
+        let Some(speedup) = suite.speedup else { continue };
+        let labels = [("experiment", report.head.name.as_str()), ("candidate", &suite.candidate)];
+        add(&mut families, &labels, speedup, suite.interval.as_ref().and_then(IntervalReport::ends));
+    }
+    families
+}
+
+fn bounded(name: &str, help: &str) -> Vec<Family> {
+    let parts =
+        [("", ""), ("_lower", ": lower end of the interval"), ("_upper", ": upper end of the interval")];
+    parts
+        .iter()
+        .map(|(suffix, part)| {
+            Family::new(&format!("{name}{suffix}"), "gauge", None, &format!("{help}{part}."))
+        })
+        .collect()
+}
+
+fn add(families: &mut [Family], labels: &[Label<'_>], value: f64, ends: Option<(f64, f64)>) {
+    let values = [Some(value), ends.map(|ends| ends.0), ends.map(|ends| ends.1)];
+    for (family, value) in families.iter_mut().zip(values) {
+        if let Some(value) = value {
+            family.sample("", labels, value);
+        }
+    }
+}
+
+fn verdicts(report: &Report) -> Vec<Family> {
+    const NAME: &str = "verdict";
+    const LABEL: &str = "speedup_verdict";
+    let mut family = Family::new(NAME, "stateset", None, "The verdict on a candidate.");
+    for benchmark in &report.benchmarks {
+        for comparison in &benchmark.comparisons {
+            for verdict in VERDICTS {
+                let labels = [
+                    ("experiment", report.head.name.as_str()),
+                    ("benchmark", &benchmark.name),
+                    ("candidate", &comparison.candidate),
+                    (LABEL, verdict.words()),
+                ];
+                family.sample("", &labels, if comparison.verdict == verdict { 1.0 } else { 0.0 });
+            }
+        }
+    }
+    vec![family]
+}
+
+fn runs(report: &Report) -> Vec<Family> {
+    let mut family =
+        Family::new("runs", "gauge", None, "Runs of a benchmark in a version, by what became of them.");
+    for benchmark in &report.benchmarks {
+        for cell in &benchmark.cells {
+            let failed: u64 = cell.mishaps.failures.values().map(|failure| failure.runs).sum();
+            let outcomes =
+                [("measured", cell.n), ("failed", failed), ("abandoned", cell.mishaps.abandoned_runs)];
+            for (outcome, runs) in outcomes {
+                let labels = [
+                    ("experiment", report.head.name.as_str()),
+                    ("benchmark", &benchmark.name),
+                    ("version", &cell.version),
+                    ("outcome", outcome),
+                ];
+                family.sample("", &labels, runs as f64);
+            }
+        }
+    }
+    vec![family]
+}

@@ -1,0 +1,219 @@
+//! The forms for continuous integration: golden files, and whatever others call their benchmarks and versions.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use speedup_analysis::gate::Conclusion;
+use speedup_report::github::{AnnotationLevel, MOST_ANNOTATIONS, annotation, annotations};
+use speedup_report::junit::{JunitRules, JunitSubject};
+use speedup_report::{bencher, github_benchmark, junit, openmetrics};
+use speedup_statistics::inference::Threshold;
+
+use super::*;
+
+const RULES: JunitRules = JunitRules { noise: Threshold::NONE, requires_conclusive: false };
+
+/// Each form with its ending.
+fn ci_forms(report: &Report) -> [(&'static str, String); 4] {
+    [
+        ("junit.xml", junit::of_report(report, RULES)),
+        ("openmetrics.txt", openmetrics::text(report)),
+        ("bmf.json", bencher::json(report)),
+        ("github-benchmark.json", github_benchmark::json(report)),
+    ]
+}
+
+#[test]
+fn golden_forms_for_continuous_integration() {
+    let reports = ["figures", "drawn", "empty"].map(|name| (name, report(name)));
+    for (name, report) in reports.into_iter().chain([("hostile", hostile())]) {
+        for (ending, text) in ci_forms(&report) {
+            let golden = path(&["tests", "golden", &format!("report_{name}.{ending}")]);
+            if std::env::var_os("SPEEDUP_UPDATE_GOLDEN").is_some() {
+                std::fs::write(&golden, &text).unwrap();
+            }
+            assert!(text == read(&golden), "{} is another now", golden.display());
+        }
+    }
+}
+
+/// How many tests a JUnit document has, by what became of them.
+fn tests(xml: &str) -> BTreeMap<&'static str, usize> {
+    let document = roxmltree::Document::parse(xml).unwrap_or_else(|error| panic!("{error}: {xml}"));
+    let mut found = BTreeMap::new();
+    for test in document.descendants().filter(|node| node.has_tag_name("testcase")) {
+        let has = |name: &str| test.children().any(|child| child.has_tag_name(name));
+        let fate = if has("failure") {
+            "failed"
+        } else if has("skipped") {
+            "skipped"
+        } else {
+            "passed"
+        };
+        *found.entry(fate).or_default() += 1;
+        assert!(test.attribute("name").is_some_and(|name| !name.is_empty()), "{xml}");
+    }
+    let root = document.root_element();
+    let told = |name| root.attribute(name).and_then(|text| text.parse::<usize>().ok()).expect("a number");
+    assert_eq!(told("tests"), found.values().sum::<usize>());
+    assert_eq!(told("failures"), found.get("failed").copied().unwrap_or(0));
+    found
+}
+
+#[test]
+fn tests_fail_as_gates_do() {
+    let report = report("finished");
+    let conclusions = Conclusion::of_report(&report);
+    let undecided = conclusions.iter().filter(|one| !one.verdict.is_conclusive()).count();
+    let slower = conclusions.iter().filter(|one| one.verdict == Verdict::Slower).count();
+    assert!(undecided > 0 && slower > 0, "this report has everything");
+    let usual = tests(&junit::of_report(&report, RULES));
+    assert_eq!((usual["skipped"], usual["failed"]), (undecided, slower));
+    let strict = JunitRules { requires_conclusive: true, ..RULES };
+    assert_eq!(tests(&junit::of_report(&report, strict))["failed"], undecided + slower);
+}
+
+/// The samples of an OpenMetrics text: name and labels, by the grammar of the specification.
+fn samples(text: &str) -> Vec<(String, BTreeMap<String, String>)> {
+    let body = text.strip_suffix("# EOF\n").expect("an end");
+    let mut found = Vec::new();
+    for line in body.lines() {
+        if let Some(rest) = line.strip_prefix("# ") {
+            assert!(["TYPE ", "UNIT ", "HELP "].iter().any(|kind| rest.starts_with(kind)), "{line}");
+            continue;
+        }
+        let (name, rest) = line.split_once('{').unwrap_or_else(|| panic!("no sample: {line:?}"));
+        let mut labels = BTreeMap::new();
+        let mut rest = rest;
+        while let Some((label, value)) = rest.split_once("=\"") {
+            let mut text = String::new();
+            let mut chars = value.char_indices();
+            let end = loop {
+                match chars.next().unwrap_or_else(|| panic!("an open label: {line:?}")) {
+                    (_, '\\') => match chars.next().expect("what is escaped").1 {
+                        'n' => text.push('\n'),
+                        other => text.push(other),
+                    },
+                    (at, '"') => break at,
+                    (_, other) => text.push(other),
+                }
+            };
+            labels.insert(label.trim_start_matches(',').to_owned(), text);
+            rest = &value[end + 1..];
+        }
+        let value = rest.strip_prefix("} ").unwrap_or_else(|| panic!("no value: {line:?}"));
+        assert!(value.parse::<f64>().is_ok_and(f64::is_finite), "{line:?}");
+        found.push((name.to_owned(), labels));
+    }
+    found
+}
+
+/// What text by others is shown as.
+fn shown(text: &str) -> String {
+    let is_obeyed = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let one = |c: char| match c {
+        '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',
+        c if c.is_control() || is_obeyed(c) => '\u{fffd}',
+        c => c,
+    };
+    text.chars().map(one).collect()
+}
+
+/// A report in which others gave all the names.
+fn named(name: &str) -> Report {
+    let mut report = report("figures");
+    report.head.name = name.to_owned();
+    report.head.baseline = name.to_owned();
+    for benchmark in &mut report.benchmarks {
+        benchmark.name.push_str(name);
+        benchmark.cells.iter_mut().for_each(|cell| cell.version.push_str(name));
+        benchmark.comparisons.iter_mut().for_each(|one| one.candidate.push_str(name));
+    }
+    report.suites.iter_mut().for_each(|suite| suite.candidate.push_str(name));
+    report
+}
+
+/// Anything, and often what means something to a form.
+fn text() -> impl Strategy<Value = String> {
+    let special = prop::sample::select(vec![
+        "\"",
+        "\\",
+        "\n",
+        "\r",
+        "&",
+        "<",
+        ">",
+        "]]>",
+        "<!--",
+        "::",
+        "%0A",
+        "%",
+        ",",
+        "'",
+        "{",
+        "}",
+        "# EOF",
+        "\u{0}",
+        "\u{1b}[",
+        "\u{85}",
+        "\u{2028}",
+        "\u{202e}",
+        "\u{fffe}",
+        "\u{ffff}",
+        "速",
+        "::error::",
+        "\u{feff}",
+    ]);
+    let piece = prop_oneof![special.prop_map(str::to_owned), any::<char>().prop_map(|c| c.to_string())];
+    prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+
+    #[test]
+    fn whatever_the_names_are_each_form_is_one(name in text()) {
+        let report = named(&name);
+        let usual = tests(&junit::of_report(&report, RULES));
+        prop_assert_eq!(usual, tests(&junit::of_report(&named(""), RULES)));
+        let found = samples(&openmetrics::text(&report));
+        prop_assert_eq!(found.len(), samples(&openmetrics::text(&named(""))).len());
+        prop_assert!(found.iter().all(|(_, labels)| labels["experiment"] == shown(&name)));
+        let cells = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
+        let measured = cells.filter(|cell| cell.wall_ns.is_some()).count();
+        let bmf: serde_json::Value = serde_json::from_str(&bencher::json(&report)).unwrap();
+        prop_assert_eq!(bmf.as_object().unwrap().len(), measured);
+        let charts: serde_json::Value = serde_json::from_str(&github_benchmark::json(&report)).unwrap();
+        prop_assert!(charts.as_array().unwrap().iter().all(|one| one["value"].is_f64()));
+    }
+
+    #[test]
+    fn no_text_ends_an_annotation_or_begins_another(title in text(), message in text()) {
+        let line = annotation(AnnotationLevel::Error, &title, &message);
+        prop_assert!(!line.contains(['\n', '\r', '\u{85}', '\u{2028}']), "{line:?}");
+        let rest = line.strip_prefix("::error title=").unwrap();
+        let (told, said) = rest.split_once("::").unwrap();
+        prop_assert!(!told.contains([':', ',']));
+        let unescaped = |text: &str| text.replace("%3A", ":").replace("%2C", ",").replace("%25", "%");
+        prop_assert_eq!(unescaped(told), shown(&title));
+        prop_assert_eq!(said.replace("%25", "%"), shown(&message));
+    }
+}
+
+#[test]
+fn the_last_annotation_counts_those_without_a_line() {
+    let conclusions = Conclusion::of_report(&report("figures"));
+    let many: Vec<Conclusion> = conclusions.iter().cycle().take(25).cloned().collect();
+    let lines = annotations(AnnotationLevel::Warning, "Slower", &many);
+    assert_eq!(lines.len(), MOST_ANNOTATIONS);
+    assert!(lines[9].contains("and 16 more"), "{}", lines[9]);
+    assert_eq!(annotations(AnnotationLevel::Error, "Slower", &many[..10]).len(), 10);
+    assert!(lines.iter().all(|line| line.starts_with("::warning title=Slower::")));
+}
+
+#[test]
+fn samples_alone_have_tests_too() {
+    let conclusions = Conclusion::of_report(&report("figures"));
+    let xml = junit::document(&JunitSubject::of_samples("wall"), &conclusions, RULES);
+    assert_eq!(tests(&xml).values().sum::<usize>(), conclusions.len());
+}
