@@ -65,7 +65,7 @@ pub use self::report::figures::{
     BenchmarkFigures, CellFigures, FiguresReport, FitFigure, MOST_BENCHMARKS_DRAWN, MOST_CELLS_DRAWN,
     MOST_POINTS_DRAWN, PrecisionFigure,
 };
-pub use self::report::head::{Head, ReportPhase, State};
+pub use self::report::head::{CommitReport, Head, ReportPhase, State};
 pub use self::report::method::{LevelSource, MethodNote, MethodReport};
 pub use self::report::{MishapTotals, Report, SCHEMA_VERSION};
 use self::rule::Costs;

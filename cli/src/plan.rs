@@ -1,5 +1,6 @@
 //! The plan that a command is given: where it is read from, the files it names, and whether the pool can carry it out.
 
+pub(crate) mod commits;
 pub(crate) mod doubt;
 pub(crate) mod dropped;
 pub(crate) mod feasibility;

@@ -184,6 +184,7 @@ fn experiment(policy: Policy, benchmarks: u32, runs: u32) -> Experiment {
         command: None,
         build: None,
         software: None,
+        commit: None,
     };
     let benchmark = |number: u32| Benchmark {
         name: format!("b{number}"),

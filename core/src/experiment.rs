@@ -3,6 +3,7 @@
 
 pub mod build;
 mod check;
+pub mod commit;
 pub mod endpoint;
 pub mod environment;
 pub mod files;
@@ -19,6 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::build::Build;
+use crate::experiment::commit::Commit;
 use crate::experiment::environment::Environment;
 use crate::experiment::files::StagedFile;
 use crate::experiment::software::Software;
@@ -146,6 +148,9 @@ pub struct Version {
     /// The software of its runs and builds, where that is not the experiment's.
     #[serde(default)]
     pub software: Option<Software>,
+    /// The commit that its source is of, where that came from Git.
+    #[serde(default)]
+    pub commit: Option<Commit>,
 }
 
 /// One program with one fixed input.

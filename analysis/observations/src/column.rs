@@ -82,7 +82,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 81] = columns! {
+pub(super) const COLUMNS: [Column; 82] = columns! {
     /// The experiment's id.
     experiment: Text, row => Some(row.planned.experiment);
     /// The experiment's name in the plan.
@@ -248,6 +248,8 @@ pub(super) const COLUMNS: [Column; 81] = columns! {
     image: Text, row => container(row).map(image);
     /// How long launcher and container took for a program that does nothing, before the first run on the host.
     container_ns: Count, row => container(row).and_then(|container| Some(container.start?.0));
+    /// The full id of the commit that the version was built from, where it was built from Git.
+    commit: Text, row => row.planned.commit;
 };
 
 /// The output that was kept, not in CSV: it may be anything, of any length. What is not UTF-8 is replaced; the hash is that

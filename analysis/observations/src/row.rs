@@ -22,6 +22,8 @@ pub(super) struct Planned<'a> {
     pub(super) name: &'a str,
     pub(super) benchmark: &'a str,
     pub(super) version: &'a str,
+    /// The commit that the version was built from, if it was.
+    pub(super) commit: Option<&'a str>,
     pub(super) run: RunIndex,
     /// The how-manieth run of its cell, from 1.
     pub(super) repetition: u32,

@@ -106,11 +106,13 @@ impl<'a> RunSheet<'a> {
         let repetition = *self.repetitions.get(run.0 as usize)?;
         let cell = self.plan.cell(run)?;
         let experiment = &self.plan.experiment;
+        let version = experiment.version(cell.version)?;
         Some(Planned {
             experiment: &self.experiment,
             name: &experiment.name,
             benchmark: &experiment.benchmark(cell.benchmark)?.name,
-            version: &experiment.version(cell.version)?.name,
+            version: &version.name,
+            commit: version.commit.as_ref().map(|commit| commit.id.as_str()),
             run,
             repetition,
             place: self.plan.place(run),

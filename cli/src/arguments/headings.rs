@@ -47,6 +47,8 @@ const OF_VERBS: [(&str, Headings); 17] = [
                     "command_name",
                     "reference",
                     "reference_name",
+                    "git",
+                    "build",
                     "parameter_list",
                     "parameter_scan",
                     "parameter_step_size",

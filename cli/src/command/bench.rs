@@ -1,12 +1,13 @@
 //! `speedup bench`: commands measured on this machine, and compared where there are several, without a plan file.
 //!
-//! In reading order: [`Arguments`], `variant` (the commands with their parameters filled in), `shell` and `streams` (how they are
+//! In reading order: [`Arguments`], `variant` (the commands with their parameters filled in), `checkout` (commits), `shell` and `streams` (how they are
 //! executed), `inherited` (what they see of the environment), `bounds` (how many runs), `experiment` (what is carried out),
 //! `around` (what is executed before and after it all), `measured` (the values), `timing`, `table` and `exports` (the values
 //! in a few numbers), `style` (how much is shown).
 
 mod around;
 mod bounds;
+mod checkout;
 mod experiment;
 mod exports;
 mod inherited;
@@ -18,11 +19,13 @@ mod table;
 mod timing;
 mod variant;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use speedup_core::experiment::{Center, Experiment};
+use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::ExperimentId;
 use speedup_core::value::seed::Seed;
 use speedup_core::value::time::Span;
@@ -33,7 +36,7 @@ use crate::arguments::words::centers;
 use crate::arguments::{Output, fraction};
 use crate::command::coordinator::span;
 use crate::command::print;
-use crate::command::run::{Session, Telling};
+use crate::command::run::{Remainder, Session, Telling};
 use crate::connection::Connection;
 use crate::console::Console;
 use crate::console::render::report::Extent;
@@ -44,8 +47,10 @@ use crate::exit::gate::GateArguments;
 use crate::plan::files::LocalFiles;
 use crate::plan::source::drawn_seed;
 use crate::plan::tags::TagArguments;
+use crate::repository::{GitRefusal, Range};
 use crate::samples::named::{NamedSamples, NamedSeries, Samples, SetName};
 use bounds::Bounds;
+use checkout::{Checkout, Keeper};
 use experiment::Setting;
 use exports::Exports;
 use inherited::Inherited;
@@ -55,6 +60,9 @@ use streams::{Destination, OutputWord, Streams};
 use style::Style;
 use timing::{SortOrder, TimeUnit, Timing};
 use variant::{Given, Scan, Variant};
+
+/// What Git goes by in the environment.
+const OF_GIT: &str = "GIT_";
 
 /// Measures and compares commands on this machine
 ///
@@ -66,7 +74,8 @@ use variant::{Given, Scan, Variant};
     \x20 speedup bench 'sort words.txt' 'LC_ALL=C sort words.txt'\n\
     \x20 speedup bench -N -r 50 -w 3 'gzip -kf -1 words.txt' 'gzip -kf -9 words.txt'\n\
     \x20 speedup bench -L threads 1,2,4 -p 'make clean' 'make -j{threads}'\n\
-    \x20 speedup bench --save-baseline before 'sort words.txt'\n\n\
+    \x20 speedup bench --save-baseline before 'sort words.txt'\n\
+    \x20 speedup bench --git main..HEAD --build 'make' './prog'\n\n\
     The baseline is the first command, or that of --reference. The runs of all commands are interleaved in random \
     order, so that drift on this machine affects all commands alike. They still share one machine, and the report \
     says that independence was not provided. For a claim beyond this machine, write a plan and submit it to a pool \
@@ -79,6 +88,14 @@ pub(crate) struct Arguments {
     commands: Vec<String>,
     #[command(flatten)]
     bounds: Bounds,
+    /// Compare two commits of this repository: A..B measures B against A, A...B against their merge base
+    ///
+    /// Each commit is measured in a copy of its files, which is removed afterwards. What is not committed is in neither.
+    #[arg(long, value_name = "A..B", value_parser = range, conflicts_with = "reference")]
+    git: Option<Range>,
+    /// With --git, the shell command that builds each commit in its copy, untimed
+    #[arg(long, value_name = "COMMAND", requires = "git")]
+    build: Option<String>,
     /// Untimed executions of each command before the first timed run
     #[arg(short, long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     warmup: u32,
@@ -215,8 +232,15 @@ impl Arguments {
             given.push(Destination::Here);
         }
         let input = self.input.clone().filter(|path| path.as_os_str() != "null");
+        // In a copy of a commit, a path means what it means here.
+        let absolute = |path: PathBuf| match &self.git {
+            Some(_) => std::path::absolute(&path).unwrap_or(path),
+            None => path,
+        };
+        let input = input.map(absolute);
         let of = |(at, variant): (usize, &Variant)| {
             let output = variant.own(at, variants, &given, "--output")?.cloned().unwrap_or_default();
+            let output = output.at(absolute);
             let streams = Streams { input: input.clone(), output };
             streams.claim().map(|()| streams)
         };
@@ -232,14 +256,21 @@ impl Arguments {
             reference_name: self.reference_name.as_deref(),
         };
         let variants = Variant::all(given, &scans)?;
-        self.bounds.check(variants.len())?;
+        // Two commits of each.
+        let measured = variants.len() * if self.git.is_some() { 2 } else { 1 };
+        self.bounds.check(measured)?;
         let wants_two = [(self.gate.is_asked(), "a gate"), (self.control, "--control")];
-        if let Some((_, what)) = wants_two.into_iter().find(|(is_asked, _)| *is_asked && variants.len() < 2) {
+        if let Some((_, what)) = wants_two.into_iter().find(|(is_asked, _)| *is_asked && measured < 2) {
             return Err(Failure::usage(anyhow!("{what} needs a comparison, but there is only one command"))
                 .hint("give two commands, or a parameter: -L threads 1,2 'make -j{threads}'"));
         }
         Ok(variants)
     }
+}
+
+/// The range of `--git`.
+fn range(text: &str) -> Result<Range, String> {
+    text.parse().map_err(|refusal: GitRefusal| with_hint(&refusal, Some(&refusal.hint())))
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
@@ -255,33 +286,55 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     // A path that is not UTF-8 cannot travel in a plan.
     let directory =
         directory.to_str().ok_or_else(|| Failure::usage(anyhow!("this directory's path is not UTF-8")))?;
-    let inherited = Inherited::new(std::env::vars_os(), arguments.clean_env, &arguments.env)?;
+    // In a hook, Git says where its repository and index are: the copies of commits are not there.
+    let is_of_git = |name: &OsString| arguments.git.is_some() && name.to_string_lossy().starts_with(OF_GIT);
+    let shell = std::env::vars_os().filter(|(name, _)| !is_of_git(name));
+    let inherited = Inherited::new(shell, arguments.clean_env, &arguments.env)?;
     let seed = arguments.seed.map_or_else(drawn_seed, Seed);
     let environment = &inherited.variables;
-    let setting = Setting { variants: &variants, streams: &streams, environment, directory, seed };
+    let mut keeper = arguments.git.as_ref().map(|_| Keeper::start()).transpose()?;
+    let checkouts = match arguments.git.as_ref().zip(keeper.as_ref()) {
+        Some((range, keeper)) => Checkout::all(range, keeper, console)?,
+        None => Vec::new(),
+    };
+    let setting = Setting {
+        variants: &variants,
+        streams: &streams,
+        environment,
+        directory,
+        checkouts: &checkouts,
+        seed,
+    };
     // Without durations the fewest runs: what is wrong is told before anything is executed.
     let first = experiment::build(&arguments, setting, arguments.bounds.settle(&[], arguments.confidence))?;
     arguments.exports.claim()?;
     tell(&variants, &inherited, console);
-    let lines = |line: &Option<String>| {
-        line.as_ref().map_or_else(Vec::new, |line| Variant::all_filled(&variants, line))
-    };
-    for setup in lines(&arguments.setup) {
-        around::line(&first, arguments.shell(), "the setup", &setup)?;
+    if let Some((keeper, line)) = keeper.as_mut().zip(arguments.build.as_ref()) {
+        keeper.build(&checkouts, &first, &arguments.shell().of_line(line), console)?;
     }
+    let shell = arguments.shell();
+    let lines = |what: &str, line: &Option<String>| {
+        let lines = line.as_ref().map_or_else(Vec::new, |line| Variant::all_filled(&variants, line));
+        // Of commits each has its own directory.
+        let places = 0..checkouts.len().max(1) as u32;
+        let mut all = places.flat_map(|place| lines.iter().map(move |line| (place, line)));
+        all.try_for_each(|(place, line)| around::line(&first, place, shell, what, line))
+    };
+    lines("the setup", &arguments.setup)?;
     let done = match settled(&arguments, setting, &first, console) {
         Ok(experiment) => {
-            let telling = Telling { extent: Extent::Brief, output: arguments.answer(), gate };
+            let rest = if checkouts.is_empty() { Remainder::Left } else { Remainder::Cancelled };
+            let telling = Telling { extent: Extent::Brief, output: arguments.answer(), gate, rest };
             measure(experiment, Session::start(console, arguments.data.as_deref()).await?, telling).await
         }
         Err(failure) => Err(failure),
     };
     // What was set up is cleaned up, whatever happened in between.
-    let cleanups = lines(&arguments.cleanup);
-    let shell = arguments.shell();
-    let cleaned = cleanups.iter().try_for_each(|line| around::line(&first, shell, "the cleanup", line));
+    let cleaned = lines("the cleanup", &arguments.cleanup);
+    let removed = keeper.map_or(Ok(()), Keeper::remove);
     let (exit, series) = done?;
     cleaned?;
+    removed?;
     if exit == Exit::Failed && arguments.ignore_failure.is_none() && gate.is_none() {
         console
             .hint("-i accepts runs with a nonzero exit code, --ignore-failure=CODES those with these codes");

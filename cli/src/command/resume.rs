@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::bench;
 use super::change::{ExperimentArguments, change};
-use super::run::{Session, Telling};
+use super::run::{Remainder, Session, Telling};
 use crate::arguments::Output;
 use crate::connection::selector::Selector;
 use crate::connection::{require_data, started};
@@ -31,7 +31,8 @@ pub(crate) struct Arguments {
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let Arguments { experiment: change_of, data } = arguments;
-    let telling = Telling { extent: Extent::Brief, output: change_of.output(), gate: None };
+    let telling =
+        Telling { extent: Extent::Brief, output: change_of.output(), gate: None, rest: Remainder::Left };
     if let Some(data) = data {
         require_data(&data)?;
         return go_on(console, &data, &change_of.experiment, false, telling).await;

@@ -18,8 +18,8 @@ use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::exit::gate::GateArguments;
 use crate::plan::source::PlanArguments;
-use crate::plan::{doubt, dropped};
-pub(crate) use session::{Session, Telling};
+use crate::plan::{commits, doubt, dropped};
+pub(crate) use session::{Remainder, Session, Telling};
 
 /// Runs a plan on this machine, and reports
 ///
@@ -49,9 +49,12 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let (experiment, files) = arguments.plan.read_with_files(&source).await?;
     let experiment = require_one_host(experiment)?;
     doubt::warn(&experiment, console);
+    files.warn(console);
+    commits::tell(&experiment, console);
     dropped::tell(&experiment, console);
     let session = Session::start(console, arguments.data.as_deref()).await?;
-    let telling = Telling { extent: Extent::Brief, output: arguments.output.output, gate };
+    let telling =
+        Telling { extent: Extent::Brief, output: arguments.output.output, gate, rest: Remainder::Left };
     session.carry_out(experiment, &files, telling).await
 }
 

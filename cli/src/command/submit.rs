@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::plan::feasibility::{self, EstimateArguments};
 use crate::plan::source::PlanArguments;
-use crate::plan::{doubt, dropped};
+use crate::plan::{commits, doubt, dropped};
 
 /// Submits a plan to the coordinator
 #[derive(Debug, Args)]
@@ -51,6 +51,8 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let source = SourceArguments { coordinator: arguments.coordinator.clone(), data: None };
     let (experiment, files) = arguments.plan.read_with_files(&source).await?;
     doubt::warn(&experiment, console);
+    files.warn(console);
+    commits::tell(&experiment, console);
     dropped::tell(&experiment, console);
     let (name, seed) = (experiment.name.clone(), experiment.seed);
     let connection = arguments.coordinator.connect().await?;

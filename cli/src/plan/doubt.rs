@@ -59,8 +59,9 @@ fn in_new_directories(experiment: &Experiment) -> impl Iterator<Item = (&str, Ve
 fn same_versions(experiment: &Experiment) -> Option<String> {
     let (baseline, others) = experiment.compared().split_first()?;
     let what_they_are = |version: &Version| {
-        let Version { name: _, env, vars, command, build, software } = version.clone();
-        (env, vars, command, build, software)
+        let Version { name: _, env, vars, command, build, software, commit } = version.clone();
+        let commit = commit.map(|commit| commit.id);
+        (env, vars, command, build, software, commit)
     };
     let other = others.iter().find(|version| what_they_are(version) == what_they_are(baseline))?;
     let says = |line: &CommandLine| match line {

@@ -1,14 +1,15 @@
-//! The files that a plan names: looked at when the plan is read, sent to the coordinator before it is submitted.
+//! The files and commits that a plan names: looked at when the plan is read, sent to the coordinator before it is submitted.
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, Error, anyhow};
 use speedup_core::experiment::Experiment;
 use speedup_core::experiment::files::{Content, ContentHash, FileSource, contents};
-use speedup_core::plan::file::{Unusable, WantedAt, WantedFile};
+use speedup_core::plan::file::{FoundCommit, PlanLook, Unusable, WantedAt, WantedCommit, WantedFile};
 use speedup_proto::convert::Blob;
 use speedup_proto::pieces::Pieces;
 use speedup_proto::v1;
@@ -18,6 +19,8 @@ use tokio_stream::wrappers::ReceiverStream;
 use crate::connection::Connection;
 use crate::console::Console;
 use crate::exit::failure::Failure;
+use crate::plan::commits::LocalCommit;
+use crate::repository::GitRefusal;
 
 /// Pieces of a file that may wait for the connection.
 const WAITING_PIECES: usize = 4;
@@ -28,39 +31,35 @@ const WORTH_A_WORD: u64 = 8 << 20;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LocalFiles {
     directory: PathBuf,
-    found: BTreeMap<Blob, PathBuf>,
+    found: BTreeMap<Blob, Bytes>,
+    /// What the user should know of them, each once.
+    notes: Vec<String>,
+}
+
+/// Where the content of a file is.
+#[derive(Clone, Debug)]
+enum Bytes {
+    /// On the disk.
+    At(PathBuf),
+    /// In a file without a name.
+    Held {
+        /// The file.
+        file: Arc<File>,
+        /// What it is, as people are told.
+        what: String,
+    },
 }
 
 impl LocalFiles {
     /// Files relative to a plan.
     pub(crate) fn beside(plan: &Path) -> Self {
         let directory = plan.parent().unwrap_or(Path::new("")).to_owned();
-        Self { directory, found: BTreeMap::new() }
+        Self { directory, ..Self::default() }
     }
 
-    /// Looks at a file that the plan names.
-    pub(crate) fn look(&mut self, wanted: &WantedFile) -> Result<FileSource, Unusable> {
-        match &wanted.at {
-            WantedAt::Here { path, executable } => {
-                let path = self.directory.join(path);
-                let (blake3, bytes) = look(&path).map_err(|error| Unusable {
-                    cause: format!("cannot read the file {}: {error:#}", path.display()),
-                    hint: "its path is relative to the plan file".to_owned(),
-                })?;
-                let content = Content { blake3, bytes, executable: *executable };
-                self.found.insert(content.into(), path);
-                Ok(FileSource::Content(content))
-            }
-            WantedAt::Shared { path } => {
-                let (blake3, bytes) = look(Path::new(path)).map_err(|error| Unusable {
-                    cause: format!("cannot read the shared file {path}: {error:#}"),
-                    hint: "where this machine does not have it, say its hash: blake3 = \"…\", as `b3sum` prints it on a \
-                           host"
-                        .to_owned(),
-                })?;
-                Ok(FileSource::Shared { path: path.clone(), blake3, bytes: Some(bytes) })
-            }
-        }
+    /// Warns of what the user should know of them.
+    pub(crate) fn warn(&self, console: &Console) {
+        self.notes.iter().for_each(|note| console.warn(note));
     }
 
     /// Sends the coordinator what it does not have of an experiment's files.
@@ -80,23 +79,89 @@ impl LocalFiles {
         let missing = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner().blobs;
         for blob in missing {
             let blob = Blob::try_from(blob).map_err(|error| Failure::malformed(TRIED, error))?;
-            let Some(path) = self.found.get(&blob) else {
+            let Some(bytes) = self.found.get(&blob) else {
                 let error = anyhow!("the coordinator asks for a file that the plan does not name");
                 return Err(Failure::infrastructure(error));
             };
             if blob.bytes >= WORTH_A_WORD {
-                console.talk(format_args!("sending {} ({} MiB)", path.display(), blob.bytes >> 20));
+                console.talk(format_args!("sending {} ({} MiB)", bytes.what(), blob.bytes >> 20));
             }
-            put(connection, blob, path).await?;
+            put(connection, blob, bytes).await?;
         }
         Ok(())
     }
 }
 
-async fn put(connection: &Connection, blob: Blob, path: &Path) -> Result<(), Failure> {
-    let tried = format!("cannot send the file {}", path.display());
+impl PlanLook for LocalFiles {
+    fn file(&mut self, wanted: &WantedFile) -> Result<FileSource, Unusable> {
+        match &wanted.at {
+            WantedAt::Here { path, executable } => {
+                let path = self.directory.join(path);
+                let (blake3, bytes) = look(&path).map_err(|error| Unusable {
+                    cause: format!("cannot read the file {}: {error:#}", path.display()),
+                    hint: "its path is relative to the plan file".to_owned(),
+                })?;
+                let content = Content { blake3, bytes, executable: *executable };
+                self.found.insert(content.into(), Bytes::At(path));
+                Ok(FileSource::Content(content))
+            }
+            WantedAt::Shared { path } => {
+                let (blake3, bytes) = look(Path::new(path)).map_err(|error| Unusable {
+                    cause: format!("cannot read the shared file {path}: {error:#}"),
+                    hint: "where this machine does not have it, say its hash: blake3 = \"…\", as `b3sum` prints it on a \
+                           host"
+                        .to_owned(),
+                })?;
+                Ok(FileSource::Shared { path: path.clone(), blake3, bytes: Some(bytes) })
+            }
+        }
+    }
+
+    fn commit(&mut self, wanted: &WantedCommit) -> Result<FoundCommit, Unusable> {
+        let unusable = |refusal: &GitRefusal| Unusable { cause: refusal.to_string(), hint: refusal.hint() };
+        let found = LocalCommit::find(&self.directory, wanted).map_err(|refusal| unusable(&refusal))?;
+        let LocalCommit { commit, archive, notes } = found;
+        let (blake3, bytes) = hashed(&archive).map_err(|error| Unusable {
+            cause: format!("cannot read the source of {}: {error}", commit.short()),
+            hint: "name another directory for temporary files in TMPDIR".to_owned(),
+        })?;
+        let source = Content { blake3, bytes, executable: false };
+        let what = format!("the source of {}", commit.short());
+        self.found.insert(source.into(), Bytes::Held { file: Arc::new(archive), what });
+        for note in notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        Ok(FoundCommit { commit, source })
+    }
+}
+
+impl Bytes {
+    fn what(&self) -> String {
+        match self {
+            Self::At(path) => path.display().to_string(),
+            Self::Held { what, .. } => what.clone(),
+        }
+    }
+
+    /// The content from its beginning.
+    fn open(&self) -> io::Result<File> {
+        match self {
+            Self::At(path) => File::open(path),
+            Self::Held { file, .. } => {
+                let mut file = file.try_clone()?;
+                file.rewind()?;
+                Ok(file)
+            }
+        }
+    }
+}
+
+async fn put(connection: &Connection, blob: Blob, bytes: &Bytes) -> Result<(), Failure> {
+    let tried = format!("cannot send {}", bytes.what());
     let unread = |error: io::Error| Failure::usage(Error::new(error).context(tried.clone()));
-    let file = File::open(path).map_err(unread)?;
+    let file = bytes.open().map_err(unread)?;
     let (sender, pieces) = mpsc::channel(WAITING_PIECES);
     let reading = tokio::task::spawn_blocking(move || read_pieces(file, blob, &sender));
     let sent = connection.files().put(ReceiverStream::new(pieces)).await;
@@ -132,8 +197,13 @@ fn look(path: &Path) -> Result<(ContentHash, u64), Error> {
     if !path.metadata()?.is_file() {
         return Err(anyhow!("it is not a regular file"));
     }
+    Ok(hashed(&File::open(path)?)?)
+}
+
+/// The hash and the length of what a file holds.
+fn hashed(file: &File) -> io::Result<(ContentHash, u64)> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(File::open(path)?)?;
+    hasher.update_reader(file)?;
     Ok((ContentHash(hasher.finalize().into()), hasher.count()))
 }
 
@@ -153,10 +223,13 @@ mod tests {
         let mut files = LocalFiles::beside(&directory.path().join("plan.toml"));
         let blake3 = ContentHash(blake3::hash(b"words").into());
         let content = Content { blake3, bytes: 5, executable: true };
-        assert_eq!(files.look(&here("data/words")), Ok(FileSource::Content(content)));
-        assert_eq!(files.found[&content.into()], directory.path().join("data/words"));
+        assert_eq!(files.file(&here("data/words")), Ok(FileSource::Content(content)));
+        assert_eq!(
+            files.found[&content.into()].what(),
+            directory.path().join("data/words").display().to_string()
+        );
         for (path, told) in [("words", "No such file"), ("data", "not a regular file")] {
-            let unusable = files.look(&here(path)).unwrap_err();
+            let unusable = files.file(&here(path)).unwrap_err();
             assert!(unusable.cause.contains(told) && unusable.hint.contains("relative"), "{unusable:?}");
         }
     }
@@ -164,7 +237,7 @@ mod tests {
     #[test]
     fn a_shared_file_that_this_machine_lacks_wants_its_hash() {
         let at = WantedAt::Shared { path: "/nowhere/words".to_owned() };
-        let unusable = LocalFiles::default().look(&WantedFile { name: "f".to_owned(), at }).unwrap_err();
+        let unusable = LocalFiles::default().file(&WantedFile { name: "f".to_owned(), at }).unwrap_err();
         assert!(unusable.hint.contains("blake3 ="), "{unusable:?}");
     }
 }

@@ -78,7 +78,7 @@ fn parsed(plan: &str) -> Result<(Experiment, LocalFiles), Failure> {
         text(plan).map_err(|error| Failure::usage(error.context(format!("cannot read the plan {shown}"))))?;
     let beside = if plan == "-" { Path::new("") } else { Path::new(plan) };
     let mut files = LocalFiles::beside(beside);
-    let parsed = file::parse_with_files(&text, drawn_seed(), &mut |wanted| files.look(wanted));
+    let parsed = file::parse_with(&text, drawn_seed(), &mut files);
     let experiment = parsed.map_err(|error| {
         let many = error.findings().len() + error.untold() > 1;
         let what = if many { "errors in the plan" } else { "error in the plan" };

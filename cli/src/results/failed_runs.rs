@@ -23,6 +23,8 @@ const KEPT_APART: usize = 1_000;
 const LOST: usize = 5;
 /// Reasons of lost attempts that are told apart.
 const REASONS: usize = 3;
+/// Lines of output that are told of a build.
+const LINES: usize = 12;
 /// Most characters of a line of output, or of a reason, that are shown.
 const SHOWN: usize = 300;
 
@@ -42,8 +44,8 @@ pub(crate) struct FailedRuns {
 #[derive(Debug, Default)]
 struct Kind {
     runs: u64,
-    /// The first line that one of them wrote to its standard error.
-    stderr: Option<String>,
+    /// The first lines that one of them wrote to its standard error.
+    stderr: Vec<String>,
 }
 
 /// What went wrong, told in lines; empty when nothing did.
@@ -115,8 +117,8 @@ impl FailedRuns {
         }
         let kind = self.kinds.entry(key).or_default();
         kind.runs += 1;
-        if kind.stderr.is_none() {
-            kind.stderr = first_line(&record.stderr.kept);
+        if kind.stderr.is_empty() {
+            kind.stderr = first_lines(&record.stderr.kept);
         }
     }
 
@@ -148,18 +150,21 @@ impl FailedRuns {
 fn line(plan: &Plan, cell: u32, words: &str, kind: &Kind) -> Option<String> {
     if let Some(version) = cell.checked_sub(plan.cells()) {
         let version = &plan.experiment.version(VersionIndex(version))?.name;
-        return Some(with_stderr(format!("{version}, {}: {words}", counted(kind.runs, "build")), kind));
+        let text = format!("{version}, {}: {words}", counted(kind.runs, "build"));
+        // A compiler says what is wrong after where that was included.
+        return Some(with_stderr(text, &kind.stderr));
     }
     let cell = plan.cell_by_number(cell);
     let benchmark = &plan.experiment.benchmark(cell.benchmark)?.name;
     let version = &plan.experiment.version(cell.version)?.name;
     let runs = counted(kind.runs, "run");
-    Some(with_stderr(format!("{benchmark} in {version}, {runs}: {words}"), kind))
+    let first = kind.stderr.get(..1).unwrap_or_default();
+    Some(with_stderr(format!("{benchmark} in {version}, {runs}: {words}"), first))
 }
 
-fn with_stderr(mut text: String, kind: &Kind) -> String {
-    if let Some(stderr) = &kind.stderr {
-        let _ = write!(text, "\n    {stderr}");
+fn with_stderr(mut text: String, stderr: &[String]) -> String {
+    for line in stderr {
+        let _ = write!(text, "\n    {line}");
     }
     text
 }
@@ -174,10 +179,10 @@ fn loss_words(reason: &LossReason) -> String {
     }
 }
 
-/// The first line with something in it, as a terminal may have it.
-fn first_line(output: &[u8]) -> Option<String> {
+/// The first lines with something in them, as a terminal may have them.
+fn first_lines(output: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(output);
-    text.lines().map(str::trim).find(|line| !line.is_empty()).map(shown)
+    text.lines().map(str::trim_end).filter(|line| !line.is_empty()).take(LINES).map(shown).collect()
 }
 
 fn shown(text: &str) -> String {
@@ -208,7 +213,7 @@ mod tests {
         let plan = Plan::draw(plan::file::parse(PLAN, Seed(1)).unwrap());
         let mut failed = FailedRuns::default();
         let exit = |code| BenchmarkFailure::Exit { code, expected: 0 };
-        failed.note_failed(1, &exit(2), &record(b"\n sort: no such\x1b[31m file\nmore\n"));
+        failed.note_failed(1, &exit(2), &record(b"\nsort: no such\x1b[31m file\nmore\n"));
         failed.note_failed(1, &exit(2), &record(b"another"));
         failed.note_failed(0, &exit(3), &record(b""));
         let names: Vec<_> = plan.experiment.versions.iter().map(|version| version.name.as_str()).collect();

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::CommandLine;
+use crate::experiment::commit::Commit;
 use crate::experiment::files::Content;
 use crate::value::id::RunIndex;
 use crate::value::time::Span;
@@ -44,6 +45,13 @@ pub struct Product {
     pub name: String,
     /// What it holds.
     pub content: Content,
+}
+
+impl Build {
+    /// The same, in the source of a commit.
+    pub(crate) fn of(self, commit: &Commit) -> Self {
+        Self { command: commit.unpacked_before(self.command), ..self }
+    }
 }
 
 impl Product {

@@ -215,6 +215,9 @@ fn check_version(version: &Version, files: &[StagedFile], problems: &mut Problem
             problems.refuse(place(), Fault::TooLong { what, bytes, most });
         }
     }
+    if let Some(commit) = version.commit.as_ref().filter(|commit| !commit.is_sound()) {
+        problems.refuse(place().at("git"), Fault::Commit(commit.id.clone()));
+    }
     let names = Names::of_versions([version], files);
     check_env(&version.env, &names, place, problems);
     if let Some(command) = &version.command {

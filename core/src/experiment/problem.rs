@@ -250,6 +250,9 @@ pub enum Fault {
     /// A path of a shared file that would be another one on each host, or that no host takes.
     #[error("{} is no path of a shared file", quoted(.0))]
     SharedPath(String),
+    /// What no Git says of a commit.
+    #[error("the commit of the version is none: id {}", quoted(.0))]
+    Commit(String),
     /// A file, or all of them, hold more than hosts and coordinator are asked to.
     #[error("{what} {bytes} bytes, but at most {most} are allowed")]
     TooManyBytes {
@@ -375,6 +378,10 @@ impl Fault {
                 "write the absolute path that the file has on every host, at most {MAX_SHARED_PATH_BYTES} bytes; for a file \
                  of this machine alone write `path`"
             ),
+            Self::Commit(_) => {
+                "its id has 40 or 64 lower-case hexadecimal digits; revision and subject are lines of at most 256 bytes"
+                    .to_owned()
+            }
             Self::TooManyBytes { .. } => {
                 "put large files on a file system that all hosts share, and name them with `shared`"
                     .to_owned()

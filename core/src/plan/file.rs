@@ -13,11 +13,13 @@ mod document;
 mod finding;
 mod form;
 mod json;
+mod look;
 mod lower;
 mod quantity;
 mod schema;
 mod shape;
 mod spelling;
+mod wanted_commit;
 mod wanted_file;
 
 #[cfg(test)]
@@ -30,10 +32,12 @@ use toml::de::{DeTable, Deserializer};
 pub(crate) use finding::Flaws;
 pub use finding::{Finding, PlanFileError};
 pub use json::{JsonError, toml_of_json};
+pub use look::{PlanLook, Unusable};
 pub(crate) use quantity::span;
 pub use schema::schema;
 pub use spelling::nearest;
-pub use wanted_file::{LookAtFile, Unusable, WantedAt, WantedFile};
+pub use wanted_commit::{FoundCommit, WantedCommit};
+pub use wanted_file::{WantedAt, WantedFile};
 
 use self::form::Form;
 use crate::experiment::Experiment;
@@ -47,21 +51,17 @@ pub fn size(text: &str) -> Result<u64, String> {
 /// Largest plan file: a hundred thousand benchmarks of 160 bytes each.
 pub const MAX_PLAN_BYTES: usize = 16 << 20;
 
-/// The experiment that a plan file describes, where no files have to be looked at for it. `fallback_seed` is taken when
+/// The experiment that a plan file describes, where nothing has to be looked at for it. `fallback_seed` is taken when
 /// the file names none.
 pub fn parse(text: &str, fallback_seed: Seed) -> Result<Experiment, PlanFileError> {
-    let unseen = |_: &WantedFile| {
-        let cause = "a plan whose files nobody looks at cannot name any".to_owned();
-        Err(Unusable { cause, hint: "give the hash of a shared file as `blake3`".to_owned() })
-    };
-    parse_with_files(text, fallback_seed, &mut { unseen })
+    parse_with(text, fallback_seed, &mut look::Unseeing)
 }
 
-/// The same; `look` is asked what the files hold that the plan names.
-pub fn parse_with_files(
+/// The same; `look` is asked what the files hold that the plan names, and which commits its revisions are.
+pub fn parse_with(
     text: &str,
     fallback_seed: Seed,
-    look: &mut LookAtFile<'_>,
+    look: &mut dyn PlanLook,
 ) -> Result<Experiment, PlanFileError> {
     let mut flaws = Flaws::default();
     let experiment = read(text, fallback_seed, look, &mut flaws);
@@ -74,7 +74,7 @@ fn refuse(error: &toml::de::Error, hint: &str, flaws: &mut Flaws) {
 }
 
 /// Reads as far as is possible; whatever stands against it is noted.
-fn read(text: &str, fallback_seed: Seed, look: &mut LookAtFile<'_>, flaws: &mut Flaws) -> Option<Experiment> {
+fn read(text: &str, fallback_seed: Seed, look: &mut dyn PlanLook, flaws: &mut Flaws) -> Option<Experiment> {
     if text.len() > MAX_PLAN_BYTES {
         let cause = format!("the plan has {} bytes, but at most {MAX_PLAN_BYTES} are read", text.len());
         flaws.note(0..0, || (cause, "split the experiment".to_owned()));
@@ -97,7 +97,7 @@ fn understand(
     document: &Spanned<DeTable<'_>>,
     text: &str,
     fallback_seed: Seed,
-    look: &mut LookAtFile<'_>,
+    look: &mut dyn PlanLook,
     flaws: &mut Flaws,
 ) -> Option<Experiment> {
     shape::compare(document.get_ref(), &schema(), flaws);

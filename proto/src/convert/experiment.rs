@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use speedup_core::experiment::commit::Commit;
 use speedup_core::experiment::endpoint::{MAX_METRIC_VERDICTS, MAX_QUANTILES};
 use speedup_core::experiment::files::MAX_FILES;
 use speedup_core::experiment::metric::{MAX_OWN_METRICS, Metric};
@@ -168,7 +169,7 @@ pub(super) fn metrics(wire: &[i32]) -> Result<Vec<Metric>, Malformed> {
 
 impl From<&Version> for v1::Version {
     fn from(version: &Version) -> Self {
-        let Version { name, env, vars, command, build, software } = version.clone();
+        let Version { name, env, vars, command, build, software, commit } = version.clone();
         Self {
             name,
             env,
@@ -176,6 +177,7 @@ impl From<&Version> for v1::Version {
             command: command.map(Into::into),
             build: build.map(Into::into),
             software: software.as_ref().map(Into::into),
+            commit: commit.map(Into::into),
         }
     }
 }
@@ -184,10 +186,24 @@ impl TryFrom<v1::Version> for Version {
     type Error = Malformed;
 
     fn try_from(wire: v1::Version) -> Result<Self, Malformed> {
-        let v1::Version { name, env, vars, command, build, software } = wire;
+        let v1::Version { name, env, vars, command, build, software, commit } = wire;
         let (command, build) = (optional(command, "command")?, optional(build, "build")?);
         let software = optional(software, "software")?;
-        Ok(Self { name, env, vars, command, build, software })
+        Ok(Self { name, env, vars, command, build, software, commit: commit.map(Into::into) })
+    }
+}
+
+impl From<Commit> for v1::Commit {
+    fn from(commit: Commit) -> Self {
+        let Commit { id, revision, subject } = commit;
+        Self { id, revision, subject }
+    }
+}
+
+impl From<v1::Commit> for Commit {
+    fn from(wire: v1::Commit) -> Self {
+        let v1::Commit { id, revision, subject } = wire;
+        Self { id, revision, subject }
     }
 }
 

@@ -4,6 +4,7 @@
 //! read, or a later release writes it otherwise: write a new version instead of changing the file.
 
 mod builds;
+mod commits;
 mod environment;
 mod software;
 
@@ -52,6 +53,8 @@ const JOURNAL_V1_MACHINES: &str = include_str!("../golden/journal_v1_machines.tx
 const JOURNAL_V1_ENGINES: &str = include_str!("../golden/journal_v1_engines.txt");
 /// What the software of runs and the file systems that they stand on added to version 1.
 const JOURNAL_V1_SOFTWARE: &str = include_str!("../golden/journal_v1_software.txt");
+/// What versions from Git added to version 1.
+const JOURNAL_V1_COMMITS: &str = include_str!("../golden/journal_v1_commits.txt");
 /// What submissions that may be repeated added to version 1.
 const JOURNAL_V1_REQUESTS: &str = include_str!("../golden/journal_v1_requests.txt");
 /// What notes about hosts by ssh added to version 1.
@@ -74,6 +77,11 @@ fn journal_version_1() {
 #[test]
 fn journal_version_1_with_builds() {
     is_kept(JOURNAL_V1_BUILDS, &builds::events());
+}
+
+#[test]
+fn journal_version_1_with_commits() {
+    is_kept(JOURNAL_V1_COMMITS, &commits::events());
 }
 
 #[test]
@@ -468,6 +476,7 @@ fn version(name: &str) -> Version {
         command: None,
         build: None,
         software: None,
+        commit: None,
     }
 }
 

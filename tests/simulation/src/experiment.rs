@@ -66,6 +66,7 @@ pub fn plain(random: &mut ChaCha8Rng, policy: Policy, scope: Scope, benchmarks: 
         command: None,
         build: None,
         software: None,
+        commit: None,
     };
     let benchmark = |number: u32| Benchmark {
         name: format!("b{number}"),

@@ -20,6 +20,9 @@ pub(super) fn write_head(document: &mut Document, report: &Report) {
     if !head.description.is_empty() {
         document.paragraph(&head.description, Tone::Plain);
     }
+    for commit in &head.commits {
+        document.paragraph(&commit.sentence, Tone::Plain);
+    }
     document.paragraph(progress(report), Tone::Plain);
 }
 

@@ -3,6 +3,7 @@
 use crate::conclusion::{Spelled, Word};
 use crate::study::{Study, StudyPhase, StudyStanding};
 use serde::{Deserialize, Serialize};
+use speedup_core::experiment::Version;
 use speedup_core::machine::event::Tally;
 use speedup_core::value::time::Timestamp;
 use speedup_statistics::inference::ConfidenceLevel;
@@ -26,6 +27,9 @@ pub struct Head {
     pub seed: u64,
     /// The versions, the baseline first.
     pub versions: Vec<String>,
+    /// The commits that versions were built from, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<CommitReport>,
     /// The baseline.
     pub baseline: String,
     /// The confidence level of the report.
@@ -55,6 +59,21 @@ pub struct Head {
     pub measured_runs: u64,
     /// How all runs stand, by the coordinator.
     pub tally: Tally,
+}
+
+/// The commit that a version was built from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitReport {
+    /// The version.
+    pub version: String,
+    /// The full id of the commit.
+    pub id: String,
+    /// What the plan called it.
+    pub revision: String,
+    /// The first line of its message; may be empty.
+    pub subject: String,
+    /// All that in words.
+    pub sentence: String,
 }
 
 /// How complete a report is.
@@ -104,6 +123,20 @@ impl Spelled for ReportPhase {
     }
 }
 
+impl CommitReport {
+    /// That of a version, if it has one.
+    fn of(version: &Version) -> Option<Self> {
+        let commit = version.commit.as_ref()?;
+        Some(Self {
+            version: version.name.clone(),
+            id: commit.id.clone(),
+            revision: commit.revision.clone(),
+            subject: commit.subject.clone(),
+            sentence: format!("{}: {}", version.name, commit.in_words()),
+        })
+    }
+}
+
 impl Head {
     /// The head of the report of `study` at `level`.
     pub(crate) fn new(study: &Study, level: ConfidenceLevel) -> Self {
@@ -134,6 +167,7 @@ impl Head {
             tags: experiment.tags.clone(),
             selection: experiment.selection.clone(),
             seed: experiment.seed.0,
+            commits: experiment.compared().iter().filter_map(CommitReport::of).collect(),
             baseline: versions.first().cloned().unwrap_or_default(),
             versions,
             confidence: level.get(),

@@ -19,10 +19,21 @@ use crate::exit::failure::Failure;
 /// There is no input directory on the command line.
 const NO_INPUT: &str = "";
 
-/// Executes a line of the user's by the shell, in the directory and environment of the runs; it must succeed. What it
+/// Where the runs of a version stand, with what environment.
+pub(super) fn standing(experiment: &Experiment, version: u32) -> Result<Resolved, Failure> {
+    order(experiment, (0, version)).resolve(NO_INPUT).map_err(Failure::usage)
+}
+
+/// Executes a line of the user's by the shell, in the directory and environment of the runs of a version; it must succeed. What it
 /// writes is talk: the answer alone goes to standard output.
-pub(super) fn line(experiment: &Experiment, shell: &Shell, what: &str, line: &str) -> Result<(), Failure> {
-    let resolved = order(experiment, 0).resolve(NO_INPUT).map_err(Failure::usage)?;
+pub(super) fn line(
+    experiment: &Experiment,
+    version: u32,
+    shell: &Shell,
+    what: &str,
+    line: &str,
+) -> Result<(), Failure> {
+    let resolved = standing(experiment, version)?;
     let status = execute(&Resolved { argv: shell.of_line(line), ..resolved }, None, || io::stderr().into());
     let status = status.with_context(|| format!("cannot execute {what}")).map_err(Failure::infrastructure)?;
     if status.success() {
@@ -34,11 +45,14 @@ pub(super) fn line(experiment: &Experiment, shell: &Shell, what: &str, line: &st
 /// Executes each command some times, each time with what is executed before and after a timed run, and says how long the last
 /// time took with both. How the command itself ends is for the timed runs to judge.
 pub(super) fn warm_up(experiment: &Experiment, times: u32) -> Result<Vec<Duration>, Failure> {
-    (0..experiment.compared().len() as u32).map(|version| warm_up_one(experiment, version, times)).collect()
+    let versions = experiment.compared().len() as u32;
+    let benchmarks = 0..experiment.benchmarks.len() as u32;
+    let cells = benchmarks.flat_map(|benchmark| (0..versions).map(move |version| (benchmark, version)));
+    cells.map(|cell| warm_up_one(experiment, cell, times)).collect()
 }
 
-fn warm_up_one(experiment: &Experiment, version: u32, times: u32) -> Result<Duration, Failure> {
-    let order = order(experiment, version);
+fn warm_up_one(experiment: &Experiment, cell: (u32, u32), times: u32) -> Result<Duration, Failure> {
+    let order = order(experiment, cell);
     let command = order.resolve(NO_INPUT).map_err(Failure::usage)?;
     let prepare = order.resolve_prepare(NO_INPUT).map_err(Failure::usage)?;
     let conclude = order.resolve_cleanup(NO_INPUT).map_err(Failure::usage)?;
@@ -70,8 +84,8 @@ fn step(flag: &str, line: Option<&Resolved>, command: &Resolved) -> Result<(), F
     Err(Failure::usage(anyhow!("the {flag} command, before or after a warm-up, ended with {status}")))
 }
 
-fn order(experiment: &Experiment, version: u32) -> WorkOrder {
-    let cell = Cell { benchmark: BenchmarkIndex(0), version: VersionIndex(version) };
+fn order(experiment: &Experiment, (benchmark, version): (u32, u32)) -> WorkOrder {
+    let cell = Cell { benchmark: BenchmarkIndex(benchmark), version: VersionIndex(version) };
     WorkOrder::new(experiment, cell, RunIndex(0))
 }
 

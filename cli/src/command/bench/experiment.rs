@@ -1,8 +1,10 @@
-//! The experiment of a comparison: one benchmark, a version a command, on one host.
+//! The experiment of a comparison, on one host: of commands one benchmark, each command a version; of commits a benchmark a command,
+//! each commit a version.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
+use anyhow::anyhow;
 use speedup_core::experiment::environment::Environment;
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
@@ -12,6 +14,7 @@ use speedup_core::value::seed::Seed;
 
 use super::Arguments;
 use super::bounds::Settled;
+use super::checkout::Checkout;
 use super::shell::Shell;
 use super::streams::Streams;
 use super::variant::{OWN, Variant};
@@ -26,11 +29,12 @@ const PRECISION: f64 = 0.05;
 /// The placeholders of what is executed before and after a command.
 const PREPARE: &str = "bench_prepare";
 const CONCLUDE: &str = "bench_conclude";
-/// The placeholder of what the command is called; nothing refers to it but who reads the record.
+/// The placeholders of what a command is called and of its parameters; nothing refers to them but who reads the record.
 const TITLE: &str = "bench_title";
+const PARAMETER: &str = "bench_parameter";
 /// The placeholder of the directory.
 const DIRECTORY: &str = "bench_directory";
-/// The only benchmark.
+/// The only benchmark, where commands are compared.
 const BENCHMARK: &str = "command";
 
 /// The exit codes of `--ignore-failure`.
@@ -60,8 +64,10 @@ pub(super) struct Setting<'a> {
     pub(super) streams: &'a [Streams],
     /// What they see of the environment.
     pub(super) environment: &'a BTreeMap<String, String>,
-    /// Where they stand.
+    /// Where they stand, unless that is where a commit is.
     pub(super) directory: &'a str,
+    /// The commits that are compared; none where commands are.
+    pub(super) checkouts: &'a [Checkout],
     /// All randomness comes from here.
     pub(super) seed: Seed,
 }
@@ -81,9 +87,10 @@ pub(super) fn build(
     setting: Setting<'_>,
     settled: Settled,
 ) -> Result<Experiment, Failure> {
-    let all = setting.variants.iter().zip(0..);
-    let versions: Result<Vec<Version>, Failure> =
-        all.map(|(_, at)| version(arguments, setting, at)).collect();
+    let versions: Result<Vec<Version>, Failure> = match setting.checkouts {
+        [] => (0..setting.variants.len()).map(|at| of_command(arguments, setting, at)).collect(),
+        checkouts => checkouts.iter().map(|one| of_commit(arguments, setting, one)).collect(),
+    };
     let mut experiment = Experiment {
         name: "bench".to_owned(),
         description: String::new(),
@@ -92,7 +99,7 @@ pub(super) fn build(
         seed: setting.seed,
         priority: 0,
         versions: versions?,
-        benchmarks: vec![benchmark(arguments, setting)],
+        benchmarks: benchmarks(arguments, setting)?,
         baseline_again: false,
         drawn: None,
         runs: settled.runs,
@@ -127,13 +134,25 @@ pub(super) fn build(
     Ok(experiment)
 }
 
-/// The only benchmark: each version has a command of its own.
-fn benchmark(arguments: &Arguments, setting: Setting<'_>) -> Benchmark {
+/// The only benchmark, where each version has a command of its own; else one for each command.
+fn benchmarks(arguments: &Arguments, setting: Setting<'_>) -> Result<Vec<Benchmark>, Failure> {
+    if setting.checkouts.is_empty() {
+        return Ok(vec![benchmark(arguments, setting, BENCHMARK, vec![placeholder(&word(0))])]);
+    }
+    let of = |(at, variant): (usize, &Variant)| {
+        let words = arguments.shell().argv(&variant.command, &setting.streams[at])?.len();
+        let argv = (0..words).map(|number| placeholder(&of_variant(at, &word(number)))).collect();
+        Ok(benchmark(arguments, setting, &variant.name, argv))
+    };
+    setting.variants.iter().enumerate().map(of).collect()
+}
+
+fn benchmark(arguments: &Arguments, setting: Setting<'_>, name: &str, argv: Vec<String>) -> Benchmark {
     let accept = arguments.ignore_failure.clone().map_or(AcceptedExits::None, |Ignored(codes)| codes);
     let slots = setting.environment.keys().zip(0..);
     Benchmark {
-        name: BENCHMARK.to_owned(),
-        command: CommandLine::Exact(vec![placeholder(&word(0))]),
+        name: name.to_owned(),
+        command: CommandLine::Exact(argv),
         env: slots.map(|(name, number)| (name.clone(), placeholder(&slot(number)))).collect(),
         expect: Expectation { exit: 0, accept, stdout_blake3: None },
         timeout: arguments.timeout,
@@ -151,38 +170,99 @@ fn around(arguments: &Arguments, lines: &[String], line: &str) -> Option<Setup> 
     (!lines.is_empty()).then_some(Setup { command: CommandLine::Exact(argv), timeout })
 }
 
-/// A version: the texts of the user are values of placeholders, so that no brace in them is taken for one.
-fn version(arguments: &Arguments, setting: Setting<'_>, at: usize) -> Result<Version, Failure> {
-    let Setting { variants, streams, environment, directory, seed: _ } = setting;
-    let variant = &variants[at];
-    let mut vars = variant.parameters.clone();
-    vars.insert(DIRECTORY.to_owned(), directory.to_owned());
-    vars.insert(TITLE.to_owned(), variant.title.clone());
-    for (name, flag, lines) in
-        [(PREPARE, "--prepare", &arguments.prepare), (CONCLUDE, "--conclude", &arguments.conclude)]
-    {
-        let line = variant.own(at, variants, lines, flag)?;
-        vars.extend(line.map(|line| (name.to_owned(), variant.filled(line))));
-    }
-    vars.extend(environment.values().zip(0..).map(|(value, number)| (slot(number), value.clone())));
+/// What every version has: the texts of the user are values of placeholders, so that no brace in them is taken for one.
+fn common(arguments: &Arguments, setting: Setting<'_>, directory: &str) -> BTreeMap<String, String> {
+    let mut vars = BTreeMap::from([(DIRECTORY.to_owned(), directory.to_owned())]);
+    vars.extend(setting.environment.values().zip(0..).map(|(value, number)| (slot(number), value.clone())));
     vars.extend(
         arguments.shell().words().into_iter().zip(0..).map(|(value, number)| (shell_word(number), value)),
     );
-    let words = arguments.shell().argv(&variant.command, &streams[at])?;
+    vars
+}
+
+/// The lines around a command, by their placeholders.
+fn lines_around(
+    arguments: &Arguments,
+    setting: Setting<'_>,
+    at: usize,
+) -> Result<BTreeMap<String, String>, Failure> {
+    let variant = &setting.variants[at];
+    let mut lines = BTreeMap::new();
+    for (name, flag, given) in
+        [(PREPARE, "--prepare", &arguments.prepare), (CONCLUDE, "--conclude", &arguments.conclude)]
+    {
+        let line = variant.own(at, setting.variants, given, flag)?;
+        lines.extend(line.map(|line| (name.to_owned(), variant.filled(line))));
+    }
+    Ok(lines)
+}
+
+/// A version that is a command.
+fn of_command(arguments: &Arguments, setting: Setting<'_>, at: usize) -> Result<Version, Failure> {
+    let variant = &setting.variants[at];
+    let mut vars = variant.parameters.clone();
+    vars.extend(common(arguments, setting, setting.directory));
+    vars.extend(lines_around(arguments, setting, at)?);
+    vars.insert(TITLE.to_owned(), variant.title.clone());
+    let words = arguments.shell().argv(&variant.command, &setting.streams[at])?;
     let argv = (0..words.len()).map(|number| placeholder(&word(number))).collect();
     vars.extend(words.into_iter().zip(0..).map(|(value, number)| (word(number), value)));
     let (name, command) = (variant.name.clone(), Some(CommandLine::Exact(argv)));
-    Ok(Version { name, env: BTreeMap::new(), vars, command, build: None, software: None })
+    Ok(Version { name, env: BTreeMap::new(), vars, command, build: None, software: None, commit: None })
 }
 
-/// The commands of an experiment; none unless it is one of this verb.
-pub(super) fn recorded(experiment: &Experiment) -> Option<Vec<Recorded>> {
-    let command = |version: &Version| {
+/// A version that is a commit: it knows the words of every command.
+fn of_commit(arguments: &Arguments, setting: Setting<'_>, of: &Checkout) -> Result<Version, Failure> {
+    let mut vars = common(arguments, setting, &of.directory);
+    let around = lines_around(arguments, setting, 0)?;
+    for (at, variant) in setting.variants.iter().enumerate() {
+        if lines_around(arguments, setting, at)? != around {
+            return Err(Failure::usage(anyhow!(
+                "with --git, what is executed around the runs is the same for all commands"
+            ))
+            .hint("give --prepare and --conclude once, without parameters"));
+        }
+        let words = arguments.shell().argv(&variant.command, &setting.streams[at])?;
+        vars.extend(words.into_iter().zip(0..).map(|(value, number)| (of_variant(at, &word(number)), value)));
+        vars.insert(of_variant(at, TITLE), variant.title.clone());
+        let parameters = variant.parameters.iter();
+        let parameter = |(name, value): (&String, &String)| {
+            (format!("{}_{name}", of_variant(at, PARAMETER)), value.clone())
+        };
+        vars.extend(parameters.map(parameter));
+    }
+    vars.extend(around);
+    let (name, commit) = (of.name.clone(), Some(of.commit.clone()));
+    Ok(Version { name, env: BTreeMap::new(), vars, command: None, build: None, software: None, commit })
+}
+
+/// The commands of an experiment by benchmark and version; none unless it is one of this verb.
+pub(super) fn recorded(experiment: &Experiment) -> Option<BTreeMap<(u32, u32), Recorded>> {
+    let versions = || (0..).zip(experiment.compared());
+    let of_commands = versions().map(|(number, version)| {
         let title = version.vars.get(TITLE)?.clone();
         let own = version.vars.iter().filter(|(name, _)| !name.starts_with(OWN));
-        Some(Recorded { title, parameters: own.map(|(name, value)| (name.clone(), value.clone())).collect() })
+        let parameters = own.map(|(name, value)| (name.clone(), value.clone())).collect();
+        Some(((0, number), Recorded { title, parameters }))
+    });
+    let of_commits = || {
+        let cells = (0..experiment.benchmarks.len()).flat_map(|at| versions().map(move |of| (at, of)));
+        let cell = |(at, (number, version)): (usize, (u32, &Version))| {
+            let title = format!("{} ({})", version.vars.get(&of_variant(at, TITLE))?, version.name);
+            let before = format!("{}_", of_variant(at, PARAMETER));
+            let own =
+                version.vars.iter().filter_map(|(name, value)| Some((name.strip_prefix(&before)?, value)));
+            let parameters = own.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+            Some(((u32::try_from(at).ok()?, number), Recorded { title, parameters }))
+        };
+        cells.map(cell).collect()
     };
-    experiment.compared().iter().map(command).collect()
+    of_commands.collect::<Option<_>>().or_else(of_commits)
+}
+
+/// A placeholder of one of the commands, where each version knows all.
+fn of_variant(at: usize, name: &str) -> String {
+    format!("{name}_of_{at}")
 }
 
 fn placeholder(name: &str) -> String {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use speedup_core::experiment::Metric;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::plan::Task;
 use speedup_core::run::record::Outcome;
-use speedup_core::value::id::{ExperimentId, RunIndex, VersionIndex};
+use speedup_core::value::id::{ExperimentId, RunIndex};
 use speedup_formats::{MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, SeriesUnit, USER};
 use speedup_statistics::inference::ConfidenceLevel;
 
@@ -43,27 +44,31 @@ pub(super) async fn read(
     Ok(Some(Measured { series: series(&runs(&mut attempts).await?, &commands)?, level }))
 }
 
-/// The measured values by version, each run with all its metrics, in run order.
-type MeasuredRuns = BTreeMap<VersionIndex, BTreeMap<RunIndex, BTreeMap<Metric, u64>>>;
+/// The measured values by benchmark and version, each run with all its metrics, in run order.
+type MeasuredRuns = BTreeMap<(u32, u32), BTreeMap<RunIndex, BTreeMap<Metric, u64>>>;
 
 async fn runs(attempts: &mut Attempts) -> Result<MeasuredRuns, Failure> {
     let mut measured = MeasuredRuns::new();
     while let Some(page) = attempts.page().await? {
         for EndedAttempt { lease, end, .. } in page {
             let AttemptEnd::Reported(record) = end else { continue };
+            let Task::Run(cell) = attempts.plan.task(lease.run) else { continue };
             if record.outcome == Outcome::Measured {
-                let version = attempts.plan.task(lease.run).version();
-                measured.entry(version).or_default().insert(lease.run, record.metrics);
+                let cell = (cell.benchmark.0, cell.version.0);
+                measured.entry(cell).or_default().insert(lease.run, record.metrics);
             }
         }
     }
     Ok(measured)
 }
 
-fn series(measured: &MeasuredRuns, commands: &[Recorded]) -> Result<Vec<Series>, Failure> {
+fn series(
+    measured: &MeasuredRuns,
+    commands: &BTreeMap<(u32, u32), Recorded>,
+) -> Result<Vec<Series>, Failure> {
     let mut series = Vec::new();
-    for (version, command) in (0..).zip(commands) {
-        let Some(runs) = measured.get(&VersionIndex(version)) else { continue };
+    for (cell, command) in commands {
+        let Some(runs) = measured.get(cell) else { continue };
         let name = |text: &str| Name::new(text).map_err(Failure::usage);
         let labels: Result<BTreeMap<Name, Name>, Failure> =
             command.parameters.iter().map(|(key, value)| Ok((name(key)?, name(value)?))).collect();

@@ -57,6 +57,16 @@ impl FromStr for OutputWord {
     }
 }
 
+impl Destination {
+    /// The same, its path seen so.
+    pub(super) fn at(self, seen: impl Fn(PathBuf) -> PathBuf) -> Self {
+        match self {
+            Self::File(path) => Self::File(seen(path)),
+            other @ (Self::Memory | Self::Null | Self::Here) => other,
+        }
+    }
+}
+
 impl Streams {
     /// What a POSIX shell opens them with, if it has to.
     pub(super) fn redirections(&self) -> Option<String> {

@@ -252,11 +252,18 @@ fn fitting(text: &str) -> String {
     if name.is_empty() { "command".to_owned() } else { name.to_owned() }
 }
 
+/// Texts as names that differ.
+pub(super) fn names<const N: usize>(texts: [String; N]) -> [String; N] {
+    let mut names = texts.map(|text| fitting(&text));
+    distinguish(&mut names, |name| name, '-');
+    names
+}
+
 /// Of several with one name, each but the first gets a number.
-fn distinguish(variants: &mut [Variant], name: impl Fn(&mut Variant) -> &mut String, before: char) {
+fn distinguish<T>(all: &mut [T], name: impl Fn(&mut T) -> &mut String, before: char) {
     let mut taken = BTreeSet::new();
-    for variant in variants {
-        let name = name(variant);
+    for one in all {
+        let name = name(one);
         let plain = name.clone();
         let numbered = (2..).map(|number| format!("{plain}{before}{number}"));
         let free = std::iter::once(plain.clone()).chain(numbered).find(|name| !taken.contains(name));

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use serde::Serialize;
 use speedup_analysis::study::{TailTakes, first_decisive_look};
+use speedup_core::experiment::commit::Commit;
 use speedup_core::experiment::files::{Content, FileSource, StagedFile};
 use speedup_core::experiment::metric::OwnMetric;
 use speedup_core::experiment::{
@@ -65,6 +66,9 @@ struct Checked<'a> {
     name: &'a str,
     seed: Seed,
     versions: Vec<&'a str>,
+    /// The commits that versions are built from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    commits: Vec<CheckedCommit<'a>>,
     /// The name under which the baseline runs again.
     baseline_again: Option<&'a str>,
     benchmarks: Vec<CheckedBenchmark<'a>>,
@@ -111,6 +115,14 @@ struct CheckedLooks {
     first_decisive: Option<u32>,
 }
 
+/// The commit that a version is built from.
+#[derive(Debug, Serialize)]
+struct CheckedCommit<'a> {
+    version: &'a str,
+    #[serde(flatten)]
+    commit: &'a Commit,
+}
+
 #[derive(Debug, Serialize)]
 struct CheckedBenchmark<'a> {
     name: &'a str,
@@ -123,6 +135,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     let source = SourceArguments { coordinator: arguments.coordinator.clone(), data: None };
     let (experiment, local) = block_on(arguments.plan.read_with_files(&source))?;
     doubt::warn(&experiment, console);
+    local.warn(console);
     let plan = Plan::draw(experiment);
     let trial = arguments.trial.then(|| block_on(Trial::of(&plan, &local, console))).transpose()?;
     let tried = trial.as_ref().and_then(|trial| trial.executions(&plan));
@@ -176,6 +189,13 @@ fn check(plan: &Plan, feasibility: Feasibility) -> Checked<'_> {
         name: &experiment.name,
         seed: experiment.seed,
         versions: experiment.compared().iter().map(|version| version.name.as_str()).collect(),
+        commits: experiment
+            .compared()
+            .iter()
+            .filter_map(|version| {
+                Some(CheckedCommit { version: &version.name, commit: version.commit.as_ref()? })
+            })
+            .collect(),
         baseline_again: experiment.control().map(|(_, control)| control.name.as_str()),
         population: experiment.drawn.map(|_| experiment.benchmarks.len()),
         cells: plan.cells(),
@@ -279,11 +299,15 @@ fn facts(checked: &Checked<'_>) -> Vec<(&'static str, String)> {
         ("experiment", checked.name.to_owned()),
         ("seed", checked.seed.to_string()),
         ("versions", format!("{baseline} (baseline), {}", candidates.join(", "))),
+    ];
+    let commit = |of: &CheckedCommit<'_>| ("commit", format!("{}: {}", of.version, of.commit.in_words()));
+    facts.extend(checked.commits.iter().map(commit));
+    facts.extend([
         ("benchmarks", benchmarks),
         ("control", control(checked)),
         ("runs", format!("{} = {} cells × {each}", checked.runs, checked.cells)),
         ("metrics", metrics(checked)),
-    ];
+    ]);
     facts.extend(checked.endpoints.iter().map(|endpoint| ("verdict on", endpoint.to_string())));
     facts.extend(checked.looks.iter().map(|looks| ("looks", looks.to_string())));
     facts.extend([

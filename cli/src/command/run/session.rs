@@ -77,6 +77,17 @@ pub(crate) struct Telling {
     pub(crate) output: Output,
     /// What the exit code goes by besides the runs.
     pub(crate) gate: Option<Gate>,
+    /// What becomes of the runs that are left when it is interrupted.
+    pub(crate) rest: Remainder,
+}
+
+/// What becomes of the runs that are left when the user interrupts an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Remainder {
+    /// They wait for `resume`.
+    Left,
+    /// They are cancelled: what they need is gone.
+    Cancelled,
 }
 
 /// How carrying out ended.
@@ -282,12 +293,13 @@ impl<'a> Session<'a> {
     ) -> Result<Exit, Failure> {
         let end = match self.follow(experiment, &mut interrupts).await {
             Ok(End::AtOnce) => {
-                self.tell_kept(experiment);
+                self.tell_kept(experiment, telling.rest).await?;
                 return Ok(Exit::Interrupted);
             }
             Ok(end) => end,
             Err(failure) => {
-                self.tell_kept(experiment);
+                // Why it failed weighs more than what cannot be done then.
+                let _ = self.tell_kept(experiment, telling.rest).await;
                 return Err(failure);
             }
         };
@@ -295,6 +307,7 @@ impl<'a> Session<'a> {
             // To resume it is no better than to run the plan again.
             cancel(&self.connection, experiment).await?;
         }
+        let rest = telling.rest;
         let reported = match end.has_measured() || telling.is_for_programs() {
             true => self.report(experiment, telling).await,
             // What went wrong says all there is to say.
@@ -312,7 +325,7 @@ impl<'a> Session<'a> {
                     self.tell_again(experiment);
                 }
                 if exit == Exit::Interrupted {
-                    self.tell_resume(experiment);
+                    self.settle_rest(experiment, rest).await?;
                 }
                 // A sample that is not the planned one weighs more than what it says.
                 Ok(if exit == Exit::Done { gated } else { exit })
@@ -392,15 +405,22 @@ impl<'a> Session<'a> {
         self.console.talk(format_args!("`speedup report {which} -v` shows all of the report."));
     }
 
-    fn tell_kept(&self, experiment: ExperimentId) {
+    async fn tell_kept(&self, experiment: ExperimentId, rest: Remainder) -> Result<(), Failure> {
         let which = self.which(experiment);
         self.console.talk(format_args!("The results so far are kept: `speedup report {which}`"));
-        self.tell_resume(experiment);
+        self.settle_rest(experiment, rest).await
     }
 
-    fn tell_resume(&self, experiment: ExperimentId) {
-        let which = self.which(experiment);
-        self.console.talk(format_args!("`speedup resume {which}` continues where it stopped."));
+    /// Says how to go on with the runs that are left, or cancels them.
+    async fn settle_rest(&self, experiment: ExperimentId, rest: Remainder) -> Result<(), Failure> {
+        match rest {
+            Remainder::Left => {
+                let which = self.which(experiment);
+                self.console.talk(format_args!("`speedup resume {which}` continues where it stopped."));
+                Ok(())
+            }
+            Remainder::Cancelled => cancel(&self.connection, experiment).await,
+        }
     }
 
     /// The experiment as a later command finds it.

@@ -1,11 +1,13 @@
 //! A plan as it is handed in becomes one with every run, or all that stands against it is told at once: in words, and field by
 //! field as `google.rpc.BadRequest` in the details of the status.
 
+use speedup_core::experiment::files::FileSource;
 use speedup_core::experiment::{Experiment, ExperimentError};
 use speedup_core::journal::MAX_RECORD_BYTES;
 use speedup_core::plan::Plan;
 use speedup_core::plan::file::{
-    PlanFileError, Unusable, WantedAt, WantedFile, parse_with_files, toml_of_json,
+    FoundCommit, PlanFileError, PlanLook, Unusable, WantedAt, WantedCommit, WantedFile, parse_with,
+    toml_of_json,
 };
 use speedup_core::value::hint::with_hint;
 use speedup_core::value::seed::Seed;
@@ -64,19 +66,34 @@ fn experiment(proposal: Proposal) -> Result<Experiment, Status> {
 
 fn parsed(text: &str) -> Result<Experiment, PlanFileError> {
     let (_, random) = Uuid::new_v4().as_u64_pair();
-    parse_with_files(text, Seed::drawn(random), &mut |wanted| Err(unseen(wanted)))
+    parse_with(text, Seed::drawn(random), &mut Elsewhere)
 }
 
-/// Files beside a plan are on its author's machine.
-fn unseen(wanted: &WantedFile) -> Unusable {
-    let (WantedAt::Here { path, .. } | WantedAt::Shared { path }) = &wanted.at;
-    let cause = format!(
-        "the coordinator sees no files of yours, so a plan sent as text cannot name {path} without its hash"
-    );
-    let hint = "put it where all hosts have it and say `shared` with its hash as `blake3`, or use `speedup submit`, which sends \
-                files"
-        .to_owned();
-    Unusable { cause, hint }
+/// Files and repositories beside a plan are on its author's machine.
+struct Elsewhere;
+
+impl PlanLook for Elsewhere {
+    fn file(&mut self, wanted: &WantedFile) -> Result<FileSource, Unusable> {
+        let (WantedAt::Here { path, .. } | WantedAt::Shared { path }) = &wanted.at;
+        let cause = format!(
+            "the coordinator sees no files of yours, so a plan sent as text cannot name {path} without its hash"
+        );
+        let hint = "put it where all hosts have it and say `shared` with its hash as `blake3`, or use `speedup submit`, which \
+                    sends files"
+            .to_owned();
+        Err(Unusable { cause, hint })
+    }
+
+    fn commit(&mut self, wanted: &WantedCommit) -> Result<FoundCommit, Unusable> {
+        let revision = &wanted.revision;
+        let cause = format!(
+            "the coordinator sees no repository of yours, so a plan sent as text cannot name the revision {revision:?}"
+        );
+        let hint = "use `speedup submit`, which sends the source of the commit, or have the version built from a file that all \
+                    hosts have, named by `shared` and its hash"
+            .to_owned();
+        Err(Unusable { cause, hint })
+    }
 }
 
 fn of_problems(error: &ExperimentError) -> Status {
@@ -187,6 +204,18 @@ mod tests {
             fields[0].1.contains("sees no files of yours") && fields[0].1.contains("blake3"),
             "{fields:?}"
         );
+        let built = "baseline = true\ngit = \"HEAD\"\nbuild = [\"make\"]\nproducts = { prog = \"prog\" }";
+        let (words, fields) = told(Proposal::Toml(PLAN.replace("baseline = true", built)));
+        assert_eq!(fields[0].0, "toml.versions.a.git");
+        assert!(
+            words.contains("sees no repository of yours") && words.contains("line 5, column 7"),
+            "{words}"
+        );
+        let json = r#"{"experiment": {"name": "sort"}, "versions": {"a": {"baseline": true, "git": "HEAD", "build": ["make"],
+            "products": {"prog": "prog"}}, "b": {}}, "benchmarks": {"true": {"command": ["true"]}}}"#;
+        let (_, fields) = told(Proposal::Json(json.to_owned()));
+        assert_eq!(fields[0].0, "json.versions.a.git");
+        assert!(fields[0].1.contains("speedup submit"), "{fields:?}");
     }
 
     #[test]

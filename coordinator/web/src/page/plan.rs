@@ -10,6 +10,8 @@ use super::{counted, grouped, scrolling};
 
 /// Rows of a table: the commands of more benchmarks stand in the export.
 const SHOWN: usize = 50;
+/// Digits of the id of a commit that are shown, as in reports.
+const SHORT_DIGITS: usize = 12;
 
 /// The part of a page.
 pub(super) fn part(planned: &ExportHead) -> Markup {
@@ -62,7 +64,15 @@ fn of_version(version: &Version) -> Markup {
             None => span.quiet { "the benchmark's" },
         }
         @if let Some(build) = build { br; "built by " code { (line(build)) } }
+        @if let Some(commit) = &version.commit {
+            br; "of commit " code title=(commit.id) { (short(&commit.id)) } " (" (commit.revision) ") " (commit.subject)
+        }
     }
+}
+
+/// The id of a commit as people are shown it; the whole one stands behind it.
+fn short(id: &str) -> &str {
+    id.get(..SHORT_DIGITS).unwrap_or(id)
 }
 
 fn benchmarks(taken: &[&Benchmark]) -> Markup {

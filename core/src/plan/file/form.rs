@@ -114,6 +114,13 @@ pub(super) struct VersionForm {
     /// The same as a line for /bin/sh -c.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) shell: Option<String>,
+    /// A revision of a Git repository, e.g. "HEAD", "v1.2" or "main~3": the version is built from the files of this commit,
+    /// which are in the directory of its build.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) git: Option<String>,
+    /// The directory of the repository, relative to the plan file; that of the plan file when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) repository: Option<String>,
     /// Builds the version on a host before all runs, in a new and empty directory: an argument vector; {input}, {version},
     /// the version's vars and {file.NAME} are filled in. At most one of build and build_shell.
     #[serde(skip_serializing_if = "Option::is_none")]

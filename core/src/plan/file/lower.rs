@@ -2,6 +2,7 @@
 //! read is noted and replaced by its default, so that the rest can still be checked in the same pass.
 
 mod builds;
+mod commits;
 mod environment;
 mod files;
 mod sampling;
@@ -11,14 +12,16 @@ use std::collections::BTreeMap;
 
 use toml::de::DeTable;
 
+use self::commits::Source;
 use super::document::{names_in_order, span_of};
 use super::finding::Flaws;
 use super::form::{
     AroundForm, BenchmarkForm, ExpectForm, Form, MetricVerdictForm, OutputForm, OwnMetricForm, SetupForm,
     VersionForm, ten_minutes,
 };
+use super::look::PlanLook;
 use super::quantity::{SIZE_HINT, size, span};
-use super::wanted_file::LookAtFile;
+use crate::experiment::files::StagedFile;
 use crate::experiment::metric::{Metric, OwnMetric, Pattern};
 use crate::experiment::software::Software;
 use crate::experiment::{
@@ -33,7 +36,7 @@ pub(super) fn lower(
     form: Form,
     document: &DeTable<'_>,
     fallback: Seed,
-    look: &mut LookAtFile<'_>,
+    look: &mut dyn PlanLook,
     flaws: &mut Flaws,
 ) -> Experiment {
     let mut lowering = Lowering { document, flaws };
@@ -45,7 +48,9 @@ pub(super) fn lower(
     let (runs, rule) = lowering.repetitions(&form.repetitions);
     let seed = form.experiment.seed.map_or(fallback, Seed);
     let environment = lowering.environment(form.environment);
-    let versions = lowering.versions(form.versions, &environment.software);
+    let (versions, sources) = lowering.versions(form.versions, &environment.software, look);
+    let mut files = lowering.files(form.files, look);
+    commits::stage(sources, &mut files);
     let has_control = form.controls.baseline_again && !versions.is_empty();
     let mut experiment = Experiment {
         name: form.experiment.name,
@@ -57,7 +62,7 @@ pub(super) fn lower(
         versions,
         baseline_again: false,
         benchmarks: lowering.benchmarks(form.benchmarks),
-        files: lowering.files(form.files, look),
+        files,
         drawn: form.population.sample,
         runs,
         levels: Levels { hosts: form.repetitions.hosts, boots: form.repetitions.boots },
@@ -105,20 +110,31 @@ struct Lowering<'d> {
 }
 
 impl Lowering<'_> {
-    /// The versions, the baseline first, the others as the author ordered them.
-    fn versions(&mut self, mut forms: BTreeMap<String, VersionForm>, common: &Software) -> Vec<Version> {
-        let (mut versions, mut baselines) = (Vec::new(), Vec::new());
+    /// The versions, the baseline first, the others as the author ordered them; and the sources of their commits.
+    fn versions(
+        &mut self,
+        mut forms: BTreeMap<String, VersionForm>,
+        common: &Software,
+        look: &mut dyn PlanLook,
+    ) -> (Vec<Version>, Vec<StagedFile>) {
+        let (mut versions, mut baselines, mut sources) = (Vec::new(), Vec::new(), Vec::new());
         for name in names_in_order(self.document, &["versions"]) {
             let Some(form) = forms.remove(&name) else { continue };
             if form.baseline {
                 baselines.push(versions.len());
             }
             let place = KeyPath::from(["versions", &name]);
-            let build = self.build(&place, &form);
+            let mut build = self.build(&place, &form);
+            let source = self.source(&name, &form, build.as_ref(), look);
+            let commit = source.map(|Source { commit, file }| {
+                build = build.take().map(|build| build.of(&commit));
+                sources.push(file);
+                commit
+            });
             let software = form.environment.map(|form| self.software(&place.at("environment"), form, common));
             let given = form.command.is_some() || form.shell.is_some();
             let command = given.then(|| self.command(&place, form.command, form.shell));
-            versions.push(Version { name, env: form.env, vars: form.vars, command, build, software });
+            versions.push(Version { name, env: form.env, vars: form.vars, command, build, software, commit });
         }
         let name_of = |version: &Version| format!("[versions.{}]", version.name);
         match baselines.as_slice() {
@@ -135,7 +151,7 @@ impl Lowering<'_> {
                 (cause, format!("keep baseline = true in one of {}", names.join(", ")))
             }),
         }
-        versions
+        (versions, sources)
     }
 
     fn benchmarks(&mut self, mut forms: BTreeMap<String, BenchmarkForm>) -> Vec<Benchmark> {

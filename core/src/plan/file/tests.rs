@@ -2,6 +2,7 @@
 //! that are refused are in [`refusals`].
 
 mod builds;
+mod commits;
 mod files;
 mod refusals;
 mod software;

@@ -1,7 +1,7 @@
 //! A file as a plan names it. Its content is not known here: whoever reads the plan file looks at it.
 
 use crate::experiment::KeyPath;
-use crate::experiment::files::{ContentHash, FileSource};
+use crate::experiment::files::ContentHash;
 
 /// A file that a plan names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,18 +39,6 @@ impl WantedFile {
         KeyPath::from(["files", &self.name, key])
     }
 }
-
-/// Why a file cannot be taken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unusable {
-    /// What was tried and why it failed.
-    pub cause: String,
-    /// What the author of the plan can do about it.
-    pub hint: String,
-}
-
-/// Looks at a file that a plan names.
-pub type LookAtFile<'l> = dyn FnMut(&WantedFile) -> Result<FileSource, Unusable> + 'l;
 
 /// Stands in for the hash of a file that has a flaw, so that the rest of the plan can be checked.
 pub(super) const UNSEEN: ContentHash = ContentHash([0; 32]);

@@ -5,6 +5,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use speedup_core::experiment::build::Build;
+use speedup_core::experiment::commit::Commit;
 use speedup_core::experiment::files::{Content, ContentHash, FileSource, StagedFile};
 use speedup_core::experiment::metric::{Better, Pattern, Stream};
 use speedup_core::experiment::*;
@@ -44,16 +45,28 @@ pub(crate) fn output_choice() -> impl Strategy<Value = OutputChoice> {
 }
 
 fn version() -> impl Strategy<Value = Version> {
-    let parts =
-        (text(), texts(), texts(), option::of(command()), option::of(build()), option::of(software()));
-    parts.prop_map(|(name, env, vars, command, build, software)| Version {
+    let parts = (
+        text(),
+        texts(),
+        texts(),
+        option::of(command()),
+        option::of(build()),
+        option::of(software()),
+        option::of(commit()),
+    );
+    parts.prop_map(|(name, env, vars, command, build, software, commit)| Version {
         name,
         env,
         vars,
         command,
         build,
         software,
+        commit,
     })
+}
+
+fn commit() -> impl Strategy<Value = Commit> {
+    (text(), text(), text()).prop_map(|(id, revision, subject)| Commit { id, revision, subject })
 }
 
 fn build() -> impl Strategy<Value = Build> {

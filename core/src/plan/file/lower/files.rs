@@ -7,28 +7,29 @@ use crate::experiment::files::{Content, ContentHash, FileSource, StagedFile};
 use crate::experiment::{KeyPath, quoted};
 use crate::plan::file::document::names_in_order;
 use crate::plan::file::form::FileForm;
-use crate::plan::file::wanted_file::{LookAtFile, UNSEEN, WantedAt, WantedFile};
+use crate::plan::file::look::PlanLook;
+use crate::plan::file::wanted_file::{UNSEEN, WantedAt, WantedFile};
 
 impl Lowering<'_> {
     /// The staged files, as the author ordered them.
     pub(super) fn files(
         &mut self,
         mut forms: BTreeMap<String, FileForm>,
-        look: &mut LookAtFile<'_>,
+        look: &mut dyn PlanLook,
     ) -> Vec<StagedFile> {
         let names = names_in_order(self.document, &["files"]);
         let in_order = names.into_iter().filter_map(|name| forms.remove_entry(&name));
         in_order.map(|(name, form)| self.file(name, form, look)).collect()
     }
 
-    fn file(&mut self, name: String, form: FileForm, look: &mut LookAtFile<'_>) -> StagedFile {
+    fn file(&mut self, name: String, form: FileForm, look: &mut dyn PlanLook) -> StagedFile {
         let place = KeyPath::from(["files", &name]);
         let at = match self.where_it_is(&place, form) {
             Ok(at) => at,
             Err(source) => return StagedFile { name, source },
         };
         let wanted = WantedFile { name, at };
-        let source = look(&wanted).unwrap_or_else(|unusable| {
+        let source = look.file(&wanted).unwrap_or_else(|unusable| {
             self.note(&wanted.place(), || (unusable.cause, unusable.hint));
             unseen()
         });
@@ -76,7 +77,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn stray(&mut self, place: &KeyPath, key: &str, needs: &str) {
+    pub(super) fn stray(&mut self, place: &KeyPath, key: &str, needs: &str) {
         self.note(&place.at(key), || {
             let cause = format!("`{key}` says nothing without `{needs}`");
             (cause, format!("remove `{key}`, or write `{needs}`"))

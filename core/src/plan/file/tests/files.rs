@@ -8,17 +8,25 @@ use crate::experiment::files::{
 };
 use crate::experiment::{Experiment, Fault};
 use crate::plan::Cell;
-use crate::plan::file::{PlanFileError, Unusable, WantedAt, WantedFile, parse_with_files};
+use crate::plan::file::{
+    FoundCommit, PlanFileError, PlanLook, Unusable, WantedAt, WantedCommit, WantedFile, parse_with,
+};
 use crate::run::work::WorkOrder;
 use crate::value::id::{BenchmarkIndex, RunIndex, VersionIndex};
 use crate::value::seed::Seed;
 
 /// A plan read where some files exist.
 pub(super) fn seen(text: &str, files: &[(&str, &[u8])]) -> Result<Experiment, PlanFileError> {
-    let there: BTreeMap<&str, &[u8]> = files.iter().copied().collect();
-    let mut look = |wanted: &WantedFile| {
+    parse_with(text, Seed(7), &mut There(files.iter().copied().collect()))
+}
+
+/// Files that exist, and no repository.
+struct There<'a>(BTreeMap<&'a str, &'a [u8]>);
+
+impl PlanLook for There<'_> {
+    fn file(&mut self, wanted: &WantedFile) -> Result<FileSource, Unusable> {
         let (WantedAt::Here { path, .. } | WantedAt::Shared { path }) = &wanted.at;
-        let Some(bytes) = there.get(path.as_str()) else {
+        let Some(bytes) = self.0.get(path.as_str()) else {
             let cause = format!("cannot read {path}: it does not exist");
             return Err(Unusable { cause, hint: "make it".to_owned() });
         };
@@ -32,8 +40,11 @@ pub(super) fn seen(text: &str, files: &[(&str, &[u8])]) -> Result<Experiment, Pl
                 FileSource::Shared { path: path.clone(), blake3, bytes: Some(bytes) }
             }
         })
-    };
-    parse_with_files(text, Seed(7), &mut look)
+    }
+
+    fn commit(&mut self, wanted: &WantedCommit) -> Result<FoundCommit, Unusable> {
+        Err(Unusable { cause: format!("no {}", wanted.revision), hint: "none".to_owned() })
+    }
 }
 
 const FILES: &str = "[files.words]\npath = \"data/words.txt\"\n[files.tool]\npath = \"tool\"\nexecutable = true\n\

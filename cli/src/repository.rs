@@ -1,0 +1,196 @@
+//! A Git repository of this machine, read by the user's `git`: which commit a revision is, and the source of that commit.
+//!
+//! Nothing of it is changed: neither working tree, index and stash, nor what `git worktree list` shows. Nothing of it is executed either:
+//! no hook, no filter, no monitor of the file system. The source is what the commit holds, byte for byte.
+//!
+//! In reading order: `refusal` (why not), `invocation` (how git is executed), `range` (two revisions), `listing` (the files of a
+//! commit), `source` (their contents).
+
+mod invocation;
+mod listing;
+mod range;
+mod refusal;
+mod source;
+
+use std::path::{Path, PathBuf};
+
+use speedup_core::experiment::commit::{Commit, MAX_REVISION_BYTES, MAX_SUBJECT_BYTES};
+use speedup_core::plan::file::nearest;
+
+use self::invocation::{Answer, git};
+pub(crate) use self::range::{BaseOf, Range};
+pub(crate) use self::refusal::GitRefusal;
+
+/// Most bytes of an answer of a few lines.
+const MAX_ANSWER_BYTES: u64 = 1 << 20;
+/// References among which a mistyped one is looked for.
+const MAX_REFERENCES: &str = "--count=1000";
+
+/// A repository.
+#[derive(Clone, Debug)]
+pub(crate) struct Repository {
+    /// The directory that named it: itself, or one below it.
+    directory: PathBuf,
+    /// Where that is in the working tree: empty at its top, else it ends with a slash.
+    prefix: PathBuf,
+    /// Whether its history is cut off.
+    is_shallow: bool,
+}
+
+impl Repository {
+    /// The repository of a directory.
+    pub(crate) fn of(directory: &Path) -> Result<Self, GitRefusal> {
+        // An empty path is that of the current directory.
+        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        if !directory.is_dir() {
+            return Err(GitRefusal::NoDirectory(directory.to_owned()));
+        }
+        let answer = git(directory, &["rev-parse", "--is-shallow-repository", "--show-prefix"]);
+        let answer = Answer::of(answer, MAX_ANSWER_BYTES)?;
+        if !answer.is_success {
+            return Err(GitRefusal::no_repository(directory, answer.words()));
+        }
+        let text = answer.text();
+        let (shallow, prefix) = text.split_once('\n').unwrap_or((&text, ""));
+        Ok(Self {
+            directory: directory.to_owned(),
+            prefix: prefix.strip_suffix('\n').unwrap_or(prefix).into(),
+            is_shallow: shallow == "true",
+        })
+    }
+
+    /// Where the directory is in the working tree.
+    pub(crate) fn prefix(&self) -> &Path {
+        &self.prefix
+    }
+
+    /// The commit that a revision is.
+    pub(crate) fn commit(&self, revision: &str) -> Result<Commit, GitRefusal> {
+        self.named(&self.id(revision)?, revision)
+    }
+
+    /// The commits of a range, the baseline first.
+    pub(crate) fn commits(&self, range: &Range) -> Result<[Commit; 2], GitRefusal> {
+        let [baseline, candidate] = [&range.baseline, &range.candidate].map(|revision| self.id(revision));
+        let (baseline, candidate) = (baseline?, candidate?);
+        let baseline = match range.base {
+            BaseOf::Range => self.named(&baseline, &range.baseline)?,
+            BaseOf::Both => self.named(&self.merge_base(&baseline, &candidate, range)?, &range.text())?,
+        };
+        let candidate = self.named(&candidate, &range.candidate)?;
+        if baseline.id == candidate.id {
+            let short = baseline.short().to_owned();
+            return Err(GitRefusal::SameCommit { range: range.text(), short });
+        }
+        Ok([baseline, candidate])
+    }
+
+    /// Whether the working tree has changes that are in no commit, where what is checked out is this commit.
+    pub(crate) fn hides_changes_of(&self, commit: &Commit) -> Result<bool, GitRefusal> {
+        if self.rev_parse("HEAD")?.as_deref() != Ok(&*commit.id) {
+            return Ok(false);
+        }
+        let status = ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=all"];
+        // A repository without a working tree has no changes, and is refused here.
+        Answer::is_any(git(&self.directory, &status))
+    }
+
+    /// The id of the commit that a revision is.
+    fn id(&self, revision: &str) -> Result<String, GitRefusal> {
+        if let Some(why) = not_a_revision(revision) {
+            return Err(GitRefusal::NoRevision { revision: revision.to_owned(), why });
+        }
+        self.rev_parse(revision)?.map_err(|words| self.unknown(revision, words))
+    }
+
+    /// The id of a commit, or what git says.
+    fn rev_parse(&self, revision: &str) -> Result<Result<String, String>, GitRefusal> {
+        let peeled = format!("{revision}^{{commit}}");
+        let answer = Answer::of(git(&self.directory, &["rev-parse", "--verify", &peeled]), MAX_ANSWER_BYTES)?;
+        if !answer.is_success {
+            return Ok(Err(answer.words()));
+        }
+        Ok(Ok(answer.text().trim_end().to_owned()))
+    }
+
+    fn unknown(&self, revision: &str, words: String) -> GitRefusal {
+        let references = ["for-each-ref", MAX_REFERENCES, "--format=%(refname:short)"];
+        let references = Answer::of(git(&self.directory, &references), MAX_ANSWER_BYTES);
+        let references = references.map(|answer| answer.text()).unwrap_or_default();
+        let near = nearest(revision, &references.lines().collect::<Vec<_>>()).map(str::to_owned);
+        GitRefusal::Unknown {
+            revision: revision.to_owned(),
+            repository: self.directory.clone(),
+            words,
+            near: near.filter(|near| near != revision),
+            is_shallow: self.is_shallow,
+        }
+    }
+
+    /// The best common ancestor of two commits.
+    fn merge_base(&self, one: &str, other: &str, range: &Range) -> Result<String, GitRefusal> {
+        // Where the history ends early, what git finds need not be the last commit that they share.
+        if self.is_shallow {
+            return Err(GitRefusal::Shallow { range: range.text() });
+        }
+        let answer = Answer::of(git(&self.directory, &["merge-base", one, other]), MAX_ANSWER_BYTES)?;
+        match answer.text().lines().next() {
+            Some(id) if answer.is_success => Ok(id.to_owned()),
+            _ => Err(GitRefusal::NoMergeBase { range: range.text() }),
+        }
+    }
+
+    /// A commit by its id, as the user called it.
+    fn named(&self, id: &str, revision: &str) -> Result<Commit, GitRefusal> {
+        let format = ["rev-list", "--max-count=1", "--format=%s", id];
+        let answer = Answer::of(git(&self.directory, &format), MAX_ANSWER_BYTES)?;
+        if !answer.is_success {
+            return Err(GitRefusal::failed(&format!("read the commit {id}"), answer.words()));
+        }
+        let (id, revision) = (id.to_owned(), revision.to_owned());
+        Ok(Commit { id, revision, subject: subject(&answer.text()) })
+    }
+}
+
+/// Why a text cannot name a commit, whatever a repository has; what begins with a dash would be an option.
+fn not_a_revision(text: &str) -> Option<&'static str> {
+    match text {
+        "" => Some("it is empty"),
+        text if text.starts_with('-') => Some("it begins with a dash"),
+        text if text.len() > MAX_REVISION_BYTES => Some("it is longer than 256 bytes"),
+        text if text.chars().any(char::is_control) => Some("it has a control character"),
+        _ => None,
+    }
+}
+
+/// The subject in what `rev-list` answers: a line with the id, then that of the format. As a report can show it.
+fn subject(answer: &str) -> String {
+    let line = answer.lines().nth(1).unwrap_or_default();
+    let mut shown: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    shown.truncate(shown.floor_char_boundary(MAX_SUBJECT_BYTES));
+    shown.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_be_an_option_is_no_revision() {
+        for bad in ["", "-x", "--upload-pack=sh", "a\nb", "a\0", &"x".repeat(257)] {
+            assert!(not_a_revision(bad).is_some(), "{bad:?}");
+        }
+        for good in ["HEAD", "main~3", "v1.0^{}", ":/fix", "HEAD@{1.day.ago}", "ä"] {
+            assert_eq!(not_a_revision(good), None, "{good}");
+        }
+    }
+
+    #[test]
+    fn a_subject_is_a_line_that_fits() {
+        assert_eq!(subject("commit 0a\nSort in place\n"), "Sort in place");
+        assert_eq!(subject("commit 0a\n"), "");
+        assert_eq!(subject(""), "");
+        assert_eq!(subject("commit 0a\n\u{1b}[31mred\t!\n"), "[31mred !");
+        assert_eq!(subject(&format!("commit 0a\n{}\n", "ß".repeat(500))).len(), MAX_SUBJECT_BYTES);
+    }
+}

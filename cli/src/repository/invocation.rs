@@ -1,0 +1,142 @@
+//! How git is executed: without what the shell around us says of other repositories, without anything that a repository can have executed,
+//! and with bounds on what it answers.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use speedup_core::value::bounded::read_at_most;
+
+use super::GitRefusal;
+
+/// What git goes by besides its command line: all of it is removed, as `GIT_DIR` in a hook, or `GIT_INDEX_FILE`.
+const OF_GIT: &str = "GIT_";
+/// What is set instead: no lock on the index, no question, no download of what a partial clone lacks; messages that can be told apart.
+const SET: [(&str, &str); 5] = [
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("LC_ALL", "C"),
+    ("LANGUAGE", ""),
+];
+/// Before the verb: what a repository's configuration can have executed, and what makes ids mean something else.
+const OPTIONS: [&str; 10] = [
+    "--no-pager",
+    "--no-replace-objects",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    // Older releases know no GIT_NO_LAZY_FETCH.
+    "protocol.allow=never",
+    "-c",
+    "i18n.logOutputEncoding=UTF-8",
+];
+/// Most bytes of its messages that are kept.
+const MAX_MESSAGE_BYTES: u64 = 4 << 10;
+/// Most characters of a message that are told.
+const MAX_TOLD: usize = 300;
+
+/// The command, to be executed in a directory.
+pub(super) fn git(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with(OF_GIT) {
+            command.env_remove(name);
+        }
+    }
+    command.envs(SET).args(OPTIONS).args(arguments).current_dir(directory);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// What git answered.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// Whether it did what it was asked.
+    pub(super) is_success: bool,
+    /// What it wrote.
+    pub(super) output: Vec<u8>,
+    messages: Vec<u8>,
+}
+
+impl Answer {
+    /// Waits for it. More than `most` bytes are refused.
+    pub(super) fn of(mut command: Command, most: u64) -> Result<Self, GitRefusal> {
+        let mut child = command.spawn().map_err(GitRefusal::NoGit)?;
+        let (output, errors) = (child.stdout.take(), child.stderr.take());
+        let (output, messages) = thread::scope(|scope| {
+            let messages = scope.spawn(|| {
+                let mut kept = Vec::new();
+                if let Some(mut errors) = errors {
+                    let read = errors.by_ref().take(MAX_MESSAGE_BYTES).read_to_end(&mut kept);
+                    // What nobody reads would hold it up.
+                    let _ = read.and_then(|_| io::copy(&mut errors, &mut io::sink()));
+                }
+                kept
+            });
+            let output = output.map_or(Ok(Vec::new()), |output| read_at_most(output, most));
+            (output, messages.join().unwrap_or_default())
+        });
+        let status = child.wait().map_err(GitRefusal::NoGit)?;
+        let output =
+            output.map_err(|error| GitRefusal::failed("read what git answers", error.to_string()))?;
+        Ok(Self { is_success: status.success(), output, messages })
+    }
+
+    /// Whether it writes anything; more than the first byte is not waited for.
+    pub(super) fn is_any(mut command: Command) -> Result<bool, GitRefusal> {
+        let mut child = command.stderr(Stdio::null()).spawn().map_err(GitRefusal::NoGit)?;
+        let first = child.stdout.take().map_or(Ok(0), |mut output| output.read(&mut [0]));
+        // It may have ended.
+        let _ = child.kill();
+        child.wait().map_err(GitRefusal::NoGit)?;
+        Ok(first.is_ok_and(|bytes| bytes > 0))
+    }
+
+    /// What it wrote, as text.
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.output).into_owned()
+    }
+
+    /// What it said, in one line: the last message that is none of its hints.
+    pub(super) fn words(&self) -> String {
+        words(&String::from_utf8_lossy(&self.messages))
+    }
+}
+
+fn words(messages: &str) -> String {
+    let said = messages.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("hint:"));
+    let line = said.clone().find(|line| line.contains("ambiguous")).or_else(|| said.clone().next());
+    let line = line.unwrap_or("it says nothing");
+    let line =
+        ["fatal: ", "error: "].into_iter().fold(line, |line, mark| line.strip_prefix(mark).unwrap_or(line));
+    line.chars().take(MAX_TOLD).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_of_what_git_says_is_told() {
+        assert_eq!(words("fatal: Needed a single revision\n"), "Needed a single revision");
+        let many = "error: short object ID 1b is ambiguous\nhint: The candidates are:\nfatal: Needed a single revision\n";
+        assert_eq!(words(many), "short object ID 1b is ambiguous");
+        assert_eq!(words("hint: x\n\n"), "it says nothing");
+        assert_eq!(words("\u{1b}[31m"), "\u{fffd}[31m");
+    }
+
+    #[test]
+    fn nothing_of_another_repository_and_nothing_to_execute_is_passed_on() {
+        let command = git(Path::new("."), &["status"]);
+        let set: Vec<_> =
+            command.get_envs().filter_map(|(name, value)| Some((name.to_str()?, value?.to_str()?))).collect();
+        assert_eq!(set.len(), SET.len());
+        let words: Vec<_> = command.get_args().filter_map(|word| word.to_str()).collect();
+        assert_eq!(words.last(), Some(&"status"));
+        assert!(words.contains(&"core.hooksPath=/dev/null") && words.contains(&"core.fsmonitor=false"));
+    }
+}
