@@ -148,6 +148,8 @@ fn every_plan_of_the_examples_is_sound() {
         .filter(|path| path.extension().is_some_and(|is| is == "toml"))
         .collect();
     assert!(plans.len() >= 4, "{plans:?}");
+    // What its page says to do first.
+    home.types_well("sh examples/git/make-repository");
     for plan in plans {
         let name = plan.file_name().expect("a name").to_string_lossy().into_owned();
         let said = home.types_well(&format!("speedup plan check examples/{name} --hosts 1 --estimate 1s"));

@@ -22,6 +22,7 @@ mod forms;
 mod freshness;
 mod fuzz;
 mod gates;
+mod git;
 mod guide;
 mod hostile_plan;
 mod hosts;

@@ -1,0 +1,195 @@
+//! What is refused of commits, each with its reason and what to do; and that nothing of a repository is executed.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use super::{PROGRAM, Project, said, work};
+
+/// A plan whose second version is of this revision.
+fn plan(revision: &str) -> String {
+    super::plan(2).replace("git = \"HEAD\"", &format!("git = {revision:?}"))
+}
+
+fn refused(project: &Project, text: &str, words: &[&str]) {
+    fs::write(project.repository().join("plan.toml"), text).expect("a plan");
+    for verb in [&["plan", "check"][..], &["submit"], &["run"]] {
+        let output = project.speedup(&[verb, &["plan.toml"]].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        for words in words {
+            assert!(said(&output).contains(words), "{words:?}:\n{}", said(&output));
+        }
+    }
+}
+
+#[test]
+fn a_revision_that_is_none_is_refused_where_it_stands() {
+    let project = Project::new();
+    let place = "line 10, column 7";
+    refused(&project, &plan("mian"), &[place, "has no commit \"mian\"", "did you mean `main`?"]);
+    refused(&project, &plan("v1..main"), &[place, "has no commit", "it is a range"]);
+    refused(&project, &plan("HEAD~7"), &[place, "has no commit \"HEAD~7\"", "git log --oneline"]);
+    refused(&project, &plan("--output=/tmp/x"), &[place, "begins with a dash"]);
+    refused(&project, &plan(""), &[place, "it is empty"]);
+    refused(&project, &plan("HEAD:prog.c"), &[place, "has no commit"]);
+    let elsewhere = plan("HEAD").replace("git = \"HEAD\"", "git = \"HEAD\"\nrepository = \"../temporary\"");
+    refused(&project, &elsewhere, &[place, "is in no Git repository", "repository ="]);
+    refused(&project, &elsewhere.replace("../temporary", "../nowhere"), &[place, "there is no directory"]);
+    refused(&project, &plan("HEAD").replace("build =", "command ="), &["nothing that builds"]);
+}
+
+#[test]
+fn a_range_that_is_none_is_refused() {
+    let project = Project::new();
+    for (range, words) in [
+        ("main", "is not two revisions"),
+        ("..", "is not two revisions"),
+        ("main..HEAD", "is one commit"),
+        ("v1..nowhere", "has no commit \"nowhere\""),
+        ("v1..-x", "begins with a dash"),
+    ] {
+        let output = project.speedup(&["bench", "--git", range, "true"]);
+        assert_eq!(output.status.code(), Some(2), "{range}: {}", said(&output));
+        assert!(
+            said(&output).contains(words) && said(&output).contains("hint: "),
+            "{range}: {}",
+            said(&output)
+        );
+    }
+    project.git(&["checkout", "-q", "--orphan", "other"]);
+    project.commit("Begin anew", &[]);
+    let output = project.speedup(&["bench", "--git", "main...other", "true"]);
+    assert!(said(&output).contains("have none"), "{}", said(&output));
+    for arguments in [&["--build", "make", "true"][..], &["--git", "v1..main", "--reference", "true", "true"]]
+    {
+        assert_eq!(project.speedup(&[&["bench"], arguments].concat()).status.code(), Some(2));
+    }
+    let lines = project.speedup(&["bench", "--git", "v1..main", "-p", "true", "-p", "false", "true", "true"]);
+    assert!(said(&lines).contains("give --prepare and --conclude once"), "{}", said(&lines));
+    project.assert_removed();
+}
+
+#[test]
+fn without_git_or_a_repository_or_its_history_it_is_said() {
+    let project = Project::new();
+    fs::write(project.repository().join("plan.toml"), plan("HEAD")).expect("a plan");
+    let output = project
+        .command(&["plan", "check", "plan.toml"])
+        .env("PATH", "/nowhere")
+        .output()
+        .expect("the command");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        said(&output).contains("cannot execute git") && said(&output).contains("install git"),
+        "{}",
+        said(&output)
+    );
+    let output =
+        project.command(&["bench", "--git", "a..b", "true"]).current_dir(project.path("temporary")).output();
+    assert!(said(&output.expect("the command")).contains("is in no Git repository"));
+    let shallow = project.path("shallow").display().to_string();
+    let url = format!("file://{}", project.repository().display());
+    project.git(&["clone", "-q", "--depth", "1", "--no-tags", &url, &shallow]);
+    let bench = |range: &str| {
+        let mut command = project.command(&["bench", "-r", "2", "--git", range, "true"]);
+        said(&command.current_dir(&shallow).output().expect("the command"))
+    };
+    assert!(bench("HEAD~1..HEAD").contains("git fetch --unshallow"), "{}", bench("HEAD~1..HEAD"));
+    assert!(bench("HEAD...HEAD").contains("cut off"), "{}", bench("HEAD...HEAD"));
+}
+
+#[test]
+fn pointers_are_refused_and_submodules_are_told() {
+    let project = Project::new();
+    let pointer =
+        format!("version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 12345\n", "0a".repeat(32));
+    project.commit("Large", &[("data/large.bin", &pointer)]);
+    refused(&project, &plan("HEAD"), &["\"data/large.bin\"", "a pointer of Git LFS", "line 10, column 7"]);
+    let output = project.speedup(&["bench", "--git", "v1..HEAD", "true"]);
+    assert!(said(&output).contains("a pointer of Git LFS"), "{}", said(&output));
+    project.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    let id = project.id("HEAD");
+    project.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{id},lib/other")]);
+    project.git(&["commit", "-q", "-m", "Submodule"]);
+    let output = project.speedup(&["bench", "-r", "2", "--git", "v1..HEAD", "true"]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(said(&output).contains("lib/other is missing from the source"), "{}", said(&output));
+}
+
+/// A commit whose tree Git itself would not make.
+fn crafted(project: &Project, mode: &str, name: &str) -> String {
+    use std::io::Write as _;
+    let blob = project.git(&["rev-parse", "HEAD:prog.c"]);
+    let bytes: Vec<u8> = (0..blob.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&blob[at..at + 2], 16).expect("hex"))
+        .collect();
+    let path = project.path("tree");
+    let mut tree = fs::File::create(&path).expect("a file");
+    tree.write_all(&[format!("{mode} {name}\0").as_bytes(), &bytes].concat()).expect("written");
+    let path = path.display().to_string();
+    let tree = project.git(&["hash-object", "-t", "tree", "--literally", "-w", &path]);
+    project.git(&["commit-tree", "-m", "crafted", &tree])
+}
+
+#[test]
+fn a_commit_that_would_be_written_elsewhere_is_refused() {
+    let project = Project::new();
+    for name in ["..", "../outside", "/etc/outside", ".git", "a/../../outside"] {
+        let id = crafted(&project, "100644", name);
+        refused(&project, &plan(&id), &["cannot be put on a disk", "line 10, column 7"]);
+        let output = project.speedup(&["bench", "--git", &format!("v1..{id}"), "true"]);
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", said(&output));
+        assert!(said(&output).contains("cannot be put on a disk"), "{name}: {}", said(&output));
+    }
+    assert!(!project.path("outside").exists() && !Path::new("/etc/outside").exists());
+    project.assert_removed();
+}
+
+#[test]
+fn nothing_of_the_repository_is_executed_and_no_other_is_taken_for_it() {
+    let project = Project::new();
+    let mark = project.path("executed");
+    let script = project.path("script");
+    fs::write(&script, format!("#!/bin/sh\necho \"$0\" >> {}\ncat\n", mark.display())).expect("a script");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("permissions");
+    let script = script.display().to_string();
+    for hook in
+        ["post-checkout", "post-index-change", "reference-transaction", "pre-commit", "fsmonitor-watchman"]
+    {
+        fs::copy(&script, project.repository().join(".git/hooks").join(hook)).expect("a hook");
+    }
+    project.commit("Attributes", &[(".gitattributes", "*.c filter=mine\n")]);
+    for (key, value) in [
+        ("core.fsmonitor", &*script),
+        ("core.pager", &script),
+        ("filter.mine.smudge", &script),
+        ("tar.umask", "0777"),
+        ("log.showSignature", "true"),
+        ("gpg.program", &script),
+    ] {
+        project.git(&["config", key, value]);
+    }
+    let _ = fs::remove_file(&mark);
+    let other = Project::empty();
+    other.commit("Other", &[("prog.c", PROGRAM), ("work.h", &work(1, "other"))]);
+    fs::write(project.repository().join("plan.toml"), plan("HEAD")).expect("a plan");
+    let surround = |command: &mut Command| {
+        let git = other.repository().join(".git");
+        command
+            .env("GIT_DIR", &git)
+            .env("GIT_WORK_TREE", other.repository())
+            .env("GIT_INDEX_FILE", git.join("index"));
+        command.env("GIT_PAGER", &script).env("GIT_EXTERNAL_DIFF", &script);
+        said(&command.output().expect("the command"))
+    };
+    let mut check = project.command(&["plan", "check", "plan.toml", "--hosts", "1"]);
+    let told = surround(&mut check);
+    assert!(told.contains("Attributes"), "{told}");
+    let line = "test -z \"$GIT_DIR$GIT_INDEX_FILE\"";
+    let mut bench = project.command(&["bench", "-r", "2", "--git", "v1..HEAD", "--build", line, line]);
+    let told = surround(&mut bench);
+    assert!(told.contains("HEAD: HEAD is") && told.contains("Verdict"), "{told}");
+    assert_eq!(fs::read_to_string(&mark).unwrap_or_default(), "", "executed");
+}
