@@ -17,7 +17,7 @@ fn said(output: &Output) -> String {
 }
 
 /// Each study with few and small experiments.
-const STUDIES: [&[&str]; 4] = [
+const STUDIES: [&[&str]; 5] = [
     &[
         "coverage",
         "--binaries",
@@ -33,6 +33,7 @@ const STUDIES: [&[&str]; 4] = [
     ],
     &["false-alarms", "--binaries", "3", "--one-binary", "4", "--draws", "20", "--runs", "6", "--suite", "6"],
     &["estimators", "--frameworks", "2", "--runs", "15"],
+    &["bisection", "--commits", "8", "--runs", "24"],
     &[
         "power",
         "--runs",
@@ -107,7 +108,7 @@ fn a_share_of_no_answers_is_left_out() {
 #[test]
 fn every_study_has_its_own_number_of_replicates() {
     for (name, replicates) in
-        [("coverage", 1000), ("false-alarms", 1000), ("power", 1000), ("estimators", 100)]
+        [("coverage", 1000), ("false-alarms", 1000), ("power", 1000), ("estimators", 100), ("bisection", 200)]
     {
         let help = said(&study(&[name, "--help"]));
         let of_replicates = help.split("--replicates <N>").nth(1).expect("the option");

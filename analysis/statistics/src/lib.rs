@@ -12,6 +12,7 @@
 //! * [`protocol`]: whether it is, by the protocols of the papers;
 //! * [`levels`]: experiments that repeat at several levels;
 //! * [`mixture`]: run times that cluster, and what users feel of them;
+//! * [`bisection`]: at which of many commits a program became slower;
 //! * [`planning`]: how many runs, and when to look;
 //! * [`diagnostics`]: whether the runs are what the methods take them for;
 //! * [`distribution`], [`number`]: the functions under all of these.
@@ -37,6 +38,7 @@
 //! # }
 //! ```
 
+pub mod bisection;
 pub mod diagnostics;
 pub mod distribution;
 pub mod inference;

@@ -12,6 +12,8 @@
 
 #[path = "worms_2016/ammp.rs"]
 mod ammp;
+#[path = "reference/bisections.rs"]
+mod bisections;
 #[path = "reference/case.rs"]
 mod case;
 #[path = "reference/conclusions.rs"]
@@ -138,6 +140,8 @@ fn checker(stem: &str) -> Result<Check, &'static str> {
         "brunner_munzel" => Ok(conclusions::brunner_munzel),
         "equivalence" => Ok(conclusions::equivalence),
         "random_effects_mean" => Ok(conclusions::random_effects_mean),
+        "outcome_bisection" => Ok(bisections::outcomes),
+        "step_bisection" => Ok(bisections::steps),
         "true_share" => Ok(conclusions::true_share),
         _ => Err("this program does not know it"),
     }

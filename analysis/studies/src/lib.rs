@@ -7,6 +7,7 @@
 //! * [`Coverage`]: how often the intervals contain the truth (Kalibera 2012 §8.4);
 //! * [`FalseAlarmStudy`]: how often equal versions are called different (Touati 2010 §4, Kalibera 2012 §8.3);
 //! * [`Power`]: how often a true speedup is found (Chen 2012 §5.2), and how many runs make a mean normal (Touati 2010 App. C);
+//! * [`BisectionStudy`]: how often a bisection names the commit that made a program slower;
 //! * [`Estimators`]: the metrics of variability from observations and from fitted mixtures (Worms 2016 §6.5);
 //! * [`table_1`]: the scores that Chen 2012 prints.
 //!
@@ -14,6 +15,7 @@
 //! number of threads. Every cell of a study (section, law, size) has its own name under the seed, so that asking for
 //! another one does not change it.
 
+mod bisection;
 mod coverage;
 mod error;
 mod estimators;
@@ -25,6 +27,7 @@ mod row;
 mod sequential_experiment;
 pub mod table_1;
 
+pub use bisection::{BisectionSection, BisectionStudy, HistoryLaw};
 pub use coverage::{Coverage, CoverageSection};
 pub use error::SimulationError;
 pub use estimators::{EstimatorRow, Estimators, Framework, Quantity, VariabilityMetric};

@@ -30,6 +30,12 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    pub(super) fn of(answers: impl Iterator<Item = Option<bool>>) -> Self {
+        let mut tally = Self::default();
+        answers.for_each(|answer| tally.count(answer));
+        tally
+    }
+
     fn count(&mut self, answer: Option<bool>) {
         match answer {
             Some(true) => self.yes += 1,

@@ -33,7 +33,7 @@ const SHARED: [(&str, &[&str]); 3] = [
 type Headings = &'static [(&'static str, &'static [&'static str])];
 
 /// Headings of the options of verbs, by the verbs' paths.
-const OF_VERBS: [(&str, Headings); 17] = [
+const OF_VERBS: [(&str, Headings); 18] = [
     (
         "bench",
         &[
@@ -151,6 +151,27 @@ const OF_VERBS: [(&str, Headings); 17] = [
         &[
             (MODEL, &["distribution", "speedup", "runs", "variation", "mean_runs", "claim"]),
             ("Suite", &["suite", "suite_runs", "spread"]),
+            (REPLICATION, &["replicates", "seed", "confidence"]),
+        ],
+    ),
+    (
+        "study bisection",
+        &[
+            (
+                MODEL,
+                &[
+                    "distribution",
+                    "commits",
+                    "runs",
+                    "block_runs",
+                    "step",
+                    "variation",
+                    "hosts",
+                    "stalled",
+                    "failures_before",
+                    "failures_after",
+                ],
+            ),
             (REPLICATION, &["replicates", "seed", "confidence"]),
         ],
     ),

@@ -1,6 +1,7 @@
-//! `speedup study`: the papers' simulation studies, again, and a pool of runs compared with itself.
+//! `speedup study`: the papers' simulation studies, again, bisections of histories, and a pool of runs compared with itself.
 
 mod answer;
+mod bisection;
 mod coverage;
 mod estimators;
 mod false_alarms;
@@ -21,6 +22,7 @@ pub(crate) enum Verb {
     FalseAlarms(false_alarms::Arguments),
     Estimators(estimators::Arguments),
     Power(power::Arguments),
+    Bisection(bisection::Arguments),
     Pool(pool::Arguments),
 }
 
@@ -30,6 +32,7 @@ pub(super) fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
         Verb::FalseAlarms(arguments) => false_alarms::execute(arguments, console),
         Verb::Estimators(arguments) => estimators::execute(arguments, console),
         Verb::Power(arguments) => power::execute(arguments, console),
+        Verb::Bisection(arguments) => bisection::execute(arguments, console),
         Verb::Pool(arguments) => pool::execute(&arguments, console),
     }
 }

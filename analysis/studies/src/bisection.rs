@@ -1,0 +1,110 @@
+//! How often a bisection names the commit that has the step, beside halving by midpoints.
+
+mod history_law;
+mod midpoints;
+mod outcomes;
+mod search;
+
+use super::row::StudyRow;
+use super::{LawShape, Replication, SimulationError};
+pub use history_law::HistoryLaw;
+use serde::Serialize;
+
+/// The study of bisections.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BisectionStudy {
+    /// How often, whence, at which level.
+    pub replication: Replication,
+    /// Which parts are simulated, in this order.
+    pub sections: Vec<BisectionSection>,
+    /// The shapes of a run's noise.
+    pub distributions: Vec<LawShape>,
+    /// The law of the runs of a history.
+    pub history: HistoryLaw,
+    /// The commits after the good end.
+    pub commits: Vec<u64>,
+    /// The runs of a search, those of the ends included.
+    pub runs: Vec<u64>,
+    /// The runs of a block, of which two are of the ends.
+    pub block_runs: u64,
+    /// The share of failures before the step and from it on, where runs pass or fail.
+    pub failures: [f64; 2],
+}
+
+/// A part of the study. The size is the runs of the search, and the parameter the commits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BisectionSection {
+    /// One step, at a commit that is drawn.
+    OneStep,
+    /// No step.
+    NoStep,
+    /// A step in the first half of the commits, and another of the same size in the second.
+    TwoSteps,
+    /// A step in the first half of the commits that is taken back in the second.
+    Reverted,
+    /// One step, and one commit of five does not build.
+    Unbuildable,
+    /// Runs that pass or fail, more often from a commit on that is drawn.
+    Outcomes,
+}
+
+/// Fewer do not fill a block.
+const FEWEST_BLOCK_RUNS: u64 = 3;
+const MOST_BLOCK_RUNS: u64 = 64;
+
+impl BisectionSection {
+    /// All parts.
+    pub const ALL: [Self; 6] =
+        [Self::OneStep, Self::NoStep, Self::TwoSteps, Self::Reverted, Self::Unbuildable, Self::Outcomes];
+
+    /// A short name that stays the same between releases.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::OneStep => "one_step",
+            Self::NoStep => "no_step",
+            Self::TwoSteps => "two_steps",
+            Self::Reverted => "reverted",
+            Self::Unbuildable => "unbuildable",
+            Self::Outcomes => "outcomes",
+        }
+    }
+}
+
+impl BisectionStudy {
+    /// The shares of searches that find what there is, and the average sizes of their sets.
+    ///
+    /// # Errors
+    /// [`SimulationError`] for options out of range.
+    pub fn run(&self) -> Result<Vec<StudyRow>, SimulationError> {
+        self.check()?;
+        let mut rows = Vec::new();
+        for section in &self.sections {
+            let of_cell = |shape, commits: &u64, runs: &u64| match (section, shape) {
+                (_, Some(shape)) => self.of_searches(*section, shape, *commits, *runs),
+                (_, None) => self.of_outcomes(*commits, *runs),
+            };
+            // Outcomes have no noise that could have a shape.
+            let shapes: Vec<Option<LawShape>> = match section {
+                BisectionSection::Outcomes => vec![None],
+                _ => self.distributions.iter().copied().map(Some).collect(),
+            };
+            for shape in shapes {
+                for commits in &self.commits {
+                    rows.extend(self.runs.iter().flat_map(|runs| of_cell(shape, commits, runs)));
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    fn check(&self) -> Result<(), SimulationError> {
+        self.replication.check()?;
+        self.history.check()?;
+        SimulationError::check_counts("commits", 2, &self.commits)?;
+        let range = [(FEWEST_BLOCK_RUNS - 1) as f64, (MOST_BLOCK_RUNS + 1) as f64];
+        SimulationError::check_range("number of runs in a block", range, &[self.block_runs as f64])?;
+        SimulationError::check_range("share of failures", [0.0, 1.0], &self.failures)?;
+        SimulationError::check_counts("runs", self.block_runs, &self.runs)
+    }
+}
