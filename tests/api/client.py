@@ -64,24 +64,28 @@ def compiles(folder):
 
 
 class Coordinator:
-    """A coordinator over TLS and an agent, with an access file where the page looks for it."""
+    """A coordinator, over TLS unless its options say otherwise, and an agent, with an access file where the page looks for it."""
 
-    def __init__(self, speedup, folder):
-        self.speedup, self.folder, self.address = speedup, folder, "127.0.0.1:0"
+    def __init__(self, speedup, folder, *options, agent=True):
+        self.speedup, self.folder, self.address, self.options = speedup, folder, "127.0.0.1:0", options
         self.environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state")}
         self.start()
-        self.agent = self.begin("agent", "start", "--no-selftest", "--share-machine", "--host-id", "here")
+        starts = ["agent", "start", "--no-selftest", "--share-machine", "--host-id", "here"]
+        self.agent = self.begin(*starts) if agent else None
 
     def begin(self, *arguments, **options):
         log = (self.folder / f"{arguments[0]}.log").open("a")
         return subprocess.Popen([self.speedup, *arguments], env=self.environment, stderr=log, text=True, **options)
 
     def start(self):
-        options = ["--bind", self.address, "--web", "off", "--format", "json", "--data", str(self.folder / "data")]
+        options = ["--bind", self.address, "--web", "off", "--format", "json", "--data", str(self.folder / "data"), *self.options]
         self.process = self.begin("coordinator", "start", *options, stdout=subprocess.PIPE)
-        self.address = json.loads(self.process.stdout.readline())["url"].removeprefix("https://")
+        scheme, _, self.address = json.loads(self.process.stdout.readline())["url"].partition("://")
         with (self.folder / "state/speedup/access.toml").open("rb") as file:
             self.access = tomllib.load(file)
+        if scheme == "http":
+            self.channel = grpc.insecure_channel(self.address)
+            return
         parts = [self.access[part].encode() for part in ("authority", "key", "certificate")]
         self.channel = grpc.secure_channel(self.address, grpc.ssl_channel_credentials(*parts))
         self.pool = DescriptorPool(ProtoReflectionDescriptorDatabase(self.channel))
@@ -90,6 +94,12 @@ class Coordinator:
         self.channel.close()
         self.process.terminate()
         self.process.wait(timeout=PATIENCE)
+
+    def end(self):
+        """Ends the agent too."""
+        for process in filter(None, (self.agent, self.process)):
+            process.terminate()
+            process.wait(timeout=PATIENCE)
 
     def call(self, name, request=None, **fields):
         """Calls SERVICE/METHOD, known by reflection; fields, or a message as JSON."""
@@ -309,9 +319,7 @@ def main():
         assert again.experiment == submitted.experiment, (again, submitted)
         print("plans in text, repetitions, pages and exports keep what the page promises, also after a restart")
     finally:
-        for process in (coordinator.agent, coordinator.process):
-            process.terminate()
-            process.wait(timeout=PATIENCE)
+        coordinator.end()
 
 
 if __name__ == "__main__":
