@@ -46,6 +46,17 @@ impl Process {
         self.of_threads("status").into_iter().map(of_thread).collect()
     }
 
+    /// The CPU time that it has used, without its children's, in hundredths of a second (`USER_HZ`).
+    ///
+    /// # Panics
+    /// When it is gone.
+    pub fn cpu_ticks(&self) -> u64 {
+        let stat = std::fs::read_to_string(self.0.join("stat")).expect("a process that is there");
+        let after_name = stat.rsplit_once(") ").expect("a name").1;
+        let used = after_name.split_ascii_whitespace().skip(11).take(2);
+        used.map(|ticks| ticks.parse::<u64>().expect("a number")).sum()
+    }
+
     /// The ids of its children, also of those that it adopted and of those that have ended and are not reaped.
     ///
     /// # Panics
