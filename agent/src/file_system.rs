@@ -2,13 +2,19 @@
 //! not, such as the programs behind FUSE.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use speedup_core::run::file_system::{FileSystem, Location, MAX_KIND_BYTES};
 
 /// The kernel's list of mounts, as this process sees them.
 const MOUNTS: &str = "/proc/self/mountinfo";
+/// What most lists fit into.
+const USUAL_BYTES: usize = 16 << 10;
 /// Kinds whose files are on other hosts, or on disks that several hosts share. Those of clusters first, then those of
 /// virtual machines, whose files are the hypervisor's.
 const NETWORK: [&str; 28] = [
@@ -44,9 +50,52 @@ const NETWORK: [&str; 28] = [
 
 /// The file system of a directory; none where the kernel does not tell.
 pub(crate) fn file_system(directory: &Path) -> Option<FileSystem> {
-    let real = directory.canonicalize().ok()?;
-    let mounts = std::fs::read(MOUNTS).ok()?;
-    kind_in(&mounts, &real).map(|kind| FileSystem { location: location(&kind), kind })
+    Mounts::default().of(directory)
+}
+
+/// The list of mounts, and what it says of the directory that was asked for last: it is read again when it has changed.
+#[derive(Debug, Default)]
+pub(crate) struct Mounts {
+    list: Option<File>,
+    known: Option<(Place, FileSystem)>,
+}
+
+/// A directory, by whatever links it is reached.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+impl Mounts {
+    /// The file system of a directory; none where the kernel does not tell.
+    pub(crate) fn of(&mut self, directory: &Path) -> Option<FileSystem> {
+        let there = std::fs::metadata(directory).ok()?;
+        let place = Place { path: directory.to_owned(), device: there.dev(), inode: there.ino() };
+        match self.known.take().filter(|(known, _)| *known == place) {
+            Some(known) if !self.have_changed() => self.known = Some(known),
+            Some(_) | None => self.known = Some((place, self.read(directory)?)),
+        }
+        self.known.as_ref().map(|(_, found)| found.clone())
+    }
+
+    fn read(&mut self, directory: &Path) -> Option<FileSystem> {
+        let real = directory.canonicalize().ok()?;
+        // The kernel tells of changes since the list was opened.
+        let list = self.list.insert(File::open(MOUNTS).ok()?);
+        let mut mounts = Vec::with_capacity(USUAL_BYTES);
+        list.read_to_end(&mut mounts).ok()?;
+        kind_in(&mounts, &real).map(|kind| FileSystem { location: location(&kind), kind })
+    }
+
+    /// Whether something was mounted or unmounted since the list was read (proc(5): it polls as exceptional then).
+    fn have_changed(&self) -> bool {
+        let Some(list) = &self.list else { return true };
+        let mut entry = [PollFd::new(list, PollFlags::PRI)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut entry, Some(&at_once)) != Ok(0)
+    }
 }
 
 /// The kind of the mount that a path is below. Of several at one place the last hides the others.

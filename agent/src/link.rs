@@ -13,9 +13,9 @@ use tonic::{Code, Status, Streaming};
 
 /// Messages that may wait for the connection; the machine never has more than its outbox and one question to say.
 const WAITING_MESSAGES: usize = 1_024;
-/// How often the loop gives way so that what was said leaves this process: once for the stream, once for the
-/// connection's task, and some to spare.
-const TURNS_TO_FLUSH: usize = 8;
+/// How often the loop gives way so that what was said leaves this process. In one turn all tasks run that have something to do, those
+/// included that have it from each other; the others are to spare.
+const TURNS_TO_FLUSH: usize = 3;
 
 /// Why there is no session, or no more.
 #[derive(Debug, Error)]

@@ -48,7 +48,7 @@ pub(crate) use self::not_executed::NotExecuted;
 use self::record::record;
 use self::software::Ready;
 use self::variables::{pad, size_of_variables, variables};
-use crate::file_system::file_system;
+use crate::file_system::Mounts;
 use crate::files::{Files, NotCollected, Programs, Seen};
 use crate::launch::{
     End, Execution, LaunchCommand, LaunchError, Launcher, Preparation, Sink, forget_peak, program_of,
@@ -74,8 +74,11 @@ pub(crate) struct Runner {
     surroundings: Surroundings,
     limits: Limits,
     programs: Programs,
+    mounts: Mounts,
     ended_by: EndedBy,
     software: software::Kept,
+    /// Where the last run was.
+    workplace: Option<Workplace>,
 }
 
 impl Runner {
@@ -98,8 +101,10 @@ impl Runner {
             surroundings,
             limits,
             programs,
+            mounts: Mounts::default(),
             ended_by,
             software: software::Kept::default(),
+            workplace: None,
         })
     }
 
@@ -134,10 +139,9 @@ impl Runner {
         stop: &AtomicBool,
     ) -> Result<Record, NotExecuted> {
         let order = &grant.order;
-        let place = Workplace::of(&self.scratch, &self.boot, self.surroundings.user(), grant.experiment)
-            .map_err(|error| {
-                NotExecuted::new(format!("cannot create the directory of the experiment: {error}"))
-            })?;
+        let place = self.workplace(grant.experiment).map_err(|error| {
+            NotExecuted::new(format!("cannot create the directory of the experiment: {error}"))
+        })?;
         let input = place.input();
         let steps = Steps::of(order, &input.to_string_lossy())
             .map_err(|error| NotExecuted::through_plan(error.to_string()))?;
@@ -151,11 +155,22 @@ impl Runner {
         undertaking.set_up()?;
         let done = undertaking.run();
         place.clear_work();
+        self.workplace = Some(place);
         if !order.own_metrics.is_empty() {
             // The whole output was in memory.
             let _ = forget_peak();
         }
         done
+    }
+}
+
+impl Runner {
+    /// The workplace of an experiment: that of the run before, if it was of the same.
+    fn workplace(&mut self, experiment: ExperimentId) -> std::io::Result<Workplace> {
+        match self.workplace.take().filter(|place| place.is_of(experiment)) {
+            Some(place) => place.make().map(|()| place),
+            None => Workplace::of(&self.scratch, &self.boot, self.surroundings.user(), experiment),
+        }
     }
 }
 
@@ -292,7 +307,7 @@ impl Undertaking<'_> {
         };
 
         // Before the host settles: of a network file system the kernel may have to ask the server.
-        let stood_on = (turn == Turn::Timed).then(|| file_system(&standing.directory)).flatten();
+        let stood_on = (turn == Turn::Timed).then(|| self.runner.mounts.of(&standing.directory)).flatten();
         let mut established = established.clone();
         established.unmet.extend([padding.err(), name.err()].into_iter().flatten());
         if turn == Turn::Timed {
@@ -304,6 +319,7 @@ impl Undertaking<'_> {
             .and_then(|()| self.runner.allow(what, &command, given.as_ref()));
         let seen = (turn == Turn::Timed).then(|| program_of(&command).ok().map(Seen::at)).flatten();
         let before = (turn == Turn::Timed).then(|| self.runner.surroundings.before());
+        self.runner.surroundings.forget_reading();
         let executed = insisted.and_then(|()| {
             self.runner.launcher.execute(&command, stop).map_err(|error| not_launched(what, &error))
         });
@@ -331,9 +347,10 @@ impl Undertaking<'_> {
     }
 
     /// The last before the clock: an empty page cache, and rest.
-    fn settle(&self, established: &mut Established) {
+    fn settle(&mut self, established: &mut Established) {
         let environment = &self.order.environment;
         if environment.page_cache == PageCache::Drop {
+            self.runner.surroundings.forget_reading();
             established.unmet.extend(self.runner.surroundings.drop_page_cache().err());
         }
         wait(environment.settle.into(), self.stop);

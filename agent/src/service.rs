@@ -381,7 +381,9 @@ impl Service {
                 next = self.perform(action).await?.or(next);
             }
             match &mut self.link {
-                Some(link) => link.flush().await,
+                // Who goes on to listen says it while nothing is heard.
+                Some(link) if self.broken.is_some() || self.stop.is_wished() => link.flush().await,
+                Some(_) => {}
                 None => self.outbox(Outbox::sync)?,
             }
             if let Some(error) = self.broken.take() {

@@ -198,9 +198,16 @@ impl Surroundings {
         self.instruments.as_mut().map_or_else(RestReading::default, Instruments::rest)
     }
 
+    /// Something is executed: what the host was like before tells nothing any more.
+    pub(crate) fn forget_reading(&mut self) {
+        if let Some(instruments) = &mut self.instruments {
+            instruments.forget();
+        }
+    }
+
     /// Reads the host before a run.
     pub(crate) fn before(&mut self) -> Before {
-        let reading = self.read();
+        let reading = self.instruments.as_mut().map_or_else(Reading::default, Instruments::read_on);
         Before { reading, at: Instant::now(), agent_ns: own_cpu_ns() }
     }
 
@@ -213,7 +220,7 @@ impl Surroundings {
     ) -> Conditions {
         let elapsed_ns = u64::try_from(before.at.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let agent_ns = own_cpu_ns().saturating_sub(before.agent_ns);
-        let after = self.read();
+        let after = self.instruments.as_mut().map_or_else(Reading::default, Instruments::read);
         let usage = &execution.usage;
         let cpus = self.instruments.as_ref().map_or(0, |instruments| instruments.cpus().len());
         let window = Window {
@@ -245,10 +252,6 @@ impl Surroundings {
             applied: established.asked.iter().copied().filter(is_met).collect(),
             unmet,
         }
-    }
-
-    fn read(&mut self) -> Reading {
-        self.instruments.as_mut().map_or_else(Reading::default, Instruments::read)
     }
 }
 

@@ -7,11 +7,12 @@
 //! SCRATCH/experiments/ID/work…   the working directory of one run, new for each; nothing else begins with a w
 //! ```
 
+use std::cell::RefCell;
 use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use speedup_core::experiment::environment::{DIRECTORY_NAME, DirectoryLength, Setting};
 use speedup_core::run::conditions::Unmet;
@@ -24,6 +25,9 @@ use crate::launch::User;
 pub(crate) const EXPERIMENTS: &str = "experiments";
 /// Experiments whose directories are kept; older ones make room for a new one.
 const KEPT: usize = 8;
+/// How long a directory has to look the same before that shows that nothing was done in it: file systems note changes by
+/// the second, some by two.
+const SETTLED: Duration = Duration::from_secs(3);
 /// Longest name of a directory on Linux.
 const MAX_NAME: usize = 255;
 
@@ -34,6 +38,41 @@ pub(crate) struct Workplace {
     boot: BootId,
     /// Whose the directories are that programs write to, if not the agent's user's.
     user: Option<User>,
+    /// What was found when it was last cleared.
+    vacancy: RefCell<Option<Vacancy>>,
+}
+
+/// A workplace that has nothing but an empty working directory for the next run.
+#[derive(Clone, Debug)]
+struct Vacancy {
+    work: PathBuf,
+    /// What the root and the working directory looked like before they were listed.
+    looks: [Look; 2],
+    /// Since when they have looked so.
+    since: Instant,
+    /// Whether a change since then would show.
+    is_settled: bool,
+}
+
+/// What a directory looks like from outside. To make, rename or remove something in it, or to change its mode, changes this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Look {
+    device: u64,
+    inode: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Look {
+    fn of(path: &Path) -> io::Result<Self> {
+        let seen = std::fs::symlink_metadata(path)?;
+        Ok(Self {
+            device: seen.dev(),
+            inode: seen.ino(),
+            modified: (seen.mtime(), seen.mtime_nsec()),
+            changed: (seen.ctime(), seen.ctime_nsec()),
+        })
+    }
 }
 
 impl Workplace {
@@ -44,19 +83,29 @@ impl Workplace {
         user: Option<&User>,
         experiment: ExperimentId,
     ) -> io::Result<Self> {
-        let all = scratch.join(EXPERIMENTS);
-        let root = all.join(experiment.to_string());
-        if !root.exists() {
-            std::fs::create_dir_all(&all)?;
-            make_room(&all)?;
+        let root = scratch.join(EXPERIMENTS).join(experiment.to_string());
+        let place = Self { root, boot: boot.clone(), user: user.cloned(), vacancy: RefCell::default() };
+        place.make()?;
+        Ok(place)
+    }
+
+    /// Makes it again if it is not there.
+    pub(crate) fn make(&self) -> io::Result<()> {
+        if let Some(all) = self.root.parent().filter(|_| !self.root.exists()) {
+            std::fs::create_dir_all(all)?;
+            make_room(all)?;
         }
-        let place = Self { root, boot: boot.clone(), user: user.cloned() };
-        let input = place.input();
+        let input = self.input();
         if !input.exists() {
             std::fs::create_dir_all(&input)?;
-            place.give(&input)?;
+            self.give(&input)?;
         }
-        Ok(place)
+        Ok(())
+    }
+
+    /// Whether it is that of an experiment.
+    pub(crate) fn is_of(&self, experiment: ExperimentId) -> bool {
+        self.root.ends_with(experiment.to_string())
     }
 
     /// What the setup step made.
@@ -89,6 +138,9 @@ impl Workplace {
     /// An empty working directory of this name, which [`Workplace::name_of_work`] has given.
     pub(crate) fn new_work(&self, name: &str) -> io::Result<PathBuf> {
         let work = self.root.join(name);
+        if self.vacant().is_some_and(|vacant| vacant == work) {
+            return Ok(work);
+        }
         for other in self.works()?.iter().filter(|other| **other != work) {
             remove(other)?;
         }
@@ -101,12 +153,48 @@ impl Workplace {
     }
 
     /// Removes what a run left in its working directory: it may be all of the disk. Most runs leave nothing, and the next has
-    /// the same directory: to make and remove it takes longer than to look.
+    /// the same directory: to make and remove it takes longer than to list it, and to list it longer than to see that nothing has
+    /// changed.
     pub(crate) fn clear_work(&self) {
-        let clear = |work: &PathBuf| if self.is_vacant(work)? { Ok(()) } else { remove(work) };
-        if let Err(error) = self.works().and_then(|works| works.iter().try_for_each(clear)) {
-            tracing::warn!("cannot remove what a run left: {error}");
+        if self.vacant().is_some() {
+            return;
         }
+        let found = self.cleared().unwrap_or_else(|error| {
+            tracing::warn!("cannot remove what a run left: {error}");
+            None
+        });
+        self.vacancy.replace(found);
+    }
+
+    fn cleared(&self) -> io::Result<Option<Vacancy>> {
+        let now = Instant::now();
+        let root = Look::of(&self.root)?;
+        let works = self.works()?;
+        let (mut vacant, mut removed) = (None, false);
+        for work in &works {
+            let look = Look::of(work)?;
+            if self.is_vacant(work)? {
+                vacant = Some((work, look));
+            } else {
+                remove(work)?;
+                removed = true;
+            }
+        }
+        let Some((work, look)) = vacant.filter(|_| works.len() == 1 && !removed) else { return Ok(None) };
+        let looks = [root, look];
+        let before = self.vacancy.borrow();
+        let before = before.as_ref().filter(|before| before.work == *work && before.looks == looks);
+        let since = before.map_or(now, |before| before.since);
+        let is_settled = now.duration_since(since) >= SETTLED;
+        Ok(Some(Vacancy { work: work.clone(), looks, since, is_settled }))
+    }
+
+    /// The working directory that is there, if it and the root look as they did when nothing else was there and nothing in it.
+    fn vacant(&self) -> Option<PathBuf> {
+        let vacancy = self.vacancy.borrow();
+        let Vacancy { work, looks, .. } = vacancy.as_ref().filter(|vacancy| vacancy.is_settled)?;
+        let as_it_was = Look::of(&self.root).ok()? == looks[0] && Look::of(work).ok()? == looks[1];
+        as_it_was.then(|| work.clone())
     }
 
     /// Whether a working directory is there as a new one would be: empty, and open to the same.
@@ -243,6 +331,45 @@ mod tests {
             assert_eq!(unmet.setting, Setting::DirectoryLength);
             assert!(unmet.reason.contains(&format!("{least} to {most} bytes")), "{}", unmet.reason);
         }
+    }
+
+    #[test]
+    fn what_is_done_in_a_vacant_directory_is_seen() {
+        let state = tempfile::tempdir().unwrap();
+        let place = workplace(state.path());
+        let work = place.new_work("work").unwrap();
+        place.clear_work();
+        assert_eq!(place.vacant(), None, "a change within the same second would not show");
+        // As if it had been seen long ago.
+        let settle = || {
+            place.clear_work();
+            let mut vacancy = place.vacancy.borrow_mut();
+            let vacancy = vacancy.as_mut().unwrap();
+            vacancy.since = Instant::now().checked_sub(2 * SETTLED).unwrap();
+        };
+        let changes: [fn(&Path); 6] = [
+            |work| std::fs::write(work.join("file"), "left").unwrap(),
+            |work| std::fs::create_dir(work.join("directory")).unwrap(),
+            |work| std::fs::set_permissions(work, Permissions::from_mode(0o700)).unwrap(),
+            |work| std::fs::create_dir(work.with_file_name("w")).unwrap(),
+            |work| std::fs::remove_dir(work).unwrap(),
+            |work| std::fs::rename(work, work.with_file_name("work2")).unwrap(),
+        ];
+        for change in changes {
+            settle();
+            place.clear_work();
+            assert_eq!(place.vacant().as_ref(), Some(&work));
+            assert_eq!(place.new_work("work").unwrap(), work);
+            // The file system notes when that was: not when it was made.
+            std::thread::sleep(Duration::from_millis(20));
+            change(&work);
+            assert_eq!(place.vacant(), None);
+            place.clear_work();
+            assert_eq!(place.new_work("work").unwrap(), work);
+            assert_eq!(std::fs::read_dir(&work).unwrap().count(), 0);
+            assert_eq!(place.works().unwrap(), std::slice::from_ref(&work));
+        }
+        assert_ne!(place.new_work("workx").unwrap(), work);
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! What the kernel accounts: to a child that is gone, and to the agent itself.
 #![expect(unsafe_code, reason = "wait4 and getrusage have no safe interface")]
 
+use std::fs::File;
 use std::io;
 use std::mem;
+use std::os::unix::fs::FileExt as _;
 
 use rustix::process::Pid;
 
@@ -46,7 +48,11 @@ pub(super) fn own() -> Usage {
 
 /// The peak memory of a process that is there.
 pub(super) fn peak_of(pid: Pid) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).ok()?;
+    // The line stands in the first kilobyte. The kernel makes such a file anew for each read from its beginning, so one is enough.
+    let mut room = [0; 4_096];
+    let file = File::open(format!("/proc/{}/status", pid.as_raw_nonzero())).ok()?;
+    let read = file.read_at(&mut room, 0).ok()?;
+    let status = String::from_utf8_lossy(&room[..read]);
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kibibytes: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
     Some(kibibytes * 1024)

@@ -54,6 +54,7 @@ impl Undertaking<'_> {
         made: Option<&BTreeMap<String, String>>,
     ) -> Result<Execution, NotExecuted> {
         self.runner.allow(what, command, made)?;
+        self.runner.surroundings.forget_reading();
         let execution = self.runner.launcher.execute(command, self.stop);
         let execution = execution.map_err(|error| not_launched(what, &error))?;
         let told =

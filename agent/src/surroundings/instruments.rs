@@ -1,9 +1,11 @@
 //! Readings of the host. The files are opened once and read from their beginning each time, which costs a fraction of
-//! opening them; what a host does not have is found out once.
+//! opening them; what a host does not have is found out once. Where one run follows another, what the host was like after the first is
+//! what it is like before the second: only what is judged between two readings is read again.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use speedup_core::run::disturbance::TICK_NS;
 use speedup_core::run::reading::{CpuTime, Frequency, Load, Pressure, Reading, Throttled};
@@ -21,6 +23,9 @@ const MAX_FREQUENCIES: usize = 8;
 const MAX_THROTTLES: usize = 64;
 /// Most sensors of temperature: of each package one tells enough, and some take a millisecond.
 const MAX_SENSORS: usize = 8;
+/// How long the state of a host serves once it was read, where nothing was executed: from a report to the next run of an agent whose
+/// coordinator is near.
+const RECENT: Duration = Duration::from_millis(2);
 /// Drivers that measure the processor itself.
 const SENSOR_DRIVERS: [&str; 5] = ["coretemp", "k10temp", "zenpower", "cpu_thermal", "scpi_sensors"];
 
@@ -42,6 +47,18 @@ pub(super) struct Instruments {
     package_throttles: Vec<Gauge>,
     /// Where a file's content is put.
     room: Vec<u8>,
+    /// What was read last, and when.
+    last: Option<(Instant, State)>,
+}
+
+/// What a host is like at a moment, and is told with a run. It is not judged: it says nothing of what happened in between.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    load: Option<Load>,
+    runnable: Option<u32>,
+    temperature_mc: Option<i32>,
+    available_bytes: Option<u64>,
+    cached_bytes: Option<u64>,
 }
 
 /// A file that is read again and again, if it is there.
@@ -77,6 +94,7 @@ impl Instruments {
             core_throttles: of_some(MAX_THROTTLES, "thermal_throttle/core_throttle_count"),
             package_throttles: packages.iter().map(package).filter(Gauge::is_there).collect(),
             room: vec![0; 4_096],
+            last: None,
         }
     }
 
@@ -103,11 +121,37 @@ impl Instruments {
 
     /// One reading.
     pub(super) fn read(&mut self) -> Reading {
+        let state = self.state();
+        self.last = Some((Instant::now(), state));
+        self.with(state)
+    }
+
+    /// One reading, with the state that was read last if that was just now.
+    pub(super) fn read_on(&mut self) -> Reading {
+        match self.last.filter(|(at, _)| at.elapsed() <= RECENT) {
+            Some((_, state)) => self.with(state),
+            None => self.read(),
+        }
+    }
+
+    /// Something is done to the host: what was read of it tells nothing any more.
+    pub(super) fn forget(&mut self) {
+        self.last = None;
+    }
+
+    fn state(&mut self) -> State {
         let room = &mut self.room;
         let (load, runnable) = self.load.text(room).map_or((None, None), load);
-        let frequencies: Vec<u64> = self.frequencies.iter().filter_map(|gauge| gauge.number(room)).collect();
         let temperatures = self.temperatures.iter().filter_map(|gauge| gauge.number::<i32>(room));
         let temperature_mc = temperatures.max();
+        let (available_bytes, cached_bytes) = self.memory.text(room).map_or((None, None), memory);
+        State { load, runnable, temperature_mc, available_bytes, cached_bytes }
+    }
+
+    fn with(&mut self, state: State) -> Reading {
+        let room = &mut self.room;
+        let State { load, runnable, temperature_mc, available_bytes, cached_bytes } = state;
+        let frequencies: Vec<u64> = self.frequencies.iter().filter_map(|gauge| gauge.number(room)).collect();
         let throttles = |gauges: &[Gauge], room: &mut Vec<u8>| {
             gauges.iter().filter_map(|gauge| gauge.number::<u64>(room)).fold(0, u64::saturating_add)
         };
@@ -116,7 +160,6 @@ impl Instruments {
             core: throttles(&self.core_throttles, room),
             package: throttles(&self.package_throttles, room),
         });
-        let (available_bytes, cached_bytes) = self.memory.text(room).map_or((None, None), memory);
         Reading {
             load,
             runnable,
@@ -145,7 +188,7 @@ impl Gauge {
         self.0.is_some()
     }
 
-    /// What the file says now. Files of the kernel are made anew at each read from the beginning.
+    /// What the file says now. Files of the kernel are made anew at each read from the beginning, and give all that there is room for.
     fn text<'r>(&self, room: &'r mut Vec<u8>) -> Option<&'r str> {
         let file = self.0.as_ref()?;
         let mut length = 0;
@@ -154,8 +197,12 @@ impl Gauge {
                 room.resize(length * 2, 0);
             }
             match file.read_at(&mut room[length..], length as u64) {
-                Ok(0) => break,
-                Ok(read) => length += read,
+                Ok(read) => {
+                    length += read;
+                    if length < room.len() {
+                        break;
+                    }
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(_) => return None,
             }
