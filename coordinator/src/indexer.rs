@@ -14,8 +14,8 @@ use tokio::sync::watch;
 pub(crate) use self::backlog::{Backlog, Urge, Waiting, backlog};
 use crate::store::{Store, StoreError, Writes};
 
-/// Writes gathered before they are applied: sled takes much more memory with larger batches.
-const GATHERED: usize = 1_024;
+/// Writes gathered before they are applied: with fewer, packs of attempts are written again and again while they fill.
+pub(crate) const GATHERED: usize = 8_192;
 
 /// How long it gathers where nobody waits for it: a store that is written row by row takes most of a core.
 const GATHERING: Duration = Duration::from_millis(500);
@@ -67,7 +67,7 @@ impl Indexer {
     fn apply(&mut self, batches: &[Batch]) -> Result<(), StoreError> {
         let mut writes = Writes::default();
         for (place, batch) in batches.iter().enumerate() {
-            gather(&mut writes, batch);
+            batch.add_to(&mut writes);
             if writes.len() < GATHERED && place + 1 < batches.len() {
                 continue;
             }
@@ -82,8 +82,10 @@ impl Indexer {
     }
 }
 
-/// The writes of a batch: ended attempts first, because a late report changes the row of its attempt.
-fn gather(writes: &mut Writes, batch: &Batch) {
-    batch.ended.iter().for_each(|ended| writes.ended(ended));
-    batch.events.iter().for_each(|event| writes.event(event));
+impl Batch {
+    /// What the store keeps of it: ended attempts first, because a late report changes the row of its attempt.
+    pub(crate) fn add_to(&self, writes: &mut Writes) {
+        self.ended.iter().for_each(|ended| writes.ended(ended));
+        self.events.iter().for_each(|event| writes.event(event));
+    }
 }

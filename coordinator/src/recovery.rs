@@ -2,6 +2,8 @@
 //! the store, from where the store is. Where a checkpoint can be believed and the store holds all before it, the replay
 //! begins there.
 
+mod replaying;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,19 +14,18 @@ use speedup_journal::private::{self, NotPrivate, Others};
 use speedup_journal::{
     Checkpoints, Cut, Journal, JournalId, OpenCheck, OpenError, Options, Position, ReplayError,
 };
-use speedup_proto::journal_payload;
 use speedup_proto::payload::PayloadError;
 use thiserror::Error;
 
 use crate::backup::RESTORING;
 use crate::checkpoint::{self, Disbelief};
-use crate::store::{Opened, Store, StoreError, Writes};
+use crate::store::{Opened, Store, StoreError};
+
+use self::replaying::Replaying;
 
 /// What a coordinator makes in its data directory, and closes where an earlier release left it open. Not the keys: one that
 /// others could read is refused.
 const CLOSED: [&str; 5] = ["journal", "store", "access/journal", "blobs", "provision.json"];
-/// Writes gathered before they are applied to the store.
-const GATHERED: usize = 1_024;
 
 /// Why a data directory cannot be recovered.
 #[derive(Debug, Error)]
@@ -232,58 +233,4 @@ fn is_usable(journal: &Journal, position: Position, applied: Position) -> bool {
         return false;
     }
     true
-}
-
-/// The replay of the journal.
-struct Replaying<'a> {
-    journal: &'a Journal,
-    path: &'a Path,
-    store: &'a Store,
-    /// The end of what the store holds.
-    applied: Position,
-    /// Where the machine is.
-    from: Position,
-}
-
-impl Replaying<'_> {
-    fn run(&self, mut machine: Machine) -> Result<Machine, RecoveryError> {
-        let mut writes = Writes::default();
-        let mut end = self.applied;
-        let boundary = self.journal.closed_end();
-        let mut is_due = boundary > self.from;
-        let mut records = self.journal.replay(self.from).map_err(RecoveryError::Read)?;
-        while let Some(record) = records.next_record().map_err(RecoveryError::Read)? {
-            if is_due && record.position >= boundary {
-                is_due = false;
-                self.store.apply(std::mem::take(&mut writes), end)?;
-                self.keep(boundary, &machine)?;
-            }
-            let event = journal_payload::decode(record.version.0, record.payload).map_err(|source| {
-                RecoveryError::Record { path: self.path.to_owned(), position: record.position, source }
-            })?;
-            if record.position >= self.applied {
-                end = record.position.next();
-                machine.ended_by(&event).iter().for_each(|ended| writes.ended(ended));
-                writes.event(&event);
-            }
-            machine.replay(&event);
-            if writes.len() >= GATHERED {
-                self.store.apply(std::mem::take(&mut writes), end)?;
-            }
-        }
-        self.store.apply(writes, end)?;
-        if is_due {
-            self.keep(boundary, &machine)?;
-        }
-        Ok(machine)
-    }
-
-    /// Keeps the machine as the checkpoint, so that the next start begins there.
-    fn keep(&self, boundary: Position, machine: &Machine) -> Result<(), RecoveryError> {
-        self.store.flush()?;
-        if let Err(error) = checkpoint::write(&self.journal.checkpoints(), boundary, machine) {
-            tracing::warn!("no checkpoint was made, the next start takes as long: {}", with_causes(&error));
-        }
-        Ok(())
-    }
 }

@@ -6,9 +6,11 @@
 //! Keys are big-endian, so that an experiment's attempts lie together and in the order of its runs.
 
 mod aside;
+mod attempts;
 mod logged;
 mod lost;
 mod named;
+mod pack;
 #[cfg(test)]
 mod tests;
 mod writes;
@@ -20,7 +22,6 @@ use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
 use prost::Message as _;
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::hint::Hinted;
@@ -31,19 +32,15 @@ use thiserror::Error;
 use uuid::Uuid;
 
 pub(crate) use self::writes::Writes;
-use self::writes::{Tree, attempt_at, attempt_key, exclusion_begun, exclusions_of};
+use self::writes::{Tree, exclusion_begun, exclusions_of};
 use crate::status::finished_status;
 
 /// Version of what the trees hold; another one means that the store is built anew.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 /// What sled may keep of the trees in memory; it takes two to five times that.
 const CACHE_BYTES: u64 = 64 << 20;
 /// Most writes sled is given at once: it takes much more memory with larger batches.
 const BATCH: usize = 1_024;
-
-/// Rows are read at once until they have this many bytes: each may carry two streams of output of a megabyte, and most clients of
-/// gRPC take four.
-const PAGE_BYTES: usize = 1 << 20;
 
 /// Why the store cannot be used.
 #[derive(Debug, Error)]
@@ -71,6 +68,14 @@ pub enum StoreError {
         path: PathBuf,
         /// Why not.
         source: prost::DecodeError,
+    },
+    /// Attempts that cannot be packed or unpacked.
+    #[error("the store in {} has attempts that cannot be read or written", path.display())]
+    Packs {
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
     },
     /// It is the index of another journal.
     #[error(
@@ -102,12 +107,17 @@ impl Hinted for StoreError {
                 "nothing was changed: bring the journal of this store back; or, if this journal is the right \
                     one, move the store out of the data directory, and it is rebuilt from the journal",
             ),
-            Self::Sled { .. } | Self::Panicked { .. } | Self::Value { .. } | Self::Files { .. } => {
-                Some("the journal has everything; the store's directory may be deleted")
-            }
+            Self::Sled { .. }
+            | Self::Panicked { .. }
+            | Self::Value { .. }
+            | Self::Packs { .. }
+            | Self::Files { .. } => Some("the journal has everything; the store's directory may be deleted"),
         }
     }
 }
+
+/// Keys and values of a range, as they come.
+type Entries = sled::Iter;
 
 /// The embedded store. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -116,21 +126,14 @@ pub(crate) struct Store {
     meta: sled::Tree,
     plans: sled::Tree,
     statuses: sled::Tree,
-    attempts: sled::Tree,
+    packs: sled::Tree,
+    /// Attempts that are too large for a pack.
+    apart: sled::Tree,
     hosts: sled::Tree,
     exclusions: sled::Tree,
     events: sled::Tree,
     requests: sled::Tree,
     db: sled::Db,
-}
-
-/// An ended attempt as it is stored.
-#[derive(Debug)]
-pub(crate) struct StoredAttempt {
-    /// The numbers of its run and of the attempt.
-    pub(crate) at: (u32, u32),
-    /// A `speedup.v1.EndedAttempt`.
-    pub(crate) encoded: Bytes,
 }
 
 /// What opening found.
@@ -218,7 +221,8 @@ impl Store {
                 meta: db.open_tree("meta")?,
                 plans: db.open_tree("plans")?,
                 statuses: db.open_tree("statuses")?,
-                attempts: db.open_tree("attempts")?,
+                packs: db.open_tree("packs")?,
+                apart: db.open_tree("apart")?,
                 hosts: db.open_tree("hosts")?,
                 exclusions: db.open_tree("exclusions")?,
                 events: db.open_tree("events")?,
@@ -235,37 +239,40 @@ impl Store {
         self.apply_words(&mut writes)?;
         self.apply_finished(&mut writes)?;
         self.apply_resumed(&mut writes)?;
-        let trees = [
-            &self.plans,
-            &self.statuses,
-            &self.attempts,
-            &self.hosts,
-            &self.exclusions,
-            &self.events,
-            &self.requests,
-        ];
-        self.guard(|| {
-            for (tree, puts) in trees.into_iter().zip(writes.puts) {
-                let mut puts = puts.into_iter().peekable();
-                while puts.peek().is_some() {
-                    let mut batch = sled::Batch::default();
-                    puts.by_ref().take(BATCH).for_each(|(key, value)| batch.insert(key, value));
-                    tree.apply_batch(batch)?;
-                }
-            }
-            self.meta.insert("applied", &end.0.to_be_bytes()).map(drop)
-        })
+        let trees =
+            [&self.plans, &self.statuses, &self.hosts, &self.exclusions, &self.events, &self.requests];
+        self.put_attempts(writes.attempts)?;
+        trees.into_iter().zip(writes.puts).try_for_each(|(tree, puts)| self.insert(tree, puts))?;
+        self.guard(|| self.meta.insert("applied", &end.0.to_be_bytes()).map(drop))
+    }
+
+    /// Writes values in batches.
+    fn insert(
+        &self,
+        tree: &sled::Tree,
+        puts: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>,
+    ) -> Result<(), StoreError> {
+        let mut puts = puts.into_iter().peekable();
+        while puts.peek().is_some() {
+            let mut batch = sled::Batch::default();
+            puts.by_ref().take(BATCH).for_each(|(key, value)| batch.insert(key, value));
+            self.guard(|| tree.apply_batch(batch))?;
+        }
+        Ok(())
     }
 
     fn apply_late(&self, writes: &mut Writes) -> Result<(), StoreError> {
-        for (key, record) in std::mem::take(&mut writes.late) {
-            let Some(mut attempt) = self.get::<v1::EndedAttempt>(Tree::Attempts, &key, writes)? else {
+        for (id, record) in std::mem::take(&mut writes.late) {
+            let Some(encoded) =
+                writes.attempts.get(&id).cloned().map(Ok).or_else(|| self.attempt(id).transpose())
+            else {
                 continue;
             };
+            let mut attempt: v1::EndedAttempt = self.decode(&encoded?)?;
             if let Some(v1::ended_attempt::End::Lost(lost)) = &mut attempt.end {
                 lost.late = Some(v1::Record::from(&record));
             }
-            writes.put(Tree::Attempts, key, attempt.encode_to_vec());
+            writes.put_attempt(id, &attempt);
         }
         Ok(())
     }
@@ -336,7 +343,6 @@ impl Store {
         let tree = match tree {
             Tree::Plans => &self.plans,
             Tree::Statuses => &self.statuses,
-            Tree::Attempts => &self.attempts,
             Tree::Hosts => &self.hosts,
             Tree::Exclusions => &self.exclusions,
             Tree::Events => &self.events,
@@ -370,51 +376,6 @@ impl Store {
         values.iter().map(|(_, value)| self.decode(value)).collect()
     }
 
-    /// Up to `limit` ended attempts of an experiment, those after the given run and attempt.
-    pub(crate) fn attempts(
-        &self,
-        experiment: ExperimentId,
-        after: Option<(u32, u32)>,
-        limit: usize,
-    ) -> Result<Vec<v1::EndedAttempt>, StoreError> {
-        let stored = self.stored_attempts(experiment, after, limit)?;
-        stored.iter().map(|attempt| self.decode(&attempt.encoded)).collect()
-    }
-
-    /// The same as they are stored: who only sends them on need not know what is in them.
-    pub(crate) fn stored_attempts(
-        &self,
-        experiment: ExperimentId,
-        after: Option<(u32, u32)>,
-        limit: usize,
-    ) -> Result<Vec<StoredAttempt>, StoreError> {
-        use std::ops::Bound::{Excluded, Included};
-        let from = match after {
-            Some((run, attempt)) => Excluded(attempt_key(experiment, run, attempt)),
-            None => Included(attempt_key(experiment, 0, 0)),
-        };
-        let to = Included(attempt_key(experiment, u32::MAX, u32::MAX));
-        let mut bytes = 0;
-        self.guard(|| {
-            let within = |stored: &sled::Result<StoredAttempt>| {
-                let fits = bytes < PAGE_BYTES;
-                bytes += stored.as_ref().map_or(0, |stored| stored.encoded.len());
-                fits
-            };
-            let stored = self.attempts.range((from, to)).take(limit).map(|entry| {
-                let (key, value) = entry?;
-                Ok(StoredAttempt { at: attempt_at(&key), encoded: Bytes::copy_from_slice(&value) })
-            });
-            stored.take_while(within).collect()
-        })
-    }
-
-    /// How many attempts of an experiment ended, of those up to a run and attempt.
-    pub(crate) fn count_attempts(&self, experiment: ExperimentId, to: (u32, u32)) -> Result<u64, StoreError> {
-        let keys = attempt_key(experiment, 0, 0)..=attempt_key(experiment, to.0, to.1);
-        self.guard(|| self.attempts.range(keys).try_fold(0, |count, entry| entry.map(|_| count + 1)))
-    }
-
     /// The experiment that a request made, and the hash of what it asked for.
     pub(crate) fn requested(&self, request: Uuid) -> Result<Option<(ExperimentId, [u8; 32])>, StoreError> {
         let value = self.guard(|| self.requests.get(request.as_bytes()))?;
@@ -422,17 +383,6 @@ impl Store {
             let (experiment, content) = value.split_first_chunk()?;
             Some((ExperimentId(Uuid::from_bytes(*experiment)), content.try_into().ok()?))
         }))
-    }
-
-    /// The last ended attempt of a run.
-    pub(crate) fn last_attempt(
-        &self,
-        experiment: ExperimentId,
-        run: u32,
-    ) -> Result<Option<v1::EndedAttempt>, StoreError> {
-        let of_run = attempt_key(experiment, run, 0)..=attempt_key(experiment, run, u32::MAX);
-        let last = self.guard(|| self.attempts.range(of_run).next_back().transpose())?;
-        last.map(|(_, value)| self.decode(&value)).transpose()
     }
 
     /// What a host said of itself when it last joined.

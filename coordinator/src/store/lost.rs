@@ -4,7 +4,7 @@ use speedup_core::machine::event::EndedAttempt;
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::v1;
 
-use super::writes::attempt_key;
+use super::attempts::{attempt_at, attempt_key};
 use super::{Store, StoreError, Tree, Writes};
 
 /// The first byte of the keys, beside those of the events.
@@ -20,7 +20,7 @@ fn prefix(experiment: ExperimentId) -> Vec<u8> {
 impl Writes {
     /// Keeps where a lost attempt is found.
     pub(super) fn lost(&mut self, EndedAttempt { lease, ended, .. }: &EndedAttempt) {
-        let key = attempt_key(lease.experiment, lease.run.0, lease.attempt.0);
+        let key = attempt_key((lease.experiment, (lease.run.0, lease.attempt.0)));
         let place = [&prefix(lease.experiment), ended.0.to_be_bytes().as_slice(), &key].concat();
         self.put(Tree::Events, place, Vec::new());
     }
@@ -39,7 +39,8 @@ impl Store {
         })?;
         let attempts = places.iter().map(|place| {
             let key = place.get(prefix.len() + MOMENT..).unwrap_or_default();
-            self.guard(|| self.attempts.get(key))?.map(|value| self.decode(&value)).transpose()
+            let stored = self.attempt((experiment, attempt_at(key)))?;
+            stored.map(|encoded| self.decode(&encoded)).transpose()
         });
         attempts.filter_map(Result::transpose).collect()
     }

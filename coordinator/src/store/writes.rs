@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use prost::Message as _;
 use speedup_core::host::{Exclusion, ExclusionCause};
 use speedup_core::machine::event::{AttemptEnd, Change, EndedAttempt, Event, RequestKey, Tally};
@@ -11,6 +12,7 @@ use speedup_core::value::id::{ExperimentId, HostId};
 use speedup_core::value::time::Timestamp;
 use speedup_proto::v1;
 
+use super::attempts::AttemptId;
 use crate::status::submitted_status;
 
 /// What a usual write has, so that gathered writes are bounded in bytes as well.
@@ -19,8 +21,9 @@ const BYTES_OF_A_WRITE: usize = 16 << 10;
 /// Writes gathered for one application.
 #[derive(Default)]
 pub(crate) struct Writes {
-    pub(super) puts: [BTreeMap<Vec<u8>, Vec<u8>>; 7],
-    pub(super) late: Vec<(Vec<u8>, Record)>,
+    pub(super) puts: [BTreeMap<Vec<u8>, Vec<u8>>; 6],
+    pub(super) attempts: BTreeMap<AttemptId, Bytes>,
+    pub(super) late: Vec<(AttemptId, Record)>,
     pub(super) finished: Vec<(ExperimentId, Timestamp, Tally, bool)>,
     pub(super) extended: Vec<(ExperimentId, u32, Extension)>,
     pub(super) words: Vec<(ExperimentId, String)>,
@@ -33,7 +36,6 @@ pub(crate) struct Writes {
 pub(super) enum Tree {
     Plans,
     Statuses,
-    Attempts,
     Hosts,
     Exclusions,
     Events,
@@ -44,7 +46,7 @@ impl Writes {
     /// How many there are; large ones count as several.
     pub(crate) fn len(&self) -> usize {
         let large = self.bytes / BYTES_OF_A_WRITE;
-        large + self.puts.iter().map(BTreeMap::len).sum::<usize>() + self.late.len()
+        large + self.attempts.len() + self.puts.iter().map(BTreeMap::len).sum::<usize>() + self.late.len()
     }
 
     /// What the store keeps of an event.
@@ -88,8 +90,8 @@ impl Writes {
             }
             Change::HostResumed { host, .. } => self.resumed.push((host.clone(), event.at)),
             Change::LateReport { superseded, record } => {
-                let key = attempt_key(superseded.experiment, superseded.run.0, superseded.attempt.0);
-                self.late.push((key, record.clone()));
+                let id = (superseded.experiment, (superseded.run.0, superseded.attempt.0));
+                self.late.push((id, record.clone()));
             }
             Change::CoordinatorStarted
             | Change::Paused { .. }
@@ -114,8 +116,8 @@ impl Writes {
 
     /// An attempt that ended.
     pub(crate) fn ended(&mut self, ended: &EndedAttempt) {
-        let key = attempt_key(ended.lease.experiment, ended.lease.run.0, ended.lease.attempt.0);
-        self.put(Tree::Attempts, key, v1::EndedAttempt::from(ended).encode_to_vec());
+        let id = (ended.lease.experiment, (ended.lease.run.0, ended.lease.attempt.0));
+        self.put_attempt(id, &v1::EndedAttempt::from(ended));
         match ended.end {
             AttemptEnd::Lost { .. } => self.lost(ended),
             AttemptEnd::Reported(_) => {}
@@ -127,21 +129,16 @@ impl Writes {
         self.put(Tree::Exclusions, exclusion_key(host, at), v1::Exclusion::from(&exclusion).encode_to_vec());
     }
 
+    pub(super) fn put_attempt(&mut self, id: AttemptId, attempt: &v1::EndedAttempt) {
+        let encoded = Bytes::from(attempt.encode_to_vec());
+        self.bytes += encoded.len();
+        self.attempts.insert(id, encoded);
+    }
+
     pub(super) fn put(&mut self, tree: Tree, key: Vec<u8>, value: Vec<u8>) {
         self.bytes += value.len();
         self.puts[tree as usize].insert(key, value);
     }
-}
-
-pub(super) fn attempt_key(experiment: ExperimentId, run: u32, attempt: u32) -> Vec<u8> {
-    [experiment.0.as_bytes().as_slice(), &run.to_be_bytes(), &attempt.to_be_bytes()].concat()
-}
-
-/// The numbers of the run and of the attempt, from its key.
-pub(super) fn attempt_at(key: &[u8]) -> (u32, u32) {
-    let number = |bytes: Option<&[u8; 4]>| bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes));
-    let (run, attempt) = key.split_at(key.len().saturating_sub(4));
-    (number(run.last_chunk()), number(attempt.last_chunk()))
 }
 
 /// Those of a host lie together, in their order; no id of a host has a zero byte.

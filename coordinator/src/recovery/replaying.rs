@@ -1,0 +1,160 @@
+//! The replay of the journal, on three threads: one reads and decodes the events, one has the machine follow them, one brings
+//! the store up to date. Each is a part of the way alone, and they take about as long.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use speedup_core::machine::Machine;
+use speedup_core::machine::event::Event;
+use speedup_core::value::causes::with_causes;
+use speedup_journal::{Journal, Position, Replay};
+use speedup_proto::journal_payload;
+
+use super::RecoveryError;
+use crate::checkpoint;
+use crate::indexer::{Batch, GATHERED};
+use crate::store::{Store, Writes};
+
+/// Events that go from thread to thread together.
+const TOGETHER: usize = 1_024;
+/// Bytes of their payloads, where these are large.
+const TOGETHER_BYTES: usize = 1 << 20;
+/// What may wait before a thread.
+const WAITING: usize = 4;
+
+/// Events as they stand in the journal.
+#[derive(Default)]
+struct Piece {
+    events: Vec<Event>,
+    /// The position after them.
+    end: Position,
+}
+
+/// The replay of the journal.
+pub(super) struct Replaying<'a> {
+    pub(super) journal: &'a Journal,
+    pub(super) path: &'a Path,
+    pub(super) store: &'a Store,
+    /// The end of what the store holds.
+    pub(super) applied: Position,
+    /// Where the machine is.
+    pub(super) from: Position,
+}
+
+impl Replaying<'_> {
+    /// Replays all, and keeps the machine at the end of the closed segments as the checkpoint.
+    pub(super) fn run(&self, machine: Machine) -> Result<Machine, RecoveryError> {
+        let boundary = self.journal.closed_end();
+        if boundary <= self.from {
+            return self.stretch(machine, self.from, None);
+        }
+        let machine = self.stretch(machine, self.from, Some(boundary))?;
+        self.keep(boundary, &machine)?;
+        self.stretch(machine, boundary, None)
+    }
+
+    /// Replays a part of the journal, or all from there on.
+    fn stretch(
+        &self,
+        machine: Machine,
+        from: Position,
+        until: Option<Position>,
+    ) -> Result<Machine, RecoveryError> {
+        let records = self.journal.replay(from).map_err(RecoveryError::Read)?;
+        let (path, store) = (self.path, self.store);
+        thread::scope(|scope| {
+            let (to_machine, pieces) = sync_channel(WAITING);
+            let (to_store, batches) = sync_channel(WAITING);
+            let reading = scope.spawn(move || read(records, until, path, &to_machine));
+            let writing = scope.spawn(move || write(store, &batches));
+            let machine = self.follow(machine, &pieces, &to_store);
+            drop((pieces, to_store));
+            // Why the store cannot be written comes first: then nobody wants what is read.
+            joined(writing)?;
+            joined(reading)?;
+            Ok(machine)
+        })
+    }
+
+    /// Has the machine follow the events, until the last or until the store takes no more.
+    fn follow(&self, mut machine: Machine, pieces: &Receiver<Piece>, to: &SyncSender<Batch>) -> Machine {
+        for Piece { mut events, end } in pieces {
+            let first = end.0 - events.len() as u64;
+            let held = usize::try_from(self.applied.0.saturating_sub(first)).unwrap_or(usize::MAX);
+            let mut ended = Vec::new();
+            for (place, event) in events.iter().enumerate() {
+                if place >= held {
+                    ended.extend(machine.ended_by(event));
+                }
+                machine.replay(event);
+            }
+            if held >= events.len() {
+                continue;
+            }
+            events.drain(..held);
+            if to.send(Batch { events, ended, end, closed: Position::START }).is_err() {
+                break;
+            }
+        }
+        machine
+    }
+
+    /// Keeps the machine as the checkpoint, so that the next start begins there.
+    fn keep(&self, boundary: Position, machine: &Machine) -> Result<(), RecoveryError> {
+        self.store.flush()?;
+        if let Err(error) = checkpoint::write(&self.journal.checkpoints(), boundary, machine) {
+            tracing::warn!("no checkpoint was made, the next start takes as long: {}", with_causes(&error));
+        }
+        Ok(())
+    }
+}
+
+/// Decodes events until a position or the end, or until nobody wants them.
+fn read(
+    mut records: Replay,
+    until: Option<Position>,
+    path: &Path,
+    to: &SyncSender<Piece>,
+) -> Result<(), RecoveryError> {
+    let (mut piece, mut bytes) = (Piece::default(), 0);
+    while until.is_none_or(|until| piece.end < until)
+        && let Some(record) = records.next_record().map_err(RecoveryError::Read)?
+    {
+        let event = journal_payload::decode(record.version.0, record.payload).map_err(|source| {
+            RecoveryError::Record { path: path.to_owned(), position: record.position, source }
+        })?;
+        piece.events.push(event);
+        piece.end = record.position.next();
+        bytes += record.payload.len();
+        if piece.events.len() >= TOGETHER || bytes >= TOGETHER_BYTES {
+            let next = Piece { events: Vec::with_capacity(TOGETHER), end: piece.end };
+            bytes = 0;
+            if to.send(std::mem::replace(&mut piece, next)).is_err() {
+                return Ok(());
+            }
+        }
+    }
+    // Who wants no more has its reason.
+    let _ = to.send(piece);
+    Ok(())
+}
+
+/// Writes what the store is to hold.
+fn write(store: &Store, batches: &Receiver<Batch>) -> Result<(), RecoveryError> {
+    let mut writes = Writes::default();
+    let mut end = None;
+    for batch in batches {
+        batch.add_to(&mut writes);
+        end = Some(batch.end);
+        if writes.len() >= GATHERED {
+            store.apply(std::mem::take(&mut writes), batch.end)?;
+        }
+    }
+    Ok(end.map_or(Ok(()), |end| store.apply(writes, end))?)
+}
+
+/// What a thread ended with; a panic goes on here.
+fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}

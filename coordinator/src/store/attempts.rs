@@ -1,0 +1,189 @@
+//! The ended attempts of experiments: written into packs, and read one by one.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::vec;
+
+use bytes::Bytes;
+use speedup_core::value::id::ExperimentId;
+use speedup_proto::v1;
+
+use super::pack::{At, Pack, Packer, Placed, Row, Unpacker};
+use super::{Entries, Store, StoreError};
+
+/// Rows are read at once until they have this many bytes: each may carry two streams of output of a megabyte, and most clients of
+/// gRPC take four.
+const PAGE_BYTES: usize = 1 << 20;
+
+/// Which attempt of all.
+pub(super) type AttemptId = (ExperimentId, At);
+
+/// An ended attempt as it is stored.
+#[derive(Debug)]
+pub(crate) struct StoredAttempt {
+    /// The numbers of its run and of the attempt.
+    pub(crate) at: At,
+    /// A `speedup.v1.EndedAttempt`.
+    pub(crate) encoded: Bytes,
+}
+
+/// The key of an attempt, where it lies apart.
+pub(super) fn attempt_key((experiment, (run, attempt)): AttemptId) -> Vec<u8> {
+    [experiment.0.as_bytes().as_slice(), &run.to_be_bytes(), &attempt.to_be_bytes()].concat()
+}
+
+/// The numbers of the run and of the attempt, from such a key.
+pub(super) fn attempt_at(key: &[u8]) -> At {
+    let number = |bytes: Option<&[u8; 4]>| bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes));
+    let (run, attempt) = key.split_at(key.len().saturating_sub(4));
+    (number(run.last_chunk()), number(attempt.last_chunk()))
+}
+
+/// The key of the pack that a run is in.
+fn pack_key(experiment: ExperimentId, run: u32) -> Vec<u8> {
+    [experiment.0.as_bytes().as_slice(), &Pack::first_run(run).to_be_bytes()].concat()
+}
+
+impl Store {
+    /// Writes attempts into their packs. What lies apart is there before the pack that says so.
+    pub(super) fn put_attempts(&self, attempts: BTreeMap<AttemptId, Bytes>) -> Result<(), StoreError> {
+        if attempts.is_empty() {
+            return Ok(());
+        }
+        let (mut packer, mut unpacker) = (self.packing(Packer::new())?, self.packing(Unpacker::new())?);
+        let (mut packs, mut apart) = (Vec::new(), Vec::new());
+        let mut attempts = attempts.into_iter().peekable();
+        while let Some(&((of, (run, _)), _)) = attempts.peek() {
+            let key = pack_key(of, run);
+            let mut pack = self.pack(&key, &mut unpacker)?.unwrap_or_default();
+            while let Some((id, encoded)) = attempts.next_if(|((of, (run, _)), _)| pack_key(*of, *run) == key)
+            {
+                match pack.put(id.1, &encoded) {
+                    Placed::InPack => {}
+                    Placed::Apart => apart.push((attempt_key(id), Vec::from(encoded))),
+                }
+            }
+            let (value, moved) = self.packing(packer.pack(pack))?;
+            apart.extend(moved.into_iter().map(|(at, encoded)| (attempt_key((of, at)), Vec::from(encoded))));
+            packs.push((key, value));
+        }
+        self.insert(&self.apart, apart)?;
+        self.insert(&self.packs, packs)
+    }
+
+    /// An attempt as it is stored.
+    pub(super) fn attempt(&self, id: AttemptId) -> Result<Option<Bytes>, StoreError> {
+        let (experiment, at) = id;
+        let pack = self.pack(&pack_key(experiment, at.0), &mut self.packing(Unpacker::new())?)?;
+        let row = pack.and_then(|pack| pack.into_row(at));
+        row.map(|row| self.content(experiment, row)).transpose()
+    }
+
+    /// Up to `limit` ended attempts of an experiment, those after the given run and attempt.
+    pub(crate) fn attempts(
+        &self,
+        experiment: ExperimentId,
+        after: Option<At>,
+        limit: usize,
+    ) -> Result<Vec<v1::EndedAttempt>, StoreError> {
+        let stored = self.stored_attempts(experiment, after, limit)?;
+        stored.iter().map(|attempt| self.decode(&attempt.encoded)).collect()
+    }
+
+    /// The same as they are stored: who only sends them on need not know what is in them.
+    pub(crate) fn stored_attempts(
+        &self,
+        experiment: ExperimentId,
+        after: Option<At>,
+        limit: usize,
+    ) -> Result<Vec<StoredAttempt>, StoreError> {
+        let first = after.map_or(0, |(run, _)| run);
+        let packs = self.packs.range(pack_key(experiment, first)..=pack_key(experiment, u32::MAX));
+        let unpacker = self.packing(Unpacker::new())?;
+        let mut rows =
+            Rows { store: self, experiment, after, packs, unpacker, unpacked: Vec::new().into_iter() };
+        let (mut page, mut bytes) = (Vec::new(), 0);
+        while page.len() < limit
+            && bytes < PAGE_BYTES
+            && let Some(attempt) = rows.advance()?
+        {
+            bytes += attempt.encoded.len();
+            page.push(attempt);
+        }
+        Ok(page)
+    }
+
+    /// How many attempts of an experiment ended, of those up to a run and attempt.
+    pub(crate) fn count_attempts(&self, experiment: ExperimentId, to: At) -> Result<u64, StoreError> {
+        let mut packs = self.packs.range(pack_key(experiment, 0)..=pack_key(experiment, to.0));
+        let mut unpacker = self.packing(Unpacker::new())?;
+        let mut count = 0;
+        while let Some((_, value)) = self.guard(|| packs.next().transpose())? {
+            let rows = self.packing(unpacker.unpack(&value))?.into_rows();
+            count += rows.iter().filter(|row| row.at() <= to).count() as u64;
+        }
+        Ok(count)
+    }
+
+    /// The last ended attempt of a run.
+    pub(crate) fn last_attempt(
+        &self,
+        experiment: ExperimentId,
+        run: u32,
+    ) -> Result<Option<v1::EndedAttempt>, StoreError> {
+        let pack = self.pack(&pack_key(experiment, run), &mut self.packing(Unpacker::new())?)?;
+        let last = pack.as_ref().and_then(|pack| pack.last_of(run)).cloned();
+        let last = last.map(|row| self.content(experiment, row)).transpose()?;
+        last.map(|encoded| self.decode(&encoded)).transpose()
+    }
+
+    fn pack(&self, key: &[u8], unpacker: &mut Unpacker) -> Result<Option<Pack>, StoreError> {
+        let value = self.guard(|| self.packs.get(key))?;
+        value.map(|value| self.packing(unpacker.unpack(&value))).transpose()
+    }
+
+    /// What a row of a pack stands for.
+    fn content(&self, experiment: ExperimentId, row: Row) -> Result<Bytes, StoreError> {
+        if !row.lies_apart() {
+            return Ok(row.encoded);
+        }
+        let apart = self.guard(|| self.apart.get(attempt_key((experiment, row.at()))))?;
+        let apart = apart.map(|value| Bytes::copy_from_slice(&value));
+        self.packing(apart.ok_or_else(|| io::Error::other("an attempt that lies apart is missing")))
+    }
+
+    fn packing<T>(&self, result: io::Result<T>) -> Result<T, StoreError> {
+        result.map_err(|source| {
+            self.condemn();
+            StoreError::Packs { path: self.path.clone(), source }
+        })
+    }
+}
+
+/// The attempts of an experiment after one, in their order.
+struct Rows<'s> {
+    store: &'s Store,
+    experiment: ExperimentId,
+    after: Option<At>,
+    packs: Entries,
+    unpacker: Unpacker,
+    unpacked: vec::IntoIter<Row>,
+}
+
+impl Rows<'_> {
+    fn advance(&mut self) -> Result<Option<StoredAttempt>, StoreError> {
+        loop {
+            let after = self.after;
+            if let Some(row) = self.unpacked.find(|row| after.is_none_or(|after| row.at() > after)) {
+                let at = row.at();
+                let encoded = self.store.content(self.experiment, row)?;
+                return Ok(Some(StoredAttempt { at, encoded }));
+            }
+            let Some((_, value)) = self.store.guard(|| self.packs.next().transpose())? else {
+                return Ok(None);
+            };
+            let pack = self.store.packing(self.unpacker.unpack(&value))?;
+            self.unpacked = pack.into_rows().into_iter();
+        }
+    }
+}
