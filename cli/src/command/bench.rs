@@ -88,12 +88,14 @@ pub(crate) struct Arguments {
     commands: Vec<String>,
     #[command(flatten)]
     bounds: Bounds,
-    /// Compare two commits of this repository: A..B measures B against A, A...B against their merge base
+    /// Compare two commits of this repository
     ///
-    /// Each commit is measured in a copy of its files, which is removed afterwards. What is not committed is in neither.
+    /// A..B measures B against A, A...B against their merge base. Each commit is measured in a copy of its files, which is removed afterwards. What is not committed is in neither.
     #[arg(long, value_name = "A..B", value_parser = range, conflicts_with = "reference")]
     git: Option<Range>,
-    /// With --git, the shell command that builds each commit in its copy, untimed
+    /// With --git, build each commit by this command
+    ///
+    /// It is a line of the shell, executed in the copy of each commit, and is not timed.
     #[arg(long, value_name = "COMMAND", requires = "git")]
     build: Option<String>,
     /// Untimed executions of each command before the first timed run

@@ -34,8 +34,10 @@ pub(crate) struct GateArguments {
     /// Gates ignore differences in time up to this share, such as 0.01 or 1%
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::share)]
     pub(crate) noise_threshold: Option<f64>,
-    /// Also tell this service what the gates say: annotations, and the report in the job's summary
-    #[arg(long, value_enum, value_name = "SERVICE")]
+    /// Also tell a service, github, of the gates
+    ///
+    /// It gets annotations of what the gates found, and the report in the job's summary.
+    #[arg(long, value_enum, value_name = "SERVICE", hide_possible_values = true)]
     annotate: Option<Annotated>,
 }
 
