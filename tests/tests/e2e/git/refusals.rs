@@ -27,7 +27,7 @@ fn refused(project: &Project, text: &str, words: &[&str]) {
 fn a_revision_that_is_none_is_refused_where_it_stands() {
     let project = Project::new();
     let place = "line 10, column 7";
-    refused(&project, &plan("mian"), &[place, "has no commit \"mian\"", "did you mean `main`?"]);
+    refused(&project, &plan("mainn"), &[place, "has no commit \"mainn\"", "did you mean `main`?"]);
     refused(&project, &plan("v1..main"), &[place, "has no commit", "it is a range"]);
     refused(&project, &plan("HEAD~7"), &[place, "has no commit \"HEAD~7\"", "git log --oneline"]);
     refused(&project, &plan("--output=/tmp/x"), &[place, "begins with a dash"]);
