@@ -8,7 +8,7 @@
 //!
 //! 1. `arguments`: verbs and flags; `command`: one file a verb; `exit`: how a command ends;
 //! 2. `compose`: the libraries put together; `connection`: where the coordinator is, and which experiment is meant;
-//! 3. `plan`: the plan as the user gives it, with `repository` for versions from Git; `follow`: while it is carried out; `results`: what was measured;
+//! 3. `plan`: the plan as the user gives it, with its commits read from Git; `follow`: while it is carried out; `results`: what was measured;
 //! 4. `samples`: sample files, without a coordinator; `console`: how it is shown.
 
 mod arguments;
@@ -19,7 +19,6 @@ mod console;
 mod exit;
 mod follow;
 mod plan;
-mod repository;
 mod results;
 mod samples;
 

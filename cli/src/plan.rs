@@ -6,6 +6,7 @@ pub(crate) mod dropped;
 pub(crate) mod feasibility;
 pub(crate) mod files;
 pub(crate) mod recorded;
+pub(crate) mod repository;
 pub(crate) mod selection;
 pub(crate) mod source;
 pub(crate) mod tags;

@@ -8,7 +8,7 @@ use speedup_core::experiment::commit::Commit;
 use speedup_core::plan::file::WantedCommit;
 
 use crate::console::Console;
-use crate::repository::{GitRefusal, Repository};
+use crate::plan::repository::{GitRefusal, Repository};
 
 /// Submodules that are named.
 const NAMED: usize = 5;

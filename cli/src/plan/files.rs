@@ -20,7 +20,7 @@ use crate::connection::Connection;
 use crate::console::Console;
 use crate::exit::failure::Failure;
 use crate::plan::commits::LocalCommit;
-use crate::repository::GitRefusal;
+use crate::plan::repository::GitRefusal;
 
 /// Pieces of a file that may wait for the connection.
 const WAITING_PIECES: usize = 4;

@@ -18,7 +18,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::plan::commits;
-use crate::repository::{Range, Repository};
+use crate::plan::repository::{Range, Repository};
 
 /// What a baseline is called that nobody named: the commit from which both came.
 const MERGE_BASE: &str = "merge-base";
