@@ -128,7 +128,7 @@ fn what_surrounds_the_agent_is_executed() {
 #[test]
 fn a_queue_that_never_starts_a_job_leaves_no_run_behind() {
     let on = site("distinct", 6);
-    on.slurm.control(&["update", "PartitionName=main", "State=INACTIVE"]);
+    on.slurm.control(&["update", "PartitionName=main", "State=DOWN"]);
     on.ask(&["--name", "a", "--patience", "2s"], &["--time=10", "--partition=main"]);
     on.ask(&["--name", "b"], &["--time=10", "--partition=other"]);
     let experiment = on.site.submit(SIX);
@@ -136,7 +136,7 @@ fn a_queue_that_never_starts_a_job_leaves_no_run_behind() {
         let shown = String::from_utf8(on.site.pool.speedup(&["hosts", "slurm", "show", "a"]).stdout).ok()?;
         shown.contains("waited longer than 2 s").then_some(shown)
     });
-    assert!(told.contains("PENDING (PartitionInactive)"), "{told}");
+    assert!(told.contains("PENDING (PartitionDown)"), "{told}");
     let verdict = on.site.finish(&experiment);
     assert_eq!(verdict.lost().count(), 0, "{verdict:?}");
     on.wait_until_given_back();
