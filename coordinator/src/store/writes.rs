@@ -79,7 +79,7 @@ impl Writes {
             }
             Change::HostJoined { facts, .. } => {
                 let key = facts.host.as_str().as_bytes().to_vec();
-                self.put(Tree::Hosts, key, v1::HostFacts::from(facts).encode_to_vec());
+                self.put(Tree::Hosts, key, v1::HostFacts::from(facts.as_ref()).encode_to_vec());
             }
             Change::HostDrained { host, by } => {
                 self.excluded(event.at, host, ExclusionCause::Drained { by: by.clone() });
@@ -91,7 +91,7 @@ impl Writes {
             Change::HostResumed { host, .. } => self.resumed.push((host.clone(), event.at)),
             Change::LateReport { superseded, record } => {
                 let id = (superseded.experiment, (superseded.run.0, superseded.attempt.0));
-                self.late.push((id, record.clone()));
+                self.late.push((id, Record::clone(record)));
             }
             Change::CoordinatorStarted
             | Change::Paused { .. }

@@ -132,7 +132,7 @@ pub enum Change {
     /// An agent connected for its host.
     HostJoined {
         /// What it says of the host.
-        facts: HostFacts,
+        facts: Box<HostFacts>,
         /// Which agent.
         agent: AgentId,
         /// Which start of it.
@@ -213,7 +213,7 @@ pub enum Change {
         until: Option<Timestamp>,
     },
     /// An attempt was given to a host.
-    LeaseGranted(Lease),
+    LeaseGranted(Box<Lease>),
     /// The agent said that it began.
     RunStarted {
         /// Which host.
@@ -228,7 +228,7 @@ pub enum Change {
         /// Under which lease.
         lease: LeaseEpoch,
         /// What was done.
-        record: Record,
+        record: Box<Record>,
     },
     /// The attempt was lost through the infrastructure.
     AttemptLost {
@@ -246,7 +246,7 @@ pub enum Change {
         /// What it was.
         superseded: Superseded,
         /// What was done.
-        record: Record,
+        record: Box<Record>,
     },
 }
 

@@ -34,8 +34,8 @@ impl Machine {
                 (Change::ClassPinned { experiment, class: host.class }, None)
             }
             Match::Run(experiment, active, run) => {
-                let lease = self.lease(now, host, experiment, active, run);
-                let effect = Effect::Grant { lease: Box::new(lease.clone()), plan: active.kept.plan.clone() };
+                let lease = Box::new(self.lease(now, host, experiment, active, run));
+                let effect = Effect::Grant { lease: lease.clone(), plan: active.kept.plan.clone() };
                 (Change::LeaseGranted(lease), Some(effect))
             }
             Match::Reboot(experiment) => {

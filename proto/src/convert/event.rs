@@ -66,7 +66,7 @@ impl TryFrom<&Change> for Kept {
             Change::HostJoined { facts, agent, epoch } => host_joined(facts, *agent, *epoch),
             Change::HostLeft { host, give_up } => host_left(host, *give_up),
             Change::HostAsked { host: _ } | Change::HostPassed { host: _, until: _ } => return Err(NotKept),
-            Change::LeaseGranted(lease) => Self::LeaseGranted(lease.into()),
+            Change::LeaseGranted(lease) => Self::LeaseGranted(lease.as_ref().into()),
             Change::RunStarted { host, lease } => run_started(host, *lease),
             Change::RunReported { host, lease, record } => run_reported(host, *lease, record),
             Change::AttemptLost { host, lease, reason, after } => attempt_lost(host, *lease, reason, *after),
@@ -113,7 +113,9 @@ impl TryFrom<Kept> for Change {
             Kept::Finished(finished) => finished.try_into().within("finished"),
             Kept::HostJoined(joined) => joined.try_into().within("host_joined"),
             Kept::HostLeft(left) => left.try_into().within("host_left"),
-            Kept::LeaseGranted(lease) => lease.try_into().map(Self::LeaseGranted).within("lease_granted"),
+            Kept::LeaseGranted(lease) => {
+                lease.try_into().map(Box::new).map(Self::LeaseGranted).within("lease_granted")
+            }
             Kept::RunStarted(started) => started.try_into().within("run_started"),
             Kept::RunReported(reported) => reported.try_into().within("run_reported"),
             Kept::AttemptLost(lost) => lost.try_into().within("attempt_lost"),
@@ -236,7 +238,7 @@ impl TryFrom<journal::HostJoined> for Change {
     type Error = Malformed;
 
     fn try_from(wire: journal::HostJoined) -> Result<Self, Malformed> {
-        let facts = required(wire.facts, "facts")?;
+        let facts = Box::new(required(wire.facts, "facts")?);
         let agent = agent_id(&wire.agent, "agent")?;
         Ok(Self::HostJoined { facts, agent, epoch: AgentEpoch(wire.agent_epoch) })
     }
@@ -275,7 +277,7 @@ impl TryFrom<journal::RunReported> for Change {
     type Error = Malformed;
 
     fn try_from(wire: journal::RunReported) -> Result<Self, Malformed> {
-        let (host, record) = (id(wire.host, "host")?, required(wire.record, "record")?);
+        let (host, record) = (id(wire.host, "host")?, Box::new(required(wire.record, "record")?));
         Ok(Self::RunReported { host, lease: LeaseEpoch(wire.lease), record })
     }
 }
@@ -326,6 +328,6 @@ impl TryFrom<journal::LateReport> for Change {
             host: id(wire.host, "host")?,
             agent_epoch: AgentEpoch(wire.agent_epoch),
         };
-        Ok(Self::LateReport { superseded, record: required(wire.record, "record")? })
+        Ok(Self::LateReport { superseded, record: Box::new(required(wire.record, "record")?) })
     }
 }

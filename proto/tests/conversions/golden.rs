@@ -117,7 +117,7 @@ fn journal_version_1_with_pool() {
         Change::HostResumed { host: host.clone(), by },
         Change::RebootAsked { host: host.clone(), experiment, give_up: Timestamp(7_000) },
         Change::VisitBroken { host, experiment },
-        Change::LeaseGranted(Lease { evidence, ..leased() }),
+        Change::LeaseGranted(Box::new(Lease { evidence, ..leased() })),
     ];
     let events = changes.into_iter().map(|change| Event { at: Timestamp(5_000), change });
     is_kept(JOURNAL_V1_POOL, &events.collect::<Vec<_>>());
@@ -139,14 +139,14 @@ fn journal_version_1_with_identity() {
         can_reboot: true,
         ..self::facts()
     };
-    let change = Change::HostJoined { facts, agent: AGENT, epoch: AgentEpoch(3) };
+    let change = Change::HostJoined { facts: Box::new(facts), agent: AGENT, epoch: AgentEpoch(3) };
     is_kept(JOURNAL_V1_IDENTITY, &[Event { at: Timestamp(1_000), change }]);
 }
 
 #[test]
 fn journal_version_1_with_machines() {
     let joined = [Sharing::Alone, Sharing::Shared].map(|sharing| Change::HostJoined {
-        facts: HostFacts { sharing, machine: HardwareId::of([("serial", "1")]), ..facts() },
+        facts: Box::new(HostFacts { sharing, machine: HardwareId::of([("serial", "1")]), ..facts() }),
         agent: AGENT,
         epoch: AgentEpoch(3),
     });
@@ -154,7 +154,7 @@ fn journal_version_1_with_machines() {
     let evidence = Evidence { machine, ..leased().evidence };
     let changes = [
         Change::HostReset { host: facts().host, by: "ada".to_owned() },
-        Change::LeaseGranted(Lease { evidence, ..leased() }),
+        Change::LeaseGranted(Box::new(Lease { evidence, ..leased() })),
     ];
     let events = joined.into_iter().chain(changes).map(|change| Event { at: Timestamp(1_000), change });
     is_kept(JOURNAL_V1_MACHINES, &events.collect::<Vec<_>>());
@@ -241,8 +241,11 @@ fn journal_version_1_with_engines() {
         Change::EngineNoted(EngineNote::by(by, kind, "slurm"))
     });
     let changes = [
-        Change::HostJoined { facts: named, agent: AGENT, epoch: AgentEpoch(3) },
-        Change::LeaseGranted(Lease { evidence: Evidence { host_name, ..leased().evidence }, ..leased() }),
+        Change::HostJoined { facts: Box::new(named), agent: AGENT, epoch: AgentEpoch(3) },
+        Change::LeaseGranted(Box::new(Lease {
+            evidence: Evidence { host_name, ..leased().evidence },
+            ..leased()
+        })),
         Change::AttemptLost { host, lease, reason, after },
     ];
     let events = changes.into_iter().chain(notes).map(|change| Event { at: Timestamp(1_000), change });
@@ -341,15 +344,15 @@ fn events() -> Vec<Event> {
             by,
         },
         Change::Finished { experiment, tally: tally(), cancelled: true },
-        Change::HostJoined { facts: facts(), agent: AGENT, epoch: AgentEpoch(3) },
+        Change::HostJoined { facts: Box::new(facts()), agent: AGENT, epoch: AgentEpoch(3) },
         Change::HostLeft { host: host.clone(), give_up: Timestamp(9_000) },
-        Change::LeaseGranted(leased()),
+        Change::LeaseGranted(Box::new(leased())),
         Change::RunStarted { host: host.clone(), lease },
     ];
     let reported = outcomes().into_iter().map(|outcome| Change::RunReported {
         host: host.clone(),
         lease,
-        record: record(outcome),
+        record: Box::new(record(outcome)),
     });
     let lost = losses().into_iter().map(|(reason, after)| Change::AttemptLost {
         host: host.clone(),
@@ -357,8 +360,10 @@ fn events() -> Vec<Event> {
         reason,
         after,
     });
-    let late =
-        Change::LateReport { superseded: Superseded::from(&leased()), record: record(Outcome::Measured) };
+    let late = Change::LateReport {
+        superseded: Superseded::from(&leased()),
+        record: Box::new(record(Outcome::Measured)),
+    };
     let changes = of_experiment.into_iter().chain(reported).chain(lost).chain([late]);
     (1_000..).zip(changes).map(|(at, change)| Event { at: Timestamp(at), change }).collect()
 }
@@ -406,8 +411,8 @@ fn events_of_metrics() -> Vec<Event> {
             by: "ada@laptop".to_owned(),
             request: None,
         },
-        Change::RunReported { host: host.clone(), lease, record: measured },
-        Change::RunReported { host, lease, record: failed },
+        Change::RunReported { host: host.clone(), lease, record: Box::new(measured) },
+        Change::RunReported { host, lease, record: Box::new(failed) },
     ];
     (1_000..).zip(changes).map(|(at, change)| Event { at: Timestamp(at), change }).collect()
 }

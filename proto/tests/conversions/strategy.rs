@@ -344,7 +344,7 @@ fn of_host() -> BoxedStrategy<Change> {
     let held = || (id(), lease_epoch());
     prop_oneof![
         (facts(), agent_id(), agent_epoch()).prop_map(|(facts, agent, epoch)| Change::HostJoined {
-            facts,
+            facts: Box::new(facts),
             agent,
             epoch
         }),
@@ -362,16 +362,20 @@ fn of_host() -> BoxedStrategy<Change> {
             give_up
         }),
         (id(), experiment_id()).prop_map(|(host, experiment)| Change::VisitBroken { host, experiment }),
-        lease().prop_map(Change::LeaseGranted),
+        lease().prop_map(|lease| Change::LeaseGranted(Box::new(lease))),
         held().prop_map(|(host, lease)| Change::RunStarted { host, lease }),
-        (held(), record()).prop_map(|((host, lease), record)| Change::RunReported { host, lease, record }),
+        (held(), record().prop_map(Box::new)).prop_map(|((host, lease), record)| Change::RunReported {
+            host,
+            lease,
+            record
+        }),
         (held(), loss()).prop_map(|((host, lease), (reason, after))| Change::AttemptLost {
             host,
             lease,
             reason,
             after
         }),
-        (lease(), record())
+        (lease(), record().prop_map(Box::new))
             .prop_map(|(lease, record)| Change::LateReport { superseded: Superseded::from(&lease), record }),
     ]
     .boxed()

@@ -69,7 +69,7 @@ impl Machine {
             if superseded.host != speaker.host || superseded.agent_epoch != executed_by {
                 return Err(refusal());
             }
-            let late = Change::LateReport { superseded: superseded.clone(), record };
+            let late = Change::LateReport { superseded: superseded.clone(), record: Box::new(record) };
             return Ok((dated(now, vec![late]), vec![acknowledge]));
         }
         let held_elsewhere = self.holders.contains_key(&lease);
@@ -86,7 +86,8 @@ impl Machine {
                 self.lose(host, lease, LossReason::NotExecuted { reason, obstacle })
             }
             Outcome::Measured | Outcome::Failed(_) => {
-                vec![Change::RunReported { host: lease.host.clone(), lease: lease.epoch, record }]
+                let (host, record) = (lease.host.clone(), Box::new(record));
+                vec![Change::RunReported { host, lease: lease.epoch, record }]
             }
         }
     }

@@ -44,7 +44,7 @@ impl Machine {
         });
         let back =
             is_back.then(|| Change::HostResumed { host: facts.host.clone(), by: PROVISIONER.to_owned() });
-        let joined = Change::HostJoined { facts, agent, epoch };
+        let joined = Change::HostJoined { facts: Box::new(facts), agent, epoch };
         Ok(std::iter::once(joined).chain(back).chain(drifted).chain(stuck).collect())
     }
 

@@ -235,7 +235,7 @@ fn a_lease_that_does_not_fit_changes_neither_run_nor_host() {
     ];
     for (why, odd) in odd {
         let mut machine = scene.machine.clone();
-        machine.replay(&Event { at: scene.now, change: Change::LeaseGranted(odd) });
+        machine.replay(&Event { at: scene.now, change: Change::LeaseGranted(Box::new(odd)) });
         assert_eq!(machine.experiments, scene.machine.experiments, "{why}");
         assert_eq!(machine.hosts, scene.machine.hosts, "{why}");
     }

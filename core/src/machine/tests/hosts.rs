@@ -147,7 +147,7 @@ fn an_event_ends_the_attempt_that_it_names() {
     scene.submit(FIRST, PLAIN);
     let lease = scene.ask(0).expect("a run");
     assert_eq!(scene.machine.next_lease().0, lease.epoch.0 + 1);
-    let record = Record::bare(RunOutcome::Measured);
+    let record = Box::new(Record::bare(RunOutcome::Measured));
     let event = |lease| {
         let change = Change::RunReported { host: host(0), lease, record: record.clone() };
         Event { at: Timestamp(5), change }
@@ -282,7 +282,10 @@ fn a_host_has_so_many_boots_and_allocations_and_no_more() {
     let job = |number: usize| format!("job-{number}").parse().expect("an id");
     scene.machine.hosts[0].allocations = (0..MAX_BOOTS).map(job).collect();
     let facts = HostFacts { allocation: Some(job(MAX_BOOTS)), ..named(MAX_BOOTS) };
-    scene.machine.replay(&Event { at: scene.now, change: Change::HostJoined { facts, agent, epoch } });
+    scene.machine.replay(&Event {
+        at: scene.now,
+        change: Change::HostJoined { facts: Box::new(facts), agent, epoch },
+    });
     assert_eq!(boots(&scene.machine), MAX_BOOTS, "whatever a journal says");
     let allocations = scene.machine.host(&host(0)).expect("known").allocations.len();
     assert_eq!(allocations, MAX_BOOTS, "and of allocations as many");

@@ -21,7 +21,10 @@ pub(super) fn events() -> Vec<Event> {
     let no_product = Failure::NoProduct { name: "lib".to_owned(), reason: "it was not reported".to_owned() };
     let products = vec![product("lib", false), product("prog", true)];
     let made = Record { products: products.clone(), ..record(Outcome::Measured) };
-    let reported = |lease, record| Change::RunReported { host: "machine-1".parse().unwrap(), lease, record };
+    let reported = |lease, record| {
+        let (host, record) = ("machine-1".parse().unwrap(), Box::new(record));
+        Change::RunReported { host, lease, record }
+    };
     let build = Some(Box::new(UsedBuild { run: RunIndex(1), products }));
     let used = Lease { run: RunIndex(from), evidence: Evidence { build, ..leased().evidence }, ..leased() };
     let changes = [
@@ -34,7 +37,7 @@ pub(super) fn events() -> Vec<Event> {
         reported(LeaseEpoch(7), made),
         reported(LeaseEpoch(8), record(Outcome::Failed(no_product))),
         Change::Extended { experiment: EXPERIMENT, from, appended, by: "coordinator".to_owned() },
-        Change::LeaseGranted(used),
+        Change::LeaseGranted(Box::new(used)),
     ];
     (1_000..).zip(changes).map(|(at, change)| Event { at: Timestamp(at), change }).collect()
 }

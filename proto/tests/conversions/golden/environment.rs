@@ -26,7 +26,11 @@ pub(super) fn events() -> Vec<Event> {
     });
     let mut record = record(Outcome::Measured);
     record.conditions = Some(Box::new(conditions()));
-    let reported = Change::RunReported { host: "machine-1".parse().unwrap(), lease: LeaseEpoch(7), record };
+    let reported = Change::RunReported {
+        host: "machine-1".parse().unwrap(),
+        lease: LeaseEpoch(7),
+        record: Box::new(record),
+    };
     let changes = submitted.chain([reported]);
     (1_000..).zip(changes).map(|(at, change)| Event { at: Timestamp(at), change }).collect()
 }
@@ -55,7 +59,7 @@ pub(super) fn later_events() -> Vec<Event> {
     let reported = [rested, failed].map(|record| Change::RunReported {
         host: "machine-1".parse().unwrap(),
         lease: LeaseEpoch(7),
-        record,
+        record: Box::new(record),
     });
     (1_000..).zip(reported).map(|(at, change)| Event { at: Timestamp(at), change }).collect()
 }

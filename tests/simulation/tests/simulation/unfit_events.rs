@@ -42,9 +42,9 @@ fn events_that_do_not_fit_change_nothing() {
     let lease = machine.host(&host).and_then(|host| host.lease.clone()).expect("a lease");
     let tally = machine.experiment(id).expect("active").tally();
     let unfit = [
-        Change::LeaseGranted(Lease { epoch: LeaseEpoch(9), run: RunIndex(99), ..lease.clone() }),
-        Change::LeaseGranted(Lease { epoch: LeaseEpoch(9), run: RunIndex(1), ..lease.clone() }),
-        Change::LeaseGranted(lease.clone()),
+        Change::LeaseGranted(Box::new(Lease { epoch: LeaseEpoch(9), run: RunIndex(99), ..lease.clone() })),
+        Change::LeaseGranted(Box::new(Lease { epoch: LeaseEpoch(9), run: RunIndex(1), ..lease.clone() })),
+        Change::LeaseGranted(Box::new(lease.clone())),
         Change::Submitted { experiment: id, plan, by, request: None },
         Change::Finished { experiment: id, tally, cancelled: false },
         Change::RunStarted { host: host.clone(), lease: LeaseEpoch(77) },

@@ -188,7 +188,10 @@ fn hosts_of_earlier_releases_stand_and_have_to_say_so_when_they_come_again() {
     let mut pool = Pool::new();
     for (agent, host) in (1..).zip(["n1", "n2"]) {
         let change = Change::HostJoined {
-            facts: HostFacts { named_by_owner: true, ..facts(host, "boot", Some("serial"), Sharing::Unsaid) },
+            facts: Box::new(HostFacts {
+                named_by_owner: true,
+                ..facts(host, "boot", Some("serial"), Sharing::Unsaid)
+            }),
             agent: AgentId(Uuid::from_u128(agent)),
             epoch: AgentEpoch(1),
         };
@@ -234,7 +237,7 @@ fn a_reset_gives_a_locked_id_back_and_fences_what_was_before() {
     pool.leave("host");
     // An earlier release let anyone in with this number.
     let change = Change::HostJoined {
-        facts: facts("host", "made-up", None, Sharing::Unsaid),
+        facts: Box::new(facts("host", "made-up", None, Sharing::Unsaid)),
         agent: AgentId(Uuid::from_u128(9)),
         epoch: AgentEpoch(u64::MAX),
     };

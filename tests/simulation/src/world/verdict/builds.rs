@@ -37,7 +37,7 @@ impl World {
     /// Asserts it.
     pub(super) fn builds_held(&self) {
         let mut said: BTreeMap<ExperimentId, Said> = BTreeMap::new();
-        let mut leases: BTreeMap<LeaseEpoch, Lease> = BTreeMap::new();
+        let mut leases: BTreeMap<LeaseEpoch, &Lease> = BTreeMap::new();
         for event in &self.durable {
             match &event.change {
                 Change::Submitted { experiment, plan, .. } => {
@@ -48,14 +48,14 @@ impl World {
                 }
                 Change::LeaseGranted(lease) => {
                     heard(&mut said, lease.experiment).granted(lease);
-                    leases.insert(lease.epoch, lease.clone());
+                    leases.insert(lease.epoch, lease);
                 }
                 Change::RunReported { lease, record, .. } => {
-                    let lease = &leases[lease];
+                    let lease = leases[lease];
                     heard(&mut said, lease.experiment).reported(lease.run, record);
                 }
                 Change::AttemptLost { lease, after: AfterLoss::Abandoned, .. } => {
-                    let lease = &leases[lease];
+                    let lease = leases[lease];
                     let of = heard(&mut said, lease.experiment);
                     of.is_lacking |= of.is_build(lease.run);
                 }
