@@ -1,0 +1,55 @@
+//! What each step of a run costs at least on this machine, by the system calls alone.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Instant;
+
+use speedup_agent::selftest::Floor;
+use speedup_tests::pool::Pool;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
+
+const TIMES: usize = 300;
+/// Bytes of the records of a run in the journal, in round numbers.
+const RECORD: [u8; 400] = [0x5a; 400];
+
+/// Medians, in microseconds.
+#[derive(Clone, Copy)]
+pub struct Floors {
+    /// `vfork`, `execve` of `/bin/true`, `wait4`.
+    pub process: f64,
+    /// A record appended to a file, and `fdatasync`.
+    pub sync: f64,
+    /// A question to the coordinator and its answer, by gRPC over mutual TLS.
+    pub round_trip: f64,
+}
+
+/// Takes them, on the disk of `directory` and at the coordinator of `pool`.
+pub fn floors(directory: &Path, pool: &Pool) -> Floors {
+    let floor = Floor::new(Path::new("/bin/true")).expect("a path");
+    let mut file = File::create(directory.join("floor")).expect("a file");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let mut health = HealthClient::new(runtime.block_on(pool.channel(None)));
+    let mut ask = || runtime.block_on(health.check(HealthCheckRequest::default())).expect("an answer");
+    Floors {
+        process: median_us(|| drop(floor.execute().expect("it is executed"))),
+        sync: median_us(|| {
+            file.write_all(&RECORD).expect("it is written");
+            file.sync_data().expect("it is synced");
+        }),
+        round_trip: median_us(|| drop(ask())),
+    }
+}
+
+fn median_us(mut step: impl FnMut()) -> f64 {
+    let mut times: Vec<f64> = (0..TIMES)
+        .map(|_| {
+            let begin = Instant::now();
+            step();
+            begin.elapsed().as_secs_f64() * 1e6
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[TIMES / 2]
+}
