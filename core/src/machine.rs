@@ -34,6 +34,7 @@ mod trouble;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 pub use active::{Active, Built, Kept, Phase};
 pub use checkpoint::{ActivePiece, Misfit, Piece, RunPiece};
@@ -117,6 +118,8 @@ pub struct Machine {
     touched: BTreeSet<ExperimentId>,
     hosts: Vec<Host>,
     numbers: BTreeMap<HostId, HostNumber>,
+    /// The host that was last asked for.
+    latest_host: LatestHost,
     /// By what the machines of hosts are told apart; those of hosts that were reset tell nothing.
     marks: BTreeSet<(Mark, HostNumber)>,
     classes: BTreeMap<ClassId, Class>,
@@ -136,6 +139,32 @@ pub struct Machine {
     holders: BTreeMap<LeaseEpoch, HostNumber>,
     superseded: BTreeMap<LeaseEpoch, Superseded>,
     next_lease: u64,
+}
+
+/// Where to look first: any number is a right one, because it is looked whose it is. It is no part of the state.
+#[derive(Debug, Default)]
+struct LatestHost(AtomicU32);
+
+impl LatestHost {
+    fn get(&self) -> HostNumber {
+        HostNumber(self.0.load(Ordering::Relaxed))
+    }
+
+    fn set(&self, number: HostNumber) {
+        self.0.store(number.0, Ordering::Relaxed);
+    }
+}
+
+impl Clone for LatestHost {
+    fn clone(&self) -> Self {
+        Self(AtomicU32::new(self.get().0))
+    }
+}
+
+impl PartialEq for LatestHost {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// A class of hosts.
@@ -255,7 +284,7 @@ impl Machine {
 
     /// A host by its id.
     pub fn host(&self, id: &HostId) -> Option<&Host> {
-        self.numbers.get(id).map(|number| &self.hosts[number.0 as usize])
+        self.number_of(id).map(|number| self.host_at(number))
     }
 
     /// The facts in which a host differs from those that an experiment takes, if it does not take it; none are told of
@@ -274,6 +303,15 @@ impl Machine {
     /// What the hosts of a class have in common, if it is kept.
     pub fn fingerprint(&self, class: ClassId) -> Option<&Fingerprint> {
         self.classes.get(&class)?.fingerprint.as_ref()
+    }
+
+    /// The number of a host. Most questions are about the host of the last one.
+    fn number_of(&self, id: &HostId) -> Option<HostNumber> {
+        let latest = self.latest_host.get();
+        if self.hosts.get(latest.0 as usize).is_some_and(|host| host.facts.host == *id) {
+            return Some(latest);
+        }
+        self.numbers.get(id).copied().inspect(|number| self.latest_host.set(*number))
     }
 
     fn host_at(&self, number: HostNumber) -> &Host {

@@ -125,6 +125,7 @@ impl Machine {
             touched: _,
             hosts,
             numbers: _,
+            latest_host: _,
             marks: _,
             classes,
             losses: _,

@@ -14,7 +14,7 @@ impl Machine {
     pub(super) fn lease_granted(&mut self, lease: &Lease) {
         let is_new = lease.epoch.0 >= self.next_lease;
         self.next_lease = self.next_lease.max(lease.epoch.0.saturating_add(1));
-        let Some(number) = self.numbers.get(&lease.host).copied() else { return };
+        let Some(number) = self.number_of(&lease.host) else { return };
         let Some(active) = self.experiments.get(&lease.experiment) else { return };
         let waits = matches!(active.states.get(lease.run.0 as usize), Some(RunState::Waiting { .. }));
         let host = self.host_at(number);
@@ -151,14 +151,14 @@ impl Machine {
     /// The program may have run until now, however long ago its attempt was given up.
     pub(super) fn late_report(&mut self, at: Timestamp, superseded: &Superseded) {
         self.superseded.remove(&superseded.lease);
-        if let Some(number) = self.numbers.get(&superseded.host).copied() {
+        if let Some(number) = self.number_of(&superseded.host) {
             self.change(number, |host| (host.heard, host.idle_since) = (at, Some(at)));
         }
     }
 
     /// The host, if it holds this lease.
     fn holder(&self, host: &HostId, epoch: LeaseEpoch) -> Option<HostNumber> {
-        let number = self.numbers.get(host).copied()?;
+        let number = self.number_of(host)?;
         let lease = self.host_at(number).lease.as_ref()?;
         (lease.epoch == epoch).then_some(number)
     }

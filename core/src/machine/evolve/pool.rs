@@ -23,7 +23,7 @@ impl Machine {
         let class = self.classify(&facts.fingerprint);
         let facts = HostFacts { fingerprint: Fingerprint::default(), ..facts.clone() };
         let here = Presence::Here { asking: Asking::No };
-        let number = if let Some(number) = self.numbers.get(&facts.host).copied() {
+        let number = if let Some(number) = self.number_of(&facts.host) {
             self.unmark(number);
             number
         } else {
@@ -72,7 +72,7 @@ impl Machine {
 
     /// What the host served stays: the freshness of later runs rests on it.
     pub(super) fn host_reset(&mut self, at: Timestamp, host: &HostId) {
-        let Some(number) = self.numbers.get(host).copied() else { return };
+        let Some(number) = self.number_of(host) else { return };
         self.unmark(number);
         if self.host_at(number).is_here() {
             self.set_presence(number, Presence::Away { since: at, give_up: None });
@@ -86,7 +86,7 @@ impl Machine {
     }
 
     pub(super) fn host_left(&mut self, at: Timestamp, host: &HostId, give_up: Timestamp) {
-        let Some(number) = self.numbers.get(host).copied() else { return };
+        let Some(number) = self.number_of(host) else { return };
         self.set_presence(number, Presence::Away { since: at, give_up: Some(give_up) });
         if self.host_at(number).reboot.is_none() {
             self.set_reserves(number, None);
@@ -94,13 +94,13 @@ impl Machine {
     }
 
     pub(super) fn host_drifted(&mut self, host: &HostId, facts: &[String]) {
-        if let Some(number) = self.numbers.get(host) {
+        if let Some(number) = self.number_of(host) {
             self.hosts[number.0 as usize].drifted = facts.to_vec();
         }
     }
 
     pub(super) fn set_standing(&mut self, host: &HostId, standing: Standing) {
-        let Some(number) = self.numbers.get(host).copied() else { return };
+        let Some(number) = self.number_of(host) else { return };
         let is_serving = standing == Standing::Serving;
         let is_out = matches!(standing, Standing::Quarantined { .. });
         self.change(number, |host| {
@@ -123,7 +123,7 @@ impl Machine {
     }
 
     pub(super) fn reboot_asked(&mut self, host: &HostId, experiment: ExperimentId, give_up: Timestamp) {
-        let Some(number) = self.numbers.get(host).copied() else { return };
+        let Some(number) = self.number_of(host) else { return };
         self.set_asking(host, Asking::No);
         self.change(number, |host| host.reboot = Some(Reboot { give_up, experiment }));
         if !self.host_at(number).visits.contains_key(&experiment) {
@@ -133,7 +133,7 @@ impl Machine {
 
     pub(super) fn host_passed(&mut self, host: &HostId, until: Option<Timestamp>) {
         self.set_asking(host, Asking::InVain { until });
-        if let Some(number) = self.numbers.get(host).copied() {
+        if let Some(number) = self.number_of(host) {
             self.set_reserves(number, None);
         }
     }
@@ -155,7 +155,7 @@ impl Machine {
     }
 
     pub(super) fn visit_broken(&mut self, host: &HostId, experiment: ExperimentId) {
-        let Some(number) = self.numbers.get(host).copied() else { return };
+        let Some(number) = self.number_of(host) else { return };
         if self.host_at(number).lease.as_ref().is_none_or(|lease| lease.experiment != experiment) {
             self.break_visit(number, experiment);
         }
@@ -217,7 +217,7 @@ impl Machine {
     }
 
     pub(super) fn set_asking(&mut self, host: &HostId, asking: Asking) {
-        if let Some(number) = self.numbers.get(host).copied()
+        if let Some(number) = self.number_of(host)
             && self.host_at(number).is_here()
         {
             self.set_presence(number, Presence::Here { asking });
