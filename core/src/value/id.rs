@@ -104,7 +104,8 @@ fn checked(text: &str) -> Result<Arc<str>, IdError> {
     if text.len() > MAX_ID_BYTES {
         return Err(IdError::TooLong(text.len()));
     }
-    match text.chars().find(|c| !(c.is_ascii_alphanumeric() || "._:-".contains(*c))) {
+    let is_allowed = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | ':' | '-');
+    match text.chars().find(|c| !is_allowed(c)) {
         Some(character) => Err(IdError::Character(character)),
         None => Ok(text.into()),
     }

@@ -73,9 +73,11 @@ impl TryFrom<v1::ExportChunk> for ExportPart {
                     let wire = wire.map_err(|error| Malformed::new("message", error));
                     wire.and_then(TryInto::try_into).within_nth("attempts", index)
                 };
-                let attempts: Result<Vec<EndedAttempt>, _> =
-                    attempts.decoded().enumerate().map(attempt).collect();
-                attempts.map(Self::Attempts).within("attempts")
+                let mut decoded = Vec::with_capacity(attempts.attempts.len());
+                for one in attempts.decoded().enumerate().map(attempt) {
+                    decoded.push(one.within("attempts")?);
+                }
+                Ok(Self::Attempts(decoded))
             }
         }
     }

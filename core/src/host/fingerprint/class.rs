@@ -128,8 +128,10 @@ fn first_bytes(hasher: &blake3::Hasher) -> [u8; BYTES] {
     first
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// Not byte by byte as a formatted number: an export spells two of them per row.
+fn hex(bytes: &[u8; BYTES]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+    digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()
 }
 
 /// Lower case only: an id has one text.
@@ -139,7 +141,10 @@ fn bytes(text: &str) -> Option<[u8; BYTES]> {
         b'a'..=b'f' => Some(byte - b'a' + 10),
         _ => None,
     };
-    let pairs =
-        text.as_bytes().chunks(2).map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?));
-    pairs.collect::<Option<Vec<u8>>>()?.try_into().ok()
+    let digits: &[u8; 2 * BYTES] = text.as_bytes().try_into().ok()?;
+    let mut bytes = [0; BYTES];
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+    }
+    Some(bytes)
 }
