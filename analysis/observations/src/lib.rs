@@ -10,7 +10,7 @@
 //! Of an experiment's own metrics CSV has the values of a run's iterations with `;` between, the others a list.
 //!
 //! In reading order: `row` (what a row is), `built` (what a build is), `column` (what it shows), `column_set` (which columns
-//! there are), `sheet` (which rows there are), `moment` and `json` (how times and JSON are spelled), `column_page` (rows as columns), `parquet`, `arrow`, `samples`
+//! there are), `sheet` (which rows there are), `moment` and `json` (how times and JSON are spelled), `lines` (rows as CSV), `column_page` (rows as columns), `parquet`, `arrow`, `samples`
 //! (the forms of other tools), `writer`, `pages` (all of them, on several threads); `imported` (samples without runs on
 //! hosts, as Parquet). There is no clock, file or socket here: bytes go where the caller says.
 
@@ -21,6 +21,7 @@ mod column_page;
 mod column_set;
 mod imported;
 mod json;
+mod lines;
 mod moment;
 mod pages;
 mod parquet;

@@ -1,6 +1,5 @@
 //! Rows in the form that was asked for.
 
-use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
@@ -13,6 +12,7 @@ use super::column::Value;
 use super::column_page::ColumnPage;
 use super::column_set::{Shown, columns};
 use super::json::escaped;
+use super::lines::Lines;
 use super::moment;
 use super::parquet::ParquetWriter;
 use super::row::{Row, settled_by};
@@ -117,10 +117,9 @@ impl<'s> RowForm<'s> {
     fn rows<'r>(&self, mut rows: impl Iterator<Item = Row<'r>>) -> io::Result<Content> {
         match self.format {
             ExportForm::Csv => {
-                let mut writer = csv::Writer::from_writer(Vec::new());
-                let mut field = String::new();
-                rows.try_for_each(|row| self.csv_row(&row, &mut writer, &mut field))?;
-                Ok(Content::Text(writer.into_inner().map_err(csv::IntoInnerError::into_error)?))
+                let mut lines = Lines::default();
+                rows.try_for_each(|row| lines.row(&row, &self.columns))?;
+                Ok(Content::Text(lines.into_text()))
             }
             ExportForm::Jsonl => {
                 let mut text = Vec::new();
@@ -136,32 +135,6 @@ impl<'s> RowForm<'s> {
                 Ok(Content::Text(Vec::new()))
             }
         }
-    }
-
-    fn csv_row(
-        &self,
-        row: &Row<'_>,
-        writer: &mut csv::Writer<Vec<u8>>,
-        field: &mut String,
-    ) -> io::Result<()> {
-        for column in &self.columns {
-            field.clear();
-            match column.of.read(row) {
-                None => writer.write_field("")?,
-                Some(Value::Text(text)) => writer.write_field(text.as_bytes())?,
-                Some(value) => {
-                    write_field(field, &value).map_err(io::Error::other)?;
-                    writer.write_field(field.as_bytes())?;
-                }
-            }
-        }
-        Ok(writer.write_record(None::<&[u8]>)?)
-    }
-
-    fn heading(&self) -> io::Result<Vec<u8>> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(self.columns.iter().map(|column| &column.name))?;
-        writer.into_inner().map_err(csv::IntoInnerError::into_error)
     }
 }
 
@@ -181,7 +154,7 @@ impl<'s, W: Write + Send> RowWriter<'s, W> {
         };
         let to = match form.format {
             ExportForm::Csv => {
-                to.write_all(&form.heading()?)?;
+                to.write_all(&Lines::heading(&form.columns))?;
                 To::Text(to)
             }
             ExportForm::Jsonl => To::Text(to),
@@ -264,20 +237,6 @@ impl<W: Write + Send> To<W> {
 fn json_line(to: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     to.write_all(escaped(&serde_json::to_string(value)?).as_bytes())?;
     to.write_all(b"\n")
-}
-
-fn write_field(field: &mut String, value: &Value<'_>) -> fmt::Result {
-    match value {
-        Value::Truth(truth) => write!(field, "{truth}"),
-        Value::Count(number) => write!(field, "{number}"),
-        Value::Signed(number) => write!(field, "{number}"),
-        Value::Moment(at) => field.write_str(&moment::rfc3339(*at)),
-        Value::Text(text) => field.write_str(text),
-        Value::Series(values) => values
-            .iter()
-            .enumerate()
-            .try_for_each(|(place, value)| write!(field, "{}{value}", if place > 0 { ";" } else { "" })),
-    }
 }
 
 /// A row as a JSON object: every column, null where nothing stands in it.

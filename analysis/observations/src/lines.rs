@@ -1,0 +1,133 @@
+//! Rows as comma-separated values (RFC 4180). A row has a hundred fields, most of them empty or numbers, so they are appended as
+//! they are, and only text is looked at for what needs quotes.
+
+use std::io::{self, Write as _};
+
+use itoa::Integer;
+use speedup_core::value::time::Timestamp;
+
+use super::column::Value;
+use super::column_set::Shown;
+use super::moment::rfc3339;
+use super::row::Row;
+
+/// Bytes up to the second in a moment's text, `1970-01-01T00:00:00`.
+const TO_THE_SECOND: usize = 19;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// The lines of rows.
+#[derive(Default)]
+pub(super) struct Lines {
+    text: Vec<u8>,
+    /// The second that was written last, and its text: neighbours often share it.
+    second: Option<(u64, String)>,
+}
+
+impl Lines {
+    /// The first line of a file.
+    pub(super) fn heading(columns: &[Shown]) -> Vec<u8> {
+        let mut lines = Self::default();
+        for (place, column) in columns.iter().enumerate() {
+            lines.begin(place);
+            lines.text(&column.name);
+        }
+        lines.end();
+        lines.into_text()
+    }
+
+    /// Adds a row.
+    pub(super) fn row(&mut self, row: &Row<'_>, columns: &[Shown]) -> io::Result<()> {
+        for (place, column) in columns.iter().enumerate() {
+            self.begin(place);
+            match column.of.read(row) {
+                None => {}
+                Some(Value::Truth(truth)) => {
+                    self.text.extend_from_slice(if truth { b"true" } else { b"false" });
+                }
+                Some(Value::Count(number)) => self.number(number),
+                Some(Value::Signed(number)) => self.number(number),
+                Some(Value::Moment(at)) => self.moment(at)?,
+                Some(Value::Text(text)) => self.text(&text),
+                Some(Value::Series(values)) => self.series(values)?,
+            }
+        }
+        self.end();
+        Ok(())
+    }
+
+    /// All lines.
+    pub(super) fn into_text(self) -> Vec<u8> {
+        self.text
+    }
+
+    fn begin(&mut self, place: usize) {
+        if place > 0 {
+            self.text.push(b',');
+        }
+    }
+
+    fn end(&mut self) {
+        self.text.push(b'\n');
+    }
+
+    fn number(&mut self, number: impl Integer) {
+        self.text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+    }
+
+    fn moment(&mut self, at: Timestamp) -> io::Result<()> {
+        let (second, rest) = (at.0 / SECOND_NS, at.0 % SECOND_NS);
+        if self.second.as_ref().is_none_or(|(last, _)| *last != second) {
+            let mut text = rfc3339(at);
+            text.truncate(TO_THE_SECOND);
+            self.second = Some((second, text));
+        }
+        let to_the_second = self.second.as_ref().map_or("", |(_, text)| text);
+        write!(self.text, "{to_the_second}.{rest:09}Z")
+    }
+
+    fn text(&mut self, text: &str) {
+        if !text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
+            self.text.extend_from_slice(text.as_bytes());
+            return;
+        }
+        self.text.push(b'"');
+        self.text.extend_from_slice(text.replace('"', "\"\"").as_bytes());
+        self.text.push(b'"');
+    }
+
+    fn series(&mut self, values: &[f64]) -> io::Result<()> {
+        values
+            .iter()
+            .enumerate()
+            .try_for_each(|(place, value)| write!(self.text, "{}{value}", if place > 0 { ";" } else { "" }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_quoted_as_others_quote_it() {
+        for text in ["", "plain", "a,b", "a\"b", "\"\"", "a\nb", "a\rb", " a ", "é;ü", "\t"] {
+            let mut lines = Lines::default();
+            lines.text(text);
+            lines.begin(1);
+            lines.number(-1_i64);
+            lines.end();
+            let mut writer = csv::Writer::from_writer(Vec::new());
+            writer.write_record([text, "-1"]).unwrap();
+            assert_eq!(lines.into_text(), writer.into_inner().unwrap());
+        }
+    }
+
+    #[test]
+    fn a_moment_is_told_in_full_whichever_came_before() {
+        let mut lines = Lines::default();
+        let second = 1_700_000_000_000_000_000;
+        for at in [0, 1, 999_999_999, SECOND_NS, second + 7, second + 999_999_999, 5, u64::MAX] {
+            lines.moment(Timestamp(at)).unwrap();
+            assert_eq!(std::mem::take(&mut lines.text), rfc3339(Timestamp(at)).into_bytes());
+        }
+    }
+}
