@@ -12,7 +12,7 @@ use speedup_core::independence::Violation;
 use speedup_core::plan::Plan;
 use speedup_core::repetition::Order;
 use speedup_core::value::id::{HostId, RunIndex};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Violations that are named; the others are counted.
 const MOST_VIOLATIONS_NAMED: usize = 20;
@@ -185,10 +185,8 @@ impl EvidenceCounts {
     fn new(judged: &[Judged], evidence: &Evidence, versions: u32) -> Self {
         let names: Vec<&str> = evidence.hosts.names().map(HostId::as_str).collect();
         let places = evidence.hosts.places();
-        let mut met: BTreeMap<(u32, u32), BTreeSet<u32>> = BTreeMap::new();
         let (mut violations, mut violating_runs) = (BTreeMap::new(), Vec::new());
         for one in judged {
-            met.entry((one.seat.host, one.cell / versions)).or_default().insert(one.cell % versions);
             let Some(violation) = one.violation else { continue };
             *violations.entry(violation).or_default() += 1;
             if violating_runs.len() < MOST_VIOLATIONS_NAMED {
@@ -203,11 +201,14 @@ impl EvidenceCounts {
             }
         }
         let machines = evidence.machines();
-        let seats: BTreeSet<(u32, u32)> =
-            judged.iter().map(|one| (machines[one.seat.host as usize], one.seat.host)).collect();
+        let seats = sorted(judged.iter().map(|one| (machines[one.seat.host as usize], one.seat.host)));
         let mut of_machines: BTreeMap<u32, u64> = BTreeMap::new();
         seats.iter().for_each(|(machine, _)| *of_machines.entry(*machine).or_default() += 1);
-        let several = met.iter().filter(|(_, versions)| versions.len() > 1).map(|((host, _), _)| *host);
+        // By host and benchmark, with the versions that the host ran of it.
+        let met =
+            sorted(judged.iter().map(|one| ((one.seat.host, one.cell / versions), one.cell % versions)));
+        let several = met.chunk_by(|(one, _), (other, _)| one == other).filter(|met| met.len() > 1);
+        let several = several.map(|met| met[0].0.0);
         let visit = |one: &Judged| -> (RunIndex, u32) { (one.visit, one.seat.host) };
         Self {
             machines: of_machines.len() as u64,
@@ -224,7 +225,15 @@ impl EvidenceCounts {
 }
 
 fn distinct<T: Ord>(of: impl Iterator<Item = T>) -> u64 {
-    of.collect::<BTreeSet<T>>().len() as u64
+    sorted(of).len() as u64
+}
+
+/// Each once; a list, because there may be as many as runs.
+fn sorted<T: Ord>(of: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all: Vec<T> = of.collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// The most runs with one key.

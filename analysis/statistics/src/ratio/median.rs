@@ -3,8 +3,8 @@
 //! The Hodges–Lehmann shift of the logarithms (Hodges and Lehmann 1963; Hollander and Wolfe §4.2–4.3) is a
 //! factor: the median of all ratios xᵢ/yⱼ. A factor r is in the interval exactly when the rank-sum test of x
 //! against r·y does not reject, and the ends are two of those ratios. Logarithms are monotone, so the ratios
-//! themselves are counted and none is rounded twice; the k-th of the n·m is found by halving the
-//! floating-point numbers, without listing the pairs.
+//! themselves are counted and none is rounded twice; the k-th of the n·m is found among the floating-point
+//! numbers by counting the ratios up to a guess, until so few are left that they are listed.
 //!
 //! If the versions differ by a factor, this is the ratio of their medians (and of their means). If not, it
 //! still is the factor that makes a run of either version equally likely to be the faster.
@@ -112,13 +112,51 @@ impl<'a> MedianRatio<'a> {
 
     /// The `k`-th smallest ratio, from 1: the least double that at least k ratios do not exceed.
     fn kth_ratio(&self, k: u64) -> f64 {
+        let (x, y) = (self.baseline.sorted(), self.candidate.sorted());
+        let (least, largest) = (x[0] / y[y.len() - 1], x[x.len() - 1] / y[0]);
         // Positive doubles are ordered as their bits.
-        let (mut below, mut enough) = (0_u64, f64::INFINITY.to_bits());
-        while enough - below > 1 {
-            let middle = below + (enough - below) / 2;
-            if self.ratios_at_most(f64::from_bits(middle)) >= k { enough = middle } else { below = middle }
+        let mut below = Side { at: least.max(LEAST).to_bits() - 1, ratios: 0 };
+        let mut enough = Side { at: largest.max(LEAST).to_bits(), ratios: self.pairs() };
+        // How far the count of each side is from k.
+        let (mut lacking, mut surplus) = (k as f64, (enough.ratios - k) as f64 + 0.5);
+        let mut steps = 0;
+        while enough.at - below.at > 1 && enough.ratios - below.ratios > (x.len() + y.len()) as u64 {
+            let between = enough.at - below.at;
+            let share = if steps < MOST_GUESSES { lacking / (lacking + surplus) } else { 0.5 };
+            let step = ((between as f64 * share) as u64).clamp(1, between - 1);
+            let middle =
+                Side { at: below.at + step, ratios: self.ratios_at_most(f64::from_bits(below.at + step)) };
+            // The side that stays pulls less each time (the Illinois method), so that both close in.
+            if middle.ratios >= k {
+                (surplus, lacking) = ((middle.ratios - k) as f64 + 0.5, lacking / 2.0);
+                enough = middle;
+            } else {
+                (lacking, surplus) = ((k - middle.ratios) as f64, surplus / 2.0);
+                below = middle;
+            }
+            steps += 1;
         }
-        f64::from_bits(enough)
+        if enough.at - below.at == 1 {
+            return f64::from_bits(enough.at);
+        }
+        let mut left = self.ratios_between(f64::from_bits(below.at), f64::from_bits(enough.at));
+        let place = (k - below.ratios - 1) as usize;
+        *left.select_nth_unstable_by(place, f64::total_cmp).1
+    }
+
+    /// The ratios above `below` that are at most `most`.
+    fn ratios_between(&self, below: f64, most: f64) -> Vec<f64> {
+        let (x, y) = (self.baseline.sorted(), self.candidate.sorted());
+        let mut ratios = Vec::new();
+        let mut first = 0;
+        for a in x {
+            while first < y.len() && a / y[first] > most {
+                first += 1;
+            }
+            let of_run = y[first..].iter().map(|b| (a / b).max(LEAST));
+            ratios.extend(of_run.take_while(|ratio| *ratio > below));
+        }
+        ratios
     }
 
     /// How many ratios are at most `bound`; along both sorted samples once.
@@ -135,6 +173,20 @@ impl<'a> MedianRatio<'a> {
         }
         count
     }
+}
+
+/// How often the place of a ratio is guessed from the counts on both sides: usually fewer suffice. Where ratios lie in
+/// heaps, halving finds it sooner.
+const MOST_GUESSES: u32 = 16;
+
+/// The least positive double, which stands for ratios that are too small for one.
+const LEAST: f64 = f64::from_bits(1);
+
+/// A positive double, by its bits, and how many ratios are at most that.
+#[derive(Clone, Copy)]
+struct Side {
+    at: u64,
+    ratios: u64,
 }
 
 /// The interval runs from the k-th smallest to the k-th largest ratio and misses with probability `miss`.
@@ -164,4 +216,33 @@ fn normal_depth(n: usize, m: usize, level: ConfidenceLevel) -> Option<Depth> {
     let k = (n * m / 2.0 + 0.5 - z * sigma).floor();
     (k >= 1.0)
         .then(|| Depth { k: k as u64, miss: 2.0 * normal::tails((k - 0.5 - n * m / 2.0) / sigma).lower })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Times that tie, that lie in heaps, and that differ by more than doubles can tell.
+    fn times() -> impl Strategy<Value = Vec<f64>> {
+        let heap = prop_oneof![Just(1.0), Just(9.0)].prop_flat_map(|about| about..about + 1e-9);
+        let wide = (-200..150_i32).prop_map(|exponent| 10_f64.powi(exponent));
+        let one = prop_oneof![1.0..2.0_f64, (1..8_u32).prop_map(f64::from), heap, wide];
+        prop::collection::vec(one, 1..24)
+    }
+
+    proptest! {
+        #[test]
+        fn the_kth_ratio_is_that_of_the_sorted_ratios(x in times(), y in times()) {
+            let (Ok(x), Ok(y)) = (Sample::new(x), Sample::new(y)) else { return Ok(()) };
+            let ratio = MedianRatio::new(&x, &y).unwrap();
+            let pairs = x.sorted().iter().flat_map(|a| y.sorted().iter().map(move |b| (a / b).max(LEAST)));
+            let mut listed: Vec<f64> = pairs.collect();
+            listed.sort_unstable_by(f64::total_cmp);
+            for (k, expected) in (1..).zip(&listed) {
+                prop_assert_eq!(ratio.kth_ratio(k), *expected);
+            }
+        }
+    }
 }
