@@ -17,7 +17,7 @@ fn said(output: &Output) -> String {
 }
 
 /// Each study with few and small experiments.
-const STUDIES: [&[&str]; 5] = [
+const STUDIES: [&[&str]; 6] = [
     &[
         "coverage",
         "--binaries",
@@ -34,6 +34,7 @@ const STUDIES: [&[&str]; 5] = [
     &["false-alarms", "--binaries", "3", "--one-binary", "4", "--draws", "20", "--runs", "6", "--suite", "6"],
     &["estimators", "--frameworks", "2", "--runs", "15"],
     &["bisection", "--commits", "8", "--runs", "24"],
+    &["track", "--points", "20", "--blocks", "3"],
     &[
         "power",
         "--runs",
@@ -107,9 +108,14 @@ fn a_share_of_no_answers_is_left_out() {
 /// Each study its own, for one replicate of them costs what hundreds of another do.
 #[test]
 fn every_study_has_its_own_number_of_replicates() {
-    for (name, replicates) in
-        [("coverage", 1000), ("false-alarms", 1000), ("power", 1000), ("estimators", 100), ("bisection", 200)]
-    {
+    for (name, replicates) in [
+        ("coverage", 1000),
+        ("false-alarms", 1000),
+        ("power", 1000),
+        ("estimators", 100),
+        ("bisection", 200),
+        ("track", 200),
+    ] {
         let help = said(&study(&[name, "--help"]));
         let of_replicates = help.split("--replicates <N>").nth(1).expect("the option");
         let default = of_replicates.split("[default: ").nth(1).and_then(|text| text.split(']').next());

@@ -18,6 +18,7 @@ mod several;
 mod step_posterior;
 
 use crate::inference::{ConfidenceLevel, Threshold};
+pub(crate) use answer::commit_set;
 pub use answer::{CommitSet, SeveralSteps, StepAnswer, StepCaveat, StepSize, StepVerdict};
 use block_likelihood::{BlockRuns, Place};
 pub use commit_line::{CommitLine, CommitLineError, MOST_COMMITS};

@@ -13,6 +13,7 @@
 //! * [`levels`]: experiments that repeat at several levels;
 //! * [`mixture`]: run times that cluster, and what users feel of them;
 //! * [`bisection`]: at which of many commits a program became slower;
+//! * [`track`]: whether it became slower, commit after commit, with few false alarms a year;
 //! * [`planning`]: how many runs, and when to look;
 //! * [`diagnostics`]: whether the runs are what the methods take them for;
 //! * [`distribution`], [`number`]: the functions under all of these.
@@ -50,3 +51,4 @@ pub mod protocol;
 pub mod ratio;
 pub mod sample;
 pub mod test;
+pub mod track;

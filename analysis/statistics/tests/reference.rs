@@ -46,6 +46,8 @@ mod signed_rank;
 mod single_sample;
 #[path = "kalibera_2012/tables.rs"]
 mod tables;
+#[path = "reference/tracks.rs"]
+mod tracks;
 #[path = "reference/two_samples.rs"]
 mod two_samples;
 
@@ -142,6 +144,7 @@ fn checker(stem: &str) -> Result<Check, &'static str> {
         "random_effects_mean" => Ok(conclusions::random_effects_mean),
         "outcome_bisection" => Ok(bisections::outcomes),
         "step_bisection" => Ok(bisections::steps),
+        "track" => Ok(tracks::track),
         "true_share" => Ok(conclusions::true_share),
         _ => Err("this program does not know it"),
     }

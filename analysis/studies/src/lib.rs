@@ -8,6 +8,7 @@
 //! * [`FalseAlarmStudy`]: how often equal versions are called different (Touati 2010 §4, Kalibera 2012 §8.3);
 //! * [`Power`]: how often a true speedup is found (Chen 2012 §5.2), and how many runs make a mean normal (Touati 2010 App. C);
 //! * [`BisectionStudy`]: how often a bisection names the commit that made a program slower;
+//! * [`TrackStudy`]: how often a track of commits raises a false alarm, and how soon it finds a change;
 //! * [`Estimators`]: the metrics of variability from observations and from fitted mixtures (Worms 2016 §6.5);
 //! * [`table_1`]: the scores that Chen 2012 prints.
 //!
@@ -26,6 +27,7 @@ mod replication;
 mod row;
 mod sequential_experiment;
 pub mod table_1;
+mod track;
 
 pub use bisection::{BisectionSection, BisectionStudy, HistoryLaw};
 pub use coverage::{Coverage, CoverageSection};
@@ -36,3 +38,4 @@ pub use law::{LawShape, LevelModel, SuiteModel, Variation};
 pub use power::{Power, PowerSection};
 pub use replication::{MOST_REPLICATES, Replication};
 pub use row::StudyRow;
+pub use track::{SeriesKind, SeriesLaw, TrackStudy};

@@ -33,7 +33,7 @@ const SHARED: [(&str, &[&str]); 3] = [
 type Headings = &'static [(&'static str, &'static [&'static str])];
 
 /// Headings of the options of verbs, by the verbs' paths.
-const OF_VERBS: [(&str, Headings); 18] = [
+const OF_VERBS: [(&str, Headings); 19] = [
     (
         "bench",
         &[
@@ -172,6 +172,27 @@ const OF_VERBS: [(&str, Headings); 18] = [
                     "failures_after",
                 ],
             ),
+            (REPLICATION, &["replicates", "seed", "confidence"]),
+        ],
+    ),
+    (
+        "study track",
+        &[
+            (
+                MODEL,
+                &[
+                    "distribution",
+                    "points",
+                    "blocks",
+                    "step",
+                    "variation",
+                    "machines",
+                    "machine_points",
+                    "stalled",
+                    "builds",
+                ],
+            ),
+            ("Detector", &["alarms", "points_a_year", "benchmarks", "margin"]),
             (REPLICATION, &["replicates", "seed", "confidence"]),
         ],
     ),

@@ -140,7 +140,7 @@ fn caveats(
 }
 
 /// The likeliest commits whose probabilities make `needed`, with all that are equal to the last of them.
-pub(super) fn commit_set(probabilities: &[f64], needed: f64) -> CommitSet {
+pub(crate) fn commit_set(probabilities: &[f64], needed: f64) -> CommitSet {
     let mut ranked: Vec<usize> = (1..probabilities.len()).collect();
     ranked.sort_by(|one, other| f64::total_cmp(&probabilities[*other], &probabilities[*one]));
     let likeliest = ranked[0];

@@ -1,0 +1,82 @@
+//! What is known of a change at its alarm.
+
+use super::change_place::ChangePlace;
+use super::change_shape::drift_share;
+use super::stretch::Stretch;
+use crate::bisection::{CommitSet, StepSize, commit_set};
+use crate::inference::ConfidenceLevel;
+use serde::Serialize;
+
+/// A change that raised an alarm.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrackStep {
+    /// The commit of the point that raised it.
+    pub found_at: usize,
+    /// The commits that may have begun it, if the alarm is no false one. Those between two measured ones are not told apart.
+    pub commits: CommitSet,
+    /// The new ratio to the reference over the old one; of a drift, its mean since it began.
+    pub size: StepSize,
+    /// Whether it is a step.
+    pub shape: ChangeShape,
+    /// The likelihood of the best drift, as a share of it and the best step's.
+    pub drift: f64,
+    /// What stood against the threshold.
+    pub evidence: f64,
+    /// Whether somebody took it that it is meant to stay.
+    pub acknowledged: bool,
+}
+
+/// How a change came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeShape {
+    /// All at once.
+    Step,
+    /// Bit by bit.
+    Drift,
+    /// The points do not tell.
+    Undecided,
+}
+
+impl TrackStep {
+    /// The change of a stretch that ended with an alarm.
+    pub(super) fn of(stretch: &Stretch, margin: f64, confidence: ConfidenceLevel, evidence: f64) -> Self {
+        let place = ChangePlace::of(stretch, margin);
+        let level = confidence.get();
+        let tail = (1.0 - level) / 2.0;
+        let size = |part: f64| libm::exp(place.size(part));
+        let drift = drift_share(stretch, &place);
+        let shape = match drift {
+            drift if drift >= level => ChangeShape::Drift,
+            drift if drift <= 1.0 - level => ChangeShape::Step,
+            _ => ChangeShape::Undecided,
+        };
+        Self {
+            found_at: stretch.points.last().map_or(0, |point| point.commit),
+            commits: commits(stretch, &place, level),
+            size: StepSize { ratio: size(0.5), lower: size(tail), upper: size(1.0 - tail) },
+            shape,
+            drift,
+            evidence,
+            acknowledged: false,
+        }
+    }
+}
+
+/// The probabilities of points, divided equally among the commits since the point before each.
+fn commits(stretch: &Stretch, place: &ChangePlace, level: f64) -> CommitSet {
+    let first = stretch.before.map_or(stretch.points[0].commit, |before| before + 1);
+    // Position 0 stands for what came before; the set never names it.
+    let mut of_commits = vec![0.0];
+    for (point, probability) in stretch.points.iter().zip(&place.probabilities) {
+        let commits = point.commit + 2 - first - of_commits.len();
+        of_commits.extend(std::iter::repeat_n(probability / commits as f64, commits));
+    }
+    let set = commit_set(&of_commits, level);
+    let named = |position: usize| first + position - 1;
+    CommitSet {
+        commits: set.commits.into_iter().map(named).collect(),
+        probability: set.probability,
+        likeliest: named(set.likeliest),
+    }
+}
