@@ -153,9 +153,12 @@ impl TrackStudy {
             drift_delay,
             drift_shape,
         ] = detector.methods;
-        let average = |method, values: Vec<f64>, expected| StudyRow {
-            expected,
-            ..cell.average(method, &values, parameter)
+        // One number alone has no error, and is none.
+        let average = |method, values: Vec<f64>, expected| {
+            let values = if values.len() > 1 { values } else { Vec::new() };
+            let unanswered = (found.len() - values.len()) as u64;
+            let replicates = Some(found.len() as u64);
+            StudyRow { expected, replicates, unanswered, ..cell.average(method, &values, parameter) }
         };
         let share = |method, answer: &dyn Fn(&TrackFound) -> Option<bool>, expected| {
             cell.row(method, Tally::of(found.iter().map(answer)), Unanswered::LeftOut, [parameter, expected])
