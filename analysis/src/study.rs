@@ -69,7 +69,11 @@ pub use self::report::head::{CommitReport, Head, ReportPhase, State};
 pub use self::report::method::{LevelSource, MethodNote, MethodReport};
 pub use self::report::{MishapTotals, Report, SCHEMA_VERSION};
 use self::rule::Costs;
-pub use self::rule::{Further, LookReport, RuleKind, RuleReport, RuleRow, RuleState, first_decisive_look};
+pub use self::rule::{
+    BisectionReport, BisectionVerdict, CommitSetReport, Further, LineCommit, LineCommitState, LookReport,
+    NextProbes, RuleKind, RuleReport, RuleRow, RuleState, SeveralStepsReport, StepSizeReport,
+    first_decisive_look,
+};
 pub use self::run_unit::RunUnit;
 pub use self::standing::{StudyPhase, StudyStanding};
 use self::validity::built::Builds;
@@ -87,9 +91,11 @@ use speedup_core::host::Exclusion;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::plan::Plan;
 use speedup_core::repetition::Rule;
+use speedup_core::run::AfterLoss;
 use speedup_core::run::record::Outcome;
-use speedup_core::value::id::{ExperimentId, RunIndex};
+use speedup_core::value::id::{ExperimentId, RunIndex, VersionIndex};
 use speedup_statistics::inference::{ConfidenceLevel, LevelError};
+use std::collections::BTreeSet;
 use thiserror::Error;
 
 /// An experiment under study.
@@ -101,6 +107,8 @@ pub struct Study {
     cells: Vec<CellRecords>,
     evidence: Evidence,
     builds: Builds,
+    /// Versions of which a build made nothing, or lost all its attempts.
+    unbuilt: BTreeSet<VersionIndex>,
     /// Whether a run was reported, by its index.
     reported: Vec<bool>,
     beyond_plan: u64,
@@ -188,6 +196,7 @@ impl Study {
             cells,
             evidence: Evidence::default(),
             builds: Builds::default(),
+            unbuilt: BTreeSet::new(),
             reported,
             beyond_plan: 0,
             costs: Costs::default(),
@@ -232,6 +241,11 @@ impl Study {
         let Some(cell) = self.cells.get_mut(expected as usize) else {
             // A build is no observation of the comparison; what it took of the hosts counts.
             *reported |= reported_now;
+            let is_lacking = match &attempt.end {
+                AttemptEnd::Reported(record) => record.outcome != Outcome::Measured,
+                AttemptEnd::Lost { after, .. } => *after == AfterLoss::Abandoned,
+            };
+            self.unbuilt.extend(is_lacking.then(|| self.plan.task(run).version()));
             self.costs.add(attempt, Rule::Fixed);
             return Ok(());
         };

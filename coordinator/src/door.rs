@@ -67,6 +67,8 @@ fn refused(refusal: &Refusal) -> Status {
         | Refusal::NothingAppended => Status::invalid_argument(text),
         Refusal::Cancelled(_)
         | Refusal::Building(_)
+        | Refusal::Bisecting(_)
+        | Refusal::NotBuilt { .. }
         | Refusal::NotDeciding(_)
         | Refusal::StaleDecision { .. }
         | Refusal::AnyClass(_)

@@ -38,6 +38,7 @@ pub(crate) fn submitted_status(id: ExperimentId, plan: &Plan, at: Timestamp, by:
         phase: StatusPhase::Running,
         tally: Tally { waiting: plan.runs(), ..Tally::default() },
         cells: plan.cells(),
+        bisects: plan.experiment.bisection().is_some(),
         hosts_here: 0,
         words: String::new(),
     }

@@ -24,6 +24,7 @@ use crate::experiment::commit::Commit;
 use crate::experiment::environment::Environment;
 use crate::experiment::files::StagedFile;
 use crate::experiment::software::Software;
+use crate::repetition::MAX_LINE;
 use crate::value::id::{BenchmarkIndex, VersionIndex};
 use crate::value::seed::{Seed, below};
 use crate::value::time::Span;
@@ -31,7 +32,7 @@ use crate::value::time::Span;
 pub use crate::experiment::endpoint::{Endpoint, EndpointSubject, Family, MetricVerdict};
 pub use crate::experiment::metric::{Metric, OwnMetric};
 pub use crate::independence::{Independence, Policy, Rest, Sameness, Scope};
-pub use crate::repetition::{Levels, Order, Repetition, Rule, Spending};
+pub use crate::repetition::{Bisection, Levels, Order, Repetition, Rule, Spending};
 pub use problem::{ExperimentError, Fault, KeyPath, MAX_PROBLEMS, Problem};
 pub(crate) use problem::{excerpt, quoted};
 
@@ -39,7 +40,7 @@ pub(crate) use problem::{excerpt, quoted};
 pub const MAX_RUNS: u64 = 5_000_000;
 /// Most benchmarks of one experiment.
 pub const MAX_BENCHMARKS: usize = 100_000;
-/// Most versions of one experiment.
+/// Most versions of one experiment that compares them; of a bisection, [`MAX_LINE`].
 pub const MAX_VERSIONS: usize = 64;
 /// Most attempts a run may be given.
 pub const MAX_ATTEMPTS: u32 = 100;
@@ -380,6 +381,25 @@ impl Experiment {
             .filter_map(|version| version.build.as_ref())
             .map(|build| u64::from(build.builds))
             .sum()
+    }
+
+    /// How it bisects, if it does.
+    pub fn bisection(&self) -> Option<Bisection> {
+        match self.rule {
+            Rule::Bisection(bisection) => Some(bisection),
+            Rule::Fixed | Rule::Pilot { .. } | Rule::Sequential { .. } | Rule::Budget { .. } => None,
+        }
+    }
+
+    /// Whether it can go on without a version that cannot be built: one between the ends of a bisection.
+    pub fn can_do_without(&self, version: VersionIndex) -> bool {
+        let is_end = version.0 == 0 || version.0 as usize + 1 >= self.versions.len();
+        self.bisection().is_some() && !is_end
+    }
+
+    /// Most versions that it may have.
+    pub(crate) fn most_versions(&self) -> usize {
+        if self.bisection().is_some() { MAX_LINE } else { MAX_VERSIONS }
     }
 
     /// A benchmark by its index, if there is one.

@@ -5,7 +5,8 @@
 //! group is one run.
 //!
 //! Where versions are built, the builds go first: each is a group of its own, and its number in the order is that of its
-//! version after all cells. The runs that are measured are appended when all builds are there.
+//! version after all cells. The runs that are measured are appended when all builds are there. In a bisection, a version is built when it is
+//! first to be run: builds and blocks of runs follow each other, and most versions may have neither.
 
 mod builds;
 mod draw;
@@ -142,7 +143,9 @@ pub enum PlanError {
         of_a_boot: u32,
     },
     /// A build where there can be none.
-    #[error("run {0} is a build, but builds go before all other runs, each by itself")]
+    #[error(
+        "run {0} is a build among other runs, but builds go before the runs that use them, each by itself"
+    )]
     LateBuild(u32),
     /// Too many builds of a version, or too few of them before the first run that is measured.
     #[error("version {version} has {planned} builds in the plan, and {builds} in the experiment")]

@@ -124,6 +124,29 @@ pub enum Rule {
         /// Most runs of each cell.
         maximum: u32,
     },
+    /// Until it is known at which version of a line a step is: the versions are the commits of a history in their order, each built before its
+    /// first runs, and a posterior over them says which are run next, in blocks with both ends.
+    Bisection(Bisection),
+}
+
+/// Most versions of a bisection: the source of each travels with the plan.
+pub const MAX_LINE: usize = 256;
+/// Fewest runs of a block: both ends, and a version between them.
+pub const FEWEST_OF_A_BLOCK: u32 = 3;
+/// Most runs of a block: what one host serves in one visit.
+pub const MAX_OF_A_BLOCK: u32 = 64;
+/// Most blocks of a round.
+pub const MAX_BLOCKS: u32 = 1_000;
+
+/// How a bisection goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bisection {
+    /// Most runs in all, builds not counted.
+    pub maximum: u32,
+    /// Runs of a block, which one host serves: one of each end, the others of versions between them.
+    pub block: u32,
+    /// Blocks that are run before it is looked where the step may be.
+    pub blocks: u32,
 }
 
 /// How a group-sequential experiment spends its risk over its looks.

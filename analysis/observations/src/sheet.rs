@@ -74,7 +74,7 @@ impl<'a> RunSheet<'a> {
     /// Whether an attempt is one at a build, which has no row.
     pub(super) fn build(&self, ended: &EndedAttempt) -> Option<Built> {
         let run = ended.lease.run;
-        (run.0 < self.plan.builds()).then(|| Built::new(self.plan, ended))
+        self.plan.is_build(run).then(|| Built::new(self.plan, ended))
     }
 
     /// What was planned.

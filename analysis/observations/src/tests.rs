@@ -43,6 +43,7 @@ fn status() -> ExperimentStatus {
         cells: 2,
         hosts_here: 3,
         words: String::new(),
+        bisects: false,
     }
 }
 

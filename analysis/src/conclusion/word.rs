@@ -102,7 +102,7 @@ mod tests {
         are_spelled(&[ReasonCode::AllZero, ReasonCode::TooFewRuns]);
         are_spelled(&[WarningCode::Only, WarningCode::TooFewRunsToWin]);
         are_spelled(&[ExclusionKind::Drained, ExclusionKind::Quarantined]);
-        are_spelled(&[RuleKind::Pilot, RuleKind::Sequential, RuleKind::Budget]);
+        are_spelled(&[RuleKind::Pilot, RuleKind::Sequential, RuleKind::Budget, RuleKind::Bisection]);
         are_spelled(&[Weights::Equal, Weights::Custom, Weights::Fraction]);
     }
 

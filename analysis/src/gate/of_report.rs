@@ -2,7 +2,8 @@
 
 use super::Conclusion;
 use crate::conclusion::{ReasonCode, Verdict};
-use crate::study::{ComparisonReport, EndpointReport, IntervalReport, Report, SuiteReport};
+use crate::study::{BisectionReport, ComparisonReport, EndpointReport, IntervalReport, Report, SuiteReport};
+use speedup_core::experiment::metric::Metric;
 
 impl Conclusion {
     /// Those of a report: each candidate over all benchmarks, then on each; of one benchmark on that alone; then on each endpoint.
@@ -14,7 +15,8 @@ impl Conclusion {
             });
             Self::of_suite(suite, own, &report.endpoints)
         };
-        report.suites.iter().flat_map(of).collect()
+        let of_step = report.rule.as_ref().and_then(|rule| rule.bisection.as_ref()).map(of_bisection);
+        report.suites.iter().flat_map(of).chain(of_step).collect()
     }
 
     /// Those of a candidate.
@@ -51,6 +53,16 @@ impl Conclusion {
         let (candidate, benchmark) = (candidate.to_owned(), benchmark.map(str::to_owned));
         Self { candidate, benchmark, endpoint: None, verdict, speedup, interval }
     }
+}
+
+/// What a bisection says of its bad end.
+fn of_bisection(bisection: &BisectionReport) -> Conclusion {
+    let candidate = bisection.commits.last().map_or("", |commit| commit.version.as_str());
+    let speedup = bisection.size.map(|size| 1.0 / size.ratio);
+    let ends = bisection.size.map(|size| (1.0 / size.interval[1], 1.0 / size.interval[0]));
+    let of = Conclusion::new(candidate, Some(&bisection.benchmark), bisection.gated(), speedup, ends);
+    let is_own = bisection.metric != Metric::Wall.name();
+    Conclusion { endpoint: is_own.then(|| bisection.metric.clone()), ..of }
 }
 
 fn of_comparison(benchmark: &str, comparison: &ComparisonReport) -> Conclusion {

@@ -6,8 +6,9 @@
 //! is told the same.
 //!
 //! In reading order: [`RuleReport`]; `units` (what counts as one observation), `look` (what a look at them sees), `pilot`, `sequential`, `budget` (the rules),
-//! `bounds` (the plan's limits), `costs` (what attempts took of the hosts).
+//! `bisection` (at which commit), `bounds` (the plan's limits), `costs` (what attempts took of the hosts).
 
+mod bisection;
 mod bounds;
 mod budget;
 mod costs;
@@ -18,6 +19,10 @@ mod sequential;
 mod tests;
 mod units;
 
+pub use bisection::{
+    BisectionReport, BisectionVerdict, CommitSetReport, LineCommit, LineCommitState, NextProbes,
+    SeveralStepsReport, StepSizeReport,
+};
 pub use sequential::first_decisive_look;
 
 pub(super) use self::costs::Costs;
@@ -48,6 +53,9 @@ pub struct RuleReport {
     pub rows: Vec<RuleRow>,
     /// What is to be appended to the plan; nothing when the rule has enough.
     pub further: Option<Further>,
+    /// What a bisection found, and what it probes next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bisection: Option<BisectionReport>,
 }
 
 /// What sets the number of runs.
@@ -60,6 +68,8 @@ pub enum RuleKind {
     Sequential,
     /// A budget of time.
     Budget,
+    /// What is known of a step.
+    Bisection,
 }
 
 impl Spelled for RuleKind {
@@ -68,6 +78,7 @@ impl Spelled for RuleKind {
             Self::Pilot => "pilot",
             Self::Sequential => "sequential",
             Self::Budget => "budget",
+            Self::Bisection => "bisection",
         }
     }
 }
@@ -187,6 +198,9 @@ impl RuleReport {
 
     /// The runs to be appended to `plan`, from which this was computed.
     pub fn extension(&self, plan: &Plan) -> Option<Extension> {
+        if let Some(bisection) = &self.bisection {
+            return Some(bisection.next.as_ref()?.extension(plan));
+        }
         let Further { visits, boots, runs } = self.further.as_ref()?;
         Some(plan.draw_extension(visits, Shape { boots: *boots, runs: *runs }))
     }
@@ -204,6 +218,9 @@ struct Finding {
 /// What the rule says of `study`; none under the rule that the plan says the number.
 pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Option<RuleReport> {
     let rule = study.plan.experiment.rule;
+    if let Rule::Bisection(bisection) = rule {
+        return Some(bisection::report(study, level, bisection));
+    }
     let (kind, method) = named(rule, study.plan.experiment.center())?;
     let report = |state, words| RuleReport {
         rule: kind.into(),
@@ -213,12 +230,13 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Option<RuleReport
         words,
         rows: Vec::new(),
         further: None,
+        bisection: None,
     };
     if let Some((state, words)) = unsettled(study) {
         return Some(report(state, words));
     }
     let mut finding = match rule {
-        Rule::Fixed => return None,
+        Rule::Fixed | Rule::Bisection(_) => return None,
         Rule::Pilot { precision, maximum } => pilot::find(study, level, precision, maximum),
         Rule::Sequential { looks, maximum: _, spending } => sequential::find(study, level, looks, spending),
         Rule::Budget { time, maximum } => budget::find(study, time, maximum),
@@ -246,14 +264,18 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Option<RuleReport
 pub(super) fn conclude(rule: &mut RuleReport, experiment: &Experiment, benchmarks: &[BenchmarkReport]) {
     match experiment.rule {
         Rule::Budget { .. } if rule.state == RuleState::Enough => budget::conclude(rule, benchmarks),
-        Rule::Budget { .. } | Rule::Fixed | Rule::Pilot { .. } | Rule::Sequential { .. } => {}
+        Rule::Budget { .. }
+        | Rule::Fixed
+        | Rule::Pilot { .. }
+        | Rule::Sequential { .. }
+        | Rule::Bisection(_) => {}
     }
 }
 
 /// Which rule it is, and its method; none where the plan says the number.
 fn named(rule: Rule, center: Center) -> Option<(RuleKind, &'static str)> {
     match rule {
-        Rule::Fixed => None,
+        Rule::Fixed | Rule::Bisection(_) => None,
         Rule::Pilot { .. } => Some((
             RuleKind::Pilot,
             "Stein's two-stage interval of the difference of means (Annals of Mathematical Statistics 16, 1945)",
@@ -331,7 +353,7 @@ pub(super) fn warn(rule: Rule, head: &Head, warnings: &mut Warnings) {
             "The number of runs was computed from the pilot's spread: the rule's own intervals keep the confidence level \
              exactly for normal times, those of the other methods approximately.",
         ),
-        Rule::Pilot { .. } | Rule::Budget { .. } | Rule::Fixed => return,
+        Rule::Pilot { .. } | Rule::Budget { .. } | Rule::Fixed | Rule::Bisection(_) => return,
     };
     warnings.raise(code, sentence);
 }

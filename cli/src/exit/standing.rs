@@ -34,7 +34,11 @@ impl From<&ExperimentStatus> for Standing {
             | StatusPhase::Cancelling => Self::Open,
             StatusPhase::Paused { reason } if reason.starts_with(BY_A_USER) => Self::Open,
             StatusPhase::Paused { reason } => Self::Stuck { reason: reason.clone() },
-            StatusPhase::Finished { cancelled, .. } => Self::Finished(exit_of(&status.tally, *cancelled)),
+            StatusPhase::Finished { cancelled, .. } => {
+                // Versions that cannot be built or run are part of a bisection's answer.
+                let tally = if status.bisects { Tally::default() } else { status.tally };
+                Self::Finished(exit_of(&tally, *cancelled))
+            }
         }
     }
 }
@@ -156,6 +160,7 @@ pub(crate) mod tests {
             cells: 2,
             hosts_here: 3,
             words: String::new(),
+            bisects: false,
         }
     }
 

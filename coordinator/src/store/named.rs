@@ -25,11 +25,17 @@ struct NamesOfExperiment {
     versions: Vec<v1::Version>,
     #[prost(message, repeated, tag = "31")]
     files: Vec<v1::StagedFile>,
+    #[prost(message, optional, tag = "25")]
+    rule: Option<v1::Rule>,
 }
 
 impl NamesOfExperiment {
-    /// How many runs are builds: the first ones of the plan.
-    fn builds(&self) -> u32 {
+    /// Before which run all builds are: the first runs of the plan, in a bisection any.
+    fn end_of_builds(&self) -> u32 {
+        let rule = self.rule.as_ref().and_then(|rule| rule.rule.as_ref());
+        if matches!(rule, Some(v1::rule::Rule::Bisection(_))) {
+            return u32::MAX;
+        }
         let builds = self.versions.iter().filter_map(|version| version.build.as_ref());
         builds.map(|build| build.builds).fold(0, u32::saturating_add)
     }
@@ -43,27 +49,27 @@ impl Store {
         while let Some((key, plan)) = self.guard(|| plans.next().transpose())? {
             let NamesOfPlan { experiment } = self.decode(&plan)?;
             let Some(experiment) = experiment else { continue };
-            let builds = experiment.builds();
-            if let Some(id) = Uuid::from_slice(&key).ok().filter(|_| builds > 0) {
-                self.name_products(ExperimentId(id), builds, &mut named)?;
+            let end = experiment.end_of_builds();
+            if let Some(id) = Uuid::from_slice(&key).ok().filter(|_| end > 0) {
+                self.name_products(ExperimentId(id), end, &mut named)?;
             }
             named.extend(experiment.files.iter().filter_map(|file| hash(&file.blake3)));
         }
         Ok(named)
     }
 
-    /// Adds what the builds of an experiment made; they are its first runs.
+    /// Adds what the builds of an experiment made; they are among the runs before `end`.
     fn name_products(
         &self,
         experiment: ExperimentId,
-        builds: u32,
+        end: u32,
         named: &mut BTreeSet<[u8; 32]>,
     ) -> Result<(), StoreError> {
         let mut after = None;
         loop {
             let page = self.attempts(experiment, after, LOOKED_AT)?;
             for ended in &page {
-                let Some(lease) = ended.lease.as_ref().filter(|lease| lease.run < builds) else {
+                let Some(lease) = ended.lease.as_ref().filter(|lease| lease.run < end) else {
                     return Ok(());
                 };
                 after = Some((lease.run, lease.attempt));

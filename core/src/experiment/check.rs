@@ -13,8 +13,8 @@ use super::problem::{ExperimentError, Fault, KeyPath, Problems};
 use super::{
     ASSUMED_INPUT_BYTES, AnalysisChoice, Benchmark, CommandLine, Experiment, MAX_ARGV_BYTES, MAX_BENCHMARKS,
     MAX_DESCRIPTION_BYTES, MAX_DIRECTORY_BYTES, MAX_ENV_BYTES, MAX_NAME_BYTES, MAX_OUTPUT_KEPT,
-    MAX_OUTPUT_LIMIT, MAX_TAG_BYTES, MAX_TAGS, MAX_TIMEOUT, MAX_VAR_BYTES, MAX_VERSIONS, MAX_WARMUP,
-    MIN_TIMEOUT, Rule, Setup, Version, Weights,
+    MAX_OUTPUT_LIMIT, MAX_TAG_BYTES, MAX_TAGS, MAX_TIMEOUT, MAX_VAR_BYTES, MAX_WARMUP, MIN_TIMEOUT, Rule,
+    Setup, Version, Weights,
 };
 use crate::experiment::build::{PREFIX, placeholder};
 use crate::experiment::environment::{DirectoryLength, OutOfBounds};
@@ -37,12 +37,8 @@ impl Experiment {
         self.check_of_versions(1)
     }
 
-    /// The same of an experiment that has to compare versions, as a plan file's.
-    pub(crate) fn check_comparison(&self) -> Result<(), ExperimentError> {
-        self.check_of_versions(2)
-    }
-
-    fn check_of_versions(&self, fewest: usize) -> Result<(), ExperimentError> {
+    /// The same of an experiment that has to have so many versions: two, where a plan file is to compare them.
+    pub(crate) fn check_of_versions(&self, fewest: usize) -> Result<(), ExperimentError> {
         let mut problems = Problems::default();
         self.check_head(&mut problems);
         self.check_size(fewest, &mut problems);
@@ -51,7 +47,7 @@ impl Experiment {
         self.check_analysis(&mut problems);
         self.check_own_metrics(&mut problems);
         self.check_bounds(&mut problems);
-        for version in self.versions.iter().take(MAX_VERSIONS) {
+        for version in self.versions.iter().take(self.most_versions()) {
             check_version(version, &self.files, &mut problems);
         }
         self.check_files(&mut problems);
@@ -114,7 +110,7 @@ impl Experiment {
             problems.refuse(["benchmarks"].into(), Fault::NoBenchmark);
         }
         for (what, count, most) in
-            [("versions", versions, MAX_VERSIONS), ("benchmarks", benchmarks, MAX_BENCHMARKS)]
+            [("versions", versions, self.most_versions()), ("benchmarks", benchmarks, MAX_BENCHMARKS)]
         {
             if count > most {
                 problems.refuse([what].into(), Fault::TooMany { what, count, most });

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::CommandLine;
-use crate::experiment::files::PREFIX;
+use crate::experiment::files::{PREFIX, StagedFile};
+use crate::experiment::{CommandLine, Experiment};
 
 /// Longest name of a revision: Git's own names of branches are bounded by those of files.
 pub const MAX_REVISION_BYTES: usize = 256;
@@ -17,6 +17,9 @@ const SHORT_DIGITS: usize = 12;
 /// Unpacks the source in the working directory of a build, whose own words follow. Not by its name: tar takes one with a colon for that of another
 /// machine.
 const UNPACK: &str = "tar -xf - <\"$0\" && exec \"$@\"";
+
+/// What the name of a staged file begins with that is the source of a commit.
+const SOURCE: &str = "git_";
 
 /// A commit of a Git repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +46,12 @@ impl Commit {
 
     /// What the staged file with its source is called.
     pub fn source(&self) -> String {
-        format!("git_{}", self.id)
+        format!("{SOURCE}{}", self.id)
+    }
+
+    /// The id of the commit whose source a staged file of this name is.
+    fn of_source(name: &str) -> Option<&str> {
+        name.strip_prefix(SOURCE)
     }
 
     /// The command of a build that unpacks the source of this commit first.
@@ -69,6 +77,20 @@ impl Commit {
             && !self.revision.is_empty()
             && is_line(&self.revision, MAX_REVISION_BYTES)
             && is_line(&self.subject, MAX_SUBJECT_BYTES)
+    }
+}
+
+impl Experiment {
+    /// The files that a run may need, or the build of this commit: the sources of others are none of them.
+    pub(crate) fn files_of<'e>(
+        &'e self,
+        commit: Option<&'e Commit>,
+    ) -> impl Iterator<Item = &'e StagedFile> + 'e {
+        let has_commits = self.versions.iter().any(|version| version.commit.is_some());
+        self.files.iter().filter(move |file| match Commit::of_source(&file.name) {
+            Some(id) if has_commits => commit.is_some_and(|commit| commit.id == id),
+            Some(_) | None => true,
+        })
     }
 }
 

@@ -135,8 +135,8 @@ pub fn contents(files: &[StagedFile]) -> BTreeSet<Content> {
 }
 
 /// How long a host may take, before a run, to have all these files and to know that they are the right ones.
-pub fn staging_time(files: &[StagedFile]) -> Span {
-    time_for(files.iter().map(StagedFile::bytes))
+pub fn staging_time<'f>(files: impl IntoIterator<Item = &'f StagedFile>) -> Span {
+    time_for(files.into_iter().map(StagedFile::bytes))
 }
 
 /// How long contents of these sizes may take to come to a host or from it, or to be read there.

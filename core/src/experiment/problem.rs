@@ -188,6 +188,9 @@ pub enum Fault {
         /// What the rule's maximum allows of each cell.
         visits: u32,
     },
+    /// A bisection that could not be carried out.
+    #[error("a bisection cannot be made like this: {0}")]
+    Bisection(&'static str),
     /// Nothing is executed.
     #[error("the command is empty")]
     EmptyCommand,
@@ -325,6 +328,11 @@ impl Fault {
                     1, or use `runs` or a `budget` instead of the rule"
             ),
             Self::LooksAtLevels => "remove `hosts` and `boots`, or use a pilot with `precision`".to_owned(),
+            Self::Bisection(_) => {
+                "a bisection has one benchmark, two or more versions that are built once, blocks of at least 3 runs, and at most one \
+                 metric with a verdict, whose steps it looks for"
+                    .to_owned()
+            }
             Self::EmptyCommand => {
                 "write the program and its arguments: command = [\"sort\", \"{input}/words.txt\"]".to_owned()
             }

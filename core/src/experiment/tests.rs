@@ -256,3 +256,39 @@ fn a_hundred_thousand_bad_benchmarks_give_a_short_error() {
     assert!(error.untold() > MAX_BENCHMARKS);
     assert!(error.to_string().len() < 10_000);
 }
+
+/// What a bisection asks of an experiment beside what all do.
+#[test]
+fn a_bisection_has_one_benchmark_and_versions_that_are_built_once() {
+    let text = "[experiment]\nname = \"e\"\n[versions.a]\nbaseline = true\nbuild = [\"make\"]\nproducts = { p = \"p\" }\n\
+                [versions.b]\nbuild = [\"make\"]\nproducts = { p = \"p\" }\n[benchmarks.x]\ncommand = [\"{build.p}\"]\n";
+    let bisecting = |change: fn(&mut Experiment)| {
+        let mut experiment = crate::plan::file::parse(text, Seed(1)).expect("a plan");
+        experiment.order = Order::Blocked;
+        experiment.rule = Rule::Bisection(Bisection { maximum: 100, block: 4, blocks: 2 });
+        change(&mut experiment);
+        let problems = experiment.check().err().map(|error| error.problems().to_vec()).unwrap_or_default();
+        problems.into_iter().map(|problem| problem.fault.to_string()).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(bisecting(|_| {}), "");
+    let many = |experiment: &mut Experiment| {
+        let version = experiment.versions[0].clone();
+        experiment.versions =
+            (0..256).map(|number| Version { name: format!("c{number}"), ..version.clone() }).collect();
+    };
+    assert_eq!(bisecting(many), "", "more versions than a comparison");
+    for (change, why) in [
+        ((|e| e.order = Order::Randomized) as fn(&mut Experiment), "not blocked"),
+        (|e| e.levels.hosts = Some(2), "over hosts or boots"),
+        (|e| e.versions[1].build = None, "built exactly once"),
+        (
+            |e| e.benchmarks.push(Benchmark { name: "y".to_owned(), ..e.benchmarks[0].clone() }),
+            "one benchmark",
+        ),
+        (|e| e.rule = Rule::Bisection(Bisection { maximum: 7, block: 4, blocks: 2 }), "out of range"),
+        (|e| e.rule = Rule::Bisection(Bisection { maximum: 7, block: 2, blocks: 1 }), "out of range"),
+    ] {
+        let said = bisecting(change);
+        assert!(said.contains(why), "{why}: {said}");
+    }
+}

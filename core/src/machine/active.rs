@@ -183,11 +183,12 @@ impl Active {
     /// What follows for the experiment from its state alone.
     pub(super) fn next_step(&self, experiment: ExperimentId) -> Option<Change> {
         let tally = self.tally;
-        if self.kept.plan.is_building() && self.kept.phase != Phase::Cancelled {
-            if let Some(change) = self.after_builds(experiment) {
-                return Some(change);
-            }
-        } else if tally.open() == 0 {
+        let is_building = self.kept.plan.is_building() && self.kept.phase != Phase::Cancelled;
+        if is_building && let Some(change) = self.after_builds(experiment) {
+            return Some(change);
+        }
+        // In a bisection the rule says what follows a build, also one that failed.
+        if tally.open() == 0 && (!is_building || self.kept.plan.experiment.bisection().is_some()) {
             let fixed = self.kept.plan.experiment.rule == Rule::Fixed;
             return match self.kept.phase {
                 Phase::Cancelled => Some(Change::Finished { experiment, tally, cancelled: true }),
@@ -208,20 +209,23 @@ impl Active {
         stuck.then(|| Change::Paused { experiment, by: by(), reason: reason() })
     }
 
-    /// What follows from its builds: the end of all where one is not to be had, else the first runs once all are there.
+    /// What follows from its builds: the end of all where one is not to be had that it needs, else the first runs once all are there.
     fn after_builds(&self, experiment: ExperimentId) -> Option<Change> {
         let by = || COORDINATOR.to_owned();
+        let plan = &self.kept.plan;
         let lacking = |(run, built): (&RunIndex, &'_ Built)| match built {
+            Built::Not(_) if plan.experiment.can_do_without(plan.task(*run).version()) => None,
             Built::Not(reason) => Some((*run, reason.clone())),
             Built::Made(_) => None,
         };
         let is_lacking = self.tally.failed + self.tally.abandoned > 0;
         if let Some((run, reason)) = is_lacking.then(|| self.kept.built.iter().find_map(lacking)).flatten() {
-            let reason = format!("{}: {reason}", self.kept.plan.build_in_words(run));
+            let reason = format!("{}: {reason}", plan.build_in_words(run));
             return Some(Change::Cancelled { experiment, by: by(), reason });
         }
-        let is_done = self.tally.open() == 0 && self.kept.plan.has_all_builds();
-        let (from, appended) = is_done.then(|| (self.kept.plan.runs(), self.kept.plan.draw_runs()))?;
+        let is_done =
+            self.tally.open() == 0 && plan.has_all_builds() && plan.experiment.bisection().is_none();
+        let (from, appended) = is_done.then(|| (plan.runs(), plan.draw_runs()))?;
         Some(Change::Extended { experiment, from, appended, by: by() })
     }
 

@@ -258,7 +258,8 @@ fn may_share(one: &Host, other: &Host) -> bool {
 /// That each settled build is known, with what it made, and that no run is there before all builds are.
 fn check_builds(active: &Active) {
     let plan = &active.kept.plan;
-    for (run, state) in (0..plan.builds()).map(RunIndex).zip(&active.states) {
+    for run in plan.build_runs() {
+        let state = active.states[run.0 as usize];
         let is_as_settled = match (state, active.kept.built.get(&run)) {
             (RunState::Settled(Settlement::Measured), Some(Built::Made(products))) => {
                 let version = &plan.experiment.versions[plan.task(run).version().0 as usize];
@@ -274,10 +275,15 @@ fn check_builds(active: &Active) {
         };
         assert!(is_as_settled, "a settled build is kept with what it made: {run}");
     }
-    let is_complete =
-        plan.is_building() || active.kept.built.values().all(|built| matches!(built, Built::Made(_)));
-    assert!(is_complete, "no run is planned while a build is lacking");
-    assert!(active.kept.built.keys().all(|run| run.0 < plan.builds()), "only builds are built");
+    let is_made = |run: &RunIndex| matches!(active.kept.built.get(run), Some(Built::Made(_)));
+    if plan.experiment.bisection().is_some() {
+        let mut used = (0..plan.runs()).filter_map(|run| plan.build_of(RunIndex(run)));
+        assert!(used.all(|build| is_made(&build)), "no run is planned before its build is there");
+    } else {
+        let is_complete = plan.is_building() || active.kept.built.keys().all(is_made);
+        assert!(is_complete, "no run is planned while a build is lacking");
+    }
+    assert!(active.kept.built.keys().all(|run| plan.is_build(*run)), "only builds are built");
 }
 
 /// That a host which visits a cell does so in one visit alone, where the plan has these on different hosts.

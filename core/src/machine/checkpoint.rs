@@ -298,7 +298,7 @@ impl Active {
         if number != u64::from(plan.runs()) {
             return Err(Misfit::Runs { experiment, runs: plan.runs(), states: number });
         }
-        if let Some(run) = kept.built.keys().copied().find(|run| run.0 >= plan.builds()) {
+        if let Some(run) = kept.built.keys().copied().find(|run| !plan.is_build(*run)) {
             return Err(Misfit::NoBuild { experiment, run });
         }
         let mut states = Vec::with_capacity(plan.runs() as usize);

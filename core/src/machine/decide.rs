@@ -3,15 +3,13 @@
 mod attempt;
 mod pool;
 
-use std::sync::Arc;
-
-use super::{Active, Command, Decision, Effect, MAX_ACTIVE, Machine, Notice, Phase, Refusal, Request};
-use crate::experiment::{MAX_RUNS, Rule};
+use super::{Active, Built, Command, Decision, Effect, MAX_ACTIVE, Machine, Notice, Phase, Refusal, Request};
+use crate::experiment::{Bisection, MAX_RUNS, Rule};
 use crate::host::fingerprint::ClassId;
 use crate::machine::event::{Change, Event};
 use crate::machine::feasibility::shortage;
 use crate::plan::{Extension, Plan};
-use crate::value::id::ExperimentId;
+use crate::value::id::{ExperimentId, RunIndex};
 use crate::value::time::Timestamp;
 
 type Answer = Result<(Vec<Event>, Vec<Effect>), Refusal>;
@@ -110,6 +108,9 @@ impl Machine {
 
     fn extend(&self, Request { experiment, by }: Request, more: u32) -> Result<Vec<Change>, Refusal> {
         let plan = &self.changeable(experiment)?.kept.plan;
+        if plan.experiment.bisection().is_some() {
+            return Err(Refusal::Bisecting(experiment));
+        }
         if plan.is_building() {
             return Err(Refusal::Building(experiment));
         }
@@ -137,7 +138,7 @@ impl Machine {
         match decision {
             Decision::Enough => Ok(vec![Change::Decided { experiment, by, enough: true, words }]),
             Decision::Extend(appended) => {
-                check_extension(&active.kept.plan, &appended)?;
+                check_extension(active, &appended)?;
                 let (from, decided_by) = (active.kept.plan.runs(), by.clone());
                 Ok(vec![
                     Change::Decided { experiment, by: decided_by, enough: false, words },
@@ -164,7 +165,8 @@ fn check_runs(runs: u64) -> Result<(), Refusal> {
 }
 
 /// Whether a rule may append these runs.
-fn check_extension(plan: &Arc<Plan>, appended: &Extension) -> Result<(), Refusal> {
+fn check_extension(active: &Active, appended: &Extension) -> Result<(), Refusal> {
+    let plan = &active.kept.plan;
     if appended.order.is_empty() {
         return Err(Refusal::NothingAppended);
     }
@@ -175,12 +177,37 @@ fn check_extension(plan: &Arc<Plan>, appended: &Extension) -> Result<(), Refusal
         Rule::Pilot { maximum, .. } | Rule::Sequential { maximum, .. } | Rule::Budget { maximum, .. } => {
             maximum
         }
+        Rule::Bisection(bisection) => return check_blocks(active, &extended, appended, bisection),
     };
     let mut counts = vec![0_u32; extended.cells() as usize];
-    let measured = extended.order().iter().skip(extended.builds() as usize);
+    let measured = extended.order().iter().filter(|number| **number < extended.cells());
     measured.for_each(|cell| counts[*cell as usize] += 1);
     let runs = counts.into_iter().max().unwrap_or(0);
     if runs > max { Err(Refusal::BeyondRule { runs, max }) } else { Ok(()) }
+}
+
+/// Whether a bisection may go on with these blocks, or with these builds: what is run is built, in blocks that are no longer than its own.
+fn check_blocks(
+    active: &Active,
+    extended: &Plan,
+    appended: &Extension,
+    bisection: Bisection,
+) -> Result<(), Refusal> {
+    let (runs, max) = (extended.runs() - extended.builds(), bisection.maximum);
+    if runs > max {
+        return Err(Refusal::BeyondRule { runs, max });
+    }
+    let (runs, max) = (appended.shape.size(), bisection.block);
+    if runs > max {
+        return Err(Refusal::BeyondRule { runs, max });
+    }
+    let appended = (active.kept.plan.runs()..extended.runs()).map(RunIndex);
+    let mut used = appended.filter_map(|run| Some((run, extended.build_of(run)?)));
+    let is_made = |build: &RunIndex| matches!(active.kept.built.get(build), Some(Built::Made(_)));
+    match used.find(|(_, build)| !is_made(build)) {
+        Some((run, build)) => Err(Refusal::NotBuilt { run, build: extended.build_in_words(build) }),
+        None => Ok(()),
+    }
 }
 
 fn dated(at: Timestamp, changes: Vec<Change>) -> Vec<Event> {

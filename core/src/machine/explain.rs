@@ -342,7 +342,9 @@ impl Machine {
 /// What a run waits for that is planned when all builds are there; nothing when it will not be.
 fn waits_for_builds(active: &Active, run: RunIndex) -> Option<Explanation> {
     let (plan, made) = (&active.kept.plan, active.tally.measured);
-    let is_expected = plan.is_building() && active.kept.phase != Phase::Cancelled;
+    // In a bisection nobody knows which runs follow.
+    let is_expected =
+        plan.is_building() && active.kept.phase != Phase::Cancelled && plan.experiment.bisection().is_none();
     let is_planned = is_expected && run.0 < plan.with_first_runs().runs();
     let waiting_for = WaitingFor::Builds { made, builds: plan.builds() };
     is_planned.then_some(Explanation::Waiting { attempt: Attempt(1), waiting_for })

@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{Experiment, Rule, Sameness, Version};
+use crate::experiment::{Bisection, Experiment, Rule, Sameness, Version};
 use crate::independence::Renewable;
 use crate::machine::{hosts_needed, needs_reboots};
 use crate::plan::Plan;
@@ -206,7 +206,7 @@ pub fn assess(plan: &Plan, pool: Option<&Pool>, estimate: &Estimate) -> Feasibil
         .saturating_mul(growth(plan, &load))
         .div_ceil(u64::from(load.fullest_cell.max(1)));
     let grown = u32::try_from(grown).unwrap_or(u32::MAX);
-    let build_host_time = builds(plan).fold(Span(0), |sum, run| sum + estimate.of_build(plan, run));
+    let build_host_time = plan.build_runs().fold(Span(0), |sum, run| sum + estimate.of_build(plan, run));
     Feasibility {
         visits: load.visits,
         builds: plan.builds(),
@@ -240,7 +240,7 @@ impl Load {
         let mut load =
             Self { visits: 0, fullest_lane: 0, fullest_cell: 0, host_time: Span(0), longest_visit: Span(0) };
         let mut visit = Span(0);
-        for run in (plan.builds()..plan.runs()).map(RunIndex) {
+        for run in (0..plan.runs()).map(RunIndex).filter(|run| !plan.is_build(*run)) {
             let (place, cell) = (plan.place(run), plan.cell_number(run));
             if place.group == run {
                 load.visits += 1;
@@ -289,6 +289,10 @@ fn growth(plan: &Plan, load: &Load) -> u64 {
         Rule::Pilot { maximum, .. } | Rule::Sequential { maximum, .. } | Rule::Budget { maximum, .. } => {
             u64::from(maximum) / visit
         }
+        Rule::Bisection(Bisection { maximum, block, blocks }) => {
+            let rounds = u64::from(maximum / block.max(1)).div_ceil(u64::from(blocks.max(1)));
+            rounds.saturating_mul(u64::from(load.fullest_cell))
+        }
     }
     .max(u64::from(load.fullest_cell))
 }
@@ -319,18 +323,13 @@ fn of_pool(plan: &Plan, pool: &Pool, load: &Load, estimate: &Estimate) -> PoolFe
     }
 }
 
-/// The runs that are builds.
-fn builds(plan: &Plan) -> impl Iterator<Item = RunIndex> {
-    (0..plan.builds()).map(RunIndex)
-}
-
 /// How long the builds last on so many hosts: in their order, each on the host that is free first. All hosts build, whatever
 /// the policy says of runs.
 fn building_time(plan: &Plan, hosts: u32, estimate: &Estimate) -> Span {
     let mut free: BinaryHeap<Reverse<Span>> =
         (0..hosts.clamp(1, plan.builds().max(1))).map(|_| Reverse(Span(0))).collect();
     let mut last = Span(0);
-    for run in builds(plan) {
+    for run in plan.build_runs() {
         let Reverse(begins) = free.pop().unwrap_or_default();
         let ends = begins + estimate.of_build(plan, run);
         last = last.max(ends);

@@ -175,9 +175,10 @@ fn longest_visit_of(plan: &Plan, lane: u32, longest: impl Fn(Task) -> Span) -> S
     let visit = tasks_of(plan, lane).into_iter().map(|task| {
         let runs = match (task, plan.experiment.order) {
             (Task::Build(_), _) => 1,
-            (Task::Run(_), Order::Blocked) => {
-                plan.experiment.versions.len() as u64 * u64::from(plan.visit().size())
-            }
+            (Task::Run(_), Order::Blocked) => match plan.experiment.bisection() {
+                Some(bisection) => u64::from(bisection.block),
+                None => plan.experiment.versions.len() as u64 * u64::from(plan.visit().size()),
+            },
             (Task::Run(_), Order::Randomized | Order::Interleaved) => u64::from(plan.visit().size()),
         };
         longest(task).times(runs)

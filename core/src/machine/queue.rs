@@ -175,7 +175,8 @@ pub fn visits_of_fullest_lane(plan: &Plan) -> u32 {
 fn most_visits(plan: &Plan, number: impl Fn(&Plan, RunIndex) -> u32) -> u32 {
     let plan = plan.with_first_runs();
     let mut visits = vec![0_u32; plan.cells().max(1) as usize];
-    groups(&plan, plan.builds()).for_each(|group| visits[number(&plan, group) as usize] += 1);
+    let runs = groups(&plan, 0).filter(|group| !plan.is_build(*group));
+    runs.for_each(|group| visits[number(&plan, group) as usize] += 1);
     visits.into_iter().max().unwrap_or(0)
 }
 

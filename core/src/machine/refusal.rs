@@ -7,7 +7,7 @@ use crate::host::{Identifier, MAX_BOOTS};
 use crate::machine::feasibility::Shortage;
 use crate::plan::PlanError;
 use crate::value::hint::Hinted;
-use crate::value::id::{AgentEpoch, AgentId, BootId, ExperimentId, HostId, LeaseEpoch};
+use crate::value::id::{AgentEpoch, AgentId, BootId, ExperimentId, HostId, LeaseEpoch, RunIndex};
 use crate::value::time::{Span, Timestamp};
 
 /// Why a command was refused. Nothing has changed.
@@ -28,6 +28,17 @@ pub enum Refusal {
     /// Its builds come first.
     #[error("experiment {0} is still building: its runs are planned when all builds are there")]
     Building(ExperimentId),
+    /// Its rule alone says which runs follow.
+    #[error("experiment {0} is a bisection: it alone says which runs follow")]
+    Bisecting(ExperimentId),
+    /// A run of a version that could not be built.
+    #[error("run {run} needs {build}, which there is not")]
+    NotBuilt {
+        /// Which run.
+        run: RunIndex,
+        /// Which build, in words.
+        build: String,
+    },
     /// More runs than an experiment may have.
     #[error("{runs} runs are more than the {max} an experiment may have")]
     TooManyRuns {
@@ -172,6 +183,8 @@ impl Refusal {
             | Self::TooManyActive
             | Self::Cancelled(_)
             | Self::Building(_)
+            | Self::Bisecting(_)
+            | Self::NotBuilt { .. }
             | Self::TooManyRuns { .. }
             | Self::BeyondRule { .. }
             | Self::Unfit(_)
@@ -219,9 +232,11 @@ impl Hinted for Refusal {
             Self::Building(_) => {
                 Some("extend it when its builds are done; `speedup list` shows its progress")
             }
+            Self::Bisecting(_) => Some("start another bisection with a larger --max-runs"),
             Self::TooManyActive => Some("wait for some to finish, or cancel some"),
             Self::Exists(_)
             | Self::Cancelled(_)
+            | Self::NotBuilt { .. }
             | Self::TooManyRuns { .. }
             | Self::BeyondRule { .. }
             | Self::Unfit(_)

@@ -1,6 +1,7 @@
 //! What the machine decides and tells in small scenes, each number by hand. Long histories are the simulation's.
 
 mod attempts;
+mod bisection;
 mod commands;
 mod demand;
 mod explain;

@@ -55,7 +55,7 @@ fn longest(experiment: &Experiment, task: Task, staged: Span) -> Span {
     let execution = most(&experiment.prepare) + benchmark.timeout + most(&experiment.cleanup);
     let patience = experiment.independence.wanted_rest().map_or(Span(0), |rest| rest.patience);
     let before = patience
-        + staging_time(&experiment.files)
+        + staging_time(experiment.files_of(None))
         + staged
         + most(&experiment.setup)
         + experiment
@@ -73,7 +73,13 @@ fn longest_build(experiment: &Experiment, version: VersionIndex) -> Span {
     let build = version.and_then(|version| version.build.as_ref());
     let timeout = build.map_or(Span(0), |build| build.timeout);
     let setup = experiment.setup.as_ref().map_or(Span(0), |setup| setup.timeout);
-    staging_time(&experiment.files) + setup + common(experiment) + software + timeout + time_for([None])
+    let commit = version.and_then(|version| version.commit.as_ref());
+    staging_time(experiment.files_of(commit))
+        + setup
+        + common(experiment)
+        + software
+        + timeout
+        + time_for([None])
 }
 
 /// The longest that the preparation of the software for setup and canary may take.

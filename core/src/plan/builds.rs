@@ -1,7 +1,9 @@
 //! Which build a run uses: the runs of the i-th group that has a cell use build i mod n of its version, counted from the
 //! first run that is measured. So builds are used as evenly as possible, and the levels nest: build, host, boot, run.
+//!
+//! All builds come before all runs, but in a bisection, where each version is built when it is first to be run.
 
-use super::{Extension, Plan, PlanError};
+use super::{Extension, Plan, PlanError, Shape};
 use crate::experiment::Experiment;
 use crate::value::id::{RunIndex, VersionIndex};
 
@@ -14,7 +16,7 @@ pub(super) struct Builds {
     pub(super) count: u32,
     /// How many groups have each cell.
     groups: Vec<u32>,
-    /// The run that built what each run uses, from the first measured one on; [`NOTHING`] where its version is not built.
+    /// The run that built what each run uses; [`NOTHING`] of a build, and where its version is not built.
     used: Vec<u32>,
 }
 
@@ -49,6 +51,7 @@ impl Builds {
                 continue;
             };
             self.of_version[version as usize].push(from + number);
+            self.used.push(NOTHING);
             self.count += 1;
         }
     }
@@ -61,14 +64,25 @@ impl Builds {
 }
 
 impl Plan {
-    /// How many runs are builds; they go before all others.
+    /// How many runs are builds; they go before all others, but in a bisection.
     pub fn builds(&self) -> u32 {
         self.builds.count
     }
 
-    /// Whether it has builds, and no run yet that is measured: those follow when all builds are there.
+    /// Whether a run is a build.
+    pub fn is_build(&self, run: RunIndex) -> bool {
+        self.order.get(run.0 as usize).is_some_and(|number| *number >= self.cells())
+    }
+
+    /// The runs that build, in their order.
+    pub fn build_runs(&self) -> impl Iterator<Item = RunIndex> + '_ {
+        let built = if self.builds.count > 0 { self.runs() } else { 0 };
+        (0..built).map(RunIndex).filter(|run| self.is_build(*run))
+    }
+
+    /// Whether what was planned last builds: what is measured follows when it is done.
     pub fn is_building(&self) -> bool {
-        self.builds.count > 0 && self.builds.used.is_empty()
+        self.order.last().is_some_and(|number| *number >= self.cells())
     }
 
     /// Whether every version has all its builds.
@@ -78,8 +92,7 @@ impl Plan {
 
     /// The run that built what a run uses; none of a build, and where the run's version is not built.
     pub fn build_of(&self, run: RunIndex) -> Option<RunIndex> {
-        let measured = run.0.checked_sub(self.builds.count)?;
-        self.builds.used.get(measured as usize).copied().filter(|used| *used != NOTHING).map(RunIndex)
+        self.builds.used.get(run.0 as usize).copied().filter(|used| *used != NOTHING).map(RunIndex)
     }
 
     /// The runs that build a version, in their order.
@@ -96,12 +109,16 @@ impl Plan {
     }
 
     /// Whether runs may follow those of the plan: builds go first, each a group of its own, as many as the experiment says.
-    pub(super) fn fit_builds(&self, Extension { order, shape }: &Extension) -> Result<(), PlanError> {
+    pub(super) fn fit_builds(&self, extension: &Extension) -> Result<(), PlanError> {
+        let Extension { order, shape } = extension;
         let cells = self.cells();
         let mut planned: Vec<u32> = self.builds.of_version.iter().map(|builds| builds.len() as u32).collect();
-        let mut is_building = self.builds.used.is_empty();
+        let mut is_building = self.builds.used.len() == self.builds.count as usize;
         if planned.is_empty() {
             return Ok(());
+        }
+        if self.experiment.bisection().is_some() {
+            return self.fit_lazy_builds(extension, planned);
         }
         for (run, cell) in (self.runs()..).zip(order) {
             match cell.checked_sub(cells) {
@@ -117,9 +134,44 @@ impl Plan {
         self.count_builds(&planned, |planned, builds| planned <= builds)
     }
 
+    /// The same of a bisection: what is planned together builds, or is measured in versions whose builds were planned before.
+    fn fit_lazy_builds(&self, extension: &Extension, mut planned: Vec<u32>) -> Result<(), PlanError> {
+        let Extension { order, shape } = extension;
+        let (cells, versions) = (self.cells(), self.experiment.versions.len() as u32);
+        let are_builds = order.first().is_some_and(|cell| *cell >= cells);
+        for (run, cell) in (self.runs()..).zip(order) {
+            match cell.checked_sub(cells) {
+                Some(_) if !are_builds || shape.size() != 1 => return Err(PlanError::LateBuild(run)),
+                Some(version) => planned[version as usize] += 1,
+                None if are_builds => return Err(PlanError::LateBuild(self.runs())),
+                // Stages of one shape are one: those of builds and of runs stay apart by their shapes.
+                None if shape.size() == 1 => {
+                    let (runs, Shape { boots, runs: of_a_boot }) = (order.len(), *shape);
+                    return Err(PlanError::TornGroup { runs, boots, of_a_boot });
+                }
+                None => {
+                    let (version, builds) = (cell % versions, self.builds_wanted(cell % versions));
+                    if planned[version as usize] < builds {
+                        return Err(PlanError::Builds {
+                            version,
+                            planned: planned[version as usize],
+                            builds,
+                        });
+                    }
+                }
+            }
+        }
+        self.count_builds(&planned, |planned, builds| planned <= builds)
+    }
+
+    fn builds_wanted(&self, version: u32) -> u32 {
+        let version = self.experiment.version(VersionIndex(version));
+        version.and_then(|version| version.build.as_ref()).map_or(0, |build| build.builds)
+    }
+
     fn count_builds(&self, planned: &[u32], are_right: fn(u32, u32) -> bool) -> Result<(), PlanError> {
-        for (version, (planned, of)) in (0..).zip(planned.iter().zip(&self.experiment.versions)) {
-            let builds = of.build.as_ref().map_or(0, |build| build.builds);
+        for (version, planned) in (0..).zip(planned) {
+            let builds = self.builds_wanted(version);
             if !are_right(*planned, builds) {
                 return Err(PlanError::Builds { version, planned: *planned, builds });
             }

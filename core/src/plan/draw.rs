@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use rand_chacha::ChaCha8Rng;
 
 use super::{Extension, Plan, Shape};
-use crate::experiment::{Experiment, Order, Repetition};
-use crate::value::id::BenchmarkIndex;
+use crate::experiment::{Bisection, Experiment, Order, Repetition};
+use crate::value::id::{BenchmarkIndex, VersionIndex};
 use crate::value::seed::shuffle;
 
 impl Plan {
@@ -27,11 +27,13 @@ impl Plan {
         plan
     }
 
-    /// The builds of all versions, in random order.
+    /// The builds that a plan begins with, in random order: of all versions, in a bisection of its ends.
     fn draw_builds(&self) -> Extension {
-        let versions = (self.cells()..).zip(&self.experiment.versions);
-        let builds =
-            versions.map(|(number, version)| (number, version.build.as_ref().map_or(0, |b| b.builds)));
+        let versions = (0..).map(VersionIndex).zip(&self.experiment.versions);
+        let versions = versions.filter(|(index, _)| !self.experiment.can_do_without(*index));
+        let builds = versions.map(|(index, version)| {
+            (self.cells() + index.0, version.build.as_ref().map_or(0, |build| build.builds))
+        });
         let mut order: Vec<u32> =
             builds.flat_map(|(number, builds)| std::iter::repeat_n(number, builds as usize)).collect();
         shuffle(&mut order, &mut self.experiment.seed.child("builds"));
@@ -40,6 +42,13 @@ impl Plan {
 
     /// The first runs that are measured, in their order: those that a plan begins with, or that follow its builds.
     pub fn draw_runs(&self) -> Extension {
+        if let Some(Bisection { block, blocks, maximum: _ }) = self.experiment.bisection() {
+            // Nobody knows yet which are run: those that divide the line are as long as others.
+            let last = self.experiment.versions.len().saturating_sub(1) as u64;
+            let parts = u64::from(block).saturating_sub(1).max(1);
+            let probes = (0..block).map(|part| VersionIndex((last * u64::from(part) / parts) as u32));
+            return self.draw_blocks(&vec![probes.collect(); blocks as usize]);
+        }
         self.draw_extension(&self.singly(self.experiment.repetition().visits()), self.visit())
     }
 
@@ -90,6 +99,25 @@ impl Plan {
         let order =
             groups.iter().flat_map(|(_, cell)| in_a_visit(*cell, members as u32, visit, random)).collect();
         Extension { order, shape }
+    }
+
+    /// Further blocks of a bisection: the versions of each, which one host serves in random order. All have the same number of runs.
+    pub fn draw_blocks(&self, blocks: &[Vec<VersionIndex>]) -> Extension {
+        let random = &mut self.experiment.seed.child(&self.draw_name());
+        let mut order = Vec::new();
+        for versions in blocks {
+            let mut block: Vec<u32> = versions.iter().map(|version| version.0).collect();
+            shuffle(&mut block, random);
+            order.append(&mut block);
+        }
+        let runs = blocks.first().map_or(1, |versions| versions.len().max(1) as u32);
+        Extension { order, shape: Shape { boots: 1, runs } }
+    }
+
+    /// The builds of further versions of a bisection, in this order.
+    pub fn builds_for(&self, versions: &[VersionIndex]) -> Extension {
+        let order = versions.iter().map(|version| self.cells() + version.0).collect();
+        Extension { order, shape: Shape::SINGLE }
     }
 
     /// What tells the draws of one plan apart: how many runs of each cell there are, or of all.

@@ -63,8 +63,26 @@ pub fn parse_with(
     fallback_seed: Seed,
     look: &mut dyn PlanLook,
 ) -> Result<Experiment, PlanFileError> {
+    parse_of_versions(2, text, fallback_seed, look)
+}
+
+/// The same of a plan of which one version stands for others: it need not have two, nor a baseline among one.
+pub fn parse_template(
+    text: &str,
+    fallback_seed: Seed,
+    look: &mut dyn PlanLook,
+) -> Result<Experiment, PlanFileError> {
+    parse_of_versions(1, text, fallback_seed, look)
+}
+
+fn parse_of_versions(
+    fewest: usize,
+    text: &str,
+    fallback_seed: Seed,
+    look: &mut dyn PlanLook,
+) -> Result<Experiment, PlanFileError> {
     let mut flaws = Flaws::default();
-    let experiment = read(text, fallback_seed, look, &mut flaws);
+    let experiment = read(fewest, text, fallback_seed, look, &mut flaws);
     flaws.into_result(text)?;
     Ok(experiment.expect("what cannot be read has a flaw"))
 }
@@ -74,7 +92,13 @@ fn refuse(error: &toml::de::Error, hint: &str, flaws: &mut Flaws) {
 }
 
 /// Reads as far as is possible; whatever stands against it is noted.
-fn read(text: &str, fallback_seed: Seed, look: &mut dyn PlanLook, flaws: &mut Flaws) -> Option<Experiment> {
+fn read(
+    fewest: usize,
+    text: &str,
+    fallback_seed: Seed,
+    look: &mut dyn PlanLook,
+    flaws: &mut Flaws,
+) -> Option<Experiment> {
     if text.len() > MAX_PLAN_BYTES {
         let cause = format!("the plan has {} bytes, but at most {MAX_PLAN_BYTES} are read", text.len());
         flaws.note(0..0, || (cause, "split the experiment".to_owned()));
@@ -87,13 +111,14 @@ fn read(text: &str, fallback_seed: Seed, look: &mut dyn PlanLook, flaws: &mut Fl
             return None;
         }
     };
-    let experiment = understand(&document, text, fallback_seed, look, flaws);
+    let experiment = understand(fewest, &document, text, fallback_seed, look, flaws);
     flaws.locate(|at| document::keys_at(document.get_ref(), at));
     experiment
 }
 
 /// What a document says.
 fn understand(
+    fewest: usize,
     document: &Spanned<DeTable<'_>>,
     text: &str,
     fallback_seed: Seed,
@@ -112,8 +137,8 @@ fn understand(
         }
     };
     let document = document.get_ref();
-    let experiment = lower::lower(form, document, fallback_seed, look, flaws);
-    if let Err(error) = experiment.check_comparison() {
+    let experiment = lower::lower(fewest, form, document, fallback_seed, look, flaws);
+    if let Err(error) = experiment.check_of_versions(fewest) {
         for problem in error.problems() {
             let span = document::span_of_problem(text, document, problem);
             flaws.note(span, || (format!("{}: {}", problem.place, problem.fault), problem.fault.hint()));

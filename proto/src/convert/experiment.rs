@@ -8,9 +8,10 @@ use speedup_core::experiment::files::MAX_FILES;
 use speedup_core::experiment::metric::{MAX_OWN_METRICS, Metric};
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, Center, CommandLine, Expectation, Experiment, Family,
-    Independence, KeepOutput, Limits, MAX_BENCHMARKS, MAX_TAGS, MAX_VERSIONS, MetricVerdict, OutputChoice,
-    Rest, Setup, Version, Weights,
+    Independence, KeepOutput, Limits, MAX_BENCHMARKS, MAX_TAGS, MetricVerdict, OutputChoice, Rest, Setup,
+    Version, Weights,
 };
+use speedup_core::repetition::MAX_LINE;
 use speedup_core::value::seed::Seed;
 use speedup_core::value::time::Span;
 
@@ -107,7 +108,7 @@ impl TryFrom<v1::Experiment> for Experiment {
             tags: tags(wire.tags)?,
             selection: wire.selection,
             seed: Seed(wire.seed),
-            versions: each(wire.versions, MAX_VERSIONS, "versions")?,
+            versions: each(wire.versions, MAX_LINE, "versions")?,
             baseline_again: wire.baseline_again,
             benchmarks: each(wire.benchmarks, MAX_BENCHMARKS, "benchmarks")?,
             drawn: wire.drawn,

@@ -1,6 +1,6 @@
 //! How often, in which order, on which hosts. What older plans do not say has its default here.
 
-use speedup_core::experiment::{Levels, Order, Policy, Rest, Rule, Sameness, Scope, Spending};
+use speedup_core::experiment::{Bisection, Levels, Order, Policy, Rest, Rule, Sameness, Scope, Spending};
 use speedup_core::value::time::Span;
 
 use super::field::{chosen, enumerated, enumeration, structure};
@@ -14,6 +14,7 @@ enumeration!(Sameness, v1::Sameness, [Identical, Classes, Unchecked]);
 enumeration!(Order, v1::RunOrder, [Randomized, Interleaved, Blocked]);
 enumeration!(Spending, v1::Spending, [ObrienFleming, Pocock]);
 structure!(Levels, v1::Levels, [hosts, boots]);
+structure!(Bisection, v1::rule::Bisection, [maximum, block, blocks]);
 
 /// Which hosts may take part, on the wire: what is the default of older plans is written as they wrote it.
 pub(super) fn wire_sameness(hosts: Sameness) -> v1::Sameness {
@@ -75,6 +76,7 @@ pub(super) fn wire_rule(rule: Rule) -> Option<v1::Rule> {
             Wire::Sequential(Sequential { looks, maximum, spending })
         }
         Rule::Budget { time, maximum } => Wire::Budget(Budget { time_ns: time.0, maximum }),
+        Rule::Bisection(bisection) => Wire::Bisection(bisection.into()),
     };
     Some(v1::Rule { rule: Some(rule) })
 }
@@ -90,6 +92,7 @@ impl TryFrom<v1::Rule> for Rule {
                 Self::Sequential { looks, maximum, spending }
             }
             Wire::Budget(Budget { time_ns, maximum }) => Self::Budget { time: Span(time_ns), maximum },
+            Wire::Bisection(bisection) => Self::Bisection(bisection.try_into()?),
         })
     }
 }

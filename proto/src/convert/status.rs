@@ -37,6 +37,8 @@ pub struct ExperimentStatus {
     pub hosts_here: u32,
     /// The latest words of its rule, or why it was cancelled; empty before.
     pub words: String,
+    /// Whether it looks for the version with a step: versions that cannot be built or run are then part of its answer.
+    pub bisects: bool,
 }
 
 /// What may happen to an experiment.
@@ -90,6 +92,7 @@ impl From<&ExperimentStatus> for v1::ExperimentStatus {
             hosts_here: status.hosts_here,
             words: status.words.clone(),
             tags: status.tags.clone(),
+            bisects: status.bisects,
         }
     }
 }
@@ -111,6 +114,7 @@ impl TryFrom<v1::ExperimentStatus> for ExperimentStatus {
             hosts_here: wire.hosts_here,
             words: reason(wire.words),
             tags: tags(wire.tags)?,
+            bisects: wire.bisects,
         })
     }
 }
@@ -130,6 +134,7 @@ impl From<&ExperimentStatus> for v1::StoredStatus {
             hosts_here: status.hosts_here,
             words: status.words.clone(),
             tags: status.tags.clone(),
+            bisects: status.bisects,
         }
     }
 }
@@ -150,6 +155,7 @@ impl TryFrom<v1::StoredStatus> for ExperimentStatus {
             hosts_here: wire.hosts_here,
             words: reason(wire.words),
             tags: tags(wire.tags)?,
+            bisects: wire.bisects,
         })
     }
 }

@@ -3,6 +3,7 @@
 //! A line is the kind and the bytes in hex. When a test here fails, stored data of earlier releases can no longer be
 //! read, or a later release writes it otherwise: write a new version instead of changing the file.
 
+mod bisection;
 mod builds;
 mod commits;
 mod environment;
@@ -55,6 +56,8 @@ const JOURNAL_V1_ENGINES: &str = include_str!("../golden/journal_v1_engines.txt"
 const JOURNAL_V1_SOFTWARE: &str = include_str!("../golden/journal_v1_software.txt");
 /// What versions from Git added to version 1.
 const JOURNAL_V1_COMMITS: &str = include_str!("../golden/journal_v1_commits.txt");
+/// What bisections added to version 1.
+const JOURNAL_V1_BISECTION: &str = include_str!("../golden/journal_v1_bisection.txt");
 /// What submissions that may be repeated added to version 1.
 const JOURNAL_V1_REQUESTS: &str = include_str!("../golden/journal_v1_requests.txt");
 /// What notes about hosts by ssh added to version 1.
@@ -77,6 +80,11 @@ fn journal_version_1() {
 #[test]
 fn journal_version_1_with_builds() {
     is_kept(JOURNAL_V1_BUILDS, &builds::events());
+}
+
+#[test]
+fn journal_version_1_with_bisections() {
+    is_kept(JOURNAL_V1_BISECTION, &bisection::events());
 }
 
 #[test]

@@ -405,7 +405,7 @@ pub(crate) fn status() -> BoxedStrategy<ExperimentStatus> {
         (time(), any::<bool>()).prop_map(|(at, cancelled)| StatusPhase::Finished { at, cancelled }),
     ];
     let names = ((text(), vec(text(), 0..4)), text(), text());
-    let parts = (experiment_id(), names, time(), phase, tally(), any::<(u32, u32)>());
+    let parts = (experiment_id(), names, time(), phase, tally(), any::<(u32, u32, bool)>());
     parts
         .prop_map(
             |(
@@ -414,12 +414,13 @@ pub(crate) fn status() -> BoxedStrategy<ExperimentStatus> {
                 submitted,
                 phase,
                 tally,
-                (cells, hosts_here),
+                (cells, hosts_here, bisects),
             )| {
                 ExperimentStatus {
                     experiment,
                     name,
                     tags,
+                    bisects,
                     submitted,
                     submitted_by,
                     phase,

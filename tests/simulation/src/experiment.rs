@@ -4,8 +4,9 @@ use rand_chacha::ChaCha8Rng;
 use speedup_core::experiment::build::Build;
 use speedup_core::experiment::environment::Environment;
 use speedup_core::experiment::{
-    AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
-    Levels, Limits, Metric, Order, OutputChoice, Policy, Rule, Sameness, Scope, Spending, Version, Weights,
+    AcceptedExits, AnalysisChoice, Benchmark, Bisection, CommandLine, Expectation, Experiment, Independence,
+    KeepOutput, Levels, Limits, Metric, Order, OutputChoice, Policy, Rule, Sameness, Scope, Spending,
+    Version, Weights,
 };
 use speedup_core::value::seed::{Seed, below};
 use speedup_core::value::time::Span;
@@ -52,9 +53,29 @@ pub fn any(random: &mut ChaCha8Rng) -> Experiment {
         2 => Rule::Budget { time: Span::from_secs(1_000), maximum },
         _ => Rule::Fixed,
     };
+    // By what was drawn already, so that all other worlds stay as they are.
+    if policy != Policy::Reallocated && drawn.seed.0.is_multiple_of(4) {
+        bisect(&mut drawn);
+    }
     drawn.limits.all_attempts = (pick(6) == 0).then(|| 1 + pick(12));
     drawn.limits.host_time = (pick(6) == 0).then(|| Span::from_secs(30 * (1 + pick(10))));
     drawn
+}
+
+/// Makes it look for a step among five versions.
+fn bisect(drawn: &mut Experiment) {
+    let build = Build {
+        command: CommandLine::Shell("make".to_owned()),
+        builds: 1,
+        products: [("prog".to_owned(), "out/prog".to_owned())].into(),
+        timeout: Span::from_secs(20),
+    };
+    let version = Version { build: Some(build), ..drawn.versions[0].clone() };
+    let of_line = |number: u32| Version { name: format!("c{number}"), ..version.clone() };
+    drawn.versions = (0..5).map(of_line).collect();
+    drawn.benchmarks.truncate(1);
+    (drawn.order, drawn.levels) = (Order::Blocked, Levels::default());
+    drawn.rule = Rule::Bisection(Bisection { maximum: 20, block: 4, blocks: 1 });
 }
 
 /// An experiment of two versions with nothing special about it, of one to three runs a cell.

@@ -159,6 +159,7 @@ pub(crate) fn status(phase: StatusPhase, measured: u32) -> ExperimentStatus {
         cells: plan().cells(),
         hosts_here: 0,
         words: String::new(),
+        bisects: false,
     }
 }
 

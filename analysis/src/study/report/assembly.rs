@@ -49,7 +49,9 @@ pub(crate) struct Circumstances<'a> {
 pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions) -> Report {
     let ReportOptions { confidence: _, mixtures, figures } = asked;
     let experiment = &study.plan.experiment;
-    let sampled = Sampled::all(study);
+    // A bisection has one answer and no comparisons: most of its versions are run seldom or not at all.
+    let bisects = experiment.bisection().is_some();
+    let sampled = if bisects { Vec::new() } else { Sampled::all(study) };
     let totals = MishapTotals::of(study);
     let head = Head::new(study, level);
     let independence = IndependenceReport::new(&study.evidence, &study.plan);
@@ -129,6 +131,9 @@ fn all_concluded(
         };
         (total, multiplicity)
     };
+    if circumstances.study.plan.experiment.bisection().is_some() {
+        return Vec::new();
+    }
     (1..circumstances.study.plan.experiment.compared().len()).map(of).collect()
 }
 
@@ -157,16 +162,19 @@ fn metrics(study: &Study, records: &[(&str, &[CellRecords])], level: ConfidenceL
 
 /// What is to be said of the runs as a whole.
 fn warn_of_the_runs(study: &Study, head: &Head, independence: &IndependenceReport, warnings: &mut Warnings) {
-    completeness::warn(head, warnings);
+    if study.plan.experiment.bisection().is_none() {
+        completeness::warn(head, warnings);
+        built::warn(study, warnings);
+    }
     match study.plan.experiment.rule {
         Rule::Fixed => completeness::warn_of_the_extension(head, warnings),
+        Rule::Bisection(_) => {}
         rule @ (Rule::Pilot { .. } | Rule::Sequential { .. } | Rule::Budget { .. }) => {
             crate::study::rule::warn(rule, head, warnings);
         }
     }
     completeness::warn_of_a_cap(head, study, warnings);
     independence.warn(warnings);
-    built::warn(study, warnings);
 }
 
 /// What the canary says, where the plan has one.

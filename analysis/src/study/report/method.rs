@@ -73,6 +73,16 @@ impl MethodReport {
     pub(crate) fn new(plan: &Plan, level: ConfidenceLevel, from_plan: bool, benchmarks: u64) -> Self {
         let experiment = &plan.experiment;
         let builds = has_builds(plan).then(of_builds);
+        let bisects = experiment.bisection().is_some();
+        let compared = || {
+            notes(level, benchmarks, experiment.center())
+                .into_iter()
+                .chain(unseen(experiment.runs_of_a_cell()))
+                .chain(of_design(Design::of(plan)))
+                .chain(of_endpoints(experiment))
+                .chain(builds)
+                .collect()
+        };
         Self {
             software: format!("speedup {}", env!("CARGO_PKG_VERSION")),
             seed: experiment.seed.0,
@@ -80,14 +90,8 @@ impl MethodReport {
             confidence_from: if from_plan { LevelSource::Plan } else { LevelSource::Request },
             weights: experiment.analysis.weights.into(),
             precision: experiment.analysis.precision,
-            rules: rules(Rules::OURS),
-            notes: notes(level, benchmarks, experiment.center())
-                .into_iter()
-                .chain(unseen(experiment.runs_of_a_cell()))
-                .chain(of_design(Design::of(plan)))
-                .chain(of_endpoints(experiment))
-                .chain(builds)
-                .collect(),
+            rules: if bisects { Vec::new() } else { rules(Rules::OURS) },
+            notes: if bisects { vec![of_bisection()] } else { compared() },
         }
     }
 }
@@ -99,6 +103,18 @@ impl Spelled for Weights {
             Self::Custom => "custom",
             Self::Fraction => "fraction",
         }
+    }
+}
+
+fn of_bisection() -> MethodNote {
+    MethodNote {
+        subject: "bisection".to_owned(),
+        sentence: "A posterior over the commits: the logarithm of a value is the level of its block, plus the step from its commit \
+                   on, plus Student's noise with 3 degrees of freedom; the step has a Cauchy law with the scale of the noise, and \
+                   half of the prior says that there is none beyond the margin. The next blocks have both ends and the commits \
+                   that divide the posterior"
+            .to_owned(),
+        source: "Bayes' rule; Horstein 1963; Rouder et al. 2009".to_owned(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Rules carried out on experiments that were never run.
 
+mod bisection;
 mod builds;
 mod laws;
 mod verdicts;

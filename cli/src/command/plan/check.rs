@@ -213,7 +213,7 @@ fn check(plan: &Plan, feasibility: Feasibility) -> Checked<'_> {
                 center: experiment.center(),
                 first_decisive: first_decisive_look(experiment),
             }),
-            Rule::Fixed | Rule::Pilot { .. } | Rule::Budget { .. } => None,
+            Rule::Fixed | Rule::Pilot { .. } | Rule::Budget { .. } | Rule::Bisection(_) => None,
         },
         files: &experiment.files,
         independence: experiment.independence,

@@ -1,7 +1,7 @@
 //! Builds of versions: their commands, how many there are, and what they make.
 
 use super::super::problem::{Fault, KeyPath, Problems};
-use super::super::{Experiment, MAX_NAME_BYTES, MAX_VERSIONS, Rule, Version};
+use super::super::{Experiment, MAX_NAME_BYTES, Rule, Version};
 use super::{Names, check_length, check_line, check_range};
 use crate::experiment::build::{Build, MAX_ALL_BUILDS, MAX_BUILDS, MAX_PRODUCTS, is_inside};
 use crate::experiment::files::StagedFile;
@@ -10,7 +10,7 @@ use crate::run::work::BENCHMARK;
 
 impl Experiment {
     pub(super) fn check_builds(&self, problems: &mut Problems) {
-        for version in self.versions.iter().take(MAX_VERSIONS) {
+        for version in self.versions.iter().take(self.most_versions()) {
             if let Some(build) = &version.build {
                 check_build(version, build, &self.files, problems);
             }
@@ -31,7 +31,7 @@ impl Experiment {
         let (key, maximum) = match self.rule {
             Rule::Pilot { maximum, .. } => ("pilot", maximum),
             Rule::Sequential { maximum, .. } => ("looks", maximum),
-            Rule::Fixed | Rule::Budget { .. } => return,
+            Rule::Fixed | Rule::Budget { .. } | Rule::Bisection(_) => return,
         };
         let visits = maximum / self.repetition().runs_of_a_visit().max(1);
         let builds = self.versions.iter().flat_map(|version| &version.build).map(|build| build.builds);

@@ -1,10 +1,10 @@
 //! How often, in which order, on which hosts, and up to which bounds.
 
 use super::super::problem::{Fault, KeyPath, Problems};
-use super::super::{Experiment, MAX_ATTEMPTS, MAX_PRIORITY, MAX_RUNS, Order, Rest, Rule};
+use super::super::{Bisection, Experiment, MAX_ATTEMPTS, MAX_PRIORITY, MAX_RUNS, Order, Rest, Rule, Version};
 use super::check_range;
 use crate::independence::MAX_REST;
-use crate::repetition::{MAX_LOOKS, MAX_OF_A_LEVEL};
+use crate::repetition::{FEWEST_OF_A_BLOCK, MAX_BLOCKS, MAX_LOOKS, MAX_OF_A_BLOCK, MAX_OF_A_LEVEL};
 use crate::value::time::Span;
 
 impl Experiment {
@@ -34,8 +34,31 @@ impl Experiment {
                 self.check_pilot(maximum, problems)
             }
             Rule::Sequential { looks, maximum, spending: _ } => self.check_looks(looks, maximum, problems),
+            Rule::Bisection(bisection) => return self.check_bisection(bisection, problems),
         };
         self.check_total(runs, problems);
+    }
+
+    fn check_bisection(&self, bisection: Bisection, problems: &mut Problems) {
+        let Bisection { maximum, block, blocks } = bisection;
+        let of = |key: &'static str| move || KeyPath::from(["repetitions", key]);
+        check_range(u64::from(block), FEWEST_OF_A_BLOCK.into(), MAX_OF_A_BLOCK.into(), of("block"), problems);
+        check_range(u64::from(blocks), 1, MAX_BLOCKS.into(), of("blocks"), problems);
+        let round = u64::from(block) * u64::from(blocks);
+        check_range(u64::from(maximum), round.min(MAX_RUNS), MAX_RUNS, of("maximum"), problems);
+        let built_once = |version: &Version| version.build.as_ref().is_some_and(|build| build.builds == 1);
+        let against = [
+            (self.benchmarks.len() != 1, "it has not exactly one benchmark"),
+            (self.drawn.is_some(), "benchmarks are drawn"),
+            (self.baseline_again, "the baseline is measured again"),
+            (self.order != Order::Blocked, "its order is not blocked"),
+            (self.levels.are_nested(), "it repeats over hosts or boots"),
+            (!self.versions.iter().all(built_once), "a version is not built exactly once"),
+            (self.analysis.verdicts.len() > 1, "several metrics have verdicts"),
+        ];
+        for (_, why) in against.into_iter().filter(|(is_against, _)| *is_against) {
+            problems.refuse(["repetitions"].into(), Fault::Bisection(why));
+        }
     }
 
     fn check_looks(&self, looks: u32, maximum: u32, problems: &mut Problems) -> u64 {

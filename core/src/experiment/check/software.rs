@@ -1,14 +1,14 @@
 //! The software of the experiment and of its versions: its bounds, and that every placeholder has a value.
 
 use super::super::problem::{Fault, KeyPath, Problems};
-use super::super::{Experiment, MAX_VERSIONS, Version};
+use super::super::{Experiment, Version};
 use super::{Known, Names, check_text};
 use crate::experiment::environment::OutOfBounds;
 use crate::experiment::software::{ContainerLauncher, IMAGE, MAX_NAME_BYTES, SCRATCH, Software, WORK};
 
 impl Experiment {
     pub(super) fn check_software(&self, problems: &mut Problems) {
-        let versions = self.versions.iter().take(MAX_VERSIONS);
+        let versions = self.versions.iter().take(self.most_versions());
         let shared: Vec<&Version> = versions.clone().filter(|version| version.software.is_none()).collect();
         if !shared.is_empty() {
             let names = self.names_of_software(shared);

@@ -31,15 +31,16 @@ use crate::experiment::{
 use crate::value::seed::Seed;
 use crate::value::time::Span;
 
-/// The experiment of a form; its flaws are noted.
+/// The experiment of a form of so many versions at least; its flaws are noted.
 pub(super) fn lower(
+    fewest: usize,
     form: Form,
     document: &DeTable<'_>,
     fallback: Seed,
     look: &mut dyn PlanLook,
     flaws: &mut Flaws,
 ) -> Experiment {
-    let mut lowering = Lowering { document, flaws };
+    let mut lowering = Lowering { fewest, document, flaws };
     let mut metrics = form.metrics.collect;
     metrics.push(Metric::Wall);
     metrics.sort_unstable();
@@ -105,6 +106,7 @@ fn in_order(mut tags: Vec<String>) -> Vec<String> {
 }
 
 struct Lowering<'d> {
+    fewest: usize,
     document: &'d DeTable<'d>,
     flaws: &'d mut Flaws,
 }
@@ -138,7 +140,7 @@ impl Lowering<'_> {
         }
         let name_of = |version: &Version| format!("[versions.{}]", version.name);
         match baselines.as_slice() {
-            [] if versions.is_empty() => {}
+            [] if versions.is_empty() || versions.len() == self.fewest && self.fewest == 1 => {}
             [] => self.note(&["versions"].into(), || {
                 let names: Vec<String> = versions.iter().take(8).map(name_of).collect();
                 let hint = format!("set baseline = true in one of {}", names.join(", "));

@@ -9,7 +9,7 @@ use speedup_core::experiment::commit::Commit;
 use speedup_core::experiment::files::{Content, ContentHash, FileSource, StagedFile};
 use speedup_core::experiment::metric::{Better, Pattern, Stream};
 use speedup_core::experiment::*;
-use speedup_core::plan::Plan;
+use speedup_core::plan::{Plan, Shape, Stage};
 use speedup_core::value::id::BenchmarkIndex;
 use speedup_core::value::seed::Seed;
 use speedup_core::value::time::Span;
@@ -167,6 +167,11 @@ fn rule() -> impl Strategy<Value = Rule> {
         Just(Rule::Fixed),
         (number(), any::<u32>()).prop_map(|(precision, maximum)| Rule::Pilot { precision, maximum }),
         (any::<u64>(), any::<u32>()).prop_map(|(time, maximum)| Rule::Budget { time: Span(time), maximum }),
+        any::<[u32; 3]>().prop_map(|[maximum, block, blocks]| Rule::Bisection(Bisection {
+            maximum,
+            block,
+            blocks
+        })),
         (any::<(u32, u32)>(), spending).prop_map(|((looks, maximum), spending)| Rule::Sequential {
             looks,
             maximum,
@@ -271,6 +276,20 @@ pub(crate) fn plan() -> BoxedStrategy<Plan> {
             let versions = (cells..).zip(&experiment.versions);
             let built = versions.flat_map(|(number, of)| std::iter::repeat_n(number, builds(of)));
             let measured = order.into_iter().filter(|_| cells > 0).map(|cell| cell % cells);
+            if experiment.bisection().is_some() {
+                // What is planned together builds or is measured, in blocks.
+                let (built, measured): (Vec<u32>, Vec<u32>) = (built.collect(), measured.collect());
+                let whole = measured.len() / 2 * 2;
+                let blocks = Stage { from: built.len() as u32, shape: Shape { boots: 1, runs: 2 } };
+                let builds = Stage { from: 0, shape: Shape::SINGLE };
+                let stages: Vec<Stage> =
+                    [(!built.is_empty()).then_some(builds), (whole > 0).then_some(blocks)]
+                        .into_iter()
+                        .flatten()
+                        .collect();
+                let order = built.into_iter().chain(measured.into_iter().take(whole)).collect();
+                return Plan::restore(experiment, benchmarks, order, &stages).unwrap();
+            }
             let order = built.chain(measured).collect();
             Plan::restore(experiment, benchmarks, order, &[]).unwrap()
         })

@@ -8,12 +8,14 @@ use speedup_core::host::HostFacts;
 use speedup_core::machine::event::Change;
 use speedup_core::machine::provision::PROVISIONER;
 use speedup_core::machine::{
-    Active, Command, Decision, Effect, Handled, HostRequest, Notice, Refusal, Request, Speaker,
+    Active, Built, Command, Decision, Effect, Handled, HostRequest, Notice, Refusal, Request, Speaker,
 };
 use speedup_core::run::record::{Failure, Outcome, Record};
 use speedup_core::run::work::WorkOrder;
 use speedup_core::run::{LossReason, Obstacle};
-use speedup_core::value::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch};
+use speedup_core::value::id::{
+    AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch, RunIndex, VersionIndex,
+};
 use speedup_core::value::time::{Span, Timestamp};
 use uuid::Uuid;
 
@@ -480,6 +482,7 @@ impl World {
                 | Refusal::Cancelled(_)
                 | Refusal::NotDeciding(_)
                 | Refusal::Building(_)
+                | Refusal::Bisecting(_)
                 | Refusal::BeyondRule { .. }
                 | Refusal::AnyClass(_)
                 | Refusal::UnknownHost(_),
@@ -504,8 +507,10 @@ impl World {
     /// What a rule says of an experiment: that it has enough, or that it wants one more visit of each cell.
     fn decision(&self, request: Request, goes_on: bool) -> Command {
         let machine = self.coordinator.as_ref().map(|coordinator| &coordinator.machine);
-        let plan = machine.and_then(|machine| machine.experiment(request.experiment)).map(Active::plan);
+        let active = machine.and_then(|machine| machine.experiment(request.experiment));
+        let plan = active.map(Active::plan);
         let decision = match plan.filter(|_| goes_on) {
+            Some(plan) if plan.experiment.bisection().is_some() => active.map_or(Decision::Enough, probes),
             Some(plan) => Decision::Extend(plan.draw_extension(&plan.singly(1), plan.visit())),
             None => Decision::Enough,
         };
@@ -614,5 +619,28 @@ fn note_use(held: &mut BTreeMap<LeaseEpoch, (Span, Option<Span>)>, now: Span, ch
             held.entry(*lease).and_modify(|(_, ended)| *ended = Some(now));
         }
         _ => {}
+    }
+}
+
+/// What a bisection wants: the builds of two more versions, and then a block of those that could be built, by turns.
+fn probes(active: &Active) -> Decision {
+    let plan = active.plan();
+    let last = plan.experiment.versions.len() as u32 - 1;
+    let between = (1..last).map(VersionIndex);
+    let unknown: Vec<_> =
+        between.clone().filter(|version| plan.builds_of(*version).is_empty()).take(2).collect();
+    if !plan.is_building() && !unknown.is_empty() {
+        return Decision::Extend(plan.builds_for(&unknown));
+    }
+    let is_made = |version: &VersionIndex| {
+        let build = plan.builds_of(*version).first().map(|build| RunIndex(*build));
+        build.is_some_and(|build| matches!(active.built().get(&build), Some(Built::Made(_))))
+    };
+    let of_block = plan.experiment.bisection().map_or(0, |bisection| bisection.block as usize);
+    let ends = [VersionIndex(0), VersionIndex(last)];
+    let block: Vec<_> = ends.into_iter().chain(between.filter(is_made)).take(of_block).collect();
+    match ends.iter().all(is_made) {
+        true => Decision::Extend(plan.draw_blocks(&[block])),
+        false => Decision::Enough,
     }
 }

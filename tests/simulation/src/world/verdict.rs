@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use speedup_core::experiment::{Order, Policy};
+use speedup_core::experiment::{Order, Policy, Rule};
 use speedup_core::machine::Machine;
 use speedup_core::machine::event::{AttemptEnd, Change, EndedAttempt};
 use speedup_core::machine::provision::PROVISIONER;
@@ -43,7 +43,9 @@ impl World {
     }
 
     /// What the worlds of a whole simulation have to have seen.
-    pub const EVERYTHING: [&str; 56] = [
+    pub const EVERYTHING: [&str; 58] = [
+        "a bisection that builds further",
+        "a bisection without a build",
         "a build",
         "a build another time",
         "a build lost",
@@ -118,6 +120,7 @@ impl World {
             .chain(anew)
             .chain(self.tried_again())
             .chain(self.lost_builds())
+            .chain(self.bisected())
             .chain(self.turned_away.iter().copied())
             .chain(self.stepped.then_some("a clock set forward between two starts"))
             .chain(self.heard_late.then_some("a report that waited for a standing coordinator"))
@@ -136,7 +139,8 @@ impl World {
 
     /// What became of builds that have no product.
     fn lost_builds(&self) -> impl Iterator<Item = &'static str> {
-        let is_build = |lease: &Lease| lease.run.0 < self.plans[self.submitted[&lease.experiment]].builds();
+        let builds = self.build_runs();
+        let is_build = |lease: &Lease| builds.contains(&(lease.experiment, lease.run));
         let leases = self.durable.iter().filter_map(|event| match &event.change {
             Change::LeaseGranted(lease) if is_build(lease) => Some(lease.epoch),
             _ => None,
@@ -152,6 +156,59 @@ impl World {
             _ => None,
         };
         self.durable.iter().filter_map(|event| lost(&event.change)).collect::<BTreeSet<_>>().into_iter()
+    }
+
+    /// Whether a bisection built later than its ends, and whether it did without a version.
+    fn bisected(&self) -> impl Iterator<Item = &'static str> {
+        let plan = |id: &ExperimentId| &self.plans[self.submitted[id]];
+        let bisects = |id: &ExperimentId| matches!(plan(id).experiment.rule, Rule::Bisection(_));
+        let builds = |id: &ExperimentId, order: &[u32]| order.iter().any(|cell| *cell >= plan(id).cells());
+        let (mut failed, mut seen) = (BTreeSet::new(), BTreeSet::new());
+        let mut leases: BTreeMap<LeaseEpoch, &Lease> = BTreeMap::new();
+        let build_runs = self.build_runs();
+        let of_build =
+            |lease: &Lease| build_runs.contains(&(lease.experiment, lease.run)).then_some(lease.experiment);
+        for event in &self.durable {
+            match &event.change {
+                Change::LeaseGranted(lease) => {
+                    leases.insert(lease.epoch, lease);
+                }
+                Change::RunReported { lease, record, .. } if record.outcome != Outcome::Measured => {
+                    failed.extend(of_build(leases[lease]));
+                }
+                Change::AttemptLost { lease, after: AfterLoss::Abandoned, .. } => {
+                    failed.extend(of_build(leases[lease]));
+                }
+                Change::Extended { experiment, appended, .. } if bisects(experiment) => {
+                    let is_building = builds(experiment, &appended.order);
+                    seen.extend(is_building.then_some("a bisection that builds further"));
+                }
+                Change::Finished { experiment, cancelled: false, .. } if bisects(experiment) => {
+                    let did_without = failed.contains(experiment);
+                    seen.extend(did_without.then_some("a bisection without a build"));
+                }
+                _ => {}
+            }
+        }
+        seen.into_iter()
+    }
+
+    /// The runs that build, by the journal.
+    fn build_runs(&self) -> BTreeSet<(ExperimentId, RunIndex)> {
+        let mut builds = BTreeSet::new();
+        for event in &self.durable {
+            let (experiment, from, order) = match &event.change {
+                Change::Submitted { experiment, plan, .. } => (experiment, 0, plan.order()),
+                Change::Extended { experiment, from, appended, .. } => {
+                    (experiment, *from, &appended.order[..])
+                }
+                _ => continue,
+            };
+            let cells = self.plans[self.submitted[experiment]].cells();
+            let runs = (from..).zip(order).filter(|(_, cell)| **cell >= cells);
+            builds.extend(runs.map(|(run, _)| (*experiment, RunIndex(run))));
+        }
+        builds
     }
 
     fn seen_in(&self, change: &Change) -> Vec<&'static str> {
@@ -228,7 +285,7 @@ impl World {
             Policy::Rested => Some("served again after a rest"),
             Policy::Distinct | Policy::Any => None,
         };
-        let is_build = lease.run.0 < plan.builds();
+        let is_build = lease.run.0 < plan.builds() && evidence.build.is_none();
         let build = match &evidence.build {
             _ if is_build && lease.attempt.0 > 1 => Some("a build another time"),
             _ if is_build => Some("a build"),
@@ -350,11 +407,13 @@ impl World {
     /// Under `rested`, a host was idle for as long as the plan says between two attempts, on a clock that nobody sets.
     fn hosts_rested(&self) {
         let mut latest: BTreeMap<&HostId, LeaseEpoch> = BTreeMap::new();
+        let builds = self.build_runs();
         for event in &self.durable {
             let Change::LeaseGranted(lease) = &event.change else { continue };
             let plan = &self.plans[self.submitted[&lease.experiment]];
             let independence = plan.experiment.independence;
-            let rests = independence.policy == Policy::Rested && lease.run.0 >= plan.builds();
+            let rests =
+                independence.policy == Policy::Rested && !builds.contains(&(lease.experiment, lease.run));
             let before = latest.insert(&lease.host, lease.epoch);
             if let Some(before) = before.filter(|_| rests) {
                 let ended = self.held[&before].1.expect("a host has one attempt at a time");

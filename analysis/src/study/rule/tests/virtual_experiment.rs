@@ -4,9 +4,9 @@ use crate::study::rule::RuleReport;
 use crate::study::{Report, Study, StudyPhase, StudyStanding};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use speedup_core::experiment::CommandLine;
 use speedup_core::experiment::build::{Build, UsedBuild};
 use speedup_core::experiment::metric::Metric;
+use speedup_core::experiment::{Bisection, CommandLine, Order, Rule};
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::plan::{self, Plan};
 use speedup_core::run::lease::{Evidence, Lease};
@@ -59,6 +59,8 @@ pub(super) struct Virtual {
     pub(super) visit_cost: f64,
     /// Whether the hosts are of two classes, in turn.
     pub(super) is_of_two_classes: bool,
+    /// Versions that cannot be built, of a bisection.
+    pub(super) broken: Vec<u32>,
 }
 
 impl Virtual {
@@ -81,7 +83,18 @@ impl Virtual {
             cancelled: false,
             visit_cost: 0.0,
             is_of_two_classes: false,
+            broken: Vec::new(),
         }
+    }
+
+    /// A bisection of so many versions.
+    pub(super) fn bisecting(versions: u32, bisection: Bisection, more: &str) -> Self {
+        let mut of = Self::new(1, versions, "runs = 1", more).built(1);
+        let mut experiment = of.plan.experiment.clone();
+        (experiment.order, experiment.rule) = (Order::Blocked, Rule::Bisection(bisection));
+        experiment.check().expect("a bisection");
+        of.plan = Plan::draw(experiment);
+        of
     }
 
     /// The same with each version built so often.
@@ -153,6 +166,10 @@ impl Virtual {
         let mut visits: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
         let mut one = |run: u32| {
             let cell = self.plan.cell_number(RunIndex(run));
+            if let Some(version) = cell.checked_sub(self.plan.cells()) {
+                let made = (!self.broken.contains(&version)).then_some(1.0);
+                return self.ended(run, cell, run, (clock, clock), made);
+            }
             let group = self.plan.place(RunIndex(run)).group.0;
             let known = visits.entry(cell).or_insert((0, group));
             if known.1 != group {
@@ -165,7 +182,8 @@ impl Virtual {
             clock += (takes * 1e9) as u64;
             self.ended(run, cell, group, (granted, clock), value)
         };
-        (self.plan.builds()..self.plan.runs()).map(&mut one).collect()
+        let first = if self.plan.experiment.bisection().is_some() { 0 } else { self.plan.builds() };
+        (first..self.plan.runs()).map(&mut one).collect()
     }
 
     fn ended(

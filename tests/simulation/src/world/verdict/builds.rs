@@ -1,10 +1,11 @@
 //! Whether builds came first and each run used the build that it should, from the journal alone and with the rules written
-//! anew: what was built is what was reported, and who uses which build is counted, group by group.
+//! anew: what was built is what was reported, and who uses which build is counted, group by group. In a bisection the ends are
+//! built first, any other version before its first run, and one of these that cannot be built ends nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use speedup_core::experiment::Experiment;
 use speedup_core::experiment::build::Product;
+use speedup_core::experiment::{Experiment, Rule};
 use speedup_core::machine::event::Change;
 use speedup_core::plan::{Extension, Plan};
 use speedup_core::run::AfterLoss;
@@ -21,6 +22,7 @@ struct Said {
     runs: u32,
     /// The builds of each version, in the order of the plan.
     of_version: BTreeMap<u32, Vec<RunIndex>>,
+    builds: BTreeSet<RunIndex>,
     made: BTreeMap<RunIndex, Vec<Product>>,
     /// Which version each run has, builds and others.
     version: BTreeMap<RunIndex, u32>,
@@ -28,7 +30,7 @@ struct Said {
     groups: BTreeMap<u32, usize>,
     /// The build that each run is to use.
     wanted: BTreeMap<RunIndex, RunIndex>,
-    /// That a build is not to be had.
+    /// That a build is not to be had that there must be.
     is_lacking: bool,
     is_cancelled: bool,
 }
@@ -57,12 +59,13 @@ impl World {
                 Change::AttemptLost { lease, after: AfterLoss::Abandoned, .. } => {
                     let lease = leases[lease];
                     let of = heard(&mut said, lease.experiment);
-                    of.is_lacking |= of.is_build(lease.run);
+                    of.is_lacking |= of.is_build(lease.run) && of.is_needed(lease.run);
                 }
                 Change::Cancelled { experiment, .. } => heard(&mut said, *experiment).is_cancelled = true,
                 Change::Finished { experiment, cancelled, .. } => {
                     let of = heard(&mut said, *experiment);
-                    let is_whole = of.made.len() == of.builds() && of.runs as usize > of.builds();
+                    let is_whole = of.made.len() == of.builds.len() && of.runs as usize > of.builds.len();
+                    let is_whole = is_whole || of.bisects() && !of.is_lacking;
                     assert!(*cancelled || is_whole, "what is not cancelled has all builds, and runs");
                     assert!(!of.is_lacking || *cancelled && of.is_cancelled, "no build, no experiment");
                 }
@@ -83,6 +86,7 @@ impl Said {
             cells: plan.cells(),
             runs: 0,
             of_version: BTreeMap::new(),
+            builds: BTreeSet::new(),
             made: BTreeMap::new(),
             version: BTreeMap::new(),
             groups: BTreeMap::new(),
@@ -94,7 +98,10 @@ impl Said {
         let is_built = said.experiment.versions.iter().any(|version| version.build.is_some());
         let builds = plan.order().iter().filter(|number| **number >= said.cells).count();
         assert_eq!(builds, if is_built { plan.order().len() } else { 0 }, "builds by themselves, or none");
-        for (version, of) in (0..).zip(&plan.experiment.versions) {
+        let last = plan.experiment.versions.len() as u32 - 1;
+        let bisects = said.bisects();
+        let at_first = (0..).zip(&plan.experiment.versions);
+        for (version, of) in at_first.filter(|(version, _)| !bisects || [0, last].contains(version)) {
             let planned = plan.order().iter().filter(|number| **number == said.cells + version).count();
             assert_eq!(
                 planned,
@@ -106,18 +113,33 @@ impl Said {
         said
     }
 
-    fn builds(&self) -> usize {
-        self.of_version.values().map(Vec::len).sum()
+    fn bisects(&self) -> bool {
+        matches!(self.experiment.rule, Rule::Bisection(_))
     }
 
     fn is_build(&self, run: RunIndex) -> bool {
-        (run.0 as usize) < self.builds()
+        self.builds.contains(&run)
+    }
+
+    /// Whether nothing goes on without what a run is to build.
+    fn is_needed(&self, run: RunIndex) -> bool {
+        let last = self.experiment.versions.len() as u32 - 1;
+        !self.bisects() || [0, last].contains(&self.version[&run])
     }
 
     fn extended(&mut self, appended: &Extension) {
-        assert_eq!(self.made.len(), self.builds(), "runs are planned when all builds are there");
-        assert!(appended.order.iter().all(|number| *number < self.cells), "and no further builds");
+        let builds = appended.order.iter().filter(|number| **number >= self.cells).count();
+        if self.bisects() {
+            assert!(builds == 0 || builds == appended.order.len(), "builds by themselves, or none");
+        } else {
+            assert_eq!(self.made.len(), self.builds.len(), "runs are planned when all builds are there");
+            assert_eq!(builds, 0, "and no further builds");
+        }
+        let from = self.runs;
         self.append(appended);
+        let used = (from..self.runs).filter_map(|run| self.wanted.get(&RunIndex(run)));
+        assert!(used.into_iter().all(|build| self.made.contains_key(build)), "what is run is built");
+        assert!(!self.bisects() || self.of_version.values().all(|builds| builds.len() == 1), "and once");
     }
 
     fn append(&mut self, Extension { order, shape }: &Extension) {
@@ -135,6 +157,7 @@ impl Said {
                 };
                 self.version.insert(run, version);
                 self.of_version.entry(version).or_default().push(run);
+                self.builds.insert(run);
             }
             for cell in group.iter().collect::<BTreeSet<_>>() {
                 *self.groups.entry(*cell).or_default() += 1;
@@ -150,7 +173,8 @@ impl Said {
             assert_eq!(lease.evidence.served_in_scope, 0, "and is no use of the host");
             return;
         }
-        assert_eq!(self.made.len(), self.builds(), "no run before all builds are measured");
+        let are_made = self.made.len() == self.builds.len();
+        assert!(are_made || self.bisects(), "no run before all builds are measured");
         let wanted = self.wanted.get(&lease.run);
         assert_eq!(build.map(|build| build.run), wanted.copied(), "run {} uses its build", lease.run);
         assert_eq!(
@@ -172,7 +196,7 @@ impl Said {
             assert_eq!(made, declared.collect::<Vec<_>>(), "a build is measured with exactly its products");
             self.made.insert(run, record.products.clone());
         } else {
-            self.is_lacking = true;
+            self.is_lacking |= self.is_needed(run);
         }
     }
 }

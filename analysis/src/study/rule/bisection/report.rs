@@ -1,0 +1,306 @@
+//! What a bisection found, with stable names.
+
+use super::{Line, has_only_failed, is_passed_over, values, words};
+use crate::conclusion::{Spelled, Verdict, Word};
+use serde::{Deserialize, Serialize};
+use speedup_core::experiment::metric::Metric;
+use speedup_core::experiment::{EndpointSubject, Version};
+use speedup_core::plan::{Extension, Plan};
+use speedup_core::value::id::VersionIndex;
+use speedup_statistics::bisection::{CommitSet, StepCaveat, StepVerdict};
+use speedup_statistics::sample::Sample;
+
+/// What a bisection found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BisectionReport {
+    /// Whether there is a step, at the confidence level.
+    pub verdict: Word<BisectionVerdict>,
+    /// All of it in a sentence or two.
+    pub sentence: String,
+    /// The benchmark.
+    pub benchmark: String,
+    /// The metric in which a step is looked for: `wall`, or one with a verdict in the plan.
+    pub metric: String,
+    /// Steps up to this share of the value do not matter; any does where there is none.
+    pub margin: Option<f64>,
+    /// The commits of which one has the step, if there is one.
+    pub set: CommitSetReport,
+    /// The value at the bad end divided by that at the good end; none before there are runs enough.
+    pub size: Option<StepSizeReport>,
+    /// The probability that there is no step beyond the margin; beforehand it is ½.
+    pub no_step: f64,
+    /// Whether there are two steps, and where; none before commits between the ends were run.
+    pub several: Option<SeveralStepsReport>,
+    /// The commits in their order, both ends included.
+    pub commits: Vec<LineCommit>,
+    /// Measured runs.
+    pub runs: u64,
+    /// The most runs that the plan allows.
+    pub maximum: u32,
+    /// What is built or run next; nothing when it ended, and while runs are outstanding.
+    pub next: Option<NextProbes>,
+    /// What must be known besides, in sentences.
+    pub caveats: Vec<String>,
+}
+
+/// Whether there is a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BisectionVerdict {
+    /// At the level there is, and it is in the set.
+    Step,
+    /// At the level there is none beyond the margin.
+    NoStep,
+    /// At the level there is more than one.
+    Several,
+    /// None of these.
+    Undecided,
+    /// An end cannot be measured: all its runs failed.
+    NoEnd,
+}
+
+impl Spelled for BisectionVerdict {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Step => "step",
+            Self::NoStep => "no_step",
+            Self::Several => "several",
+            Self::Undecided => "undecided",
+            Self::NoEnd => "no_end",
+        }
+    }
+}
+
+/// Commits of which one has a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CommitSetReport {
+    /// The versions, in the order of the line.
+    pub versions: Vec<String>,
+    /// The probability that it is one of them, if there is a step.
+    pub probability: f64,
+    /// The likeliest, the first of those that are equal.
+    pub likeliest: String,
+}
+
+/// The new value divided by the old one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepSizeReport {
+    /// The median of its probability.
+    pub ratio: f64,
+    /// Both ends of its interval at the confidence level.
+    pub interval: [f64; 2],
+}
+
+/// Two steps instead of one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeveralStepsReport {
+    /// The probability that it is two and not one; beforehand it is a tenth.
+    pub probability: f64,
+    /// The commits that may have the first one.
+    pub first: CommitSetReport,
+    /// The commits that may have the second one.
+    pub second: CommitSetReport,
+}
+
+/// A commit of the line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LineCommit {
+    /// The version.
+    pub version: String,
+    /// The full id of the commit, where it is one of Git.
+    pub id: Option<String>,
+    /// The first line of its message; may be empty.
+    pub subject: String,
+    /// What became of it.
+    pub state: Word<LineCommitState>,
+    /// Measured runs.
+    pub runs: u64,
+    /// The median of its values, in the unit of the metric.
+    pub median: Option<f64>,
+    /// The probability that it has the step, if there is one.
+    pub probability: f64,
+}
+
+/// What became of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LineCommitState {
+    /// It was measured.
+    Measured,
+    /// Nobody asked for it.
+    NotProbed,
+    /// It could not be built.
+    NotBuilt,
+    /// All its runs failed.
+    Failing,
+}
+
+impl Spelled for LineCommitState {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::NotProbed => "not_probed",
+            Self::NotBuilt => "not_built",
+            Self::Failing => "failing",
+        }
+    }
+}
+
+/// What is built or run next, by the places of the versions on the line, from 0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NextProbes {
+    /// These are built.
+    pub builds: Vec<u32>,
+    /// Else these are run, each block on one host.
+    pub blocks: Vec<Vec<u32>>,
+}
+
+impl NextProbes {
+    /// What is appended to the plan.
+    pub(in crate::study::rule) fn extension(&self, plan: &Plan) -> Extension {
+        let versions =
+            |numbers: &Vec<u32>| -> Vec<VersionIndex> { numbers.iter().copied().map(VersionIndex).collect() };
+        if self.builds.is_empty() {
+            plan.draw_blocks(&self.blocks.iter().map(versions).collect::<Vec<_>>())
+        } else {
+            plan.builds_for(&versions(&self.builds))
+        }
+    }
+}
+
+impl BisectionReport {
+    /// What it says of the bad end against the good one, as a gate reads verdicts; of a metric of which more is better, too.
+    pub fn gated(&self) -> Verdict {
+        let by_size = match self.size {
+            Some(StepSizeReport { interval: [lower, _], .. }) if lower > 1.0 => Verdict::Slower,
+            Some(StepSizeReport { interval: [_, upper], .. }) if upper < 1.0 => Verdict::Faster,
+            Some(_) | None => Verdict::Undecided,
+        };
+        match self.verdict.known() {
+            Some(BisectionVerdict::Step | BisectionVerdict::Several) => by_size,
+            Some(BisectionVerdict::NoStep) => Verdict::Same,
+            Some(BisectionVerdict::Undecided) | None => Verdict::Undecided,
+            Some(BisectionVerdict::NoEnd) => Verdict::NotEnoughData,
+        }
+    }
+
+    /// A commit of the line by its version.
+    pub fn commit(&self, version: &str) -> Option<&LineCommit> {
+        self.commits.iter().find(|commit| commit.version == version)
+    }
+
+    /// Whether it found what it looked for: a step, none, or several.
+    pub fn is_conclusive(&self) -> bool {
+        matches!(
+            self.verdict.known(),
+            Some(BisectionVerdict::Step | BisectionVerdict::NoStep | BisectionVerdict::Several)
+        )
+    }
+}
+
+impl Line<'_> {
+    /// What it found, and what is next.
+    pub(super) fn report(&self, next: Option<NextProbes>) -> BisectionReport {
+        let verdict = match (self.failing_end(), self.answer.verdict) {
+            (Some(_), _) => BisectionVerdict::NoEnd,
+            (None, StepVerdict::Step) => BisectionVerdict::Step,
+            (None, StepVerdict::NoStep) => BisectionVerdict::NoStep,
+            (None, StepVerdict::Several) => BisectionVerdict::Several,
+            (None, StepVerdict::Undecided) => BisectionVerdict::Undecided,
+        };
+        let size = self
+            .answer
+            .size
+            .map(|size| StepSizeReport { ratio: size.ratio, interval: [size.lower, size.upper] });
+        let several = self.answer.several.as_ref().map(|several| SeveralStepsReport {
+            probability: several.probability,
+            first: self.set(&several.first),
+            second: self.set(&several.second),
+        });
+        let experiment = &self.study.plan.experiment;
+        let report = BisectionReport {
+            verdict: verdict.into(),
+            sentence: String::new(),
+            benchmark: experiment.benchmarks.first().map_or_else(String::new, |one| one.name.clone()),
+            metric: self.metric_name().to_owned(),
+            margin: self.margin,
+            set: self.set(&self.answer.commits),
+            size,
+            no_step: self.answer.no_step,
+            several,
+            commits: self.commits(),
+            runs: self.study.cells.iter().map(|cell| cell.runs() as u64).sum(),
+            maximum: self.rule.maximum,
+            next,
+            caveats: Vec::new(),
+        };
+        let failing = self.failing_end().map(|end| experiment.versions[end].name.as_str());
+        let sentence = words::sentence(&report, failing, self.level.get());
+        let caveats = self.caveats(&report);
+        BisectionReport { sentence, caveats, ..report }
+    }
+
+    fn metric_name(&self) -> &str {
+        match self.metric {
+            EndpointSubject::Own(_, own) => &own.name,
+            EndpointSubject::Metric(metric) => metric.name(),
+            EndpointSubject::Quantile(_) => Metric::Wall.name(),
+        }
+    }
+
+    fn set(&self, set: &CommitSet) -> CommitSetReport {
+        let name = |commit: usize| self.study.plan.experiment.versions[commit].name.clone();
+        let versions = set.commits.iter().copied().map(name).collect();
+        CommitSetReport { versions, probability: set.probability, likeliest: name(set.likeliest) }
+    }
+
+    fn commits(&self) -> Vec<LineCommit> {
+        let probabilities = self.search.probabilities();
+        let versions = self.study.plan.experiment.versions.iter().enumerate();
+        versions.map(|(at, version)| self.commit(at, version, probabilities[at])).collect()
+    }
+
+    fn commit(&self, at: usize, version: &Version, probability: f64) -> LineCommit {
+        let cell = &self.study.cells[at];
+        let state = if has_only_failed(cell) {
+            LineCommitState::Failing
+        } else if is_passed_over(self.study, at) {
+            LineCommitState::NotBuilt
+        } else if cell.runs() > 0 {
+            LineCommitState::Measured
+        } else {
+            LineCommitState::NotProbed
+        };
+        let values = values(self.study, cell, self.metric).into_iter().map(|(_, value)| value).collect();
+        let commit = version.commit.as_ref();
+        LineCommit {
+            version: version.name.clone(),
+            id: commit.map(|commit| commit.id.clone()),
+            subject: commit.map_or_else(String::new, |commit| commit.subject.clone()),
+            state: state.into(),
+            runs: cell.runs() as u64,
+            median: Sample::new(values).ok().map(|sample| sample.median()),
+            probability,
+        }
+    }
+
+    fn caveats(&self, report: &BisectionReport) -> Vec<String> {
+        let mut caveats = Vec::new();
+        for caveat in &self.answer.caveats {
+            caveats.push(match caveat {
+                StepCaveat::PerhapsSeveral => words::PERHAPS_SEVERAL.to_owned(),
+                StepCaveat::Unbuildable { commits } => words::passed_over(*commits),
+            });
+        }
+        if self.without_value > 0 {
+            caveats.push(words::without_value(self.without_value, &report.metric));
+        }
+        if super::was_cancelled(self.study) {
+            caveats.push(words::CANCELLED.to_owned());
+        }
+        if report.verdict == BisectionVerdict::Step && self.margin.is_none() {
+            caveats.push(words::NO_MARGIN.to_owned());
+        }
+        caveats
+    }
+}
