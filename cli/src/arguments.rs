@@ -12,9 +12,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::command::{
-    access, agent, analysis, baseline, bench, bundle, cancel, compare, completions, coordinator, doctor,
-    events, explain, export, extend, hosts, import, init, list, man, page, pause, plan, report, resume, run,
-    samples, study, submit, test, token, verify, wait, watch,
+    access, agent, analysis, baseline, bench, bisect, bundle, cancel, compare, completions, coordinator,
+    doctor, events, explain, export, extend, hosts, import, init, list, man, page, pause, plan, report,
+    resume, run, samples, study, submit, test, token, verify, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -60,6 +60,7 @@ fn filter(text: &str) -> Result<String, tracing_subscriber::filter::ParseError> 
 pub(crate) enum Verb {
     Run(run::Arguments),
     Bench(Box<bench::Arguments>),
+    Bisect(Box<bisect::Arguments>),
     #[command(subcommand)]
     Coordinator(coordinator::Verb),
     #[command(subcommand)]

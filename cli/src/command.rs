@@ -5,6 +5,7 @@ pub(crate) mod agent;
 pub(crate) mod analysis;
 pub(crate) mod baseline;
 pub(crate) mod bench;
+pub(crate) mod bisect;
 pub(crate) mod bundle;
 pub(crate) mod cancel;
 pub(crate) mod compare;
@@ -64,6 +65,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Agent(verb) => agent::execute(verb, console),
         Verb::Plan(verb) => plan::execute(verb, console),
         Verb::Bench(arguments) => block_on(bench::execute(*arguments, console)),
+        Verb::Bisect(arguments) => block_on(bisect::execute(*arguments, console)),
         Verb::Samples(verb) => samples::execute(&verb, console),
         Verb::Bundle(arguments) => block_on(bundle::execute(arguments, console)),
         Verb::Verify(arguments) => verify::execute(&arguments, console),

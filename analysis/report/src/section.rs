@@ -1,6 +1,7 @@
 //! The sections of a report, each from the data of the analysis.
 
 mod benchmarks;
+mod bisection;
 mod brief;
 mod caveats;
 mod closing;
@@ -30,6 +31,7 @@ impl Document {
         let mut document = Self::new(opening::title(report));
         opening::write(&mut document, report);
         rule::write(&mut document, report);
+        bisection::write_commits(&mut document, report);
         for at in 0..report.suites.len() {
             benchmarks::write(&mut document, report, at);
             companions::write_advice(&mut document, report, at);
@@ -64,6 +66,7 @@ impl Document {
     pub fn of_page(report: &Report, skipped: usize, most: usize) -> Self {
         let mut document = Self::new(opening::title(report));
         opening::write_verdict(&mut document, report);
+        bisection::write_commits(&mut document, report);
         for at in 0..report.suites.len() {
             let benchmarks: Vec<_> = by_effect(report, at).into_iter().skip(skipped).take(most).collect();
             benchmarks::write_some(&mut document, report, at, &benchmarks);

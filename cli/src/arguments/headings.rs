@@ -33,7 +33,15 @@ const SHARED: [(&str, &[&str]); 3] = [
 type Headings = &'static [(&'static str, &'static [&'static str])];
 
 /// Headings of the options of verbs, by the verbs' paths.
-const OF_VERBS: [(&str, Headings); 19] = [
+const OF_VERBS: [(&str, Headings); 20] = [
+    (
+        "bisect",
+        &[
+            ("Search", &["first_parent", "metric", "margin", "confidence", "max_runs", "block", "blocks"]),
+            ("Changes to the plan", &["patterns", "seed", "name", "tags"]),
+            ("On a pool", &["submit", "wait_for_hosts"]),
+        ],
+    ),
     (
         "bench",
         &[

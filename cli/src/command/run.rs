@@ -59,7 +59,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 }
 
 /// One machine is one host.
-fn require_one_host(experiment: Experiment) -> Result<Experiment, Failure> {
+pub(super) fn require_one_host(experiment: Experiment) -> Result<Experiment, Failure> {
     let plan = Plan::draw(experiment);
     // The same boot and the same allocation for as long as this lasts.
     let this_machine = HostClass { available: 1, ..HostClass::default() };

@@ -39,7 +39,6 @@ pub(crate) struct Arguments {
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let (connection, experiment) = arguments.coordinator.find_experiment(&arguments.experiment).await?;
-    let follower = Follower::new(connection.experiments(), experiment, PATIENCE);
     let timeout = async {
         match arguments.timeout {
             Some(timeout) => tokio::time::sleep(timeout.into()).await,
@@ -47,7 +46,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         }
     };
     let waited = tokio::select! {
-        waited = follow(follower, &connection, experiment, console) => waited,
+        waited = until_finished(&connection, experiment, console) => waited,
         () = timeout => Err(Failure::infrastructure(anyhow!("experiment {experiment} is not finished yet"))
             .hint("it continues; wait again, or use `speedup explain` to see what its runs are waiting for")),
     };
@@ -55,12 +54,13 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     waited
 }
 
-async fn follow(
-    mut follower: Follower,
+/// Waits until an experiment is finished.
+pub(super) async fn until_finished(
     connection: &Connection,
     experiment: ExperimentId,
     console: &Console,
 ) -> Result<Exit, Failure> {
+    let mut follower = Follower::new(connection.experiments(), experiment, PATIENCE);
     let mut has_told = false;
     loop {
         let status = match follower.next().await? {

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use speedup_analysis::count;
 use speedup_analysis::gate::{Conclusion, GateError, Judgement};
 use speedup_analysis::inquiry::Answer;
-use speedup_analysis::study::SCHEMA_VERSION;
+use speedup_analysis::study::{BisectionVerdict, SCHEMA_VERSION};
 use speedup_report::github::AnnotationLevel;
 use speedup_report::junit::JunitRules;
 use speedup_report::{Document, markdown};
@@ -180,6 +180,16 @@ pub(crate) fn conclusions(answer: &Answer, noise: Threshold) -> Result<Vec<Concl
     Conclusion::of_answer(answer, noise).map_err(|error: GateError| {
         Failure::usage(Error::new(error).context("no gate can use this method")).hint(error.hint())
     })
+}
+
+/// The exit code by a report of a bisection, in JSON, of which an end could not be run; what else a report says is no failure.
+pub(crate) fn of_ends(json: &str) -> Exit {
+    let Ok(Answered::Known(report)) = read(json) else { return Exit::Done };
+    let bisection = report.rule.as_ref().and_then(|rule| rule.bisection.as_ref());
+    match bisection.is_some_and(|bisection| bisection.verdict == BisectionVerdict::NoEnd) {
+        true => Exit::Failed,
+        false => Exit::Done,
+    }
 }
 
 fn tell(what: &str, conclusions: &[Conclusion], console: &Console) {

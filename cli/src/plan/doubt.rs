@@ -79,7 +79,7 @@ fn same_versions(experiment: &Experiment) -> Option<String> {
 }
 
 fn one_run(experiment: &Experiment) -> Option<String> {
-    (experiment.units_of_a_cell() == 1).then(|| {
+    (experiment.units_of_a_cell() == 1 && experiment.bisection().is_none()).then(|| {
         "with one run of each version there is no spread, so no interval and no verdict: use 6 or more, such as \
             runs = 10 in [repetitions] or -r 10"
             .to_owned()

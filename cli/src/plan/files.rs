@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Error, anyhow};
 use speedup_core::experiment::Experiment;
+use speedup_core::experiment::commit::Commit;
 use speedup_core::experiment::files::{Content, ContentHash, FileSource, contents};
 use speedup_core::plan::file::{FoundCommit, PlanLook, Unusable, WantedAt, WantedCommit, WantedFile};
 use speedup_proto::convert::Blob;
@@ -19,8 +20,8 @@ use tokio_stream::wrappers::ReceiverStream;
 use crate::connection::Connection;
 use crate::console::Console;
 use crate::exit::failure::Failure;
-use crate::plan::commits::LocalCommit;
-use crate::plan::repository::GitRefusal;
+use crate::plan::commits::{LocalCommit, without_submodules};
+use crate::plan::repository::{GitRefusal, Repository};
 
 /// Pieces of a file that may wait for the connection.
 const WAITING_PIECES: usize = 4;
@@ -92,6 +93,41 @@ impl LocalFiles {
     }
 }
 
+impl LocalFiles {
+    /// A directory that the plan names, else its own.
+    pub(crate) fn relative(&self, directory: Option<String>) -> PathBuf {
+        directory.map_or_else(|| self.directory.clone(), |below| self.directory.join(below))
+    }
+
+    /// Keeps the source of a commit, to be sent with the plan.
+    pub(crate) fn keep_source(
+        &mut self,
+        repository: &Repository,
+        commit: &Commit,
+    ) -> Result<Content, GitRefusal> {
+        let source = repository.source(commit)?;
+        self.note(without_submodules(commit, source.submodules()));
+        self.hold(commit, source.archive()?)
+    }
+
+    fn hold(&mut self, commit: &Commit, archive: File) -> Result<Content, GitRefusal> {
+        let short = || commit.short().to_owned();
+        let (blake3, bytes) = hashed(&archive).map_err(|error| GitRefusal::Disk { short: short(), error })?;
+        let source = Content { blake3, bytes, executable: false };
+        let what = format!("the source of {}", short());
+        self.found.insert(source.into(), Bytes::Held { file: Arc::new(archive), what });
+        Ok(source)
+    }
+
+    fn note(&mut self, notes: impl IntoIterator<Item = String>) {
+        for note in notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+    }
+}
+
 impl PlanLook for LocalFiles {
     fn file(&mut self, wanted: &WantedFile) -> Result<FileSource, Unusable> {
         match &wanted.at {
@@ -121,18 +157,8 @@ impl PlanLook for LocalFiles {
         let unusable = |refusal: &GitRefusal| Unusable { cause: refusal.to_string(), hint: refusal.hint() };
         let found = LocalCommit::find(&self.directory, wanted).map_err(|refusal| unusable(&refusal))?;
         let LocalCommit { commit, archive, notes } = found;
-        let (blake3, bytes) = hashed(&archive).map_err(|error| Unusable {
-            cause: format!("cannot read the source of {}: {error}", commit.short()),
-            hint: "name another directory for temporary files in TMPDIR".to_owned(),
-        })?;
-        let source = Content { blake3, bytes, executable: false };
-        let what = format!("the source of {}", commit.short());
-        self.found.insert(source.into(), Bytes::Held { file: Arc::new(archive), what });
-        for note in notes {
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
-        }
+        let source = self.hold(&commit, archive).map_err(|refusal| unusable(&refusal))?;
+        self.note(notes);
         Ok(FoundCommit { commit, source })
     }
 }

@@ -3,10 +3,11 @@
 //! Nothing of it is changed: neither working tree, index and stash, nor what `git worktree list` shows. Nothing of it is executed either:
 //! no hook, no filter, no monitor of the file system. The source is what the commit holds, byte for byte.
 //!
-//! In reading order: `refusal` (why not), `invocation` (how git is executed), `range` (two revisions), `listing` (the files of a
+//! In reading order: `refusal` (why not), `invocation` (how git is executed), `range` (two revisions), `line` (all commits from one to the other), `listing` (the files of a
 //! commit), `source` (their contents).
 
 mod invocation;
+mod line;
 mod listing;
 mod range;
 mod refusal;
@@ -18,6 +19,7 @@ use speedup_core::experiment::commit::{Commit, MAX_REVISION_BYTES, MAX_SUBJECT_B
 use speedup_core::plan::file::nearest;
 
 use self::invocation::{Answer, git};
+pub(crate) use self::line::LineOptions;
 pub(crate) use self::range::{BaseOf, Range};
 pub(crate) use self::refusal::GitRefusal;
 
@@ -165,7 +167,11 @@ fn not_a_revision(text: &str) -> Option<&'static str> {
 
 /// The subject in what `rev-list` answers: a line with the id, then that of the format. As a report can show it.
 fn subject(answer: &str) -> String {
-    let line = answer.lines().nth(1).unwrap_or_default();
+    subject_of_line(answer.lines().nth(1).unwrap_or_default())
+}
+
+/// A subject, as a report can show it.
+fn subject_of_line(line: &str) -> String {
     let mut shown: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     shown.truncate(shown.floor_char_boundary(MAX_SUBJECT_BYTES));
     shown.trim().to_owned()

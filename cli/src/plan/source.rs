@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Error, anyhow};
 use clap::Args;
 use speedup_core::experiment::Experiment;
-use speedup_core::plan::file::{self, MAX_PLAN_BYTES};
+use speedup_core::plan::file::{self, MAX_PLAN_BYTES, PlanFileError, PlanLook};
 use speedup_core::value::bounded::read_at_most;
 use speedup_core::value::seed::Seed;
 use uuid::Uuid;
@@ -16,6 +16,7 @@ use crate::connection::SourceArguments;
 use crate::connection::selector::Selector;
 use crate::exit::failure::Failure;
 use crate::plan::files::LocalFiles;
+use crate::plan::line::TemplateLook;
 use crate::plan::recorded;
 use crate::plan::selection::OnlyArguments;
 use crate::plan::tags::TagArguments;
@@ -73,12 +74,26 @@ impl PlanArguments {
 
 /// The experiment of a plan file, and the files that it names.
 fn parsed(plan: &str) -> Result<(Experiment, LocalFiles), Failure> {
+    parsed_with(plan, |files| files, file::parse_with)
+}
+
+/// The experiment of a plan file of which one version stands for every commit of a line.
+pub(crate) fn template(plan: &str) -> Result<(Experiment, TemplateLook), Failure> {
+    parsed_with(plan, TemplateLook::new, file::parse_template)
+}
+
+/// The experiment of a plan file, by what looks at what it names.
+fn parsed_with<L: PlanLook>(
+    plan: &str,
+    look: impl FnOnce(LocalFiles) -> L,
+    parse: impl FnOnce(&str, Seed, &mut dyn PlanLook) -> Result<Experiment, PlanFileError>,
+) -> Result<(Experiment, L), Failure> {
     let shown = if plan == "-" { "on standard input" } else { plan };
     let text =
         text(plan).map_err(|error| Failure::usage(error.context(format!("cannot read the plan {shown}"))))?;
     let beside = if plan == "-" { Path::new("") } else { Path::new(plan) };
-    let mut files = LocalFiles::beside(beside);
-    let parsed = file::parse_with(&text, drawn_seed(), &mut files);
+    let mut files = look(LocalFiles::beside(beside));
+    let parsed = parse(&text, drawn_seed(), &mut files);
     let experiment = parsed.map_err(|error| {
         let many = error.findings().len() + error.untold() > 1;
         let what = if many { "errors in the plan" } else { "error in the plan" };

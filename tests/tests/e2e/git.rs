@@ -1,6 +1,7 @@
 //! Versions from Git, with real repositories, a real compiler and programs that compute for a known time: what is measured is what was
 //! committed, the report says which commits that were, and nothing is left behind, whatever ends the command.
 
+mod bisect;
 mod left_behind;
 mod refusals;
 
@@ -328,4 +329,13 @@ fn the_example_runs_as_it_stands() {
     let report: Json = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(report["head"]["state"], "complete", "{report}");
     assert_eq!(commits(&report)[1].2, "Divide by odd numbers only");
+    let words = ["bisect", "v1..main", "examples/git.toml", "--only", "below-20000", "--format", "json"];
+    let output = project.command(&words).current_dir(root).output().expect("the command");
+    assert!(output.status.success(), "{}", said(&output));
+    let report: Json = serde_json::from_slice(&output.stdout).expect("JSON");
+    let found = &report["rule"]["bisection"];
+    assert_eq!(
+        (&found["verdict"], &found["commits"][1]["id"]),
+        (&"step".into(), &commits(&report)[1].1.as_str().into())
+    );
 }

@@ -5,7 +5,7 @@ use speedup_analysis::conclusion::{Warning, WarningCode, Word};
 use speedup_analysis::count::{counted, grouped, percent};
 use speedup_analysis::study::{AdviceReport, IndependenceKind, RELATIVE_HALF_WIDTH, ReachReport, Report};
 
-use super::{benchmarks, caveats, endpoints, mishaps, opening, rule};
+use super::{benchmarks, bisection, caveats, endpoints, mishaps, opening, rule};
 use crate::document::{Document, Element, Kind, Section, Tone};
 
 /// Caveats that are shown.
@@ -47,6 +47,7 @@ impl Document {
         opening::write_head(&mut document, report);
         opening::write_verdict(&mut document, report);
         rule::write(&mut document, report);
+        bisection::write_commits(&mut document, report);
         for at in 0..report.suites.len() {
             benchmarks::write(&mut document, report, at);
             endpoints::write(&mut document, report, at);
@@ -111,6 +112,9 @@ fn write_caveats(document: &mut Document, warnings: &[Warning], report: &Report)
 
 /// What to do next, in one sentence or two.
 fn next(report: &Report) -> String {
+    if let Some(next) = bisection::of(report).and_then(bisection::next) {
+        return next;
+    }
     if report.mishaps.failed_runs > 0 {
         return "Find out why runs failed: `speedup export --format jsonl` has each with its output."
             .to_owned();

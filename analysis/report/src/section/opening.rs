@@ -3,7 +3,7 @@
 use speedup_analysis::count::{counted, grouped, percent};
 use speedup_analysis::study::{ConditionCounts, Report, State, SuiteReport, TrueShareReport};
 
-use super::endpoints;
+use super::{bisection, endpoints};
 use crate::document::{Document, Element, Kind, Tone};
 use crate::share::percent_rounded;
 
@@ -20,7 +20,8 @@ pub(super) fn write_head(document: &mut Document, report: &Report) {
     if !head.description.is_empty() {
         document.paragraph(&head.description, Tone::Plain);
     }
-    for commit in &head.commits {
+    let bisects = bisection::of(report).is_some();
+    for commit in head.commits.iter().filter(|_| !bisects) {
         document.paragraph(&commit.sentence, Tone::Plain);
     }
     document.paragraph(progress(report), Tone::Plain);
@@ -43,7 +44,9 @@ pub(super) fn write_verdict(document: &mut Document, report: &Report) {
             document.paragraph(endpoints::sentence(endpoint, &suite.candidate), Tone::Plain);
         }
     }
-    if report.suites.is_empty() {
+    if let Some(found) = bisection::of(report) {
+        bisection::write_verdict(document, found);
+    } else if report.suites.is_empty() {
         document.paragraph("There is only one version, so nothing is compared; `speedup bench --save-baseline NAME` keeps its times for a later comparison.", Tone::Plain);
     }
     match report.mishaps.failed_runs {
@@ -91,7 +94,15 @@ fn progress(report: &Report) -> String {
     let planned = head.planned_runs_per_cell.filter(|planned| *planned != head.runs_per_cell);
     let submitted =
         planned.map_or_else(String::new, |planned| format!(" ({} when submitted)", grouped(planned)));
-    let per_cell = format!("{} of each cell{submitted}", counted(head.runs_per_cell, "run"));
+    let per_cell = match bisection::of(report) {
+        Some(found) => format!(
+            "{} from {} to {}",
+            counted(found.commits.len() as u64, "commit"),
+            found.commits.first().map_or("", |commit| &commit.version),
+            found.commits.last().map_or("", |commit| &commit.version)
+        ),
+        None => format!("{} of each cell{submitted}", counted(head.runs_per_cell, "run")),
+    };
     let state = match head.state {
         State::Complete => "complete",
         State::Partial => "partial",

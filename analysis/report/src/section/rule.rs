@@ -8,7 +8,8 @@ use crate::document::{Document, Kind, Tone};
 const SHOWN: usize = 50;
 
 pub(super) fn write(document: &mut Document, report: &Report) {
-    let Some(rule) = &report.rule else { return };
+    // What a bisection found is the verdict.
+    let Some(rule) = report.rule.as_ref().filter(|rule| rule.bisection.is_none()) else { return };
     document.section(Kind::Rule, "Rule of repetition");
     let state = match rule.state {
         RuleState::Pending => "pending",

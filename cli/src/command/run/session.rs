@@ -24,7 +24,7 @@ use crate::console::render::counted;
 use crate::console::render::report::Extent;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
-use crate::exit::gate::Gate;
+use crate::exit::gate::{self, Gate};
 use crate::exit::standing::{self, Standing};
 use crate::follow::interrupt::Interrupts;
 use crate::follow::progress::Progress;
@@ -260,15 +260,17 @@ impl<'a> Session<'a> {
         telling: Telling,
     ) -> Result<(ExperimentId, Exit), Failure> {
         let (name, seed) = (experiment.name.clone(), experiment.seed);
+        let most = experiment.bisection().map(|bisection| bisection.maximum);
         // From here on Ctrl-C ends the experiment and not this process.
         let interrupts = Interrupts::listen()?;
         let Submitted { experiment, runs, .. } = submit(&self.connection, experiment, false).await?;
         // Who names a directory names it again.
         self.is_noted = self.is_usual && started::note(experiment, &name, KeptAt::Data(self.data.clone()));
         self.console.talk(format_args!(
-            "seed {seed}: {name} ({}), {} on this machine",
+            "seed {seed}: {name} ({}), {}{} on this machine",
             selector::short(experiment),
-            counted(runs.into(), "run")
+            if most.is_some() { "at most " } else { "" },
+            counted(most.unwrap_or(runs).into(), "run")
         ));
         let exit = self.attend(experiment, interrupts, telling).await?;
         Ok((experiment, exit))
@@ -397,7 +399,8 @@ impl<'a> Session<'a> {
     async fn report(&self, experiment: ExperimentId, telling: Telling) -> Result<Exit, Failure> {
         let json = asked::report(&self.connection, experiment, Wanted::default()).await?;
         report::show(&json, &telling.extent, telling.output, self.console)?;
-        telling.gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, self.console))
+        let gated = telling.gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, self.console))?;
+        Ok(if gated == Exit::Done { gate::of_ends(&json) } else { gated })
     }
 
     fn tell_again(&self, experiment: ExperimentId) {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use speedup_core::repetition::MAX_LINE;
 use thiserror::Error;
 
 use super::listing::{MAX_SOURCE_BYTES, MAX_SOURCE_FILES};
@@ -38,6 +39,14 @@ pub(crate) enum GitRefusal {
     Shallow { range: String },
     #[error("{range} asks for a merge base, but its commits have none")]
     NoMergeBase { range: String },
+    #[error(
+        "{range} has merges, as {short}: its commits are no line, of which each has all that the one before it has"
+    )]
+    Merges { range: String, short: String },
+    #[error("{range} is no line of commits: the one does not lead to the other{}", if *.first_parent { " by first parents" } else { "" })]
+    NoLine { range: String, first_parent: bool },
+    #[error("{range} has {commits} commits, and at most {MAX_LINE} can be searched")]
+    TooLong { range: String, commits: usize },
     #[error("the commit {short} has more than {MAX_SOURCE_FILES} files")]
     TooManyFiles { short: String },
     #[error("the files of commit {short} have {bytes} bytes, but at most {MAX_SOURCE_BYTES} are sent")]
@@ -95,6 +104,13 @@ impl GitRefusal {
             Self::SameCommit { .. } => "name two commits; --control measures one against itself",
             Self::Shallow { .. } => "git fetch --unshallow, or name the baseline itself: A..B",
             Self::NoMergeBase { .. } => "name the baseline itself: A..B",
+            Self::Merges { .. } => "take each merge as one commit: --first-parent",
+            Self::NoLine { .. } => {
+                "the good end has to be an ancestor of the bad one; A...B begins at their merge base"
+            }
+            Self::TooLong { .. } => {
+                "bisect a part of it, name paths (-- PATH), or take each merge as one commit: --first-parent"
+            }
             Self::TooManyFiles { .. } | Self::TooLarge { .. } => {
                 "have the version built elsewhere, and name what was built in [files]"
             }

@@ -1,0 +1,260 @@
+//! `speedup bisect` on real histories: programs that compute for a known time, built by a real compiler. The commit that is named is the
+//! one that was planted; what cannot be told is not.
+
+use std::process::{Child, Stdio};
+
+use super::*;
+
+/// A plan whose version stands for every commit.
+const PLAN: &str = "[experiment]\nname = \"line\"\nseed = 5\n[versions.any]\ngit = \"HEAD\"\n\
+    build = [\"cc\", \"-O1\", \"-o\", \"prog\", \"prog.c\"]\nproducts = { prog = \"prog\" }\n\
+    [benchmarks.once]\ncommand = [\"{build.prog}\"]\n[independence]\npolicy = \"any\"\n";
+/// What no compiler takes.
+const BROKEN: &str = "#error broken\n";
+const GOOD: u32 = 4;
+const BAD: u32 = 8;
+
+/// A repository whose commits compute for these milliseconds; of 0 does not build. With the ids of the commits.
+fn history(milliseconds: &[u32]) -> (Project, Vec<String>) {
+    let project = Project::empty();
+    fs::write(project.path("plan.toml"), PLAN.replace("git =", "repository = \"repository\"\ngit ="))
+        .expect("a plan");
+    let ids = (0..).zip(milliseconds).map(|(number, of)| {
+        let text = if *of == 0 { BROKEN.to_owned() } else { work(*of, "c") };
+        let note = format!("{number}\n");
+        project
+            .commit(&format!("Change {number}"), &[("prog.c", PROGRAM), ("work.h", &text), ("note", &note)])
+    });
+    let ids = ids.collect();
+    (project, ids)
+}
+
+/// So many commits of one speed, and then so many of another.
+fn step(before: usize, after: usize) -> Vec<u32> {
+    [vec![GOOD; before], vec![BAD; after]].concat()
+}
+
+fn bisect(project: &Project, range: &str, more: &[&str]) -> Output {
+    let plan = project.path("plan.toml").display().to_string();
+    project.speedup(&[&["bisect", range, &plan], more].concat())
+}
+
+/// What it found, of what must end with 0.
+fn found(project: &Project, range: &str, more: &[&str]) -> Json {
+    let output = bisect(project, range, &[&["--format", "json"], more].concat());
+    assert!(output.status.success(), "{}", said(&output));
+    let report: Json = serde_json::from_slice(&output.stdout).expect("JSON alone on standard output");
+    report["rule"]["bisection"].clone()
+}
+
+fn range(ids: &[String]) -> String {
+    format!("{}..{}", ids[0], ids[ids.len() - 1])
+}
+
+/// The numbers of the commits of a set.
+fn numbers(set: &Json, ids: &[String]) -> Vec<usize> {
+    let versions = set["versions"].as_array().expect("versions").iter();
+    let place = |version: &Json| ids.iter().position(|id| id.starts_with(version.as_str().expect("a name")));
+    versions.map(|version| place(version).expect("a commit of the line")).collect()
+}
+
+#[test]
+fn the_commit_with_the_step_is_named_and_everything_says_it() {
+    let (project, ids) = history(&step(11, 6));
+    let found = found(&project, &range(&ids), &["--margin", "10%"]);
+    assert_eq!(found["verdict"], "step", "{found}");
+    assert_eq!(numbers(&found["set"], &ids), [11], "{found}");
+    let ends = [0, 1].map(|end| found["size"]["interval"][end].as_f64().expect("a number"));
+    // The start of a process is in both times, and a loaded machine in some.
+    assert!(1.2 < ends[0] && ends[0] < 2.0 && ends[1] < 4.0, "{found}");
+    let sentence = found["sentence"].as_str().expect("a sentence");
+    assert!(sentence.contains(&format!("{} (Change 11)", &ids[11][..12])), "{sentence}");
+    let states: Vec<&str> = found["commits"]
+        .as_array()
+        .expect("commits")
+        .iter()
+        .map(|one| one["state"].as_str().expect("a state"))
+        .collect();
+    assert_eq!(states.len(), 17);
+    assert!(states.contains(&"not_probed"), "not every commit is built: {states:?}");
+
+    let shown = said(&project.speedup(&["report", "last"]));
+    assert!(shown.contains(sentence.split(',').next().expect("words")), "{shown}");
+    assert!(shown.contains("git show") && !shown.contains("nothing is compared"), "{shown}");
+    for form in ["md", "html", "latex", "csv", "junit", "bmf", "openmetrics"] {
+        let output = project.speedup(&["report", "last", "--format", form, "-o", "-"]);
+        assert!(output.status.success(), "{form}: {}", said(&output));
+    }
+    for form in ["csv", "jsonl"] {
+        let output = project.speedup(&["export", "last", "--format", form, "-o", "-"]);
+        assert!(output.status.success() && said(&output).contains(&ids[11]), "{form}: {}", said(&output));
+    }
+    let bundle = project.path("bundle").display().to_string();
+    let packed = project.speedup(&["bundle", "last", "-o", &bundle]);
+    assert!(packed.status.success(), "{}", said(&packed));
+    let verified = project.speedup(&["verify", &bundle]);
+    assert!(verified.status.success(), "{}", said(&verified));
+    let gated = project.speedup(&["report", "last", "--fail-on-regression"]);
+    assert_eq!(gated.status.code(), Some(1), "{}", said(&gated));
+    let extended = project.speedup(&["report", "last", "--require-conclusive"]);
+    assert_eq!(extended.status.code(), Some(0), "{}", said(&extended));
+}
+
+/// The step is in a commit that does not build, between others: none of them, nor the next that builds, can be told apart.
+#[test]
+fn commits_that_do_not_build_widen_the_set() {
+    let mut milliseconds = step(6, 7);
+    milliseconds[5..8].fill(0);
+    let (project, ids) = history(&milliseconds);
+    let found = found(&project, &range(&ids), &["--margin", "10%"]);
+    assert_eq!(found["verdict"], "step", "{found}");
+    assert_eq!(numbers(&found["set"], &ids), [5, 6, 7, 8], "{found}");
+    let states =
+        found["commits"].as_array().expect("commits").iter().filter(|one| one["state"] == "not_built");
+    assert!(states.count() > 0, "{found}");
+    assert!(found["caveats"].to_string().contains("could not be built"), "{found}");
+}
+
+#[test]
+fn without_a_step_there_is_none() {
+    let (project, ids) = history(&[GOOD; 9]);
+    let found = found(&project, &range(&ids), &["--margin", "30%"]);
+    assert_eq!(found["verdict"], "no_step", "{found}");
+}
+
+/// A program that says how long it computed, which other work on the machine doesn't change.
+const TELLS: &str = "#include <stdio.h>\n#include <time.h>\n#include \"work.h\"\n\
+    int main(void) {\n  struct timespec t;\n\
+    \x20 do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); while (t.tv_nsec < MILLISECONDS * 1000000L);\n\
+    \x20 return printf(\"cost %.4f\\n\", t.tv_nsec / 1e6) < 0;\n}\n";
+
+/// A history whose programs say what they cost.
+fn telling(milliseconds: &[u32]) -> (Project, Vec<String>) {
+    let (project, _) = history(&[]);
+    let plan = PLAN.replace("git =", "repository = \"repository\"\ngit =")
+        + "[metrics.output.cost]\nregex = 'cost ([0-9.]+)'\nunit = \"ms\"\n";
+    fs::write(project.path("plan.toml"), plan).expect("a plan");
+    let ids = (0..).zip(milliseconds).map(|(number, of)| {
+        let note = format!("{number}\n");
+        let files = [("prog.c", TELLS), ("work.h", &*work(*of, "c")), ("note", &*note)];
+        project.commit(&format!("Change {number}"), &files)
+    });
+    let ids = ids.collect();
+    (project, ids)
+}
+
+#[test]
+fn two_steps_are_several_and_one_that_is_reverted_is_no_step_from_end_to_end() {
+    let (project, ids) = telling(&[vec![GOOD; 4], vec![BAD; 4], vec![16; 4]].concat());
+    let more = ["--metric", "cost", "--margin", "10%", "--max-runs", "120"];
+    let several = found(&project, &range(&ids), &more);
+    assert_eq!(several["verdict"], "several", "{several}");
+    assert!(numbers(&several["several"]["first"], &ids).contains(&4), "{several}");
+    assert!(numbers(&several["several"]["second"], &ids).contains(&8), "{several}");
+
+    let (project, ids) = telling(&[vec![GOOD; 4], vec![BAD; 4], vec![GOOD; 4]].concat());
+    let more = ["--metric", "cost", "--margin", "10%", "--max-runs", "60"];
+    let reverted = found(&project, &range(&ids), &more);
+    assert_ne!(reverted["verdict"], "step", "both ends are alike: {reverted}");
+}
+
+#[test]
+fn merges_are_one_commit_by_first_parents_and_paths_leave_commits_out() {
+    let (project, ids) = history(&step(3, 0));
+    project.git(&["checkout", "-q", "-b", "topic", &ids[1]]);
+    project.commit("Be slow", &[("work.h", &work(BAD, "c"))]);
+    project.commit("Go on", &[("other", "1\n")]);
+    project.git(&["checkout", "-q", "main"]);
+    project.git(&["merge", "-q", "--no-ff", "-m", "Merge the topic", "topic"]);
+    let merge = project.id("HEAD");
+    project.commit("Say more", &[("note", "more\n")]);
+    project.commit("Say most", &[("note", "most\n")]);
+    let range = format!("{}..main", ids[0]);
+    let refused = bisect(&project, &range, &[]);
+    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+    assert!(
+        said(&refused).contains("merges") && said(&refused).contains("--first-parent"),
+        "{}",
+        said(&refused)
+    );
+    let first_parents = found(&project, &range, &["--first-parent", "--margin", "10%"]);
+    assert_eq!(first_parents["verdict"], "step", "{first_parents}");
+    assert_eq!(first_parents["commits"].as_array().expect("commits").len(), 6);
+    assert_eq!(first_parents["set"]["likeliest"], merge[..12], "{first_parents}");
+    let of_path = found(&project, &range, &["--first-parent", "--margin", "10%", "--", "work.h"]);
+    // Both ends, and the merge that changes the file.
+    assert_eq!(of_path["commits"].as_array().expect("commits").len(), 3, "{of_path}");
+    assert_eq!(of_path["set"]["likeliest"], merge[..12], "{of_path}");
+}
+
+#[test]
+fn what_cannot_be_bisected_is_refused_and_an_end_that_does_not_build_is_a_failure() {
+    let (project, ids) = history(&[GOOD, GOOD, 0]);
+    let backwards = bisect(&project, &format!("{}..{}", ids[1], ids[0]), &[]);
+    assert_eq!(backwards.status.code(), Some(2), "{}", said(&backwards));
+    assert!(said(&backwards).contains("ancestor"), "{}", said(&backwards));
+    let unknown = bisect(&project, &range(&ids), &["--metric", "warmth"]);
+    assert_eq!(unknown.status.code(), Some(2), "{}", said(&unknown));
+    fs::write(project.path("plan.toml"), PLAN.replace("git = \"HEAD\"\n", "")).expect("a plan");
+    let without_git = bisect(&project, &range(&ids), &[]);
+    assert_eq!(without_git.status.code(), Some(2), "{}", said(&without_git));
+    assert!(said(&without_git).contains("git = \"HEAD\""), "{}", said(&without_git));
+    fs::write(project.path("plan.toml"), PLAN.replace("git =", "repository = \"repository\"\ngit ="))
+        .expect("a plan");
+    let broken = bisect(&project, &range(&ids), &[]);
+    assert_eq!(broken.status.code(), Some(1), "{}", said(&broken));
+    assert!(said(&broken).contains(&ids[2][..12]), "{}", said(&broken));
+}
+
+/// Starts it, and waits until some runs were measured.
+fn begun(project: &Project, ids: &[String]) -> Child {
+    let plan = project.path("plan.toml").display().to_string();
+    let mut command = project.command(&["bisect", &range(ids), &plan, "--margin", "10%"]);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a command");
+    let marks = || fs::read_to_string(project.path("marks")).map_or(0, |text| text.lines().count());
+    eventually("some runs were executed", || (marks() >= 5).then_some(()));
+    child
+}
+
+#[test]
+fn a_bisection_that_was_killed_goes_on() {
+    let (project, ids) = history(&step(7, 6));
+    let marked = PLAN.replace("git =", "repository = \"repository\"\ngit =")
+        + &format!("[prepare]\nshell = \"echo >> {}\"\n", project.path("marks").display());
+    fs::write(project.path("plan.toml"), marked).expect("a plan");
+    let mut killed = begun(&project, &ids);
+    killed.kill().expect("SIGKILL");
+    killed.wait().expect("its end");
+    let resumed = project.speedup(&["resume", "last"]);
+    assert!(resumed.status.success(), "{}", said(&resumed));
+    assert!(
+        said(&resumed).contains(&format!("The step is at {} (Change 7)", &ids[7][..12])),
+        "{}",
+        said(&resumed)
+    );
+}
+
+#[test]
+fn a_pool_bisects_and_its_coordinator_may_be_killed() {
+    let (project, ids) = history(&step(5, 4));
+    let mut pool = Pool::start(SPEEDUP, 2);
+    let plan = project.path("plan.toml");
+    let mut command = pool.command();
+    command.args(["bisect", &range(&ids)]).arg(&plan).args(["--submit", "--margin", "10%", "--blocks", "2"]);
+    command.current_dir(project.repository());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a command");
+    let tally = |pool: &Pool| {
+        let listed = pool.json(&["list"]).unwrap_or_default();
+        listed[0]["tally"]["measured"].as_u64().unwrap_or(0)
+    };
+    eventually("something was measured", || (tally(&pool) >= 5).then_some(()));
+    pool.kill_coordinator();
+    pool.start_coordinator();
+    let output = child.wait_with_output().expect("its end");
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(
+        said(&output).contains(&format!("The step is at {} (Change 5)", &ids[5][..12])),
+        "{}",
+        said(&output)
+    );
+}
