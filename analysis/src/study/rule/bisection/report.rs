@@ -286,11 +286,14 @@ impl Line<'_> {
 
     fn caveats(&self, report: &BisectionReport) -> Vec<String> {
         let mut caveats = Vec::new();
+        let has_step = report.verdict.known() != Some(BisectionVerdict::NoStep);
         for caveat in &self.answer.caveats {
-            caveats.push(match caveat {
-                StepCaveat::PerhapsSeveral => words::PERHAPS_SEVERAL.to_owned(),
-                StepCaveat::Unbuildable { commits } => words::passed_over(*commits),
-            });
+            match caveat {
+                StepCaveat::PerhapsSeveral => caveats.push(words::PERHAPS_SEVERAL.to_owned()),
+                StepCaveat::Unbuildable { commits } if has_step => caveats.push(words::passed_over(*commits)),
+                // Without a step there is none to be told from another.
+                StepCaveat::Unbuildable { .. } => {}
+            }
         }
         if self.without_value > 0 {
             caveats.push(words::without_value(self.without_value, &report.metric));

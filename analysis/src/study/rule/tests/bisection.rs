@@ -77,8 +77,10 @@ fn versions_that_cannot_be_built_or_run_widen_the_set() {
 #[test]
 fn no_step_and_several_are_said() {
     let margin = "[analysis]\nmargin = \"5%\"\n";
-    let (none, ..) = carried_out(Virtual::bisecting(17, RULE, margin), &steps(&[]));
+    let broken = Virtual { broken: vec![8, 12], ..Virtual::bisecting(17, RULE, margin) };
+    let (none, ..) = carried_out(broken, &steps(&[]));
     assert_eq!(none.verdict.known(), Some(BisectionVerdict::NoStep), "{none:?}");
+    assert!(!none.caveats.iter().any(|caveat| caveat.contains("of the set")), "{:?}", none.caveats);
     assert!(none.sentence.starts_with("There is no step beyond ±5"), "{}", none.sentence);
     let (several, ..) = carried_out(Virtual::bisecting(17, RULE, margin), &steps(&[5, 11]));
     assert_eq!(several.verdict.known(), Some(BisectionVerdict::Several), "{several:?}");
