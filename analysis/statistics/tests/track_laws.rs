@@ -199,7 +199,7 @@ fn values_without_noise_are_told_apart() {
 #[test]
 fn what_is_no_point_and_no_rate_is_refused() {
     let mut track = Track::new(rule(StretchLevel::Reference, 365.0));
-    let mut observe = |commit, ratios| track.observe(TrackPoint { commit, ratios }).map(|step| step.cloned());
+    let mut observe = |commit, ratios| track.observe(TrackPoint { commit, ratios }).map(Option::<&_>::cloned);
     assert_eq!(observe(3, vec![0.0]), Ok(None));
     assert_eq!(observe(3, vec![0.0]), Err(TrackError::Order { commit: 3, previous: 3 }));
     assert_eq!(observe(4, Vec::new()), Err(TrackError::Empty { commit: 4 }));

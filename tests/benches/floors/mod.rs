@@ -16,24 +16,24 @@ const RECORD: [u8; 400] = [0x5a; 400];
 
 /// Medians, in microseconds.
 #[derive(Clone, Copy)]
-pub struct Floors {
+pub(crate) struct Floors {
     /// `vfork`, `execve` of `/bin/true`, `wait4`.
-    pub process: f64,
+    pub(crate) process: f64,
     /// A record appended to a file, and `fdatasync`.
-    pub sync: f64,
+    pub(crate) sync: f64,
     /// A question to the coordinator and its answer, by gRPC over mutual TLS.
-    pub round_trip: f64,
+    pub(crate) round_trip: f64,
 }
 
 /// Takes them, on the disk of `directory` and at the coordinator of `pool`.
-pub fn floors(directory: &Path, pool: &Pool) -> Floors {
+pub(crate) fn floors(directory: &Path, pool: &Pool) -> Floors {
     let floor = Floor::new(Path::new("/bin/true")).expect("a path");
     let mut file = File::create(directory.join("floor")).expect("a file");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let mut health = HealthClient::new(runtime.block_on(pool.channel(None)));
     let mut ask = || runtime.block_on(health.check(HealthCheckRequest::default())).expect("an answer");
     Floors {
-        process: median_us(|| drop(floor.execute().expect("it is executed"))),
+        process: median_us(|| _ = floor.execute().expect("it is executed")),
         sync: median_us(|| {
             file.write_all(&RECORD).expect("it is written");
             file.sync_data().expect("it is synced");

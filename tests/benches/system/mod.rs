@@ -8,7 +8,7 @@ use speedup_tests::process::Process;
 use tempfile::TempDir;
 
 /// A server with workers that serve one run at a time each.
-pub trait System {
+pub(crate) trait System {
     /// What the table calls it.
     fn name(&self) -> String;
     /// Executes `/bin/true` that often, and returns when the last result is recorded.
@@ -20,15 +20,15 @@ pub trait System {
 }
 
 /// A coordinator and its agents.
-pub struct Ours {
+pub(crate) struct Ours {
     /// The processes.
-    pub pool: Pool,
+    pub(crate) pool: Pool,
     agents: usize,
 }
 
 impl Ours {
     /// With so many agents, all joined.
-    pub fn start(agents: usize) -> Self {
+    pub(crate) fn start(agents: usize) -> Self {
         Self { pool: Pool::start(env!("CARGO_BIN_EXE_speedup-under-test"), agents), agents }
     }
 }
@@ -59,7 +59,7 @@ impl System for Ours {
 }
 
 /// `hq`, with a journal, and with workers of one processor.
-pub struct HyperQueue {
+pub(crate) struct HyperQueue {
     binary: PathBuf,
     directory: TempDir,
     server: Child,
@@ -68,7 +68,7 @@ pub struct HyperQueue {
 
 impl HyperQueue {
     /// With so many workers, all registered.
-    pub fn start(binary: &Path, workers: usize) -> Self {
+    pub(crate) fn start(binary: &Path, workers: usize) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let start = |arguments: &[&str]| {
             let mut command = hq(binary, directory.path());
