@@ -5,13 +5,14 @@
 //! like the run.
 //!
 //! In reading order: [`Runner`], [`Undertaking`] (one run on its way through all this), `permission` (the owner's limits), `rest` (the wait until the host has come to rest), `outside` (commands of the plan outside
-//! the clock, and the canary), `software` (modules, Spack, prologue and container), `variables` (what a command finds in its environment), `judgement` (whether the benchmark did
+//! the clock, and the canary), `software` (modules, Spack, prologue and container), `variables` (what a command finds in its environment), `part` (what a host does for a run that several serve together), `judgement` (whether the benchmark did
 //! what is expected, and whether the execution can tell), `cut_off` (whether it ended only because its agent is ended), `record` (what is reported), `not_executed` (why there is nothing to report).
 
 mod cut_off;
 mod judgement;
 mod not_executed;
 mod outside;
+mod part;
 mod permission;
 mod record;
 mod rest;
@@ -45,6 +46,7 @@ use speedup_core::value::time::Span;
 use self::cut_off::EndedBy;
 use self::judgement::{judge, unmeasured};
 pub(crate) use self::not_executed::NotExecuted;
+pub(crate) use self::part::Part;
 use self::record::record;
 use self::software::Ready;
 use self::variables::{pad, size_of_variables, variables};
@@ -138,10 +140,8 @@ impl Runner {
         files: &mut Files,
         stop: &AtomicBool,
     ) -> Result<Record, NotExecuted> {
-        let order = &grant.order;
-        let place = self.workplace(grant.experiment).map_err(|error| {
-            NotExecuted::new(format!("cannot create the directory of the experiment: {error}"))
-        })?;
+        let place = self.workplace(grant.experiment).map_err(|error| no_place(&error))?;
+        let order = &*part::seated(grant, &place)?;
         let input = place.input();
         let steps = Steps::of(order, &input.to_string_lossy())
             .map_err(|error| NotExecuted::through_plan(error.to_string()))?;
@@ -549,6 +549,10 @@ fn not_launched(what: &str, error: &LaunchError) -> NotExecuted {
         None => format!("{what} was not executed: {text}"),
     };
     if error.is_the_commands() { NotExecuted::through_plan(reason) } else { NotExecuted::new(reason) }
+}
+
+fn no_place(error: &std::io::Error) -> NotExecuted {
+    NotExecuted::new(format!("cannot create the directory of the experiment: {error}"))
 }
 
 fn no_directory(error: &std::io::Error) -> NotExecuted {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
-use speedup_core::agent::message::{AgentMessage, CoordinatorMessage};
+use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Grant};
 use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::host::HostFacts;
 use speedup_core::run::timer::TimerTest;
@@ -18,6 +18,7 @@ use speedup_journal::private::{self, NotPrivate, Others};
 use thiserror::Error;
 use tracing::Instrument as _;
 
+use self::attempt::Held;
 use crate::entry::{Admittance, Entry, EntryError};
 use crate::files::Files;
 use crate::launch::{LaunchError, User, UserError};
@@ -43,6 +44,8 @@ const ON_ITS_WAY: Duration = Duration::from_millis(5);
 /// How long settings of the host stay as a run wanted them while no other run comes: runs of an experiment follow each
 /// other within milliseconds, and a governor that goes to and fro between them would be a disturbance itself.
 const LINGER: Duration = Duration::from_secs(1);
+/// The same of an agent that waits for the others of its gang: while their run is timed, nothing of it wakes.
+const HELD: Duration = Duration::from_secs(3_600);
 /// Pauses between attempts to connect: the first, and the longest.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 
@@ -214,6 +217,8 @@ struct Service {
     backoff: Duration,
     complaint: Option<String>,
     unreached: Unreached,
+    /// What is prepared, and waits for the others of its gang.
+    held: Option<Held>,
     /// Why the agent has to end once it has said what it has to say.
     broken: Option<AgentError>,
 }
@@ -262,6 +267,7 @@ impl Service {
             backoff: BACKOFF.0,
             complaint: None,
             unreached,
+            held: None,
             broken: None,
         })
     }
@@ -277,8 +283,11 @@ impl Service {
                     self.entry.look_again();
                 }
             }
+            if self.stop.is_wished() && self.held.is_some() {
+                self.take(Input::Retire).await?;
+            }
             self.link = None;
-            self.runner.release_host();
+            self.release_host();
             self.take(Input::LinkDown).await?;
             let pause = tokio::time::sleep(self.backoff);
             self.backoff = (self.backoff * 2).min(BACKOFF.1);
@@ -341,6 +350,8 @@ impl Service {
             let Some(link) = &mut self.link else { return Ok(Ok(())) };
             let patience = if self.outbox.is_due() {
                 ON_ITS_WAY
+            } else if self.held.is_some() {
+                HELD
             } else if self.runner.holds_host() {
                 LINGER
             } else {
@@ -352,9 +363,9 @@ impl Service {
                 () = self.stop.wished() => return Ok(Ok(())),
                 () = tokio::time::sleep(patience) => {
                     if patience == LINGER {
-                        self.runner.release_host();
+                        self.release_host();
                     }
-                    Ok((patience == QUIET).then_some(Input::Quiet))
+                    Ok((patience == QUIET || patience == HELD).then_some(Input::Quiet))
                 }
             };
             match heard {
@@ -404,10 +415,19 @@ impl Service {
             }
             Action::Remember(epoch) => self.outbox(|outbox| outbox.remember(epoch))?,
             Action::Execute(grant) => {
-                let (lease, experiment) = (grant.lease, grant.experiment);
-                let lines_of = tracing::info_span!("run", %experiment, run = grant.run.0, attempt = grant.attempt.0, %lease);
+                let lines_of = lines_of(&grant);
                 return self.execute(*grant).instrument(lines_of).await;
             }
+            Action::Prepare(grant) => {
+                let lines_of = lines_of(&grant);
+                return self.prepare(*grant).instrument(lines_of).await;
+            }
+            Action::Begin => {
+                let Some(held) = self.held.take() else { return Ok(None) };
+                let lines_of = lines_of(held.grant());
+                return self.begin(held).instrument(lines_of).await;
+            }
+            Action::End { reason } => return Ok(self.end(reason)),
             Action::Reboot { reason } => return self.reboot(&reason).await,
             Action::Complain { lease, reason } => tracing::warn!(%lease, "a report was refused: {reason}"),
             Action::Leave { reason } => {
@@ -425,6 +445,13 @@ impl Service {
             }
         }
         Ok(None)
+    }
+
+    /// Puts the settings of the host back, unless a run of a gang is to find them.
+    fn release_host(&mut self) {
+        if self.held.is_none() {
+            self.runner.release_host();
+        }
     }
 
     /// Boots the host anew, as its owner has configured it; the coordinator is told if that does not happen.
@@ -486,6 +513,12 @@ impl Service {
             self.complaint = Some(complaint);
         }
     }
+}
+
+/// What the lines of the log are of while something is done under a grant.
+fn lines_of(grant: &Grant) -> tracing::Span {
+    let Grant { lease, experiment, run, attempt, .. } = grant;
+    tracing::info_span!("run", %experiment, run = run.0, attempt = attempt.0, %lease)
 }
 
 /// The result of the last selftest, or of one made now. A host whose timer cannot be tested serves nevertheless, and

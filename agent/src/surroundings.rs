@@ -211,6 +211,26 @@ impl Surroundings {
         Before { reading, at: Instant::now(), agent_ns: own_cpu_ns() }
     }
 
+    /// Reads the host after a run that was started elsewhere. What lies between is not judged: what its ranks did here is not known.
+    pub(crate) fn watched(&mut self, before: Before, established: Established) -> Conditions {
+        let after = self.instruments.as_mut().map_or_else(Reading::default, Instruments::read);
+        let unmet = established.unmet;
+        let is_met = |setting: &Setting| !unmet.iter().any(|unmet| unmet.setting == *setting);
+        Conditions {
+            disturbances: Vec::new(),
+            before: before.reading,
+            after,
+            cpus: None,
+            env_bytes: None,
+            env_padding: None,
+            directory_bytes: None,
+            file_system: None,
+            software: None,
+            applied: established.asked.iter().copied().filter(is_met).collect(),
+            unmet,
+        }
+    }
+
     /// Reads the host after a run, and judges what lies between.
     pub(crate) fn after(
         &mut self,

@@ -4,6 +4,7 @@
 //! SCRATCH/experiments/ID/input   what the setup step made; {input} in commands
 //! SCRATCH/experiments/ID/ready   there once the setup has succeeded; holds its command's hash and the boot: what was made
 //!                                before a power cut may not be whole
+//! SCRATCH/experiments/ID/hosts   names the hosts that serve a run together; {hostfile} in commands
 //! SCRATCH/experiments/ID/work…   the working directory of one run, new for each; nothing else begins with a w
 //! ```
 
@@ -111,6 +112,11 @@ impl Workplace {
     /// What the setup step made.
     pub(crate) fn input(&self) -> PathBuf {
         self.root.join("input")
+    }
+
+    /// What names the hosts that serve a run together.
+    pub(crate) fn hostfile(&self) -> PathBuf {
+        self.root.join("hosts")
     }
 
     /// The name that gives the path of a working directory the length that the plan wants.

@@ -126,6 +126,7 @@ fn attempt(run: u32, cell: u32, wall_ns: Option<u64>) -> Result<EndedAttempt, Bo
         deadline: Timestamp(1),
         started: None,
         evidence,
+        seat: None,
     };
     let outcome = match wall_ns {
         Some(_) => Outcome::Measured,

@@ -216,6 +216,7 @@ impl Owner {
         let host = speaker.host.clone();
         let command = match message {
             AgentMessage::Ask => Command::Ask(speaker),
+            AgentMessage::Ready { lease } => Command::Ready { speaker, lease },
             AgentMessage::Started { lease } => Command::Started { speaker, lease },
             AgentMessage::Report(report) => Command::Report { speaker, report },
             // The door takes the first message of a session; another Join is out of order.
@@ -274,6 +275,8 @@ impl Owner {
                 let grant = Box::new(Grant::new(&lease, order));
                 (lease.host, CoordinatorMessage::Grant(grant))
             }
+            Effect::Begin { host, lease } => (host, CoordinatorMessage::Begin { lease }),
+            Effect::End { host, lease } => (host, CoordinatorMessage::End { lease }),
             Effect::Reboot { host, reason } => (host, CoordinatorMessage::Reboot { reason }),
             Effect::Dismiss { host } => (host, CoordinatorMessage::dismissed()),
             Effect::Acknowledge { host, lease } => (host, CoordinatorMessage::Acknowledged { lease }),

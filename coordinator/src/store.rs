@@ -133,6 +133,8 @@ pub(crate) struct Store {
     exclusions: sled::Tree,
     events: sled::Tree,
     requests: sled::Tree,
+    /// What the hosts of a gang were like that did not start the program.
+    parts: sled::Tree,
     db: sled::Db,
 }
 
@@ -227,6 +229,7 @@ impl Store {
                 exclusions: db.open_tree("exclusions")?,
                 events: db.open_tree("events")?,
                 requests: db.open_tree("requests")?,
+                parts: db.open_tree("parts")?,
                 db,
             })
         })
@@ -239,8 +242,15 @@ impl Store {
         self.apply_words(&mut writes)?;
         self.apply_finished(&mut writes)?;
         self.apply_resumed(&mut writes)?;
-        let trees =
-            [&self.plans, &self.statuses, &self.hosts, &self.exclusions, &self.events, &self.requests];
+        let trees = [
+            &self.plans,
+            &self.statuses,
+            &self.hosts,
+            &self.exclusions,
+            &self.events,
+            &self.requests,
+            &self.parts,
+        ];
         self.put_attempts(writes.attempts)?;
         trees.into_iter().zip(writes.puts).try_for_each(|(tree, puts)| self.insert(tree, puts))?;
         self.guard(|| self.meta.insert("applied", &end.0.to_be_bytes()).map(drop))
@@ -347,6 +357,7 @@ impl Store {
             Tree::Exclusions => &self.exclusions,
             Tree::Events => &self.events,
             Tree::Requests => &self.requests,
+            Tree::Parts => &self.parts,
         };
         self.guard(|| tree.get(key))?.map(|value| self.decode(&value)).transpose()
     }

@@ -195,6 +195,7 @@ fn experiment(policy: Policy, benchmarks: u32, runs: u32) -> Experiment {
         warmup: 0,
         directory: None,
         weight: None,
+        gang: None,
     };
     Experiment {
         name: "bench".to_owned(),

@@ -27,6 +27,8 @@ pub enum Input {
     Probed(HostFacts),
     /// The coordinator said something.
     Heard(CoordinatorMessage),
+    /// The host is prepared for its part of the granted work.
+    Prepared,
     /// The execution of the granted work is over.
     Executed(Record),
     /// The agent is to end: it asks for no more work.
@@ -51,6 +53,15 @@ pub enum Action {
     Remember(AgentEpoch),
     /// Execute.
     Execute(Box<Grant>),
+    /// Prepare the host for its part of a run that several serve together.
+    Prepare(Box<Grant>),
+    /// Execute what was prepared.
+    Begin,
+    /// End what was prepared: the run was executed elsewhere, or is given up.
+    End {
+        /// Why it is not executed here.
+        reason: &'static str,
+    },
     /// Tell the owner that a report was refused.
     Complain {
         /// Whose report.
@@ -88,6 +99,8 @@ pub struct Agent {
     epoch: AgentEpoch,
     link: Link,
     executing: Option<LeaseEpoch>,
+    /// Whether that waits, prepared, for the others of its gang.
+    is_prepared: bool,
     outbox: BTreeMap<LeaseEpoch, AttemptReport>,
     newest_lease: Option<LeaseEpoch>,
     is_retiring: bool,
@@ -112,6 +125,7 @@ impl Agent {
             epoch,
             link: Link::Down,
             executing: None,
+            is_prepared: false,
             outbox,
             newest_lease: None,
             is_retiring: false,
@@ -139,15 +153,19 @@ impl Agent {
                 self.epoch = AgentEpoch(self.epoch.0.saturating_add(1));
                 vec![Action::Remember(self.epoch)]
             }
+            Input::Prepared => {
+                self.is_prepared = self.executing.is_some();
+                self.ready().into_iter().collect()
+            }
             Input::Executed(record) => self.executed(record),
             Input::Retire => {
                 self.is_retiring = true;
-                Vec::new()
+                self.end("the agent was stopped during the run")
             }
             Input::Quiet => match self.link {
                 Link::Down => Vec::new(),
                 Link::Joining => vec![self.join()],
-                Link::Joined if self.executing.is_some() => Vec::new(),
+                Link::Joined if self.executing.is_some() => self.ready().into_iter().collect(),
                 Link::Joined => self.say_again(),
             },
         }
@@ -163,6 +181,13 @@ impl Agent {
                 self.turned_away(reason, known_epoch)
             }
             CoordinatorMessage::Grant(grant) => self.granted(grant),
+            CoordinatorMessage::Begin { lease } if self.holds(lease) => {
+                self.is_prepared = false;
+                vec![Action::Begin]
+            }
+            CoordinatorMessage::End { lease } if self.holds(lease) => self.end("the run was given up"),
+            // It was said before, and done.
+            CoordinatorMessage::Begin { .. } | CoordinatorMessage::End { .. } => Vec::new(),
             CoordinatorMessage::Reboot { reason } => {
                 let may = self.link == Link::Joined && self.executing.is_none() && self.facts.can_reboot;
                 may.then_some(Action::Reboot { reason }).into_iter().collect()
@@ -202,7 +227,7 @@ impl Agent {
     fn say_again(&self) -> Vec<Action> {
         let say = |report: &AttemptReport| Action::Send(AgentMessage::Report(Box::new(report.clone())));
         let reports = self.outbox.values().map(say);
-        reports.chain(self.ask()).collect()
+        reports.chain(self.ready()).chain(self.ask()).collect()
     }
 
     /// A start that is not the latest known is raised above it, unless work done under it is under way.
@@ -224,11 +249,15 @@ impl Agent {
         }
         self.newest_lease = Some(grant.lease);
         self.executing = Some(grant.lease);
+        if grant.order.is_together() {
+            return vec![Action::Prepare(grant)];
+        }
         vec![Action::Send(AgentMessage::Started { lease: grant.lease }), Action::Execute(grant)]
     }
 
     fn executed(&mut self, record: Record) -> Vec<Action> {
         let Some(lease) = self.executing.take() else { return Vec::new() };
+        self.is_prepared = false;
         let report = AttemptReport { lease, executed_by: self.epoch, record };
         self.outbox.insert(lease, report.clone());
         let mut actions = vec![Action::Keep(Box::new(report.clone()))];
@@ -237,6 +266,22 @@ impl Agent {
         }
         actions.extend(self.ask());
         actions
+    }
+
+    /// Whether the work under a lease waits for the others of its gang.
+    fn holds(&self, lease: LeaseEpoch) -> bool {
+        self.is_prepared && self.executing == Some(lease)
+    }
+
+    fn ready(&self) -> Option<Action> {
+        let lease = self.executing.filter(|_| self.is_prepared && self.link == Link::Joined)?;
+        Some(Action::Send(AgentMessage::Ready { lease }))
+    }
+
+    /// Ends what waits for the others.
+    fn end(&mut self, reason: &'static str) -> Vec<Action> {
+        let is_prepared = std::mem::take(&mut self.is_prepared);
+        is_prepared.then_some(Action::End { reason }).into_iter().collect()
     }
 
     fn forget(&mut self, lease: LeaseEpoch) -> Option<Action> {

@@ -7,6 +7,7 @@ pub mod commit;
 pub mod endpoint;
 pub mod environment;
 pub mod files;
+pub mod gang;
 pub mod metric;
 mod problem;
 pub mod software;
@@ -23,6 +24,7 @@ use crate::experiment::build::Build;
 use crate::experiment::commit::Commit;
 use crate::experiment::environment::Environment;
 use crate::experiment::files::StagedFile;
+use crate::experiment::gang::Gang;
 use crate::experiment::software::Software;
 use crate::repetition::MAX_LINE;
 use crate::value::id::{BenchmarkIndex, VersionIndex};
@@ -173,6 +175,9 @@ pub struct Benchmark {
     pub directory: Option<String>,
     /// Its weight in the suite.
     pub weight: Option<f64>,
+    /// How its runs are spread over hosts; each is on one, and starts what it wants, when absent.
+    #[serde(default)]
+    pub gang: Option<Gang>,
 }
 
 /// How a command is given.

@@ -187,6 +187,8 @@ pub struct Host {
     pub reserves: Option<ExperimentId>,
     /// The attempt it holds.
     pub lease: Option<Lease>,
+    /// Whether it is prepared for its part of that, where several hosts serve it together.
+    pub is_ready: bool,
     /// Attempts it was ever given.
     pub served: u64,
     /// The last of them.

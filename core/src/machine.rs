@@ -5,7 +5,7 @@
 //! run, an experiment is complete). The shell makes the events durable before it performs the effects.
 //!
 //! In reading order: `command`, `refusal`, `active` (an experiment), `queue` (the visits that wait), `matching` (what is
-//! next for a host), `time_limit` (how long it may take), `nesting` (which hosts visit a cell), `trouble` (which hosts an experiment gives up), `decide`, `follow_up`, `evolve`, `check` (every invariant, re-derived), `checkpoint` (taken apart and put together again),
+//! next for a host), `gang` (hosts that serve a run together), `time_limit` (how long it may take), `nesting` (which hosts visit a cell), `trouble` (which hosts an experiment gives up), `decide`, `follow_up`, `evolve`, `check` (every invariant, re-derived), `checkpoint` (taken apart and put together again),
 //! `explain`, `demand` (what an engine that gives out hosts could add).
 
 mod active;
@@ -19,6 +19,7 @@ mod evolve;
 mod explain;
 pub mod feasibility;
 mod follow_up;
+mod gang;
 mod matching;
 mod nesting;
 mod pool;
@@ -44,7 +45,7 @@ pub use explain::{
     NamedHost, Outlook, WaitingFor, Waits,
 };
 pub use matching::{needed_allocation, needs_reboots};
-pub use queue::{hosts_needed, visits_of_fullest_lane};
+pub use queue::{hosts_needed, largest_gang, visits_of_fullest_lane};
 pub use refusal::Refusal;
 pub use trouble::Trouble;
 
@@ -56,6 +57,7 @@ use crate::run::{HostNumber, RunState};
 use crate::value::id::{ExperimentId, HostId, LeaseEpoch, RunIndex};
 use crate::value::time::{Span, Timestamp};
 use active::Turn;
+use gang::Hold;
 
 /// Most experiments that may be active at once: each is looked at when a host asks.
 pub const MAX_ACTIVE: usize = 1_000;
@@ -131,6 +133,8 @@ pub struct Machine {
     asking: BTreeSet<HostNumber>,
     /// Asking hosts that nothing suited.
     in_vain: BTreeSet<HostNumber>,
+    /// Those of them that are kept for a gang.
+    hold: Option<Hold>,
     /// Connected hosts.
     here: u32,
     /// Those of them that may be given runs.
@@ -221,6 +225,7 @@ impl Machine {
 
     fn take(&mut self, event: Event, outcome: &mut Handled) {
         outcome.ended.extend(self.ended_by(&event));
+        outcome.effects.extend(self.ends_by(&event));
         self.evolve(&event);
         outcome.events.push(event);
     }
@@ -321,7 +326,7 @@ impl Machine {
     /// The attempt that an event ends, for the index; ask before the event is replayed.
     pub fn ended_by(&self, event: &Event) -> Option<EndedAttempt> {
         let (host, epoch, end) = match &event.change {
-            Change::RunReported { host, lease, record } => {
+            Change::RunReported { host, lease, record } | Change::PartEnded { host, lease, record } => {
                 (host, lease, AttemptEnd::Reported(Record::clone(record)))
             }
             Change::AttemptLost { host, lease, reason, after } => {
@@ -350,7 +355,10 @@ impl Machine {
             | Change::HostLeft { .. }
             | Change::HostAsked { .. }
             | Change::HostPassed { .. }
+            | Change::HostHeld { .. }
+            | Change::HostReady { .. }
             | Change::LeaseGranted(_)
+            | Change::GangGranted(_)
             | Change::RunStarted { .. }
             | Change::LateReport { .. } => return None,
         };

@@ -276,6 +276,17 @@ impl Plan {
         self.task(run).cell()
     }
 
+    /// How many hosts serve a run together; panics as [`Plan::cell_number`].
+    pub fn hosts_of(&self, run: RunIndex) -> u32 {
+        self.hosts_of_task(self.task(run))
+    }
+
+    /// How many hosts serve what is done together.
+    pub fn hosts_of_task(&self, task: Task) -> u32 {
+        let benchmark = task.cell().and_then(|cell| self.experiment.benchmark(cell.benchmark));
+        benchmark.and_then(|benchmark| benchmark.gang.as_ref()).map_or(1, |gang| gang.hosts.max(1))
+    }
+
     /// A cell by its number: benchmarks in order, within each its versions.
     pub fn cell_by_number(&self, number: u32) -> Cell {
         let versions = self.experiment.versions.len() as u32;

@@ -4,7 +4,7 @@
 //! What comes in is checked for its shape: what has to be there is there, numbers fit, lists and texts keep the heart's
 //! limits. Whether it makes sense (an experiment without versions, a lease nobody gave) is asked elsewhere.
 //!
-//! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `moment`, `metric`, `experiment`, `build`, `file`, `sampling`, `plan`,
+//! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `moment`, `metric`, `experiment`, `build`, `file`, `gang`, `sampling`, `plan`,
 //! `environment`, `host`, `timer`, `lease`, `record`, `conditions`, `loss`, `ended_attempt`; `message` and `work_order`
 //! between agent and coordinator;
 //! `request`, `tally`, `status`, `explanation`, `outlook`, `export`, `pool`, `logged` between user and coordinator; `event`, `checkpoint`,
@@ -22,6 +22,7 @@ mod explanation;
 mod export;
 mod field;
 mod file;
+mod gang;
 mod host;
 mod id;
 mod lease;

@@ -82,6 +82,7 @@ fn ended(plan: &Plan, run: u32, attempt: u32, end: AttemptEnd) -> EndedAttempt {
         deadline: Timestamp(1_700_000_100_000_000_000),
         started: None,
         evidence,
+        seat: None,
     };
     let ended = Timestamp(1_700_000_001_000_000_000);
     EndedAttempt { lease, cell: plan.cell_number(RunIndex(run)), ended, end }

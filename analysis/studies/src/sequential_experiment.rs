@@ -115,6 +115,7 @@ impl SequentialExperiment {
             deadline: Timestamp(u64::MAX),
             started: None,
             evidence: Evidence::first(format!("boot-{}", run.0).parse().ok()?),
+            seat: None,
         };
         let record = Record { metrics: [wall].into(), ..Record::bare(Outcome::Measured) };
         Some(EndedAttempt { lease, cell, ended: Timestamp(0), end: AttemptEnd::Reported(record) })

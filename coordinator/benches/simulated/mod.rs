@@ -88,7 +88,10 @@ async fn act(
                     }
                     next = Some(Input::Executed(record(grant.lease.0)));
                 }
-                Action::Keep(_)
+                Action::Prepare(_)
+                | Action::Begin
+                | Action::End { .. }
+                | Action::Keep(_)
                 | Action::Forget(_)
                 | Action::Remember(_)
                 | Action::Complain { .. }

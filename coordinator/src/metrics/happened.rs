@@ -70,7 +70,7 @@ impl Happened {
                 let outcome = if *cancelled { "cancelled" } else { "finished" };
                 self.finished.with_label_values(&[outcome]).inc();
             }
-            Change::LeaseGranted(_) => self.granted.inc(),
+            Change::LeaseGranted(_) | Change::GangGranted(_) => self.granted.inc(),
             Change::RunReported { record, .. } => {
                 let outcome = match record.outcome {
                     Outcome::Measured => "measured",
@@ -102,6 +102,9 @@ impl Happened {
             | Change::VisitBroken { .. }
             | Change::HostAsked { .. }
             | Change::HostPassed { .. }
+            | Change::HostHeld { .. }
+            | Change::HostReady { .. }
+            | Change::PartEnded { .. }
             | Change::RunStarted { .. } => {}
         }
     }

@@ -188,9 +188,13 @@ fn logged(event: &Event) -> Option<StoredEvent> {
         | Change::VisitBroken { .. }
         | Change::HostAsked { .. }
         | Change::HostPassed { .. }
+        | Change::HostHeld { .. }
+        | Change::HostReady { .. }
         | Change::LeaseGranted(_)
+        | Change::GangGranted(_)
         | Change::RunStarted { .. }
         | Change::RunReported { .. }
+        | Change::PartEnded { .. }
         | Change::AttemptLost { .. }
         | Change::LateReport { .. } => return None,
     })

@@ -12,7 +12,7 @@ use speedup_core::value::id::{ExperimentId, HostId};
 use speedup_core::value::time::Timestamp;
 use speedup_proto::v1;
 
-use super::attempts::AttemptId;
+use super::attempts::{AttemptId, attempt_key};
 use crate::status::submitted_status;
 
 /// What a usual write has, so that gathered writes are bounded in bytes as well.
@@ -21,7 +21,7 @@ const BYTES_OF_A_WRITE: usize = 16 << 10;
 /// Writes gathered for one application.
 #[derive(Default)]
 pub(crate) struct Writes {
-    pub(super) puts: [BTreeMap<Vec<u8>, Vec<u8>>; 6],
+    pub(super) puts: [BTreeMap<Vec<u8>, Vec<u8>>; 7],
     pub(super) attempts: BTreeMap<AttemptId, Bytes>,
     pub(super) late: Vec<(AttemptId, Record)>,
     pub(super) finished: Vec<(ExperimentId, Timestamp, Tally, bool)>,
@@ -40,6 +40,7 @@ pub(super) enum Tree {
     Exclusions,
     Events,
     Requests,
+    Parts,
 }
 
 impl Writes {
@@ -107,9 +108,13 @@ impl Writes {
             | Change::HostLeft { .. }
             | Change::HostAsked { .. }
             | Change::HostPassed { .. }
+            | Change::HostHeld { .. }
+            | Change::HostReady { .. }
             | Change::LeaseGranted(_)
+            | Change::GangGranted(_)
             | Change::RunStarted { .. }
             | Change::RunReported { .. }
+            | Change::PartEnded { .. }
             | Change::AttemptLost { .. } => {}
         }
     }
@@ -117,6 +122,12 @@ impl Writes {
     /// An attempt that ended.
     pub(crate) fn ended(&mut self, ended: &EndedAttempt) {
         let id = (ended.lease.experiment, (ended.lease.run.0, ended.lease.attempt.0));
+        if let (AttemptEnd::Reported(_), Some(seat)) = (&ended.end, &ended.lease.seat)
+            && ended.lease.is_of_member()
+        {
+            let part = v1::EndedAttempt::from(ended).encode_to_vec();
+            return self.put(Tree::Parts, part_key(id, seat.number), part);
+        }
         self.put_attempt(id, &v1::EndedAttempt::from(ended));
         match ended.end {
             AttemptEnd::Lost { .. } => self.lost(ended),
@@ -139,6 +150,11 @@ impl Writes {
         self.bytes += value.len();
         self.puts[tree as usize].insert(key, value);
     }
+}
+
+/// The parts of an attempt lie together, in the order of their seats.
+pub(super) fn part_key(id: AttemptId, seat: u32) -> Vec<u8> {
+    [attempt_key(id), seat.to_be_bytes().to_vec()].concat()
 }
 
 /// Those of a host lie together, in their order; no id of a host has a zero byte.

@@ -21,6 +21,11 @@ pub enum AgentMessage {
     },
     /// It has nothing to do, and no report that it has not sent in this session.
     Ask,
+    /// It is prepared for its part of a run that several hosts serve together, and waits for the others.
+    Ready {
+        /// Under which lease.
+        lease: LeaseEpoch,
+    },
     /// It begins; silence follows until the run is over.
     Started {
         /// Under which lease.
@@ -60,6 +65,16 @@ pub enum CoordinatorMessage {
     },
     /// Work.
     Grant(Box<Grant>),
+    /// All hosts of the gang are prepared: the agent starts the program.
+    Begin {
+        /// Under which lease.
+        lease: LeaseEpoch,
+    },
+    /// The run of the gang is over, or given up: the agent ends its part.
+    End {
+        /// Under which lease.
+        lease: LeaseEpoch,
+    },
     /// The host is to boot anew before its next run.
     Reboot {
         /// Why, in words.

@@ -3,6 +3,7 @@
 
 mod builds;
 mod files;
+mod gang;
 mod sampling;
 mod software;
 
@@ -19,6 +20,7 @@ use super::{
 use crate::experiment::build::{PREFIX, placeholder};
 use crate::experiment::environment::{DirectoryLength, OutOfBounds};
 use crate::experiment::files::{ASSUMED_FILE_PATH_BYTES, StagedFile};
+use crate::experiment::gang::{HOSTFILE, MAX_DIGITS, PLACEHOLDERS};
 use crate::experiment::metric::{MAX_OWN_METRICS, MAX_OWN_UNIT_BYTES, MAX_READ_BYTES, Metric, OwnMetric};
 use crate::experiment::template::{is_identifier, placeholders};
 use crate::run::work::{BENCHMARK, INPUT, VERSION};
@@ -48,15 +50,21 @@ impl Experiment {
         self.check_own_metrics(&mut problems);
         self.check_bounds(&mut problems);
         for version in self.versions.iter().take(self.most_versions()) {
-            check_version(version, &self.files, &mut problems);
+            check_version(version, &self.files, self.has_gangs(), &mut problems);
         }
         self.check_files(&mut problems);
         self.check_builds(&mut problems);
         let of_host = Names::of_host(&self.files);
+        self.check_gangs(&mut problems);
         let names = Names::of_versions(&self.versions, &self.files);
         let of_command = self.names_of_commands();
+        let of_gangs = [of_command.clone().of_gang(), names.clone().of_gang()];
         for benchmark in self.benchmarks.iter().take(MAX_BENCHMARKS) {
-            check_benchmark(benchmark, [&of_command, &names], self.analysis.weights, &mut problems);
+            let [of_command, names] = match benchmark.gang {
+                Some(_) => of_gangs.each_ref(),
+                None => [&of_command, &names],
+            };
+            check_benchmark(benchmark, [of_command, names], self.analysis.weights, &mut problems);
         }
         check_outside(self.setup.as_ref(), "setup", &of_host, &mut problems);
         check_outside(self.prepare.as_ref(), "prepare", &names, &mut problems);
@@ -195,14 +203,16 @@ fn check_outside(setup: Option<&Setup>, key: &str, names: &Names<'_>, problems: 
     check_timeout(*timeout, &place, problems);
 }
 
-fn check_version(version: &Version, files: &[StagedFile], problems: &mut Problems) {
+fn check_version(version: &Version, files: &[StagedFile], has_gangs: bool, problems: &mut Problems) {
     let place = || KeyPath::from(["versions", &version.name]);
     check_name(&version.name, place, problems);
     for (name, value) in &version.vars {
         let place = || place().at("vars").at(name);
         if !is_identifier(name) {
             problems.refuse(place(), Fault::VarName(name.clone()));
-        } else if [INPUT, VERSION, BENCHMARK].contains(&name.as_str()) {
+        } else if [INPUT, VERSION, BENCHMARK].contains(&name.as_str())
+            || has_gangs && PLACEHOLDERS.contains(&name.as_str())
+        {
             problems.refuse(place(), Fault::VarTaken(name.clone()));
         }
         check_no_nul(value, place, problems);
@@ -448,6 +458,14 @@ impl<'e> Names<'e> {
         let of_run = || Known { longest: MAX_NAME_BYTES, versions: 0, lacking: None };
         names.known.extend([(VERSION.into(), of_run()), (BENCHMARK.into(), of_run())]);
         names
+    }
+
+    /// The same in runs that are spread over hosts.
+    fn of_gang(mut self) -> Self {
+        let longest = |name| if name == HOSTFILE { ASSUMED_INPUT_BYTES } else { MAX_DIGITS };
+        let of_run = |name| (Cow::from(name), Known { longest: longest(name), versions: 0, lacking: None });
+        self.known.extend(PLACEHOLDERS.map(of_run));
+        self
     }
 
     fn longest(&self, name: &str) -> Result<usize, Fault> {

@@ -191,6 +191,9 @@ pub enum Fault {
     /// A bisection that could not be carried out.
     #[error("a bisection cannot be made like this: {0}")]
     Bisection(&'static str),
+    /// Runs on several hosts that could not be executed.
+    #[error("a benchmark runs on hosts of its own number, and {0}")]
+    Gang(&'static str),
     /// Nothing is executed.
     #[error("the command is empty")]
     EmptyCommand,
@@ -333,6 +336,7 @@ impl Fault {
                  metric with a verdict, whose steps it looks for"
                     .to_owned()
             }
+            Self::Gang(_) => "give the benchmarks with `hosts` a plan of their own, in the randomized or interleaved order".to_owned(),
             Self::EmptyCommand => {
                 "write the program and its arguments: command = [\"sort\", \"{input}/words.txt\"]".to_owned()
             }

@@ -28,6 +28,8 @@ pub struct Active {
     pub(super) tally: Tally,
     /// Hosts that boot, or have booted, for a visit that nobody has begun yet.
     pub(super) reserved: u32,
+    /// Live leases of hosts that serve a run which another has started.
+    pub(super) members: u32,
 }
 
 /// What cannot be derived of an active experiment, beside the states of its runs: it stands in a checkpoint as it is.
@@ -98,6 +100,7 @@ impl Active {
             queue: Queue::new(&plan),
             tally: Tally { waiting: plan.runs(), ..Tally::default() },
             reserved: 0,
+            members: 0,
             kept: Kept {
                 plan,
                 submitted,
@@ -172,7 +175,8 @@ impl Active {
     /// When it is its turn, if it has visits to give out.
     pub(super) fn turn(&self) -> Option<Turn> {
         let offers = self.kept.phase == Phase::Running && self.queue.visits() > 0;
-        offers.then(|| (Reverse(self.kept.plan.experiment.priority), self.tally.leased + self.tally.running))
+        let leases = self.tally.leased + self.tally.running + self.members;
+        offers.then(|| (Reverse(self.kept.plan.experiment.priority), leases))
     }
 
     /// What became of its settled builds.
@@ -188,7 +192,10 @@ impl Active {
             return Some(change);
         }
         // In a bisection the rule says what follows a build, also one that failed.
-        if tally.open() == 0 && (!is_building || self.kept.plan.experiment.bisection().is_some()) {
+        if tally.open() == 0
+            && self.members == 0
+            && (!is_building || self.kept.plan.experiment.bisection().is_some())
+        {
             let fixed = self.kept.plan.experiment.rule == Rule::Fixed;
             return match self.kept.phase {
                 Phase::Cancelled => Some(Change::Finished { experiment, tally, cancelled: true }),

@@ -114,7 +114,9 @@ impl Machine {
             assert_eq!(lease.host, host.facts.host, "a lease lies with its host");
             assert!(lease.agent_epoch <= host.epoch, "agent starts grow");
             let active = &self.experiments[&lease.experiment];
+            assert!(host.is_ready <= lease.is_of_gang(), "who serves alone waits for nobody");
             match active.states[lease.run.0 as usize] {
+                _ if lease.is_of_member() => self.check_member(lease),
                 RunState::Leased { host, .. } | RunState::Running { host, .. } => assert_eq!(host, number),
                 RunState::Waiting { .. } | RunState::Settled(_) => {
                     panic!("a live lease on a run that has none")
@@ -130,6 +132,21 @@ impl Machine {
         assert!(
             self.superseded.keys().all(|epoch| !holders.contains_key(epoch)),
             "a superseded lease is not live"
+        );
+    }
+
+    /// A gang is whole while its run is under way, of one class, and as large as its plan says.
+    fn check_member(&self, lease: &Lease) {
+        if !self.is_under_way(lease) {
+            return;
+        }
+        let gang = self.gang(lease.leader());
+        let size = self.experiments[&lease.experiment].kept.plan.hosts_of(lease.run);
+        let seats: Vec<u64> = gang.iter().map(|(epoch, _)| epoch.0 - lease.leader().0).collect();
+        assert_eq!(
+            seats,
+            (0..u64::from(size)).collect::<Vec<_>>(),
+            "a gang is given as a whole and lost as one"
         );
     }
 
@@ -172,13 +189,21 @@ impl Machine {
         }
         assert_eq!(self.asking.len(), asking, "asking hosts are those that ask");
         assert_eq!(self.in_vain.len(), in_vain, "and those that asked in vain");
-        for number in &self.in_vain {
+        for number in self.in_vain.iter().filter(|number| !self.is_held(**number)) {
             let found = self.match_for(self.latest, *number);
             let due = self.host_at(*number).rested_at();
             let is_suited = match found {
-                Match::Run(..) | Match::Reboot(_) => due.is_none_or(|due| due > self.latest),
+                // One of them has rested, and will be looked at for that.
+                Match::Gang(_, _, _, ref hosts)
+                    if hosts.iter().any(|host| self.host_at(*host).rested_at().is_some()) =>
+                {
+                    false
+                }
+                Match::Run(..) | Match::Gang(..) | Match::Reboot(_) => {
+                    due.is_none_or(|due| due > self.latest)
+                }
                 Match::Later(until) => due.is_none_or(|due| due > until),
-                Match::Nothing => false,
+                Match::Hold(..) | Match::Nothing => false,
             };
             assert!(!is_suited, "a host waits in vain only for what does not suit it: {found:?}");
         }
@@ -246,6 +271,9 @@ impl Machine {
         assert_eq!(of_classes, counted, "and those of each class");
         for (id, active) in &self.experiments {
             assert_eq!(active.reserved, reserved[id], "hosts that boot for it");
+            let leases = self.hosts.iter().filter_map(|host| host.lease.as_ref());
+            let members = leases.filter(|lease| lease.experiment == *id && lease.is_of_member()).count();
+            assert_eq!(active.members as usize, members, "hosts that serve runs which others started");
         }
     }
 }

@@ -132,6 +132,7 @@ impl Machine {
             rests: _,
             asking: _,
             in_vain: _,
+            hold: _,
             here: _,
             available: _,
             holders: _,
@@ -217,6 +218,10 @@ impl Machine {
             let epoch = lease.epoch;
             self.holders.insert(epoch, number);
             let active = self.experiments.get_mut(&lease.experiment).ok_or(Misfit::Lease(epoch))?;
+            if lease.is_of_member() {
+                active.members += 1;
+                continue;
+            }
             let state = active.states.get_mut(lease.run.0 as usize).ok_or(Misfit::Lease(epoch))?;
             if *state != HELD || epoch.0 >= self.next_lease {
                 return Err(Misfit::Lease(epoch));
@@ -269,12 +274,12 @@ fn without_asking(host: &Host) -> Host {
         Presence::Here { asking: _ } => Presence::Here { asking: Asking::No },
         away @ Presence::Away { .. } => away,
     };
-    Host { presence, ..host.clone() }
+    Host { presence, is_ready: false, ..host.clone() }
 }
 
 impl Active {
     fn piece(&self, experiment: ExperimentId) -> ActivePiece {
-        let Self { kept, states, queue: _, tally, reserved: _ } = self;
+        let Self { kept, states, queue: _, tally, reserved: _, members: _ } = self;
         let mut runs: Vec<(RunPiece, u32)> = Vec::new();
         for state in states {
             let piece = match *state {
@@ -319,7 +324,7 @@ impl Active {
         }
         // Its hosts say later which waiting runs they keep.
         let queue = Queue::of_waiting(plan, std::iter::empty());
-        Ok(Self { kept, states, queue, tally, reserved: 0 })
+        Ok(Self { kept, states, queue, tally, reserved: 0, members: 0 })
     }
 
     fn fill_queue(&mut self, begun: &BTreeSet<RunIndex>) {

@@ -81,6 +81,13 @@ pub enum Command {
     },
     /// An agent wants work.
     Ask(Speaker),
+    /// An agent of a gang is prepared, and waits for the others.
+    Ready {
+        /// Who.
+        speaker: Speaker,
+        /// Under which lease.
+        lease: LeaseEpoch,
+    },
     /// An agent begins a run.
     Started {
         /// Who.
@@ -166,6 +173,20 @@ pub enum Effect {
         lease: Box<Lease>,
         /// The plan it belongs to.
         plan: Arc<Plan>,
+    },
+    /// Tell the host that all hosts of its gang are prepared: it starts the program.
+    Begin {
+        /// Whom.
+        host: HostId,
+        /// Under which lease.
+        lease: LeaseEpoch,
+    },
+    /// Tell the host that the run of its gang is over, or given up: it ends its part.
+    End {
+        /// Whom.
+        host: HostId,
+        /// Under which lease.
+        lease: LeaseEpoch,
     },
     /// Tell the host that the report is kept.
     Acknowledge {

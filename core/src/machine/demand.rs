@@ -2,6 +2,7 @@
 //! of the engine and every lane in which something waits.
 
 use super::matching::{holds, longest_visit, used, violation};
+use super::queue::hosts_of_lane;
 use super::{Active, Machine};
 use crate::host::{Host, Standing};
 use crate::independence::{Renewal, Reuse};
@@ -48,7 +49,8 @@ impl Machine {
             let able = here.iter().filter(|(number, host)| {
                 !active.has_visited(*number, lane) && worth_of_lane(now, host, id, active, lane) == Worth::Now
             });
-            visits.saturating_sub(able.count() as u32)
+            let hosts = visits.saturating_mul(hosts_of_lane(&active.kept.plan, lane));
+            hosts.saturating_sub(able.count() as u32)
         };
         active.queue.waiting_lanes().map(of_lane).max().unwrap_or(0)
     }

@@ -212,8 +212,26 @@ pub enum Change {
         /// When it will have rested, if that is what it lacks.
         until: Option<Timestamp>,
     },
+    /// An asking host is kept for a run that several hosts serve together, until all of them ask. Not kept.
+    HostHeld {
+        /// Which.
+        host: HostId,
+        /// Of which experiment.
+        experiment: ExperimentId,
+        /// For which run.
+        run: RunIndex,
+    },
+    /// A host of a gang is prepared. Not kept: its agent says so again when it connects again.
+    HostReady {
+        /// Which.
+        host: HostId,
+        /// Under which lease.
+        lease: LeaseEpoch,
+    },
     /// An attempt was given to a host.
     LeaseGranted(Box<Lease>),
+    /// An attempt was given to hosts that serve it together, in the order of their seats.
+    GangGranted(Vec<Lease>),
     /// The agent said that it began.
     RunStarted {
         /// Which host.
@@ -230,7 +248,16 @@ pub enum Change {
         /// What was done.
         record: Box<Record>,
     },
-    /// The attempt was lost through the infrastructure.
+    /// The part of a host is over in a run that another host has started.
+    PartEnded {
+        /// Which host.
+        host: HostId,
+        /// Under which lease.
+        lease: LeaseEpoch,
+        /// What it was like meanwhile.
+        record: Box<Record>,
+    },
+    /// The attempt was lost through the infrastructure; where several hosts served it, through this one.
     AttemptLost {
         /// Which host.
         host: HostId,
@@ -253,7 +280,19 @@ pub enum Change {
 impl Change {
     /// Whether the journal keeps it; what it does not keep is asked for again after a restart.
     pub const fn is_kept(&self) -> bool {
-        !matches!(self, Self::HostAsked { .. } | Self::HostPassed { .. })
+        !matches!(
+            self,
+            Self::HostAsked { .. } | Self::HostPassed { .. } | Self::HostHeld { .. } | Self::HostReady { .. }
+        )
+    }
+
+    /// The leases that it gives, those of a gang in the order of their seats.
+    pub fn granted(&self) -> &[Lease] {
+        match self {
+            Self::LeaseGranted(lease) => std::slice::from_ref(lease),
+            Self::GangGranted(leases) => leases,
+            _ => &[],
+        }
     }
 
     /// Whether the plans may need other hosts after it: there is more to do, or a host that has nothing to do.
@@ -267,6 +306,7 @@ impl Change {
                 | Self::HostJoined { .. }
                 | Self::HostLeft { .. }
                 | Self::HostPassed { .. }
+                | Self::HostHeld { .. }
         )
     }
 }

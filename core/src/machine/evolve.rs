@@ -63,9 +63,13 @@ impl Machine {
             Change::VisitBroken { host, experiment } => self.visit_broken(host, *experiment),
             Change::HostAsked { host } => self.set_asking(host, Asking::Yes),
             Change::HostPassed { host, until } => self.host_passed(host, *until),
-            Change::LeaseGranted(lease) => self.lease_granted(lease),
+            Change::HostHeld { host, experiment, run } => self.host_held(host, *experiment, *run),
+            Change::HostReady { host, lease } => self.host_ready(host, *lease),
+            Change::LeaseGranted(lease) => self.granted(std::slice::from_ref(lease)),
+            Change::GangGranted(leases) => self.granted(leases),
             Change::RunStarted { host, lease } => self.run_started(event.at, host, *lease),
             Change::RunReported { host, lease, record } => self.run_reported(event.at, host, *lease, record),
+            Change::PartEnded { host, lease, .. } => self.part_ended(event.at, host, *lease),
             Change::AttemptLost { host, lease, reason, after } => {
                 self.attempt_lost(event.at, host, *lease, reason, *after);
             }
@@ -76,6 +80,7 @@ impl Machine {
     fn coordinator_started(&mut self, at: Timestamp) {
         for number in (0..self.hosts.len() as u32).map(HostNumber) {
             self.set_presence(number, Presence::Away { since: at, give_up: None });
+            self.hosts[number.0 as usize].is_ready = false;
         }
         self.touched = self.experiments.keys().copied().collect();
     }
@@ -122,6 +127,7 @@ impl Machine {
         };
         if self.share(experiment, cancel).is_some() {
             self.forget_visits(experiment);
+            self.release_hold(experiment);
         }
     }
 
@@ -171,6 +177,7 @@ impl Machine {
         }
         self.touched.remove(&experiment);
         self.forget_visits(experiment);
+        self.release_hold(experiment);
         for host in &mut self.hosts {
             host.used.remove(&experiment);
             host.reserves = host.reserves.filter(|reserved| *reserved != experiment);

@@ -243,15 +243,16 @@ impl Load {
         for run in (0..plan.runs()).map(RunIndex).filter(|run| !plan.is_build(*run)) {
             let (place, cell) = (plan.place(run), plan.cell_number(run));
             if place.group == run {
-                load.visits += 1;
-                lanes[unit.number(cell, versions) as usize] += 1;
+                let hosts = plan.hosts_of(run);
+                load.visits += hosts;
+                lanes[unit.number(cell, versions) as usize] += hosts;
                 cells[cell as usize] += 1;
                 // A visit of several boots waits for all but the first.
                 let boots = plan.place(RunIndex(run.0 + place.size - 1)).boot;
                 visit = estimate.boot.times(u64::from(boots));
                 load.host_time = load.host_time + visit;
             }
-            let took = run_time(plan, cell, estimate);
+            let took = run_time(plan, cell, estimate).times(plan.hosts_of(run).into());
             (visit, load.host_time) = (visit + took, load.host_time + took);
             load.longest_visit = load.longest_visit.max(visit);
         }

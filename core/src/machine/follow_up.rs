@@ -8,43 +8,55 @@ use super::{Active, Effect, Machine};
 use crate::host::Host;
 use crate::host::fingerprint::ClassId;
 use crate::machine::event::{Change, Event};
-use crate::run::RunState;
-use crate::run::lease::{Evidence, LEASE_MARGIN, Lease};
+use crate::run::lease::{Evidence, LEASE_MARGIN, Lease, LeaseSeat};
+use crate::run::{HostNumber, RunState};
 use crate::value::id::{Attempt, ExperimentId, LeaseEpoch, RunIndex};
-use crate::value::time::Timestamp;
+use crate::value::time::{Span, Timestamp};
 
 impl Machine {
     /// The next event that follows from the state alone, if any.
-    pub(super) fn follow_up(&self, now: Timestamp) -> Option<(Event, Option<Effect>)> {
-        let (change, effect) =
-            self.housekeeping().map(|change| (change, None)).or_else(|| self.assign(now))?;
-        Some((Event { at: now, change }, effect))
+    pub(super) fn follow_up(&self, now: Timestamp) -> Option<(Event, Vec<Effect>)> {
+        let (change, effects) =
+            self.housekeeping().map(|change| (change, Vec::new())).or_else(|| self.assign(now))?;
+        Some((Event { at: now, change }, effects))
     }
 
     fn housekeeping(&self) -> Option<Change> {
         self.touched.iter().find_map(|id| self.experiments.get(id)?.next_step(*id))
     }
 
-    fn assign(&self, now: Timestamp) -> Option<(Change, Option<Effect>)> {
+    fn assign(&self, now: Timestamp) -> Option<(Change, Vec<Effect>)> {
         let number = *self.asking.first()?;
         let host = self.host_at(number);
         let id = host.facts.host.clone();
         Some(match self.match_for(now, number) {
-            Match::Run(experiment, ..) | Match::Reboot(experiment) if self.pins(experiment, host.class) => {
-                (Change::ClassPinned { experiment, class: host.class }, None)
+            Match::Run(experiment, ..) | Match::Gang(experiment, ..) | Match::Reboot(experiment)
+                if self.pins(experiment, host.class) =>
+            {
+                (Change::ClassPinned { experiment, class: host.class }, Vec::new())
             }
             Match::Run(experiment, active, run) => {
                 let lease = Box::new(self.lease(now, host, experiment, active, run));
                 let effect = Effect::Grant { lease: lease.clone(), plan: active.kept.plan.clone() };
-                (Change::LeaseGranted(lease), Some(effect))
+                (Change::LeaseGranted(lease), vec![effect])
             }
+            Match::Gang(experiment, active, run, numbers) => {
+                let leases = self.gang_leases(now, &numbers, experiment, active, run);
+                let grant = |lease: &Lease| Effect::Grant {
+                    lease: Box::new(lease.clone()),
+                    plan: active.kept.plan.clone(),
+                };
+                let grants = leases.iter().map(grant).collect();
+                (Change::GangGranted(leases), grants)
+            }
+            Match::Hold(experiment, run) => (Change::HostHeld { host: id, experiment, run }, Vec::new()),
             Match::Reboot(experiment) => {
                 let give_up = now + self.settings.reboot_limit;
                 let effect = reboot(host, experiment);
-                (Change::RebootAsked { host: id, experiment, give_up }, Some(effect))
+                (Change::RebootAsked { host: id, experiment, give_up }, vec![effect])
             }
-            Match::Later(until) => (Change::HostPassed { host: id, until: Some(until) }, None),
-            Match::Nothing => (Change::HostPassed { host: id, until: None }, None),
+            Match::Later(until) => (Change::HostPassed { host: id, until: Some(until) }, Vec::new()),
+            Match::Nothing => (Change::HostPassed { host: id, until: None }, Vec::new()),
         })
     }
 
@@ -78,7 +90,32 @@ impl Machine {
             deadline: now + longest_run(active, run) + LEASE_MARGIN,
             started: None,
             evidence: Evidence { build: build.map(Box::new), ..evidence(now, host, experiment, active, run) },
+            seat: None,
         }
+    }
+
+    /// The leases of a gang. Those of hosts that do not start the program outlast the one that does.
+    fn gang_leases(
+        &self,
+        now: Timestamp,
+        numbers: &[HostNumber],
+        experiment: ExperimentId,
+        active: &Active,
+        run: RunIndex,
+    ) -> Vec<Lease> {
+        let lease = |(seat, number): (u32, &HostNumber)| {
+            let lease = self.lease(now, self.host_at(*number), experiment, active, run);
+            let outlasts = if seat == 0 { Span(0) } else { LEASE_MARGIN };
+            Lease {
+                epoch: LeaseEpoch(self.next_lease + u64::from(seat)),
+                deadline: lease.deadline + outlasts,
+                seat: Some(Box::new(LeaseSeat { number: seat, members: Vec::new() })),
+                ..lease
+            }
+        };
+        let mut leases: Vec<Lease> = (0..).zip(numbers).map(lease).collect();
+        LeaseSeat::introduce(&mut leases);
+        leases
     }
 }
 

@@ -1,12 +1,13 @@
 //! What is next for an asking host: the next run of a visit that it has begun, or a visit of the experiment whose turn it
 //! is and that the host is fresh for; failing that, a reboot that would make it so, or the moment when it has rested.
 
+use super::gang::{Gathering, ends_by, is_idle_for_runs};
 use super::nesting::Again;
-use super::queue::{lanes, tasks_of, use_of, use_of_lane};
+use super::queue::{lane_of, lanes, tasks_of, use_of, use_of_lane};
 use super::time_limit::{longest_of_any_build, longest_run, longest_unbuilt};
 use super::{Active, Machine, Phase};
 use crate::experiment::{Experiment, Order};
-use crate::host::{ALLOCATION_MARGIN, Host, Standing, Use};
+use crate::host::{ALLOCATION_MARGIN, Host, Use};
 use crate::independence::{Since, Traces, Violation};
 use crate::plan::{Plan, Task};
 use crate::run::HostNumber;
@@ -14,10 +15,14 @@ use crate::value::id::{ExperimentId, RunIndex};
 use crate::value::time::{Span, Timestamp};
 
 /// What is next for an asking host.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Match<'a> {
     /// This run.
     Run(ExperimentId, &'a Active, RunIndex),
+    /// This run, together with others: these hosts, in the order of their seats.
+    Gang(ExperimentId, &'a Active, RunIndex, Vec<HostNumber>),
+    /// To wait until enough others are free for this run.
+    Hold(ExperimentId, RunIndex),
     /// To boot anew for this experiment.
     Reboot(ExperimentId),
     /// Nothing before it has rested.
@@ -26,18 +31,38 @@ pub(super) enum Match<'a> {
     Nothing,
 }
 
+/// What waits and is not given to a host now, though it suits.
+#[derive(Default)]
+struct Passed {
+    /// Lanes whose first visit it is.
+    lanes: Vec<u32>,
+    /// Visits that another host began.
+    retries: Vec<u32>,
+}
+
+impl Passed {
+    fn add(&mut self, active: &Active, run: RunIndex) {
+        let lane = lane_of(&active.kept.plan, run);
+        match active.queue.is_retry(lane, run) {
+            true => self.retries.push(run.0),
+            false => self.lanes.push(lane),
+        }
+    }
+}
+
 impl Machine {
     pub(super) fn match_for(&self, now: Timestamp, number: HostNumber) -> Match<'_> {
         let host = self.host_at(number);
-        if host.standing != Standing::Serving || host.reboot.is_some() {
+        if !is_idle_for_runs(host) {
             return Match::Nothing;
         }
         if let Some(next) = self.next_of_a_visit(now, host) {
             return next;
         }
         let (mut reboot, mut later) = (None, None::<Timestamp>);
-        for (_, id) in &self.turns {
-            let active = &self.experiments[id];
+        let mut hold: Option<(Timestamp, ExperimentId, RunIndex)> = None;
+        for id in self.offers() {
+            let (id, active) = (&id, &self.experiments[&id]);
             let Some(admitted) = self.admitted_from(active, host) else { continue };
             if self.has_given_up(active, number) || self.is_held_back(*id, active, number) {
                 continue;
@@ -56,8 +81,29 @@ impl Machine {
                 violation(host, active, used(host, *id, active, lane)).is_none()
                     && holds(now, host, active, lane)
             };
-            if let Some(run) = active.queue.first(is_fresh, may_begin, may_retry) {
-                return Match::Run(*id, active, run);
+            let mut passed = Passed::default();
+            while let Some(run) = active.queue.first(
+                is_fresh,
+                |lane| !passed.lanes.contains(&lane) && may_begin(lane),
+                |run| !passed.retries.contains(&run) && may_retry(run),
+            ) {
+                let by = hold.map(|(by, ..)| by);
+                if active.kept.plan.hosts_of(run) == 1 {
+                    if ends_by(now, active, run, by) {
+                        return Match::Run(*id, active, run);
+                    }
+                } else {
+                    match self.gather(now, *id, active, run, number) {
+                        Gathering::Complete(hosts) if ends_by(now, active, run, by) => {
+                            return Match::Gang(*id, active, run, hosts);
+                        }
+                        Gathering::By(free) if hold.is_none() && self.may_hold(*id) => {
+                            hold = Some((free, *id, run));
+                        }
+                        Gathering::Complete(_) | Gathering::By(_) | Gathering::Lacking => {}
+                    }
+                }
+                passed.add(active, run);
             }
             let would_reboot = reboot.is_none()
                 && active.independence().policy.renews_by_boot()
@@ -67,6 +113,9 @@ impl Machine {
             if would_reboot && active.queue.first(|_| true, may_begin, may_retry).is_some() {
                 reboot = Some(*id);
             }
+        }
+        if let Some((_, id, run)) = hold {
+            return Match::Hold(id, run);
         }
         match (reboot, later) {
             (Some(id), _) => Match::Reboot(id),
@@ -93,7 +142,7 @@ impl Machine {
 
     /// From when on an experiment takes a host, if it does; none within is always. Where it may pin anew, it takes one of
     /// another class when its own have had no host for the time after which a host counts as gone.
-    fn admitted_from(&self, active: &Active, host: &Host) -> Option<Option<Timestamp>> {
+    pub(super) fn admitted_from(&self, active: &Active, host: &Host) -> Option<Option<Timestamp>> {
         if active.admits(host.class) {
             return Some(None);
         }

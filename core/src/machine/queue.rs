@@ -132,6 +132,17 @@ pub(super) fn tasks_of(plan: &Plan, lane: u32) -> Vec<Task> {
     }
 }
 
+/// Most hosts that serve a visit of a lane together.
+pub(super) fn hosts_of_lane(plan: &Plan, lane: u32) -> u32 {
+    tasks_of(plan, lane).into_iter().map(|task| plan.hosts_of_task(task)).max().unwrap_or(1)
+}
+
+/// Most hosts that serve a run of a plan together.
+pub fn largest_gang(plan: &Plan) -> u32 {
+    let benchmarks = plan.benchmarks.iter().filter_map(|index| plan.experiment.benchmark(*index));
+    benchmarks.filter_map(|benchmark| Some(benchmark.gang.as_ref()?.hosts)).max().unwrap_or(1)
+}
+
 /// What is done in a lane, in words.
 pub(super) fn lane_in_words(plan: &Plan, lane: u32) -> String {
     let name = |cell: u32| {
@@ -162,7 +173,7 @@ pub fn hosts_needed(plan: &Plan) -> u32 {
     } else if wants_different_hosts(plan) {
         most_visits(plan, lane_of)
     } else {
-        1
+        largest_gang(plan)
     }
 }
 
@@ -171,12 +182,13 @@ pub fn visits_of_fullest_lane(plan: &Plan) -> u32 {
     most_visits(plan, |plan, run| use_of(plan, run).unwrap_or(0))
 }
 
-/// How many visits there are of one number, where they are most; without the builds.
+/// How many visits there are of one number, where they are most, each counted for every host that serves it; without the
+/// builds.
 fn most_visits(plan: &Plan, number: impl Fn(&Plan, RunIndex) -> u32) -> u32 {
     let plan = plan.with_first_runs();
     let mut visits = vec![0_u32; plan.cells().max(1) as usize];
     let runs = groups(&plan, 0).filter(|group| !plan.is_build(*group));
-    runs.for_each(|group| visits[number(&plan, group) as usize] += 1);
+    runs.for_each(|group| visits[number(&plan, group) as usize] += plan.hosts_of(group));
     visits.into_iter().max().unwrap_or(0)
 }
 
@@ -271,6 +283,11 @@ impl Queue {
             .inspect(|run| debug_assert!(run >= head, "a head is the first of its lane"))
             .map(RunIndex)
         })
+    }
+
+    /// Whether a visit that waits in a lane was begun by another host.
+    pub(super) fn is_retry(&self, lane: u32, visit: RunIndex) -> bool {
+        self.lanes.get(lane as usize).is_some_and(|lane| lane.again.contains(&visit.0))
     }
 
     /// How many visits of a lane wait that no host has begun.

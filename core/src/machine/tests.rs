@@ -124,7 +124,7 @@ impl Scene {
         let outcome = self.handle(Command::Ask(self.speaker(number)));
         outcome.effects.into_iter().find_map(|effect| match effect {
             Effect::Grant { lease, .. } => Some(*lease),
-            Effect::Acknowledge { .. } | Effect::Reboot { .. } | Effect::Dismiss { .. } => None,
+            _ => None,
         })
     }
 

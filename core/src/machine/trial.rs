@@ -98,7 +98,7 @@ impl Trial {
         self.machine.check();
         let reboots = outcome.effects.iter().filter_map(|effect| match effect {
             Effect::Reboot { host, .. } => Some(host.clone()),
-            Effect::Grant { .. } | Effect::Acknowledge { .. } | Effect::Dismiss { .. } => None,
+            _ => None,
         });
         for host in reboots.collect::<Vec<_>>() {
             let number = (0..self.agents.len()).find(|number| id(*number) == host).expect("a host");

@@ -36,6 +36,74 @@ pub struct Lease {
     pub started: Option<Timestamp>,
     /// Why the host was fresh.
     pub evidence: Evidence,
+    /// Its place, where several hosts serve the run together. All their leases are given at once, with numbers that follow each
+    /// other in the order of the seats.
+    #[serde(default)]
+    pub seat: Option<Box<LeaseSeat>>,
+}
+
+/// The place of a host in a gang.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeaseSeat {
+    /// Its number. The host of seat 0 starts the program, and its report settles the run.
+    pub number: u32,
+    /// All hosts, in the order of their seats; of seat 0 alone.
+    pub members: Vec<Member>,
+}
+
+/// A host of a gang.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Its id.
+    pub host: HostId,
+    /// What people call it, if that is known.
+    pub name: Option<HostName>,
+}
+
+impl LeaseSeat {
+    /// Tells the first of a gang's leases of all its hosts.
+    pub fn introduce(leases: &mut [Lease]) {
+        let member =
+            |lease: &Lease| Member { host: lease.host.clone(), name: lease.evidence.host_name.clone() };
+        let members = leases.iter().map(member).collect();
+        if let Some(seat) = leases.first_mut().and_then(|lease| lease.seat.as_mut()) {
+            seat.members = members;
+        }
+    }
+}
+
+impl Member {
+    /// What a launcher calls it.
+    pub fn called(&self) -> &str {
+        self.name.as_ref().map_or(self.host.as_str(), HostName::as_str)
+    }
+}
+
+impl Lease {
+    /// The lease of seat 0 of its gang; itself where the host serves alone.
+    pub fn leader(&self) -> LeaseEpoch {
+        LeaseEpoch(self.epoch.0.saturating_sub(self.seat.as_ref().map_or(0, |seat| u64::from(seat.number))))
+    }
+
+    /// Whether another host starts the program.
+    pub fn is_of_member(&self) -> bool {
+        self.leader() != self.epoch
+    }
+
+    /// Whether several hosts serve the run together.
+    pub fn is_of_gang(&self) -> bool {
+        self.seat.is_some()
+    }
+
+    /// What a launcher calls the hosts of the run; nothing of a seat but the first.
+    pub fn hosts(&self) -> Vec<String> {
+        match &self.seat {
+            Some(seat) => seat.members.iter().map(|member| member.called().to_owned()).collect(),
+            None => vec![
+                Member { host: self.host.clone(), name: self.evidence.host_name.clone() }.called().to_owned(),
+            ],
+        }
+    }
 }
 
 /// Why a host was fresh for a run: what was known when the lease was given.

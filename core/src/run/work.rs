@@ -66,6 +66,21 @@ pub struct WorkOrder {
     /// What it makes, where it is a build: by their names, the paths in its working directory from which its products are
     /// collected when it has succeeded.
     pub collect: BTreeMap<String, String>,
+    /// Its place among the hosts of the run, where that is spread over several.
+    pub seat: Option<Seat>,
+}
+
+/// What a host has to know of the gang that it serves in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// Its number. The host of seat 0 starts the program.
+    pub number: u32,
+    /// How many hosts there are.
+    pub size: u32,
+    /// The lines of the file that names them, for the host of seat 0.
+    pub hostfile: String,
+    /// What they are called, likewise.
+    pub hosts: Vec<String>,
 }
 
 /// A command with nothing left to fill in.
@@ -95,13 +110,28 @@ impl WorkOrder {
         match plan.task(lease.run) {
             Task::Build(version) => Self::of_build(&plan.experiment, version),
             Task::Run(cell) => {
-                let order = Self::new(&plan.experiment, cell, lease.run);
+                let order =
+                    Self::new(&plan.experiment, cell, lease.run).seated(&plan.experiment, cell, lease);
                 match &lease.evidence.build {
                     Some(build) => order.using(build),
                     None => order,
                 }
             }
         }
+    }
+
+    /// The order of a host that serves in a gang, or alone where the plan has a gang of one.
+    fn seated(mut self, experiment: &Experiment, cell: Cell, lease: &Lease) -> Self {
+        let Some(gang) = &experiment.benchmarks[cell.benchmark.0 as usize].gang else { return self };
+        let hosts = lease.hosts();
+        let number = lease.seat.as_ref().map_or(0, |seat| seat.number);
+        self.seat = Some(Seat {
+            number,
+            size: gang.hosts,
+            hostfile: gang.hostfile(hosts.iter().map(String::as_str)),
+            hosts,
+        });
+        self
     }
 
     /// The work order of a run of a cell, before it is known what its build made. What is random in it depends on the
@@ -116,6 +146,13 @@ impl WorkOrder {
         vars.insert(BENCHMARK.to_owned(), benchmark.name.clone());
         let Benchmark { command, expect, timeout, warmup, directory, .. } = benchmark.clone();
         let command = version.command.clone().unwrap_or(command);
+        let command = match &benchmark.gang {
+            Some(gang) => {
+                vars.extend(gang.placeholders());
+                gang.launch(command, &env)
+            }
+            None => command,
+        };
         let texts = [&command].into_iter().chain(outside(experiment)).flat_map(texts_of);
         let texts = texts.chain(env.values().map(String::as_str)).chain(directory.as_deref());
         let common_software = experiment.common_software();
@@ -127,6 +164,7 @@ impl WorkOrder {
             files,
             built: Vec::new(),
             collect: BTreeMap::new(),
+            seat: None,
             command,
             env,
             vars,
@@ -150,6 +188,11 @@ impl WorkOrder {
             output: experiment.output,
             rest: experiment.independence.wanted_rest().copied(),
         }
+    }
+
+    /// Whether several hosts serve the run together.
+    pub fn is_together(&self) -> bool {
+        self.seat.as_ref().is_some_and(|seat| seat.size > 1)
     }
 
     /// Whether an order of the same benchmark does the same, whatever its version is called, if both execute the same program: the
@@ -212,6 +255,7 @@ impl WorkOrder {
             files,
             built: Vec::new(),
             collect: build.products.clone(),
+            seat: None,
             command: build.command.clone(),
             env,
             vars,

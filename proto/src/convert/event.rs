@@ -7,9 +7,11 @@ mod pool;
 
 use std::sync::Arc;
 
+use speedup_core::experiment::gang::MAX_GANG;
 use speedup_core::host::HostFacts;
 use speedup_core::machine::event::{Change, Event, RequestKey, Superseded, Tally};
 use speedup_core::plan::{Extension, Plan, Shape};
+use speedup_core::run::lease::{Lease, LeaseSeat};
 use speedup_core::run::record::Record;
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::value::id::{AgentEpoch, AgentId, Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
@@ -17,11 +19,12 @@ use speedup_core::value::time::Timestamp;
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::field::{chosen, exactly, id, optional, required};
+use super::field::{chosen, each, exactly, id, optional, required};
 use super::id::{agent_id, experiment_id, id_bytes};
 use super::malformed::{Malformed, Within};
 use super::plan::order;
 use crate::journal::v1 as journal;
+use crate::v1;
 use journal::event::Change as Kept;
 use pool::{
     class_approved, class_pinned, decided, engine_noted, host_changed, host_drifted, reboot_asked,
@@ -65,10 +68,15 @@ impl TryFrom<&Change> for Kept {
             Change::Finished { experiment, tally, cancelled } => finished(*experiment, tally, *cancelled),
             Change::HostJoined { facts, agent, epoch } => host_joined(facts, *agent, *epoch),
             Change::HostLeft { host, give_up } => host_left(host, *give_up),
-            Change::HostAsked { host: _ } | Change::HostPassed { host: _, until: _ } => return Err(NotKept),
+            Change::HostAsked { .. }
+            | Change::HostPassed { .. }
+            | Change::HostHeld { .. }
+            | Change::HostReady { .. } => return Err(NotKept),
             Change::LeaseGranted(lease) => Self::LeaseGranted(lease.as_ref().into()),
+            Change::GangGranted(leases) => gang_granted(leases),
             Change::RunStarted { host, lease } => run_started(host, *lease),
-            Change::RunReported { host, lease, record } => run_reported(host, *lease, record),
+            Change::RunReported { host, lease, record } => Self::RunReported(reported(host, *lease, record)),
+            Change::PartEnded { host, lease, record } => Self::PartEnded(reported(host, *lease, record)),
             Change::AttemptLost { host, lease, reason, after } => attempt_lost(host, *lease, reason, *after),
             Change::LateReport { superseded, record } => late_report(superseded, record),
             Change::HostDrained { host, by } => Self::HostDrained(host_changed(host, by, "")),
@@ -116,8 +124,13 @@ impl TryFrom<Kept> for Change {
             Kept::LeaseGranted(lease) => {
                 lease.try_into().map(Box::new).map(Self::LeaseGranted).within("lease_granted")
             }
+            Kept::GangGranted(granted) => granted.try_into().within("gang_granted"),
             Kept::RunStarted(started) => started.try_into().within("run_started"),
             Kept::RunReported(reported) => reported.try_into().within("run_reported"),
+            Kept::PartEnded(ended) => match ended.try_into().within("part_ended")? {
+                Self::RunReported { host, lease, record } => Ok(Self::PartEnded { host, lease, record }),
+                other => Ok(other),
+            },
             Kept::AttemptLost(lost) => lost.try_into().within("attempt_lost"),
             Kept::LateReport(late) => late.try_into().within("late_report"),
             Kept::HostDrained(journal::HostChanged { host, by, reason: _ }) => {
@@ -256,6 +269,23 @@ impl TryFrom<journal::HostLeft> for Change {
     }
 }
 
+/// All hosts stand in the leases: the first need not name them.
+fn gang_granted(leases: &[Lease]) -> Kept {
+    let mut leases: Vec<v1::Lease> = leases.iter().map(Into::into).collect();
+    leases.iter_mut().filter_map(|lease| lease.seat.as_mut()).for_each(|seat| seat.members.clear());
+    Kept::GangGranted(journal::GangGranted { leases })
+}
+
+impl TryFrom<journal::GangGranted> for Change {
+    type Error = Malformed;
+
+    fn try_from(wire: journal::GangGranted) -> Result<Self, Malformed> {
+        let mut leases = each(wire.leases, MAX_GANG as usize, "leases")?;
+        LeaseSeat::introduce(&mut leases);
+        Ok(Self::GangGranted(leases))
+    }
+}
+
 fn run_started(host: &HostId, lease: LeaseEpoch) -> Kept {
     Kept::RunStarted(journal::RunStarted { host: host.as_str().to_owned(), lease: lease.0 })
 }
@@ -268,9 +298,9 @@ impl TryFrom<journal::RunStarted> for Change {
     }
 }
 
-fn run_reported(host: &HostId, lease: LeaseEpoch, record: &Record) -> Kept {
+fn reported(host: &HostId, lease: LeaseEpoch, record: &Record) -> journal::RunReported {
     let (host, record) = (host.as_str().to_owned(), Some(record.into()));
-    Kept::RunReported(journal::RunReported { host, lease: lease.0, record })
+    journal::RunReported { host, lease: lease.0, record }
 }
 
 impl TryFrom<journal::RunReported> for Change {

@@ -219,6 +219,7 @@ impl From<&Benchmark> for v1::Benchmark {
             warmup: benchmark.warmup,
             directory: benchmark.directory.clone(),
             weight: benchmark.weight,
+            gang: benchmark.gang.as_ref().map(Into::into),
         }
     }
 }
@@ -236,6 +237,7 @@ impl TryFrom<v1::Benchmark> for Benchmark {
             warmup: wire.warmup,
             directory: wire.directory,
             weight: wire.weight,
+            gang: optional(wire.gang, "gang")?,
         })
     }
 }

@@ -222,6 +222,7 @@ impl From<&Lease> for v1::HeldLease {
             deadline: Some(timestamp(lease.deadline)),
             started: lease.started.map(timestamp),
             evidence: Some((&lease.evidence).into()),
+            seat: lease.seat.as_deref().map(Into::into),
         }
     }
 }
@@ -241,5 +242,6 @@ pub fn held_lease(wire: &v1::HostStatus) -> Result<Option<Lease>, Malformed> {
         deadline: required_moment(lease.deadline.as_ref(), "lease.deadline")?,
         started: lease.started.as_ref().map(|at| moment(at, "lease.started")).transpose()?,
         evidence: required(lease.evidence.clone(), "lease.evidence")?,
+        seat: optional(lease.seat.clone(), "lease.seat")?.map(Box::new),
     }))
 }

@@ -1,11 +1,12 @@
 //! A lease, and the evidence it was given on.
 
-use speedup_core::run::lease::{Evidence, Lease};
+use speedup_core::experiment::gang::MAX_GANG;
+use speedup_core::run::lease::{Evidence, Lease, LeaseSeat, Member};
 use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
 use speedup_core::value::time::{Span, Timestamp};
 
 use super::build::{products_out, used_build};
-use super::field::{class, id, optional_id, required};
+use super::field::{class, each, id, optional, optional_id, required};
 use super::host::hash;
 use super::id::{experiment_id, id_bytes};
 use super::malformed::{Malformed, Within};
@@ -24,6 +25,7 @@ impl From<&Lease> for v1::Lease {
             deadline_ns: lease.deadline.0,
             started_ns: lease.started.map(|started| started.0),
             evidence: Some((&lease.evidence).into()),
+            seat: lease.seat.as_deref().map(Into::into),
         }
     }
 }
@@ -43,7 +45,37 @@ impl TryFrom<v1::Lease> for Lease {
             deadline: Timestamp(wire.deadline_ns),
             started: wire.started_ns.map(Timestamp),
             evidence: required(wire.evidence, "evidence")?,
+            seat: optional(wire.seat, "seat")?.map(Box::new),
         })
+    }
+}
+
+impl From<&LeaseSeat> for v1::LeaseSeat {
+    fn from(seat: &LeaseSeat) -> Self {
+        Self { number: seat.number, members: seat.members.iter().map(Into::into).collect() }
+    }
+}
+
+impl TryFrom<v1::LeaseSeat> for LeaseSeat {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::LeaseSeat) -> Result<Self, Malformed> {
+        Ok(Self { number: wire.number, members: each(wire.members, MAX_GANG as usize, "members")? })
+    }
+}
+
+impl From<&Member> for v1::GangMember {
+    fn from(member: &Member) -> Self {
+        let name = member.name.as_ref().map(|name| name.as_str().to_owned());
+        Self { host: member.host.as_str().to_owned(), name }
+    }
+}
+
+impl TryFrom<v1::GangMember> for Member {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::GangMember) -> Result<Self, Malformed> {
+        Ok(Self { host: id(wire.host, "host")?, name: optional_id(wire.name, "name")? })
     }
 }
 

@@ -21,6 +21,7 @@ impl From<AgentMessage> for v1::AgentMessage {
                 agent_epoch: epoch.0,
             }),
             AgentMessage::Ask => FromAgent::Ask(v1::Ask {}),
+            AgentMessage::Ready { lease } => FromAgent::Ready(v1::Ready { lease: lease.0 }),
             AgentMessage::Started { lease } => FromAgent::Started(v1::Started { lease: lease.0 }),
             AgentMessage::Report(report) => FromAgent::Report((*report).into()),
         };
@@ -35,6 +36,7 @@ impl TryFrom<v1::AgentMessage> for AgentMessage {
         match chosen(wire.message, "message")? {
             FromAgent::Join(join) => join.try_into().within("join"),
             FromAgent::Ask(v1::Ask {}) => Ok(Self::Ask),
+            FromAgent::Ready(v1::Ready { lease }) => Ok(Self::Ready { lease: LeaseEpoch(lease) }),
             FromAgent::Started(v1::Started { lease }) => Ok(Self::Started { lease: LeaseEpoch(lease) }),
             FromAgent::Report(report) => {
                 report.try_into().map(|report| Self::Report(Box::new(report))).within("report")
@@ -90,6 +92,8 @@ impl From<CoordinatorMessage> for v1::CoordinatorMessage {
                 FromCoordinator::TurnedAway(v1::TurnedAway { reason, known_epoch, is_lasting })
             }
             CoordinatorMessage::Grant(grant) => FromCoordinator::Grant((*grant).into()),
+            CoordinatorMessage::Begin { lease } => FromCoordinator::Begin(v1::Begin { lease: lease.0 }),
+            CoordinatorMessage::End { lease } => FromCoordinator::End(v1::End { lease: lease.0 }),
             CoordinatorMessage::Reboot { reason } => FromCoordinator::Reboot(v1::Reboot { reason }),
             CoordinatorMessage::Dismissed { reason } => FromCoordinator::Dismissed(v1::Dismissed { reason }),
             CoordinatorMessage::Acknowledged { lease } => {
@@ -119,6 +123,8 @@ impl TryFrom<v1::CoordinatorMessage> for CoordinatorMessage {
                 }
             }
             FromCoordinator::Grant(grant) => Self::Grant(Box::new(grant.try_into().within("grant")?)),
+            FromCoordinator::Begin(v1::Begin { lease }) => Self::Begin { lease: LeaseEpoch(lease) },
+            FromCoordinator::End(v1::End { lease }) => Self::End { lease: LeaseEpoch(lease) },
             FromCoordinator::Reboot(v1::Reboot { reason: text }) => Self::Reboot { reason: reason(text) },
             FromCoordinator::Dismissed(v1::Dismissed { reason: text }) => {
                 Self::Dismissed { reason: reason(text) }

@@ -1,14 +1,15 @@
 //! A work order. It is made to be sent, so it is moved.
 
 use speedup_core::experiment::files::MAX_FILES;
+use speedup_core::experiment::gang::MAX_GANG;
 use speedup_core::experiment::metric::MAX_OWN_METRICS;
-use speedup_core::run::work::WorkOrder;
+use speedup_core::run::work::{Seat, WorkOrder};
 use speedup_core::value::time::Span;
 
 use super::build::{collect_in, products_in, products_out};
 use super::environment::wire_environment;
 use super::experiment::metrics;
-use super::field::{each, optional, required};
+use super::field::{at_most, each, optional, required};
 use super::malformed::Malformed;
 use crate::v1;
 
@@ -36,6 +37,7 @@ impl From<WorkOrder> for v1::WorkOrder {
             directory_padding: order.directory_padding,
             files: order.files.iter().map(Into::into).collect(),
             own_metrics: order.own_metrics.iter().map(Into::into).collect(),
+            seat: order.seat.map(Into::into),
             metrics: order.metrics.iter().map(|metric| v1::Metric::from(*metric).into()).collect(),
         }
     }
@@ -65,9 +67,26 @@ impl TryFrom<v1::WorkOrder> for WorkOrder {
             output: required(wire.output, "output")?,
             metrics: metrics(&wire.metrics)?,
             files: each(wire.files, MAX_FILES, "files")?,
+            seat: optional(wire.seat, "seat")?,
             collect: collect_in(wire.collect)?,
             built: products_in(wire.built, "built")?,
             own_metrics: each(wire.own_metrics, MAX_OWN_METRICS, "own_metrics")?,
         })
+    }
+}
+
+impl From<Seat> for v1::WorkSeat {
+    fn from(Seat { number, size, hostfile, hosts }: Seat) -> Self {
+        Self { number, size, hostfile, hosts }
+    }
+}
+
+impl TryFrom<v1::WorkSeat> for Seat {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::WorkSeat) -> Result<Self, Malformed> {
+        let v1::WorkSeat { number, size, hostfile, hosts } = wire;
+        at_most(hosts.len(), MAX_GANG as usize, "hosts")?;
+        Ok(Self { number, size, hostfile, hosts })
     }
 }

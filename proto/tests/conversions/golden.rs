@@ -7,6 +7,7 @@ mod bisection;
 mod builds;
 mod commits;
 mod environment;
+mod gangs;
 mod software;
 
 use std::collections::BTreeMap;
@@ -62,6 +63,8 @@ const JOURNAL_V1_BISECTION: &str = include_str!("../golden/journal_v1_bisection.
 const JOURNAL_V1_REQUESTS: &str = include_str!("../golden/journal_v1_requests.txt");
 /// What notes about hosts by ssh added to version 1.
 const JOURNAL_V1_SSH: &str = include_str!("../golden/journal_v1_ssh.txt");
+/// What runs on several hosts added to version 1.
+const JOURNAL_V1_GANGS: &str = include_str!("../golden/journal_v1_gangs.txt");
 const OUTBOX_V1: &str = include_str!("../golden/outbox_v1.txt");
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001));
@@ -276,6 +279,11 @@ fn journal_version_1_with_rest_and_canaries() {
 }
 
 #[test]
+fn journal_version_1_with_gangs() {
+    is_kept(JOURNAL_V1_GANGS, &gangs::events());
+}
+
+#[test]
 fn outbox_version_1() {
     let lines = entries().into_iter().map(|(name, entry)| {
         let mut bytes = Vec::new();
@@ -328,6 +336,10 @@ fn kind(change: &Change) -> &'static str {
         Change::VisitBroken { .. } => "visit_broken",
         Change::HostAsked { .. } => "host_asked",
         Change::HostPassed { .. } => "host_passed",
+        Change::HostHeld { .. } => "host_held",
+        Change::HostReady { .. } => "host_ready",
+        Change::GangGranted(_) => "gang_granted",
+        Change::PartEnded { .. } => "part_ended",
         Change::LeaseGranted(_) => "lease_granted",
         Change::RunStarted { .. } => "run_started",
         Change::RunReported { .. } => "run_reported",
@@ -503,6 +515,7 @@ fn benchmark(name: &str, command: CommandLine) -> Benchmark {
         warmup: 2,
         directory: None,
         weight: Some(0.5),
+        gang: None,
     }
 }
 
@@ -540,6 +553,7 @@ fn leased() -> Lease {
             previous,
             ..Evidence::first(boot)
         },
+        seat: None,
     }
 }
 

@@ -24,9 +24,9 @@ use speedup_core::machine::{
     Explanation, Hindrance, Hindrances, KeptHosts, NamedHost, Outlook, WaitingFor, Waits,
 };
 use speedup_core::plan::{Extension, Shape};
-use speedup_core::run::lease::{Evidence, Lease};
+use speedup_core::run::lease::{Evidence, Lease, LeaseSeat, Member};
 use speedup_core::run::timer::{TimerError, TimerTest};
-use speedup_core::run::work::WorkOrder;
+use speedup_core::run::work::{Seat, WorkOrder};
 use speedup_core::run::{AfterLoss, LossReason, Obstacle, Settlement};
 use speedup_core::value::id::*;
 use speedup_core::value::time::{Span, Timestamp};
@@ -155,13 +155,38 @@ fn evidence() -> impl Strategy<Value = Evidence> {
 
 pub(crate) fn lease() -> BoxedStrategy<Lease> {
     let times = (time(), time(), option::of(time()));
-    let parts = (lease_epoch(), experiment_id(), run(), id(), agent_epoch(), times, evidence());
+    let member = (id(), option::of(id())).prop_map(|(host, name)| Member { host, name });
+    let seat = (any::<u32>(), proptest::collection::vec(member, 0..3))
+        .prop_map(|(number, members)| Box::new(LeaseSeat { number, members }));
+    let parts =
+        (lease_epoch(), experiment_id(), run(), id(), agent_epoch(), times, (evidence(), option::of(seat)));
     parts
-        .prop_map(|(epoch, experiment, (run, attempt), host, agent_epoch, times, evidence)| {
+        .prop_map(|(epoch, experiment, (run, attempt), host, agent_epoch, times, (evidence, seat))| {
             let (granted, deadline, started) = times;
-            Lease { epoch, experiment, run, attempt, host, agent_epoch, granted, deadline, started, evidence }
+            Lease {
+                epoch,
+                experiment,
+                run,
+                attempt,
+                host,
+                agent_epoch,
+                granted,
+                deadline,
+                started,
+                evidence,
+                seat,
+            }
         })
         .boxed()
+}
+
+/// Leases as those of a gang: the first knows the hosts of all.
+fn gang(mut leases: Vec<Lease>) -> Vec<Lease> {
+    for (number, lease) in (0..).zip(&mut leases) {
+        lease.seat = Some(Box::new(LeaseSeat { number, members: Vec::new() }));
+    }
+    LeaseSeat::introduce(&mut leases);
+    leases
 }
 
 fn obstacle() -> impl Strategy<Value = Obstacle> {
@@ -202,7 +227,10 @@ fn work_order() -> BoxedStrategy<WorkOrder> {
     let program = (command(), texts(), texts());
     let outside = (option::of(setup()), option::of(setup()), option::of(setup()), option::of(setup()));
     let collect = btree_map(text(), text(), 0..4);
-    let choices = (measured(), output_choice(), option::of(rest()), files(), (products(), collect));
+    let seat = (any::<(u32, u32)>(), text(), proptest::collection::vec(text(), 0..3))
+        .prop_map(|((number, size), hostfile, hosts)| Seat { number, size, hostfile, hosts });
+    let made = (products(), collect, option::of(seat));
+    let choices = (measured(), output_choice(), option::of(rest()), files(), made);
     let environments = (environment(), option::of(environment()));
     let parts = (program, expectation(), numbers, outside, environments, choices);
     parts
@@ -210,7 +238,7 @@ fn work_order() -> BoxedStrategy<WorkOrder> {
             let (environment, other) = environments;
             let ((timeout, warmup, env_padding, directory_padding), directory) = numbers;
             let (setup, prepare, cleanup, canary) = outside;
-            let (measured, output, rest, files, (built, collect)) = choices;
+            let (measured, output, rest, files, (built, collect, seat)) = choices;
             WorkOrder {
                 command,
                 env,
@@ -234,6 +262,7 @@ fn work_order() -> BoxedStrategy<WorkOrder> {
                 files,
                 built,
                 collect,
+                seat,
             }
         })
         .boxed()
@@ -252,6 +281,7 @@ pub(crate) fn agent_message() -> BoxedStrategy<AgentMessage> {
             epoch
         }),
         Just(AgentMessage::Ask),
+        lease_epoch().prop_map(|lease| AgentMessage::Ready { lease }),
         lease_epoch().prop_map(|lease| AgentMessage::Started { lease }),
         report().prop_map(|report| AgentMessage::Report(Box::new(report))),
     ]
@@ -270,6 +300,8 @@ pub(crate) fn coordinator_message() -> BoxedStrategy<CoordinatorMessage> {
         }),
         grant().prop_map(|grant| CoordinatorMessage::Grant(Box::new(grant))),
         lease_epoch().prop_map(|lease| CoordinatorMessage::Acknowledged { lease }),
+        lease_epoch().prop_map(|lease| CoordinatorMessage::Begin { lease }),
+        lease_epoch().prop_map(|lease| CoordinatorMessage::End { lease }),
         text().prop_map(|reason| CoordinatorMessage::Reboot { reason }),
         (lease_epoch(), text()).prop_map(|(lease, reason)| CoordinatorMessage::Refused { lease, reason }),
     ]
@@ -363,6 +395,12 @@ fn of_host() -> BoxedStrategy<Change> {
         }),
         (id(), experiment_id()).prop_map(|(host, experiment)| Change::VisitBroken { host, experiment }),
         lease().prop_map(|lease| Change::LeaseGranted(Box::new(lease))),
+        proptest::collection::vec(lease(), 0..4).prop_map(|leases| Change::GangGranted(gang(leases))),
+        (held(), record().prop_map(Box::new)).prop_map(|((host, lease), record)| Change::PartEnded {
+            host,
+            lease,
+            record
+        }),
         held().prop_map(|(host, lease)| Change::RunStarted { host, lease }),
         (held(), record().prop_map(Box::new)).prop_map(|((host, lease), record)| Change::RunReported {
             host,

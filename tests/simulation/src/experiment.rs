@@ -3,6 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 use speedup_core::experiment::build::Build;
 use speedup_core::experiment::environment::Environment;
+use speedup_core::experiment::gang::{Gang, Launcher};
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, Bisection, CommandLine, Expectation, Experiment, Independence,
     KeepOutput, Levels, Limits, Metric, Order, OutputChoice, Policy, Rule, Sameness, Scope, Spending,
@@ -57,9 +58,23 @@ pub fn any(random: &mut ChaCha8Rng) -> Experiment {
     if policy != Policy::Reallocated && drawn.seed.0.is_multiple_of(4) {
         bisect(&mut drawn);
     }
+    if drawn.seed.0 % 4 == 1 {
+        gather(&mut drawn);
+    }
     drawn.limits.all_attempts = (pick(6) == 0).then(|| 1 + pick(12));
     drawn.limits.host_time = (pick(6) == 0).then(|| Span::from_secs(30 * (1 + pick(10))));
     drawn
+}
+
+/// Makes each run of some benchmarks one of several hosts, where that can be.
+fn gather(drawn: &mut Experiment) {
+    let may_be = drawn.order != Order::Blocked
+        && !drawn.levels.are_nested()
+        && drawn.independence.policy != Policy::Rebooted;
+    for (number, benchmark) in (0..).zip(&mut drawn.benchmarks).filter(|_| may_be) {
+        let hosts = 1 + ((drawn.seed.0 >> 4) as u32 + number) % 3;
+        benchmark.gang = Some(Gang { hosts, ranks_per_host: 1, launcher: Launcher::None, series: None });
+    }
 }
 
 /// Makes it look for a step among five versions.
@@ -98,6 +113,7 @@ pub fn plain(random: &mut ChaCha8Rng, policy: Policy, scope: Scope, benchmarks: 
         warmup: 0,
         directory: None,
         weight: None,
+        gang: None,
     };
     Experiment {
         name: "simulated".to_owned(),

@@ -46,8 +46,10 @@ pub enum Choice {
     CrashAgent(usize, usize),
     /// It starts again.
     StartAgent(usize),
-    /// What an agent executes ends.
+    /// What an agent executes ends, or its preparation does.
     Finish(usize, Ending),
+    /// An agent is prepared for its part of a run that several serve together.
+    Prepared(usize),
     /// The journal is synced; what waited for it is sent.
     Sync,
     /// The coordinator dies; this many unsynced events have reached the disk.
@@ -188,6 +190,10 @@ struct SimAgent {
     process: Option<Agent>,
     session: Option<u64>,
     executing: Option<Execution>,
+    /// What it prepares for, together with others.
+    preparing: Option<Execution>,
+    /// What it is prepared for.
+    held: Option<Execution>,
     /// After how many more actions the process dies.
     doomed: Option<usize>,
     /// Whether it was told to boot its host.
@@ -226,6 +232,10 @@ pub struct World {
     passed: Span,
     /// When each lease was given and, if it has, ended, in truth.
     held: BTreeMap<LeaseEpoch, (Span, Option<Span>)>,
+    /// The leases of the gang of each lease that has one.
+    gangs: BTreeMap<LeaseEpoch, Vec<LeaseEpoch>>,
+    /// Leases of which the agent executed nothing, as others did or the run was given up.
+    parts: BTreeSet<LeaseEpoch>,
     /// Whether a clock was set forward between two starts.
     stepped: bool,
     bag: Vec<Packet>,
@@ -259,6 +269,8 @@ impl World {
             now: Timestamp(1),
             passed: Span(0),
             held: BTreeMap::new(),
+            gangs: BTreeMap::new(),
+            parts: BTreeSet::new(),
             stepped: false,
             bag: Vec::new(),
             agents: Vec::new(),
@@ -308,7 +320,7 @@ impl World {
             );
             choices.extend((!agent.old_boots.is_empty()).then_some(Choice::Reborn(at, Rebirth::OldBoot)));
             // An agent has one thread: it learns that its host does not boot before a run or after it.
-            let may_refuse = agent.is_to_reboot && agent.executing.is_none();
+            let may_refuse = agent.is_to_reboot && agent.executing.is_none() && agent.preparing.is_none();
             choices.extend(may_refuse.then_some(Choice::RefuseReboot(at)));
             let has_job = agent.facts.job.is_some() && self.coordinator.is_some() && !self.stands();
             choices.extend(has_job.then_some(Choice::JobEnded(at)));
@@ -324,13 +336,19 @@ impl World {
                 Some(_) => {
                     choices.extend([0, 1, 2].map(|after| Choice::CrashAgent(at, after)));
                     match agent.session {
-                        None if self.coordinator.is_some() && agent.executing.is_none() => {
+                        None if self.coordinator.is_some()
+                            && agent.executing.is_none()
+                            && agent.preparing.is_none() =>
+                        {
                             choices.push(Choice::Connect(at));
                         }
                         None => {}
                         Some(_) => choices.extend([Choice::Break(at), Choice::Quiet(at)]),
                     }
                 }
+            }
+            if agent.preparing.is_some() {
+                choices.extend([Choice::Prepared(at), Choice::Finish(at, Ending::NotExecuted)]);
             }
             if agent.executing.is_some() {
                 let endings = [Ending::Measured, Ending::Failed, Ending::NotExecuted];
@@ -419,6 +437,7 @@ impl World {
             if self.agents[at].process.is_none() {
                 self.apply(Choice::StartAgent(at));
             }
+            self.apply(Choice::Prepared(at));
             if self.agents[at].executing.is_some() {
                 self.apply(Choice::Finish(at, Ending::Measured));
             }
@@ -474,7 +493,7 @@ impl Weights {
     fn of(&self, choice: &Choice) -> u64 {
         match choice {
             Choice::Deliver(_) | Choice::Sync => 100,
-            Choice::Connect(_) | Choice::StartAgent(_) | Choice::StartCoordinator => 60,
+            Choice::Connect(_) | Choice::StartAgent(_) | Choice::StartCoordinator | Choice::Prepared(_) => 60,
             Choice::Finish(_, Ending::Measured) => 40,
             Choice::Finish(_, Ending::Failed) => 4,
             Choice::Finish(_, Ending::Lacking) => 1,

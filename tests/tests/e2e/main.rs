@@ -21,6 +21,7 @@ mod flood;
 mod forms;
 mod freshness;
 mod fuzz;
+mod gangs;
 mod gates;
 mod git;
 mod guide;

@@ -76,7 +76,7 @@ impl Session {
                     last = Some(report.lease);
                     self.tell(Order::Acknowledged(v1::Acknowledged { lease: report.lease })).await;
                 }
-                Said::Started(_) | Said::Join(_) => {}
+                Said::Ready(_) | Said::Started(_) | Said::Join(_) => {}
             }
         }
     }

@@ -342,7 +342,10 @@ impl SimulatedAgent {
                         self.leases.insert(grant.lease.0, Acknowledged { experiment, run, attempt });
                         next = Some(Input::Executed(record(grant.lease.0)));
                     }
-                    Action::Keep(_)
+                    Action::Prepare(_)
+                    | Action::Begin
+                    | Action::End { .. }
+                    | Action::Keep(_)
                     | Action::Forget(_)
                     | Action::Remember(_)
                     | Action::Complain { .. }

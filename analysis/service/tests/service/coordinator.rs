@@ -119,6 +119,7 @@ fn attempt(plan: &Plan, run: u32) -> EndedAttempt {
         deadline: Timestamp(3),
         started: None,
         evidence,
+        seat: None,
     };
     let record = Record { metrics: [(Metric::Wall, wall_ns)].into(), ..Record::bare(Outcome::Measured) };
     EndedAttempt { lease, cell, ended: Timestamp(2), end: AttemptEnd::Reported(record) }

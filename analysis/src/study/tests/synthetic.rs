@@ -357,6 +357,7 @@ impl Synthetic {
             deadline: Timestamp(begin + 2_000_000_000),
             started: None,
             evidence,
+            seat: None,
         };
         EndedAttempt {
             lease,

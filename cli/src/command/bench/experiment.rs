@@ -159,6 +159,7 @@ fn benchmark(arguments: &Arguments, setting: Setting<'_>, name: &str, argv: Vec<
         warmup: 0,
         directory: Some(placeholder(DIRECTORY)),
         weight: None,
+        gang: None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! What agents ask, begin and report, and what time ends.
 
+use std::collections::BTreeSet;
+
 use super::pool::{is_idle, quarantined};
 use super::{Answer, dated};
 use crate::agent::message::AttemptReport;
@@ -11,7 +13,7 @@ use crate::machine::{COORDINATOR, Effect, Machine, Phase, Refusal, Speaker};
 use crate::plan::Task;
 use crate::run::lease::Lease;
 use crate::run::record::{Failure, Outcome, Record};
-use crate::run::{AfterLoss, LossReason};
+use crate::run::{AfterLoss, LossReason, Obstacle};
 use crate::value::id::{Attempt, HostId, JobId, LeaseEpoch};
 use crate::value::time::Timestamp;
 
@@ -44,6 +46,37 @@ impl Machine {
                 ) => Ok((Vec::new(), Vec::new())),
             },
         }
+    }
+
+    /// The host that is the last to be prepared has the first one start the program. One whose lease is over, or whose run is,
+    /// ends its part.
+    pub(super) fn ready(&self, now: Timestamp, speaker: Speaker, lease: LeaseEpoch) -> Answer {
+        let host = self.joined(&speaker)?;
+        let end = || Ok((Vec::new(), vec![Effect::End { host: speaker.host.clone(), lease }]));
+        let Some(held) = host.lease.as_ref().filter(|held| {
+            held.epoch == lease && held.agent_epoch == speaker.epoch && self.is_under_way(held)
+        }) else {
+            return end();
+        };
+        let gang = self.gang(held.leader());
+        let Some((leader, first)) = gang.first().filter(|(epoch, _)| *epoch == held.leader()) else {
+            return end();
+        };
+        let first = self.host_at(*first);
+        let begin = || Effect::Begin { host: first.facts.host.clone(), lease: *leader };
+        if first.lease.as_ref().is_some_and(|lease| lease.started.is_some()) {
+            // Who begins says nothing any more: it has missed that it was to.
+            let is_first = *leader == lease;
+            return Ok((Vec::new(), is_first.then(begin).into_iter().collect()));
+        }
+        let others = gang.iter().filter(|(epoch, _)| *epoch != lease);
+        let are_ready = others.clone().all(|(_, number)| self.host_at(*number).is_ready);
+        let mut changes = vec![Change::HostReady { host: speaker.host.clone(), lease }];
+        if !are_ready {
+            return Ok((dated(now, changes), Vec::new()));
+        }
+        changes.push(Change::RunStarted { host: first.facts.host.clone(), lease: *leader });
+        Ok((dated(now, changes), vec![begin()]))
     }
 
     pub(super) fn started(&self, speaker: Speaker, lease: LeaseEpoch) -> Result<Vec<Change>, Refusal> {
@@ -86,8 +119,13 @@ impl Machine {
                 self.lose(host, lease, LossReason::NotExecuted { reason, obstacle })
             }
             Outcome::Measured | Outcome::Failed(_) => {
-                let (host, record) = (lease.host.clone(), Box::new(record));
-                vec![Change::RunReported { host, lease: lease.epoch, record }]
+                let (host, lease, record, is_part) =
+                    (lease.host.clone(), lease.epoch, Box::new(record), lease.is_of_member());
+                vec![if is_part {
+                    Change::PartEnded { host, lease, record }
+                } else {
+                    Change::RunReported { host, lease, record }
+                }]
             }
         }
     }
@@ -114,7 +152,14 @@ impl Machine {
 
     pub(super) fn expire(&self, now: Timestamp) -> impl Iterator<Item = Change> + '_ {
         let due = self.losses.iter().take_while(move |(deadline, _)| *deadline <= now);
-        due.flat_map(move |(_, number)| self.overdue(now, self.host_at(*number)))
+        let mut gangs = BTreeSet::new();
+        // A gang is lost once, whoever of it is overdue.
+        let is_first = move |host: &&Host| match host.lease.as_ref().filter(|lease| lease.is_of_gang()) {
+            Some(lease) if self.is_under_way(lease) => gangs.insert(lease.leader()),
+            Some(_) | None => true,
+        };
+        let hosts = due.map(|(_, number)| self.host_at(*number)).filter(is_first);
+        hosts.flat_map(move |host| self.overdue(now, host))
     }
 
     /// A host whose job has ended is away from now on, whatever its connection looks like, and its attempt is lost. One that
@@ -155,6 +200,9 @@ impl Machine {
     /// experiment, where every host has turned it down, or take the host out of the pool, where another user's experiment has
     /// given it up too.
     fn lose(&self, host: &Host, lease: &Lease, reason: LossReason) -> Vec<Change> {
+        if lease.is_of_member() && !self.is_under_way(lease) {
+            return vec![part_ended(lease, &reason)];
+        }
         let active = &self.experiments[&lease.experiment];
         let (experiment, number) = (lease.experiment, self.numbers[&lease.host]);
         let paused = (active.kept.phase == Phase::Running)
@@ -170,6 +218,9 @@ impl Machine {
 
     /// The loss of an attempt alone.
     pub(super) fn lost(&self, lease: &Lease, reason: LossReason) -> Change {
+        if lease.is_of_member() && !self.is_under_way(lease) {
+            return part_ended(lease, &reason);
+        }
         let active = &self.experiments[&lease.experiment];
         let after = if active.kept.phase == Phase::Cancelled {
             AfterLoss::Cancelled
@@ -186,4 +237,12 @@ impl Machine {
             .filter(|host| host.is_here() && host.epoch == speaker.epoch)
             .ok_or_else(|| Refusal::NotJoined(speaker.host.clone()))
     }
+}
+
+/// The run is over that a host served together with others, and what it did since is not known.
+fn part_ended(lease: &Lease, reason: &LossReason) -> Change {
+    let obstacle = Obstacle::Host;
+    let outcome = Outcome::NotExecuted { reason: reason.words(), obstacle };
+    let record = Box::new(Record::bare(outcome));
+    Change::PartEnded { host: lease.host.clone(), lease: lease.epoch, record }
 }

@@ -1,5 +1,7 @@
 //! How an attempt goes from its lease to its end.
 
+use std::collections::BTreeSet;
+
 use crate::host::{Asking, Host, Use, Visit};
 use crate::machine::event::Superseded;
 use crate::machine::queue::{lane_of, use_of};
@@ -11,52 +13,66 @@ use crate::value::id::{Attempt, HostId, LeaseEpoch, RunIndex};
 use crate::value::time::Timestamp;
 
 impl Machine {
-    pub(super) fn lease_granted(&mut self, lease: &Lease) {
-        let is_new = lease.epoch.0 >= self.next_lease;
-        self.next_lease = self.next_lease.max(lease.epoch.0.saturating_add(1));
-        let Some(number) = self.number_of(&lease.host) else { return };
-        let Some(active) = self.experiments.get(&lease.experiment) else { return };
-        let waits = matches!(active.states.get(lease.run.0 as usize), Some(RunState::Waiting { .. }));
-        let host = self.host_at(number);
-        if !is_new || !waits || host.lease.is_some() {
-            return;
+    /// One lease, or those of a gang, whose hosts get all of them or none.
+    pub(super) fn granted(&mut self, leases: &[Lease]) {
+        let Some(lease) = leases.first() else { return };
+        let are_new = leases.iter().all(|lease| lease.epoch.0 >= self.next_lease);
+        for lease in leases {
+            self.next_lease = self.next_lease.max(lease.epoch.0.saturating_add(1));
         }
+        let numbers: Option<Vec<HostNumber>> =
+            leases.iter().map(|lease| self.number_of(&lease.host)).collect();
+        let (Some(numbers), Some(active)) = (numbers, self.experiments.get(&lease.experiment)) else {
+            return;
+        };
+        let Some(RunState::Waiting { .. }) = active.states.get(lease.run.0 as usize) else { return };
         let (place, lane) = (active.kept.plan.place(lease.run), lane_of(&active.kept.plan, lease.run));
         let use_of = use_of(&active.kept.plan, lease.run);
-        let begun = host.visits.get(&lease.experiment).copied();
+        let begun = self.host_at(numbers[0]).visits.get(&lease.experiment).copied();
         let goes_on = begun.is_some_and(|visit| visit.next == lease.run);
         // A host that has begun a visit begins no other of that experiment.
-        if begun.is_some() && !goes_on {
+        let is_free = |number: &HostNumber| {
+            let host = self.host_at(*number);
+            host.lease.is_none() && (goes_on || !host.visits.contains_key(&lease.experiment))
+        };
+        if !are_new || !are_alike(leases) || !numbers.iter().all(is_free) {
             return;
         }
         let taken = self.share(lease.experiment, |active| {
             let taken = goes_on || active.queue.remove(lane, lease.run);
             if taken {
                 active.kept.attempts += 1;
-                active.visited(number, lease.run);
-                active.set(lease.run, RunState::Leased { lease: lease.epoch, host: number });
+                active.members += leases.len() as u32 - 1;
+                numbers.iter().for_each(|number| active.visited(*number, lease.run));
+                active.set(lease.run, RunState::Leased { lease: lease.epoch, host: numbers[0] });
             }
             taken
         });
         if taken != Some(true) {
             return;
         }
-        self.set_reserves(number, None);
-        self.set_asking(&lease.host, Asking::No);
         let (next, end) = (RunIndex(lease.run.0 + 1), RunIndex(place.group.0 + place.size));
-        self.change(number, |host| {
-            host.serve(lease, use_of, !goes_on);
-            host.visits.remove(&lease.experiment);
-            if next < end {
-                host.visits.insert(lease.experiment, Visit { next, end });
-            }
-            host.lease = Some(lease.clone());
-        });
-        self.holders.insert(lease.epoch, number);
+        let holds = self.hold.is_some();
+        for (lease, number) in leases.iter().zip(&numbers) {
+            self.set_reserves(*number, None);
+            self.set_asking(&lease.host, Asking::No);
+            self.change(*number, |host| {
+                host.serve(lease, use_of, !goes_on);
+                host.visits.remove(&lease.experiment);
+                if next < end {
+                    host.visits.insert(lease.experiment, Visit { next, end });
+                }
+                host.lease = Some(lease.clone());
+                host.is_ready = false;
+            });
+            self.holders.insert(lease.epoch, *number);
+        }
         // A host that took the rest of a visit is none any more that visits of its cell could be given.
         let is_rest = !goes_on && (place.group != lease.run || lease.attempt > Attempt(1));
         let is_nested = |active: &Active| !active.kept.visitors.is_empty() && active.queue.has_retries();
-        if is_rest && self.experiments.get(&lease.experiment).is_some_and(is_nested) {
+        let rests = is_rest && self.experiments.get(&lease.experiment).is_some_and(is_nested);
+        // With what it has now, the experiment may want other hosts of its next gang.
+        if rests || leases.len() > 1 || holds && self.is_held_for(lease.experiment) {
             self.look_again();
         }
     }
@@ -93,6 +109,13 @@ impl Machine {
         }
     }
 
+    pub(super) fn part_ended(&mut self, at: Timestamp, host: &HostId, epoch: LeaseEpoch) {
+        if let Some((number, lease)) = self.release(at, host, epoch) {
+            self.served_for(at, &lease);
+            self.settle_visits(number);
+        }
+    }
+
     pub(super) fn attempt_lost(
         &mut self,
         at: Timestamp,
@@ -102,13 +125,16 @@ impl Machine {
         after: AfterLoss,
     ) {
         let Some((number, lease)) = self.release(at, host, epoch) else { return };
+        self.disband(at, &lease);
         match reason {
             LossReason::NotExecuted { .. } => {}
             LossReason::Expired
             | LossReason::HostLost
             | LossReason::AgentRestarted
             | LossReason::JobEnded { .. } => {
-                self.superseded.insert(epoch, Superseded::from(&lease));
+                if !lease.is_of_member() {
+                    self.superseded.insert(epoch, Superseded::from(&lease));
+                }
             }
         }
         let rest = self.change(number, |host| host.visits.remove(&lease.experiment));
@@ -167,11 +193,54 @@ impl Machine {
         let number = self.holder(host, epoch)?;
         let lease = self.change(number, |host| {
             (host.heard, host.idle_since) = (at, Some(at));
+            host.is_ready = false;
             host.lease.take()
-        });
+        })?;
         self.holders.remove(&epoch);
-        Some((number, lease?))
+        if lease.is_of_member() {
+            self.share(lease.experiment, |active| active.members -= 1);
+        }
+        Some((number, lease))
     }
+
+    /// With a lost attempt all hosts are free that served it together. What its first host did may be reported late.
+    fn disband(&mut self, at: Timestamp, lost: &Lease) {
+        for (epoch, number) in self.gang(lost.leader()) {
+            let host = self.host_at(number).facts.host.clone();
+            let Some((_, lease)) = self.release(at, &host, epoch) else { continue };
+            self.served_for(at, &lease);
+            if !lease.is_of_member() && lease.started.is_some() {
+                self.superseded.insert(epoch, Superseded::from(&lease));
+            }
+            self.settle_visits(number);
+        }
+    }
+
+    /// Counts the time that a host had a lease for.
+    fn served_for(&mut self, at: Timestamp, lease: &Lease) {
+        self.share(lease.experiment, |active| {
+            active.kept.host_time = active.kept.host_time + (at - lease.granted);
+        });
+    }
+
+    /// A host of a gang is prepared.
+    pub(super) fn host_ready(&mut self, host: &HostId, epoch: LeaseEpoch) {
+        if let Some(number) = self.holder(host, epoch) {
+            self.hosts[number.0 as usize].is_ready = true;
+        }
+    }
+}
+
+/// Whether leases are those of one gang, in the order of its seats, or one alone.
+fn are_alike(leases: &[Lease]) -> bool {
+    let first = &leases[0];
+    let hosts: BTreeSet<&HostId> = leases.iter().map(|lease| &lease.host).collect();
+    let seats = (0_u32..).zip(leases).all(|(number, lease)| {
+        (lease.experiment, lease.run, lease.attempt) == (first.experiment, first.run, first.attempt)
+            && lease.seat.as_ref().map_or(0, |seat| seat.number) == number
+            && lease.leader() == first.epoch
+    });
+    hosts.len() == leases.len() && seats
 }
 
 impl Active {

@@ -139,7 +139,7 @@ impl Machine {
     }
 
     /// Changes for which experiment a host boots. A reservation that is given up may be another's.
-    pub(super) fn set_reserves(&mut self, number: HostNumber, reserves: Option<ExperimentId>) {
+    pub(in crate::machine) fn set_reserves(&mut self, number: HostNumber, reserves: Option<ExperimentId>) {
         let host = &mut self.hosts[number.0 as usize];
         let before = std::mem::replace(&mut host.reserves, reserves);
         if before == reserves {
@@ -208,15 +208,19 @@ impl Machine {
     pub(in crate::machine) fn set_presence(&mut self, number: HostNumber, presence: Presence) {
         self.asking.remove(&number);
         self.in_vain.remove(&number);
+        let let_go = self.let_go(number);
         self.change(number, |host| host.presence = presence);
         match presence {
             Presence::Here { asking: Asking::Yes } => self.asking.insert(number),
             Presence::Here { asking: Asking::InVain { .. } } => self.in_vain.insert(number),
             Presence::Here { asking: Asking::No } | Presence::Away { .. } => false,
         };
+        if let_go {
+            self.look_again();
+        }
     }
 
-    pub(super) fn set_asking(&mut self, host: &HostId, asking: Asking) {
+    pub(in crate::machine) fn set_asking(&mut self, host: &HostId, asking: Asking) {
         if let Some(number) = self.number_of(host)
             && self.host_at(number).is_here()
         {
@@ -257,13 +261,14 @@ impl Machine {
         let retries = |active: &Active| active.may_come_again() && active.queue.has_retries();
         let pins = |active: &Active| is_empty && active.may_pin_anew();
         let gave_up = |active: &Active| !active.kept.troubles.is_empty();
-        if self.experiments.values().any(|active| retries(active) || pins(active) || gave_up(active)) {
+        let is_wanted = |active: &Active| retries(active) || pins(active) || gave_up(active);
+        if self.hold.is_some() || self.experiments.values().any(is_wanted) {
             self.look_again();
         }
     }
 
     /// New work may suit hosts that nothing suited before.
-    pub(super) fn look_again(&mut self) {
+    pub(in crate::machine) fn look_again(&mut self) {
         for number in std::mem::take(&mut self.in_vain) {
             self.set_presence(number, Presence::Here { asking: Asking::Yes });
         }
@@ -303,6 +308,7 @@ impl Host {
             reboot: None,
             reserves: None,
             lease: None,
+            is_ready: false,
             served: 0,
             previous: None,
             idle_since: None,

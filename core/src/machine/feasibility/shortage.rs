@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{HostClass, can_come_again, usable};
 use crate::independence::{Renewal, Reuse};
-use crate::machine::{hosts_needed, needs_reboots, visits_of_fullest_lane};
+use crate::machine::{hosts_needed, largest_gang, needs_reboots, visits_of_fullest_lane};
 use crate::plan::Plan;
 
 /// What the hosts that an experiment may take lack for its plan.
@@ -34,6 +34,8 @@ pub enum Want {
     Rebooting,
     /// Different ones, because visits of a cell are on different hosts.
     Different,
+    /// So many at once, because they serve a run together.
+    Together,
     /// Different ones that come again: they can boot anew between visits of several cells.
     DifferentRebooting,
 }
@@ -51,6 +53,7 @@ pub fn shortage(plan: &Plan, class: &HostClass) -> Option<Shortage> {
         let may_return = plan.experiment.independence.policy.reuses_hosts();
         let want = match reboots {
             true => Want::Rebooting,
+            false if largest_gang(plan) == least && least > 1 && may_return => Want::Together,
             false if may_return && least > 1 => Want::Different,
             false => Want::Fresh,
         };
@@ -61,7 +64,7 @@ pub fn shortage(plan: &Plan, class: &HostClass) -> Option<Shortage> {
     if here >= needed || again >= least {
         return None;
     }
-    if least > 1 {
+    if least > 1 && plan.experiment.levels.are_nested() {
         return Some(Shortage { needed: least, here: again, want: Want::DifferentRebooting });
     }
     let want = match plan.experiment.independence.policy.reuse() {
@@ -88,6 +91,9 @@ impl Shortage {
             }
             Want::Different => {
                 "start more agents, or submit with --wait-for-hosts, or ask for fewer hosts in [repetitions]"
+            }
+            Want::Together => {
+                "start more agents, or submit with --wait-for-hosts, or give the benchmark fewer `hosts`"
             }
             Want::DifferentRebooting => {
                 "start more agents with a --reboot-command, or submit with --wait-for-hosts, or ask for fewer hosts in \
@@ -117,6 +123,7 @@ impl Display for Shortage {
                 to,
                 "the plan has each cell visited by {needed} different hosts (`hosts` in [repetitions]), the pool has {here}"
             ),
+            Want::Together => write!(to, "the plan has runs on {needed} hosts at once, the pool has {here}"),
             Want::DifferentRebooting => write!(
                 to,
                 "the plan has each cell visited by {needed} different hosts (`hosts` in [repetitions]), which \

@@ -3,6 +3,7 @@
 
 mod environment;
 mod files;
+mod gang;
 mod sampling;
 mod software;
 
@@ -11,11 +12,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::experiment::gang::ScalingLaw;
 use crate::experiment::metric::{Better, Metric, Stream};
 use crate::experiment::{Center, Family, KeepOutput, Weights};
 
 pub(super) use environment::{EnvironmentForm, ResourceLimitsForm};
 pub(super) use files::FileForm;
+pub(super) use gang::{GangLauncherForm, HostsForm};
 pub(super) use sampling::{DesignForm, IndependenceForm, LimitsForm, RepetitionsForm, RestForm};
 pub(super) use software::{ContainerForm, LauncherForm, SoftwareForm};
 
@@ -168,6 +171,19 @@ pub(super) struct BenchmarkForm {
     pub(super) directory: Option<String>,
     /// The weight in the suite, for [analysis] weights = "custom".
     pub(super) weight: Option<f64>,
+    /// On how many hosts each run is executed at once, e.g. 4, as a program with MPI is; [1, 2, 4] makes a benchmark of each
+    /// number. One host, and no launcher, when absent.
+    pub(super) hosts: Option<HostsForm>,
+    /// How many ranks each host has; 1 when absent.
+    pub(super) ranks_per_host: Option<u32>,
+    /// What starts the ranks, on the first host: "openmpi" (mpirun) or "mpich" (mpiexec.hydra). Without it and `launch` the
+    /// command itself does.
+    pub(super) launcher: Option<GangLauncherForm>,
+    /// The words of any other launcher, after which those of the program follow; {hosts}, {ranks}, {ranks_per_host} and
+    /// {hostfile} are filled in, there and in the command.
+    pub(super) launch: Option<Vec<String>>,
+    /// What stays the same where `hosts` has several numbers: "strong", the work, or "weak", the work of each host.
+    pub(super) scaling: Option<ScalingLaw>,
 }
 
 /// What a correct run looks like.

@@ -5,6 +5,7 @@ mod builds;
 mod commits;
 mod environment;
 mod files;
+mod gang;
 mod sampling;
 mod software;
 
@@ -22,6 +23,7 @@ use super::form::{
 use super::look::PlanLook;
 use super::quantity::{SIZE_HINT, size, span};
 use crate::experiment::files::StagedFile;
+use crate::experiment::gang::Gang;
 use crate::experiment::metric::{Metric, OwnMetric, Pattern};
 use crate::experiment::software::Software;
 use crate::experiment::{
@@ -159,12 +161,14 @@ impl Lowering<'_> {
     fn benchmarks(&mut self, mut forms: BTreeMap<String, BenchmarkForm>) -> Vec<Benchmark> {
         let names = names_in_order(self.document, &["benchmarks"]);
         let in_order = names.into_iter().filter_map(|name| forms.remove_entry(&name));
-        in_order.map(|(name, form)| self.benchmark(name, form)).collect()
+        in_order.flat_map(|(name, form)| self.benchmark(name, form)).collect()
     }
 
-    fn benchmark(&mut self, name: String, form: BenchmarkForm) -> Benchmark {
+    /// A benchmark, or one for each number of hosts that the plan gives.
+    fn benchmark(&mut self, name: String, mut form: BenchmarkForm) -> Vec<Benchmark> {
         let place = KeyPath::from(["benchmarks", &name]);
-        Benchmark {
+        let gangs = self.gangs(&place, &name, &mut form);
+        let benchmark = Benchmark {
             command: self.command(&place, form.command, form.shell),
             env: form.env,
             expect: self.expectation(&place, &form.expect),
@@ -172,8 +176,18 @@ impl Lowering<'_> {
             warmup: form.warmup,
             directory: form.directory,
             weight: form.weight,
+            gang: None,
             name,
+        };
+        if gangs.is_empty() {
+            return vec![benchmark];
         }
+        let of_gang = |gang: Gang| Benchmark {
+            name: gang.name_of(&benchmark.name),
+            gang: Some(gang),
+            ..benchmark.clone()
+        };
+        gangs.into_iter().map(of_gang).collect()
     }
 
     fn command(

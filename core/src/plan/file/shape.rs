@@ -55,6 +55,7 @@ impl Walk<'_> {
     }
 
     fn value(&mut self, value: &DeValue<'_>, at: Range<usize>, schema: &Value) {
+        let schema = alternative(schema, value);
         let choices = choices(schema);
         match (value, schema["type"].as_str()) {
             (DeValue::String(word), _) if !choices.is_empty() => {
@@ -91,8 +92,9 @@ impl Walk<'_> {
             | (DeValue::Float(_) | DeValue::Integer(_), Some("number")) => {}
             (found, expected) => self.flaws.note(at, || {
                 let expected = if choices.is_empty() { expected.unwrap_or_default() } else { "string" };
-                let cause =
-                    format!("`{}` must be {}, not {}", key_of(&self.path), a(expected), a(found.type_str()));
+                let alternatives: Vec<String> = alternatives(schema).map(|one| a(type_of(one))).collect();
+                let wanted = if alternatives.is_empty() { a(expected) } else { alternatives.join(" or ") };
+                let cause = format!("`{}` must be {wanted}, not {}", key_of(&self.path), a(found.type_str()));
                 let hint = hint_of(key_of(&self.path), schema);
                 if let DeValue::String(line) = found
                     && expected == "array"
@@ -103,6 +105,20 @@ impl Walk<'_> {
             }),
         }
     }
+}
+
+/// What a value may be, where it may be of several types.
+fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
+    schema["anyOf"].as_array().into_iter().flatten()
+}
+
+/// The alternative that a value is meant for; the schema itself where it has none.
+fn alternative<'s>(schema: &'s Value, value: &DeValue<'_>) -> &'s Value {
+    alternatives(schema).find(|one| type_of(one) == value.type_str()).unwrap_or(schema)
+}
+
+fn type_of(schema: &Value) -> &str {
+    schema["type"].as_str().unwrap_or_default()
 }
 
 /// How a line of words is written as an array.

@@ -7,6 +7,7 @@ use proptest::sample::select;
 use speedup_core::experiment::build::Build;
 use speedup_core::experiment::commit::Commit;
 use speedup_core::experiment::files::{Content, ContentHash, FileSource, StagedFile};
+use speedup_core::experiment::gang::{Gang, Launcher, ScalingLaw, Series};
 use speedup_core::experiment::metric::{Better, Pattern, Stream};
 use speedup_core::experiment::*;
 use speedup_core::plan::{Plan, Shape, Stage};
@@ -87,8 +88,9 @@ fn benchmark() -> impl Strategy<Value = Benchmark> {
         any::<(u64, u32)>(),
         option::of(number()),
         option::of(text()),
+        option::of(gang()),
     );
-    parts.prop_map(|(name, command, env, expect, (timeout, warmup), weight, directory)| Benchmark {
+    parts.prop_map(|(name, command, env, expect, (timeout, warmup), weight, directory, gang)| Benchmark {
         name,
         command,
         env,
@@ -97,7 +99,22 @@ fn benchmark() -> impl Strategy<Value = Benchmark> {
         warmup,
         directory,
         weight,
+        gang,
     })
+}
+
+fn gang() -> impl Strategy<Value = Gang> {
+    let launcher = prop_oneof![
+        Just(Launcher::None),
+        Just(Launcher::OpenMpi),
+        Just(Launcher::Mpich),
+        vec(text(), 1..4).prop_map(Launcher::Own),
+    ];
+    let law = select(vec![ScalingLaw::Strong, ScalingLaw::Weak]);
+    let series = (text(), law).prop_map(|(name, law)| Series { name, law });
+    (any::<(u32, u32)>(), launcher, option::of(series)).prop_map(
+        |((hosts, ranks_per_host), launcher, series)| Gang { hosts, ranks_per_host, launcher, series },
+    )
 }
 
 pub(crate) fn metric() -> impl Strategy<Value = Metric> {

@@ -47,6 +47,7 @@ impl World {
             Choice::Quiet(at) => self.tell_agent(at, Input::Quiet),
             Choice::CrashAgent(at, after) => self.agents[at].doomed = Some(after),
             Choice::StartAgent(at) => self.start_agent(at),
+            Choice::Prepared(at) => self.prepared(at),
             Choice::Finish(at, ending) => self.finish(at, ending),
             Choice::Sync => self.sync(),
             Choice::CrashCoordinator(kept) => self.crash_coordinator(kept),
@@ -106,6 +107,8 @@ impl World {
             process: None,
             session: None,
             executing: None,
+            preparing: None,
+            held: None,
             doomed: None,
             is_to_reboot: false,
             old_boots: Vec::new(),
@@ -212,7 +215,7 @@ impl World {
         let agent = &mut self.agents[at];
         agent.doomed = None;
         agent.process = None;
-        agent.executing = None;
+        (agent.executing, agent.preparing, agent.held) = (None, None, None);
         agent.is_to_reboot = false;
     }
 
@@ -234,7 +237,9 @@ impl World {
     }
 
     fn finish(&mut self, at: usize, ending: Ending) {
-        let Some(execution) = self.agents[at].executing.take() else { return };
+        let agent = &mut self.agents[at];
+        self.parts.extend(agent.preparing.as_ref().map(|execution| execution.lease));
+        let Some(execution) = agent.executing.take().or_else(|| agent.preparing.take()) else { return };
         let outcome = match ending {
             Ending::Measured | Ending::Lacking => Outcome::Measured,
             Ending::Failed => Outcome::Failed(Failure::Exit { code: 1, expected: 0 }),
@@ -250,6 +255,15 @@ impl World {
         self.tell_agent(at, Input::Executed(record));
         if self.agents[at].doomed != Some(0) {
             self.reported.insert(execution.lease);
+        }
+    }
+
+    /// An agent is prepared for its part of a run.
+    fn prepared(&mut self, at: usize) {
+        let agent = &mut self.agents[at];
+        if let Some(execution) = agent.preparing.take() {
+            agent.held = Some(execution);
+            self.tell_agent(at, Input::Prepared);
         }
     }
 
@@ -287,6 +301,20 @@ impl World {
                 let execution = Execution { lease, host: at, experiment, run, collect };
                 agent.executing = Some(execution.clone());
                 self.executions.push(execution);
+            }
+            Action::Prepare(grant) => {
+                let Grant { lease, experiment, run, .. } = *grant;
+                agent.preparing = Some(Execution { lease, host: at, experiment, run, collect: Vec::new() });
+            }
+            Action::Begin => {
+                agent.executing = agent.held.take();
+                self.executions.extend(agent.executing.clone());
+            }
+            Action::End { .. } => {
+                if let Some(Execution { lease, .. }) = agent.held.take() {
+                    self.parts.insert(lease);
+                    self.tell_agent(at, Input::Executed(record(Outcome::Measured, lease.0)));
+                }
             }
             Action::Complain { lease, reason } => {
                 panic!("a true report of lease {lease} was refused: {reason}")
@@ -377,6 +405,7 @@ impl World {
         let speaker = Speaker { host, epoch };
         let command = match message {
             AgentMessage::Ask => Command::Ask(speaker),
+            AgentMessage::Ready { lease } => Command::Ready { speaker, lease },
             AgentMessage::Started { lease } => Command::Started { speaker, lease },
             AgentMessage::Report(report) => Command::Report { speaker, report },
             AgentMessage::Join { .. } => return,
@@ -544,7 +573,7 @@ impl World {
         let Some(coordinator) = &mut self.coordinator else { return };
         coordinator.is_unchecked |= !handled.events.is_empty();
         for event in &handled.events {
-            note_use(&mut self.held, self.passed, &event.change);
+            note_use(&mut self.held, &mut self.gangs, self.passed, &event.change);
         }
         coordinator.unsynced.extend(handled.events.into_iter().filter(|event| event.change.is_kept()));
         coordinator.waiting_effects.extend(handled.effects);
@@ -570,6 +599,8 @@ impl World {
             }
             Effect::Dismiss { host } => (host, CoordinatorMessage::dismissed()),
             Effect::Acknowledge { host, lease } => (host, CoordinatorMessage::Acknowledged { lease }),
+            Effect::Begin { host, lease } => (host, CoordinatorMessage::Begin { lease }),
+            Effect::End { host, lease } => (host, CoordinatorMessage::End { lease }),
             Effect::Reboot { host, reason } => (host, CoordinatorMessage::Reboot { reason }),
         };
         if let Some(session) = coordinator.current.get(&host).copied() {
@@ -610,15 +641,28 @@ impl World {
 }
 
 /// Notes when an attempt began and ended, by the world's own clock.
-fn note_use(held: &mut BTreeMap<LeaseEpoch, (Span, Option<Span>)>, now: Span, change: &Change) {
-    match change {
-        Change::LeaseGranted(lease) => {
-            held.insert(lease.epoch, (now, None));
+fn note_use(
+    held: &mut BTreeMap<LeaseEpoch, (Span, Option<Span>)>,
+    gangs: &mut BTreeMap<LeaseEpoch, Vec<LeaseEpoch>>,
+    now: Span,
+    change: &Change,
+) {
+    let leases = change.granted();
+    held.extend(leases.iter().map(|lease| (lease.epoch, (now, None))));
+    if leases.len() > 1 {
+        let gang: Vec<LeaseEpoch> = leases.iter().map(|lease| lease.epoch).collect();
+        gangs.extend(gang.iter().map(|lease| (*lease, gang.clone())));
+    }
+    let ended = match change {
+        // Together with all that are still live of its gang.
+        Change::AttemptLost { lease, .. } => {
+            gangs.get(lease).map_or(std::slice::from_ref(lease), Vec::as_slice)
         }
-        Change::RunReported { lease, .. } | Change::AttemptLost { lease, .. } => {
-            held.entry(*lease).and_modify(|(_, ended)| *ended = Some(now));
-        }
-        _ => {}
+        Change::RunReported { lease, .. } | Change::PartEnded { lease, .. } => std::slice::from_ref(lease),
+        _ => &[],
+    };
+    for lease in ended {
+        held.entry(*lease).and_modify(|(_, ended)| _ = ended.get_or_insert(now));
     }
 }
 

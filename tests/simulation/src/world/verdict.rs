@@ -43,7 +43,11 @@ impl World {
     }
 
     /// What the worlds of a whole simulation have to have seen.
-    pub const EVERYTHING: [&str; 58] = [
+    pub const EVERYTHING: [&str; 62] = [
+        "a gang",
+        "a gang lost through one of its hosts",
+        "a part ended",
+        "a part that nobody ended",
         "a bisection that builds further",
         "a bisection without a build",
         "a build",
@@ -130,10 +134,8 @@ impl World {
     /// Whether a host was given a run that it had lost.
     fn tried_again(&self) -> Option<&'static str> {
         let mut tried = BTreeSet::new();
-        let mut leases = self.durable.iter().filter_map(|event| match &event.change {
-            Change::LeaseGranted(lease) => Some((lease.experiment, lease.run, &lease.host)),
-            _ => None,
-        });
+        let leases = self.durable.iter().flat_map(|event| event.change.granted());
+        let mut leases = leases.map(|lease| (lease.experiment, lease.run, &lease.host));
         leases.any(|lease| !tried.insert(lease)).then_some("tried again where it was lost")
     }
 
@@ -170,8 +172,8 @@ impl World {
             |lease: &Lease| build_runs.contains(&(lease.experiment, lease.run)).then_some(lease.experiment);
         for event in &self.durable {
             match &event.change {
-                Change::LeaseGranted(lease) => {
-                    leases.insert(lease.epoch, lease);
+                change if !change.granted().is_empty() => {
+                    leases.extend(change.granted().iter().map(|lease| (lease.epoch, lease)));
                 }
                 Change::RunReported { lease, record, .. } if record.outcome != Outcome::Measured => {
                     failed.extend(of_build(leases[lease]));
@@ -214,6 +216,18 @@ impl World {
     fn seen_in(&self, change: &Change) -> Vec<&'static str> {
         let one = match change {
             Change::LeaseGranted(lease) => return self.seen_of(lease),
+            Change::GangGranted(leases) => {
+                return leases.iter().flat_map(|lease| self.seen_of(lease)).chain(["a gang"]).collect();
+            }
+            Change::PartEnded { record, .. } if record.outcome != Outcome::Measured => {
+                Some("a part that nobody ended")
+            }
+            Change::PartEnded { .. } => Some("a part ended"),
+            Change::AttemptLost { lease, .. }
+                if self.gangs.get(lease).is_some_and(|gang| gang[0] != *lease) =>
+            {
+                Some("a gang lost through one of its hosts")
+            }
             Change::HostQuarantined { by, .. } if by == "user" => Some("a host quarantined by a user"),
             Change::HostQuarantined { reason, .. } if reason.contains("without a reboot") => {
                 Some("a host with the same boot id")
@@ -297,7 +311,7 @@ impl World {
 
     fn settled_exactly_once(&self, ended: &[EndedAttempt]) {
         let mut settled: BTreeMap<(ExperimentId, RunIndex), u32> = BTreeMap::new();
-        for attempt in ended {
+        for attempt in ended.iter().filter(|attempt| !is_part(attempt)) {
             let settles = match &attempt.end {
                 AttemptEnd::Reported(record) => {
                     assert_eq!(
@@ -353,20 +367,25 @@ impl World {
                 Change::Resumed { experiment, .. } => {
                     closed.remove(experiment);
                 }
-                Change::LeaseGranted(lease) => {
-                    assert!(!closed.contains(&lease.experiment), "nothing is given out of what is closed");
-                    assert!(!deciding.contains(&lease.experiment), "nor of what is decided");
-                    let attempt = attempts.entry((lease.experiment, lease.run)).or_default();
-                    *attempt += 1;
-                    assert_eq!(lease.attempt.0, *attempt, "attempts are counted");
-                    let before = served.entry(lease.host.clone()).or_default();
-                    assert_eq!(
-                        (lease.evidence.served_in_all, lease.evidence.previous),
-                        *before,
-                        "true evidence"
-                    );
-                    *before = (before.0 + 1, Some((lease.experiment, lease.run)));
-                    leases.insert(lease.epoch, lease.experiment);
+                Change::LeaseGranted(_) | Change::GangGranted(_) => {
+                    for lease in event.change.granted() {
+                        assert!(
+                            !closed.contains(&lease.experiment),
+                            "nothing is given out of what is closed"
+                        );
+                        assert!(!deciding.contains(&lease.experiment), "nor of what is decided");
+                        let attempt = attempts.entry((lease.experiment, lease.run)).or_default();
+                        *attempt += u32::from(!lease.is_of_member());
+                        assert_eq!(lease.attempt.0, *attempt, "attempts are counted");
+                        let before = served.entry(lease.host.clone()).or_default();
+                        assert_eq!(
+                            (lease.evidence.served_in_all, lease.evidence.previous),
+                            *before,
+                            "true evidence"
+                        );
+                        *before = (before.0 + 1, Some((lease.experiment, lease.run)));
+                        leases.insert(lease.epoch, lease.experiment);
+                    }
                 }
                 Change::AttemptLost { lease, .. } => *lost.entry(leases[lease]).or_default() += 1,
                 Change::Finished { experiment, tally, .. } => {
@@ -400,7 +419,9 @@ impl World {
         }
         assert!(kept.values().all(|count| *count <= 1), "no report is kept twice");
         for lease in self.acknowledged.union(&self.reported) {
-            assert_eq!(kept.get(lease), Some(&1), "the report of lease {lease} is kept");
+            // Of what was given up before it began nobody wants to know more.
+            let is_kept = kept.get(lease) == Some(&1);
+            assert!(is_kept || self.parts.contains(lease), "the report of lease {lease} is kept");
         }
     }
 
@@ -409,16 +430,17 @@ impl World {
         let mut latest: BTreeMap<&HostId, LeaseEpoch> = BTreeMap::new();
         let builds = self.build_runs();
         for event in &self.durable {
-            let Change::LeaseGranted(lease) = &event.change else { continue };
-            let plan = &self.plans[self.submitted[&lease.experiment]];
-            let independence = plan.experiment.independence;
-            let rests =
-                independence.policy == Policy::Rested && !builds.contains(&(lease.experiment, lease.run));
-            let before = latest.insert(&lease.host, lease.epoch);
-            if let Some(before) = before.filter(|_| rests) {
-                let ended = self.held[&before].1.expect("a host has one attempt at a time");
-                let idle = Span(self.held[&lease.epoch].0.0 - ended.0);
-                assert!(idle >= independence.rest.idle, "it rested for {idle} in truth: {lease:?}");
+            for lease in event.change.granted() {
+                let plan = &self.plans[self.submitted[&lease.experiment]];
+                let independence = plan.experiment.independence;
+                let rests =
+                    independence.policy == Policy::Rested && !builds.contains(&(lease.experiment, lease.run));
+                let before = latest.insert(&lease.host, lease.epoch);
+                if let Some(before) = before.filter(|_| rests) {
+                    let ended = self.held[&before].1.expect("a host has one attempt at a time");
+                    let idle = Span(self.held[&lease.epoch].0.0 - ended.0);
+                    assert!(idle >= independence.rest.idle, "it rested for {idle} in truth: {lease:?}");
+                }
             }
         }
     }
@@ -427,4 +449,9 @@ impl World {
         let leases: BTreeSet<LeaseEpoch> = self.executions.iter().map(|execution| execution.lease).collect();
         assert_eq!(leases.len(), self.executions.len(), "nothing is executed twice under one lease");
     }
+}
+
+/// Whether it is the part of a host in a run that another has started.
+fn is_part(attempt: &EndedAttempt) -> bool {
+    attempt.lease.is_of_member() && matches!(attempt.end, AttemptEnd::Reported(_))
 }

@@ -218,6 +218,7 @@ impl Virtual {
             deadline: Timestamp(u64::MAX),
             started: None,
             evidence,
+            seat: None,
         };
         let end = AttemptEnd::Reported(Record { metrics, ..Record::bare(outcome) });
         EndedAttempt { lease, cell, ended: Timestamp(ended), end }

@@ -80,7 +80,7 @@ impl Pool {
         let effects = self.handle(asked).unwrap().effects;
         effects.into_iter().find_map(|effect| match effect {
             Effect::Grant { lease, .. } => Some(lease.epoch),
-            Effect::Acknowledge { .. } | Effect::Reboot { .. } | Effect::Dismiss { .. } => None,
+            _ => None,
         })
     }
 

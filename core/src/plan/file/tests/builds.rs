@@ -56,6 +56,7 @@ fn order_with(plan: &Plan, run: RunIndex, products: &[&str]) -> WorkOrder {
         deadline: Timestamp(1),
         started: None,
         evidence: Evidence { build, ..Evidence::first("b".parse().unwrap()) },
+        seat: None,
     };
     WorkOrder::of(plan, &lease)
 }

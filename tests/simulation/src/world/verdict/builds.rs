@@ -48,9 +48,11 @@ impl World {
                 Change::Extended { experiment, appended, .. } => {
                     heard(&mut said, *experiment).extended(appended);
                 }
-                Change::LeaseGranted(lease) => {
-                    heard(&mut said, lease.experiment).granted(lease);
-                    leases.insert(lease.epoch, lease);
+                Change::LeaseGranted(_) | Change::GangGranted(_) => {
+                    for lease in event.change.granted() {
+                        heard(&mut said, lease.experiment).granted(lease);
+                        leases.insert(lease.epoch, lease);
+                    }
                 }
                 Change::RunReported { lease, record, .. } => {
                     let lease = leases[lease];

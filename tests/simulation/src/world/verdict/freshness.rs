@@ -122,6 +122,11 @@ impl Said {
             }
             Change::VisitBroken { host, experiment } => self.excuse(host, Some(*experiment)),
             Change::LeaseGranted(lease) => self.granted(lease),
+            Change::GangGranted(leases) => self.granted_together(leases),
+            Change::PartEnded { host, .. } => {
+                self.rests.insert(host.clone(), at);
+                self.leases.remove(host);
+            }
             Change::RunReported { host, .. } => {
                 self.rests.insert(host.clone(), at);
                 if let Some(lease) = self.leases.remove(host) {
@@ -135,6 +140,13 @@ impl Said {
                 if let Some(lease) = self.leases.remove(host) {
                     *self.lost.entry((lease.experiment, host.clone())).or_default() += 1;
                     self.excuse(host, Some(lease.experiment));
+                    let is_of_gang = |other: &Lease| other.is_of_gang() && other.leader() == lease.leader();
+                    let others = self.leases.values().filter(|other| is_of_gang(other));
+                    let others: Vec<HostId> = others.map(|other| other.host.clone()).collect();
+                    for other in others {
+                        self.rests.insert(other.clone(), at);
+                        self.leases.remove(&other);
+                    }
                 }
             }
             Change::LateReport { superseded, .. } => {
@@ -201,6 +213,25 @@ impl Said {
         assert_eq!(other, None, "it could have tried what another lost: {lease:?}");
     }
 
+    /// A gang is as large as its plan says, of different hosts of one class, and of those of its first lease.
+    fn granted_together(&mut self, leases: &[Lease]) {
+        let (id, run) = (leases[0].experiment, leases[0].run);
+        let plan = &self.plans[&id];
+        let gang =
+            plan.experiment.benchmarks[plan.cell(run).expect("no build").benchmark.0 as usize].gang.clone();
+        assert_eq!(gang.map(|gang| gang.hosts as usize), Some(leases.len()), "of the size that is wanted");
+        let hosts: BTreeSet<&HostId> = leases.iter().map(|lease| &lease.host).collect();
+        assert_eq!(hosts.len(), leases.len(), "of different hosts: {leases:?}");
+        let classes: BTreeSet<_> = leases.iter().map(|lease| lease.evidence.class).collect();
+        assert_eq!(classes.len(), 1, "of one class: {leases:?}");
+        let members = leases[0].seat.iter().flat_map(|seat| &seat.members).map(|member| &member.host);
+        assert!(members.eq(leases.iter().map(|lease| &lease.host)), "the first knows them all: {leases:?}");
+        for (seat, lease) in (0..).zip(leases) {
+            assert_eq!((lease.experiment, lease.run, lease.epoch.0), (id, run, leases[0].epoch.0 + seat));
+            self.granted(lease);
+        }
+    }
+
     /// A build goes to any host of a class that is taken, to none twice while there may be others, and is no visit.
     fn granted_build(&mut self, lease: &Lease) {
         let independence = self.plans[&lease.experiment].experiment.independence;
@@ -242,7 +273,10 @@ impl Said {
     }
 
     fn granted(&mut self, lease: &Lease) {
-        self.tried(lease);
+        // Of a gang one host alone has lost the run.
+        if !lease.is_of_gang() {
+            self.tried(lease);
+        }
         let (id, host, run) = (lease.experiment, lease.host.clone(), lease.run);
         let plan = &self.plans[&id];
         let experiment = &plan.experiment;
@@ -291,7 +325,7 @@ impl Said {
 
         let is_new_boot = used.as_ref().is_none_or(|used| used.1 != facts.boot);
         if !goes_on {
-            let is_free = begun.is_none() || may_have_ended;
+            let is_free = begun.is_none() || may_have_ended || lease.is_of_gang();
             assert!(is_free, "a group is one host's: run {run} of {id} was begun by {begun:?}");
             match independence.policy {
                 Policy::Distinct => assert_eq!(visits, 0, "a host served twice: {lease:?}"),
@@ -320,7 +354,7 @@ impl Said {
         }
         assert!(lease.attempt.0 <= experiment.limits.attempts, "no attempt beyond the limit");
         let attempts = self.attempts.entry(id).or_default();
-        *attempts += 1;
+        *attempts += u64::from(!lease.is_of_member());
         assert!(
             experiment.limits.all_attempts.is_none_or(|most| *attempts <= most),
             "nor beyond that of all"

@@ -1,0 +1,168 @@
+//! The part of a host in a run that several serve together. All of them prepare: files, setup, software, the environment, rest.
+//! Then each waits for the others, and the host of the first seat executes the run as it would any other. The others have a
+//! working directory of the same name, with what the plan's preparation makes in it, and read what they are like before and
+//! after; what the launcher has started there and left behind is ended.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+
+use rustix::process::{Pid, PidfdFlags, Signal};
+use speedup_core::agent::message::Grant;
+use speedup_core::experiment::environment::DIRECTORY_NAME;
+use speedup_core::experiment::gang::{HOSTFILE, HOSTS_VARIABLE, RUN_VARIABLE};
+use speedup_core::run::disturbance::Disturbance;
+use speedup_core::run::record::{Outcome, Record};
+use speedup_core::run::work::WorkOrder;
+
+use super::software::Ready;
+use super::{NotExecuted, Runner, Standing, Steps, Undertaking, cut, insist, no_directory, no_place};
+use crate::files::Files;
+use crate::surroundings::{Before, Established};
+use crate::wall_clock::unix_ns;
+use crate::workplace::Workplace;
+
+/// What was prepared.
+pub(crate) struct Part {
+    /// Of a host that does not start the program.
+    watch: Option<Watch>,
+}
+
+/// What is known of a host while others execute the run.
+struct Watch {
+    directory: PathBuf,
+    software: Rc<Ready>,
+    established: Established,
+    before: Before,
+    started_unix_ns: u64,
+}
+
+impl Runner {
+    /// Prepares the host for its part.
+    pub(crate) fn prepare(
+        &mut self,
+        grant: &Grant,
+        files: &mut Files,
+        stop: &AtomicBool,
+    ) -> Result<Part, NotExecuted> {
+        self.with_place(grant, files, stop, |undertaking| {
+            undertaking.permit()?;
+            undertaking.set_up()?;
+            let order = undertaking.order;
+            let software = undertaking.software()?;
+            let established = undertaking.runner.surroundings.establish(&order.environment);
+            insist(order, &established.unmet)?;
+            if let Some(rest) = &order.rest {
+                undertaking.rest(rest)?;
+            }
+            let starts = order.seat.as_ref().is_none_or(|seat| seat.number == 0);
+            let watch = if starts { None } else { Some(undertaking.watch(established, software)?) };
+            Ok(Part { watch })
+        })
+    }
+
+    /// Ends the part of the host: its record says what it was like meanwhile, or that the run was given up.
+    pub(crate) fn end(
+        &mut self,
+        grant: &Grant,
+        part: Part,
+        given_up: &str,
+        files: &mut Files,
+        stop: &AtomicBool,
+    ) -> Record {
+        let Some(watch) = part.watch else { return self.not_executed(NotExecuted::new(given_up)) };
+        let timer = self.timer;
+        let ended = self.with_place(grant, files, stop, |undertaking| Ok(undertaking.end(watch)));
+        ended.map_or_else(|not| self.not_executed(not), |record| Record { timer, ..record })
+    }
+
+    fn with_place<T>(
+        &mut self,
+        grant: &Grant,
+        files: &mut Files,
+        stop: &AtomicBool,
+        work: impl FnOnce(&mut Undertaking<'_>) -> Result<T, NotExecuted>,
+    ) -> Result<T, NotExecuted> {
+        let experiment = grant.experiment;
+        let place = self.workplace(experiment).map_err(|error| no_place(&error))?;
+        let order = &*seated(grant, &place)?;
+        let steps = Steps::of(order, &place.input().to_string_lossy())
+            .map_err(|error| NotExecuted::through_plan(error.to_string()))?;
+        let mut undertaking =
+            Undertaking { runner: self, experiment, order, steps: &steps, place: &place, files, stop };
+        let done = work(&mut undertaking);
+        self.workplace = Some(place);
+        done
+    }
+}
+
+impl Undertaking<'_> {
+    fn watch(&mut self, established: Established, software: Rc<Ready>) -> Result<Watch, NotExecuted> {
+        let (steps, order) = (self.steps, self.order);
+        let name = self.place.name_of_work(order.environment.directory_length, order.directory_padding);
+        let work = self.place.new_work(name.as_deref().unwrap_or(DIRECTORY_NAME));
+        let standing =
+            Standing::of(&steps.program.resolved, work.map_err(|error| no_directory(&error))?, &software)?;
+        if let Some(prepare) = &steps.prepare {
+            self.outside(prepare, &standing)?;
+        }
+        let directory = standing.work;
+        let before = self.runner.surroundings.before();
+        Ok(Watch { directory, software, established, before, started_unix_ns: unix_ns() })
+    }
+
+    fn end(&mut self, watch: Watch) -> Record {
+        let Watch { directory, software, established, before, started_unix_ns } = watch;
+        let mut conditions = self.runner.surroundings.watched(before, established);
+        let survivors = self.order.env.get(RUN_VARIABLE).map_or(0, |run| end_leftovers(run));
+        let standing = Standing::of(&self.steps.program.resolved, directory, &software);
+        let cleanup = self.steps.cleanup.as_ref().zip(standing.ok());
+        if let Some(Err(not)) = cleanup.map(|(cleanup, standing)| self.outside(cleanup, &standing)) {
+            conditions.disturbances.push(Disturbance::CleanupFailed { reason: cut(not.reason) });
+        }
+        self.place.clear_work();
+        let conditions = Some(Box::new(conditions));
+        Record { started_unix_ns, survivors, conditions, ..Record::bare(Outcome::Measured) }
+    }
+}
+
+/// The order of a run with what depends on the gang that serves it: the file that names its hosts, and the variables that tell of
+/// it.
+pub(super) fn seated<'g>(grant: &'g Grant, place: &Workplace) -> Result<Cow<'g, WorkOrder>, NotExecuted> {
+    let Some(seat) = &grant.order.seat else { return Ok(Cow::Borrowed(&grant.order)) };
+    let path = place.hostfile();
+    if !seat.hosts.is_empty() {
+        std::fs::write(&path, &seat.hostfile).map_err(|error| {
+            NotExecuted::new(format!("cannot write the file that names the hosts: {error}"))
+        })?;
+    }
+    let path = path.into_os_string().into_string();
+    let path = path.map_err(|_| NotExecuted::new("the scratch directory's path is not UTF-8"))?;
+    let mut order = grant.order.clone();
+    order.vars.insert(HOSTFILE.to_owned(), path);
+    order.env.insert(HOSTS_VARIABLE.to_owned(), seat.hosts.join(","));
+    let run = format!("{}/{}/{}", grant.experiment, grant.run, grant.attempt);
+    order.env.insert(RUN_VARIABLE.to_owned(), run);
+    Ok(Cow::Owned(order))
+}
+
+/// Kills the processes of this user that bear the variable of a run: launchers give it to the ranks that they start. Says how
+/// many they were.
+fn end_leftovers(run: &str) -> u32 {
+    let mark = format!("{RUN_VARIABLE}={run}");
+    let bears = |pid: Pid| {
+        let variables = std::fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).unwrap_or_default();
+        variables.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+    };
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
+    let mut killed = 0;
+    for pid in pids {
+        // Held by a descriptor, so that an id that is reused meanwhile hits nobody.
+        let Ok(process) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else { continue };
+        let is_killed = bears(pid) && rustix::process::pidfd_send_signal(&process, Signal::KILL).is_ok();
+        killed += u32::from(is_killed);
+    }
+    killed
+}

@@ -1,0 +1,56 @@
+//! Runs on several hosts: how many, and what cannot be together with them.
+
+use std::collections::BTreeMap;
+
+use super::super::gang::{Gang, Launcher, MAX_GANG, MAX_RANKS_PER_HOST, MAX_SIZES};
+use super::super::problem::{Fault, KeyPath, Problems};
+use super::super::{Experiment, MAX_BENCHMARKS, Order, Policy};
+use super::check_range;
+
+impl Experiment {
+    /// Whether any run is spread over hosts by the coordinator.
+    pub(super) fn has_gangs(&self) -> bool {
+        self.benchmarks.iter().any(|benchmark| benchmark.gang.is_some())
+    }
+
+    pub(super) fn check_gangs(&self, problems: &mut Problems) {
+        if !self.has_gangs() {
+            return;
+        }
+        let benchmarks = self.benchmarks.iter().take(MAX_BENCHMARKS);
+        let mut sizes = BTreeMap::<&str, usize>::new();
+        for (benchmark, gang) in benchmarks.filter_map(|one| Some((one, one.gang.as_ref()?))) {
+            let name = gang.series.as_ref().map_or(&benchmark.name, |series| &series.name);
+            check_gang(gang, &KeyPath::from(["benchmarks", name]), problems);
+            if gang.series.is_some() {
+                *sizes.entry(name).or_default() += 1;
+            }
+        }
+        for (name, count) in sizes.into_iter().filter(|(_, count)| *count > MAX_SIZES) {
+            let fault = Fault::TooMany { what: "numbers of hosts", count, most: MAX_SIZES };
+            problems.refuse(["benchmarks", name, "hosts"].into(), fault);
+        }
+        let against = [
+            (
+                self.order == Order::Blocked,
+                "the order is blocked, where one host serves all versions after each other",
+            ),
+            (self.levels.are_nested(), "it repeats over hosts or boots"),
+            (self.independence.policy == Policy::Rebooted, "hosts are to boot anew between runs"),
+        ];
+        for (_, why) in against.into_iter().filter(|(is_against, _)| *is_against) {
+            problems.refuse(["benchmarks"].into(), Fault::Gang(why));
+        }
+    }
+}
+
+fn check_gang(gang: &Gang, place: &KeyPath, problems: &mut Problems) {
+    check_range(gang.hosts.into(), 1, MAX_GANG.into(), || place.at("hosts"), problems);
+    let most = MAX_RANKS_PER_HOST.into();
+    check_range(gang.ranks_per_host.into(), 1, most, || place.at("ranks_per_host"), problems);
+    if let Launcher::Own(words) = &gang.launcher
+        && words.first().is_none_or(String::is_empty)
+    {
+        problems.refuse(place.at("launch"), Fault::EmptyCommand);
+    }
+}

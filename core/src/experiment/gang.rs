@@ -1,0 +1,142 @@
+//! A run on several hosts: one execution of a program whose ranks are spread over them, as those of MPI are. It is one
+//! observation, and all its hosts serve it together: a gang.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::CommandLine;
+
+/// Most hosts of one run.
+pub const MAX_GANG: u32 = 4_096;
+/// Most ranks that a run has on one host.
+pub const MAX_RANKS_PER_HOST: u32 = 4_096;
+/// Most sizes of one scaling series.
+pub const MAX_SIZES: usize = 64;
+
+/// Most digits of a number that a placeholder stands for.
+pub(crate) const MAX_DIGITS: usize = 10;
+
+/// The placeholder for the number of hosts.
+pub const HOSTS: &str = "hosts";
+/// The placeholder for the number of ranks.
+pub const RANKS: &str = "ranks";
+/// The placeholder for the number of ranks on each host.
+pub const RANKS_PER_HOST: &str = "ranks_per_host";
+/// The placeholder for the path of the file that names the hosts.
+pub const HOSTFILE: &str = "hostfile";
+/// The placeholders that the runs of gangs know.
+pub const PLACEHOLDERS: [&str; 4] = [HOSTS, RANKS, RANKS_PER_HOST, HOSTFILE];
+/// The variable of a run that names its hosts, with commas between.
+pub const HOSTS_VARIABLE: &str = "SPEEDUP_HOSTS";
+
+/// The variable of a run that no other attempt has: by it what a launcher left behind on a host is found.
+pub const RUN_VARIABLE: &str = "SPEEDUP_RUN";
+
+/// How a run is spread over hosts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gang {
+    /// How many.
+    pub hosts: u32,
+    /// How many ranks each of them has.
+    pub ranks_per_host: u32,
+    /// What starts the ranks.
+    pub launcher: Launcher,
+    /// The scaling series that the benchmark is a point of, where the plan gives several sizes.
+    pub series: Option<Series>,
+}
+
+/// The benchmarks that are one program on different numbers of hosts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Series {
+    /// What the plan calls the program.
+    pub name: String,
+    /// What stays the same.
+    pub law: ScalingLaw,
+}
+
+/// What stays the same when a program is given more hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ScalingLaw {
+    /// The work: on k hosts it should take a k-th of the time (Amdahl 1967).
+    #[default]
+    Strong,
+    /// The work of each host: the time should stay the same (Gustafson 1988).
+    Weak,
+}
+
+/// What starts the ranks of a run, on its first host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Launcher {
+    /// The command itself.
+    #[default]
+    None,
+    /// The mpirun of Open MPI.
+    OpenMpi,
+    /// The Hydra process manager of MPICH.
+    Mpich,
+    /// These words, which stand before the command; placeholders are still in place.
+    Own(Vec<String>),
+}
+
+impl Gang {
+    /// The ranks of a run.
+    pub fn ranks(&self) -> u64 {
+        u64::from(self.hosts) * u64::from(self.ranks_per_host)
+    }
+
+    /// The values of the placeholders that do not depend on the host.
+    pub fn placeholders(&self) -> [(String, String); 3] {
+        let number = |name: &str, number: u64| (name.to_owned(), number.to_string());
+        [
+            number(HOSTS, self.hosts.into()),
+            number(RANKS, self.ranks()),
+            number(RANKS_PER_HOST, self.ranks_per_host.into()),
+        ]
+    }
+
+    /// What a benchmark is called that the plan calls so: a point of a scaling series has a name of its own.
+    pub fn name_of(&self, benchmark: &str) -> String {
+        match (&self.series, self.hosts) {
+            (None, _) => benchmark.to_owned(),
+            (Some(_), 1) => format!("{benchmark}-1host"),
+            (Some(_), hosts) => format!("{benchmark}-{hosts}hosts"),
+        }
+    }
+
+    /// The command that starts a command on all hosts. Open MPI gives the ranks of other hosts these variables alone.
+    pub fn launch(&self, command: CommandLine, env: &BTreeMap<String, String>) -> CommandLine {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let mut argv = match &self.launcher {
+            Launcher::None => return command,
+            Launcher::OpenMpi => {
+                let mut argv = words(&["mpirun", "--hostfile", "{hostfile}", "-np", "{ranks}"]);
+                argv.extend(words(&["--map-by", "ppr:{ranks_per_host}:node"]));
+                let names = env.keys().map(String::as_str).chain([HOSTS_VARIABLE, RUN_VARIABLE]);
+                argv.extend(names.flat_map(|name| ["-x".to_owned(), name.to_owned()]));
+                argv
+            }
+            Launcher::Mpich => {
+                words(&["mpiexec.hydra", "-f", "{hostfile}", "-n", "{ranks}", "-ppn", "{ranks_per_host}"])
+            }
+            Launcher::Own(own) => own.clone(),
+        };
+        argv.extend(match command {
+            CommandLine::Exact(argv) => argv,
+            CommandLine::Shell(line) => vec!["/bin/sh".to_owned(), "-c".to_owned(), line],
+        });
+        CommandLine::Exact(argv)
+    }
+
+    /// The lines of the file that names these hosts, as the launcher reads it.
+    pub fn hostfile<'h>(&self, hosts: impl IntoIterator<Item = &'h str>) -> String {
+        let line = |host: &str| match self.launcher {
+            Launcher::OpenMpi => format!("{host} slots={}\n", self.ranks_per_host),
+            Launcher::Mpich => format!("{host}:{}\n", self.ranks_per_host),
+            Launcher::None | Launcher::Own(_) => format!("{host}\n"),
+        };
+        hosts.into_iter().map(line).collect()
+    }
+}

@@ -1,0 +1,59 @@
+//! How a run is spread over hosts.
+
+use speedup_core::experiment::gang::{Gang, Launcher, ScalingLaw, Series};
+
+use super::field::{enumerated, enumeration, optional};
+use super::malformed::{Malformed, Why};
+use crate::v1;
+
+enumeration!(ScalingLaw, v1::ScalingLaw, [Strong, Weak]);
+
+impl From<&Gang> for v1::Gang {
+    fn from(gang: &Gang) -> Self {
+        let (launcher, launch) = match gang.launcher.clone() {
+            Launcher::None => (v1::GangLauncher::None, Vec::new()),
+            Launcher::OpenMpi => (v1::GangLauncher::Openmpi, Vec::new()),
+            Launcher::Mpich => (v1::GangLauncher::Mpich, Vec::new()),
+            Launcher::Own(words) => (v1::GangLauncher::Own, words),
+        };
+        Self {
+            hosts: gang.hosts,
+            ranks_per_host: gang.ranks_per_host,
+            launcher: launcher.into(),
+            launch,
+            series: gang.series.clone().map(Into::into),
+        }
+    }
+}
+
+impl TryFrom<v1::Gang> for Gang {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Gang) -> Result<Self, Malformed> {
+        let v1::Gang { hosts, ranks_per_host, launcher, launch, series } = wire;
+        let launcher = match v1::GangLauncher::try_from(launcher) {
+            Ok(v1::GangLauncher::None) => Launcher::None,
+            Ok(v1::GangLauncher::Openmpi) => Launcher::OpenMpi,
+            Ok(v1::GangLauncher::Mpich) => Launcher::Mpich,
+            Ok(v1::GangLauncher::Own) => Launcher::Own(launch),
+            Ok(v1::GangLauncher::Unspecified) => return Err(Malformed::new("launcher", Why::Unspecified)),
+            Err(_) => return Err(Malformed::new("launcher", Why::Unknown(launcher))),
+        };
+        Ok(Self { hosts, ranks_per_host, launcher, series: optional(series, "series")? })
+    }
+}
+
+impl From<Series> for v1::ScalingSeries {
+    fn from(Series { name, law }: Series) -> Self {
+        Self { name, law: v1::ScalingLaw::from(law).into() }
+    }
+}
+
+impl TryFrom<v1::ScalingSeries> for Series {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::ScalingSeries) -> Result<Self, Malformed> {
+        let v1::ScalingSeries { name, law } = wire;
+        Ok(Self { name, law: enumerated::<v1::ScalingLaw, _>(law, "law")? })
+    }
+}

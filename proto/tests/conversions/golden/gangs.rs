@@ -1,0 +1,39 @@
+//! Events of runs on several hosts: a plan of each launcher, a gang, and the part of a host that ended.
+
+use std::sync::Arc;
+
+use speedup_core::experiment::gang::{Gang, Launcher, ScalingLaw, Series};
+use speedup_core::machine::event::{Change, Event};
+use speedup_core::plan::Plan;
+use speedup_core::run::lease::{Evidence, Lease, LeaseSeat};
+use speedup_core::run::record::Outcome;
+use speedup_core::value::id::LeaseEpoch;
+use speedup_core::value::time::Timestamp;
+
+use super::{EXPERIMENT, leased, plan, record};
+
+pub(super) fn events() -> Vec<Event> {
+    let own = Launcher::Own(vec!["srun".to_owned(), "--nodes={hosts}".to_owned()]);
+    let plans = [Launcher::None, Launcher::OpenMpi, Launcher::Mpich, own].map(|launcher| {
+        let law = if launcher == Launcher::Mpich { ScalingLaw::Weak } else { ScalingLaw::Strong };
+        let series = (launcher != Launcher::None).then(|| Series { name: "solve".to_owned(), law });
+        let mut experiment = plan().experiment;
+        experiment.benchmarks[0].gang = Some(Gang { hosts: 2, ranks_per_host: 4, launcher, series });
+        let plan = Arc::new(Plan::draw(experiment));
+        Change::Submitted { experiment: EXPERIMENT, plan, by: "ada@laptop".to_owned(), request: None }
+    });
+    let mut leases = [("machine-1", "node17"), ("machine-2", "node18")].map(|(host, name)| Lease {
+        host: host.parse().unwrap(),
+        evidence: Evidence { host_name: Some(name.parse().unwrap()), ..leased().evidence },
+        ..leased()
+    });
+    for (number, lease) in (0..).zip(&mut leases) {
+        lease.epoch = LeaseEpoch(7 + u64::from(number));
+        lease.seat = Some(Box::new(LeaseSeat { number, members: Vec::new() }));
+    }
+    LeaseSeat::introduce(&mut leases);
+    let (host, lease) = (leases[1].host.clone(), leases[1].epoch);
+    let ended = Change::PartEnded { host, lease, record: Box::new(record(Outcome::Measured)) };
+    let changes = plans.into_iter().chain([Change::GangGranted(leases.into()), ended]);
+    (1_000..).zip(changes).map(|(at, change)| Event { at: Timestamp(at), change }).collect()
+}

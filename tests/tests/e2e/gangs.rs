@@ -1,0 +1,129 @@
+//! Runs that several hosts serve together: all of them prepare, the first starts the program, a host that dies costs the
+//! attempt of all, and small runs go on beside large ones.
+
+use std::collections::BTreeMap;
+
+use speedup_tests::ledger::Ledger;
+use speedup_tests::pool::{Pool, eventually};
+
+use crate::SPEEDUP;
+
+/// Each version of one program on `hosts` hosts, which says on which.
+fn plan(hosts: &str, program: &str, more: &str) -> String {
+    format!(
+        "[experiment]\nname = \"gangs\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
+         [benchmarks.solve]\nhosts = {hosts}\nranks_per_host = 2\nshell = '''{program}'''\n\
+         [repetitions]\nruns = 3\n[independence]\npolicy = \"any\"\n[limits]\nattempts = 20\n{more}"
+    )
+}
+
+fn leases(pool: &Pool) -> Vec<serde_json::Value> {
+    let hosts = pool.json(&["hosts", "list"]).expect("the hosts");
+    let leases = hosts.as_array().expect("a list").iter().map(|host| host["lease"].clone());
+    leases.filter(|lease| !lease.is_null()).collect()
+}
+
+#[test]
+fn a_run_on_several_hosts_knows_them_and_is_executed_once() {
+    let pool = Pool::start(SPEEDUP, 3);
+    let program = "test {hosts} = 3 && test {ranks} = 6 && test {ranks_per_host} = 2 && \
+                   test $(wc -l < {hostfile}) = 3 && test $(echo $SPEEDUP_HOSTS | tr , ' ' | wc -w) = 3 && \
+                   echo once >> \"$TMPDIR/../ran\"";
+    let experiment = pool.submit(&plan("3", program, ""), &[]);
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let ledger = Ledger::read(&pool.export(&experiment));
+    assert_eq!(ledger.assert_exactly_once(6), 6, "every run is measured: {}", pool.export(&experiment));
+    ledger.assert_leases_are_unique();
+    assert!(leases(&pool).is_empty(), "nobody holds anything any more");
+    let ran = (0..3).map(|agent| {
+        let ran = pool.agent_state(agent).join("scratch/experiments").join(&experiment).join("ran");
+        std::fs::read_to_string(ran).map_or(0, |text| text.lines().count())
+    });
+    let elsewhere = ran.sum::<usize>();
+    assert!(elsewhere == 6 || elsewhere == 0, "the first host executes, nobody else: {elsewhere}");
+}
+
+#[test]
+fn several_sizes_are_benchmarks_of_one_program() {
+    let pool = Pool::start(SPEEDUP, 3);
+    let experiment = pool.submit(&plan("[1, 2, 3]", "sleep 0.0{hosts}", ""), &[]);
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let ledger = Ledger::read(&pool.export(&experiment));
+    ledger.assert_exactly_once(18);
+    let mut counts = BTreeMap::new();
+    for row in &ledger.rows {
+        *counts.entry(row["benchmark"].clone()).or_insert(0) += 1;
+    }
+    let wanted = ["solve-1host", "solve-2hosts", "solve-3hosts"].map(|name| (name.to_owned(), 6));
+    assert_eq!(counts, BTreeMap::from(wanted));
+}
+
+#[test]
+fn a_member_that_dies_costs_the_attempt_of_all_and_the_run_is_measured_elsewhere() {
+    let mut pool = Pool::start(SPEEDUP, 4);
+    let experiment = pool.submit(&plan("3", "sleep 1", ""), &[]);
+    let begun = || {
+        let leases = leases(&pool);
+        let is_running = leases.iter().any(|lease| !lease["started"].is_null());
+        (leases.len() == 3 && is_running).then_some(())
+    };
+    eventually("a gang is at work", begun);
+    // One that did not start the program: it bears no time of a start.
+    let hosts = pool.json(&["hosts", "list"]).expect("the hosts");
+    let is_member = |host: &serde_json::Value| !host["lease"].is_null() && host["lease"]["started"].is_null();
+    let members = hosts.as_array().expect("a list").iter().filter(|host| is_member(host));
+    let member =
+        members.filter_map(|host| host["facts"]["host"].as_str()).next().expect("a member").to_owned();
+    let number = (0..4).find(|number| speedup_tests::pool::host_id(*number) == member).expect("an agent");
+    pool.kill_agent(number);
+    pool.start_agent(number);
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let ledger = Ledger::read(&pool.export(&experiment));
+    assert_eq!(ledger.assert_exactly_once(6), 6, "every run is measured");
+    let lost: Vec<_> = ledger.rows.iter().filter(|row| row["outcome"] == "lost").collect();
+    assert_eq!(lost.len(), 1, "one attempt was lost, of all hosts: {lost:?}");
+    assert_eq!(lost[0]["host"], member, "through the host that died");
+}
+
+#[test]
+fn a_coordinator_that_dies_finds_its_gangs_again() {
+    let mut pool = Pool::start(SPEEDUP, 3);
+    let experiment = pool.submit(&plan("3", "sleep 0.3", ""), &[]);
+    for _ in 0..3 {
+        eventually("a gang is at work", || (leases(&pool).len() == 3).then_some(()));
+        pool.kill_coordinator();
+        pool.start_coordinator();
+        pool.wait_for_hosts(3);
+    }
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let ledger = Ledger::read(&pool.export(&experiment));
+    assert_eq!(ledger.assert_exactly_once(6), 6, "every run is measured");
+    ledger.assert_leases_are_unique();
+}
+
+#[test]
+fn a_gang_larger_than_the_pool_is_refused_with_the_numbers() {
+    let pool = Pool::start(SPEEDUP, 2);
+    let file = pool.path().join("plan.toml");
+    std::fs::write(&file, plan("3", "true", "")).expect("a plan");
+    let refused = pool.speedup(&["submit", file.to_str().expect("UTF-8")]);
+    let words = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && words.contains("3 hosts at once, the pool has 2"), "{words}");
+    std::fs::write(&file, plan("3", "true", "[design]\norder = \"blocked\"\n")).expect("a plan");
+    let refused = pool.speedup(&["plan", "check", file.to_str().expect("UTF-8")]);
+    let words = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && words.contains("the order is blocked"), "{words}");
+}
+
+#[test]
+fn large_runs_are_not_kept_waiting_by_small_ones() {
+    let pool = Pool::start(SPEEDUP, 3);
+    let small = plan("1", "sleep 0.05", "").replace("runs = 3", "runs = 100").replace("gangs", "small");
+    let small = pool.submit(&small, &[]);
+    eventually("the small ones are at work", || (leases(&pool).len() == 3).then_some(()));
+    let large = pool.submit(&plan("3", "true", ""), &[]);
+    eventually("the large ones are done", || pool.is_finished(&large).then_some(()));
+    assert!(!pool.is_finished(&small), "before the small ones are");
+    eventually("and these go on", || pool.is_finished(&small).then_some(()));
+    Ledger::read(&pool.export(&small)).assert_exactly_once(200);
+}
