@@ -77,6 +77,7 @@ fn attempt(run: u32, cell: u32, wall_ns: u64) -> Result<EndedAttempt, Box<dyn Er
         deadline: Timestamp(1),
         started: None,
         evidence,
+        seat: None,
     };
     let metrics = [(Metric::Wall, wall_ns), (Metric::User, wall_ns), (Metric::MaxRss, 4 << 20)];
     let record = Record { metrics: metrics.into_iter().collect(), ..Record::bare(Outcome::Measured) };

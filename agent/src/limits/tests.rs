@@ -238,6 +238,7 @@ fn order() -> WorkOrder {
         files: Vec::new(),
         built: Vec::new(),
         collect: BTreeMap::new(),
+        seat: None,
     }
 }
 

@@ -6,7 +6,7 @@ use speedup_core::experiment::metric::Metric;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::conditions::Conditions;
 use speedup_core::run::disturbance::Disturbance;
-use speedup_core::run::lease::Lease;
+use speedup_core::run::lease::{Lease, Member};
 use speedup_core::run::program::Program;
 use speedup_core::run::reading::Reading;
 use speedup_core::run::record::{Failure, Outcome, Output, Record, RestReading};
@@ -82,7 +82,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 82] = columns! {
+pub(super) const COLUMNS: [Column; 85] = columns! {
     /// The experiment's id.
     experiment: Text, row => Some(row.planned.experiment);
     /// The experiment's name in the plan.
@@ -250,6 +250,12 @@ pub(super) const COLUMNS: [Column; 82] = columns! {
     container_ns: Count, row => container(row).and_then(|container| Some(container.start?.0));
     /// The full id of the commit that the version was built from, where it was built from Git.
     commit: Text, row => row.planned.commit;
+    /// How many hosts served the run together, where the plan says.
+    hosts: Count, row => row.planned.hosts;
+    /// Which, by their ids, the one that started the program first, with spaces between; of a lost attempt they are not told.
+    gang: Text, row => gang(row, |member| member.host.as_str());
+    /// What their launcher called them, likewise.
+    gang_names: Text, row => gang(row, Member::called);
 };
 
 /// The output that was kept, not in CSV: it may be anything, of any length. What is not UTF-8 is replaced; the hash is that
@@ -321,6 +327,12 @@ fn throttled(reading: &Reading) -> Option<u64> {
 
 fn rest(row: &Row<'_>) -> Option<RestReading> {
     row.record()?.rest
+}
+
+fn gang(row: &Row<'_>, called: impl Fn(&Member) -> &str) -> Option<String> {
+    let members = &lease(row)?.seat.as_ref()?.members;
+    let called: Vec<&str> = members.iter().map(called).collect();
+    (!called.is_empty()).then(|| called.join(" "))
 }
 
 fn program<'a>(row: &Row<'a>) -> Option<&'a Program> {

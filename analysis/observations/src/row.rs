@@ -24,6 +24,8 @@ pub(super) struct Planned<'a> {
     pub(super) version: &'a str,
     /// The commit that the version was built from, if it was.
     pub(super) commit: Option<&'a str>,
+    /// How many hosts serve it together, where the plan says.
+    pub(super) hosts: Option<u32>,
     pub(super) run: RunIndex,
     /// The how-manieth run of its cell, from 1.
     pub(super) repetition: u32,

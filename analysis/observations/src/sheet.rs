@@ -107,10 +107,12 @@ impl<'a> RunSheet<'a> {
         let cell = self.plan.cell(run)?;
         let experiment = &self.plan.experiment;
         let version = experiment.version(cell.version)?;
+        let benchmark = experiment.benchmark(cell.benchmark)?;
         Some(Planned {
             experiment: &self.experiment,
             name: &experiment.name,
-            benchmark: &experiment.benchmark(cell.benchmark)?.name,
+            benchmark: &benchmark.name,
+            hosts: benchmark.gang.as_ref().map(|gang| gang.hosts),
             version: &version.name,
             commit: version.commit.as_ref().map(|commit| commit.id.as_str()),
             run,

@@ -36,7 +36,7 @@ impl Machine {
             Command::ResetHost(request) => self.reset_host(request)?,
             Command::Join { facts, agent, epoch } => self.join(now, facts, agent, epoch)?,
             Command::Ask(speaker) => return self.ask(now, speaker),
-            Command::Ready { speaker, lease } => return self.ready(now, speaker, lease),
+            Command::Ready { speaker, lease } => return self.ready(now, &speaker, lease),
             Command::Started { speaker, lease } => self.started(speaker, lease)?,
             Command::Report { speaker, report } => return self.report(now, &speaker, *report),
         };

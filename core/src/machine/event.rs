@@ -288,11 +288,10 @@ impl Change {
 
     /// The leases that it gives, those of a gang in the order of their seats.
     pub fn granted(&self) -> &[Lease] {
-        match self {
-            Self::LeaseGranted(lease) => std::slice::from_ref(lease),
-            Self::GangGranted(leases) => leases,
-            _ => &[],
+        if let Self::LeaseGranted(lease) = self {
+            return std::slice::from_ref(lease);
         }
+        if let Self::GangGranted(leases) = self { leases } else { &[] }
     }
 
     /// Whether the plans may need other hosts after it: there is more to do, or a host that has nothing to do.

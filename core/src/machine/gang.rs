@@ -48,13 +48,17 @@ impl Machine {
         run: RunIndex,
         number: HostNumber,
     ) -> Gathering {
+        // As is asked of the others, so that each of them finds the same gang.
+        if self.is_held_for_another(now, id, run, number) {
+            return Gathering::Lacking;
+        }
         let size = active.kept.plan.hosts_of(run) as usize;
         let class = self.host_at(number).class;
         let (mut ready, mut busy) = (vec![number], Vec::new());
         for (other, host) in (0..).map(HostNumber).zip(&self.hosts) {
             let is_candidate =
                 other != number && host.class == class && self.suits(now, id, active, run, other);
-            if !is_candidate || self.is_held_for_another(now, id, other) {
+            if !is_candidate || self.is_held_for_another(now, id, run, other) {
                 continue;
             }
             match free_from(now, host, active) {
@@ -101,16 +105,24 @@ impl Machine {
         self.experiments.get(&id).is_some_and(|active| active.kept.phase == Phase::Running)
     }
 
-    /// Whether a host is, or could be, kept for a gang of another experiment.
-    fn is_held_for_another(&self, now: Timestamp, id: ExperimentId, number: HostNumber) -> bool {
-        let Some(hold) = self.hold.as_ref().filter(|hold| hold.experiment != id) else { return false };
+    /// Whether a host is, or could be, kept for another gang.
+    fn is_held_for_another(
+        &self,
+        now: Timestamp,
+        id: ExperimentId,
+        run: RunIndex,
+        number: HostNumber,
+    ) -> bool {
+        let Some(hold) = self.hold.as_ref().filter(|hold| (hold.experiment, hold.run) != (id, run)) else {
+            return false;
+        };
         let active = &self.experiments[&hold.experiment];
         hold.hosts.contains(&number) || self.suits(now, hold.experiment, active, hold.run, number)
     }
 
-    /// Whether hosts may be kept for an experiment.
-    pub(super) fn may_hold(&self, id: ExperimentId) -> bool {
-        self.hold.as_ref().is_none_or(|hold| hold.experiment == id)
+    /// Whether hosts may be kept for a run.
+    pub(super) fn may_hold(&self, id: ExperimentId, run: RunIndex) -> bool {
+        self.hold.as_ref().is_none_or(|hold| (hold.experiment, hold.run) == (id, run))
     }
 
     /// Whether hosts are kept for an experiment.
@@ -153,11 +165,10 @@ impl Machine {
 
     /// What the hosts of a gang are told when one of them has ended the run; ask before the event is replayed.
     pub(super) fn ends_by(&self, event: &Event) -> Vec<Effect> {
-        let (host, epoch) = match &event.change {
-            Change::RunReported { host, lease, .. } | Change::AttemptLost { host, lease, .. } => {
-                (host, lease)
-            }
-            _ => return Vec::new(),
+        let (Change::RunReported { host, lease: epoch, .. } | Change::AttemptLost { host, lease: epoch, .. }) =
+            &event.change
+        else {
+            return Vec::new();
         };
         let lease =
             self.host(host).and_then(|host| host.lease.as_ref()).filter(|lease| lease.epoch == *epoch);
@@ -182,7 +193,7 @@ impl Machine {
             return;
         }
         let hold = self.hold.get_or_insert_with(|| Hold { experiment, run, hosts: BTreeSet::new() });
-        if hold.experiment == experiment {
+        if (hold.experiment, hold.run) == (experiment, run) {
             hold.hosts.insert(number);
         }
     }

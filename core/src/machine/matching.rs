@@ -97,7 +97,7 @@ impl Machine {
                         Gathering::Complete(hosts) if ends_by(now, active, run, by) => {
                             return Match::Gang(*id, active, run, hosts);
                         }
-                        Gathering::By(free) if hold.is_none() && self.may_hold(*id) => {
+                        Gathering::By(free) if hold.is_none() && self.may_hold(*id, run) => {
                             hold = Some((free, *id, run));
                         }
                         Gathering::Complete(_) | Gathering::By(_) | Gathering::Lacking => {}

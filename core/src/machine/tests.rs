@@ -122,10 +122,10 @@ impl Scene {
     /// A host asks; the lease that it is granted, if it is.
     fn ask(&mut self, number: u32) -> Option<Lease> {
         let outcome = self.handle(Command::Ask(self.speaker(number)));
-        outcome.effects.into_iter().find_map(|effect| match effect {
-            Effect::Grant { lease, .. } => Some(*lease),
-            _ => None,
-        })
+        outcome
+            .effects
+            .into_iter()
+            .find_map(|effect| if let Effect::Grant { lease, .. } = effect { Some(*lease) } else { None })
     }
 
     /// A host executes what it asks for.

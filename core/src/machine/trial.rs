@@ -96,9 +96,8 @@ impl Trial {
         self.now = self.now + Span::from_millis(1);
         let outcome = self.machine.handle(self.now, command).expect("nothing is wrong with it");
         self.machine.check();
-        let reboots = outcome.effects.iter().filter_map(|effect| match effect {
-            Effect::Reboot { host, .. } => Some(host.clone()),
-            _ => None,
+        let reboots = outcome.effects.iter().filter_map(|effect| {
+            if let Effect::Reboot { host, .. } = effect { Some(host.clone()) } else { None }
         });
         for host in reboots.collect::<Vec<_>>() {
             let number = (0..self.agents.len()).find(|number| id(*number) == host).expect("a host");

@@ -72,8 +72,7 @@ fn a_member_that_dies_costs_the_attempt_of_all_and_the_run_is_measured_elsewhere
     let hosts = pool.json(&["hosts", "list"]).expect("the hosts");
     let is_member = |host: &serde_json::Value| !host["lease"].is_null() && host["lease"]["started"].is_null();
     let members = hosts.as_array().expect("a list").iter().filter(|host| is_member(host));
-    let member =
-        members.filter_map(|host| host["facts"]["host"].as_str()).next().expect("a member").to_owned();
+    let member = members.filter_map(|host| host["host"].as_str()).next().expect("a member").to_owned();
     let number = (0..4).find(|number| speedup_tests::pool::host_id(*number) == member).expect("an agent");
     pool.kill_agent(number);
     pool.start_agent(number);

@@ -50,8 +50,8 @@ impl Machine {
 
     /// The host that is the last to be prepared has the first one start the program. One whose lease is over, or whose run is,
     /// ends its part.
-    pub(super) fn ready(&self, now: Timestamp, speaker: Speaker, lease: LeaseEpoch) -> Answer {
-        let host = self.joined(&speaker)?;
+    pub(super) fn ready(&self, now: Timestamp, speaker: &Speaker, lease: LeaseEpoch) -> Answer {
+        let host = self.joined(speaker)?;
         let end = || Ok((Vec::new(), vec![Effect::End { host: speaker.host.clone(), lease }]));
         let Some(held) = host.lease.as_ref().filter(|held| {
             held.epoch == lease && held.agent_epoch == speaker.epoch && self.is_under_way(held)

@@ -96,10 +96,10 @@ fn a_visit_under_rested_rests_between_its_runs() {
     assert_eq!(scene.notice(Notice::Tick).effects, [], "a moment before");
     scene.now = scene.now + Span(1);
     let outcome = scene.notice(Notice::Rest);
-    let next = outcome.effects.iter().find_map(|effect| match effect {
-        Effect::Grant { lease, .. } => Some(lease.run),
-        _ => None,
-    });
+    let next = outcome
+        .effects
+        .iter()
+        .find_map(|effect| if let Effect::Grant { lease, .. } = effect { Some(lease.run) } else { None });
     assert_eq!(next, Some(RunIndex(first.run.0 + 1)));
 }
 

@@ -78,9 +78,8 @@ impl Pool {
     fn ask(&mut self, host: &str) -> Option<LeaseEpoch> {
         let asked = Command::Ask(self.speaker(host));
         let effects = self.handle(asked).unwrap().effects;
-        effects.into_iter().find_map(|effect| match effect {
-            Effect::Grant { lease, .. } => Some(lease.epoch),
-            _ => None,
+        effects.into_iter().find_map(|effect| {
+            if let Effect::Grant { lease, .. } = effect { Some(lease.epoch) } else { None }
         })
     }
 
