@@ -156,6 +156,14 @@ impl Track {
         Self { rule, stretch, spread: RatioSpread::default(), steps: Vec::new(), points: 0, latest: None }
     }
 
+    /// The same, of commits after this one: those between it and the first point may have begun a change, too.
+    #[must_use]
+    pub fn after(mut self, commit: usize) -> Self {
+        self.latest = Some(commit);
+        self.begin_stretch(self.rule.level);
+        self
+    }
+
     /// Takes the next point, and says whether it raises an alarm. After an alarm a new stretch begins, whose level is not known.
     ///
     /// # Errors
@@ -203,8 +211,9 @@ impl Track {
         self.steps.iter().filter(|step| !step.acknowledged)
     }
 
-    /// The evidence for a change since the stretch began. An alarm is raised when it reaches [`AlarmRate::points_between`]; without a change
-    /// its expectation is at most the number of points of the stretch.
+    /// The evidence for a change since the stretch began. An alarm is raised when it reaches [`AlarmRate::points_between`]. Against the reference's
+    /// level its expectation without a change is at most the number of points of the stretch; against an unknown level it is the least, over all levels, of the
+    /// most that there ever was.
     pub fn evidence(&self) -> f64 {
         self.stretch.evidence()
     }

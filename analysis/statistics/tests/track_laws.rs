@@ -214,3 +214,18 @@ fn what_is_no_point_and_no_rate_is_refused() {
     assert!(matches!(NoiseFloor::new(&[]), Err(NoiseFloorError::Controls(_))));
     assert_eq!(floor.usual(ConfidenceLevel::USUAL).upper, f64::INFINITY);
 }
+
+/// Changes of fifty standard deviations, there and back again: the second is found although the level between was not known, with a margin too.
+#[test]
+fn a_large_change_after_another_is_found() {
+    let noise = |point: usize, block: usize| 0.001 * ((point * 7 + block * 5) % 11) as f64 - 0.005;
+    let level = |point: usize| if (12..24).contains(&point) { 0.15 } else { 0.0 };
+    let points: Vec<Vec<f64>> =
+        (0..36).map(|point| (0..6).map(|block| level(point) + noise(point, block)).collect()).collect();
+    for margin in [0.0, 0.03] {
+        let margin = Threshold::new(margin).unwrap();
+        let (track, _) = followed(TrackRule { margin, ..rule(StretchLevel::Reference, 365.0) }, &points);
+        let begun: Vec<usize> = track.steps().iter().map(|step| step.commits.likeliest).collect();
+        assert_eq!(begun, [12, 24], "{:?}", track.steps());
+    }
+}

@@ -29,12 +29,14 @@ pub(super) struct LevelBet {
     rose: [f64; SIZES],
     /// That it fell below the lower end.
     fell: [f64; SIZES],
+    /// The most that their mean ever was.
+    peak: f64,
 }
 
 impl LevelBet {
     /// Against a level from `lower` to `upper`; either may be infinite.
     pub(super) fn new(lower: f64, upper: f64) -> Self {
-        Self { lower, upper, rose: [0.0; SIZES], fell: [0.0; SIZES] }
+        Self { lower, upper, rose: [0.0; SIZES], fell: [0.0; SIZES], peak: 0.0 }
     }
 
     /// Takes the ratios of the next point, of which `spread` was the standard deviation before.
@@ -50,6 +52,12 @@ impl LevelBet {
                 *sum = ((*sum + 1.0) * factor).min(MOST_EVIDENCE);
             }
         }
+        self.peak = self.peak.max(self.evidence());
+    }
+
+    /// The most that the evidence was after any point.
+    pub(super) fn peak(&self) -> f64 {
+        self.peak
     }
 
     /// The mean over all bets.

@@ -115,7 +115,7 @@ impl Guess {
         let median = median_of_sorted(&stretch.sorted_ratios());
         // Far out is what is far from the point's own median: a step is not.
         let clipped = |point: &SpreadPoint| -> f64 {
-            let centre = median_of(&point.ratios);
+            let centre = middle_near(&point.ratios, median);
             let far = CLIPPED * spread;
             point.ratios.iter().map(|ratio| ratio.clamp(centre - far, centre + far) - median).sum()
         };
@@ -162,6 +162,14 @@ fn median_of(ratios: &[f64]) -> f64 {
     let mut sorted = ratios.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     median_of_sorted(&sorted)
+}
+
+/// The middle ratio, of two the one nearer to a level: the other may be of a run that stalled.
+fn middle_near(ratios: &[f64], level: f64) -> f64 {
+    let mut sorted = ratios.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let [lower, upper] = [sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]];
+    if (lower - level).abs() < (upper - level).abs() { lower } else { upper }
 }
 
 /// The error of a level that these points tell.

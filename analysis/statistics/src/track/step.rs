@@ -5,7 +5,7 @@ use super::change_shape::drift_share;
 use super::stretch::Stretch;
 use crate::bisection::{CommitSet, StepSize, commit_set};
 use crate::inference::ConfidenceLevel;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A change that raised an alarm.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,7 +27,7 @@ pub struct TrackStep {
 }
 
 /// How a change came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeShape {
     /// All at once.

@@ -4,8 +4,8 @@ use super::bets::LevelBet;
 use serde::Serialize;
 
 /// Ends between which an unknown level may lie, as it may beyond the outer ones: so many, as far as so many standard deviations from the median. The
-/// first are of the mean of all ratios, since the level is probably near. The second are of a ratio: a level after a change must have ends near, too, or
-/// the points after it would contradict those before it.
+/// first are of the mean of all ratios, since the level is probably near. The second are of a ratio: the closer the ends, the smaller the changes between
+/// levels that are found.
 const ENDS: [(usize, f64); 2] = [(17, 4.0), (49, 6.0)];
 
 /// What is known of the level of a stretch, the logarithm of commit over reference without a change.
@@ -29,8 +29,10 @@ pub(super) struct SpreadPoint {
 
 /// Points of which the level is zero, or one and the same, if nothing changes.
 ///
-/// Where it is not known, every level is a hypothesis. They are covered by intervals, and the evidence is that against the interval of which there is
-/// least: whatever the true level is, the evidence against it is as large or larger. So the intervals may be chosen anew by all that is known.
+/// Where it is not known, every level is a hypothesis. They are covered by intervals. Of each the most evidence counts that there ever was: a level to which
+/// the ratios came by a change is refuted by those before. The evidence is that against the interval of which there is least. Whatever the true level is,
+/// the most evidence against it is as large or larger, so there is no alarm before one against the true level, and the intervals may be chosen anew by all
+/// that is known.
 #[derive(Clone, Debug)]
 pub(super) struct Stretch {
     pub(super) level: StretchLevel,
@@ -64,7 +66,11 @@ impl Stretch {
 
     /// The least over the hypotheses.
     pub(super) fn evidence(&self) -> f64 {
-        let least = self.bets.iter().map(LevelBet::evidence).fold(f64::INFINITY, f64::min);
+        let of = match self.level {
+            StretchLevel::Reference => LevelBet::evidence,
+            StretchLevel::Unknown => LevelBet::peak,
+        };
+        let least = self.bets.iter().map(of).fold(f64::INFINITY, f64::min);
         if self.bets.is_empty() { 0.0 } else { least }
     }
 

@@ -3,7 +3,7 @@
     python3 track.py > track.json        (needs numpy)
 
 Evidence is here the explicit sum over all points at which a change may have begun of the products of gains since then, each gain from two densities of the
-logistic law; against an unknown level it is the least over the same intervals of levels. Places and sizes are sums over finer and wider grids.
+logistic law; against an unknown level it is the least, over the same intervals of levels, of the most that there was after any point. Places and sizes are sums over finer and wider grids.
 """
 
 import json
@@ -44,8 +44,8 @@ def spreads(points):
 
 
 def evidence_against(points, spread, lower, upper):
-    """Of all points, against levels from `lower` to `upper`, arrays of the same length."""
-    total = np.zeros(len(lower))
+    """After each point, against levels from `lower` to `upper`, arrays of the same length: a row per point."""
+    total = np.zeros((len(points), len(lower)))
     for size in SIZES:
         for sign, ends in ((1, upper), (-1, lower)):
             logs = np.array(
@@ -54,21 +54,23 @@ def evidence_against(points, spread, lower, upper):
                     for point, of in zip(points, spread)
                 ]
             )
-            since = np.cumsum(logs[::-1], axis=0)
-            total += np.exp(since).sum(axis=0)
+            for number in range(1, len(points) + 1):
+                since = np.cumsum(logs[number - 1 :: -1], axis=0)
+                total[number - 1] += np.exp(since).sum(axis=0)
     return total / (2 * len(SIZES))
 
 
 def evidence(points, spread, unknown, margin):
     if not unknown:
-        return evidence_against(points, spread, np.array([-margin]), np.array([margin]))[0]
+        return evidence_against(points, spread, np.array([-margin]), np.array([margin]))[-1, 0]
     # The intervals are those that were chosen when the points were last a power of two.
     power = 1 << (len(points).bit_length() - 1)
     chosen = np.concatenate(points[:power])
     widths = np.concatenate([4 / np.sqrt(len(chosen)) * np.linspace(-1, 1, 17), 6 * np.linspace(-1, 1, 49)])
     ends = np.sort(np.median(chosen) + spread[power - 1] * widths)
     lowers, uppers = np.array([-np.inf, *ends]), np.array([*ends, np.inf])
-    return evidence_against(points, spread, lowers - margin, uppers + margin).min()
+    # Of each interval the most that there was after any point.
+    return evidence_against(points, spread, lowers - margin, uppers + margin).max(axis=0).min()
 
 
 def log_likelihood(point, levels, scale):
