@@ -5,10 +5,11 @@
 //! difference would fail at nearly every look. Higher-is-better answers are oriented where they are made: a speedup above 1
 //! favours the candidate.
 //!
-//! In reading order: [`Conclusion`], [`Ruling`], [`Judgement`]; `of_report` and `of_answer`, where conclusions come from.
+//! In reading order: [`Conclusion`], [`Ruling`], [`Judgement`]; `of_report`, `of_track` and `of_answer`, where conclusions come from.
 
 mod of_answer;
 mod of_report;
+mod of_track;
 #[cfg(test)]
 mod tests;
 

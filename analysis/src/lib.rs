@@ -5,6 +5,7 @@
 //! In reading order:
 //! * [`conclusion`]: verdicts, reasons and warnings, which both of the next conclude with;
 //! * [`study`]: from the attempts of an experiment to its report;
+//! * [`track`]: what the commits of a branch say, each measured beside references that stay;
 //! * [`inquiry`]: any method on plain samples, asked and answered as data;
 //! * [`gate`]: whether a regression was shown, for scripts;
 //! * [`count`]: numbers as sentences show them.
@@ -14,3 +15,4 @@ pub mod count;
 pub mod gate;
 pub mod inquiry;
 pub mod study;
+pub mod track;

@@ -2,11 +2,13 @@
 
 pub(crate) mod axis;
 pub(crate) mod forest;
+mod history;
 pub(crate) mod panel;
 mod proportion;
 pub mod svg;
 
 pub use self::forest::{Forest, ForestRow, Mark};
+pub use self::history::{History, HistoryPoint, HistoryStep};
 pub use self::panel::{Panel, PanelKind, Panels};
 pub use self::proportion::{ProportionFigure, ProportionRow};
 
@@ -17,6 +19,8 @@ pub enum Figure {
     Forest(Forest),
     /// Proportions of the benchmarks with their intervals.
     Proportion(ProportionFigure),
+    /// The ratios of a benchmark, commit after commit.
+    History(History),
     /// The runs of a benchmark from several sides.
     Panels(Panels),
 }

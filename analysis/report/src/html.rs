@@ -6,7 +6,7 @@ mod strips;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::document::{Align, Column, Document, Element, Field, Kind, Section, Table, Tone};
-use crate::figure::{Figure, Forest, Panels, svg};
+use crate::figure::{Figure, Forest, History, Panels, svg};
 
 /// The style of a report; all its rules are within the class `speedup-report`.
 pub const STYLE: &str = include_str!("style.css");
@@ -270,6 +270,10 @@ fn figure(figure: &Figure, run: &[Element]) -> Markup {
             Figure::Proportion(proportion) => figure class="row" {
                 figcaption class="wide" { (proportion.title) }
                 (svg::proportion(proportion))
+            },
+            Figure::History(history) => figure class="row" {
+                (svg::history(history))
+                p { (History::KEY) }
             },
             Figure::Panels(_) => div class="drawings" {
                 @for of in run.iter().filter_map(panels_of) { (panels(of, run.len() <= OPEN_PANELS)) }

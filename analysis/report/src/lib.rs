@@ -5,6 +5,7 @@
 //! * [`document`]: sections of paragraphs, tables and figures;
 //! * `section`: what each section says, from the data of the report;
 //! * [`figure`]: what is drawn;
+//! * [`track`]: what a track says;
 //! * [`facts`]: rows of facts, for tables and CSV; [`answer`]: what any method found on plain samples;
 //! * [`paper`]: the files of the published Speedup-Test;
 //! * [`terminal`], [`html`], [`markdown`], [`latex`] and [`sheet`]: the forms that people read;
@@ -31,6 +32,7 @@ mod section;
 mod share;
 pub mod sheet;
 pub mod terminal;
+pub mod track;
 mod tracked;
 
 pub use self::document::Document;

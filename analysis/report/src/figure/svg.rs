@@ -7,6 +7,7 @@
 mod file;
 mod forest;
 mod frame;
+mod history;
 mod panel;
 mod precision;
 mod proportion;
@@ -17,7 +18,7 @@ use maud::{Markup, html};
 
 pub(crate) use self::file::{File, files};
 pub(crate) use self::strip::Strips;
-use super::{Forest, Mark, Panel, Panels, ProportionFigure};
+use super::{Forest, History, Mark, Panel, Panels, ProportionFigure};
 
 /// The shapes of the versions, in their order, about a point; the first again after the last.
 const SHAPES: [&str; 6] = [
@@ -39,6 +40,11 @@ pub fn forest(figure: &Forest) -> Markup {
 /// Proportions.
 pub fn proportion(figure: &ProportionFigure) -> Markup {
     proportion::drawn(figure)
+}
+
+/// The history of a benchmark on a track.
+pub fn history(figure: &History) -> Markup {
+    history::drawn(figure)
 }
 
 /// One of the drawings of a benchmark.

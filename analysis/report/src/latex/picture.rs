@@ -3,6 +3,7 @@
 
 mod forest;
 mod frame;
+mod history;
 mod panel;
 mod precision;
 
@@ -33,6 +34,7 @@ pub(super) fn drawn(figure: &Figure) -> String {
     match figure {
         Figure::Forest(of) => forest::drawn(of),
         Figure::Proportion(of) => forest::proportion(of),
+        Figure::History(of) => history::drawn(of),
         Figure::Panels(of) => panel::all(of),
     }
 }

@@ -27,6 +27,8 @@ pub(super) fn write(page: &mut Page, figure: &Figure) {
     match figure {
         Figure::Forest(of) => forest(page, of, glyphs),
         Figure::Proportion(of) => proportion(page, of, glyphs),
+        // It takes a page.
+        Figure::History(_) => {}
         Figure::Panels(of) => runs::draw(page, of, glyphs),
     }
 }

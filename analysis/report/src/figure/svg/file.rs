@@ -2,7 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::{forest, frame, panel, proportion};
+use super::{forest, frame, history, panel, proportion};
 use crate::figure::Figure;
 use crate::html::STYLE;
 
@@ -29,6 +29,7 @@ pub(crate) fn files(figure: &Figure) -> Vec<File> {
         Figure::Proportion(of) => {
             vec![wide(&of.description, &proportion::drawn(of), proportion::height(of))]
         }
+        Figure::History(of) => vec![file(&of.description, &history::drawn(of), history::SIZE, 1.0)],
         Figure::Panels(of) => of
             .panels
             .iter()

@@ -1,0 +1,131 @@
+//! The history of a benchmark on a track: ratios to the reference, commit after commit.
+
+use std::collections::BTreeMap;
+
+use speedup_analysis::count::{counted, percent};
+use speedup_analysis::track::{TrackBenchmark, TrackCommit, TrackReport, TrackStepReport};
+
+use super::Mark;
+use super::axis::{Axis, Spacing};
+use crate::document::clean;
+
+/// The history of a benchmark.
+#[derive(Clone, Debug, PartialEq)]
+pub struct History {
+    /// What is shown.
+    pub title: String,
+    /// Commits of the branch, measured or not; their places are from 0.
+    pub commits: usize,
+    /// What the first and the last commit are called.
+    pub ends: [String; 2],
+    /// The points.
+    pub points: Vec<HistoryPoint>,
+    /// Levels: from which commit to which, and the ratio.
+    pub levels: Vec<(usize, usize, f64)>,
+    /// Steps: the first and the last commit that may have begun each, its number, and whether it is worse.
+    pub steps: Vec<HistoryStep>,
+    /// Other references, with the median of their ratios.
+    pub references: Vec<(String, f64)>,
+    /// The same in words.
+    pub description: String,
+}
+
+/// A commit that was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistoryPoint {
+    /// Its place on the branch.
+    pub commit: usize,
+    /// Its ratio.
+    pub ratio: f64,
+    /// The interval of that, where there is one.
+    pub interval: Option<[f64; 2]>,
+}
+
+/// A change that raised an alarm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistoryStep {
+    /// The first and the last commit that may have begun it.
+    pub set: [usize; 2],
+    /// Its number in the track.
+    pub number: u32,
+    /// Whether the new level is worse.
+    pub mark: Mark,
+}
+
+impl History {
+    /// What lines and colours stand for.
+    pub(crate) const KEY: &str = "Dashed: the reference. Points: the commits, with the band of their intervals. Line: the median level between steps. Grey: commits that may have begun a step.";
+
+    /// That of a benchmark; none without points.
+    pub(crate) fn of(report: &TrackReport, benchmark: &TrackBenchmark) -> Option<Self> {
+        let places: BTreeMap<&str, usize> =
+            report.commits.iter().enumerate().map(|(at, commit)| (commit.id.as_str(), at)).collect();
+        let place = |id: &str| places.get(id).copied();
+        let points = benchmark.points.iter().filter_map(|point| {
+            let of = point.ratio?;
+            Some(HistoryPoint { commit: place(&point.commit)?, ratio: of.ratio, interval: of.interval })
+        });
+        let points: Vec<HistoryPoint> = points.collect();
+        let levels = benchmark.levels.iter();
+        let levels =
+            levels.filter_map(|level| Some((place(&level.from)?, place(&level.to)?, level.ratio.ratio)));
+        let of_step = |step: &TrackStepReport| {
+            let (first, last) = (step.set.versions.first()?, step.set.versions.last()?);
+            let mark = if step.is_worse { Mark::Slower } else { Mark::Faster };
+            Some(HistoryStep { set: [place(first)?, place(last)?], number: step.number, mark })
+        };
+        let own = report.steps.iter().filter(|step| step.benchmark == benchmark.benchmark);
+        let steps: Vec<HistoryStep> = own.filter_map(of_step).collect();
+        let name = |commit: Option<&TrackCommit>| {
+            commit.map_or_else(String::new, |commit| commit.short().to_owned())
+        };
+        (!points.is_empty()).then(|| Self {
+            title: clean(&format!("{}: ratio to the reference", benchmark.benchmark)),
+            commits: report.commits.len(),
+            ends: [name(report.commits.first()), name(report.commits.last())],
+            levels: levels.collect(),
+            references: others(report, benchmark),
+            description: format!(
+                "The ratios of {}, with their intervals at confidence level {} where the blocks are enough; {}.",
+                counted(points.len() as u64, "point"),
+                percent(report.terms.confidence),
+                counted(steps.len() as u64, "step")
+            ),
+            points,
+            steps,
+        })
+    }
+
+    /// The ratios from the lowest to the highest, with all that is drawn.
+    pub(crate) fn axis(&self) -> Axis {
+        let of_points =
+            self.points.iter().flat_map(|point| point.interval.into_iter().flatten().chain([point.ratio]));
+        let of_references = self.references.iter().map(|(_, ratio)| *ratio);
+        Axis::over(Spacing::Logarithmic, of_points.chain(of_references).chain([1.0]), 0.08)
+    }
+
+    /// The upper ends of neighbouring points with an interval, and back along the lower ones: one outline for each stretch of them.
+    pub(crate) fn bands(&self) -> Vec<Vec<(usize, f64)>> {
+        let stretches = self.points.split(|point| point.interval.is_none()).filter(|points| points.len() > 1);
+        let outline = |points: &[HistoryPoint]| {
+            let end = |at: usize| {
+                move |point: &HistoryPoint| {
+                    (point.commit, point.interval.map_or(point.ratio, |ends| ends[at]))
+                }
+            };
+            points.iter().map(end(1)).chain(points.iter().rev().map(end(0))).collect()
+        };
+        stretches.map(outline).collect()
+    }
+}
+
+/// The references but the first, each with the median of its ratios at the points.
+fn others(report: &TrackReport, benchmark: &TrackBenchmark) -> Vec<(String, f64)> {
+    let of = |(at, commit): (usize, &speedup_core::experiment::commit::Commit)| {
+        let mut ratios: Vec<f64> =
+            benchmark.points.iter().filter_map(|point| point.references.get(at).copied().flatten()).collect();
+        ratios.sort_unstable_by(f64::total_cmp);
+        Some((clean(&commit.revision), *ratios.get(ratios.len() / 2)?))
+    };
+    report.terms.references.iter().skip(1).enumerate().filter_map(of).collect()
+}

@@ -1,0 +1,92 @@
+//! What a track says, in sentences.
+
+use super::report::{TrackReport, TrackStepReport};
+use crate::count::{counted, percent, ratio};
+use speedup_core::experiment::metric::Metric;
+use speedup_statistics::track::ChangeShape;
+
+/// Commits that a sentence names.
+const NAMED: usize = 4;
+
+/// Of a track whose points count as one ratio each.
+const NO_MARGIN: &str = "No margin was declared, so each point counts as one ratio, the median of its blocks: the layout of a build moves all blocks of a \
+                         point alike. With a margin that covers it, a step is found after fewer points.";
+
+/// What was found, the most important first.
+pub(super) fn sentences(report: &TrackReport) -> Vec<String> {
+    let open = |step: &&TrackStepReport| step.acknowledged.is_none();
+    let (worse, better): (Vec<_>, Vec<_>) = report.steps.iter().filter(open).partition(|step| step.is_worse);
+    let mut sentences: Vec<String> =
+        worse.into_iter().chain(better).map(|step| report.sentence(step)).collect();
+    if report.points() == 0 {
+        sentences.push("No commit was measured yet.".to_owned());
+    } else if sentences.is_empty() {
+        let known = match report.steps.len() as u64 {
+            0 => "No change was found".to_owned(),
+            steps => format!("No change was found besides {}", counted(steps, "acknowledged one")),
+        };
+        let benchmarks = counted(report.benchmarks.len() as u64, "benchmark");
+        sentences.push(format!("{known}, in {} of {benchmarks}.", counted(report.points() as u64, "point")));
+    }
+    sentences
+}
+
+/// What must be known besides.
+pub(super) fn caveats(report: &TrackReport) -> Vec<String> {
+    let lacking = report.benchmarks.iter().map(|benchmark| benchmark.ratios_lacking).max().unwrap_or(0);
+    let mut caveats = Vec::new();
+    if lacking > 0 {
+        let what = if report.terms.margin.is_some() { "block" } else { "point" };
+        let lacking = counted(lacking, what);
+        caveats
+            .push(format!("It is too early for any change to be found: the track lacks at least {lacking}."));
+    }
+    if report.terms.margin.is_none() {
+        caveats.push(NO_MARGIN.to_owned());
+    }
+    caveats
+}
+
+impl TrackReport {
+    /// A step in a sentence: what it is, since when, and how large.
+    pub fn sentence(&self, step: &TrackStepReport) -> String {
+        let [lower, upper] = step.size.interval;
+        let size = ratio(step.size.ratio, Some((lower, upper)));
+        let takes = match (self.terms.metric == Metric::Wall.name(), step.shape) {
+            (true, ChangeShape::Drift) => format!("drifts to {size} the time"),
+            (true, ChangeShape::Step | ChangeShape::Undecided) => format!("takes {size} the time"),
+            (false, ChangeShape::Drift) => format!("drifts to {size} the {}", self.terms.metric),
+            (false, ChangeShape::Step | ChangeShape::Undecided) => {
+                format!("has {size} the {}", self.terms.metric)
+            }
+        };
+        let level = percent(self.terms.confidence);
+        format!("{} {takes} since {}, at confidence level {level}.", step.benchmark, self.set(step))
+    }
+
+    /// The commits of which one began a step.
+    pub fn set(&self, step: &TrackStepReport) -> String {
+        let name = |id: &String| self.commit(id).map_or_else(|| id.clone(), super::TrackCommit::in_words);
+        let commits = &step.set.versions;
+        match commits.as_slice() {
+            [only] => name(only),
+            few if few.len() <= NAMED => {
+                format!(
+                    "one of {} commits: {}",
+                    few.len(),
+                    few.iter().map(name).collect::<Vec<_>>().join("; ")
+                )
+            }
+            [first, .., last] => {
+                let likeliest = name(&step.set.likeliest);
+                format!(
+                    "one of {} commits from {} to {}, the likeliest being {likeliest}",
+                    commits.len(),
+                    name(first),
+                    name(last)
+                )
+            }
+            [] => String::new(),
+        }
+    }
+}
