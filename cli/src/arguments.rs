@@ -14,7 +14,7 @@ use tracing_subscriber::EnvFilter;
 use crate::command::{
     access, agent, analysis, baseline, bench, bisect, bundle, cancel, compare, completions, coordinator,
     doctor, events, explain, export, extend, hosts, import, init, list, man, page, pause, plan, report,
-    resume, run, samples, study, submit, test, token, verify, wait, watch,
+    resume, run, samples, study, submit, test, token, track, verify, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -91,6 +91,8 @@ pub(crate) enum Verb {
     Export(export::Arguments),
     Bundle(bundle::Arguments),
     Verify(verify::Arguments),
+    #[command(subcommand)]
+    Track(track::Verb),
     Test(test::Arguments),
     Compare(Box<compare::Arguments>),
     Init(init::Arguments),

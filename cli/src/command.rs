@@ -32,6 +32,7 @@ pub(crate) mod study;
 pub(crate) mod submit;
 pub(crate) mod test;
 pub(crate) mod token;
+pub(crate) mod track;
 pub(crate) mod verify;
 pub(crate) mod wait;
 pub(crate) mod watch;
@@ -74,6 +75,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Baseline(verb) => baseline::execute(&verb, console),
         Verb::Compare(arguments) => compare::execute(&arguments, console),
         Verb::Study(verb) => study::execute(verb, console),
+        Verb::Track(verb) => block_on(track::execute(verb, console)),
         Verb::Test(arguments) => test::execute(&arguments, console),
         Verb::Run(arguments) => block_on(run::execute(arguments, console)),
         Verb::Doctor(arguments) => block_on(doctor::execute(arguments, console)),
@@ -165,7 +167,7 @@ fn print_answer<A: serde::Serialize>(
 }
 
 /// Who asks, for the event log where there is no certificate that says it.
-fn by() -> String {
+pub(crate) fn by() -> String {
     format!("{}@{}", user(), rustix::system::uname().nodename().to_string_lossy())
 }
 

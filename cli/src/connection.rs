@@ -203,7 +203,7 @@ impl SourceArguments {
 
 impl KeptAt {
     /// Connects to it.
-    async fn connect(&self) -> Result<Connection, Failure> {
+    pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
         match self {
             Self::Data(data) => of_directory(data).await,
             Self::Coordinator { name, access_file } => {

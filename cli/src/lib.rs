@@ -9,7 +9,7 @@
 //! 1. `arguments`: verbs and flags; `command`: one file a verb; `exit`: how a command ends;
 //! 2. `compose`: the libraries put together; `connection`: where the coordinator is, and which experiment is meant;
 //! 3. `plan`: the plan as the user gives it, with its commits read from Git; `follow`: while it is carried out; `results`: what was measured;
-//! 4. `samples`: sample files, without a coordinator; `console`: how it is shown.
+//! 4. `samples`: sample files, without a coordinator; `tracks`: standing experiments that are kept by name; `console`: how it is shown.
 
 mod arguments;
 mod command;
@@ -21,6 +21,7 @@ mod follow;
 mod plan;
 mod results;
 mod samples;
+mod tracks;
 
 use std::process::ExitCode;
 

@@ -14,7 +14,7 @@ use super::{Arguments, tips};
 pub(crate) const ANSWER_FILE: &str = "answer_file";
 /// Verbs by what they are for; the first three are those that a newcomer needs.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Measure", &["bench", "run", "init", "plan", "bisect"]),
+    ("Measure", &["bench", "run", "init", "plan", "bisect", "track"]),
     ("Read results", &["report", "list", "export", "bundle", "verify"]),
     (
         "Experiments on a cluster",

@@ -33,13 +33,22 @@ const SHARED: [(&str, &[&str]); 3] = [
 type Headings = &'static [(&'static str, &'static [&'static str])];
 
 /// Headings of the options of verbs, by the verbs' paths.
-const OF_VERBS: [(&str, Headings); 20] = [
+const OF_VERBS: [(&str, Headings); 21] = [
     (
         "bisect",
         &[
             ("Search", &["first_parent", "metric", "margin", "confidence", "max_runs", "block", "blocks"]),
             ("Changes to the plan", &["patterns", "seed", "name", "tags"]),
             ("On a pool", &["submit", "wait_for_hosts"]),
+        ],
+    ),
+    (
+        "track add",
+        &[
+            ("Points", &["branch", "references", "from", "every", "blocks", "metric"]),
+            ("Alarms", &["false_alarms", "points_a_year", "margin", "confidence"]),
+            ("Changes to the plan", &["patterns", "seed", "name"]),
+            ("On a pool", &["submit"]),
         ],
     ),
     (

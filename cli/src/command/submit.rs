@@ -7,6 +7,7 @@ use speedup_core::plan::Plan;
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::{Proposal, Submission, experiment_named};
 use speedup_proto::v1;
+use uuid::Uuid;
 
 use super::{by, print, print_json};
 use crate::arguments::{Output, OutputArgument};
@@ -95,9 +96,19 @@ pub(super) async fn submit(
     experiment: Experiment,
     wait_for_hosts: bool,
 ) -> Result<Submitted, Failure> {
+    submit_once(connection, experiment, wait_for_hosts, None).await
+}
+
+/// The same; the same `request` again is answered with the experiment that it made.
+pub(super) async fn submit_once(
+    connection: &Connection,
+    experiment: Experiment,
+    wait_for_hosts: bool,
+    request: Option<Uuid>,
+) -> Result<Submitted, Failure> {
     const TRIED: &str = "cannot submit the plan";
     let plan = Proposal::Experiment(Box::new(experiment));
-    let submission = Submission { plan, wait_for_hosts, by: by(), request: None };
+    let submission = Submission { plan, wait_for_hosts, by: by(), request };
     let answer = connection.experiments().submit(v1::SubmitRequest::from(&submission)).await;
     let answer = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
     let v1::SubmitResponse { experiment, runs, hosts_needed, warning, seed: _ } = answer;

@@ -14,6 +14,16 @@ pub(crate) fn local(moment: Timestamp) -> String {
     calendar(moment).to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
+/// Its day, in UTC.
+pub(crate) fn day(moment: Timestamp) -> String {
+    calendar(moment).strftime("%Y-%m-%d").to_string()
+}
+
+/// The day now, in UTC.
+pub(crate) fn today() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
+}
+
 /// The time of day now, in the user's time zone.
 pub(crate) fn time_of_day() -> String {
     jiff::Zoned::now().strftime("%H:%M:%S").to_string()

@@ -6,6 +6,7 @@ use speedup_analysis::count;
 use speedup_analysis::gate::{Conclusion, GateError, Judgement};
 use speedup_analysis::inquiry::Answer;
 use speedup_analysis::study::{BisectionVerdict, SCHEMA_VERSION};
+use speedup_analysis::track::TrackReport;
 use speedup_report::github::AnnotationLevel;
 use speedup_report::junit::JunitRules;
 use speedup_report::{Document, markdown};
@@ -17,6 +18,7 @@ use crate::console::render::report::{Answered, read};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::exit::github;
+use crate::tracks;
 
 /// Conclusions that are named of each kind; the report has them all.
 const MOST_NAMED: usize = 20;
@@ -31,14 +33,22 @@ pub(crate) struct GateArguments {
     /// Exit with 3 if any benchmark is undecided: it is not known whether a candidate is slower
     #[arg(long)]
     require_conclusive: bool,
-    /// Gates ignore differences in time up to this share, such as 0.01 or 1%
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::share)]
+    /// Gates ignore differences in time up to this share, such as 0.01 or 1%, or up to the noise floor of a track, track:NAME
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = noise)]
     pub(crate) noise_threshold: Option<f64>,
     /// Also tell a service, github, of the gates
     ///
     /// It gets annotations of what the gates found, and the report in the job's summary.
     #[arg(long, value_enum, value_name = "SERVICE", hide_possible_values = true)]
     annotate: Option<Annotated>,
+}
+
+/// A share, or the largest noise floor of a track's benchmarks.
+fn noise(text: &str) -> Result<f64, String> {
+    match tracks::name_in(text) {
+        Some(name) => tracks::noise_floor(&name?).map_err(|failure| format!("{:#}", failure.error)),
+        None => fraction::share(text),
+    }
 }
 
 /// Who is told what gates say.
@@ -131,6 +141,13 @@ impl Gate {
         let exit = self.judge(conclusions, console);
         self.summarize(markdown, console);
         Ok(exit)
+    }
+
+    /// The exit code by a track; what fails is told.
+    pub(crate) fn of_track(self, report: &TrackReport, console: &Console) -> Exit {
+        let exit = self.judge(Conclusion::of_track(report), console);
+        self.summarize(|| markdown::text(&Document::brief_of_track(report)), console);
+        exit
     }
 
     fn summarize(self, markdown: impl FnOnce() -> String, console: &Console) {

@@ -35,7 +35,7 @@ pub(crate) struct Sought {
 /// Looks at the files of a plan, and leaves its commits open.
 #[derive(Debug)]
 pub(crate) struct TemplateLook {
-    files: LocalFiles,
+    pub(super) files: LocalFiles,
     /// The repositories that its versions name.
     repositories: BTreeMap<String, Option<String>>,
 }
@@ -45,6 +45,12 @@ impl TemplateLook {
         Self { files, repositories: BTreeMap::new() }
     }
 
+    /// The version that stands for all commits, and the repository that it names.
+    pub(crate) fn template(&self, experiment: &Experiment) -> Result<(Version, Repository), Failure> {
+        let (version, repository) = template(experiment, &self.repositories)?;
+        Ok((version, Repository::of(&self.files.relative(repository))?))
+    }
+
     /// The experiment that searches the line, and its files.
     pub(crate) fn expand(
         self,
@@ -52,10 +58,9 @@ impl TemplateLook {
         sought: &Sought,
         console: &Console,
     ) -> Result<(Experiment, LocalFiles), Failure> {
-        let Self { mut files, repositories } = self;
         require_one_benchmark(&experiment)?;
-        let (template, repository) = template(&experiment, &repositories)?;
-        let repository = Repository::of(&files.relative(repository))?;
+        let (template, repository) = self.template(&experiment)?;
+        let mut files = self.files;
         let line = repository.line(&sought.range, &sought.options)?;
         console.talk(format_args!(
             "{} commits: {}; {}",
@@ -75,7 +80,7 @@ impl TemplateLook {
             let file = StagedFile { name: commit.source(), source: FileSource::Content(source) };
             experiment.files.push(file);
         }
-        experiment.versions = line.into_iter().map(|commit| of_commit(&template, commit)).collect();
+        experiment.versions = line.into_iter().map(|commit| of_commit(&template, commit, 1)).collect();
         search(&mut experiment, sought);
         experiment
             .check()
@@ -96,7 +101,7 @@ impl PlanLook for TemplateLook {
     }
 }
 
-fn any() -> Commit {
+pub(super) fn any() -> Commit {
     Commit { id: ANY.to_owned(), revision: "any".to_owned(), subject: String::new() }
 }
 
@@ -116,21 +121,23 @@ fn template(
     repositories: &BTreeMap<String, Option<String>>,
 ) -> Result<(Version, Option<String>), Failure> {
     let Some(version) = experiment.versions.iter().find(|version| version.commit.is_some()) else {
-        return Err(Failure::usage(anyhow!("no version of the plan comes from Git"))
-            .hint("write git = \"HEAD\", a build and its products in the version that is to be bisected"));
+        return Err(Failure::usage(anyhow!("no version of the plan comes from Git")).hint(
+            "write git = \"HEAD\", a build and its products in the version that stands for every commit",
+        ));
     };
     let repository = repositories.get(&version.name).cloned().flatten();
     Ok((version.clone(), repository))
 }
 
-fn of_commit(template: &Version, commit: Commit) -> Version {
+/// The template as the version of one commit, built so often.
+pub(super) fn of_commit(template: &Version, commit: Commit, builds: u32) -> Version {
     let build = template.build.as_ref().map(|build| {
         let named = |text: &String| text.replace(&any().source(), &commit.source());
         let command = match &build.command {
             CommandLine::Exact(argv) => CommandLine::Exact(argv.iter().map(named).collect()),
             CommandLine::Shell(line) => CommandLine::Shell(named(line)),
         };
-        Build { command, builds: 1, ..build.clone() }
+        Build { command, builds, ..build.clone() }
     });
     Version { name: commit.short().to_owned(), build, commit: Some(commit), ..template.clone() }
 }

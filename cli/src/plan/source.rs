@@ -21,6 +21,9 @@ use crate::plan::recorded;
 use crate::plan::selection::OnlyArguments;
 use crate::plan::tags::TagArguments;
 
+/// The plan on standard input.
+pub(crate) const STDIN: &str = "-";
+
 /// Which plan, and what is changed of it.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PlanArguments {
@@ -54,7 +57,7 @@ impl PlanArguments {
     ) -> Result<(Experiment, LocalFiles), Failure> {
         let (mut experiment, files) = match &self.failed_of {
             Some(which) => (recorded::failed_of(which, source).await?, LocalFiles::default()),
-            None => parsed(self.plan.as_deref().unwrap_or("-"))?,
+            None => parsed(self.plan.as_deref().unwrap_or(STDIN))?,
         };
         if let Some(runs) = self.runs {
             experiment.runs = runs;
@@ -82,18 +85,29 @@ pub(crate) fn template(plan: &str) -> Result<(Experiment, TemplateLook), Failure
     parsed_with(plan, TemplateLook::new, file::parse_template)
 }
 
+/// The same of a plan whose text is kept; what it names is relative to `directory`.
+pub(crate) fn kept_template(text: &str, directory: &Path) -> Result<(Experiment, TemplateLook), Failure> {
+    let look = TemplateLook::new(LocalFiles::beside(&directory.join("plan")));
+    parsed_text(text, "that is kept", look, file::parse_template)
+}
+
 /// The experiment of a plan file, by what looks at what it names.
 fn parsed_with<L: PlanLook>(
     plan: &str,
     look: impl FnOnce(LocalFiles) -> L,
     parse: impl FnOnce(&str, Seed, &mut dyn PlanLook) -> Result<Experiment, PlanFileError>,
 ) -> Result<(Experiment, L), Failure> {
-    let shown = if plan == "-" { "on standard input" } else { plan };
-    let text =
-        text(plan).map_err(|error| Failure::usage(error.context(format!("cannot read the plan {shown}"))))?;
-    let beside = if plan == "-" { Path::new("") } else { Path::new(plan) };
-    let mut files = look(LocalFiles::beside(beside));
-    let parsed = parse(&text, drawn_seed(), &mut files);
+    let beside = if plan == STDIN { Path::new("") } else { Path::new(plan) };
+    parsed_text(&text(plan)?, shown(plan), look(LocalFiles::beside(beside)), parse)
+}
+
+fn parsed_text<L: PlanLook>(
+    text: &str,
+    shown: &str,
+    mut files: L,
+    parse: impl FnOnce(&str, Seed, &mut dyn PlanLook) -> Result<Experiment, PlanFileError>,
+) -> Result<(Experiment, L), Failure> {
+    let parsed = parse(text, drawn_seed(), &mut files);
     let experiment = parsed.map_err(|error| {
         let many = error.findings().len() + error.untold() > 1;
         let what = if many { "errors in the plan" } else { "error in the plan" };
@@ -102,8 +116,17 @@ fn parsed_with<L: PlanLook>(
     Ok((experiment, files))
 }
 
-fn text(plan: &str) -> Result<String, Error> {
-    if plan == "-" { read(io::stdin().lock()) } else { File::open(plan).map_err(Error::new).and_then(read) }
+/// The text of a plan file.
+pub(crate) fn text(plan: &str) -> Result<String, Failure> {
+    let text = match plan {
+        STDIN => read(io::stdin().lock()),
+        plan => File::open(plan).map_err(Error::new).and_then(read),
+    };
+    text.map_err(|error| Failure::usage(error.context(format!("cannot read the plan {}", shown(plan)))))
+}
+
+fn shown(plan: &str) -> &str {
+    if plan == STDIN { "on standard input" } else { plan }
 }
 
 fn read(from: impl Read) -> Result<String, Error> {

@@ -38,9 +38,7 @@ impl FromStr for SetName {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.strip_prefix(PREFIX).unwrap_or(text);
-        let is_usual = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-        let begins = text.chars().next().is_some_and(|first| first.is_ascii_alphanumeric());
-        if begins && text.len() <= MOST_NAME_CHARS && text.chars().all(is_usual) {
+        if is_name(text, MOST_NAME_CHARS) {
             return Ok(Self(text.to_owned()));
         }
         Err(format!(
@@ -48,6 +46,13 @@ impl FromStr for SetName {
              letter or digit"
         ))
     }
+}
+
+/// Whether a text is a name that is a file's everywhere, and no path.
+pub(crate) fn is_name(text: &str, most: usize) -> bool {
+    let is_usual = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let begins = text.chars().next().is_some_and(|first| first.is_ascii_alphanumeric());
+    begins && text.len() <= most && text.chars().all(is_usual)
 }
 
 impl fmt::Display for SetName {

@@ -4,6 +4,7 @@
 mod bisect;
 mod left_behind;
 mod refusals;
+mod track;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

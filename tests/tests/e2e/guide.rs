@@ -140,6 +140,15 @@ fn the_commands_that_need_no_pool_go_as_they_are_written() {
 }
 
 #[test]
+fn the_track_of_the_example_goes_as_it_is_written() {
+    let text = text_of("tracks.md");
+    let from = text.split_once("\n## Try it\n").expect("the heading").1;
+    let lines = blocks(from.split_once("\n## ").expect("another heading").0);
+    let said = Home::new().types_well(&lines);
+    assert!(said.contains("Track primes") && said.contains("Divide by odd numbers only"), "{said}");
+}
+
+#[test]
 fn every_plan_of_the_examples_is_sound() {
     let home = Home::new();
     let plans = std::fs::read_dir(root().join("examples")).expect("the examples").flatten();

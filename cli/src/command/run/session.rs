@@ -7,11 +7,12 @@ use anyhow::anyhow;
 use speedup_core::experiment::Experiment;
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
+use uuid::Uuid;
 
 use crate::arguments::Output;
 use crate::command::change::request;
 use crate::command::report;
-use crate::command::submit::{Submitted, submit};
+use crate::command::submit::{Submitted, submit, submit_once};
 use crate::command::user;
 use crate::compose::local_agent::LocalAgent;
 use crate::compose::{self, Coordinator};
@@ -127,7 +128,8 @@ impl<'a> Session<'a> {
             None => of_first_free(console).await?,
         };
         let connection = Connection::within(coordinator);
-        let mut session = Self::within(console, connection, data, None, is_usual).await?;
+        leave(&connection, None, console, (!is_usual).then_some(data.as_path())).await?;
+        let mut session = Self::within(console, connection, data).await?;
         session.is_usual = is_usual;
         Ok(session)
     }
@@ -149,21 +151,19 @@ impl<'a> Session<'a> {
                 return Err(failure);
             }
         };
-        let data = data.to_owned();
-        let mut session = Self::within(console, connection, data, Some(found.experiment), is_noted).await?;
+        leave(&connection, Some(found.experiment), console, (!is_noted).then_some(data)).await?;
+        let mut session = Self::within(console, connection, data.to_owned()).await?;
         session.is_noted = is_noted;
         Ok((session, found))
     }
 
-    /// Starts the agent of a coordinator, and waits until it has joined. What else was left in the directory is paused.
-    async fn within(
-        console: &'a Console,
-        connection: Connection,
-        data: PathBuf,
-        except: Option<ExperimentId>,
-        is_noted: bool,
-    ) -> Result<Self, Failure> {
-        leave(&connection, except, console, (!is_noted).then_some(data.as_path())).await?;
+    /// Starts both on the directory of a command that goes on by itself with what it left there.
+    pub(crate) async fn own(console: &'a Console, data: &Path) -> Result<Self, Failure> {
+        Self::within(console, Connection::within(compose::embedded(data).await?), data.to_owned()).await
+    }
+
+    /// Starts the agent of a coordinator, and waits until it has joined.
+    async fn within(console: &'a Console, connection: Connection, data: PathBuf) -> Result<Self, Failure> {
         let access = let_in(&connection, &data).await?;
         let mut agent = LocalAgent::start(connection.url(), access.path(), &data)?;
         match agent.joined(&connection).await {
@@ -247,6 +247,29 @@ impl<'a> Session<'a> {
             End::AtOnce => Exit::Interrupted,
         };
         Ok((exit, read(&self.connection, experiment).await?))
+    }
+
+    /// Carries an experiment out without a report; the same `known_by` again goes on with what it left.
+    pub(crate) async fn measure(
+        &mut self,
+        experiment: Experiment,
+        files: &LocalFiles,
+        known_by: Uuid,
+    ) -> Result<(ExperimentId, Exit), Failure> {
+        files.send(&self.connection, &experiment, self.console).await?;
+        let mut interrupts = Interrupts::listen()?;
+        let submitted = submit_once(&self.connection, experiment, false, Some(known_by)).await?;
+        let experiment = submitted.experiment;
+        // One that was interrupted is paused; others have nothing to resume.
+        let _ = self.connection.experiments().resume(request(experiment)).await;
+        match self.follow(experiment, &mut interrupts).await? {
+            End::Finished { exit, .. } => Ok((experiment, exit)),
+            End::Stuck { reason, .. } => {
+                let told = failed_runs::read(&self.connection, experiment).await?;
+                Err(stuck(&reason, &told).hint("check that the plan's programs and files exist"))
+            }
+            End::AtOnce => Ok((experiment, Exit::Interrupted)),
+        }
     }
 
     /// The connection to its coordinator.

@@ -15,7 +15,7 @@ use crate::samples::compare::versions::Versions;
 /// Where the pilot is.
 #[derive(Debug, Args)]
 pub(in crate::command) struct PilotArguments {
-    /// The pilot of the baseline, and of the candidate if there is one; - is standard input
+    /// The pilot of the baseline, and of the candidate if there is one; - is standard input, track:NAME the reference of a track
     #[arg(value_name = "PILOT")]
     files: Vec<PathBuf>,
     /// The benchmark, if the pilot has several

@@ -58,13 +58,18 @@ pub(crate) fn read(json: &str) -> Result<Answered, serde_json::Error> {
 /// shape is shown as it came, which says the same.
 pub(crate) fn report(json: &str, extent: &Extent, paint: Paint) -> Result<String, serde_json::Error> {
     let Answered::Known(report) = read(json)? else { return indented(json) };
-    let document = extent.of(&report);
-    if document.sections.is_empty() {
+    let shown = extent.of(&report);
+    if shown.sections.is_empty() {
         return Ok("This report has no such section; -v shows all that it has.".to_owned());
     }
+    Ok(document(&shown, paint))
+}
+
+/// A document as wide as the terminal.
+pub(crate) fn document(document: &Document, paint: Paint) -> String {
     let width = Table::new().width().map_or(USUAL_WIDTH, usize::from);
     let plots = plots();
-    Ok(terminal::text(&document, Terminal { width, coloured: paint.is_coloured(), plots }))
+    terminal::text(document, Terminal { width, coloured: paint.is_coloured(), plots })
 }
 
 /// With which characters plots are drawn on standard output: where nobody looks there are none.

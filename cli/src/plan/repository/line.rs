@@ -6,7 +6,7 @@ use speedup_core::experiment::commit::Commit;
 use speedup_core::repetition::MAX_LINE;
 
 use super::invocation::{Answer, git};
-use super::{GitRefusal, Range, Repository, subject_of_line};
+use super::{BaseOf, GitRefusal, Range, Repository, subject_of_line};
 
 /// Most bytes of a list of commits: a line of ids and one of a subject each, of a history a thousand times as long as can be searched.
 const MAX_LINE_BYTES: u64 = 256 << 20;
@@ -37,14 +37,7 @@ impl Repository {
         if let Some(merge) = merge.filter(|_| !options.first_parent) {
             return Err(GitRefusal::Merges { range: range.text(), short: short(&merge.id) });
         }
-        let mut before = &good.id;
-        for commit in &listed {
-            if commit.parents.first() != Some(before) {
-                break;
-            }
-            before = &commit.id;
-        }
-        if *before != bad.id {
+        if end_of_chain(&good.id, &listed) != bad.id {
             return Err(GitRefusal::NoLine { range: range.text(), first_parent: options.first_parent });
         }
         let touching: BTreeSet<String> = match options.paths.as_slice() {
@@ -59,6 +52,43 @@ impl Repository {
             return Err(GitRefusal::TooLong { range: range.text(), commits: line.len() });
         }
         Ok(line)
+    }
+
+    /// Where the commits of a branch begin that a reference does not have: their merge base.
+    pub(crate) fn fork(&self, reference: &str, branch: &str) -> Result<Commit, GitRefusal> {
+        let range =
+            Range { baseline: reference.to_owned(), candidate: branch.to_owned(), base: BaseOf::Both };
+        let base = self.merge_base(&self.id(reference)?, &self.id(branch)?, &range)?;
+        self.named(&base, &short(&base))
+    }
+
+    /// The commits of a branch after one of them, by first parents, the oldest first.
+    pub(crate) fn since(&self, start: &Commit, branch: &str) -> Result<Vec<Commit>, GitRefusal> {
+        let head = self.id(branch)?;
+        let not_on_branch = || GitRefusal::NotOnBranch {
+            branch: branch.to_owned(),
+            short: start.short().to_owned(),
+            is_shallow: self.is_shallow,
+        };
+        // One that a rewritten branch left behind may be gone.
+        if self.rev_parse(&start.id)?.is_err() {
+            return Err(not_on_branch());
+        }
+        let options = LineOptions { first_parent: true, ..LineOptions::default() };
+        let listed = self.listed(&format!("{}..{head}", start.id), &options, &[])?;
+        if end_of_chain(&start.id, &listed) != head {
+            return Err(not_on_branch());
+        }
+        let commit = |Listed { id, subject, .. }| Commit { revision: short(&id), id, subject };
+        Ok(listed.into_iter().map(commit).collect())
+    }
+
+    /// How many commits a branch has of the last year, by first parents.
+    pub(crate) fn of_last_year(&self, branch: &str) -> Result<u32, GitRefusal> {
+        let head = self.id(branch)?;
+        let count = ["rev-list", "--count", "--first-parent", "--since=1.year.ago", &head];
+        let answer = Answer::of(git(&self.directory, &count), MAX_LINE_BYTES)?;
+        Ok(answer.text().trim().parse().unwrap_or(0))
     }
 
     /// The commits of a range, the oldest first; with paths, those that change one of them.
@@ -81,6 +111,17 @@ impl Repository {
         let lines: Vec<&str> = text.lines().collect();
         Ok(lines.chunks(2).filter_map(listed).collect())
     }
+}
+
+/// The last of the commits that each have the one before as their first parent, from `first` on.
+fn end_of_chain<'l>(first: &'l str, listed: &'l [Listed]) -> &'l str {
+    listed
+        .iter()
+        .fold((first, true), |(end, is_whole), commit| {
+            let follows = is_whole && commit.parents.first().is_some_and(|parent| parent == end);
+            if follows { (commit.id.as_str(), true) } else { (end, false) }
+        })
+        .0
 }
 
 /// `commit ID PARENT…`, and the subject on the next line.

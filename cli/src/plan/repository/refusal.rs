@@ -45,6 +45,8 @@ pub(crate) enum GitRefusal {
     Merges { range: String, short: String },
     #[error("{range} is no line of commits: the one does not lead to the other{}", if *.first_parent { " by first parents" } else { "" })]
     NoLine { range: String, first_parent: bool },
+    #[error("{branch} does not have the commit {short} among its first parents")]
+    NotOnBranch { branch: String, short: String, is_shallow: bool },
     #[error("{range} has {commits} commits, and at most {MAX_LINE} can be searched")]
     TooLong { range: String, commits: usize },
     #[error("the commit {short} has more than {MAX_SOURCE_FILES} files")]
@@ -107,6 +109,12 @@ impl GitRefusal {
             Self::Merges { .. } => "take each merge as one commit: --first-parent",
             Self::NoLine { .. } => {
                 "the good end has to be an ancestor of the bad one; A...B begins at their merge base"
+            }
+            Self::NotOnBranch { is_shallow: true, .. } => {
+                "the history of this clone is cut off: git fetch --unshallow; in GitHub Actions, fetch-depth: 0"
+            }
+            Self::NotOnBranch { .. } => {
+                "the branch was rewritten, or never had it: begin a new track, whose --from is a commit of the branch"
             }
             Self::TooLong { .. } => {
                 "bisect a part of it, name paths (-- PATH), or take each merge as one commit: --first-parent"

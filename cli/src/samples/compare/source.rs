@@ -16,6 +16,7 @@ use speedup_formats::{
 use crate::console::Console;
 use crate::exit::failure::Failure;
 use crate::samples::named::{NamedSamples, SetName, holds_commands};
+use crate::tracks::{self, TrackName, Tracks};
 
 /// The name of standard input on a command line.
 const STDIN: &str = "-";
@@ -105,6 +106,9 @@ impl Source {
         if let Some(set) = SetName::of_path(path) {
             return Self::saved(&set?, console);
         }
+        if let Some(name) = path.to_str().and_then(tracks::name_in) {
+            return Self::tracked(&name.map_err(|refusal| Failure::usage(anyhow!(refusal)))?);
+        }
         if path.is_dir() {
             let source = suite::read_suite(path)?;
             source.tell(console);
@@ -163,6 +167,20 @@ impl Source {
         let source = Self { name: name.as_file(), imported, holds_commands: holds_commands(&bytes) };
         source.tell(console);
         Ok(source)
+    }
+
+    /// The runs of the reference of a track.
+    fn tracked(name: &TrackName) -> Result<Self, Failure> {
+        let runs = Tracks::open()?.require(name)?.reference_runs()?;
+        let shown = format!("the track {name}");
+        let tried = || format!("cannot read the runs of {shown}");
+        if runs.is_empty() {
+            return Err(Failure::usage(anyhow!("it has none yet").context(tried()))
+                .hint(format!("`speedup track run {name}` measures what is due")));
+        }
+        let read = read(runs.as_bytes(), Format::JsonLines, &Options::default());
+        let imported = read.map_err(|error| Failure::infrastructure(Error::new(error).context(tried())))?;
+        Ok(Self { name: shown, imported, holds_commands: false })
     }
 
     /// Whether it has values of a metric.

@@ -15,7 +15,7 @@ const GOOD: u32 = 4;
 const BAD: u32 = 8;
 
 /// A repository whose commits compute for these milliseconds; of 0 does not build. With the ids of the commits.
-fn history(milliseconds: &[u32]) -> (Project, Vec<String>) {
+pub(super) fn history(milliseconds: &[u32]) -> (Project, Vec<String>) {
     let project = Project::empty();
     fs::write(project.path("plan.toml"), PLAN.replace("git =", "repository = \"repository\"\ngit ="))
         .expect("a plan");
@@ -123,13 +123,13 @@ fn without_a_step_there_is_none() {
 }
 
 /// A program that says how long it computed, which other work on the machine doesn't change.
-const TELLS: &str = "#include <stdio.h>\n#include <time.h>\n#include \"work.h\"\n\
+pub(super) const TELLS: &str = "#include <stdio.h>\n#include <time.h>\n#include \"work.h\"\n\
     int main(void) {\n  struct timespec t;\n\
     \x20 do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); while (t.tv_nsec < MILLISECONDS * 1000000L);\n\
     \x20 return printf(\"cost %.4f\\n\", t.tv_nsec / 1e6) < 0;\n}\n";
 
 /// A history whose programs say what they cost.
-fn telling(milliseconds: &[u32]) -> (Project, Vec<String>) {
+pub(super) fn telling(milliseconds: &[u32]) -> (Project, Vec<String>) {
     let (project, _) = history(&[]);
     let plan = PLAN.replace("git =", "repository = \"repository\"\ngit =")
         + "[metrics.output.cost]\nregex = 'cost ([0-9.]+)'\nunit = \"ms\"\n";
