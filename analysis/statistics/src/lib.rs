@@ -14,6 +14,7 @@
 //! * [`mixture`]: run times that cluster, and what users feel of them;
 //! * [`bisection`]: at which of many commits a program became slower;
 //! * [`track`]: whether it became slower, commit after commit, with few false alarms a year;
+//! * [`scaling`]: what more hosts bring;
 //! * [`planning`]: how many runs, and when to look;
 //! * [`diagnostics`]: whether the runs are what the methods take them for;
 //! * [`distribution`], [`number`]: the functions under all of these.
@@ -50,5 +51,6 @@ pub mod planning;
 pub mod protocol;
 pub mod ratio;
 pub mod sample;
+pub mod scaling;
 pub mod test;
 pub mod track;

@@ -40,6 +40,8 @@ mod planning;
 mod proportions;
 #[path = "reference/protocol.rs"]
 mod protocol;
+#[path = "reference/scalings.rs"]
+mod scalings;
 #[path = "reference/signed_rank.rs"]
 mod signed_rank;
 #[path = "reference/single_sample.rs"]
@@ -144,6 +146,7 @@ fn checker(stem: &str) -> Result<Check, &'static str> {
         "random_effects_mean" => Ok(conclusions::random_effects_mean),
         "outcome_bisection" => Ok(bisections::outcomes),
         "step_bisection" => Ok(bisections::steps),
+        "scaling" => Ok(scalings::scaling),
         "track" => Ok(tracks::track),
         "true_share" => Ok(conclusions::true_share),
         _ => Err("this program does not know it"),

@@ -4,6 +4,7 @@ use super::replication::MOST_REPLICATES;
 use speedup_core::value::hint::Hinted;
 use speedup_statistics::levels::BootstrapError;
 use speedup_statistics::mixture::{Component, Mixture};
+use speedup_statistics::scaling::ScalingError;
 use thiserror::Error;
 
 /// The most runs, units or benchmarks of an experiment that a study draws: a hundred times what anybody repeats.
@@ -84,6 +85,9 @@ pub enum SimulationError {
     /// The bootstrap was refused.
     #[error("the bootstrap is not drawn")]
     Bootstrap(#[from] BootstrapError),
+    /// The numbers of hosts were refused.
+    #[error("the scaling is not drawn")]
+    Scaling(#[from] ScalingError),
 }
 
 impl Hinted for SimulationError {
@@ -94,6 +98,7 @@ impl Hinted for SimulationError {
             ),
             Self::Mixture { .. } => Some("give the mixtures in another unit"),
             Self::Bootstrap(error) => error.hint(),
+            Self::Scaling(error) => error.hint(),
             Self::Replicates(_)
             | Self::Count { .. }
             | Self::LevelVariations { .. }

@@ -9,6 +9,7 @@
 //! * [`Power`]: how often a true speedup is found (Chen 2012 §5.2), and how many runs make a mean normal (Touati 2010 App. C);
 //! * [`BisectionStudy`]: how often a bisection names the commit that made a program slower;
 //! * [`TrackStudy`]: how often a track of commits raises a false alarm, and how soon it finds a change;
+//! * [`ScalingStudy`]: how often the intervals of scaling contain the truth, and a law is rejected;
 //! * [`Estimators`]: the metrics of variability from observations and from fitted mixtures (Worms 2016 §6.5);
 //! * [`table_1`]: the scores that Chen 2012 prints.
 //!
@@ -25,6 +26,7 @@ mod law;
 mod power;
 mod replication;
 mod row;
+mod scaling;
 mod sequential_experiment;
 pub mod table_1;
 mod track;
@@ -38,4 +40,5 @@ pub use law::{LawShape, LevelModel, SuiteModel, Variation};
 pub use power::{Power, PowerSection};
 pub use replication::{MOST_REPLICATES, Replication};
 pub use row::StudyRow;
+pub use scaling::ScalingStudy;
 pub use track::{SeriesKind, SeriesLaw, TrackStudy};

@@ -81,6 +81,19 @@ pub enum Launcher {
     Own(Vec<String>),
 }
 
+impl ScalingLaw {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Strong, Self::Weak];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Strong => "strong",
+            Self::Weak => "weak",
+        }
+    }
+}
+
 impl Gang {
     /// The ranks of a run.
     pub fn ranks(&self) -> u64 {

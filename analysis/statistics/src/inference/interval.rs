@@ -93,6 +93,16 @@ impl RatioInterval {
         }
     }
 
+    /// The same of a monotone function of the ratio, which gives the ends of its interval, or why there are none.
+    #[must_use]
+    pub(crate) fn with_ends(self, of: impl Fn([f64; 2]) -> Result<[f64; 2], Unbounded>) -> Self {
+        let Self::Bounded(interval) = self else { return self };
+        match of([interval.lower, interval.upper]) {
+            Ok([lower, upper]) => Self::Bounded(Interval { lower, upper, ..interval }),
+            Err(reason) => Self::Unbounded { method: interval.method, level: interval.level, reason },
+        }
+    }
+
     /// The interval, if it has ends.
     pub fn bounded(&self) -> Option<&Interval> {
         match self {

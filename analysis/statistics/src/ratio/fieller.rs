@@ -9,7 +9,7 @@ use crate::inference::Unbounded;
 use crate::test::t_test::ROUNDING_OF_MEANS;
 
 /// The mean of a sample and the estimated variance of that mean.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Estimate {
     pub(crate) mean: f64,
     pub(crate) squared_error: f64,
