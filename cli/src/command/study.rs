@@ -1,4 +1,4 @@
-//! `speedup study`: the papers' simulation studies, again, bisections of histories, tracks of commits, and a pool of runs compared with itself.
+//! `speedup study`: the papers' simulation studies, again, bisections of histories, tracks of commits, scaling, and a pool of runs compared with itself.
 
 mod answer;
 mod bisection;
@@ -8,6 +8,7 @@ mod false_alarms;
 mod options;
 mod pool;
 mod power;
+mod scaling;
 mod track;
 
 use clap::Subcommand;
@@ -25,6 +26,7 @@ pub(crate) enum Verb {
     Power(power::Arguments),
     Bisection(bisection::Arguments),
     Track(track::Arguments),
+    Scaling(scaling::Arguments),
     Pool(pool::Arguments),
 }
 
@@ -36,6 +38,7 @@ pub(super) fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
         Verb::Power(arguments) => power::execute(arguments, console),
         Verb::Bisection(arguments) => bisection::execute(arguments, console),
         Verb::Track(arguments) => track::execute(arguments, console),
+        Verb::Scaling(arguments) => scaling::execute(arguments, console),
         Verb::Pool(arguments) => pool::execute(&arguments, console),
     }
 }
