@@ -12,6 +12,7 @@
 //! * [`IndependenceReport`], [`ProportionReport`], [`Mishaps`], [`MethodReport`]: what a verdict is worth;
 //! * [`MultiplicityReport`], [`DiagnosticsSummary`], [`HostEffectReport`], [`AdviceReport`], [`MixtureReport`]: the
 //!   verdicts in the light of their number, of the order of the runs and of the hosts, and what to plan next;
+//! * [`ScalingReport`]: one program on several numbers of hosts;
 //! * [`FiguresReport`]: what plots are drawn from;
 //! * [`RuleReport`]: what the plan's rule of repetition asks for, and what it concludes.
 
@@ -23,6 +24,7 @@ mod missing;
 mod report;
 mod rule;
 mod run_unit;
+mod scaling;
 mod standing;
 #[cfg(test)]
 mod tests;
@@ -75,6 +77,10 @@ pub use self::rule::{
     first_decisive_look,
 };
 pub use self::run_unit::RunUnit;
+pub use self::scaling::{
+    EfficiencyRatioRow, ScalingComparison, ScalingReport, ScalingRow, ScalingSample, ScalingValue,
+    SerialShareReport, VersionScaling,
+};
 pub use self::standing::{StudyPhase, StudyStanding};
 use self::validity::built::Builds;
 use self::validity::canary::Canary;

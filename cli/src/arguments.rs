@@ -14,7 +14,7 @@ use tracing_subscriber::EnvFilter;
 use crate::command::{
     access, agent, analysis, baseline, bench, bisect, bundle, cancel, compare, completions, coordinator,
     doctor, events, explain, export, extend, hosts, import, init, list, man, page, pause, plan, report,
-    resume, run, samples, study, submit, test, token, track, verify, wait, watch,
+    resume, run, samples, scaling, study, submit, test, token, track, verify, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -95,6 +95,7 @@ pub(crate) enum Verb {
     Track(track::Verb),
     Test(test::Arguments),
     Compare(Box<compare::Arguments>),
+    Scaling(scaling::Arguments),
     Init(init::Arguments),
     Import(import::Arguments),
     #[command(subcommand)]

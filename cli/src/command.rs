@@ -28,6 +28,7 @@ pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod samples;
+pub(crate) mod scaling;
 pub(crate) mod study;
 pub(crate) mod submit;
 pub(crate) mod test;
@@ -74,6 +75,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Import(arguments) => import::execute(&arguments, console),
         Verb::Baseline(verb) => baseline::execute(&verb, console),
         Verb::Compare(arguments) => compare::execute(&arguments, console),
+        Verb::Scaling(arguments) => scaling::execute(&arguments, console),
         Verb::Study(verb) => study::execute(verb, console),
         Verb::Track(verb) => block_on(track::execute(verb, console)),
         Verb::Test(arguments) => test::execute(&arguments, console),

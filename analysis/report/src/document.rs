@@ -41,6 +41,8 @@ pub enum Kind {
     Benchmarks,
     /// The verdicts beside the headlines.
     Endpoints,
+    /// What more hosts bring.
+    Scaling,
     /// What to run next.
     Advice,
     /// The suite.
@@ -266,13 +268,14 @@ impl Element {
 
 impl Kind {
     /// Those that a whole report may have, in its order.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Head,
         Self::Verdict,
         Self::Rule,
         Self::Benchmarks,
         Self::Advice,
         Self::Endpoints,
+        Self::Scaling,
         Self::Suite,
         Self::Proportion,
         Self::TrueShare,
@@ -298,6 +301,7 @@ impl Kind {
             Self::Rule => "rule",
             Self::Benchmarks => "benchmarks",
             Self::Endpoints => "endpoints",
+            Self::Scaling => "scaling",
             Self::Advice => "advice",
             Self::Suite => "suite",
             Self::Proportion => "proportion",

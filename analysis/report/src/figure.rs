@@ -5,12 +5,14 @@ pub(crate) mod forest;
 mod history;
 pub(crate) mod panel;
 mod proportion;
+mod scaling;
 pub mod svg;
 
 pub use self::forest::{Forest, ForestRow, Mark};
 pub use self::history::{History, HistoryPoint, HistoryStep};
 pub use self::panel::{Panel, PanelKind, Panels};
 pub use self::proportion::{ProportionFigure, ProportionRow};
+pub use self::scaling::{ScalingFigure, ScalingSeriesCurve, SpeedupPoint};
 
 /// A drawing.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +23,8 @@ pub enum Figure {
     Proportion(ProportionFigure),
     /// The ratios of a benchmark, commit after commit.
     History(History),
+    /// The speedups of a program against its numbers of hosts.
+    Scaling(ScalingFigure),
     /// The runs of a benchmark from several sides.
     Panels(Panels),
 }

@@ -6,7 +6,7 @@ mod strips;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::document::{Align, Column, Document, Element, Field, Kind, Section, Table, Tone};
-use crate::figure::{Figure, Forest, History, Panels, svg};
+use crate::figure::{Figure, Forest, History, Panels, ScalingFigure, svg};
 
 /// The style of a report; all its rules are within the class `speedup-report`.
 pub const STYLE: &str = include_str!("style.css");
@@ -115,6 +115,7 @@ const fn is_folded(kind: Kind) -> bool {
         | Kind::Rule
         | Kind::Benchmarks
         | Kind::Endpoints
+        | Kind::Scaling
         | Kind::Suite
         | Kind::TrueShare
         | Kind::Controls
@@ -275,9 +276,27 @@ fn figure(figure: &Figure, run: &[Element]) -> Markup {
                 (svg::history(history))
                 p { (History::KEY) }
             },
+            Figure::Scaling(of) => (scaling(of)),
             Figure::Panels(_) => div class="drawings" {
                 @for of in run.iter().filter_map(panels_of) { (panels(of, run.len() <= OPEN_PANELS)) }
             },
+        }
+    }
+}
+
+fn scaling(figure: &ScalingFigure) -> Markup {
+    let names: Vec<&str> = figure.curves.iter().map(|curve| curve.version.as_str()).collect();
+    html! {
+        (keys(&names))
+        div class="panels" { figure { figcaption { (figure.title) } (svg::scaling(figure)) } }
+    }
+}
+
+/// What the marks of versions stand for.
+fn keys(versions: &[impl AsRef<str>]) -> Markup {
+    html! {
+        ul class="keys" {
+            @for (version, name) in versions.iter().enumerate() { li { (svg::key(version)) (name.as_ref()) } }
         }
     }
 }
@@ -286,9 +305,7 @@ fn panels(panels: &Panels, is_open: bool) -> Markup {
     html! {
         details open[is_open] {
             summary { (panels.benchmark) " " span { (panels.verdict) } }
-            ul class="keys" {
-                @for (version, name) in panels.versions.iter().enumerate() { li { (svg::key(version)) (name) } }
-            }
+            (keys(&panels.versions))
             div class="panels" {
                 @for panel in &panels.panels {
                     figure { figcaption { (panel.title) } (svg::panel(panels, panel)) }

@@ -73,8 +73,13 @@ fn write(text: &mut String, section: &Section, drawings: &mut Drawings<'_>) {
 
 /// Links to the drawings of a figure, each with its words as the alternative.
 fn draw(text: &mut String, figure: &Figure, drawings: &mut Drawings<'_>) {
-    if let Figure::Panels(of) = figure {
-        *text += &lead(of);
+    match figure {
+        Figure::Panels(of) => *text += &lead(of),
+        Figure::Scaling(of) => {
+            let versions = of.curves.iter().map(|curve| curve.version.as_str());
+            *text += &format!("{}\n\n", opened(&escaped(&keys(versions))));
+        }
+        Figure::Forest(_) | Figure::Proportion(_) => {}
     }
     let Some(stem) = drawings.stem else { return };
     let links: Vec<String> = files(figure)
@@ -92,15 +97,19 @@ fn draw(text: &mut String, figure: &Figure, drawings: &mut Drawings<'_>) {
 /// Whose drawings follow, and what their marks stand for.
 fn lead(of: &Panels) -> String {
     let verdict = if of.verdict.is_empty() { String::new() } else { format!(": {}", of.verdict) };
-    let key = |(at, version): (usize, &String)| {
-        format!("{} and {} lines: {version}", MARKS[at % MARKS.len()], STROKES[at % STROKES.len()])
-    };
-    let keys: Vec<String> = of.versions.iter().enumerate().map(key).collect();
     format!(
         "### {}\n\n{}\n\n",
         escaped(&format!("{}{verdict}", of.benchmark)),
-        opened(&escaped(&keys.join("; ")))
+        opened(&escaped(&keys(of.versions.iter().map(String::as_str))))
     )
+}
+
+/// What the marks of versions stand for.
+fn keys<'v>(versions: impl Iterator<Item = &'v str>) -> String {
+    let key = |(at, version): (usize, &str)| {
+        format!("{} and {} lines: {version}", MARKS[at % MARKS.len()], STROKES[at % STROKES.len()])
+    };
+    versions.enumerate().map(key).collect::<Vec<_>>().join("; ")
 }
 
 /// The name of a file as part of a link.

@@ -13,6 +13,7 @@ mod mishaps;
 mod opening;
 mod rule;
 mod runs;
+mod scaling;
 mod speedup_test;
 mod suite;
 
@@ -39,6 +40,7 @@ impl Document {
         for at in 0..report.suites.len() {
             endpoints::write(&mut document, report, at);
         }
+        scaling::write(&mut document, report);
         for of in &report.suites {
             suite::write(&mut document, report, of);
             companions::write_multiplicity(&mut document, of);

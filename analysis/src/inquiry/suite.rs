@@ -82,9 +82,9 @@ impl NamedSample {
     /// means of the runs, since values of one run depend on each other.
     ///
     /// # Errors
-    /// [`InquiryError`] for values that are not positive or out of range, or none at all.
-    pub fn sample(&self) -> Result<Sample, InquiryError> {
-        self.observed("the pilot").map(|observed| observed.sample)
+    /// [`InquiryError`] for values of `version` that are not positive or out of range, or none at all.
+    pub fn sample(&self, version: &str) -> Result<Sample, InquiryError> {
+        self.observed(version).map(|observed| observed.sample)
     }
 
     /// The values with runs as a level above them; one level where each run has one value, or there is one run.

@@ -16,6 +16,7 @@ use crate::study::compare::suite::SuiteReport;
 use crate::study::report::figures::FiguresReport;
 use crate::study::report::head::Head;
 use crate::study::report::method::MethodReport;
+use crate::study::scaling::ScalingReport;
 use crate::study::validity::canary::CanaryReport;
 use crate::study::validity::controls::ControlsReport;
 use crate::study::validity::diagnostics::DiagnosticsSummary;
@@ -54,6 +55,9 @@ pub struct Report {
     /// The verdicts that the plan declares beside the headlines: on quantiles of the wall times, and on other metrics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<EndpointReport>,
+    /// What more hosts bring, where the plan has one program on several numbers of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scaling: Vec<ScalingReport>,
     /// The other metrics.
     pub metrics: Vec<MetricReport>,
     /// What was not measured, over all cells.

@@ -12,6 +12,7 @@ mod hosts;
 mod independence;
 mod metrics;
 mod programs;
+mod scaling;
 mod software;
 mod synthetic;
 

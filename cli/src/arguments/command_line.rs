@@ -24,7 +24,10 @@ const GROUPS: [(&str, &[&str]); 6] = [
         "Operate a cluster",
         &["coordinator", "agent", "hosts", "access", "token", "events", "page", "doctor", "analysis"],
     ),
-    ("Statistics on your own data", &["compare", "test", "import", "baseline", "samples", "study"]),
+    (
+        "Statistics on your own data",
+        &["compare", "scaling", "test", "import", "baseline", "samples", "study"],
+    ),
     ("Shell", &["completions", "man", "help"]),
 ];
 

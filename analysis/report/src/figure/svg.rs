@@ -11,6 +11,7 @@ mod history;
 mod panel;
 mod precision;
 mod proportion;
+mod scaling;
 mod strip;
 mod values;
 
@@ -18,7 +19,7 @@ use maud::{Markup, html};
 
 pub(crate) use self::file::{File, files};
 pub(crate) use self::strip::Strips;
-use super::{Forest, History, Mark, Panel, Panels, ProportionFigure};
+use super::{Forest, History, Mark, Panel, Panels, ProportionFigure, ScalingFigure};
 
 /// The shapes of the versions, in their order, about a point; the first again after the last.
 const SHAPES: [&str; 6] = [
@@ -45,6 +46,11 @@ pub fn proportion(figure: &ProportionFigure) -> Markup {
 /// The history of a benchmark on a track.
 pub fn history(figure: &History) -> Markup {
     history::drawn(figure)
+}
+
+/// Speedups against numbers of hosts.
+pub fn scaling(figure: &ScalingFigure) -> Markup {
+    scaling::drawn(figure)
 }
 
 /// One of the drawings of a benchmark.

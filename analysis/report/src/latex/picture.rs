@@ -6,6 +6,7 @@ mod frame;
 mod history;
 mod panel;
 mod precision;
+mod scaling;
 
 use super::escaped;
 use crate::figure::{Figure, Mark};
@@ -35,6 +36,7 @@ pub(super) fn drawn(figure: &Figure) -> String {
         Figure::Forest(of) => forest::drawn(of),
         Figure::Proportion(of) => forest::proportion(of),
         Figure::History(of) => history::drawn(of),
+        Figure::Scaling(of) => scaling::drawn(of),
         Figure::Panels(of) => panel::all(of),
     }
 }

@@ -5,7 +5,7 @@ use speedup_analysis::conclusion::{Warning, WarningCode, Word};
 use speedup_analysis::count::{counted, grouped, percent};
 use speedup_analysis::study::{AdviceReport, IndependenceKind, RELATIVE_HALF_WIDTH, ReachReport, Report};
 
-use super::{benchmarks, bisection, caveats, endpoints, mishaps, opening, rule};
+use super::{benchmarks, bisection, caveats, endpoints, mishaps, opening, rule, scaling};
 use crate::document::{Document, Element, Kind, Section, Tone};
 
 /// Caveats that are shown.
@@ -52,6 +52,7 @@ impl Document {
             benchmarks::write(&mut document, report, at);
             endpoints::write(&mut document, report, at);
         }
+        scaling::write(&mut document, report);
         mishaps::write(&mut document, report);
         document.sections.iter_mut().filter(|section| shortens(section.kind)).for_each(shorten);
         write_caveats(&mut document, &report.warnings, report);

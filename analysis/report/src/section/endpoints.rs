@@ -128,7 +128,7 @@ fn legend(report: &Report, is_adjusted: bool, has_differences: bool) -> String {
     )
 }
 
-fn in_words(change: EndpointVerdict) -> Field {
+pub(super) fn in_words(change: EndpointVerdict) -> Field {
     let tone = match change {
         EndpointVerdict::Better => Tone::Better,
         EndpointVerdict::Worse => Tone::Worse,

@@ -30,6 +30,8 @@ pub(super) fn write(page: &mut Page, figure: &Figure) {
         // It takes a page.
         Figure::History(_) => {}
         Figure::Panels(of) => runs::draw(page, of, glyphs),
+        // Its table says as much in as many lines.
+        Figure::Scaling(_) => {}
     }
 }
 

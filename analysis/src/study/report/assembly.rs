@@ -19,6 +19,7 @@ use crate::study::gather::sampled::Sampled;
 use crate::study::missing::{AttemptCounts, MissingReport, completeness, lacking, losses};
 use crate::study::report::{MishapTotals, Report, SCHEMA_VERSION};
 use crate::study::rule::RuleReport;
+use crate::study::scaling::ScalingReport;
 use crate::study::validity::canary::CanaryReport;
 use crate::study::validity::controls::ControlsReport;
 use crate::study::validity::diagnostics::{self, DiagnosticsReport, DiagnosticsSummary};
@@ -103,6 +104,7 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
         canary,
         controls,
         exclusions: ExclusionsReport::new(study),
+        scaling: ScalingReport::all(study, &sampled, level),
         metrics: metrics(study, &records, level),
         endpoints,
         mishaps: totals,

@@ -2,6 +2,7 @@
 
 use super::Report;
 use crate::conclusion::{Warning, WarningCode};
+use crate::study::ScalingReport;
 
 impl Report {
     /// The rows of the benchmarks that `takes` takes, which are those that match `words`. What is said over all benchmarks, and of how
@@ -12,6 +13,10 @@ impl Report {
         self.benchmarks.retain(|benchmark| takes(&benchmark.name));
         self.metrics.iter_mut().for_each(|metric| metric.rows.retain(|row| takes(&row.benchmark)));
         self.endpoints.iter_mut().for_each(|endpoint| endpoint.rows.retain(|row| takes(&row.benchmark)));
+        let is_taken = |of: &ScalingReport| {
+            of.versions.iter().flat_map(|one| &one.rows).any(|row| takes(&row.benchmark))
+        };
+        self.scaling.retain(is_taken);
         if let Some(controls) = &mut self.controls {
             controls.rows.retain(|row| takes(&row.benchmark));
         }

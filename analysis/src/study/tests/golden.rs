@@ -8,6 +8,7 @@
 use super::synthetic::{Synthetic, Times};
 use crate::study::{Figures, Mixtures, Report, ReportOptions};
 use serde_json::Value;
+use speedup_core::experiment::gang::ScalingLaw;
 use speedup_core::experiment::metric::Metric;
 use speedup_core::host::{Exclusion, ExclusionCause};
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
@@ -145,6 +146,20 @@ fn built() -> Report {
     synthetic.report()
 }
 
+/// One program on several numbers of hosts: a version by Amdahl's law, and one that talks more the more hosts there are.
+fn scaled() -> Report {
+    let hosts = [1, 2, 4, 8, 16];
+    let names = hosts.map(|hosts| format!("solve-{hosts}hosts")).join(" ");
+    let synthetic = Synthetic::named(&names, "old new", 20, "").scaling(ScalingLaw::Strong, &hosts);
+    let with_times = hosts.into_iter().zip(0..).fold(synthetic, |synthetic, (hosts, at)| {
+        let hosts = f64::from(hosts);
+        let [old, new] = [0.1 + 0.9 / hosts, 0.8 * (0.02 + 0.98 / hosts + 0.01 * hosts.log2().powi(2))];
+        let law = |mean: f64| Times::normal(60e9 * mean, 1e9 * mean);
+        synthetic.times(at, 0, law(old)).times(at, 1, law(new))
+    });
+    with_times.report()
+}
+
 /// Nothing measured yet.
 fn empty() -> Synthetic {
     Synthetic::named("sort", "utf8 c", 30, "").take(0).running()
@@ -161,6 +176,7 @@ fn reports_of_version_1_are_as_they_were() {
         ("looked", looked()),
         ("figures", drawn_figures()),
         ("built", built()),
+        ("scaled", scaled()),
     ];
     for (name, report) in reports {
         let path: PathBuf =

@@ -10,6 +10,7 @@ pub(super) use self::times::Times;
 use crate::study::{Report, Study, StudyPhase, StudyStanding};
 use speedup_core::experiment::Metric;
 use speedup_core::experiment::build::UsedBuild;
+use speedup_core::experiment::gang::{Gang, Launcher, ScalingLaw, Series};
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::plan::{self, Plan, Shape};
 use speedup_core::run::conditions::Conditions;
@@ -125,6 +126,16 @@ impl Synthetic {
         let versions = &mut self.plan.experiment.versions;
         let vars = versions[0].vars.clone();
         versions.iter_mut().for_each(|version| version.vars.clone_from(&vars));
+        self
+    }
+
+    /// With the benchmarks one program on these numbers of hosts.
+    pub(super) fn scaling(mut self, law: ScalingLaw, hosts: &[u32]) -> Self {
+        for (benchmark, hosts) in self.plan.experiment.benchmarks.iter_mut().zip(hosts) {
+            let series = Some(Series { name: "solve".to_owned(), law });
+            let launcher = Launcher::None;
+            benchmark.gang = Some(Gang { hosts: *hosts, ranks_per_host: 1, launcher, series });
+        }
         self
     }
 

@@ -120,9 +120,10 @@ def draw(rng, number):
 
 def ratio_of_efficiencies(one, other):
     logs = [np.log(np.array(of["efficiency"])) for of in (one, other)]
-    (b, bl, bu), (c, cl, cu) = logs
-    ends = (c - b - np.hypot(c - cl, bu - b), c - b + np.hypot(cu - c, b - bl))
-    return [float(x) for x in np.exp([c - b, *ends])]
+    (base, base_low, base_high), (own, low, high) = logs
+    between = own - base
+    ends = (between - np.hypot(own - low, base_high - base), between + np.hypot(high - own, base - base_low))
+    return [float(x) for x in np.exp([between, *ends])]
 
 
 def main():

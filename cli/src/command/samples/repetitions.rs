@@ -124,8 +124,9 @@ impl Arguments {
             .hint("give a file of samples, or --mean and --sd"));
         }
         let pilot = self.pilot.read(console)?;
-        let sample =
-            |named: &speedup_analysis::inquiry::NamedSample| named.sample().map_err(Failure::refused);
+        let sample = |named: &speedup_analysis::inquiry::NamedSample| {
+            named.sample("the pilot").map_err(Failure::refused)
+        };
         Ok(Spread::Pilot {
             baseline: sample(&pilot.baseline)?,
             candidate: pilot.candidate.as_ref().map(sample).transpose()?,

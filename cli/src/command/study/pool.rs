@@ -101,7 +101,7 @@ impl Arguments {
                 .hint("give the file of one; speedup compare compares two"));
         }
         // Refuses what is no positive time, with its place.
-        let means = pool.baseline.sample().map_err(Failure::refused)?;
+        let means = pool.baseline.sample("the pool").map_err(Failure::refused)?;
         let runs = &pool.baseline.runs;
         let together = runs.len() > 1 && runs.iter().any(|run| run.len() > 1);
         let values: Vec<f64> = runs.iter().flatten().copied().collect();

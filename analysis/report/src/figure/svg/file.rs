@@ -2,7 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::{forest, frame, history, panel, proportion};
+use super::{forest, frame, history, panel, proportion, scaling};
 use crate::figure::Figure;
 use crate::html::STYLE;
 
@@ -30,6 +30,7 @@ pub(crate) fn files(figure: &Figure) -> Vec<File> {
             vec![wide(&of.description, &proportion::drawn(of), proportion::height(of))]
         }
         Figure::History(of) => vec![file(&of.description, &history::drawn(of), history::SIZE, 1.0)],
+        Figure::Scaling(of) => vec![small(&of.description, &scaling::drawn(of))],
         Figure::Panels(of) => of
             .panels
             .iter()

@@ -20,9 +20,7 @@ const COLUMN: f64 = 0.6;
 pub(super) fn all(panels: &Panels) -> String {
     let verdict = if panels.verdict.is_empty() { String::new() } else { format!(": {}", panels.verdict) };
     let mut text = format!("\\textbf{{{}}}", escaped(&format!("{}{verdict}", panels.benchmark)));
-    for (version, name) in panels.versions.iter().enumerate() {
-        text += &format!("\\quad\\tikz[x=1mm,y=1mm]{{{}}}~{}", key(version), escaped(name));
-    }
+    text += &keys(&panels.versions);
     // The name stands with its drawings, and these go on in the next line where there is no room.
     text += "\\par\\nopagebreak\n{\\raggedright\n";
     for panel in &panels.panels {
@@ -35,6 +33,15 @@ pub(super) fn all(panels: &Panels) -> String {
             &format!("{{\\footnotesize {}. {}\\par}}\n", escaped(panel.title), escaped(&panel.description));
     }
     text
+}
+
+/// What the marks of versions stand for.
+pub(super) fn keys(versions: &[impl AsRef<str>]) -> String {
+    let of = |(version, name): (usize, &_)| {
+        let name: &str = AsRef::as_ref(name);
+        format!("\\quad\\tikz[x=1mm,y=1mm]{{{}}}~{}", key(version), escaped(name))
+    };
+    versions.iter().enumerate().map(of).collect()
 }
 
 /// The stroke and the mark of a version.

@@ -1,0 +1,125 @@
+//! The speedups of a scaling series against its numbers of hosts.
+
+use speedup_analysis::count::{counted, ratio};
+use speedup_analysis::study::{ScalingReport, ScalingValue, VersionScaling};
+
+use super::axis::{Axis, Labels, Spacing, TICKS, label};
+use crate::document::clean;
+
+/// Speedups against numbers of hosts, both logarithmic, with what hosts without loss would bring.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScalingFigure {
+    /// What is drawn.
+    pub title: String,
+    /// The same in words.
+    pub description: String,
+    /// The versions, in their order: what the marks stand for.
+    pub curves: Vec<ScalingSeriesCurve>,
+}
+
+/// The speedups of a version.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScalingSeriesCurve {
+    /// The version.
+    pub version: String,
+    /// At each number of hosts, the fewest first.
+    pub points: Vec<SpeedupPoint>,
+    /// The speedups by a serial share, where the times do not contradict it.
+    pub fitted: Vec<(f64, f64)>,
+}
+
+/// A speedup on a number of hosts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpeedupPoint {
+    /// The number of hosts.
+    pub hosts: f64,
+    /// The speedup.
+    pub speedup: f64,
+    /// The ends of its interval; none on the fewest hosts.
+    pub ends: Option<(f64, f64)>,
+}
+
+/// Points of a curve that is drawn.
+const STEPS: u32 = 32;
+
+impl ScalingFigure {
+    /// Of a series of a report.
+    pub(crate) fn of(report: &ScalingReport) -> Self {
+        let curves: Vec<ScalingSeriesCurve> = report.versions.iter().map(ScalingSeriesCurve::of).collect();
+        let told = |curve: &ScalingSeriesCurve| {
+            let points = curve.points.iter().skip(1).map(|point| {
+                format!("{} on {}", ratio(point.speedup, point.ends), counted(point.hosts as u64, "host"))
+            });
+            format!("{}: {}", curve.version, points.collect::<Vec<_>>().join(", "))
+        };
+        let told: Vec<String> = curves.iter().map(told).collect();
+        Self {
+            title: clean(&format!("Speedup of {} against the number of hosts", report.series)),
+            description: clean(&format!(
+                "Both axes are logarithmic; the straight line is what hosts without loss would bring. {}.",
+                told.join("; ")
+            )),
+            curves,
+        }
+    }
+
+    fn points(&self) -> impl Iterator<Item = &SpeedupPoint> {
+        self.curves.iter().flat_map(|curve| &curve.points)
+    }
+
+    /// The axes of hosts and of speedups.
+    pub(crate) fn axes(&self) -> (Axis, Axis) {
+        let hosts = Axis::over(Spacing::Logarithmic, self.points().map(|point| point.hosts), 0.04);
+        let ends = |point: &SpeedupPoint| {
+            let (lower, upper) = point.ends.unwrap_or((point.speedup, point.speedup));
+            [lower, point.speedup, upper]
+        };
+        let ideal = self.ideal().into_iter().map(|(_, speedup)| speedup);
+        let speedups = self.points().flat_map(ends).chain(ideal);
+        (hosts, Axis::over(Spacing::Logarithmic, speedups, 0.06))
+    }
+
+    /// The ends of the line of hosts without loss.
+    pub(crate) fn ideal(&self) -> Vec<(f64, f64)> {
+        let hosts = || self.points().map(|point| point.hosts);
+        let (fewest, most) = (hosts().fold(f64::INFINITY, f64::min), hosts().fold(0.0, f64::max));
+        if most > fewest { vec![(fewest, 1.0), (most, most / fewest)] } else { Vec::new() }
+    }
+
+    /// Each number of hosts, as far as there is room.
+    pub(crate) fn labels<'a>(&self, axis: &'a Axis) -> Labels<'a> {
+        let mut hosts: Vec<f64> = self.points().map(|point| point.hosts).collect();
+        hosts.sort_by(f64::total_cmp);
+        hosts.dedup();
+        let every = hosts.len().div_ceil(2 * TICKS).max(1);
+        let ticks = hosts.into_iter().step_by(every).map(|hosts| (hosts, label(hosts, 0))).collect();
+        Labels { axis, name: "hosts", ticks }
+    }
+}
+
+impl ScalingSeriesCurve {
+    fn of(of: &VersionScaling) -> Self {
+        let Some(fewest) = of.rows.first() else {
+            return Self { version: clean(&of.version), points: Vec::new(), fitted: Vec::new() };
+        };
+        let (first, last) = (f64::from(fewest.hosts), of.rows.last().map_or(1.0, |row| row.hosts.into()));
+        let points = of.rows.iter().filter_map(|row| match &row.speedup {
+            None if row.hosts == fewest.hosts => {
+                Some(SpeedupPoint { hosts: first, speedup: 1.0, ends: None })
+            }
+            None => None,
+            Some(ScalingValue { estimate, interval }) => {
+                Some(SpeedupPoint { hosts: row.hosts.into(), speedup: *estimate, ends: interval.ends() })
+            }
+        });
+        let share = of.serial_share.as_ref().filter(|share| !share.is_rejected);
+        let fitted = share.into_iter().flat_map(|share| {
+            let above = fewest.mean / share.time_on_fewest;
+            (0..=STEPS).map(move |step| {
+                let factor = (last / first).powf(f64::from(step) / f64::from(STEPS));
+                (first * factor, above * factor / (1.0 + share.estimate * (factor - 1.0)))
+            })
+        });
+        Self { version: clean(&of.version), points: points.collect(), fitted: fitted.collect() }
+    }
+}
