@@ -147,10 +147,7 @@ impl Bench {
 }
 
 fn granted_lease(effect: &Effect) -> Option<LeaseEpoch> {
-    match effect {
-        Effect::Grant { lease, .. } => Some(lease.epoch),
-        Effect::Acknowledge { .. } | Effect::Reboot { .. } | Effect::Dismiss { .. } => None,
-    }
+    if let Effect::Grant { lease, .. } = effect { Some(lease.epoch) } else { None }
 }
 
 fn join(machine: &mut Machine, now: Timestamp, number: u32) -> Speaker {

@@ -79,7 +79,7 @@ fn draw(text: &mut String, figure: &Figure, drawings: &mut Drawings<'_>) {
             let versions = of.curves.iter().map(|curve| curve.version.as_str());
             *text += &format!("{}\n\n", opened(&escaped(&keys(versions))));
         }
-        Figure::Forest(_) | Figure::Proportion(_) => {}
+        Figure::Forest(_) | Figure::Proportion(_) | Figure::History(_) => {}
     }
     let Some(stem) = drawings.stem else { return };
     let links: Vec<String> = files(figure)

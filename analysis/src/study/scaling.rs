@@ -8,7 +8,7 @@ use crate::study::compare::endpoint::EndpointVerdict;
 use crate::study::compare::protocol::IntervalReport;
 use crate::study::gather::sampled::Sampled;
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::gang::{ScalingLaw, Series};
+use speedup_core::experiment::gang::{ScalingLaw, ScalingSeries};
 use speedup_statistics::inference::{ConfidenceLevel, PValue, RatioInterval};
 use speedup_statistics::ratio::RatioError;
 use speedup_statistics::sample::Sample;
@@ -129,7 +129,7 @@ impl ScalingReport {
     pub(crate) fn all(study: &Study, sampled: &[Sampled<'_>], level: ConfidenceLevel) -> Vec<Self> {
         let experiment = &study.plan.experiment;
         let taking_part = study.plan.benchmarks.iter().filter_map(|index| experiment.benchmark(*index));
-        let mut all: Vec<(&Series, Vec<(u32, &Sampled<'_>)>)> = Vec::new();
+        let mut all: Vec<(&ScalingSeries, Vec<(u32, &Sampled<'_>)>)> = Vec::new();
         for (benchmark, sampled) in taking_part.zip(sampled) {
             let Some(gang) = &benchmark.gang else { continue };
             let Some(series) = &gang.series else { continue };
@@ -138,7 +138,7 @@ impl ScalingReport {
                 None => all.push((series, vec![(gang.hosts, sampled)])),
             }
         }
-        let of = |(series, mut members): (&Series, Vec<(u32, &Sampled<'_>)>)| {
+        let of = |(series, mut members): (&ScalingSeries, Vec<(u32, &Sampled<'_>)>)| {
             members.sort_by_key(|(hosts, _)| *hosts);
             let versions = experiment.compared().iter().enumerate();
             let versions: Vec<_> =

@@ -42,14 +42,14 @@ pub struct Gang {
     /// How many ranks each of them has.
     pub ranks_per_host: u32,
     /// What starts the ranks.
-    pub launcher: Launcher,
+    pub launcher: GangLauncher,
     /// The scaling series that the benchmark is a point of, where the plan gives several sizes.
-    pub series: Option<Series>,
+    pub series: Option<ScalingSeries>,
 }
 
 /// The benchmarks that are one program on different numbers of hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Series {
+pub struct ScalingSeries {
     /// What the plan calls the program.
     pub name: String,
     /// What stays the same.
@@ -69,7 +69,7 @@ pub enum ScalingLaw {
 
 /// What starts the ranks of a run, on its first host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Launcher {
+pub enum GangLauncher {
     /// The command itself.
     #[default]
     None,
@@ -123,18 +123,18 @@ impl Gang {
     pub fn launch(&self, command: CommandLine, env: &BTreeMap<String, String>) -> CommandLine {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let mut argv = match &self.launcher {
-            Launcher::None => return command,
-            Launcher::OpenMpi => {
+            GangLauncher::None => return command,
+            GangLauncher::OpenMpi => {
                 let mut argv = words(&["mpirun", "--hostfile", "{hostfile}", "-np", "{ranks}"]);
                 argv.extend(words(&["--map-by", "ppr:{ranks_per_host}:node"]));
                 let names = env.keys().map(String::as_str).chain([HOSTS_VARIABLE, RUN_VARIABLE]);
                 argv.extend(names.flat_map(|name| ["-x".to_owned(), name.to_owned()]));
                 argv
             }
-            Launcher::Mpich => {
+            GangLauncher::Mpich => {
                 words(&["mpiexec.hydra", "-f", "{hostfile}", "-n", "{ranks}", "-ppn", "{ranks_per_host}"])
             }
-            Launcher::Own(own) => own.clone(),
+            GangLauncher::Own(own) => own.clone(),
         };
         argv.extend(match command {
             CommandLine::Exact(argv) => argv,
@@ -146,9 +146,9 @@ impl Gang {
     /// The lines of the file that names these hosts, as the launcher reads it.
     pub fn hostfile<'h>(&self, hosts: impl IntoIterator<Item = &'h str>) -> String {
         let line = |host: &str| match self.launcher {
-            Launcher::OpenMpi => format!("{host} slots={}\n", self.ranks_per_host),
-            Launcher::Mpich => format!("{host}:{}\n", self.ranks_per_host),
-            Launcher::None | Launcher::Own(_) => format!("{host}\n"),
+            GangLauncher::OpenMpi => format!("{host} slots={}\n", self.ranks_per_host),
+            GangLauncher::Mpich => format!("{host}:{}\n", self.ranks_per_host),
+            GangLauncher::None | GangLauncher::Own(_) => format!("{host}\n"),
         };
         hosts.into_iter().map(line).collect()
     }

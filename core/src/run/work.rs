@@ -67,12 +67,12 @@ pub struct WorkOrder {
     /// collected when it has succeeded.
     pub collect: BTreeMap<String, String>,
     /// Its place among the hosts of the run, where that is spread over several.
-    pub seat: Option<Seat>,
+    pub seat: Option<WorkSeat>,
 }
 
 /// What a host has to know of the gang that it serves in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seat {
+pub struct WorkSeat {
     /// Its number. The host of seat 0 starts the program.
     pub number: u32,
     /// How many hosts there are.
@@ -125,7 +125,7 @@ impl WorkOrder {
         let Some(gang) = &experiment.benchmarks[cell.benchmark.0 as usize].gang else { return self };
         let hosts = lease.hosts();
         let number = lease.seat.as_ref().map_or(0, |seat| seat.number);
-        self.seat = Some(Seat {
+        self.seat = Some(WorkSeat {
             number,
             size: gang.hosts,
             hostfile: gang.hostfile(hosts.iter().map(String::as_str)),

@@ -126,11 +126,14 @@ impl TryFrom<Kept> for Change {
             }
             Kept::GangGranted(granted) => granted.try_into().within("gang_granted"),
             Kept::RunStarted(started) => started.try_into().within("run_started"),
-            Kept::RunReported(reported) => reported.try_into().within("run_reported"),
-            Kept::PartEnded(ended) => match ended.try_into().within("part_ended")? {
-                Self::RunReported { host, lease, record } => Ok(Self::PartEnded { host, lease, record }),
-                other => Ok(other),
-            },
+            Kept::RunReported(reported) => {
+                let Reported { host, lease, record } = reported.try_into().within("run_reported")?;
+                Ok(Self::RunReported { host, lease, record })
+            }
+            Kept::PartEnded(ended) => {
+                let Reported { host, lease, record } = ended.try_into().within("part_ended")?;
+                Ok(Self::PartEnded { host, lease, record })
+            }
             Kept::AttemptLost(lost) => lost.try_into().within("attempt_lost"),
             Kept::LateReport(late) => late.try_into().within("late_report"),
             Kept::HostDrained(journal::HostChanged { host, by, reason: _ }) => {
@@ -303,12 +306,19 @@ fn reported(host: &HostId, lease: LeaseEpoch, record: &Record) -> journal::RunRe
     journal::RunReported { host, lease: lease.0, record }
 }
 
-impl TryFrom<journal::RunReported> for Change {
+/// What a host reported of a run, or of its part in one.
+struct Reported {
+    host: HostId,
+    lease: LeaseEpoch,
+    record: Box<Record>,
+}
+
+impl TryFrom<journal::RunReported> for Reported {
     type Error = Malformed;
 
     fn try_from(wire: journal::RunReported) -> Result<Self, Malformed> {
         let (host, record) = (id(wire.host, "host")?, Box::new(required(wire.record, "record")?));
-        Ok(Self::RunReported { host, lease: LeaseEpoch(wire.lease), record })
+        Ok(Self { host, lease: LeaseEpoch(wire.lease), record })
     }
 }
 

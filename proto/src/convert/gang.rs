@@ -1,6 +1,6 @@
 //! How a run is spread over hosts.
 
-use speedup_core::experiment::gang::{Gang, Launcher, ScalingLaw, Series};
+use speedup_core::experiment::gang::{Gang, GangLauncher, ScalingLaw, ScalingSeries};
 
 use super::field::{enumerated, enumeration, optional};
 use super::malformed::{Malformed, Why};
@@ -11,10 +11,10 @@ enumeration!(ScalingLaw, v1::ScalingLaw, [Strong, Weak]);
 impl From<&Gang> for v1::Gang {
     fn from(gang: &Gang) -> Self {
         let (launcher, launch) = match gang.launcher.clone() {
-            Launcher::None => (v1::GangLauncher::None, Vec::new()),
-            Launcher::OpenMpi => (v1::GangLauncher::Openmpi, Vec::new()),
-            Launcher::Mpich => (v1::GangLauncher::Mpich, Vec::new()),
-            Launcher::Own(words) => (v1::GangLauncher::Own, words),
+            GangLauncher::None => (v1::GangLauncher::None, Vec::new()),
+            GangLauncher::OpenMpi => (v1::GangLauncher::Openmpi, Vec::new()),
+            GangLauncher::Mpich => (v1::GangLauncher::Mpich, Vec::new()),
+            GangLauncher::Own(words) => (v1::GangLauncher::Own, words),
         };
         Self {
             hosts: gang.hosts,
@@ -32,10 +32,10 @@ impl TryFrom<v1::Gang> for Gang {
     fn try_from(wire: v1::Gang) -> Result<Self, Malformed> {
         let v1::Gang { hosts, ranks_per_host, launcher, launch, series } = wire;
         let launcher = match v1::GangLauncher::try_from(launcher) {
-            Ok(v1::GangLauncher::None) => Launcher::None,
-            Ok(v1::GangLauncher::Openmpi) => Launcher::OpenMpi,
-            Ok(v1::GangLauncher::Mpich) => Launcher::Mpich,
-            Ok(v1::GangLauncher::Own) => Launcher::Own(launch),
+            Ok(v1::GangLauncher::None) => GangLauncher::None,
+            Ok(v1::GangLauncher::Openmpi) => GangLauncher::OpenMpi,
+            Ok(v1::GangLauncher::Mpich) => GangLauncher::Mpich,
+            Ok(v1::GangLauncher::Own) => GangLauncher::Own(launch),
             Ok(v1::GangLauncher::Unspecified) => return Err(Malformed::new("launcher", Why::Unspecified)),
             Err(_) => return Err(Malformed::new("launcher", Why::Unknown(launcher))),
         };
@@ -43,13 +43,13 @@ impl TryFrom<v1::Gang> for Gang {
     }
 }
 
-impl From<Series> for v1::ScalingSeries {
-    fn from(Series { name, law }: Series) -> Self {
+impl From<ScalingSeries> for v1::ScalingSeries {
+    fn from(ScalingSeries { name, law }: ScalingSeries) -> Self {
         Self { name, law: v1::ScalingLaw::from(law).into() }
     }
 }
 
-impl TryFrom<v1::ScalingSeries> for Series {
+impl TryFrom<v1::ScalingSeries> for ScalingSeries {
     type Error = Malformed;
 
     fn try_from(wire: v1::ScalingSeries) -> Result<Self, Malformed> {

@@ -3,7 +3,7 @@
 use speedup_core::experiment::files::MAX_FILES;
 use speedup_core::experiment::gang::MAX_GANG;
 use speedup_core::experiment::metric::MAX_OWN_METRICS;
-use speedup_core::run::work::{Seat, WorkOrder};
+use speedup_core::run::work::{WorkOrder, WorkSeat};
 use speedup_core::value::time::Span;
 
 use super::build::{collect_in, products_in, products_out};
@@ -75,13 +75,13 @@ impl TryFrom<v1::WorkOrder> for WorkOrder {
     }
 }
 
-impl From<Seat> for v1::WorkSeat {
-    fn from(Seat { number, size, hostfile, hosts }: Seat) -> Self {
+impl From<WorkSeat> for v1::WorkSeat {
+    fn from(WorkSeat { number, size, hostfile, hosts }: WorkSeat) -> Self {
         Self { number, size, hostfile, hosts }
     }
 }
 
-impl TryFrom<v1::WorkSeat> for Seat {
+impl TryFrom<v1::WorkSeat> for WorkSeat {
     type Error = Malformed;
 
     fn try_from(wire: v1::WorkSeat) -> Result<Self, Malformed> {

@@ -26,7 +26,7 @@ use speedup_core::machine::{
 use speedup_core::plan::{Extension, Shape};
 use speedup_core::run::lease::{Evidence, Lease, LeaseSeat, Member};
 use speedup_core::run::timer::{TimerError, TimerTest};
-use speedup_core::run::work::{Seat, WorkOrder};
+use speedup_core::run::work::{WorkOrder, WorkSeat};
 use speedup_core::run::{AfterLoss, LossReason, Obstacle, Settlement};
 use speedup_core::value::id::*;
 use speedup_core::value::time::{Span, Timestamp};
@@ -228,7 +228,7 @@ fn work_order() -> BoxedStrategy<WorkOrder> {
     let outside = (option::of(setup()), option::of(setup()), option::of(setup()), option::of(setup()));
     let collect = btree_map(text(), text(), 0..4);
     let seat = (any::<(u32, u32)>(), text(), proptest::collection::vec(text(), 0..3))
-        .prop_map(|((number, size), hostfile, hosts)| Seat { number, size, hostfile, hosts });
+        .prop_map(|((number, size), hostfile, hosts)| WorkSeat { number, size, hostfile, hosts });
     let made = (products(), collect, option::of(seat));
     let choices = (measured(), output_choice(), option::of(rest()), files(), made);
     let environments = (environment(), option::of(environment()));

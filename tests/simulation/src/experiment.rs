@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 use speedup_core::experiment::build::Build;
 use speedup_core::experiment::environment::Environment;
-use speedup_core::experiment::gang::{Gang, Launcher};
+use speedup_core::experiment::gang::{Gang, GangLauncher};
 use speedup_core::experiment::{
     AcceptedExits, AnalysisChoice, Benchmark, Bisection, CommandLine, Expectation, Experiment, Independence,
     KeepOutput, Levels, Limits, Metric, Order, OutputChoice, Policy, Rule, Sameness, Scope, Spending,
@@ -73,7 +73,7 @@ fn gather(drawn: &mut Experiment) {
         && drawn.independence.policy != Policy::Rebooted;
     for (number, benchmark) in (0..).zip(&mut drawn.benchmarks).filter(|_| may_be) {
         let hosts = 1 + ((drawn.seed.0 >> 4) as u32 + number) % 3;
-        benchmark.gang = Some(Gang { hosts, ranks_per_host: 1, launcher: Launcher::None, series: None });
+        benchmark.gang = Some(Gang { hosts, ranks_per_host: 1, launcher: GangLauncher::None, series: None });
     }
 }
 

@@ -6,6 +6,7 @@
 //!
 //!     cargo test -p speedup-tests --features cluster --test ssh -- --test-threads=4
 
+mod gangs;
 mod keeping;
 mod refusals;
 mod removing;

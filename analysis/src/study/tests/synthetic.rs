@@ -10,7 +10,7 @@ pub(super) use self::times::Times;
 use crate::study::{Report, Study, StudyPhase, StudyStanding};
 use speedup_core::experiment::Metric;
 use speedup_core::experiment::build::UsedBuild;
-use speedup_core::experiment::gang::{Gang, Launcher, ScalingLaw, Series};
+use speedup_core::experiment::gang::{Gang, GangLauncher, ScalingLaw, ScalingSeries};
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::plan::{self, Plan, Shape};
 use speedup_core::run::conditions::Conditions;
@@ -132,8 +132,8 @@ impl Synthetic {
     /// With the benchmarks one program on these numbers of hosts.
     pub(super) fn scaling(mut self, law: ScalingLaw, hosts: &[u32]) -> Self {
         for (benchmark, hosts) in self.plan.experiment.benchmarks.iter_mut().zip(hosts) {
-            let series = Some(Series { name: "solve".to_owned(), law });
-            let launcher = Launcher::None;
+            let series = Some(ScalingSeries { name: "solve".to_owned(), law });
+            let launcher = GangLauncher::None;
             benchmark.gang = Some(Gang { hosts: *hosts, ranks_per_host: 1, launcher, series });
         }
         self

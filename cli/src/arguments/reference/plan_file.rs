@@ -73,6 +73,9 @@ fn kind(value: &Value) -> String {
     if value["oneOf"].is_array() {
         return "one of".to_owned();
     }
+    if let Some(either) = value["anyOf"].as_array() {
+        return either.iter().map(kind).collect::<Vec<_>>().join(" or ");
+    }
     match value["type"].as_str() {
         Some("array") => format!("list of {}s", value["items"]["type"].as_str().unwrap_or("word")),
         Some("object") => "table of strings".to_owned(),

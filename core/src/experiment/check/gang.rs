@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::gang::{Gang, Launcher, MAX_GANG, MAX_RANKS_PER_HOST, MAX_SIZES};
+use super::super::gang::{Gang, GangLauncher, MAX_GANG, MAX_RANKS_PER_HOST, MAX_SIZES};
 use super::super::problem::{Fault, KeyPath, Problems};
 use super::super::{Experiment, MAX_BENCHMARKS, Order, Policy};
 use super::check_range;
@@ -48,7 +48,7 @@ fn check_gang(gang: &Gang, place: &KeyPath, problems: &mut Problems) {
     check_range(gang.hosts.into(), 1, MAX_GANG.into(), || place.at("hosts"), problems);
     let most = MAX_RANKS_PER_HOST.into();
     check_range(gang.ranks_per_host.into(), 1, most, || place.at("ranks_per_host"), problems);
-    if let Launcher::Own(words) = &gang.launcher
+    if let GangLauncher::Own(words) = &gang.launcher
         && words.first().is_none_or(String::is_empty)
     {
         problems.refuse(place.at("launch"), Fault::EmptyCommand);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use speedup_core::experiment::gang::{Gang, Launcher, ScalingLaw, Series};
+use speedup_core::experiment::gang::{Gang, GangLauncher, ScalingLaw, ScalingSeries};
 use speedup_core::machine::event::{Change, Event};
 use speedup_core::plan::Plan;
 use speedup_core::run::lease::{Evidence, Lease, LeaseSeat};
@@ -13,10 +13,11 @@ use speedup_core::value::time::Timestamp;
 use super::{EXPERIMENT, leased, plan, record};
 
 pub(super) fn events() -> Vec<Event> {
-    let own = Launcher::Own(vec!["srun".to_owned(), "--nodes={hosts}".to_owned()]);
-    let plans = [Launcher::None, Launcher::OpenMpi, Launcher::Mpich, own].map(|launcher| {
-        let law = if launcher == Launcher::Mpich { ScalingLaw::Weak } else { ScalingLaw::Strong };
-        let series = (launcher != Launcher::None).then(|| Series { name: "solve".to_owned(), law });
+    let own = GangLauncher::Own(vec!["srun".to_owned(), "--nodes={hosts}".to_owned()]);
+    let plans = [GangLauncher::None, GangLauncher::OpenMpi, GangLauncher::Mpich, own].map(|launcher| {
+        let law = if launcher == GangLauncher::Mpich { ScalingLaw::Weak } else { ScalingLaw::Strong };
+        let series =
+            (launcher != GangLauncher::None).then(|| ScalingSeries { name: "solve".to_owned(), law });
         let mut experiment = plan().experiment;
         experiment.benchmarks[0].gang = Some(Gang { hosts: 2, ranks_per_host: 4, launcher, series });
         let plan = Arc::new(Plan::draw(experiment));

@@ -7,7 +7,7 @@ use proptest::sample::select;
 use speedup_core::experiment::build::Build;
 use speedup_core::experiment::commit::Commit;
 use speedup_core::experiment::files::{Content, ContentHash, FileSource, StagedFile};
-use speedup_core::experiment::gang::{Gang, Launcher, ScalingLaw, Series};
+use speedup_core::experiment::gang::{Gang, GangLauncher, ScalingLaw, ScalingSeries};
 use speedup_core::experiment::metric::{Better, Pattern, Stream};
 use speedup_core::experiment::*;
 use speedup_core::plan::{Plan, Shape, Stage};
@@ -105,13 +105,13 @@ fn benchmark() -> impl Strategy<Value = Benchmark> {
 
 fn gang() -> impl Strategy<Value = Gang> {
     let launcher = prop_oneof![
-        Just(Launcher::None),
-        Just(Launcher::OpenMpi),
-        Just(Launcher::Mpich),
-        vec(text(), 1..4).prop_map(Launcher::Own),
+        Just(GangLauncher::None),
+        Just(GangLauncher::OpenMpi),
+        Just(GangLauncher::Mpich),
+        vec(text(), 1..4).prop_map(GangLauncher::Own),
     ];
     let law = select(vec![ScalingLaw::Strong, ScalingLaw::Weak]);
-    let series = (text(), law).prop_map(|(name, law)| Series { name, law });
+    let series = (text(), law).prop_map(|(name, law)| ScalingSeries { name, law });
     (any::<(u32, u32)>(), launcher, option::of(series)).prop_map(
         |((hosts, ranks_per_host), launcher, series)| Gang { hosts, ranks_per_host, launcher, series },
     )

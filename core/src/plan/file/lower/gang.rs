@@ -2,7 +2,7 @@
 
 use super::Lowering;
 use crate::experiment::KeyPath;
-use crate::experiment::gang::{Gang, Launcher, Series};
+use crate::experiment::gang::{Gang, GangLauncher, ScalingSeries};
 use crate::plan::file::form::{BenchmarkForm, GangLauncherForm, HostsForm};
 
 impl Lowering<'_> {
@@ -26,16 +26,16 @@ impl Lowering<'_> {
             return Vec::new();
         };
         let launcher = match (launcher, launch) {
-            (None, None) => Launcher::None,
-            (Some(GangLauncherForm::OpenMpi), None) => Launcher::OpenMpi,
-            (Some(GangLauncherForm::Mpich), None) => Launcher::Mpich,
-            (None, Some(words)) => Launcher::Own(words),
+            (None, None) => GangLauncher::None,
+            (Some(GangLauncherForm::OpenMpi), None) => GangLauncher::OpenMpi,
+            (Some(GangLauncherForm::Mpich), None) => GangLauncher::Mpich,
+            (None, Some(words)) => GangLauncher::Own(words),
             (Some(_), Some(_)) => {
                 self.note(&place.at("launch"), || {
                     let cause = format!("[{place}] has both `launcher` and `launch`");
                     (cause, "keep one of them".to_owned())
                 });
-                Launcher::None
+                GangLauncher::None
             }
         };
         let (sizes, series) = match hosts {
@@ -54,7 +54,7 @@ impl Lowering<'_> {
                         ("there is no number of hosts".to_owned(), "write hosts = [1, 2, 4, 8]".to_owned())
                     });
                 }
-                (sizes, Some(Series { name: name.to_owned(), law: law.unwrap_or_default() }))
+                (sizes, Some(ScalingSeries { name: name.to_owned(), law: law.unwrap_or_default() }))
             }
         };
         let ranks_per_host = ranks.unwrap_or(1);
