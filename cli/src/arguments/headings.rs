@@ -33,7 +33,7 @@ const SHARED: [(&str, &[&str]); 3] = [
 type Headings = &'static [(&'static str, &'static [&'static str])];
 
 /// Headings of the options of verbs, by the verbs' paths.
-const OF_VERBS: [(&str, Headings); 21] = [
+const OF_VERBS: [(&str, Headings); 22] = [
     (
         "bisect",
         &[
@@ -210,6 +210,13 @@ const OF_VERBS: [(&str, Headings); 21] = [
                 ],
             ),
             ("Detector", &["alarms", "points_a_year", "benchmarks", "margin"]),
+            (REPLICATION, &["replicates", "seed", "confidence"]),
+        ],
+    ),
+    (
+        "study scaling",
+        &[
+            (MODEL, &["distribution", "hosts", "runs", "variation", "serial_share", "overhead"]),
             (REPLICATION, &["replicates", "seed", "confidence"]),
         ],
     ),

@@ -26,11 +26,11 @@ use crate::exit::failure::Failure;
 use crate::samples::compare::source::ReadingArguments;
 use crate::samples::compare::versions::Versions;
 
-/// Computes speedup, efficiency and serial share from times on several numbers of hosts
+/// Computes what more hosts bring from files with times
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n\
     \x20 speedup scaling 1=one.txt 2=two.txt 4=four.txt 8=eight.txt\n\
-    \x20 speedup scaling --weak 1=one.json 16=sixteen.json --format html -o scaling.html\n\n\
+    \x20 speedup scaling --weak 1=one.json 16=sixteen.json --format html -o weak.html\n\n\
     Each file has the times of the runs on one number of hosts, in any form that `speedup compare` reads. The runs must be independent. \
     docs/scaling.md describes what is computed.")]
 pub(crate) struct Arguments {

@@ -8,7 +8,7 @@ use crate::value::id::{Attempt, BenchmarkIndex, ExperimentId, RunIndex, VersionI
 
 use crate::plan;
 use crate::run::record::Outcome;
-use crate::run::work::WorkOrder;
+use crate::run::work::{WorkOrder, WorkSeat};
 use crate::value::seed::Seed;
 
 const START: AgentEpoch = AgentEpoch(5);
@@ -260,4 +260,64 @@ fn an_agent_that_is_given_back_ends_when_all_it_did_is_acknowledged() {
     assert!(matches!(&said[..], [Action::Send(AgentMessage::Report(_))]), "it asks for nothing: {said:?}");
     let acknowledged = agent.handle(Input::Heard(CoordinatorMessage::Acknowledged { lease: LeaseEpoch(3) }));
     assert_eq!(acknowledged, [Action::Forget(LeaseEpoch(3)), leave()]);
+}
+
+fn together(lease: u64) -> Box<Grant> {
+    let mut grant = grant(lease);
+    grant.order.seat = Some(WorkSeat { number: 1, size: 2, hostfile: String::new(), hosts: Vec::new() });
+    grant
+}
+
+/// An agent that is prepared for its part under a lease.
+fn prepared(lease: u64) -> Agent {
+    let mut agent = joined();
+    let heard = Input::Heard(CoordinatorMessage::Grant(together(lease)));
+    assert_eq!(agent.handle(heard), [Action::Prepare(together(lease))]);
+    assert_eq!(agent.handle(Input::Prepared), [ready(lease)]);
+    agent
+}
+
+fn ready(lease: u64) -> Action {
+    Action::Send(AgentMessage::Ready { lease: LeaseEpoch(lease) })
+}
+
+fn begin(lease: u64) -> Input {
+    Input::Heard(CoordinatorMessage::Begin { lease: LeaseEpoch(lease) })
+}
+
+fn end(lease: u64) -> Input {
+    Input::Heard(CoordinatorMessage::End { lease: LeaseEpoch(lease) })
+}
+
+#[test]
+fn what_several_serve_is_prepared_and_begins_when_all_are() {
+    let mut agent = prepared(3);
+    assert_eq!(agent.handle(begin(2)), [], "of another lease");
+    assert_eq!(agent.handle(Input::Quiet), [ready(3)], "what it said may be lost");
+    assert_eq!(agent.handle(begin(3)), [Action::Begin]);
+    assert_eq!(agent.handle(begin(3)), [], "once");
+    assert_eq!(agent.handle(end(3)), [], "and it cannot be told to end any more");
+    let kept = Action::Keep(Box::new(report(3)));
+    assert_eq!(agent.handle(Input::Executed(record())), [kept, send(report(3)), ask()]);
+}
+
+#[test]
+fn a_part_ends_when_it_is_told_to_and_when_its_agent_is_stopped() {
+    let ends = |mut agent: Agent, input| match &agent.handle(input)[..] {
+        [Action::End { .. }] => agent,
+        other => panic!("it ends: {other:?}"),
+    };
+    let mut agent = ends(prepared(3), end(3));
+    let kept = Action::Keep(Box::new(report(3)));
+    assert_eq!(agent.handle(Input::Executed(record())), [kept.clone(), send(report(3)), ask()]);
+    let mut agent = ends(prepared(3), Input::Retire);
+    assert_eq!(agent.handle(Input::Executed(record())), [kept, send(report(3))]);
+}
+
+#[test]
+fn a_part_waits_over_the_end_of_a_session() {
+    let mut agent = prepared(3);
+    assert_eq!(agent.handle(Input::LinkDown), []);
+    assert_eq!(agent.handle(Input::LinkUp), [join(START)]);
+    assert_eq!(agent.handle(welcome(4)), [ready(3)]);
 }

@@ -5,6 +5,7 @@ mod bisection;
 mod commands;
 mod demand;
 mod explain;
+mod gangs;
 mod hosts;
 mod limits;
 mod pieces;

@@ -1,7 +1,8 @@
 //! A site whose coordinator reaches its hosts by a real ssh: an OpenSSH server on each, and nothing else.
 
 use std::net::IpAddr;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -60,6 +61,36 @@ impl SshSite {
         std::fs::write(pool.path().join("known_hosts"), known_hosts).expect("the hosts' keys");
         std::fs::write(pool.path().join("no_hosts"), "").expect("no keys");
         Self { site: Site::of(pool, cluster, hosts, policy, Host::address) }
+    }
+
+    /// The program by which the hosts reach each other, in place of ssh, where they were introduced.
+    pub fn remote() -> PathBuf {
+        Host::disk().join("remote")
+    }
+
+    /// Lets the hosts reach each other by their names: with the key that all of them know, and a program in place of ssh that finds
+    /// their addresses.
+    ///
+    /// # Panics
+    /// When their disks cannot be written to.
+    pub fn introduce(&self) {
+        let of = |host: &Host| format!("{}) to={} ;;\n", host.name(), host.address());
+        let addresses: String = self.site.hosts.iter().map(of).collect();
+        let remote = format!(
+            "#!/bin/sh\nwhile :; do case $1 in -*) shift ;; *) break ;; esac; done\nname=$1; shift\ncase $name in\n\
+             {addresses}esac\nexec ssh -x -q -i {key} -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
+             root@$to \"$@\"\n",
+            key = Host::disk().join("key").display()
+        );
+        for host in &self.site.hosts {
+            let own = host.directory().join("own");
+            std::fs::copy(self.site.pool.path().join("known"), own.join("key")).expect("the key");
+            std::fs::write(own.join("remote"), &remote).expect("a program");
+            for (name, mode) in [("key", 0o600), ("remote", 0o755)] {
+                let mode = std::fs::Permissions::from_mode(mode);
+                std::fs::set_permissions(own.join(name), mode).expect("its mode");
+            }
+        }
     }
 
     /// `speedup hosts ssh add` of all hosts, with these flags; they are waited for.

@@ -2,7 +2,6 @@
 //! real ssh, and a host that crashes costs the attempt of all.
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::PermissionsExt as _;
 
 use speedup_tests::cluster::{Host, SshSite};
 use speedup_tests::ledger::Ledger;
@@ -10,37 +9,16 @@ use speedup_tests::pool::eventually;
 
 use crate::site;
 
-/// Lets the hosts reach each other: a key that all of them know, and a program in place of ssh that finds their addresses.
-fn introduce(on: &SshSite) {
-    let path = on.site.pool.path();
-    let addresses: String =
-        on.site.hosts.iter().map(|host| format!("{}) to={} ;;\n", host.name(), host.address())).collect();
-    let key = Host::disk().join("key");
-    let ssh = format!(
-        "#!/bin/sh\nwhile :; do case $1 in -*) shift ;; *) break ;; esac; done\nname=$1; shift\ncase $name in\n{addresses}esac\n\
-         exec ssh -x -q -i {key} -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null root@$to \"$@\"\n",
-        key = key.display()
-    );
-    for host in &on.site.hosts {
-        let own = host.directory().join("own");
-        std::fs::copy(path.join("known"), own.join("key")).expect("the key");
-        std::fs::set_permissions(own.join("key"), std::fs::Permissions::from_mode(0o600)).expect("private");
-        std::fs::write(own.join("remote"), &ssh).expect("a program");
-        std::fs::set_permissions(own.join("remote"), std::fs::Permissions::from_mode(0o755))
-            .expect("executable");
-    }
-}
-
 /// One program on three hosts with two ranks each, which sleep from 0.2 to 0.7 seconds and say where they are.
 fn plan(launcher: &str, rank: &str, more: &str) -> String {
-    let remote = Host::disk().join("remote");
+    let remote = SshSite::remote();
     let remote = remote.display();
     format!(
         "[experiment]\nname = \"mpi\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
          [benchmarks.solve]\nhosts = 3\nranks_per_host = 2\n{launcher}\ntimeout = \"60s\"\n\
          shell = 'echo on:$(hostname):${rank}; sleep 0.$((2 + {rank})){more}'\n\
          [benchmarks.solve.env]\nOMPI_ALLOW_RUN_AS_ROOT = \"1\"\nOMPI_ALLOW_RUN_AS_ROOT_CONFIRM = \"1\"\n\
-         OMPI_MCA_plm_rsh_agent = \"{remote}\"\nHYDRA_LAUNCHER_EXEC = \"{remote}\"\n\
+         OMPI_MCA_plm_rsh_agent = \"{remote}\"\nHYDRA_LAUNCHER_EXEC = \"{remote}\"\nHYDRA_IFACE = \"eth0\"\n\
          [repetitions]\nruns = 2\n[independence]\npolicy = \"any\"\n[limits]\nattempts = 10\n\
          [output]\nkeep_of = \"all\"\n"
     )
@@ -62,7 +40,7 @@ fn said(on: &SshSite, experiment: &str) -> Vec<(BTreeSet<String>, u64)> {
 
 fn ranks_run_on_all_hosts(launcher: &str, rank: &str) {
     let on = site("any", 3);
-    introduce(&on);
+    on.introduce();
     on.add(&[]);
     let experiment = on.site.pool.submit(&plan(launcher, rank, ""), &[]);
     eventually("the experiment finishes", || on.site.pool.is_finished(&experiment).then_some(()));
@@ -91,7 +69,7 @@ fn mpich_starts_ranks_on_all_hosts_of_a_run() {
 #[test]
 fn a_host_that_crashes_under_a_rank_costs_the_attempt_of_all() {
     let on = site("any", 4);
-    introduce(&on);
+    on.introduce();
     on.add(&[]);
     let slow = plan("launcher = \"openmpi\"", "OMPI_COMM_WORLD_RANK", "; sleep 4");
     // The launcher may wait for ever for the host that is gone.

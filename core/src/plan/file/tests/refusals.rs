@@ -73,7 +73,7 @@ fn unknown_keys() {
         &and("zebra = 1\n"),
         (8, 1),
         "unknown key `zebra`",
-        "possible here: command, directory, env, expect, shell",
+        "possible here: command, directory, env, expect, hosts, launch, launcher, ranks_per_host",
     );
 }
 

@@ -1,0 +1,166 @@
+//! Runs that several hosts serve together.
+
+use super::*;
+use crate::run::{AfterLoss, LossReason};
+
+/// One benchmark on so many hosts, in two versions, each executed twice.
+fn gang(hosts: u32, policy: &str) -> String {
+    PLAIN.replace("command = [\"true\"]", &format!("command = [\"true\"]\nhosts = {hosts}"))
+        + &format!("[independence]\npolicy = \"{policy}\"\n")
+}
+
+fn leases(scene: &mut Scene, number: u32) -> Vec<Lease> {
+    let outcome = scene.handle(Command::Ask(scene.speaker(number)));
+    let granted = |effect| if let Effect::Grant { lease, .. } = effect { Some(*lease) } else { None };
+    outcome.effects.into_iter().filter_map(granted).collect()
+}
+
+fn ready(scene: &mut Scene, lease: &Lease) -> Vec<Effect> {
+    let speaker = Speaker { host: lease.host.clone(), epoch: lease.agent_epoch };
+    scene.handle(Command::Ready { speaker, lease: lease.epoch }).effects
+}
+
+fn ends(effects: &[Effect]) -> Vec<HostId> {
+    let ended =
+        |effect: &Effect| if let Effect::End { host, .. } = effect { Some(host.clone()) } else { None };
+    effects.iter().filter_map(ended).collect()
+}
+
+#[test]
+fn all_hosts_are_given_the_run_at_once_or_none_is() {
+    let mut scene = Scene::of(3);
+    scene.submit(FIRST, &gang(3, "any"));
+    assert_eq!(leases(&mut scene, 2), []);
+    assert_eq!(leases(&mut scene, 0), []);
+    let given = leases(&mut scene, 1);
+    let hosts: Vec<HostId> = given.iter().map(|lease| lease.host.clone()).collect();
+    assert_eq!(hosts, [host(0), host(1), host(2)], "in the order of their numbers");
+    let epochs: Vec<u64> = given.iter().map(|lease| lease.epoch.0 - given[0].epoch.0).collect();
+    assert_eq!(epochs, [0, 1, 2]);
+    assert!(given.iter().all(|lease| (lease.run, lease.leader()) == (given[0].run, given[0].epoch)));
+    assert_eq!(given[0].hosts(), ["host-0", "host-1", "host-2"], "the first knows all");
+    assert!(given[1..].iter().all(|lease| lease.hosts().is_empty() && lease.deadline > given[0].deadline));
+    let tally = scene.machine.experiment(FIRST).expect("active").tally();
+    assert_eq!((tally.leased, tally.waiting), (1, 3), "they are one run");
+}
+
+#[test]
+fn the_program_is_started_when_the_last_host_is_prepared_and_ended_everywhere_when_it_has_ended() {
+    let mut scene = Scene::of(2);
+    scene.submit(FIRST, &gang(2, "any"));
+    leases(&mut scene, 0);
+    let given = leases(&mut scene, 1);
+    assert_eq!(ready(&mut scene, &given[0]), []);
+    assert_eq!(ready(&mut scene, &given[0]), [], "it is no more prepared than before");
+    let begin = Effect::Begin { host: host(0), lease: given[0].epoch };
+    assert_eq!(ready(&mut scene, &given[1]), [begin.clone()]);
+    assert_eq!(ready(&mut scene, &given[0]), [begin], "it missed that it was to begin");
+    assert_eq!(ready(&mut scene, &given[1]), [], "and the other goes on waiting");
+    let ended = scene.report(&given[0], RunOutcome::Measured).effects;
+    assert_eq!(ends(&ended), [host(1)]);
+    assert_eq!(scene.machine.experiment(FIRST).expect("active").tally().measured, 1, "the run is settled");
+    assert_eq!(ends(&ready(&mut scene, &given[1])), [host(1)], "it missed the end");
+    scene.report(&given[1], RunOutcome::Measured);
+    assert_eq!(scene.machine.experiment(FIRST).expect("active").tally().measured, 1, "by one report");
+}
+
+#[test]
+fn a_host_that_is_lost_costs_the_attempt_of_all() {
+    let mut scene = Scene::of(3);
+    scene.submit(FIRST, &gang(3, "any"));
+    (0..2).for_each(|number| _ = leases(&mut scene, number));
+    let given = leases(&mut scene, 2);
+    let reason = RunOutcome::NotExecuted { reason: "words".to_owned(), obstacle: Obstacle::Host };
+    let outcome = scene.report(&given[1], reason);
+    assert_eq!(ends(&outcome.effects), [host(0), host(2)]);
+    let lost: Vec<&Change> = outcome.events.iter().map(|event| &event.change).collect();
+    let is_loss = |change: &&Change| matches!(change, Change::AttemptLost { host: lost, after: AfterLoss::Again(_), .. } if *lost == host(1));
+    assert_eq!(lost.iter().copied().filter(is_loss).count(), 1, "{lost:?}");
+    assert!(scene.machine.hosts().iter().all(|host| host.lease.is_none()), "all are free");
+    // What the others say of it later is known to be over.
+    let effects = scene.report(&given[2], RunOutcome::Measured).effects;
+    assert_eq!(effects, [Effect::Acknowledge { host: host(2), lease: given[2].epoch }]);
+    assert_eq!(scene.machine.experiment(FIRST).expect("active").tally().lost_attempts, 1);
+}
+
+#[test]
+fn a_host_that_is_lost_after_the_run_has_ended_costs_nothing() {
+    let mut scene = Scene::of(2);
+    scene.submit(FIRST, &gang(2, "any"));
+    leases(&mut scene, 0);
+    let given = leases(&mut scene, 1);
+    given.iter().for_each(|lease| _ = ready(&mut scene, lease));
+    scene.report(&given[0], RunOutcome::Measured);
+    scene.leave(1);
+    scene.tick_after(Span::from_secs(61));
+    let tally = scene.machine.experiment(FIRST).expect("active").tally();
+    assert_eq!((tally.measured, tally.lost_attempts), (1, 0));
+    assert!(scene.machine.hosts().iter().all(|host| host.lease.is_none()));
+}
+
+#[test]
+fn large_runs_hold_hosts_that_small_ones_would_take_unless_these_end_in_time() {
+    let mut scene = Scene::of(2);
+    let slow = PLAIN.replace("20s", "30m") + "[independence]\npolicy = \"any\"\n";
+    scene.submit(FIRST, &slow);
+    let busy = scene.ask(0).expect("a run");
+    scene.now = scene.now + Span::from_secs(1);
+    scene.submit(SECOND, &gang(2, "any"));
+    assert_eq!(leases(&mut scene, 1), [], "it is held, though a slow run waits");
+    scene
+        .submit(ExperimentId(Uuid::from_u128(3)), &(PLAIN.to_owned() + "[independence]\npolicy = \"any\"\n"));
+    let third = scene.machine.host(&host(1)).expect("a host").lease.clone().expect("a short run");
+    assert_eq!(
+        third.experiment,
+        ExperimentId(Uuid::from_u128(3)),
+        "one that ends before the other host is free"
+    );
+    scene.report(&third, RunOutcome::Measured);
+    scene.handle(Command::Cancel(asked(ExperimentId(Uuid::from_u128(3)))));
+    assert_eq!(leases(&mut scene, 1), [], "it is held again");
+    scene.report(&busy, RunOutcome::Measured);
+    let given = leases(&mut scene, 0);
+    assert_eq!(given.iter().map(|lease| lease.experiment).collect::<Vec<_>>(), [SECOND, SECOND]);
+}
+
+#[test]
+fn hosts_are_held_for_one_experiment_at_a_time_and_for_none_that_lacks_hosts() {
+    let mut scene = Scene::of(3);
+    let slow = PLAIN.replace("20s", "30m") + "[independence]\npolicy = \"any\"\n";
+    scene.submit(FIRST, &gang(4, "any"));
+    scene.submit(SECOND, &slow);
+    let given = leases(&mut scene, 0);
+    assert_eq!(given.first().map(|lease| lease.experiment), Some(SECOND), "four hosts there are not");
+    scene.submit(ExperimentId(Uuid::from_u128(3)), &gang(2, "any"));
+    scene.submit(ExperimentId(Uuid::from_u128(4)), &gang(3, "any"));
+    leases(&mut scene, 1);
+    let given = leases(&mut scene, 2);
+    let third = ExperimentId(Uuid::from_u128(3));
+    assert_eq!(given.iter().map(|lease| lease.experiment).collect::<Vec<_>>(), [third, third]);
+}
+
+#[test]
+fn hosts_of_a_gang_are_of_one_class_and_fresh() {
+    let mut scene = Scene::of(2);
+    scene.join(HostFacts { fingerprint: fingerprint("large"), ..facts(2) });
+    scene.join(facts(3));
+    scene.submit(FIRST, &(gang(3, "distinct") + "hosts = \"classes\"\n"));
+    (0..3).for_each(|number| assert_eq!(leases(&mut scene, number), []));
+    let given = leases(&mut scene, 3);
+    assert_eq!(given.iter().map(|lease| lease.host.clone()).collect::<Vec<_>>(), [host(0), host(1), host(3)]);
+    given.iter().for_each(|lease| _ = ready(&mut scene, lease));
+    given.iter().for_each(|lease| _ = scene.report(lease, RunOutcome::Measured));
+    [0, 1, 3].into_iter().for_each(|number| assert_eq!(leases(&mut scene, number), [], "they have served"));
+}
+
+#[test]
+fn an_expired_gang_is_lost_once() {
+    let mut scene = Scene::of(3);
+    scene.submit(FIRST, &gang(3, "any"));
+    (0..3).for_each(|number| _ = leases(&mut scene, number));
+    scene.now = scene.now + Span::from_secs(3_600);
+    let outcome = scene.notice(Notice::Tick);
+    let is_loss =
+        |event: &&Event| matches!(event.change, Change::AttemptLost { reason: LossReason::Expired, .. });
+    assert_eq!(outcome.events.iter().filter(is_loss).count(), 1);
+}
