@@ -275,6 +275,10 @@ impl Owner {
                 let grant = Box::new(Grant::new(&lease, order));
                 (lease.host, CoordinatorMessage::Grant(grant))
             }
+            Effect::Remind { host } => {
+                let next_lease = self.machine.next_lease();
+                (host, CoordinatorMessage::Welcome { next_lease })
+            }
             Effect::Begin { host, lease } => (host, CoordinatorMessage::Begin { lease }),
             Effect::End { host, lease } => (host, CoordinatorMessage::End { lease }),
             Effect::Reboot { host, reason } => (host, CoordinatorMessage::Reboot { reason }),

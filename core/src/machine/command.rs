@@ -188,6 +188,11 @@ pub enum Effect {
         /// Under which lease.
         lease: LeaseEpoch,
     },
+    /// Have the agent of the host say again what it has reported and what was not acknowledged.
+    Remind {
+        /// Whom.
+        host: HostId,
+    },
     /// Tell the host that the report is kept.
     Acknowledge {
         /// To whom.

@@ -177,10 +177,15 @@ impl Machine {
         else {
             return Vec::new();
         };
-        let others = self.gang(lease.leader()).into_iter().filter(|(other, _)| other != epoch);
-        others
-            .map(|(lease, number)| Effect::End { host: self.host_at(number).facts.host.clone(), lease })
-            .collect()
+        self.ends_of_others(lease)
+    }
+
+    /// What the other hosts of a gang are told when the run is over.
+    pub(super) fn ends_of_others(&self, lease: &Lease) -> Vec<Effect> {
+        let others = if lease.is_of_gang() { self.gang(lease.leader()) } else { Vec::new() };
+        let others = others.into_iter().filter(|(other, _)| *other != lease.epoch);
+        let end = |(lease, number)| Effect::End { host: self.host_at(number).facts.host.clone(), lease };
+        others.map(end).collect()
     }
 
     /// A host is kept for a gang.

@@ -96,7 +96,17 @@ impl Machine {
             if held.agent_epoch != executed_by {
                 return Err(refusal());
             }
-            return Ok((dated(now, self.conclude(host, held, record)), vec![acknowledge]));
+            // A launcher may notice that a host is gone before the coordinator does: what failed is the program only if all hosts
+            // are there to end their parts.
+            if matches!(record.outcome, Outcome::Failed(_)) && !held.is_of_member() {
+                let parts = self.ends_of_others(held);
+                if !parts.is_empty() {
+                    return Ok((Vec::new(), parts));
+                }
+            }
+            let reminded = self.last_part_of(held);
+            let effects = [acknowledge].into_iter().chain(reminded).collect();
+            return Ok((dated(now, self.conclude(host, held, record)), effects));
         }
         if let Some(superseded) = self.superseded.get(&lease) {
             if superseded.host != speaker.host || superseded.agent_epoch != executed_by {
@@ -110,6 +120,16 @@ impl Machine {
             return Err(refusal());
         }
         Ok((Vec::new(), vec![acknowledge]))
+    }
+
+    /// Who waits for this part alone, and is to report its run again.
+    fn last_part_of(&self, part: &Lease) -> Option<Effect> {
+        if !part.is_of_member() || !self.is_under_way(part) {
+            return None;
+        }
+        let gang = self.gang(part.leader());
+        let [(_, first), _] = gang[..] else { return None };
+        Some(Effect::Remind { host: self.host_at(first).facts.host.clone() })
     }
 
     fn conclude(&self, host: &Host, lease: &Lease, mut record: Record) -> Vec<Change> {

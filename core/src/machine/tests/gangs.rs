@@ -1,6 +1,7 @@
 //! Runs that several hosts serve together.
 
 use super::*;
+use crate::run::record::Failure;
 use crate::run::{AfterLoss, LossReason};
 
 /// One benchmark on so many hosts, in two versions, each executed twice.
@@ -163,4 +164,31 @@ fn an_expired_gang_is_lost_once() {
     let is_loss =
         |event: &&Event| matches!(event.change, Change::AttemptLost { reason: LossReason::Expired, .. });
     assert_eq!(outcome.events.iter().filter(is_loss).count(), 1);
+}
+
+#[test]
+fn a_failure_is_the_programs_only_if_all_hosts_end_their_parts() {
+    let failed = || RunOutcome::Failed(Failure::Exit { code: 1, expected: 0 });
+    let begun = || {
+        let mut scene = Scene::of(2);
+        scene.submit(FIRST, &gang(2, "any"));
+        leases(&mut scene, 0);
+        let given = leases(&mut scene, 1);
+        given.iter().for_each(|lease| _ = ready(&mut scene, lease));
+        (scene, given)
+    };
+    let (mut scene, given) = begun();
+    assert_eq!(ends(&scene.report(&given[0], failed()).effects), [host(1)], "it is not acknowledged yet");
+    let effects = scene.report(&given[1], RunOutcome::Measured).effects;
+    assert!(effects.contains(&Effect::Remind { host: host(0) }), "{effects:?}");
+    let effects = scene.report(&given[0], failed()).effects;
+    assert_eq!(effects, [Effect::Acknowledge { host: host(0), lease: given[0].epoch }]);
+    assert_eq!(scene.machine.experiment(FIRST).expect("active").tally().failed, 1);
+
+    let (mut scene, given) = begun();
+    scene.report(&given[0], failed());
+    scene.leave(1);
+    scene.tick_after(Span::from_secs(61));
+    let tally = scene.machine.experiment(FIRST).expect("active").tally();
+    assert_eq!((tally.failed, tally.lost_attempts, tally.waiting), (0, 1, 4), "its host is gone");
 }

@@ -599,6 +599,10 @@ impl World {
             }
             Effect::Dismiss { host } => (host, CoordinatorMessage::dismissed()),
             Effect::Acknowledge { host, lease } => (host, CoordinatorMessage::Acknowledged { lease }),
+            Effect::Remind { host } => {
+                let next_lease = coordinator.machine.next_lease();
+                (host, CoordinatorMessage::Welcome { next_lease })
+            }
             Effect::Begin { host, lease } => (host, CoordinatorMessage::Begin { lease }),
             Effect::End { host, lease } => (host, CoordinatorMessage::End { lease }),
             Effect::Reboot { host, reason } => (host, CoordinatorMessage::Reboot { reason }),
