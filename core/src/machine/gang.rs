@@ -184,7 +184,13 @@ impl Machine {
     pub(super) fn ends_of_others(&self, lease: &Lease) -> Vec<Effect> {
         let others = if lease.is_of_gang() { self.gang(lease.leader()) } else { Vec::new() };
         let others = others.into_iter().filter(|(other, _)| *other != lease.epoch);
-        let end = |(lease, number)| Effect::End { host: self.host_at(number).facts.host.clone(), lease };
+        let end = |(epoch, number)| {
+            let other = self.host_at(number);
+            let host = other.facts.host.clone();
+            // One that has started the program may have reported it already, and is to ask again.
+            let has_begun = other.lease.as_ref().is_some_and(|lease| lease.started.is_some());
+            if has_begun { Effect::Remind { host } } else { Effect::End { host, lease: epoch } }
+        };
         others.map(end).collect()
     }
 

@@ -54,7 +54,7 @@ fn the_program_is_started_when_the_last_host_is_prepared_and_ended_everywhere_wh
     assert_eq!(ready(&mut scene, &given[0]), []);
     assert_eq!(ready(&mut scene, &given[0]), [], "it is no more prepared than before");
     let begin = Effect::Begin { host: host(0), lease: given[0].epoch };
-    assert_eq!(ready(&mut scene, &given[1]), [begin.clone()]);
+    assert_eq!(ready(&mut scene, &given[1]), std::slice::from_ref(&begin));
     assert_eq!(ready(&mut scene, &given[0]), [begin], "it missed that it was to begin");
     assert_eq!(ready(&mut scene, &given[1]), [], "and the other goes on waiting");
     let ended = scene.report(&given[0], RunOutcome::Measured).effects;
