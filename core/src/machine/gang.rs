@@ -240,7 +240,7 @@ fn free_from(now: Timestamp, host: &Host, active: &Active) -> Option<Timestamp> 
 }
 
 /// Whether a visit that a host begins now is over by then, even if all in it takes as long as it may.
-pub(super) fn ends_by(now: Timestamp, active: &Active, run: RunIndex, by: Option<Timestamp>) -> bool {
+pub(super) fn is_over_by(now: Timestamp, active: &Active, run: RunIndex, by: Option<Timestamp>) -> bool {
     let longest = longest_visit(active, lane_of(&active.kept.plan, run)) + LEASE_MARGIN;
     by.is_none_or(|by| now + longest <= by)
 }

@@ -1,7 +1,7 @@
 //! What is next for an asking host: the next run of a visit that it has begun, or a visit of the experiment whose turn it
 //! is and that the host is fresh for; failing that, a reboot that would make it so, or the moment when it has rested.
 
-use super::gang::{Gathering, ends_by, is_idle_for_runs};
+use super::gang::{Gathering, is_idle_for_runs, is_over_by};
 use super::nesting::Again;
 use super::queue::{lane_of, lanes, tasks_of, use_of, use_of_lane};
 use super::time_limit::{longest_of_any_build, longest_run, longest_unbuilt};
@@ -89,12 +89,12 @@ impl Machine {
             ) {
                 let by = hold.map(|(by, ..)| by);
                 if active.kept.plan.hosts_of(run) == 1 {
-                    if ends_by(now, active, run, by) {
+                    if is_over_by(now, active, run, by) {
                         return Match::Run(*id, active, run);
                     }
                 } else {
                     match self.gather(now, *id, active, run, number) {
-                        Gathering::Complete(hosts) if ends_by(now, active, run, by) => {
+                        Gathering::Complete(hosts) if is_over_by(now, active, run, by) => {
                             return Match::Gang(*id, active, run, hosts);
                         }
                         Gathering::By(free) if hold.is_none() && self.may_hold(*id, run) => {
