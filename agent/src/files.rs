@@ -101,6 +101,8 @@ pub(crate) enum StagingError {
 /// The staged files of this host.
 #[derive(Debug)]
 pub(crate) struct Files {
+    /// The scratch directory.
+    scratch: PathBuf,
     cache: Cache,
     /// Shared files that were verified, as they looked then.
     shared: BTreeMap<String, (Stamp, ContentHash)>,
@@ -109,13 +111,16 @@ pub(crate) struct Files {
 impl Files {
     /// The files under an agent's scratch directory; contents take at most `bound` bytes of it.
     pub(crate) fn open(scratch: &Path, bound: u64) -> Result<Self, StagingError> {
-        Ok(Self { cache: Cache::open(&scratch.join("files"), bound)?, shared: BTreeMap::new() })
+        let cache = Cache::open(&scratch.join("files"), bound)?;
+        Ok(Self { scratch: scratch.to_owned(), cache, shared: BTreeMap::new() })
     }
 
-    /// Sees to it that all files of a work order are here and the right ones, and tells the order where they are.
+    /// Sees to it that all files of a work order are here and the right ones, and tells the order where they are: below `reached`, the
+    /// path by which the run reaches the scratch directory.
     pub(crate) async fn stage(
         &mut self,
         order: &mut WorkOrder,
+        reached: &Path,
         coordinator: &Reach,
         stop: &mut Stop,
     ) -> Result<(), StagingError> {
@@ -128,7 +133,7 @@ impl Files {
         for file in order.files.clone() {
             let path = match &file.source {
                 FileSource::Content(content) => {
-                    self.have(*content, &file.name, &wanted, &mut fetching).await?
+                    self.have(*content, &file.name, reached, &wanted, &mut fetching).await?
                 }
                 FileSource::Shared { path, blake3, bytes } => {
                     self.verify_shared(&file, path, *blake3, *bytes, fetching.stop())?;
@@ -138,7 +143,8 @@ impl Files {
             order.place(&file, path);
         }
         for product in order.built.clone() {
-            let path = self.have(product.content, &product.placeholder(), &wanted, &mut fetching).await?;
+            let path =
+                self.have(product.content, &product.placeholder(), reached, &wanted, &mut fetching).await?;
             order.place_product(&product, path);
         }
         fetching.end().await;
@@ -150,6 +156,7 @@ impl Files {
         &mut self,
         content: Content,
         name: &str,
+        reached: &Path,
         wanted: &BTreeSet<Content>,
         fetching: &mut Fetching<'_>,
     ) -> Result<String, StagingError> {
@@ -160,6 +167,7 @@ impl Files {
                 fetching.fetch(&mut self.cache, content, name).await?
             }
         };
+        let path = path.strip_prefix(&self.scratch).map_or(path.clone(), |below| reached.join(below));
         path.into_os_string().into_string().map_err(|_| StagingError::NotUtf8)
     }
 

@@ -177,6 +177,7 @@ pub(crate) fn host_facts(root: &Path, names: Names, boot: BootId) -> Result<Host
         job: job.or(engine.id),
         sharing,
         hostname: hostname(),
+        switches: job::switches(variable),
         ..bare
     })
 }

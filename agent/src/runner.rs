@@ -29,6 +29,7 @@ use std::time::{Duration, Instant};
 use speedup_core::agent::message::Grant;
 use speedup_core::experiment::Setup;
 use speedup_core::experiment::environment::{DIRECTORY_NAME, PageCache};
+use speedup_core::experiment::gang::RANKS_VARIABLE;
 use speedup_core::experiment::metric::Stream;
 use speedup_core::experiment::template::TemplateError;
 use speedup_core::host::HostFacts;
@@ -40,8 +41,9 @@ use speedup_core::run::timer::TimerError;
 use speedup_core::run::work::{Resolved, WorkOrder};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::hint::Hinted;
-use speedup_core::value::id::{BootId, ExperimentId};
+use speedup_core::value::id::{BootId, ExperimentId, JobId};
 use speedup_core::value::time::Span;
+use speedup_journal::private::Others;
 
 use self::cut_off::EndedBy;
 use self::judgement::{judge, unmeasured};
@@ -53,9 +55,10 @@ use self::variables::{pad, size_of_variables, variables};
 use crate::file_system::Mounts;
 use crate::files::{Files, NotCollected, Programs, Seen};
 use crate::launch::{
-    End, Execution, LaunchCommand, LaunchError, Launcher, Preparation, Sink, forget_peak, program_of,
+    End, Execution, LaunchCommand, LaunchError, Launcher, Preparation, Sink, forget_peak, program_of, rank,
 };
 use crate::limits::Limits;
+use crate::scratch;
 use crate::series;
 use crate::surroundings::{Established, Surroundings};
 use crate::wall_clock::unix_ns;
@@ -72,6 +75,8 @@ pub(crate) struct Runner {
     launcher: Launcher,
     scratch: PathBuf,
     boot: BootId,
+    /// The engine's job in which this agent lives.
+    job: Option<JobId>,
     timer: Option<TimerError>,
     surroundings: Surroundings,
     limits: Limits,
@@ -99,6 +104,7 @@ impl Runner {
             launcher,
             scratch: scratch.to_owned(),
             boot,
+            job: facts.job.clone(),
             timer,
             surroundings,
             limits,
@@ -140,8 +146,9 @@ impl Runner {
         files: &mut Files,
         stop: &AtomicBool,
     ) -> Result<Record, NotExecuted> {
-        let place = self.workplace(grant.experiment).map_err(|error| no_place(&error))?;
-        let order = &*part::seated(grant, &place)?;
+        let place = self.workplace(grant).map_err(|error| no_place(&error))?;
+        let job = self.job.clone();
+        let order = &*part::seated(grant, &place, job.as_ref())?;
         let input = place.input();
         let steps = Steps::of(order, &input.to_string_lossy())
             .map_err(|error| NotExecuted::through_plan(error.to_string()))?;
@@ -149,11 +156,16 @@ impl Runner {
         let mut undertaking =
             Undertaking { runner: self, experiment, order, steps: &steps, place: &place, files, stop };
         undertaking.permit()?;
+        if order.seat.is_some() {
+            undertaking.clear_ranks()?;
+        }
         if input.to_str().is_none() {
             return Err(NotExecuted::new("the scratch directory's path is not UTF-8"));
         }
         undertaking.set_up()?;
         let done = undertaking.run();
+        let ranks = if order.seat.is_some() { rank::left(&place.ranks()) } else { Vec::new() };
+        let done = done.map(|record| Record { ranks, ..record });
         place.clear_work();
         self.workplace = Some(place);
         if !order.own_metrics.is_empty() {
@@ -165,11 +177,21 @@ impl Runner {
 }
 
 impl Runner {
-    /// The workplace of an experiment: that of the run before, if it was of the same.
-    fn workplace(&mut self, experiment: ExperimentId) -> std::io::Result<Workplace> {
-        match self.workplace.take().filter(|place| place.is_of(experiment)) {
+    /// The path by which a run reaches the scratch directory.
+    pub(crate) fn scratch_for(&self, grant: &Grant) -> PathBuf {
+        if grant.order.seat.is_none() {
+            return self.scratch.clone();
+        }
+        let others = if self.surroundings.user().is_some() { Others::Pass } else { Others::Nothing };
+        scratch::common(&self.scratch, grant.experiment, others)
+    }
+
+    /// The workplace of a run: that of the run before, if it was of the same experiment.
+    fn workplace(&mut self, grant: &Grant) -> std::io::Result<Workplace> {
+        let scratch = self.scratch_for(grant);
+        match self.workplace.take().filter(|place| place.is_of(&scratch, grant.experiment)) {
             Some(place) => place.make().map(|()| place),
-            None => Workplace::of(&self.scratch, &self.boot, self.surroundings.user(), experiment),
+            None => Workplace::of(&scratch, &self.boot, self.surroundings.user(), grant.experiment),
         }
     }
 }
@@ -295,6 +317,13 @@ impl Undertaking<'_> {
             self.outside(prepare, &standing)?;
         }
         let mut variables = standing.variables(program);
+        if order.seat.is_some() {
+            // By which path launchers find it on other hosts.
+            let directory = standing.directory.to_string_lossy().into_owned();
+            variables.entry("PWD".to_owned()).or_insert(directory);
+            let ranks = if turn == Turn::Timed { place.ranks() } else { PathBuf::new() };
+            variables.insert(RANKS_VARIABLE.to_owned(), ranks.to_string_lossy().into_owned());
+        }
         let padding = pad(&mut variables, order.environment.env_size, order.env_padding);
         let env_bytes = size_of_variables(&variables);
         let sink = capture(order, order.output.keep);

@@ -4,10 +4,14 @@
 //!
 //! It is a directory of this agent's own, below the place that the owner names; without one, the state directory itself if
 //! that is local, else a place for temporary files that is.
+//!
+//! Launchers start the ranks of a run on other hosts in the working directory of the first, with words in which its paths
+//! stand. So the hosts of a gang reach their scratch directories by one path: a link of this user's, of one name on all hosts.
 
 use std::path::{Path, PathBuf};
 
 use speedup_core::run::file_system::FileSystem;
+use speedup_core::value::id::ExperimentId;
 use speedup_journal::private::{self, NotPrivate, Others};
 
 use crate::file_system::{allows_execution, file_system, mark_of};
@@ -15,6 +19,10 @@ use crate::workplace;
 
 /// Where temporary files are on every Linux, the largest first after the one that the environment names.
 const TEMPORARY: [&str; 2] = ["/var/tmp", "/tmp"];
+
+/// Where such links are: every Linux has it, it is gone at the next boot, and services with temporary files of their own see the
+/// same one.
+const LINKS: &str = "/dev/shm";
 
 /// The scratch directory.
 #[derive(Debug)]
@@ -73,6 +81,43 @@ impl Drop for Scratch {
     }
 }
 
+/// The path of a scratch directory for an experiment's runs on several hosts: a link. Where another agent of this machine has it, or
+/// there can be none, the directory's own.
+pub(crate) fn common(scratch: &Path, experiment: ExperimentId, others: Others) -> PathBuf {
+    linked(Path::new(LINKS), scratch, experiment, others).unwrap_or_else(|error| {
+        tracing::warn!("hosts of a run have no common path below {LINKS}: {error}");
+        scratch.to_owned()
+    })
+}
+
+fn linked(
+    links: &Path,
+    scratch: &Path,
+    experiment: ExperimentId,
+    others: Others,
+) -> std::io::Result<PathBuf> {
+    let own = links.join(format!("speedup-{}", rustix::process::geteuid().as_raw()));
+    private::claim(&own, others, &[]).map_err(std::io::Error::other)?;
+    let link = own.join(experiment.to_string());
+    let has = || std::fs::read_link(&link).is_ok_and(|target| target == scratch);
+    if has() {
+        return Ok(link);
+    }
+    for entry in std::fs::read_dir(&own)?.flatten() {
+        // What an agent left that has ended, with its directory, or that has removed the experiment's.
+        let name = entry.file_name();
+        let leads_nowhere = !entry.path().join(workplace::EXPERIMENTS).join(&name).exists();
+        if leads_nowhere {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+    match std::os::unix::fs::symlink(scratch, &link) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ if has() => Ok(link),
+        _ => Ok(scratch.to_owned()),
+    }
+}
+
 /// The directory of this agent below a place that may be others' too: of this user, and of this state directory.
 fn own_below(place: &Path, state: &Path) -> PathBuf {
     let user = rustix::process::geteuid().as_raw();
@@ -104,6 +149,27 @@ mod tests {
         assert_eq!(scratch.path(), state.path().canonicalize().unwrap());
         drop(scratch);
         assert!(state.path().exists(), "it stays");
+    }
+
+    #[test]
+    fn hosts_of_a_run_reach_their_directories_by_one_path() {
+        let links = tempfile::tempdir().unwrap();
+        let [one, other] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let of = |number| ExperimentId(uuid::Uuid::from_u128(number));
+        let path = |scratch: &tempfile::TempDir, number| {
+            let path = linked(links.path(), scratch.path(), of(number), Others::Nothing).unwrap();
+            std::fs::create_dir_all(path.join(workplace::EXPERIMENTS).join(of(number).to_string())).unwrap();
+            path
+        };
+        let first = path(&one, 1);
+        assert!(first.starts_with(links.path()) && first.ends_with(of(1).to_string()), "{}", first.display());
+        assert_eq!(first.canonicalize().unwrap(), one.path().canonicalize().unwrap());
+        assert_eq!(path(&one, 1), first, "it stays");
+        assert_eq!(path(&other, 1), other.path(), "another agent of this machine has it");
+        assert_ne!(path(&other, 2), first);
+        let gone = one.path().to_owned();
+        drop(one);
+        assert_eq!(path(&other, 1), first, "the agent that had it is gone, and with it {}", gone.display());
     }
 
     #[test]

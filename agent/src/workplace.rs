@@ -5,6 +5,8 @@
 //! SCRATCH/experiments/ID/ready   there once the setup has succeeded; holds its command's hash and the boot: what was made
 //!                                before a power cut may not be whole
 //! SCRATCH/experiments/ID/hosts   names the hosts that serve a run together; {hostfile} in commands
+//! SCRATCH/experiments/ID/ranks   the times of the ranks of such a run on this host
+//! SCRATCH/experiments/ID/speedup-rank   the program that takes them, a link to this one
 //! SCRATCH/experiments/ID/work…   the working directory of one run, new for each; nothing else begins with a w
 //! ```
 
@@ -20,7 +22,7 @@ use speedup_core::run::conditions::Unmet;
 use speedup_core::run::work::Resolved;
 use speedup_core::value::id::{BootId, ExperimentId};
 
-use crate::launch::User;
+use crate::launch::{User, rank};
 
 /// The directory of all of them, in the agent's scratch directory.
 pub(crate) const EXPERIMENTS: &str = "experiments";
@@ -84,7 +86,7 @@ impl Workplace {
         user: Option<&User>,
         experiment: ExperimentId,
     ) -> io::Result<Self> {
-        let root = scratch.join(EXPERIMENTS).join(experiment.to_string());
+        let root = root_of(scratch, experiment);
         let place = Self { root, boot: boot.clone(), user: user.cloned(), vacancy: RefCell::default() };
         place.make()?;
         Ok(place)
@@ -104,9 +106,9 @@ impl Workplace {
         Ok(())
     }
 
-    /// Whether it is that of an experiment.
-    pub(crate) fn is_of(&self, experiment: ExperimentId) -> bool {
-        self.root.ends_with(experiment.to_string())
+    /// Whether it is that of an experiment, reached by this path of the scratch directory.
+    pub(crate) fn is_of(&self, scratch: &Path, experiment: ExperimentId) -> bool {
+        self.root == root_of(scratch, experiment)
     }
 
     /// What the setup step made.
@@ -117,6 +119,30 @@ impl Workplace {
     /// What names the hosts that serve a run together.
     pub(crate) fn hostfile(&self) -> PathBuf {
         self.root.join("hosts")
+    }
+
+    /// Where the times of ranks go.
+    pub(crate) fn ranks(&self) -> PathBuf {
+        self.root.join("ranks")
+    }
+
+    /// The same, empty.
+    pub(crate) fn clear_ranks(&self) -> io::Result<()> {
+        let ranks = self.ranks();
+        remove(&ranks)?;
+        std::fs::create_dir(&ranks)?;
+        self.give(&ranks)
+    }
+
+    /// The program that times a rank: this one, under another name.
+    pub(crate) fn rank_timer(&self) -> io::Result<PathBuf> {
+        let (link, program) = (self.root.join(rank::NAME), std::env::current_exe()?);
+        if std::fs::read_link(&link).is_ok_and(|target| target == program) {
+            return Ok(link);
+        }
+        remove(&link)?;
+        std::os::unix::fs::symlink(program, &link)?;
+        Ok(link)
     }
 
     /// The name that gives the path of a working directory the length that the plan wants.
@@ -257,6 +283,10 @@ impl Workplace {
         }
         hasher.finalize().to_hex().as_bytes().to_vec()
     }
+}
+
+fn root_of(scratch: &Path, experiment: ExperimentId) -> PathBuf {
+    scratch.join(EXPERIMENTS).join(experiment.to_string())
 }
 
 /// Removes a file or a directory, if it is there, whatever programs have done to its permissions.

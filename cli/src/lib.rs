@@ -25,12 +25,17 @@ mod tracks;
 
 use std::process::ExitCode;
 
+use speedup_agent::launch::timed_rank;
+
 use crate::arguments::command_line::{self, Read};
 use crate::console::Console;
 use crate::results::answer_file;
 
-/// The whole command: reads the arguments of the process, does what they ask, and gives the exit code.
+/// The whole command, or the timer of a rank where it is started under that name: reads the arguments of the process, does what they ask, and gives the exit code.
 pub fn main() -> ExitCode {
+    if let Some(ended) = timed_rank() {
+        return ended;
+    }
     compose::name_service::settle();
     let read = match command_line::read(&std::env::args_os().collect::<Vec<_>>()) {
         Ok(read) => read,

@@ -189,6 +189,17 @@ pub enum CommandLine {
     Shell(String),
 }
 
+impl CommandLine {
+    /// Its words, in which placeholders may stand.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let words = match self {
+            Self::Exact(argv) => argv.as_slice(),
+            Self::Shell(line) => std::slice::from_ref(line),
+        };
+        words.iter().map(String::as_str)
+    }
+}
+
 /// What a correct run looks like.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expectation {

@@ -12,6 +12,7 @@ use crate::run::lease::Lease;
 use crate::run::timer::TimerTest;
 use crate::value::id::{
     AgentEpoch, AgentId, AllocationId, BootId, ExperimentId, HostId, HostName, JobId, NodeName, RunIndex,
+    SwitchPath,
 };
 use crate::value::time::{Span, Timestamp};
 
@@ -58,6 +59,9 @@ pub struct HostFacts {
     /// What the host calls itself; nothing of agents of earlier releases.
     #[serde(default)]
     pub hostname: Option<HostName>,
+    /// Where it is in the network, if its engine tells.
+    #[serde(default)]
+    pub switches: Option<SwitchPath>,
 }
 
 /// Whether the owner of a machine runs several hosts on it.
@@ -137,6 +141,7 @@ impl HostFacts {
             job: None,
             sharing: Sharing::Alone,
             hostname: None,
+            switches: None,
         }
     }
 
@@ -389,6 +394,11 @@ impl Host {
     pub fn boot(&self) -> u32 {
         let last = self.boots.len().saturating_sub(1);
         self.boots.iter().rposition(|boot| *boot == self.facts.boot).unwrap_or(last) as u32
+    }
+
+    /// The engine's job of which it is a node, where it is in one.
+    pub fn job(&self) -> Option<&str> {
+        self.facts.job.as_ref().map(JobId::whole)
     }
 
     /// The number of its allocation, where it has one.

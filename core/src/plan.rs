@@ -15,6 +15,7 @@ pub mod file;
 mod tests;
 
 use crate::experiment::Experiment;
+use crate::experiment::gang::Gang;
 use crate::value::id::{BenchmarkIndex, RunIndex, VersionIndex};
 
 /// One benchmark in one version.
@@ -283,8 +284,12 @@ impl Plan {
 
     /// How many hosts serve what is done together.
     pub fn hosts_of_task(&self, task: Task) -> u32 {
-        let benchmark = task.cell().and_then(|cell| self.experiment.benchmark(cell.benchmark));
-        benchmark.and_then(|benchmark| benchmark.gang.as_ref()).map_or(1, |gang| gang.hosts.max(1))
+        self.gang_of_task(task).map_or(1, |gang| gang.hosts.max(1))
+    }
+
+    /// How what is done is spread over hosts, if it is.
+    pub fn gang_of_task(&self, task: Task) -> Option<&Gang> {
+        self.experiment.benchmark(task.cell()?.benchmark)?.gang.as_ref()
     }
 
     /// A cell by its number: benchmarks in order, within each its versions.

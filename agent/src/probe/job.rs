@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use speedup_core::value::id::{HostId, JobId, NodeName};
+use speedup_core::value::id::{HostId, JobId, NodeName, SwitchPath};
 use speedup_core::value::time::{Span, Timestamp};
 
 /// How long Slurm may take to say when the job ends: its controller may be busy with thousands of such questions.
@@ -45,6 +45,14 @@ pub(super) fn job(variable: impl Fn(&str) -> Option<String>) -> Job {
         }
     });
     Job { id: id.parse().ok(), node: variable("SLURMD_NODENAME").and_then(|name| name.parse().ok()), ends }
+}
+
+/// The switches above this node, where Slurm knows the network (`TopologyPlugin`): the words before the node's own name.
+pub(super) fn switches(variable: impl Fn(&str) -> Option<String>) -> Option<SwitchPath> {
+    let (path, kinds) = (variable("SLURM_TOPOLOGY_ADDR")?, variable("SLURM_TOPOLOGY_ADDR_PATTERN")?);
+    let switches = kinds.split('.').take_while(|kind| *kind == "switch").count();
+    let path: Vec<&str> = path.split('.').take(switches).collect();
+    path.join(".").parse().ok()
 }
 
 /// Slurm's moments are asked for in seconds since the Unix epoch; a job without an end has a word instead.
@@ -100,6 +108,21 @@ mod tests {
         assert_eq!(found.node.unwrap().as_str(), "n-1.rack_2");
         assert_eq!(found.ends, Some(Timestamp(1_700_000_000_000_000_000)));
         assert_eq!(job(|_| None), Job::default());
+    }
+
+    #[test]
+    fn the_switches_above_a_node_are_told_by_the_environment() {
+        let of = |path: &str, kinds: &str| {
+            let variables = [("SLURM_TOPOLOGY_ADDR", path), ("SLURM_TOPOLOGY_ADDR_PATTERN", kinds)];
+            let told = |name: &str| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, told)| (*told).to_owned())
+            };
+            switches(told).map(|path| path.as_str().to_owned())
+        };
+        assert_eq!(of("core.leaf7.n-1", "switch.switch.node").as_deref(), Some("core.leaf7"));
+        assert_eq!(of("n-1", "node"), None, "there are none");
+        assert_eq!(of("s[1-2].n-1", "switch.node"), None, "one of several: no name");
+        assert_eq!(switches(|_| None), None);
     }
 
     #[test]

@@ -11,14 +11,17 @@ use std::sync::atomic::AtomicBool;
 use rustix::process::{Pid, PidfdFlags, Signal};
 use speedup_core::agent::message::Grant;
 use speedup_core::experiment::environment::DIRECTORY_NAME;
-use speedup_core::experiment::gang::{HOSTFILE, HOSTS_VARIABLE, RUN_VARIABLE};
+use speedup_core::experiment::gang::{HOSTFILE, HOSTS_VARIABLE, JOB, RANK_TIMER, RUN_VARIABLE};
+use speedup_core::experiment::template::placeholders;
 use speedup_core::run::disturbance::Disturbance;
 use speedup_core::run::record::{Outcome, Record};
 use speedup_core::run::work::WorkOrder;
+use speedup_core::value::id::JobId;
 
 use super::software::Ready;
 use super::{NotExecuted, Runner, Standing, Steps, Undertaking, cut, insist, no_directory, no_place};
 use crate::files::Files;
+use crate::launch::rank;
 use crate::surroundings::{Before, Established};
 use crate::wall_clock::unix_ns;
 use crate::workplace::Workplace;
@@ -48,6 +51,7 @@ impl Runner {
     ) -> Result<Part, NotExecuted> {
         self.with_place(grant, files, stop, |undertaking| {
             undertaking.permit()?;
+            undertaking.clear_ranks()?;
             undertaking.set_up()?;
             let order = undertaking.order;
             let software = undertaking.software()?;
@@ -85,8 +89,9 @@ impl Runner {
         work: impl FnOnce(&mut Undertaking<'_>) -> Result<T, NotExecuted>,
     ) -> Result<T, NotExecuted> {
         let experiment = grant.experiment;
-        let place = self.workplace(experiment).map_err(|error| no_place(&error))?;
-        let order = &*seated(grant, &place)?;
+        let place = self.workplace(grant).map_err(|error| no_place(&error))?;
+        let job = self.job.clone();
+        let order = &*seated(grant, &place, job.as_ref())?;
         let steps = Steps::of(order, &place.input().to_string_lossy())
             .map_err(|error| NotExecuted::through_plan(error.to_string()))?;
         let mut undertaking =
@@ -98,6 +103,11 @@ impl Runner {
 }
 
 impl Undertaking<'_> {
+    /// Forgets the times of ranks of an earlier run.
+    pub(super) fn clear_ranks(&self) -> Result<(), NotExecuted> {
+        self.place.clear_ranks().map_err(|error| no_timer(&error))
+    }
+
     fn watch(&mut self, established: Established, software: Rc<Ready>) -> Result<Watch, NotExecuted> {
         let (steps, order) = (self.steps, self.order);
         let name = self.place.name_of_work(order.environment.directory_length, order.directory_padding);
@@ -123,13 +133,18 @@ impl Undertaking<'_> {
         }
         self.place.clear_work();
         let conditions = Some(Box::new(conditions));
-        Record { started_unix_ns, survivors, conditions, ..Record::bare(Outcome::Measured) }
+        let ranks = rank::left(&self.place.ranks());
+        Record { started_unix_ns, survivors, conditions, ranks, ..Record::bare(Outcome::Measured) }
     }
 }
 
 /// The order of a run with what depends on the gang that serves it: the file that names its hosts, and the variables that tell of
 /// it.
-pub(super) fn seated<'g>(grant: &'g Grant, place: &Workplace) -> Result<Cow<'g, WorkOrder>, NotExecuted> {
+pub(super) fn seated<'g>(
+    grant: &'g Grant,
+    place: &Workplace,
+    job: Option<&JobId>,
+) -> Result<Cow<'g, WorkOrder>, NotExecuted> {
     let Some(seat) = &grant.order.seat else { return Ok(Cow::Borrowed(&grant.order)) };
     let path = place.hostfile();
     if !seat.hosts.is_empty() {
@@ -137,14 +152,31 @@ pub(super) fn seated<'g>(grant: &'g Grant, place: &Workplace) -> Result<Cow<'g, 
             NotExecuted::new(format!("cannot write the file that names the hosts: {error}"))
         })?;
     }
-    let path = path.into_os_string().into_string();
-    let path = path.map_err(|_| NotExecuted::new("the scratch directory's path is not UTF-8"))?;
+    let timer = place.rank_timer().map_err(|error| no_timer(&error))?;
     let mut order = grant.order.clone();
-    order.vars.insert(HOSTFILE.to_owned(), path);
+    for (name, path) in [(HOSTFILE, path), (RANK_TIMER, timer)] {
+        let path = path.into_os_string().into_string();
+        let path = path.map_err(|_| NotExecuted::new("the scratch directory's path is not UTF-8"))?;
+        order.vars.insert(name.to_owned(), path);
+    }
+    let needs_job = order.command.texts().any(|text| placeholders(text).any(|name| name == JOB));
+    match job {
+        Some(job) => _ = order.vars.insert(JOB.to_owned(), job.whole().to_owned()),
+        None if needs_job && seat.number == 0 => {
+            return Err(NotExecuted::new(
+                "the launcher starts ranks within a job of Slurm, and this host is in none",
+            ));
+        }
+        None => _ = order.vars.insert(JOB.to_owned(), String::new()),
+    }
     order.env.insert(HOSTS_VARIABLE.to_owned(), seat.hosts.join(","));
     let run = format!("{}/{}/{}", grant.experiment, grant.run, grant.attempt);
     order.env.insert(RUN_VARIABLE.to_owned(), run);
     Ok(Cow::Owned(order))
+}
+
+fn no_timer(error: &std::io::Error) -> NotExecuted {
+    NotExecuted::new(format!("cannot prepare what times ranks: {error}"))
 }
 
 /// Kills the processes of this user that bear the variable of a run: launchers give it to the ranks that they start. Says how

@@ -44,6 +44,7 @@ pub(super) fn record(
         canary_failed: None,
         products: Vec::new(),
         program: None,
+        ranks: Vec::new(),
     }
 }
 

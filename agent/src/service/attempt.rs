@@ -72,7 +72,8 @@ impl Service {
         }
         self.be_silent().await?;
         let Some(reach) = self.entry.reach() else { return Ok(None) };
-        let staged = self.files.stage(&mut grant.order, reach, &mut self.stop).await;
+        let reached = self.runner.scratch_for(grant);
+        let staged = self.files.stage(&mut grant.order, &reached, reach, &mut self.stop).await;
         Ok(Some(staged.map_err(|error| NotExecuted::from(&error))))
     }
 

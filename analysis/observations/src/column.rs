@@ -9,7 +9,7 @@ use speedup_core::run::disturbance::Disturbance;
 use speedup_core::run::lease::{Lease, Member};
 use speedup_core::run::program::Program;
 use speedup_core::run::reading::Reading;
-use speedup_core::run::record::{Failure, Outcome, Output, Record, RestReading};
+use speedup_core::run::record::{Failure, Outcome, Output, RankEnd, Record, RestReading};
 use speedup_core::run::software::{ImageIdentity, MadeVariables, UsedContainer, UsedVariables};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::value::id::{ExperimentId, RunIndex};
@@ -82,7 +82,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 85] = columns! {
+pub(super) const COLUMNS: [Column; 86] = columns! {
     /// The experiment's id.
     experiment: Text, row => Some(row.planned.experiment);
     /// The experiment's name in the plan.
@@ -99,7 +99,7 @@ pub(super) const COLUMNS: [Column; 85] = columns! {
     run_state: Text, row => row.run_end().map(RunEnd::name);
     /// Whether the row is an observation of the sample.
     counts: Truth, row => Some(row.counts());
-    /// Why it is none: `failed`, `lost`, `superseded`, `cancelled` or `not_executed_yet`.
+    /// Why it is none: `failed`, `lost`, `superseded`, `cancelled` or `not_executed_yet`; of another host of a run `part`, of a rank `rank`.
     why_not: Text, row => row.why_not();
     /// Which try at the run it is, from 1.
     attempt: Count, row => lease(row).map(|lease| lease.attempt.0);
@@ -256,6 +256,42 @@ pub(super) const COLUMNS: [Column; 85] = columns! {
     gang: Text, row => gang(row, |member| member.host.as_str());
     /// What their launcher called them, likewise.
     gang_names: Text, row => gang(row, Member::called);
+    /// The switches of the network above the host, from the top to its own, where Slurm tells.
+    switches: Text, row => lease(row).and_then(|lease| Some(lease.evidence.switches.as_ref()?.as_str()));
+};
+
+/// Of rows for each host.
+pub(super) const SEAT: [Column; 1] = columns! {
+    /// The place of the host in the run, from 0: that of the host that started the program. The rows of other hosts do not count,
+    /// and their metrics are empty.
+    seat: Count, row => lease(row).map(|lease| lease.seat.as_ref().map_or(0, |seat| seat.number));
+};
+
+/// Of rows for each rank.
+pub(super) const RANK: [Column; 8] = columns! {
+    /// The number of the rank among those of all hosts. Rows of ranks do not count; what else is in them is that of the attempt on
+    /// their host.
+    rank: Count, row => row.rank.map(|time| time.rank);
+    /// When the rank was started, by the wall clock of its host (nanoseconds since the Unix epoch): information, and no evidence.
+    rank_started_ns: Count, row => row.rank.map(|time| time.started_unix_ns);
+    /// From the start of the rank to its end, by the clock of its host.
+    rank_wall_ns: Count, row => row.rank.map(|time| time.wall.0);
+    /// Its processor time in user mode.
+    rank_user_ns: Count, row => row.rank.map(|time| time.user.0);
+    /// Its processor time in the kernel.
+    rank_system_ns: Count, row => row.rank.map(|time| time.system.0);
+    /// The peak of its resident memory.
+    rank_max_rss_bytes: Count, row => row.rank.map(|time| time.max_rss_bytes);
+    /// The code that it ended with, if it ended by itself.
+    rank_exit: Count, row => row.rank.and_then(|time| match time.end {
+        RankEnd::Exited(code) => Some(u64::from(code)),
+        RankEnd::Signalled(_) => None,
+    });
+    /// The signal that ended it, if one did.
+    rank_signal: Count, row => row.rank.and_then(|time| match time.end {
+        RankEnd::Signalled(signal) => Some(u64::from(signal)),
+        RankEnd::Exited(_) => None,
+    });
 };
 
 /// The output that was kept, not in CSV: it may be anything, of any length. What is not UTF-8 is replaced; the hash is that

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use speedup_core::experiment::Experiment;
 use speedup_core::experiment::metric::Metric;
 
-use super::column::{COLUMNS, Column, KEPT, Read, Value, metric, own};
+use super::column::{COLUMNS, Column, KEPT, RANK, Read, SEAT, Value, metric, own};
 use super::row::Row;
+use super::sheet::RowsPer;
 
 /// A column of an export.
 pub(super) struct Shown {
@@ -98,7 +99,7 @@ impl Of {
 
 /// The columns of an experiment's export, in their order. Own metrics are named by the way to them in the plan,
 /// `output.NAME`, so that no name of the user's meets one of ours.
-pub(super) fn columns(experiment: &Experiment, with_output: bool) -> Vec<Shown> {
+pub(super) fn columns(experiment: &Experiment, per: RowsPer, with_output: bool) -> Vec<Shown> {
     let of_run = |column: &Column| Shown::new(column.name, Of::Run(column.read), column.meaning);
     let words = metric_words();
     let metrics = experiment.metrics.iter().map(|one| {
@@ -112,7 +113,9 @@ pub(super) fn columns(experiment: &Experiment, with_output: bool) -> Vec<Shown> 
         unit: (!own.unit.is_empty()).then(|| own.unit.clone()),
     });
     let kept = KEPT.iter().filter(|_| with_output).map(of_run);
-    COLUMNS.iter().map(of_run).chain(metrics).chain(own).chain(kept).collect()
+    let (of_hosts, of_ranks) = (per != RowsPer::Attempt, per == RowsPer::Rank);
+    let of_gangs = SEAT.iter().filter(|_| of_hosts).chain(RANK.iter().filter(|_| of_ranks));
+    COLUMNS.iter().map(of_run).chain(of_gangs.map(of_run)).chain(metrics).chain(own).chain(kept).collect()
 }
 
 /// The words of each metric by its name: the schema of a plan has them.
@@ -151,6 +154,8 @@ pub fn column_reference() -> Vec<(&'static str, Vec<DescribedColumn>)> {
     };
     vec![
         ("Of every run", COLUMNS.iter().map(of).collect()),
+        ("With `--per host`, and with `--per rank`", SEAT.iter().map(of).collect()),
+        ("With `--per rank`", RANK.iter().map(of).collect()),
         ("Metrics", Metric::ALL.iter().map(metric).collect()),
         ("The output that was kept, not in CSV", KEPT.iter().map(of).collect()),
     ]

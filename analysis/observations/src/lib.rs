@@ -38,5 +38,5 @@ pub use imported::write_parquet;
 pub use json::escaped;
 pub use moment::rfc3339;
 pub use pages::{PagesError, write_rows};
-pub use sheet::RunSheet;
+pub use sheet::{RowsPer, RunSheet};
 pub use writer::{ExportForm, PreparedPage, RowForm, RowWriter};

@@ -3,7 +3,7 @@
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::plan::Place;
 use speedup_core::run::AfterLoss;
-use speedup_core::run::record::{Outcome, Record};
+use speedup_core::run::record::{Outcome, RankTime, Record};
 use speedup_core::value::id::RunIndex;
 
 /// One row.
@@ -13,6 +13,8 @@ pub(super) struct Row<'a> {
     pub(super) planned: Planned<'a>,
     /// What is said of it.
     pub(super) subject: Subject<'a>,
+    /// The rank that it is about, if it is about one of the subject's.
+    pub(super) rank: Option<&'a RankTime>,
 }
 
 /// A run as it was planned.
@@ -38,6 +40,8 @@ pub(super) struct Planned<'a> {
 pub(super) enum Subject<'a> {
     /// An attempt that ended.
     Attempt(&'a EndedAttempt),
+    /// The part of another host in a run that several served.
+    Part(&'a EndedAttempt, &'a Record),
     /// The report of an attempt that had been given up.
     Late(&'a EndedAttempt, &'a Record),
     /// A run that no attempt settled.
@@ -72,6 +76,7 @@ impl RunEnd {
 /// What an attempt made of its run, if anything.
 pub(super) fn settled_by(ended: &EndedAttempt) -> Option<RunEnd> {
     match &ended.end {
+        AttemptEnd::Reported(_) if ended.lease.is_of_member() => None,
         AttemptEnd::Reported(record) => Some(match record.outcome {
             Outcome::Measured => RunEnd::Measured,
             // What was not executed is lost, never reported; should it be, it is no measurement.
@@ -92,8 +97,9 @@ impl<'a> Row<'a> {
     /// What became of the run, on the one row that says so.
     pub(super) fn run_end(&self) -> Option<RunEnd> {
         match self.subject {
+            _ if self.rank.is_some() => None,
             Subject::Attempt(ended) => settled_by(ended),
-            Subject::Late(..) => None,
+            Subject::Late(..) | Subject::Part(..) => None,
             Subject::Unsettled { cancelled: true } => Some(RunEnd::Cancelled),
             Subject::Unsettled { cancelled: false } => Some(RunEnd::Open),
         }
@@ -107,9 +113,11 @@ impl<'a> Row<'a> {
     /// Why it is none.
     pub(super) fn why_not(&self) -> Option<&'static str> {
         match self.subject {
+            _ if self.rank.is_some() => Some("rank"),
             Subject::Attempt(_) if self.counts() => None,
             Subject::Attempt(EndedAttempt { end: AttemptEnd::Reported(_), .. }) => Some("failed"),
             Subject::Attempt(EndedAttempt { end: AttemptEnd::Lost { .. }, .. }) => Some("lost"),
+            Subject::Part(..) => Some("part"),
             Subject::Late(..) => Some("superseded"),
             Subject::Unsettled { cancelled: true } => Some("cancelled"),
             Subject::Unsettled { cancelled: false } => Some("not_executed_yet"),
@@ -119,7 +127,7 @@ impl<'a> Row<'a> {
     /// The attempt, where there was one.
     pub(super) fn ended(&self) -> Option<&'a EndedAttempt> {
         match self.subject {
-            Subject::Attempt(ended) | Subject::Late(ended, _) => Some(ended),
+            Subject::Attempt(ended) | Subject::Part(ended, _) | Subject::Late(ended, _) => Some(ended),
             Subject::Unsettled { .. } => None,
         }
     }
@@ -128,6 +136,7 @@ impl<'a> Row<'a> {
     pub(super) fn record(&self) -> Option<&'a Record> {
         match self.subject {
             Subject::Attempt(EndedAttempt { end: AttemptEnd::Reported(record), .. })
+            | Subject::Part(_, record)
             | Subject::Late(_, record) => Some(record),
             Subject::Attempt(EndedAttempt { end: AttemptEnd::Lost { .. }, .. })
             | Subject::Unsettled { .. } => None,

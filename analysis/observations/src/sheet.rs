@@ -1,4 +1,5 @@
-//! Which rows there are: one for each attempt, one more for its late report, and one for each run that none settled.
+//! Which rows there are: one for each attempt, one more for its late report, and one for each run that none settled. Of runs that
+//! several hosts served there can be one for each host, or for each rank.
 
 use speedup_core::experiment::Experiment;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
@@ -9,6 +10,18 @@ use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 use super::built::Built;
 use super::row::{Planned, Row, Subject};
 
+/// What rows there are of a run that several hosts served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowsPer {
+    /// The attempt, as the host that started the program reported it.
+    #[default]
+    Attempt,
+    /// That, and each other host.
+    Host,
+    /// Those, and each rank, where ranks are timed.
+    Rank,
+}
+
 /// The planned runs. It does not change while rows are made of it, on whatever threads.
 #[derive(Debug)]
 pub struct RunSheet<'a> {
@@ -17,6 +30,7 @@ pub struct RunSheet<'a> {
     /// Whether runs that were not executed never will be.
     closed: bool,
     repetitions: Vec<u32>,
+    per: RowsPer,
 }
 
 /// Which of the planned runs were settled by an attempt so far.
@@ -49,7 +63,19 @@ impl<'a> RunSheet<'a> {
             *count
         };
         let repetitions = plan.order().iter().map(count).collect();
-        Self { experiment: status.experiment.to_string(), plan, closed, repetitions }
+        let per = RowsPer::default();
+        Self { experiment: status.experiment.to_string(), plan, closed, repetitions, per }
+    }
+
+    /// The same with these rows of runs that several hosts served.
+    #[must_use]
+    pub fn per(self, per: RowsPer) -> Self {
+        Self { per, ..self }
+    }
+
+    /// What its rows are about.
+    pub(super) fn rows_per(&self) -> RowsPer {
+        self.per
     }
 
     /// What an export as a whole is of.
@@ -85,21 +111,34 @@ impl<'a> RunSheet<'a> {
     /// The rows of an attempt. An attempt at a run that was appended after the plan was sent belongs to the next export.
     pub(super) fn rows<'r>(&'r self, ended: &'r EndedAttempt) -> impl Iterator<Item = Row<'r>> {
         let planned = self.planned(ended.lease.run);
-        let late = match &ended.end {
-            AttemptEnd::Lost { late: Some(late), .. } => Some(Subject::Late(ended, late)),
-            AttemptEnd::Lost { late: None, .. } | AttemptEnd::Reported(_) => None,
+        let subjects = match &ended.end {
+            AttemptEnd::Reported(record) if ended.lease.is_of_member() => {
+                [(self.per != RowsPer::Attempt).then_some(Subject::Part(ended, record)), None]
+            }
+            AttemptEnd::Lost { late: Some(late), .. } => {
+                [Some(Subject::Attempt(ended)), Some(Subject::Late(ended, late))]
+            }
+            AttemptEnd::Lost { late: None, .. } | AttemptEnd::Reported(_) => {
+                [Some(Subject::Attempt(ended)), None]
+            }
         };
-        let subjects = [Some(Subject::Attempt(ended)), late].into_iter().flatten();
-        planned
-            .into_iter()
-            .flat_map(move |planned| subjects.clone().map(move |subject| Row { planned, subject }))
+        let rows = planned.into_iter().flat_map(move |planned| {
+            subjects.into_iter().flatten().map(move |subject| Row { planned, subject, rank: None })
+        });
+        rows.flat_map(|row| self.per_rank(row))
+    }
+
+    fn per_rank<'r>(&self, row: Row<'r>) -> impl Iterator<Item = Row<'r>> + use<'r> {
+        let record = row.record().filter(|_| self.per == RowsPer::Rank);
+        let ranks = record.map_or(&[][..], |record| &record.ranks);
+        std::iter::once(row).chain(ranks.iter().map(move |rank| Row { rank: Some(rank), ..row }))
     }
 
     /// The rows of the runs that no attempt settled; to be asked for after all attempts.
     pub(super) fn unsettled<'r>(&'r self, settled: &'r Settled) -> impl Iterator<Item = Row<'r>> {
         let open = (0..).map(RunIndex).zip(&settled.0).filter(|(_, settled)| !**settled);
         let subject = Subject::Unsettled { cancelled: self.closed };
-        open.filter_map(move |(run, _)| Some(Row { planned: self.planned(run)?, subject }))
+        open.filter_map(move |(run, _)| Some(Row { planned: self.planned(run)?, subject, rank: None }))
     }
 
     fn planned(&self, run: RunIndex) -> Option<Planned<'_>> {

@@ -90,7 +90,7 @@ impl<'s> RowForm<'s> {
     /// The form of a sheet's rows.
     pub fn new(format: ExportForm, sheet: &'s RunSheet<'s>) -> Self {
         let with_output = format == ExportForm::Jsonl || format.is_binary();
-        Self { sheet, columns: columns(sheet.experiment(), with_output), format }
+        Self { sheet, columns: columns(sheet.experiment(), sheet.rows_per(), with_output), format }
     }
 
     /// The rows of attempts.

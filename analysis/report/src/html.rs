@@ -157,6 +157,12 @@ fn blocks(section: &Section, id: &str) -> Markup {
         matches!((a, b), (Element::Item(_), Element::Item(_))) || panels_of(a).zip(panels_of(b)).is_some()
     });
     let forest = section.blocks.iter().find_map(forest_of);
+    // The second table of a section, and each after it, is called by its number: no two have one name.
+    let mut tables = 0;
+    let mut name = || {
+        tables += 1;
+        if tables == 1 { section.heading.clone() } else { format!("{}, table {tables}", section.heading) }
+    };
     html! {
         @for run in runs {
             @match &run[0] {
@@ -169,8 +175,8 @@ fn blocks(section: &Section, id: &str) -> Markup {
                 }
                 Element::Command(line) => pre { code { (line) } },
                 Element::Table(of) => (match forest.filter(|forest| forest.rows.len() == of.rows.len()) {
-                    Some(forest) => strips::table(of, forest, id, &section.heading),
-                    None => table(of, &section.heading),
+                    Some(forest) => strips::table(of, forest, id, &name()),
+                    None => table(of, &name()),
                 }),
                 Element::Figure(of) => (figure(of, run)),
             }

@@ -74,8 +74,12 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
 
 async fn export(connection: &Connection, experiment: ExperimentId) -> Result<Vec<v1::ExportChunk>, Failure> {
     let tried = |status: tonic::Status| Failure::status("cannot read the attempts", &status);
-    let mut stream =
-        connection.experiments().export(selector::export(experiment)).await.map_err(tried)?.into_inner();
+    let mut stream = connection
+        .experiments()
+        .export(selector::export(experiment, false))
+        .await
+        .map_err(tried)?
+        .into_inner();
     let mut pieces = Vec::new();
     let mut bytes = 0;
     while let Some(mut piece) = stream.message().await.map_err(tried)? {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Error, anyhow};
 use clap::{Args, ValueEnum};
 use speedup_core::value::id::ExperimentId;
-use speedup_observations::{ExportForm, PagesError, RowForm, RunSheet, write_parquet, write_rows};
+use speedup_observations::{ExportForm, PagesError, RowForm, RowsPer, RunSheet, write_parquet, write_rows};
 use tokio::task::spawn_blocking;
 
 use super::baseline::{self, ExportFormat};
@@ -44,6 +44,9 @@ pub(crate) struct Arguments {
     /// Write the rows in this form
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     format: Format,
+    /// What else has a row, where several hosts served a run
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
+    per: Per,
     /// The file to write; - is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -69,6 +72,28 @@ enum Format {
     Hyperfine,
     /// The sample as the JSON of hyperfine before version 2
     Hyperfine1,
+}
+
+/// What a row is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Per {
+    /// The attempt, as the host reported it that started the program
+    #[default]
+    Attempt,
+    /// That, and each other host
+    Host,
+    /// Those, and each rank, where the plan times ranks
+    Rank,
+}
+
+impl Per {
+    const fn rows(self) -> RowsPer {
+        match self {
+            Self::Attempt => RowsPer::Attempt,
+            Self::Host => RowsPer::Host,
+            Self::Rank => RowsPer::Rank,
+        }
+    }
 }
 
 impl Format {
@@ -144,7 +169,11 @@ async fn write_to(
     experiment: ExperimentId,
     arguments: &Arguments,
 ) -> Result<(), Failure> {
-    let attempts = Attempts::open(connection, experiment).await?;
+    let per = arguments.per;
+    let attempts = match per {
+        Per::Attempt => Attempts::open(connection, experiment).await?,
+        Per::Host | Per::Rank => Attempts::of_all_hosts(connection, experiment).await?,
+    };
     let (path, form) = (arguments.output.as_path(), arguments.format.form());
     if path == Path::new("-") {
         if form.is_binary() {
@@ -152,10 +181,10 @@ async fn write_to(
         }
         let out = Out::default();
         let reader = out.reader();
-        return write(attempts, form, BufWriter::with_capacity(BUFFER, out), reader).await;
+        return write(attempts, form, per, BufWriter::with_capacity(BUFFER, out), reader).await;
     }
     let (file, draft) = Draft::of(path)?;
-    let written = write(attempts, form, BufWriter::with_capacity(BUFFER, file), Reader::default()).await;
+    let written = write(attempts, form, per, BufWriter::with_capacity(BUFFER, file), Reader::default()).await;
     draft.end(written)
 }
 
@@ -163,12 +192,13 @@ async fn write_to(
 async fn write(
     attempts: Attempts,
     form: ExportForm,
+    per: Per,
     to: impl Write + Send + 'static,
     reader: Reader,
 ) -> Result<(), Failure> {
     let written = spawn_blocking(move || {
         let Attempts { status, plan, mut pages } = attempts;
-        let sheet = RunSheet::new(&status, &plan);
+        let sheet = RunSheet::new(&status, &plan).per(per.rows());
         let form = RowForm::new(form, &sheet);
         let pages = iter::from_fn(|| pages.blocking_recv());
         let decode = |page: Result<Page, Failure>| page.and_then(Page::decoded);

@@ -186,8 +186,8 @@ pub(crate) async fn list(
 }
 
 /// The whole export of an experiment.
-pub(crate) fn export(experiment: ExperimentId) -> v1::ExportRequest {
-    v1::ExportRequest { experiment: id_text(experiment.0), cursor: String::new() }
+pub(crate) fn export(experiment: ExperimentId, all_hosts: bool) -> v1::ExportRequest {
+    v1::ExportRequest { experiment: id_text(experiment.0), cursor: String::new(), all_hosts }
 }
 
 /// A request about one experiment.

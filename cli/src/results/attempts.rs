@@ -47,7 +47,19 @@ impl Page {
 impl Attempts {
     /// Asks for the attempts of one experiment.
     pub(crate) async fn open(connection: &Connection, experiment: ExperimentId) -> Result<Self, Failure> {
-        let answer = connection.experiments().export(selector::export(experiment)).await;
+        Self::requested(connection, selector::export(experiment, false)).await
+    }
+
+    /// The same, with what the other hosts of gangs reported after what the first did.
+    pub(crate) async fn of_all_hosts(
+        connection: &Connection,
+        experiment: ExperimentId,
+    ) -> Result<Self, Failure> {
+        Self::requested(connection, selector::export(experiment, true)).await
+    }
+
+    async fn requested(connection: &Connection, request: v1::ExportRequest) -> Result<Self, Failure> {
+        let answer = connection.experiments().export(request).await;
         let mut stream = answer.map_err(|status| Failure::status(TRIED, &status))?.into_inner();
         let head = receive(&mut stream).await?.map(part).transpose()?;
         let (status, experiment, benchmarks, stages) = match head {

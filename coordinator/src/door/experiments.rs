@@ -229,14 +229,14 @@ impl Experiments for ExperimentsDoor {
     type ExportStream = ExportStream;
 
     async fn export(&self, request: Request<v1::ExportRequest>) -> Result<Response<ExportStream>, Status> {
-        let v1::ExportRequest { experiment, cursor } = request.into_inner();
+        let v1::ExportRequest { experiment, cursor, all_hosts } = request.into_inner();
         let id = experiment_id(&experiment)?;
         let cursor = Cursor::of_request(&cursor, id)?;
         let status = status(&self.handle, id).await?;
         let store = self.handle.current_store().await?.clone();
         let (sender, receiver) = mpsc::channel(WAITING_PIECES);
         tokio::task::spawn_blocking(move || {
-            if let Err(status) = export(&store, &status, cursor, &sender) {
+            if let Err(status) = export(&store, &status, cursor, all_hosts, &sender) {
                 // The reader is gone when it cannot be told.
                 let _ = sender.blocking_send(Err(status));
             }

@@ -198,7 +198,7 @@ fn told(Shown { queue, seen }: Shown) -> v1::Provisioner {
     let Surroundings { prologue, epilogue, wrap } = around;
     let ProvisionLimits { jobs, queued, node_time, patience } = queue.limits;
     let now = wall_clock();
-    let claim = Claim::of(now, &queue.limits, &seen.ledger, &seen.jobs);
+    let claim = Claim::of(now, &queue.limits, &seen.ledger, &seen.jobs, seen.demand.together);
     v1::Provisioner {
         engine: engine.to_owned(),
         options,

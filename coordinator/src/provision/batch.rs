@@ -120,8 +120,8 @@ impl Engine for Batch {
         Request { command: self.system.submission(&job), script: self.system.input(&job) }
     }
 
-    async fn submit(&self, exclude: &Nodes) -> Result<JobId, EngineError> {
-        self.submit_as(&self.job_name, exclude, false).await
+    async fn submit(&self, exclude: &Nodes, _hosts: u32) -> Result<Vec<JobId>, EngineError> {
+        Ok(vec![self.submit_as(&self.job_name, exclude, false).await?])
     }
 
     async fn list(&self) -> Result<Vec<Job>, EngineError> {

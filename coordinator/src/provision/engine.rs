@@ -21,8 +21,9 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// What it is asked for, and how.
     fn request(&self) -> Request;
 
-    /// Asks for a job on one whole node that is none of these.
-    async fn submit(&self, exclude: &Nodes) -> Result<JobId, EngineError>;
+    /// Asks for a job on whole nodes that are none of these: on so many, where it can give several to one job, and otherwise on one.
+    /// Gives an id for each node.
+    async fn submit(&self, exclude: &Nodes, hosts: u32) -> Result<Vec<JobId>, EngineError>;
 
     /// Every job of ours, those that have ended as long as the engine remembers them.
     async fn list(&self) -> Result<Vec<Job>, EngineError>;

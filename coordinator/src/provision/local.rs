@@ -104,7 +104,7 @@ impl Engine for Local {
         Request { command: command.unwrap_or_default(), script: String::new() }
     }
 
-    async fn submit(&self, exclude: &Nodes) -> Result<JobId, EngineError> {
+    async fn submit(&self, exclude: &Nodes, _hosts: u32) -> Result<Vec<JobId>, EngineError> {
         let mut jobs = self.jobs.lock().await;
         let is_free = |place: &NodeName| {
             let is_taken = jobs.values().any(|process| process.ended.is_none() && process.place == *place);
@@ -114,7 +114,7 @@ impl Engine for Local {
         let id: JobId = format!("{SYSTEM}:{}", Uuid::now_v7().simple()).parse().expect("digits are an id");
         let child = self.start(&place, &id).map_err(EngineError::NotStarted)?;
         jobs.insert(id.clone(), Process { child, place, started: wall_clock(), ended: None });
-        Ok(id)
+        Ok(vec![id])
     }
 
     async fn list(&self) -> Result<Vec<Job>, EngineError> {

@@ -188,7 +188,8 @@ impl Looker {
             trouble = done.err().or(trouble);
         }
         let mut parts = self.views.shares.lock().await;
-        self.enter(&mut parts, Claim::of(wall_clock(), &self.queue.limits, &self.queue.ledger, &jobs));
+        let (limits, ledger) = (&self.queue.limits, &self.queue.ledger);
+        self.enter(&mut parts, Claim::of(wall_clock(), limits, ledger, &jobs, demand.together));
         drop(parts);
         let alive = jobs.into_iter().filter(|job| !job.state.is_over());
         self.show(alive.collect(), missing, demand, trouble.as_ref());
@@ -210,14 +211,15 @@ impl Looker {
         }
         self.queue.ledger.observe(now, jobs, &demand);
         self.queue.ledger.unreached(now, left.unreached);
-        self.enter(&mut parts, Claim::of(now, &self.queue.limits, &self.queue.ledger, jobs));
+        let (limits, ledger) = (&self.queue.limits, &self.queue.ledger);
+        self.enter(&mut parts, Claim::of(now, limits, ledger, jobs, demand.together));
         let share = parts.share(demand.missing, &self.queue.name);
         let others = parts.jobs_of_others(&self.queue.name);
         let missing = demand.missing;
         let demand = demand.of(self.engine.system(), share);
         let actions = decide(now, &self.queue.limits, &self.queue.ledger, jobs, &demand, &others);
         let asked = actions.iter().filter_map(|action| match action {
-            ProvisionAction::Submit { jobs, exclude: _ } => Some(*jobs),
+            ProvisionAction::Submit { jobs, hosts, exclude: _ } => Some(jobs.saturating_mul(*hosts)),
             ProvisionAction::Exclude { .. }
             | ProvisionAction::GiveBack { .. }
             | ProvisionAction::Resume { .. }
@@ -322,11 +324,13 @@ impl Looker {
     /// The inner error is the engine's, which is asked again in the next round.
     async fn perform(&mut self, action: ProvisionAction) -> Result<Result<(), EngineError>, LookError> {
         Ok(match action {
-            ProvisionAction::Submit { jobs, exclude } => return self.submit(jobs, &exclude).await,
+            ProvisionAction::Submit { jobs, hosts, exclude } => {
+                return self.submit(jobs, hosts, &exclude).await;
+            }
             ProvisionAction::Exclude { job, nodes } => {
                 let done = self.engine.exclude(&job, &nodes).await;
                 if done.is_ok() {
-                    self.queue.ledger.excluded(&job, nodes);
+                    self.queue.ledger.excluded(&job, &nodes);
                 }
                 done
             }
@@ -358,14 +362,24 @@ impl Looker {
     }
 
     /// Each is written down before the next is asked for.
-    async fn submit(&mut self, jobs: u32, exclude: &Nodes) -> Result<Result<(), EngineError>, LookError> {
+    async fn submit(
+        &mut self,
+        jobs: u32,
+        hosts: u32,
+        exclude: &Nodes,
+    ) -> Result<Result<(), EngineError>, LookError> {
         let (mut asked, mut done) = (Vec::new(), Ok(()));
-        for _ in 0..jobs {
-            match self.engine.submit(exclude).await {
-                Ok(job) => {
-                    tracing::info!(queue = %self.queue.name, %job, excluded = exclude.len(), "asked for a host");
-                    asked.push(job.to_string());
-                    self.queue.ledger.asked(job, exclude.clone());
+        let mut missing = jobs.saturating_mul(hosts);
+        while missing > 0 {
+            match self.engine.submit(exclude, hosts.min(missing)).await {
+                Ok(parts) => {
+                    let job = parts.first().map_or("none", JobId::whole);
+                    tracing::info!(queue = %self.queue.name, job, hosts = parts.len(), excluded = exclude.len(), "asked for hosts");
+                    asked.push(job.to_owned());
+                    missing = missing.saturating_sub((parts.len() as u32).max(1));
+                    for part in parts {
+                        self.queue.ledger.asked(part, exclude.clone());
+                    }
                     self.keep().await?;
                 }
                 Err(error) => {

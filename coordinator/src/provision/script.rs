@@ -4,10 +4,14 @@ use serde::{Deserialize, Serialize};
 use speedup_core::machine::provision::MAX_SURROUNDING_BYTES;
 use thiserror::Error;
 
+use super::shell::quoted;
+
 /// Most bytes of a command in front of the agent.
 const MAX_WRAP_BYTES: usize = 4_096;
 /// The shell, where the prologue does not begin with another.
 const SHELL: &str = "#!/bin/sh";
+/// The shell on each of several nodes.
+const SHELL_ON_NODES: &str = "/bin/sh";
 
 /// What surrounds the agent in the script of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,21 +76,35 @@ impl Surroundings {
 
     /// The script of a job that executes this command, a line of the shell.
     pub(crate) fn script(&self, agent: &str) -> String {
+        let wrap = if self.wrap.is_empty() { String::new() } else { format!("{} ", self.wrap) };
+        self.scripted("One agent of speedup on one whole node", &format!("{wrap}{agent}"))
+    }
+
+    /// The same of a job with several nodes, on each of which `spread` has a shell execute it.
+    pub(crate) fn script_of_several(&self, agent: &str, spread: &str) -> String {
+        let wrap = if self.wrap.is_empty() { String::new() } else { format!("{} ", self.wrap) };
+        let one = quoted(&format!("exec {wrap}{agent}"));
+        self.scripted(
+            "One agent of speedup on each whole node",
+            &format!("{spread} {SHELL_ON_NODES} -c {one}"),
+        )
+    }
+
+    fn scripted(&self, title: &str, command: &str) -> String {
         let (shell, prologue) = match self.prologue.split_once('\n') {
             Some((first, rest)) if first.starts_with("#!") => (first, rest),
             Some(_) | None => (SHELL, self.prologue.as_str()),
         };
-        let mut script = format!("{shell}\n# One agent of speedup on one whole node, until the job ends.\n");
+        let mut script = format!("{shell}\n# {title}, until the job ends.\n");
         script.push_str(&ended(prologue));
-        let wrap = if self.wrap.is_empty() { String::new() } else { format!("{} ", self.wrap) };
         if self.epilogue.is_empty() {
             // In place of the shell, so that the engine's signals reach it.
-            script.push_str(&format!("exec {wrap}{agent}\n"));
+            script.push_str(&format!("exec {command}\n"));
             return script;
         }
         // The engine's signals reach the shell, which passes them on and waits until the agent has ended.
         script.push_str(&format!(
-            "{wrap}{agent} &\nagent=$!\ntrap 'kill -TERM \"$agent\" 2>/dev/null' TERM INT HUP USR1 USR2\n\
+            "{command} &\nagent=$!\ntrap 'kill -TERM \"$agent\" 2>/dev/null' TERM INT HUP USR1 USR2\n\
              wait \"$agent\"; ended=$?\n\
              while [ \"$ended\" -gt 128 ] && kill -0 \"$agent\" 2>/dev/null; do wait \"$agent\"; ended=$?; done\n\
              # What follows, whatever it ends with, leaves the job with the end of the agent.\n\
@@ -129,6 +147,14 @@ mod tests {
         let script = Surroundings::default().script("agent start");
         assert_eq!(script.lines().last(), Some("exec agent start"));
         assert!(script.starts_with("#!/bin/sh\n"), "{script}");
+    }
+
+    #[test]
+    fn on_several_nodes_a_shell_of_each_expands_the_words() {
+        let around = surroundings("export A=1", "", "env \"B=$A\"");
+        let script = around.script_of_several("sh -c 'echo $B on $NODE'", "env NODE=n1");
+        assert_eq!(String::from_utf8(executed(&script).stdout).unwrap(), "1 on n1\n");
+        assert!(script.lines().last().unwrap().starts_with("exec env NODE=n1 /bin/sh -c "), "{script}");
     }
 
     #[test]

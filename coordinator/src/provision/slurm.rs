@@ -9,6 +9,7 @@ mod options;
 mod state;
 mod trial;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
@@ -23,8 +24,11 @@ use super::script::Surroundings;
 use super::shell::{line, quoted};
 pub(crate) use options::{OptionsError, SlurmOptions, checked};
 
-/// What is asked of `squeue`: id, state, start, end, nodes, reason. The reason is last, for it may hold anything.
-const FORMAT: &str = "%i|%T|%S|%e|%N|%r";
+/// What is asked of `squeue`: id, state, start, end, nodes, how many they are, reason. The reason is last, for it may hold anything.
+const FORMAT: &str = "%i|%T|%S|%e|%N|%D|%r";
+/// What starts an agent on each node of a job, with all CPUs of the node; when one ends, the others go on.
+const ON_EACH_NODE: &str =
+    "srun --ntasks-per-node=1 --cpu-bind=none --kill-on-bad-exit=0 --wait=0 --mpi=none";
 
 /// Slurm, as one coordinator uses it.
 #[derive(Clone, Debug)]
@@ -43,21 +47,28 @@ impl Slurm {
 
     /// The command that asks for a job.
     fn command(&self, exclude: &Nodes) -> Vec<String> {
-        let arguments = self.arguments(&self.name, exclude, &[]);
+        let arguments = self.arguments(&self.name, exclude, 1, &[]);
         ["sbatch".to_owned()].into_iter().chain(arguments).collect()
     }
 
     /// What a job executes. An agent's state is its node's, so that what an earlier one there has not delivered is delivered.
-    fn script(&self) -> String {
+    fn script(&self, hosts: u32) -> String {
         let program = self.agent.place.program.to_string_lossy().into_owned();
         let words = [program, "agent".to_owned(), "start".to_owned()];
         let start = line(words.into_iter().chain(self.agent.connection()));
         let state = quoted(&self.agent.place.state.to_string_lossy());
-        self.around.script(&format!("{start} --state {state}/\"${{SLURMD_NODENAME:-job-$SLURM_JOB_ID}}\""))
+        let start = format!("{start} --state {state}/\"${{SLURMD_NODENAME:-job-$SLURM_JOB_ID}}\"");
+        match hosts {
+            1 => self.around.script(&start),
+            _ => {
+                let start = format!("{start} --job-id \"$SLURM_JOB_ID.$SLURM_NODEID\"");
+                self.around.script_of_several(&start, ON_EACH_NODE)
+            }
+        }
     }
 
     /// The user's options go over what is usual, and what makes the job one agent's goes over the user's.
-    fn arguments(&self, name: &str, exclude: &Nodes, more: &[&str]) -> Vec<String> {
+    fn arguments(&self, name: &str, exclude: &Nodes, hosts: u32, more: &[&str]) -> Vec<String> {
         let log = self.log("%j");
         // A job that Slurm puts back waits for two minutes, and counts as a host that will come.
         let mut arguments = vec![format!("--output={}", log.display()), "--no-requeue".to_owned()];
@@ -66,8 +77,13 @@ impl Slurm {
             arguments.push("--mem=0".to_owned());
         }
         arguments.extend(self.options.words().iter().cloned());
-        let own = ["--parsable", "--nodes=1", "--ntasks=1", "--exclusive"];
-        arguments.extend(own.iter().chain(more).map(ToString::to_string));
+        arguments.extend([
+            "--parsable".to_owned(),
+            format!("--nodes={hosts}"),
+            format!("--ntasks={hosts}"),
+            "--exclusive".to_owned(),
+        ]);
+        arguments.extend(more.iter().map(ToString::to_string));
         arguments.push(format!("--job-name={name}"));
         arguments.push(format!("--comment={name}"));
         let excluded = self.excluded(exclude);
@@ -84,8 +100,15 @@ impl Slurm {
         lists.into_iter().filter(|list| !list.is_empty()).collect::<Vec<_>>().join(",")
     }
 
-    async fn sbatch(&self, name: &str, exclude: &Nodes, more: &[&str]) -> Result<JobId, EngineError> {
-        let answer = execute("sbatch", &self.arguments(name, exclude, more), &self.script()).await?;
+    async fn sbatch(
+        &self,
+        name: &str,
+        exclude: &Nodes,
+        hosts: u32,
+        more: &[&str],
+    ) -> Result<JobId, EngineError> {
+        let arguments = self.arguments(name, exclude, hosts, more);
+        let answer = execute("sbatch", &arguments, &self.script(hosts)).await?;
         // JOB or JOB;CLUSTER
         let id = answer.trim().split(';').next().unwrap_or_default();
         let wrong = |_| EngineError::Answer {
@@ -104,11 +127,12 @@ impl Engine for Slurm {
     }
 
     fn request(&self) -> Request {
-        Request { command: self.command(&Nodes::new()), script: self.script() }
+        Request { command: self.command(&Nodes::new()), script: self.script(1) }
     }
 
-    async fn submit(&self, exclude: &Nodes) -> Result<JobId, EngineError> {
-        self.sbatch(&self.name, exclude, &[]).await
+    async fn submit(&self, exclude: &Nodes, hosts: u32) -> Result<Vec<JobId>, EngineError> {
+        let job = self.sbatch(&self.name, exclude, hosts, &[]).await?;
+        Ok(listing::parts(job, hosts))
     }
 
     async fn list(&self) -> Result<Vec<Job>, EngineError> {
@@ -120,14 +144,16 @@ impl Engine for Slurm {
 
     async fn cancel(&self, jobs: &[JobId]) -> Result<(), EngineError> {
         let quiet = std::iter::once("--quiet".to_owned());
-        let arguments: Vec<String> = quiet.chain(jobs.iter().map(|job| job.as_str().to_owned())).collect();
+        let whole: BTreeSet<&str> = jobs.iter().map(JobId::whole).collect();
+        let arguments: Vec<String> = quiet.chain(whole.into_iter().map(str::to_owned)).collect();
         execute("scancel", &arguments, "").await?;
         Ok(())
     }
 
     async fn exclude(&self, job: &JobId, nodes: &Nodes) -> Result<(), EngineError> {
-        let change =
-            ["update".to_owned(), format!("JobId={job}"), format!("ExcNodeList={}", self.excluded(nodes))];
+        let (job, nodes) =
+            (format!("JobId={}", job.whole()), format!("ExcNodeList={}", self.excluded(nodes)));
+        let change = ["update".to_owned(), job, nodes];
         execute("scontrol", &change, "").await?;
         Ok(())
     }
@@ -135,9 +161,9 @@ impl Engine for Slurm {
     async fn try_out(&self) -> Result<Option<Span>, EngineError> {
         // Of another name, so that nobody takes it for a job that is to start.
         let name = format!("{}-trial", self.name);
-        let job = self.sbatch(&name, &Nodes::new(), &["--hold"]).await?;
-        let tested = self.arguments(&name, &Nodes::new(), &["--test-only"]);
-        let found = trial::judge(&job, &tested, &self.script()).await;
+        let job = self.sbatch(&name, &Nodes::new(), 1, &["--hold"]).await?;
+        let tested = self.arguments(&name, &Nodes::new(), 1, &["--test-only"]);
+        let found = trial::judge(&job, &tested, &self.script(1)).await;
         self.cancel(&[job]).await?;
         found
     }
@@ -148,7 +174,7 @@ impl Engine for Slurm {
     }
 
     fn log_of(&self, job: &Job) -> Option<PathBuf> {
-        (!self.options.say_output()).then(|| self.log(job.id.as_str()))
+        (!self.options.say_output()).then(|| self.log(job.id.whole()))
     }
 
     async fn reboot(&self, node: &NodeName) -> Result<(), EngineError> {
@@ -198,8 +224,19 @@ mod tests {
     }
 
     #[test]
+    fn a_job_for_several_hosts_has_an_agent_on_each_node() {
+        let slurm = slurm(&[]);
+        let arguments = slurm.arguments("a", &Nodes::new(), 4, &[]);
+        assert!(["--nodes=4", "--ntasks=4"].iter().all(|word| arguments.iter().any(|known| known == word)));
+        let script = slurm.script(4);
+        let last = script.lines().last().unwrap();
+        assert!(last.starts_with("exec srun --ntasks-per-node=1 "), "{last}");
+        assert!(last.contains("--job-id \"$SLURM_JOB_ID.$SLURM_NODEID\"'"), "{last}");
+    }
+
+    #[test]
     fn the_script_starts_one_agent_in_place_of_its_shell() {
-        let script = slurm(&[]).script();
+        let script = slurm(&[]).script(1);
         let last = script.lines().last().unwrap();
         assert_eq!(
             last,

@@ -113,6 +113,16 @@ impl Store {
         Ok(page)
     }
 
+    /// What the hosts of the seats after the first reported of an attempt, in their order, as it is stored.
+    pub(crate) fn parts(&self, experiment: ExperimentId, at: At) -> Result<Vec<Bytes>, StoreError> {
+        let mut parts = self.parts.scan_prefix(attempt_key((experiment, at)));
+        let mut found = Vec::new();
+        while let Some((_, value)) = self.guard(|| parts.next().transpose())? {
+            found.push(Bytes::copy_from_slice(&value));
+        }
+        Ok(found)
+    }
+
     /// How many attempts of an experiment ended, of those up to a run and attempt.
     pub(crate) fn count_attempts(&self, experiment: ExperimentId, to: At) -> Result<u64, StoreError> {
         let mut packs = self.packs.range(pack_key(experiment, 0)..=pack_key(experiment, to.0));

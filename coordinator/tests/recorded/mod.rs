@@ -61,7 +61,7 @@ pub(crate) fn export<'a>(
         let mut client = ExperimentsClient::connect(url).await.unwrap().max_decoding_message_size(64 << 20);
         let mut all = Acknowledged::new();
         for experiment in experiments {
-            let request = ExportRequest { experiment: experiment.to_string(), cursor: String::new() };
+            let request = ExportRequest { experiment: experiment.to_string(), ..ExportRequest::default() };
             let mut pieces = client.export(request).await.unwrap().into_inner();
             let kept = all.entry(*experiment).or_default();
             while let Some(mut piece) = pieces.message().await.unwrap() {

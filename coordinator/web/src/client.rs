@@ -78,7 +78,7 @@ impl Visitor {
 
     /// What was planned: the first piece of an export, of which nothing else is taken.
     pub(crate) async fn plan(&self, id: Uuid) -> Result<v1::ExportHead, Status> {
-        let request = v1::ExportRequest { experiment: id_text(id), cursor: String::new() };
+        let request = v1::ExportRequest { experiment: id_text(id), cursor: String::new(), all_hosts: false };
         let mut export = self.experiments().export(request).await?.into_inner();
         match export.message().await?.and_then(|chunk| chunk.part) {
             Some(v1::export_chunk::Part::Head(head)) => Ok(head),

@@ -26,11 +26,19 @@ pub const RANKS: &str = "ranks";
 pub const RANKS_PER_HOST: &str = "ranks_per_host";
 /// The placeholder for the path of the file that names the hosts.
 pub const HOSTFILE: &str = "hostfile";
+/// The placeholder for the number of Slurm's job in which the first host is.
+pub const JOB: &str = "job";
+/// The placeholder for the number of a rank, which is filled in where the rank is started, if the ranks are timed.
+pub const RANK: &str = "rank";
+/// The placeholder for the program that times a rank.
+pub const RANK_TIMER: &str = "rank_timer";
 /// The placeholders that the runs of gangs know.
-pub const PLACEHOLDERS: [&str; 4] = [HOSTS, RANKS, RANKS_PER_HOST, HOSTFILE];
+pub const PLACEHOLDERS: [&str; 6] = [HOSTS, RANKS, RANKS_PER_HOST, HOSTFILE, JOB, RANK];
 /// The variable of a run that names its hosts, with commas between.
 pub const HOSTS_VARIABLE: &str = "SPEEDUP_HOSTS";
 
+/// The variable of a run that names the directory, on each host, where the times of its ranks go.
+pub const RANKS_VARIABLE: &str = "SPEEDUP_RANKS";
 /// The variable of a run that no other attempt has: by it what a launcher left behind on a host is found.
 pub const RUN_VARIABLE: &str = "SPEEDUP_RUN";
 
@@ -43,6 +51,9 @@ pub struct Gang {
     pub ranks_per_host: u32,
     /// What starts the ranks.
     pub launcher: GangLauncher,
+    /// Whether each rank is timed: its launcher starts the timer, and that the rank.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub times_ranks: bool,
     /// The scaling series that the benchmark is a point of, where the plan gives several sizes.
     pub series: Option<ScalingSeries>,
 }
@@ -77,6 +88,8 @@ pub enum GangLauncher {
     OpenMpi,
     /// The Hydra process manager of MPICH.
     Mpich,
+    /// The srun of Slurm, as a step of the job in which all hosts are.
+    Srun,
     /// These words, which stand before the command; placeholders are still in place.
     Own(Vec<String>),
 }
@@ -119,6 +132,11 @@ impl Gang {
         }
     }
 
+    /// Whether all hosts have to be in one job of their engine.
+    pub fn is_in_one_job(&self) -> bool {
+        self.launcher == GangLauncher::Srun
+    }
+
     /// The command that starts a command on all hosts. Open MPI gives the ranks of other hosts these variables alone.
     pub fn launch(&self, command: CommandLine, env: &BTreeMap<String, String>) -> CommandLine {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
@@ -127,15 +145,29 @@ impl Gang {
             GangLauncher::OpenMpi => {
                 let mut argv = words(&["mpirun", "--hostfile", "{hostfile}", "-np", "{ranks}"]);
                 argv.extend(words(&["--map-by", "ppr:{ranks_per_host}:node"]));
-                let names = env.keys().map(String::as_str).chain([HOSTS_VARIABLE, RUN_VARIABLE]);
+                let own = [HOSTS_VARIABLE, RUN_VARIABLE].into_iter();
+                let own = own.chain(self.times_ranks.then_some(RANKS_VARIABLE));
+                let names = env.keys().map(String::as_str).chain(own);
                 argv.extend(names.flat_map(|name| ["-x".to_owned(), name.to_owned()]));
                 argv
             }
             GangLauncher::Mpich => {
                 words(&["mpiexec.hydra", "-f", "{hostfile}", "-n", "{ranks}", "-ppn", "{ranks_per_host}"])
             }
+            GangLauncher::Srun => {
+                let mut argv = words(&["srun", "--jobid={job}", "--overlap", "--nodelist={hostfile}"]);
+                argv.extend(words(&[
+                    "--nodes={hosts}",
+                    "--ntasks={ranks}",
+                    "--ntasks-per-node={ranks_per_host}",
+                ]));
+                argv
+            }
             GangLauncher::Own(own) => own.clone(),
         };
+        if self.times_ranks {
+            argv.push(format!("{{{RANK_TIMER}}}"));
+        }
         argv.extend(match command {
             CommandLine::Exact(argv) => argv,
             CommandLine::Shell(line) => vec!["/bin/sh".to_owned(), "-c".to_owned(), line],
@@ -148,7 +180,7 @@ impl Gang {
         let line = |host: &str| match self.launcher {
             GangLauncher::OpenMpi => format!("{host} slots={}\n", self.ranks_per_host),
             GangLauncher::Mpich => format!("{host}:{}\n", self.ranks_per_host),
-            GangLauncher::None | GangLauncher::Own(_) => format!("{host}\n"),
+            GangLauncher::None | GangLauncher::Srun | GangLauncher::Own(_) => format!("{host}\n"),
         };
         hosts.into_iter().map(line).collect()
     }

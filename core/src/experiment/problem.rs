@@ -194,6 +194,12 @@ pub enum Fault {
     /// Runs on several hosts that could not be executed.
     #[error("a benchmark runs on hosts of its own number, and {0}")]
     Gang(&'static str),
+    /// Nobody fills it in.
+    #[error("{{rank}} is filled in where the ranks of a run are timed, and these are not")]
+    RankUnknown,
+    /// There is none.
+    #[error("time_ranks needs what starts the ranks")]
+    NoRanks,
     /// Nothing is executed.
     #[error("the command is empty")]
     EmptyCommand,
@@ -337,6 +343,8 @@ impl Fault {
                     .to_owned()
             }
             Self::Gang(_) => "give the benchmarks with `hosts` a plan of their own, in the randomized or interleaved order".to_owned(),
+            Self::RankUnknown => "write time_ranks = true, or read the rank from what the launcher puts into the environment".to_owned(),
+            Self::NoRanks => "write launcher = \"openmpi\", \"mpich\" or \"srun\", or the words of your own: launch = [...]".to_owned(),
             Self::EmptyCommand => {
                 "write the program and its arguments: command = [\"sort\", \"{input}/words.txt\"]".to_owned()
             }

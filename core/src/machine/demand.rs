@@ -1,8 +1,10 @@
 //! What running plans could use of an engine that gives out hosts. Asked every few seconds at most: it looks at every host
 //! of the engine and every lane in which something waits.
 
+use std::collections::BTreeMap;
+
 use super::matching::{holds, longest_visit, used, violation};
-use super::queue::hosts_of_lane;
+use super::queue::{hosts_of_lane, is_in_one_job};
 use super::{Active, Machine};
 use crate::host::{Host, Standing};
 use crate::independence::{Renewal, Reuse};
@@ -11,12 +13,30 @@ use crate::run::HostNumber;
 use crate::value::id::ExperimentId;
 use crate::value::time::{Span, Timestamp};
 
+/// Hosts that are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Missing {
+    /// How many.
+    hosts: u32,
+    /// How many of them serve a run together.
+    together: u32,
+    /// Whether those have to be in one job.
+    in_one_job: bool,
+}
+
+impl Default for Missing {
+    fn default() -> Self {
+        Self { hosts: 0, together: 1, in_one_job: false }
+    }
+}
+
 impl Machine {
     /// What the running plans could use now.
     pub fn demand(&self, now: Timestamp) -> Demand {
         let wanting: Vec<(ExperimentId, &Active)> =
             self.turns.iter().map(|(_, id)| (*id, &self.experiments[id])).collect();
-        let missing = wanting.iter().map(|(id, active)| self.missing(now, *id, active)).max().unwrap_or(0);
+        let missing = wanting.iter().map(|(id, active)| self.missing(now, *id, active)).max();
+        let Missing { hosts: missing, together, in_one_job } = missing.unwrap_or_default();
         let longest = wanting.iter().map(|(_, active)| longest_waiting(active)).max();
         let numbered = (0..).map(HostNumber).zip(&self.hosts);
         let provided = numbered.filter_map(|(number, host)| {
@@ -36,12 +56,18 @@ impl Machine {
                 worth: worth.unwrap_or(Worth::Nothing),
             })
         });
-        Demand { missing, longest: longest.unwrap_or_default(), hosts: provided.collect() }
+        Demand {
+            missing,
+            together,
+            in_one_job,
+            longest: longest.unwrap_or_default(),
+            hosts: provided.collect(),
+        }
     }
 
     /// How many more hosts an experiment could give something to without any of them serving twice what its policy holds
     /// against the same use: what waits in the fullest lane beyond those that may take it.
-    fn missing(&self, now: Timestamp, id: ExperimentId, active: &Active) -> u32 {
+    fn missing(&self, now: Timestamp, id: ExperimentId, active: &Active) -> Missing {
         let numbered = (0..).map(HostNumber).zip(&self.hosts);
         let here: Vec<(HostNumber, &Host)> =
             numbered.filter(|(number, _)| self.may_be_given(active, *number)).collect();
@@ -49,11 +75,26 @@ impl Machine {
             let able = here.iter().filter(|(number, host)| {
                 !active.has_visited(*number, lane) && worth_of_lane(now, host, id, active, lane) == Worth::Now
             });
-            let hosts = visits.saturating_mul(hosts_of_lane(&active.kept.plan, lane));
-            hosts.saturating_sub(able.count() as u32)
+            let together = hosts_of_lane(&active.kept.plan, lane);
+            let in_one_job = is_in_one_job(&active.kept.plan, lane);
+            let able = match in_one_job {
+                true => in_whole_gangs(able.map(|(_, host)| host.job()), together),
+                false => able.count() as u32,
+            };
+            let hosts = visits.saturating_mul(together).saturating_sub(able);
+            Missing { hosts, together, in_one_job }
         };
-        active.queue.waiting_lanes().map(of_lane).max().unwrap_or(0)
+        active.queue.waiting_lanes().map(of_lane).max().unwrap_or_default()
     }
+}
+
+/// How many of these hosts, of which the jobs are given, can be of gangs within a job.
+fn in_whole_gangs<'h>(jobs: impl Iterator<Item = Option<&'h str>>, together: u32) -> u32 {
+    let mut of_job = BTreeMap::<&str, u32>::new();
+    for job in jobs.flatten() {
+        *of_job.entry(job).or_default() += 1;
+    }
+    of_job.into_values().map(|hosts| hosts / together * together).sum()
 }
 
 fn longest_waiting(active: &Active) -> Span {

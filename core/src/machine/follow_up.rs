@@ -149,5 +149,6 @@ fn evidence(
         build: None,
         machine: host.facts.machine,
         host_name: host.facts.name(),
+        switches: host.facts.switches.clone(),
     }
 }

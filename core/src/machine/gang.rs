@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use super::matching::{holds, longest_visit, rests_until, used, violation};
 use super::queue::lane_of;
 use super::{Active, Effect, Machine, Phase};
+use crate::experiment::gang::Gang;
 use crate::host::{Asking, Host, Presence, Standing};
 use crate::machine::event::{Change, Event};
 use crate::run::lease::{LEASE_MARGIN, Lease};
@@ -54,10 +55,18 @@ impl Machine {
         }
         let size = active.kept.plan.hosts_of(run) as usize;
         let class = self.host_at(number).class;
+        let gang = active.kept.plan.gang_of_task(active.kept.plan.task(run));
+        let needs_job = gang.is_some_and(Gang::is_in_one_job);
+        let job = self.host_at(number).job();
+        if needs_job && job.is_none() {
+            return Gathering::Lacking;
+        }
         let (mut ready, mut busy) = (vec![number], Vec::new());
         for (other, host) in (0..).map(HostNumber).zip(&self.hosts) {
-            let is_candidate =
-                other != number && host.class == class && self.suits(now, id, active, run, other);
+            let is_candidate = other != number
+                && host.class == class
+                && (!needs_job || host.job() == job)
+                && self.suits(now, id, active, run, other);
             if !is_candidate || self.is_held_for_another(now, id, run, other) {
                 continue;
             }

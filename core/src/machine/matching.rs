@@ -155,8 +155,8 @@ impl Machine {
         is_gone.then(|| Some(emptied + self.settings.host_grace))
     }
 
-    /// A run that lost an attempt goes to another host. Only where a host may come again, and every one that could take the
-    /// run has been tried, may it go to one of them again.
+    /// A run that lost an attempt goes to another host. Only where a host may come again, and too few that could take the run have
+    /// not been tried, may it go to one of them again.
     pub(super) fn may_retry(&self, active: &Active, number: HostNumber, run: u32) -> bool {
         let tried = active.kept.tried.get(&run).map_or(&[][..], Vec::as_slice);
         let is_new_here = !tried.contains(&number);
@@ -167,9 +167,26 @@ impl Machine {
             Again::HereAfter(others) => return others.iter().all(|host| tried.contains(host)),
             Again::Anywhere => {}
         }
-        active.may_come_again()
-            && tried.iter().filter(|host| self.may_be_given(active, **host)).count() as u32
-                == self.usable_by(active)
+        let wanted = active.kept.plan.hosts_of(RunIndex(run));
+        let untried = || match wanted {
+            1 => self.untried(active, tried),
+            _ => self.untried_of_class(active, number, tried),
+        };
+        active.may_come_again() && untried() < wanted
+    }
+
+    /// How many hosts could take a run that were not tried with it.
+    fn untried(&self, active: &Active, tried: &[HostNumber]) -> u32 {
+        let tried = tried.iter().filter(|host| self.may_be_given(active, **host)).count() as u32;
+        self.usable_by(active).saturating_sub(tried)
+    }
+
+    /// How many of them are of the class of a host: the hosts of a gang are of one class.
+    fn untried_of_class(&self, active: &Active, number: HostNumber, tried: &[HostNumber]) -> u32 {
+        let class = self.host_at(number).class;
+        let of_class = (0..).map(HostNumber).zip(&self.hosts).filter(|(_, host)| host.class == class);
+        let untried = of_class.filter(|(host, _)| !tried.contains(host) && self.may_be_given(active, *host));
+        untried.count() as u32
     }
 
     /// How many hosts could be given runs of an experiment, fresh or not.

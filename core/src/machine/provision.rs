@@ -159,10 +159,14 @@ impl UnreachedAgent {
 }
 
 /// What the running plans could use.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// Hosts that they could give something to beyond those that are there.
     pub missing: u32,
+    /// How many of them serve a run together.
+    pub together: u32,
+    /// Whether those have to be in one job.
+    pub in_one_job: bool,
     /// How long a visit that waits may rightly take, at most.
     pub longest: Span,
     /// The hosts that an engine ever gave out.
@@ -216,11 +220,18 @@ pub enum Worth {
     Now,
 }
 
+impl Default for Demand {
+    fn default() -> Self {
+        Self { missing: 0, together: 1, in_one_job: false, longest: Span::default(), hosts: Vec::new() }
+    }
+}
+
 impl Demand {
     /// What one queue sees of it: its share of what is missing, and the hosts of its system.
     #[must_use]
     pub fn of(mut self, system: &str, share: u32) -> Self {
-        self.missing = share;
+        // Half a job for several hosts is none.
+        self.missing = if self.in_one_job { share.next_multiple_of(self.together) } else { share };
         self.hosts.retain(|host| host.job.as_ref().map_or("", JobId::system) == system);
         self
     }

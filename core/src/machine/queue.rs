@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::experiment::gang::Gang;
 use crate::experiment::{Order, Scope};
 use crate::plan::{Plan, Task};
 use crate::value::id::{RunIndex, VersionIndex};
@@ -135,6 +136,11 @@ pub(super) fn tasks_of(plan: &Plan, lane: u32) -> Vec<Task> {
 /// Most hosts that serve a visit of a lane together.
 pub(super) fn hosts_of_lane(plan: &Plan, lane: u32) -> u32 {
     tasks_of(plan, lane).into_iter().map(|task| plan.hosts_of_task(task)).max().unwrap_or(1)
+}
+
+/// Whether the hosts of what is done in a lane have to be in one job of their engine.
+pub(super) fn is_in_one_job(plan: &Plan, lane: u32) -> bool {
+    tasks_of(plan, lane).into_iter().any(|task| plan.gang_of_task(task).is_some_and(Gang::is_in_one_job))
 }
 
 /// Most hosts that serve a run of a plan together.

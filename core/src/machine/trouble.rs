@@ -12,6 +12,7 @@
 #[cfg(test)]
 mod tests;
 
+use super::queue::largest_gang;
 use super::{Active, LOST_IN_A_ROW, Machine};
 use crate::host::Host;
 use crate::run::lease::Lease;
@@ -83,14 +84,15 @@ impl Machine {
     }
 
     /// How many hosts could be given runs of an experiment, fresh or not: without those that it has given up, unless there are
-    /// no others.
+    /// too few others.
     pub(super) fn usable_by(&self, active: &Active) -> u32 {
         let given_up = |number: &HostNumber| {
             active.trouble_on(*number).is_given_up() && self.could_serve(active, *number)
         };
         let given_up = active.kept.troubles.keys().filter(|number| given_up(number)).count() as u32;
         let all = self.available_to(active);
-        if given_up < all { all - given_up } else { all }
+        let others = all.saturating_sub(given_up);
+        if given_up > 0 && others < largest_gang(&active.kept.plan) { all } else { others }
     }
 
     /// Whether a host waits for what others say of an experiment that was lost on it through no fault of its own.

@@ -7,6 +7,7 @@ use crate::experiment::build::UsedBuild;
 use crate::host::fingerprint::{ClassId, HardwareId};
 use crate::value::id::{
     AgentEpoch, AllocationId, Attempt, BootId, ExperimentId, HostId, HostName, LeaseEpoch, RunIndex,
+    SwitchPath,
 };
 use crate::value::time::{Span, Timestamp};
 
@@ -134,6 +135,9 @@ pub struct Evidence {
     pub machine: Option<HardwareId>,
     /// What people called it; nothing where it is not known.
     pub host_name: Option<HostName>,
+    /// Where it was in the network; nothing where its engine does not tell.
+    #[serde(default)]
+    pub switches: Option<SwitchPath>,
 }
 
 impl Evidence {
@@ -152,6 +156,7 @@ impl Evidence {
             build: None,
             machine: None,
             host_name: None,
+            switches: None,
         }
     }
 }

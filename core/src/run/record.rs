@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::build::{Build, Product};
 use crate::experiment::files::MAX_FILE_BYTES;
+use crate::experiment::gang::MAX_RANKS_PER_HOST;
 use crate::experiment::metric::{Absence, Metric};
 use crate::run::Obstacle;
 use crate::run::conditions::Conditions;
@@ -56,6 +57,40 @@ pub struct Record {
     /// The file that was executed; absent when nothing was timed, and in records of earlier releases.
     #[serde(default)]
     pub program: Option<Box<Program>>,
+    /// The times of the ranks on this host, where the plan has them timed; ascending by number.
+    #[serde(default)]
+    pub ranks: Vec<RankTime>,
+}
+
+/// Most ranks of one host whose times are kept.
+pub const MAX_RANKS: usize = MAX_RANKS_PER_HOST as usize;
+
+/// What one rank of a program took, by the clock of the host that it ran on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RankTime {
+    /// Its number among the ranks of all hosts.
+    pub rank: u32,
+    /// When it was started, by the wall clock of the host (nanoseconds since the Unix epoch): information, not evidence.
+    pub started_unix_ns: u64,
+    /// From its start to its end.
+    pub wall: Span,
+    /// Processor time in user mode.
+    pub user: Span,
+    /// Processor time in the kernel.
+    pub system: Span,
+    /// The peak of its resident memory, in bytes.
+    pub max_rss_bytes: u64,
+    /// How it ended.
+    pub end: RankEnd,
+}
+
+/// How a rank ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RankEnd {
+    /// By itself, with this code.
+    Exited(u8),
+    /// By this signal.
+    Signalled(u8),
 }
 
 /// How a host was when it had rested. What cannot be read on it is absent, never zero.
@@ -92,6 +127,7 @@ impl Record {
             canary_failed: None,
             products: Vec::new(),
             program: None,
+            ranks: Vec::new(),
         }
     }
 }

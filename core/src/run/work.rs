@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::experiment::build::{self, Product, UsedBuild};
 use crate::experiment::environment::{DirectoryLength, EnvSize, Environment};
 use crate::experiment::files::{self, StagedFile};
+use crate::experiment::gang::RANK;
 use crate::experiment::software::Software;
 use crate::experiment::template::{TemplateError, expand, placeholders};
 use crate::experiment::{
@@ -149,11 +150,13 @@ impl WorkOrder {
         let command = match &benchmark.gang {
             Some(gang) => {
                 vars.extend(gang.placeholders());
+                // Its timer fills it in.
+                vars.insert(RANK.to_owned(), format!("{{{RANK}}}"));
                 gang.launch(command, &env)
             }
             None => command,
         };
-        let texts = [&command].into_iter().chain(outside(experiment)).flat_map(texts_of);
+        let texts = [&command].into_iter().chain(outside(experiment)).flat_map(CommandLine::texts);
         let texts = texts.chain(env.values().map(String::as_str)).chain(directory.as_deref());
         let common_software = experiment.common_software();
         let texts = texts.chain(experiment.software_of(version).texts());
@@ -205,7 +208,8 @@ impl WorkOrder {
     /// What the order spells out beside its program; none where a build's product stands in it elsewhere.
     fn spelled(&self) -> Option<Vec<String>> {
         let around = [&self.prepare, &self.cleanup].into_iter().flatten().map(|setup| &setup.command);
-        let mut texts: Vec<&str> = [&self.command].into_iter().chain(around).flat_map(texts_of).collect();
+        let mut texts: Vec<&str> =
+            [&self.command].into_iter().chain(around).flat_map(CommandLine::texts).collect();
         texts.extend(self.env.iter().flat_map(|(name, value)| [name.as_str(), value]));
         texts.extend(self.directory.as_deref());
         let is_product = |name: &str| name.starts_with(build::PREFIX);
@@ -224,8 +228,10 @@ impl WorkOrder {
     /// The order with those products of a build that its commands name.
     fn using(mut self, build: &UsedBuild) -> Self {
         let around = [&self.prepare, &self.cleanup].into_iter().flatten().map(|setup| &setup.command);
-        let texts =
-            around.chain([&self.command]).flat_map(texts_of).chain(self.env.values().map(String::as_str));
+        let texts = around
+            .chain([&self.command])
+            .flat_map(CommandLine::texts)
+            .chain(self.env.values().map(String::as_str));
         let texts = texts.chain(self.directory.as_deref());
         let named: BTreeSet<&str> = texts.flat_map(placeholders).collect();
         let is_named = |product: &&Product| named.contains(product.placeholder().as_str());
@@ -247,7 +253,10 @@ impl WorkOrder {
         vars.insert(VERSION.to_owned(), name);
         let env = env_of_build(&version.env);
         let setup = experiment.setup.iter().map(|setup| &setup.command);
-        let texts = setup.chain([&build.command]).flat_map(texts_of).chain(env.values().map(String::as_str));
+        let texts = setup
+            .chain([&build.command])
+            .flat_map(CommandLine::texts)
+            .chain(env.values().map(String::as_str));
         let common_software = experiment.common_software().filter(|_| experiment.setup.is_some());
         let texts = texts.chain(software.texts()).chain(common_software.iter().flat_map(Software::texts));
         let files = files_named(&texts.flat_map(placeholders).collect(), &experiment.files);
@@ -353,14 +362,6 @@ impl WorkOrder {
 fn outside(experiment: &Experiment) -> impl Iterator<Item = &CommandLine> {
     let all = [&experiment.setup, &experiment.prepare, &experiment.cleanup, &experiment.canary];
     all.into_iter().flatten().map(|setup| &setup.command)
-}
-
-fn texts_of(command: &CommandLine) -> impl Iterator<Item = &str> {
-    let words = match command {
-        CommandLine::Exact(argv) => argv.as_slice(),
-        CommandLine::Shell(line) => std::slice::from_ref(line),
-    };
-    words.iter().map(String::as_str)
 }
 
 /// The files of which a placeholder is among these.

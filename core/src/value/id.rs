@@ -176,6 +176,10 @@ text_id!(
     NodeName
 );
 text_id!(
+    /// The switches of a network above a host, from the top to its own, with dots between, as Slurm tells them.
+    SwitchPath
+);
+text_id!(
     /// A host, as people call it: its node's name, or its own. It may change, and others may have it.
     HostName
 );
@@ -189,5 +193,27 @@ impl JobId {
     /// Slurm gives bare numbers.
     pub fn system(&self) -> &str {
         self.as_str().split_once(':').map_or("", |(system, _)| system)
+    }
+
+    /// The part of a job of Slurm on one of its nodes, which are counted from 0: such a job is as many for the coordinator as
+    /// it has nodes.
+    ///
+    /// # Errors
+    /// [`IdError`] when the id is too long for that.
+    pub fn on_node(&self, number: u32) -> Result<Self, IdError> {
+        format!("{self}.{number}").parse()
+    }
+
+    /// The number of the node, of a part of a job.
+    pub fn node_number(&self) -> Option<u32> {
+        let (job, number) = self.as_str().rsplit_once('.')?;
+        let is_slurm = job.bytes().all(|byte| byte.is_ascii_digit());
+        if is_slurm { number.parse().ok() } else { None }
+    }
+
+    /// The id by which the engine knows the job.
+    pub fn whole(&self) -> &str {
+        let text = self.as_str();
+        self.node_number().and_then(|_| text.rsplit_once('.')).map_or(text, |(job, _)| job)
     }
 }

@@ -14,6 +14,7 @@ impl From<&Gang> for v1::Gang {
             GangLauncher::None => (v1::GangLauncher::None, Vec::new()),
             GangLauncher::OpenMpi => (v1::GangLauncher::Openmpi, Vec::new()),
             GangLauncher::Mpich => (v1::GangLauncher::Mpich, Vec::new()),
+            GangLauncher::Srun => (v1::GangLauncher::Srun, Vec::new()),
             GangLauncher::Own(words) => (v1::GangLauncher::Own, words),
         };
         Self {
@@ -22,6 +23,7 @@ impl From<&Gang> for v1::Gang {
             launcher: launcher.into(),
             launch,
             series: gang.series.clone().map(Into::into),
+            times_ranks: gang.times_ranks,
         }
     }
 }
@@ -30,16 +32,17 @@ impl TryFrom<v1::Gang> for Gang {
     type Error = Malformed;
 
     fn try_from(wire: v1::Gang) -> Result<Self, Malformed> {
-        let v1::Gang { hosts, ranks_per_host, launcher, launch, series } = wire;
+        let v1::Gang { hosts, ranks_per_host, launcher, launch, series, times_ranks } = wire;
         let launcher = match v1::GangLauncher::try_from(launcher) {
             Ok(v1::GangLauncher::None) => GangLauncher::None,
             Ok(v1::GangLauncher::Openmpi) => GangLauncher::OpenMpi,
             Ok(v1::GangLauncher::Mpich) => GangLauncher::Mpich,
+            Ok(v1::GangLauncher::Srun) => GangLauncher::Srun,
             Ok(v1::GangLauncher::Own) => GangLauncher::Own(launch),
             Ok(v1::GangLauncher::Unspecified) => return Err(Malformed::new("launcher", Why::Unspecified)),
             Err(_) => return Err(Malformed::new("launcher", Why::Unknown(launcher))),
         };
-        Ok(Self { hosts, ranks_per_host, launcher, series: optional(series, "series")? })
+        Ok(Self { hosts, ranks_per_host, launcher, times_ranks, series: optional(series, "series")? })
     }
 }
 

@@ -43,6 +43,7 @@ impl From<&HostFacts> for v1::HostFacts {
                 Sharing::Shared => Some(true),
             },
             hostname: facts.hostname.as_ref().map(|name| name.as_str().to_owned()),
+            switches: facts.switches.as_ref().map(|path| path.as_str().to_owned()),
         }
     }
 }
@@ -86,6 +87,7 @@ impl TryFrom<v1::HostFacts> for HostFacts {
                 Some(true) => Sharing::Shared,
             },
             hostname: optional_id(wire.hostname, "hostname")?,
+            switches: optional_id(wire.switches, "switches")?,
         })
     }
 }

@@ -99,6 +99,7 @@ impl From<&Evidence> for v1::Evidence {
             products: evidence.build.as_ref().map_or_else(Vec::new, |build| products_out(&build.products)),
             machine: evidence.machine.map(|machine| machine.to_string()),
             host_name: evidence.host_name.as_ref().map(|name| name.as_str().to_owned()),
+            switches: evidence.switches.as_ref().map(|path| path.as_str().to_owned()),
         }
     }
 }
@@ -124,6 +125,7 @@ impl TryFrom<v1::Evidence> for Evidence {
             build: used_build(wire.build_run, wire.products)?,
             machine: hash(wire.machine, "machine")?,
             host_name: optional_id(wire.host_name, "host_name")?,
+            switches: optional_id(wire.switches, "switches")?,
         })
     }
 }

@@ -3,7 +3,9 @@
 use speedup_core::experiment::files::ContentHash;
 use speedup_core::experiment::{MAX_NAME_BYTES, MAX_OUTPUT_KEPT};
 use speedup_core::run::program::{MAX_PATH_BYTES, Program, ProgramContent};
-use speedup_core::run::record::{Failure, Outcome, Output, Record, RestReading};
+use speedup_core::run::record::{
+    Failure, MAX_RANKS, Outcome, Output, RankEnd, RankTime, Record, RestReading,
+};
 use speedup_core::value::time::Span;
 
 use super::build::{products_in, products_out};
@@ -14,6 +16,7 @@ use super::not_executed::{not_executed, told};
 use crate::v1;
 use v1::executed_program::Content as WireContent;
 use v1::failure::{Exit, Failure as WireFailure, NoProduct, NoValue, Warmup, WrongOutput};
+use v1::rank_time::End as WireEnd;
 use v1::record::Outcome as WireOutcome;
 
 impl From<&Record> for v1::Record {
@@ -48,6 +51,7 @@ fn wire(record: &Record, stdout: v1::StreamOutput, stderr: v1::StreamOutput) -> 
         canary_failed: record.canary_failed.clone(),
         products: products_out(&record.products),
         program: record.program.as_deref().map(Into::into),
+        ranks: record.ranks.iter().map(Into::into).collect(),
     }
 }
 
@@ -77,7 +81,46 @@ impl TryFrom<v1::Record> for Record {
             canary_failed: wire.canary_failed.map(reason),
             products: products_in(wire.products, "products")?,
             program: optional(wire.program, "program")?.map(Box::new),
+            ranks: ranks_in(wire.ranks)?,
         })
+    }
+}
+
+fn ranks_in(wire: Vec<v1::RankTime>) -> Result<Vec<RankTime>, Malformed> {
+    if wire.len() > MAX_RANKS {
+        return Err(Malformed::new("ranks", Why::TooMany { items: wire.len(), most: MAX_RANKS }));
+    }
+    let ranks: Vec<RankTime> =
+        wire.into_iter().map(TryInto::try_into).collect::<Result<_, _>>().within("ranks")?;
+    if !ranks.is_sorted_by(|a, b| a.rank < b.rank) {
+        return Err(Malformed::new("ranks", Why::Unordered));
+    }
+    Ok(ranks)
+}
+
+impl From<&RankTime> for v1::RankTime {
+    fn from(time: &RankTime) -> Self {
+        let RankTime { rank, started_unix_ns, wall, user, system, max_rss_bytes, end } = *time;
+        let end = match end {
+            RankEnd::Exited(code) => WireEnd::Exit(code.into()),
+            RankEnd::Signalled(signal) => WireEnd::Signal(signal.into()),
+        };
+        let (wall_ns, user_ns, system_ns) = (wall.0, user.0, system.0);
+        Self { rank, started_unix_ns, wall_ns, user_ns, system_ns, max_rss_bytes, end: Some(end) }
+    }
+}
+
+impl TryFrom<v1::RankTime> for RankTime {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::RankTime) -> Result<Self, Malformed> {
+        let v1::RankTime { rank, started_unix_ns, wall_ns, user_ns, system_ns, max_rss_bytes, end } = wire;
+        let end = match chosen(end, "end")? {
+            WireEnd::Exit(code) => RankEnd::Exited(small(code, "exit")?),
+            WireEnd::Signal(signal) => RankEnd::Signalled(small(signal, "signal")?),
+        };
+        let (wall, user, system) = (Span(wall_ns), Span(user_ns), Span(system_ns));
+        Ok(Self { rank, started_unix_ns, wall, user, system, max_rss_bytes, end })
     }
 }
 

@@ -77,11 +77,11 @@ fn run() -> impl Strategy<Value = (RunIndex, Attempt)> {
 fn facts() -> BoxedStrategy<HostFacts> {
     let names = (id(), id(), option::of(id()), any::<bool>());
     let hardware = option::of(text().prop_map(|serial| HardwareId::of([("serial", serial.as_str())])));
-    let engine = (option::of(time()), option::of(id()), option::of(id()), option::of(id()));
+    let engine = (option::of(time()), option::of(id()), option::of(id()), option::of(id()), option::of(id()));
     let parts = (names, fingerprint(), option::of(timer_test()), hardware, any::<bool>(), engine);
     parts
         .prop_map(|(names, fingerprint, timer, hardware, can_reboot, engine)| {
-            let (allocation_ends, node, job, hostname) = engine;
+            let (allocation_ends, node, job, hostname, switches) = engine;
             let (host, boot, allocation, named_by_owner) = names;
             let hardware = hardware.flatten();
             let bare = HostFacts::bare(host, boot);
@@ -89,7 +89,17 @@ fn facts() -> BoxedStrategy<HostFacts> {
             let sharing = [Sharing::Unsaid, Sharing::Alone, Sharing::Shared]
                 [usize::from(can_reboot) + usize::from(named_by_owner)];
             let machine = hardware.filter(|_| can_reboot);
-            HostFacts { can_reboot, allocation_ends, node, job, sharing, machine, hostname, ..facts }
+            HostFacts {
+                can_reboot,
+                allocation_ends,
+                node,
+                job,
+                sharing,
+                machine,
+                hostname,
+                switches,
+                ..facts
+            }
         })
         .boxed()
 }
@@ -134,7 +144,13 @@ fn evidence() -> impl Strategy<Value = Evidence> {
         any::<Option<u64>>(),
         option::of(id()),
         option::of(id()),
-        (option::of(class()), option::of(used_build()), option::of(text()), option::of(id())),
+        (
+            option::of(class()),
+            option::of(used_build()),
+            option::of(text()),
+            option::of(id()),
+            option::of(id()),
+        ),
     );
     let parts = (id(), option::of(id()), any::<(u32, u64)>(), previous, before);
     parts.prop_map(|(boot, allocation, (served_in_scope, served_in_all), previous, before)| Evidence {
@@ -150,6 +166,7 @@ fn evidence() -> impl Strategy<Value = Evidence> {
         build: before.3.1.map(Box::new),
         machine: before.3.2.and_then(|serial| HardwareId::of([("serial", serial.as_str())])),
         host_name: before.3.3,
+        switches: before.3.4,
     })
 }
 

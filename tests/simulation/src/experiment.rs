@@ -73,7 +73,13 @@ fn gather(drawn: &mut Experiment) {
         && drawn.independence.policy != Policy::Rebooted;
     for (number, benchmark) in (0..).zip(&mut drawn.benchmarks).filter(|_| may_be) {
         let hosts = 1 + ((drawn.seed.0 >> 4) as u32 + number) % 3;
-        benchmark.gang = Some(Gang { hosts, ranks_per_host: 1, launcher: GangLauncher::None, series: None });
+        benchmark.gang = Some(Gang {
+            hosts,
+            ranks_per_host: 1,
+            launcher: GangLauncher::None,
+            times_ranks: false,
+            series: None,
+        });
     }
 }
 

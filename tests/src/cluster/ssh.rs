@@ -63,24 +63,19 @@ impl SshSite {
         Self { site: Site::of(pool, cluster, hosts, policy, Host::address) }
     }
 
-    /// The program by which the hosts reach each other, in place of ssh, where they were introduced.
+    /// The program by which the hosts reach each other, in place of ssh, where they were introduced: it has their key.
     pub fn remote() -> PathBuf {
         Host::disk().join("remote")
     }
 
-    /// Lets the hosts reach each other by their names: with the key that all of them know, and a program in place of ssh that finds
-    /// their addresses.
+    /// Lets the hosts reach each other by their names, with the key that all of them know.
     ///
     /// # Panics
     /// When their disks cannot be written to.
     pub fn introduce(&self) {
-        let of = |host: &Host| format!("{}) to={} ;;\n", host.name(), host.address());
-        let addresses: String = self.site.hosts.iter().map(of).collect();
         let remote = format!(
-            "#!/bin/sh\nwhile :; do case $1 in -*) shift ;; *) break ;; esac; done\nname=$1; shift\ncase $name in\n\
-             {addresses}esac\nexec ssh -x -q -i {key} -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
-             root@$to \"$@\"\n",
-            key = Host::disk().join("key").display()
+            "#!/bin/sh\nexec ssh -q -i {} -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -l root \"$@\"\n",
+            Host::disk().join("key").display()
         );
         for host in &self.site.hosts {
             let own = host.directory().join("own");

@@ -57,7 +57,7 @@ impl Told {
 
     async fn ask(pool: &Pool, experiment: &str) -> Self {
         let mut client = ExperimentsClient::new(pool.channel(None).await);
-        let request = v1::ExportRequest { experiment: experiment.to_owned(), cursor: String::new() };
+        let request = v1::ExportRequest { experiment: experiment.to_owned(), ..v1::ExportRequest::default() };
         let mut chunks = client.export(request).await.expect("an export").into_inner();
         let (mut head, mut order, mut attempts) = (None, Vec::new(), Vec::new());
         while let Some(chunk) = chunks.next().await {

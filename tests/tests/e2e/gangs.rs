@@ -43,6 +43,54 @@ fn a_run_on_several_hosts_knows_them_and_is_executed_once() {
     assert!(elsewhere == 6 || elsewhere == 0, "the first host executes, nobody else: {elsewhere}");
 }
 
+/// The launcher starts four ranks on this machine, of which one sleeps longest, one fails, and one is killed.
+#[test]
+fn each_rank_is_timed_and_ends_as_it_would_alone() {
+    let pool = Pool::start(SPEEDUP, 2);
+    let program = "case {rank} in 1) exit 7;; 2) kill -9 $$;; *) sleep 0.$(({rank} + 2));; esac";
+    let start = "rank=0; while [ $rank -lt {ranks} ]; do PMI_RANK=$rank \"$@\"; echo $rank ended $?; \
+                 rank=$((rank + 1)); done";
+    let launch = format!("launch = [\"sh\", \"-c\", '{start}', \"launch\"]\ntime_ranks = true\n");
+    let text = plan("2", program, "[output]\nkeep_of = \"all\"\n");
+    let text = text.replace("ranks_per_host = 2\n", &format!("ranks_per_host = 2\n{launch}"));
+    let experiment = pool.submit(&text, &[]);
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let rows = |per: &str| -> Vec<serde_json::Value> {
+        let exported = pool.speedup(&["export", &experiment, "--format", "jsonl", "--per", per]);
+        assert!(exported.status.success(), "{}", String::from_utf8_lossy(&exported.stderr));
+        let text = String::from_utf8(exported.stdout).expect("UTF-8");
+        text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
+    };
+    let attempts = rows("attempt");
+    assert_eq!(attempts.len(), 6, "{attempts:?}");
+    assert!(attempts.iter().all(|row| row.get("seat").is_none() && row["counts"] == true), "{attempts:?}");
+    let said = "0 ended 0\n1 ended 7\n2 ended 137\n3 ended 0\n";
+    assert!(attempts.iter().all(|row| row["stdout_kept"] == said), "{attempts:?}");
+
+    let hosts = rows("host");
+    assert_eq!(hosts.len(), 12, "{hosts:?}");
+    for host in &hosts {
+        let is_first = host["seat"] == 0;
+        assert_eq!((host["counts"] == true, host["why_not"] == "part"), (is_first, !is_first), "{host}");
+        let gang = host["gang"].as_str().map(|gang| gang.split(' ').next());
+        assert!(!is_first || gang == Some(host["host"].as_str()), "{host}");
+    }
+
+    let ranks: Vec<_> = rows("rank").into_iter().filter(|row| !row["rank"].is_null()).collect();
+    assert_eq!(ranks.len(), 6 * 4, "{ranks:?}");
+    for row in &ranks {
+        let number = |name: &str| row[name].as_u64();
+        let (ended, slept) = match number("rank") {
+            Some(0) => ((Some(0), None), 200_000_000),
+            Some(1) => ((Some(7), None), 0),
+            Some(2) => ((None, Some(9)), 0),
+            _ => ((Some(0), None), 500_000_000),
+        };
+        assert_eq!((number("rank_exit"), number("rank_signal")), ended, "{row}");
+        assert!(number("rank_wall_ns") >= Some(slept) && number("wall_ns") > number("rank_wall_ns"), "{row}");
+    }
+}
+
 #[test]
 fn several_sizes_are_benchmarks_of_one_program() {
     let pool = Pool::start(SPEEDUP, 3);

@@ -197,7 +197,8 @@ fn judge(runtime: &Runtime, site: &mut Site, image: Vec<u8>, told: &Told, admin:
         let channel = reach.connect().await.unwrap_or_else(|error| panic!("{what}: not let in: {error}"));
         let mut client = ExperimentsClient::new(channel).max_decoding_message_size(64 << 20);
         for experiment in &told.submitted {
-            let request = v1::ExportRequest { experiment: experiment.clone(), cursor: String::new() };
+            let request =
+                v1::ExportRequest { experiment: experiment.clone(), ..v1::ExportRequest::default() };
             let pieces = client.export(request).await;
             let mut pieces =
                 pieces.unwrap_or_else(|error| panic!("{what}: {experiment}: {error}")).into_inner();

@@ -134,7 +134,8 @@ impl Synthetic {
         for (benchmark, hosts) in self.plan.experiment.benchmarks.iter_mut().zip(hosts) {
             let series = Some(ScalingSeries { name: "solve".to_owned(), law });
             let launcher = GangLauncher::None;
-            benchmark.gang = Some(Gang { hosts: *hosts, ranks_per_host: 1, launcher, series });
+            benchmark.gang =
+                Some(Gang { hosts: *hosts, ranks_per_host: 1, launcher, times_ranks: false, series });
         }
         self
     }

@@ -97,12 +97,15 @@ pub(super) fn export(
     store: &Store,
     status: &ExperimentStatus,
     cursor: Option<Cursor>,
+    all_hosts: bool,
     pieces: &Pieces,
 ) -> Result<(), Status> {
     let id = status.experiment;
     let plan = store.plan(id).map_err(|error| store_failed(&error))?;
     let v1::Plan { experiment, benchmarks, order, stages } =
         plan.ok_or_else(|| Status::not_found(format!("there is no experiment {id}")))?;
+    let gangs = experiment.as_ref().map_or(&[][..], |experiment| &experiment.benchmarks);
+    let with_parts = all_hosts && gangs.iter().any(|benchmark| benchmark.gang.is_some());
     let mut sent = match cursor {
         Some(cursor) => {
             cursor.check(store, id, order.len())?;
@@ -129,7 +132,13 @@ pub(super) fn export(
         let Some(last) = stored.last() else { return Ok(()) };
         let count = sent.attempts.map_or(0, |sent| sent.count) + stored.len() as u64;
         sent.attempts = Some(SentAttempts { run: last.at.0, attempt: last.at.1, count });
-        let attempts = stored.into_iter().map(|attempt| attempt.encoded).collect();
+        let mut attempts = Vec::with_capacity(stored.len());
+        for attempt in stored {
+            attempts.push(attempt.encoded);
+            if with_parts {
+                attempts.extend(store.parts(id, attempt.at).map_err(|error| store_failed(&error))?);
+            }
+        }
         send(pieces, Part::Attempts(ExportAttempts { attempts }), &sent)?;
     }
 }

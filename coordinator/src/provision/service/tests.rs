@@ -44,7 +44,7 @@ impl Engine for Answering {
         Request::default()
     }
 
-    async fn submit(&self, _exclude: &Nodes) -> Result<JobId, EngineError> {
+    async fn submit(&self, _exclude: &Nodes, _hosts: u32) -> Result<Vec<JobId>, EngineError> {
         unreachable!("no plan needs a host")
     }
 

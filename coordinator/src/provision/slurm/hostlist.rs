@@ -40,6 +40,48 @@ pub(super) fn compress(nodes: &Nodes) -> String {
     words.join(",")
 }
 
+/// The nodes of a hostlist, in its order; none if it is none, or has more than so many.
+pub(super) fn expand(list: &str, most: usize) -> Option<Vec<String>> {
+    let (mut names, mut depth, mut begun) = (Vec::new(), 0_u32, 0);
+    for (at, c) in list.char_indices().chain([(list.len(), ',')]) {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.checked_sub(1)?,
+            ',' if depth == 0 => {
+                names.extend(word(&list[begun..at], most)?);
+                begun = at + 1;
+            }
+            _ => {}
+        }
+        if names.len() > most {
+            return None;
+        }
+    }
+    (depth == 0).then_some(names)
+}
+
+/// The names of one word: what is in its first bracket, with all names of the rest after each.
+fn word(text: &str, most: usize) -> Option<Vec<String>> {
+    let Some((before, rest)) = text.split_once('[') else {
+        return Some(if text.is_empty() { Vec::new() } else { vec![text.to_owned()] });
+    };
+    let (inside, after) = rest.split_once(']')?;
+    let after = if after.is_empty() { vec![String::new()] } else { word(after, most)? };
+    let mut names = Vec::new();
+    for range in inside.split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (from, to): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        let digits = first.len();
+        if ((to.checked_sub(from)? as usize) + 1).checked_mul(after.len())? > most.saturating_sub(names.len())
+        {
+            return None;
+        }
+        let numbers = (from..=to).map(|number| format!("{before}{number:0digits$}"));
+        names.extend(numbers.flat_map(|name| after.iter().map(move |after| format!("{name}{after}"))));
+    }
+    Some(names)
+}
+
 /// The last number of a name, with what is around it.
 fn split(name: &str) -> Option<(Shape<'_>, u32)> {
     let end = name.rfind(|c: char| c.is_ascii_digit())? + 1;
@@ -73,6 +115,18 @@ mod tests {
     }
 
     #[test]
+    fn lists_are_expanded_in_their_order() {
+        let expanded = |list: &str| expand(list, 20).map(|names| names.join(" "));
+        assert_eq!(expanded("").as_deref(), Some(""));
+        assert_eq!(expanded("n[8-10,3],login").as_deref(), Some("n8 n9 n10 n3 login"));
+        assert_eq!(expanded("n[008-010]").as_deref(), Some("n008 n009 n010"));
+        assert_eq!(expanded("r[1-2]n[1-2]-ib").as_deref(), Some("r1n1-ib r1n2-ib r2n1-ib r2n2-ib"));
+        for refused in ["n[1-2", "n1-2]", "n[2-1]", "n[1-x]", "n[1-21]", "n[]", "r[1-5]n[1-5]"] {
+            assert_eq!(expand(refused, 20), None, "{refused}");
+        }
+    }
+
+    #[test]
     fn numbers_are_put_into_brackets() {
         assert_eq!(compressed(&[]), "");
         assert_eq!(compressed(&["login"]), "login");
@@ -95,31 +149,8 @@ mod tests {
             _ => format!("gpu{number}a"),
         });
         let nodes: Nodes = names.map(|name| name.parse().unwrap()).collect();
-        let expanded: Nodes = expand(&compress(&nodes)).iter().map(|name| name.parse().unwrap()).collect();
+        let expanded = expand(&compress(&nodes), 500).unwrap();
+        let expanded: Nodes = expanded.iter().map(|name| name.parse().unwrap()).collect();
         assert_eq!(expanded, nodes);
-    }
-
-    /// As Slurm documents it.
-    fn expand(list: &str) -> Vec<String> {
-        let mut depth = 0;
-        let words = list.split(|c| {
-            depth += i32::from(c == '[') - i32::from(c == ']');
-            c == ',' && depth == 0
-        });
-        words
-            .flat_map(|word| {
-                let Some((before, rest)) = word.split_once('[') else { return vec![word.to_owned()] };
-                let (inside, after) = rest.split_once(']').unwrap();
-                let name = |number: u32, width: usize| format!("{before}{number:0width$}{after}");
-                let range = |range: &str| {
-                    let (first, last) = range.split_once('-').unwrap_or((range, range));
-                    let width = first.len();
-                    (first.parse().unwrap()..=last.parse().unwrap())
-                        .map(|n| name(n, width))
-                        .collect::<Vec<_>>()
-                };
-                inside.split(',').flat_map(range).collect()
-            })
-            .collect()
     }
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::gang::{Gang, GangLauncher, MAX_GANG, MAX_RANKS_PER_HOST, MAX_SIZES};
+use super::super::gang::{Gang, GangLauncher, MAX_GANG, MAX_RANKS_PER_HOST, MAX_SIZES, RANK};
 use super::super::problem::{Fault, KeyPath, Problems};
-use super::super::{Experiment, MAX_BENCHMARKS, Order, Policy};
+use super::super::template::placeholders;
+use super::super::{Benchmark, Experiment, MAX_BENCHMARKS, Order, Policy};
 use super::check_range;
 
 impl Experiment {
@@ -22,6 +23,9 @@ impl Experiment {
         for (benchmark, gang) in benchmarks.filter_map(|one| Some((one, one.gang.as_ref()?))) {
             let name = gang.series.as_ref().map_or(&benchmark.name, |series| &series.name);
             check_gang(gang, &KeyPath::from(["benchmarks", name]), problems);
+            if !gang.times_ranks {
+                check_no_rank(benchmark, name, problems);
+            }
             if gang.series.is_some() {
                 *sizes.entry(name).or_default() += 1;
             }
@@ -44,10 +48,25 @@ impl Experiment {
     }
 }
 
+/// Nobody fills in the number of a rank where ranks are not timed.
+fn check_no_rank(benchmark: &Benchmark, name: &str, problems: &mut Problems) {
+    let launch = match &benchmark.gang {
+        Some(Gang { launcher: GangLauncher::Own(words), .. }) => words.as_slice(),
+        Some(_) | None => &[],
+    };
+    let texts = benchmark.command.texts().chain(launch.iter().map(String::as_str));
+    if texts.flat_map(placeholders).any(|placeholder| placeholder == RANK) {
+        problems.refuse(["benchmarks", name, "time_ranks"].into(), Fault::RankUnknown);
+    }
+}
+
 fn check_gang(gang: &Gang, place: &KeyPath, problems: &mut Problems) {
     check_range(gang.hosts.into(), 1, MAX_GANG.into(), || place.at("hosts"), problems);
     let most = MAX_RANKS_PER_HOST.into();
     check_range(gang.ranks_per_host.into(), 1, most, || place.at("ranks_per_host"), problems);
+    if gang.times_ranks && gang.launcher == GangLauncher::None {
+        problems.refuse(place.at("time_ranks"), Fault::NoRanks);
+    }
     if let GangLauncher::Own(words) = &gang.launcher
         && words.first().is_none_or(String::is_empty)
     {

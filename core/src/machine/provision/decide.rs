@@ -18,6 +18,8 @@ pub enum ProvisionAction {
     Submit {
         /// How many.
         jobs: u32,
+        /// How many hosts each has, of an engine whose jobs may have several; of others there are as many jobs as hosts.
+        hosts: u32,
         /// Nodes that they may not have.
         exclude: Nodes,
     },
@@ -74,6 +76,7 @@ pub fn decide(
     look.resume(&mut actions);
     look.give_back(&mut actions);
     look.balance(&mut actions);
+    look.spare_parts(&mut actions);
     actions
 }
 
@@ -225,7 +228,7 @@ impl Look<'_> {
         let wanted = missing
             .saturating_sub(starting)
             .min(self.limits.jobs.saturating_sub(with_node))
-            .min(self.limits.queued);
+            .min(self.limits.queued.max(self.demand.together));
         let surplus = queued.saturating_sub(wanted) as usize;
         let cancelled = self.alive(JobState::Queued).rev().take(surplus);
         actions.extend(
@@ -234,6 +237,8 @@ impl Look<'_> {
         );
         let exclude = self.exclude();
         let kept = self.alive(JobState::Queued).take(queued as usize - surplus);
+        // A job for several hosts is told once.
+        let kept = kept.filter(|(job, _)| job.id.node_number().is_none_or(|number| number == 0));
         let outdated = kept.filter(|(_, note)| note.excluded != exclude).take(EXCLUSIONS_AT_ONCE);
         let change = |(job, _): (&Job, &Note)| ProvisionAction::Exclude {
             job: job.id.clone(),
@@ -241,9 +246,41 @@ impl Look<'_> {
         };
         actions.extend(outdated.map(change));
         let more = wanted.saturating_sub(queued);
-        if more > 0 {
-            actions.push(ProvisionAction::Submit { jobs: more, exclude });
+        let together = self.demand.together.max(1);
+        let (whole, rest) = (more / together, more % together);
+        if whole > 0 {
+            let exclude = exclude.clone();
+            actions.push(ProvisionAction::Submit { jobs: whole, hosts: together, exclude });
         }
+        if rest > 0 && !self.demand.in_one_job {
+            actions.push(ProvisionAction::Submit { jobs: 1, hosts: rest, exclude });
+        }
+    }
+
+    /// A job for several hosts is ended as a whole: when nothing is to be kept of it, or when one of its agents does not come and none of
+    /// its hosts has anything.
+    fn spare_parts(&self, actions: &mut Vec<ProvisionAction>) {
+        let ended = |action: &ProvisionAction| match action {
+            ProvisionAction::Cancel { job, why } => Some((job.clone(), *why)),
+            ProvisionAction::Submit { .. }
+            | ProvisionAction::Exclude { .. }
+            | ProvisionAction::GiveBack { .. }
+            | ProvisionAction::Resume { .. }
+            | ProvisionAction::Reboot { .. } => None,
+        };
+        let all: BTreeSet<JobId> = actions.iter().filter_map(ended).map(|(job, _)| job).collect();
+        let alive = [JobState::Queued, JobState::Running].into_iter().flat_map(|state| self.alive(state));
+        let kept = alive.filter(|(job, _)| job.id.node_number().is_some() && !all.contains(&job.id));
+        let kept: Vec<&Job> = kept.map(|(job, _)| job).collect();
+        let is_busy = |job: &Job| self.demand.host_of(job).is_some_and(|host| host.is_busy);
+        let is_kept = |whole: &str, why: Cancelled| {
+            let others = kept.iter().filter(|job| job.id.whole() == whole);
+            match why {
+                Cancelled::Silent | Cancelled::Unreached => others.clone().any(|job| is_busy(job)),
+                Cancelled::Unneeded | Cancelled::TooShort => others.count() > 0,
+            }
+        };
+        actions.retain(|action| ended(action).is_none_or(|(job, why)| !is_kept(job.whole(), why)));
     }
 
     /// Nodes that would be of no use if they were given out again.

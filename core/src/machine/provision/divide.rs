@@ -31,8 +31,14 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Of a queue whose ledger has observed the same jobs.
-    pub fn of(now: Timestamp, limits: &ProvisionLimits, ledger: &Ledger, jobs: &[Job]) -> Self {
+    /// Of a queue whose ledger has observed the same jobs, and that is to bring so many hosts together.
+    pub fn of(
+        now: Timestamp,
+        limits: &ProvisionLimits,
+        ledger: &Ledger,
+        jobs: &[Job],
+        together: u32,
+    ) -> Self {
         let with_node = jobs.iter().filter(|job| has_node(job)).count() as u32;
         let alive = |state: JobState| {
             let jobs = jobs.iter().filter(move |job| job.state == state);
@@ -50,7 +56,7 @@ impl Claim {
         let queued = queued as u32;
         let room = match ledger.stands_still(now, limits) {
             Some(_) => 0,
-            None => starting + limits.jobs.saturating_sub(with_node).min(limits.queued),
+            None => starting + limits.jobs.saturating_sub(with_node).min(limits.queued.max(together)),
         };
         Self { starting, queued, overdue, room }
     }

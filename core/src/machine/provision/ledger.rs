@@ -212,9 +212,9 @@ impl Ledger {
     }
 
     /// That a queued job may not have these nodes.
-    pub fn excluded(&mut self, job: &JobId, nodes: Nodes) {
-        if let Some(note) = self.jobs.get_mut(job) {
-            note.excluded = nodes;
+    pub fn excluded(&mut self, job: &JobId, nodes: &Nodes) {
+        for (_, note) in self.jobs.iter_mut().filter(|(known, _)| known.whole() == job.whole()) {
+            note.excluded.clone_from(nodes);
         }
     }
 

@@ -84,6 +84,24 @@ fn a_host_that_is_lost_costs_the_attempt_of_all() {
     assert_eq!(scene.machine.experiment(FIRST).expect("active").tally().lost_attempts, 1);
 }
 
+/// There are no other hosts, so those that were tried are tried again.
+#[test]
+fn a_gang_of_all_hosts_is_tried_again() {
+    let mut scene = Scene::of(3);
+    scene.submit(FIRST, &gang(3, "any"));
+    let mut given = Vec::new();
+    for attempt in 1..=3 {
+        given = (0..3).flat_map(|number| leases(&mut scene, number)).collect();
+        let numbers: Vec<u32> = given.iter().map(|lease| lease.attempt.0).collect();
+        assert_eq!(numbers, [attempt; 3], "its turn comes at once");
+        scene.leave(2);
+        scene.tick_after(Span::from_secs(61));
+        scene.join(facts(2));
+    }
+    assert_eq!(given.len(), 3);
+    assert_eq!(scene.machine.experiment(FIRST).expect("active").tally().lost_attempts, 3);
+}
+
 #[test]
 fn a_host_that_is_lost_after_the_run_has_ended_costs_nothing() {
     let mut scene = Scene::of(2);

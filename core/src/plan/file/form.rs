@@ -176,12 +176,14 @@ pub(super) struct BenchmarkForm {
     pub(super) hosts: Option<HostsForm>,
     /// How many ranks each host has; 1 when absent.
     pub(super) ranks_per_host: Option<u32>,
-    /// What starts the ranks, on the first host: "openmpi" (mpirun) or "mpich" (mpiexec.hydra). Without it and `launch` the
-    /// command itself does.
+    /// What starts the ranks, on the first host: "openmpi" (mpirun), "mpich" (mpiexec.hydra), or "srun", where all hosts of a
+    /// run are in one job of Slurm. Without it and `launch` the command itself does.
     pub(super) launcher: Option<GangLauncherForm>,
-    /// The words of any other launcher, after which those of the program follow; {hosts}, {ranks}, {ranks_per_host} and
-    /// {hostfile} are filled in, there and in the command.
+    /// The words of any other launcher, after which those of the program follow; {hosts}, {ranks}, {ranks_per_host},
+    /// {hostfile} and {job} (Slurm's number of it) are filled in, there and in the command.
     pub(super) launch: Option<Vec<String>>,
+    /// Whether each rank is timed as well, where it runs: {rank} in the command is its number then.
+    pub(super) time_ranks: Option<bool>,
     /// What stays the same where `hosts` has several numbers: "strong", the work, or "weak", the work of each host.
     pub(super) scaling: Option<ScalingLaw>,
 }

@@ -6,9 +6,9 @@ use speedup_core::experiment::gang::{Gang, GangLauncher, ScalingLaw, ScalingSeri
 use speedup_core::machine::event::{Change, Event};
 use speedup_core::plan::Plan;
 use speedup_core::run::lease::{Evidence, Lease, LeaseSeat};
-use speedup_core::run::record::Outcome;
+use speedup_core::run::record::{Outcome, RankEnd, RankTime, Record};
 use speedup_core::value::id::LeaseEpoch;
-use speedup_core::value::time::Timestamp;
+use speedup_core::value::time::{Span, Timestamp};
 
 use super::{EXPERIMENT, leased, plan, record};
 
@@ -18,10 +18,7 @@ pub(super) fn events() -> Vec<Event> {
         let law = if launcher == GangLauncher::Mpich { ScalingLaw::Weak } else { ScalingLaw::Strong };
         let series =
             (launcher != GangLauncher::None).then(|| ScalingSeries { name: "solve".to_owned(), law });
-        let mut experiment = plan().experiment;
-        experiment.benchmarks[0].gang = Some(Gang { hosts: 2, ranks_per_host: 4, launcher, series });
-        let plan = Arc::new(Plan::draw(experiment));
-        Change::Submitted { experiment: EXPERIMENT, plan, by: "ada@laptop".to_owned(), request: None }
+        submitted(Gang { hosts: 2, ranks_per_host: 4, launcher, times_ranks: false, series })
     });
     let mut leases = [("machine-1", "node17"), ("machine-2", "node18")].map(|(host, name)| Lease {
         host: host.parse().unwrap(),
@@ -35,6 +32,30 @@ pub(super) fn events() -> Vec<Event> {
     LeaseSeat::introduce(&mut leases);
     let (host, lease) = (leases[1].host.clone(), leases[1].epoch);
     let ended = Change::PartEnded { host, lease, record: Box::new(record(Outcome::Measured)) };
-    let changes = plans.into_iter().chain([Change::GangGranted(leases.into()), ended]);
+    let timed = |end| RankTime {
+        rank: 7,
+        started_unix_ns: 1_700_000_000_000_000_000,
+        wall: Span(2_000_000),
+        user: Span(1_500_000),
+        system: Span(250_000),
+        max_rss_bytes: 1 << 20,
+        end,
+    };
+    let ranks = vec![timed(RankEnd::Exited(0)), RankTime { rank: 8, ..timed(RankEnd::Signalled(9)) }];
+    let timed = Record { ranks, ..record(Outcome::Measured) };
+    let timed = Change::PartEnded { host: leases[1].host.clone(), lease, record: Box::new(timed) };
+    let step =
+        Gang { hosts: 2, ranks_per_host: 4, launcher: GangLauncher::Srun, times_ranks: true, series: None };
+    let switches = Some("core.leaf7".parse().unwrap());
+    let placed = Lease { evidence: Evidence { switches, ..leased().evidence }, ..leased() };
+    let later = [submitted(step), timed, Change::LeaseGranted(Box::new(placed))];
+    let changes = plans.into_iter().chain([Change::GangGranted(leases.into()), ended]).chain(later);
     (1_000..).zip(changes).map(|(at, change)| Event { at: Timestamp(at), change }).collect()
+}
+
+fn submitted(gang: Gang) -> Change {
+    let mut experiment = plan().experiment;
+    experiment.benchmarks[0].gang = Some(gang);
+    let plan = Arc::new(Plan::draw(experiment));
+    Change::Submitted { experiment: EXPERIMENT, plan, by: "ada@laptop".to_owned(), request: None }
 }

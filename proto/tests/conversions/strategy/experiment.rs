@@ -108,12 +108,19 @@ fn gang() -> impl Strategy<Value = Gang> {
         Just(GangLauncher::None),
         Just(GangLauncher::OpenMpi),
         Just(GangLauncher::Mpich),
+        Just(GangLauncher::Srun),
         vec(text(), 1..4).prop_map(GangLauncher::Own),
     ];
     let law = select(vec![ScalingLaw::Strong, ScalingLaw::Weak]);
     let series = (text(), law).prop_map(|(name, law)| ScalingSeries { name, law });
-    (any::<(u32, u32)>(), launcher, option::of(series)).prop_map(
-        |((hosts, ranks_per_host), launcher, series)| Gang { hosts, ranks_per_host, launcher, series },
+    (any::<(u32, u32, bool)>(), launcher, option::of(series)).prop_map(
+        |((hosts, ranks_per_host, times_ranks), launcher, series)| Gang {
+            hosts,
+            ranks_per_host,
+            launcher,
+            times_ranks,
+            series,
+        },
     )
 }
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use speedup_core::experiment::files::ContentHash;
 use speedup_core::experiment::metric::{Absence, Metric};
 use speedup_core::run::program::{Program, ProgramContent};
-use speedup_core::run::record::{Failure, Outcome, Output, Record, RestReading};
+use speedup_core::run::record::{Failure, Outcome, Output, RankEnd, RankTime, Record, RestReading};
 use speedup_core::value::time::Span;
 
 use super::conditions::conditions;
@@ -100,9 +100,10 @@ pub(crate) fn record() -> BoxedStrategy<Record> {
         canary,
         option::of(program()),
     );
-    let parts = (outcome(), metered(), series, output(), output(), numbers, circumstances, products());
+    let made = (products(), ranks());
+    let parts = (outcome(), metered(), series, output(), output(), numbers, circumstances, made);
     parts
-        .prop_map(|(outcome, metered, series, stdout, stderr, numbers, circumstances, products)| {
+        .prop_map(|(outcome, metered, series, stdout, stderr, numbers, circumstances, (products, ranks))| {
             let (metrics, user_only, absent) = metered;
             let (started_unix_ns, survivors, agent_switches) = numbers;
             let (timer, conditions, rest, (canary, canary_failed), program) = circumstances;
@@ -125,7 +126,28 @@ pub(crate) fn record() -> BoxedStrategy<Record> {
                 canary_failed,
                 products,
                 program: program.map(Box::new),
+                ranks,
             }
         })
         .boxed()
+}
+
+fn ranks() -> impl Strategy<Value = Vec<RankTime>> {
+    let end = prop_oneof![any::<u8>().prop_map(RankEnd::Exited), any::<u8>().prop_map(RankEnd::Signalled)];
+    let time = (any::<[u64; 5]>(), end);
+    btree_map(any::<u32>(), time, 0..4).prop_map(|times| {
+        let time = |(rank, (numbers, end)): (u32, ([u64; 5], RankEnd))| {
+            let [started_unix_ns, wall, user, system, max_rss_bytes] = numbers;
+            RankTime {
+                rank,
+                started_unix_ns,
+                wall: Span(wall),
+                user: Span(user),
+                system: Span(system),
+                max_rss_bytes,
+                end,
+            }
+        };
+        times.into_iter().map(time).collect()
+    })
 }

@@ -179,7 +179,8 @@ impl World {
     /// A host that is here serves one visit, and does so at the end of the round.
     fn demand(&self) -> Demand {
         let here = self.hosts.iter().filter(|host| host.is_here && host.worth == Worth::Now).count() as u32;
-        Demand { missing: self.visits.saturating_sub(here), longest: Span(0), hosts: self.hosts.clone() }
+        let missing = self.visits.saturating_sub(here);
+        Demand { missing, hosts: self.hosts.clone(), ..Demand::default() }
     }
 
     /// As the coordinator does it: the engine is asked, then all is decided and entered at once.
@@ -198,7 +199,7 @@ impl World {
         side.heard = self.now;
         catch_up(&mut side.jobs, &demand);
         side.ledger.observe(self.now, &side.jobs, &demand);
-        let entered = Claim::of(self.now, &LIMITS, &side.ledger, &side.jobs);
+        let entered = Claim::of(self.now, &LIMITS, &side.ledger, &side.jobs, 1);
         let since = |note: &Note| note.queued_since.filter(|since| self.now - *since > LIMITS.patience);
         let overdue =
             side.ledger.jobs.iter().filter(|(_, note)| note.started.is_none() && since(note).is_some());
@@ -220,7 +221,7 @@ impl World {
             }
         }
         let side = &self.sides[number];
-        self.claims.insert(name, Claim::of(self.now, &LIMITS, &side.ledger, &side.jobs));
+        self.claims.insert(name, Claim::of(self.now, &LIMITS, &side.ledger, &side.jobs, 1));
     }
 
     fn submit(&mut self, number: usize) {

@@ -71,12 +71,56 @@ fn looked(ledger: &mut Ledger, seconds: &[u64], jobs: &[Job], demand: &Demand) -
 #[test]
 fn as_many_are_asked_for_as_are_missing_within_the_limits() {
     let mut ledger = Ledger::default();
-    let asks = |jobs| vec![ProvisionAction::Submit { jobs, exclude: Nodes::new() }];
+    let asks = |jobs| vec![ProvisionAction::Submit { jobs, hosts: 1, exclude: Nodes::new() }];
     assert_eq!(looked(&mut ledger, &[0], &[], &demand(0, vec![])), []);
     assert_eq!(looked(&mut ledger, &[0], &[], &demand(3, vec![])), asks(3));
     assert_eq!(looked(&mut ledger, &[0], &[], &demand(30, vec![])), asks(4), "no more in the queue");
     let queued = [job("1", JobState::Queued), job("2", JobState::Running)];
     assert_eq!(looked(&mut ledger, &[0], &queued, &demand(3, vec![])), asks(1), "two are under way");
+}
+
+#[test]
+fn hosts_that_serve_together_are_asked_for_in_one_job_and_given_back_as_one() {
+    let mut ledger = Ledger::default();
+    let wants =
+        |missing, in_one_job, hosts| Demand { missing, together: 4, in_one_job, hosts, ..Demand::default() };
+    let asks = |jobs, hosts| ProvisionAction::Submit { jobs, hosts, exclude: Nodes::new() };
+    assert_eq!(looked(&mut ledger, &[0], &[], &wants(4, true, vec![])), [asks(1, 4)]);
+    assert_eq!(
+        looked(&mut ledger, &[0], &[], &wants(3, false, vec![])),
+        [asks(1, 3)],
+        "one is there already"
+    );
+    assert_eq!(looked(&mut ledger, &[0], &[], &wants(3, true, vec![])), [], "in another job");
+    let large = Demand { together: 6, ..wants(6, true, vec![]) };
+    assert_eq!(looked(&mut ledger, &[0], &[], &large), [asks(1, 6)], "one may be larger than the queue");
+
+    let parts = |state| ["9.0", "9.1", "9.2", "9.3"].map(|id| job(id, state));
+    let excluded = Provided { job: None, is_here: false, ..host("0", Worth::Nothing) };
+    let nodes: Nodes = [name("n1")].into();
+    let found = looked(&mut ledger, &[1], &parts(JobState::Queued), &wants(4, true, vec![excluded]));
+    assert_eq!(found, [ProvisionAction::Exclude { job: name("9.0"), nodes: nodes.clone() }], "once for all");
+    ledger.excluded(&name("9.0"), &nodes);
+    assert!(ledger.jobs.values().all(|note| note.excluded == nodes));
+    let queued = parts(JobState::Queued);
+    assert_eq!(looked(&mut ledger, &[1], &queued, &wants(3, false, vec![])), [], "three of four are needed");
+    let found = looked(&mut ledger, &[1], &queued, &demand(0, vec![]));
+    let cancelled = |id| ProvisionAction::Cancel { job: name(id), why: Cancelled::Unneeded };
+    assert_eq!(found, ["9.3", "9.2", "9.1", "9.0"].map(cancelled));
+}
+
+#[test]
+fn a_job_for_several_hosts_of_which_one_does_not_come_is_ended_unless_another_serves() {
+    let running = ["9.0", "9.1"].map(|id| job(id, JobState::Running));
+    let wants = |hosts| Demand { missing: 2, together: 2, in_one_job: true, hosts, ..Demand::default() };
+    let here = host("9.0", Worth::Now);
+    let late = JOIN_PATIENCE.0 / 1_000_000_000 + 1;
+    for is_busy in [false, true] {
+        let hosts = vec![Provided { is_busy, ..here.clone() }];
+        let found = looked(&mut Ledger::default(), &[0, late], &running, &wants(hosts));
+        let silent = ProvisionAction::Cancel { job: name("9.1"), why: Cancelled::Silent };
+        assert_eq!(found, if is_busy { vec![] } else { vec![silent] });
+    }
 }
 
 #[test]
@@ -93,7 +137,7 @@ fn an_engine_need_not_say_when_a_job_has_started() {
 fn a_job_that_is_about_to_end_still_counts() {
     let ending: Vec<Job> = (1..=7).map(|id| job(&id.to_string(), JobState::Ending)).collect();
     let found = looked(&mut Ledger::default(), &[0], &ending, &demand(3, vec![]));
-    assert_eq!(found, [ProvisionAction::Submit { jobs: 1, exclude: Nodes::new() }]);
+    assert_eq!(found, [ProvisionAction::Submit { jobs: 1, hosts: 1, exclude: Nodes::new() }]);
 }
 
 #[test]
@@ -221,7 +265,7 @@ fn used_nodes_are_excluded_also_from_jobs_in_the_queue() {
     let nodes: Nodes = [name("n1"), name("n2")].into();
     let found = looked(&mut Ledger::default(), &[0], &queued, &demand(2, vec![used, drained, again]));
     let change = ProvisionAction::Exclude { job: name("1"), nodes: nodes.clone() };
-    assert_eq!(found, [change, ProvisionAction::Submit { jobs: 1, exclude: nodes }]);
+    assert_eq!(found, [change, ProvisionAction::Submit { jobs: 1, hosts: 1, exclude: nodes }]);
 }
 
 #[test]
@@ -316,7 +360,7 @@ fn a_node_boots_anew_when_its_job_ends_and_the_boot_id_tells_whether_it_did() {
     let one = Provided { has_served: true, ..host("1", Worth::NewBoot) };
     let found = looked(&mut ledger, &[0], &running, &demand(1, vec![one.clone()]));
     let reboot = ProvisionAction::Reboot { node: one.node.clone(), leaves: one.boot.clone() };
-    let asks = |exclude| ProvisionAction::Submit { jobs: 1, exclude };
+    let asks = |exclude| ProvisionAction::Submit { jobs: 1, hosts: 1, exclude };
     assert_eq!(found, [reboot, gives_back("1", Cancelled::Unneeded), asks([one.node.clone()].into())]);
     ledger.told_to_reboot(one.node.clone(), one.boot.clone(), Ok(()));
     ledger.given_back(at(0), &name("1"), Cancelled::Unneeded);
@@ -351,7 +395,7 @@ fn a_node_whose_agent_is_turned_away_is_no_failure_and_is_kept_out() {
     let found = decided(at(2), &LIMITS, &ledger, &[], &demand(1, vec![]));
     assert_eq!(
         found,
-        [ProvisionAction::Submit { jobs: 1, exclude: excluded }],
+        [ProvisionAction::Submit { jobs: 1, hosts: 1, exclude: excluded }],
         "by the engine's word, not the agent's"
     );
     // One that joins there after all takes it off the list; asking anew tries all of them.

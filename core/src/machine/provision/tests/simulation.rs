@@ -50,7 +50,7 @@ impl World {
         let serves =
             |host: &&Provided| host.is_here && host.engaged == Engaged::Serving && host.worth == Worth::Now;
         let able = hosts.iter().filter(serves).count() as u32;
-        Demand { missing: self.visits.saturating_sub(able), longest: Span(0), hosts }
+        Demand { missing: self.visits.saturating_sub(able), hosts, ..Demand::default() }
     }
 
     fn look(&mut self) {
@@ -67,9 +67,11 @@ impl World {
 
     fn perform(&mut self, action: ProvisionAction) {
         match action {
-            ProvisionAction::Submit { jobs, exclude } => (0..jobs).for_each(|_| self.submit(&exclude)),
+            ProvisionAction::Submit { jobs, hosts: _, exclude } => {
+                (0..jobs).for_each(|_| self.submit(&exclude));
+            }
             ProvisionAction::Exclude { job, nodes } => {
-                self.ledger.excluded(&job, nodes.clone());
+                self.ledger.excluded(&job, &nodes);
                 self.excluded.insert(number(&job), nodes);
             }
             ProvisionAction::GiveBack { host, job, why } => {

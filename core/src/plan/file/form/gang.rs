@@ -21,4 +21,6 @@ pub(in crate::plan::file) enum GangLauncherForm {
     OpenMpi,
     /// `mpiexec.hydra` of MPICH.
     Mpich,
+    /// `srun` of Slurm.
+    Srun,
 }

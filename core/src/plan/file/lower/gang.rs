@@ -10,12 +10,14 @@ impl Lowering<'_> {
     pub(super) fn gangs(&mut self, place: &KeyPath, name: &str, form: &mut BenchmarkForm) -> Vec<Gang> {
         let (launcher, launch) = (form.launcher.take(), form.launch.take());
         let (ranks, law) = (form.ranks_per_host.take(), form.scaling.take());
+        let times_ranks = form.time_ranks.take();
         let Some(hosts) = form.hosts.take() else {
             let given = [
                 ("ranks_per_host", ranks.is_some()),
                 ("launcher", launcher.is_some()),
                 ("launch", launch.is_some()),
                 ("scaling", law.is_some()),
+                ("time_ranks", times_ranks.is_some()),
             ];
             for (key, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
                 self.note(&place.at(key), || {
@@ -29,6 +31,7 @@ impl Lowering<'_> {
             (None, None) => GangLauncher::None,
             (Some(GangLauncherForm::OpenMpi), None) => GangLauncher::OpenMpi,
             (Some(GangLauncherForm::Mpich), None) => GangLauncher::Mpich,
+            (Some(GangLauncherForm::Srun), None) => GangLauncher::Srun,
             (None, Some(words)) => GangLauncher::Own(words),
             (Some(_), Some(_)) => {
                 self.note(&place.at("launch"), || {
@@ -58,7 +61,13 @@ impl Lowering<'_> {
             }
         };
         let ranks_per_host = ranks.unwrap_or(1);
-        let gang = |hosts| Gang { hosts, ranks_per_host, launcher: launcher.clone(), series: series.clone() };
+        let gang = |hosts| Gang {
+            hosts,
+            ranks_per_host,
+            launcher: launcher.clone(),
+            times_ranks: times_ranks.unwrap_or(false),
+            series: series.clone(),
+        };
         sizes.into_iter().map(gang).collect()
     }
 }

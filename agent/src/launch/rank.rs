@@ -1,0 +1,194 @@
+//! Times one rank of a program on several hosts. The launcher starts this program under another name in place of the rank's, with
+//! that as its words; it starts the rank, waits for it, leaves its time in a file, and ends as it has ended.
+#![expect(
+    unsafe_code,
+    reason = "signals are passed on to the rank by a handler, and the end by a signal is the same one"
+)]
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Instant;
+
+use rustix::process::Pid;
+use speedup_core::experiment::gang::{RANK, RANKS_VARIABLE};
+use speedup_core::run::record::{MAX_RANKS, RankEnd, RankTime};
+use speedup_core::value::time::Span;
+
+use super::execution::End;
+use super::signals::Blocked;
+use super::usage;
+use crate::wall_clock::unix_ns;
+
+/// The name under which this program times a rank.
+pub(crate) const NAME: &str = "speedup-rank";
+/// Where launchers say the rank: Open MPI, MPICH and others with PMI, with PMIx, Slurm.
+const VARIABLES: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
+/// What may be asked of the rank through its launcher.
+const PASSED_ON: [libc::c_int; 6] =
+    [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2];
+/// What shells end with where a command cannot be executed.
+const NOT_EXECUTED: u8 = 126;
+/// Most bytes of a file with a time.
+const MAX_FILE_BYTES: u64 = 4_096;
+
+/// The rank that signals are passed on to.
+static TIMED: AtomicI32 = AtomicI32::new(0);
+
+/// Times a rank, if this process was started under the name for that; the end of the process.
+pub fn timed() -> Option<ExitCode> {
+    let mut words = std::env::args_os();
+    let name = PathBuf::from(words.next()?);
+    (name.file_name()? == NAME).then(|| time(words))
+}
+
+fn time(words: impl Iterator<Item = OsString>) -> ExitCode {
+    let rank = VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok());
+    let words: Vec<OsString> = words.map(|word| filled(word, rank)).collect();
+    let Some((program, arguments)) = words.split_first() else {
+        complain("there is no command whose time could be taken");
+        return ExitCode::from(NOT_EXECUTED);
+    };
+    // Until it is known whom to pass them on to.
+    let blocked = Blocked::all();
+    for signal in PASSED_ON {
+        // SAFETY: the handler does nothing but an atomic load and kill, which may be done there.
+        unsafe { libc::signal(signal, pass_on as *const () as libc::sighandler_t) };
+    }
+    let started_unix_ns = unix_ns();
+    let started = Instant::now();
+    let child = match Command::new(program).args(arguments).arg0(program).spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            complain(&format!("cannot execute {}: {error}", program.display()));
+            return ExitCode::from(NOT_EXECUTED);
+        }
+    };
+    let pid = Pid::from_child(&child);
+    TIMED.store(pid.as_raw_nonzero().get(), Ordering::Relaxed);
+    drop(blocked);
+    let gone = match usage::wait4(pid) {
+        Ok(gone) => gone,
+        Err(error) => {
+            complain(&format!("cannot wait for {}: {error}", program.display()));
+            return ExitCode::from(NOT_EXECUTED);
+        }
+    };
+    let wall = started.elapsed();
+    TIMED.store(0, Ordering::Relaxed);
+    let end = match gone.end {
+        End::Signaled { signal, .. } => RankEnd::Signalled(u8::try_from(signal).unwrap_or(0)),
+        End::Exited(code) => RankEnd::Exited(u8::try_from(code).unwrap_or(u8::MAX)),
+        End::TimedOut { .. } | End::Interrupted { .. } => RankEnd::Exited(NOT_EXECUTED),
+    };
+    if let Some(rank) = rank {
+        let time = RankTime {
+            rank,
+            started_unix_ns,
+            wall: Span(u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX)),
+            user: Span(gone.usage.user_ns),
+            system: Span(gone.usage.system_ns),
+            max_rss_bytes: gone.usage.max_rss_bytes,
+            end,
+        };
+        leave(&time);
+    }
+    match end {
+        RankEnd::Exited(code) => ExitCode::from(code),
+        RankEnd::Signalled(signal) => {
+            // SAFETY: the default action of a signal that has ended the rank ends this process as well.
+            unsafe {
+                libc::signal(signal.into(), libc::SIG_DFL);
+                libc::raise(signal.into());
+            }
+            ExitCode::from(128_u8.saturating_add(signal))
+        }
+    }
+}
+
+/// Where the rank's own complaints go.
+fn complain(words: &str) {
+    let _ = writeln!(std::io::stderr(), "{NAME}: {words}");
+}
+
+extern "C" fn pass_on(signal: libc::c_int) {
+    let pid = TIMED.load(Ordering::Relaxed);
+    if pid > 0 {
+        // SAFETY: it is a child that was not waited for yet.
+        unsafe { libc::kill(pid, signal) };
+    }
+}
+
+/// A word with the rank in it; as it is where that is not known.
+fn filled(word: OsString, rank: Option<u32>) -> OsString {
+    match (word.to_str(), rank) {
+        (Some(text), Some(rank)) => text.replace(&format!("{{{RANK}}}"), &rank.to_string()).into(),
+        (Some(_), None) | (None, _) => word,
+    }
+}
+
+/// Leaves a time where the agent of this host looks for it; one that cannot be left is missing there.
+fn leave(time: &RankTime) {
+    let Some(directory) = std::env::var_os(RANKS_VARIABLE).filter(|directory| !directory.is_empty()) else {
+        return;
+    };
+    let directory = PathBuf::from(directory);
+    let (part, whole) =
+        (directory.join(format!("{}.part", time.rank)), directory.join(time.rank.to_string()));
+    let Ok(text) = serde_json::to_vec(time) else { return };
+    let _ = std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, &whole));
+}
+
+/// The times that the ranks of this host have left in a directory, ascending by their numbers.
+pub(crate) fn left(directory: &Path) -> Vec<RankTime> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let is_small = |path: &PathBuf| {
+        path.extension().is_none()
+            && std::fs::symlink_metadata(path)
+                .is_ok_and(|there| there.is_file() && there.len() <= MAX_FILE_BYTES)
+    };
+    let paths = entries.map(|entry| entry.path()).filter(is_small).take(MAX_RANKS);
+    let times = paths.filter_map(|path| serde_json::from_slice::<RankTime>(&std::fs::read(path).ok()?).ok());
+    let mut times: Vec<RankTime> = times.collect();
+    times.sort_by_key(|time| time.rank);
+    times.dedup_by_key(|time| time.rank);
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rank_stands_in_the_words() {
+        let filled = |word: &str, rank| filled(word.into(), rank).into_string().unwrap();
+        assert_eq!(filled("out.{rank}/{rank}", Some(3)), "out.3/3");
+        assert_eq!(filled("out.{rank}", None), "out.{rank}");
+    }
+
+    #[test]
+    fn what_ranks_have_left_is_read_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let time = |rank| RankTime {
+            rank,
+            started_unix_ns: 1,
+            wall: Span(2),
+            user: Span(3),
+            system: Span(4),
+            max_rss_bytes: 5,
+            end: RankEnd::Exited(0),
+        };
+        for rank in [10, 2] {
+            let text = serde_json::to_vec(&time(rank)).unwrap();
+            std::fs::write(directory.path().join(rank.to_string()), text).unwrap();
+        }
+        std::fs::write(directory.path().join("3"), "no time").unwrap();
+        std::fs::write(directory.path().join("4"), vec![b' '; 5_000]).unwrap();
+        std::fs::write(directory.path().join("5.part"), serde_json::to_vec(&time(5)).unwrap()).unwrap();
+        assert_eq!(left(directory.path()), [time(2), time(10)]);
+        assert_eq!(left(Path::new("/nowhere")), []);
+    }
+}
