@@ -217,24 +217,30 @@ impl Study {
         Self { exclusions, ..self }
     }
 
-    /// Takes an attempt that ended. An attempt of a run that the plan did not have yet is counted only.
+    /// Takes an attempt that ended, or the part of a further host in one, which is evidence of freshness alone. An attempt of a
+    /// run that the plan did not have yet is counted only.
     ///
     /// # Errors
     /// [`AttemptError`] for an attempt that cannot be of this plan.
     pub fn add(&mut self, attempt: &EndedAttempt) -> Result<(), AttemptError> {
         let lease = &attempt.lease;
         let run = lease.run;
+        let is_part = lease.is_of_member() && matches!(attempt.end, AttemptEnd::Reported(_));
         if lease.experiment != self.standing.experiment {
             let expected = self.standing.experiment;
             return Err(AttemptError::Experiment { found: lease.experiment, expected });
         }
         let Some(reported) = self.reported.get_mut(run.0 as usize) else {
-            self.beyond_plan += 1;
+            self.beyond_plan += u64::from(!is_part);
             return Ok(());
         };
         let expected = self.plan.cell_number(run);
         if attempt.cell != expected {
             return Err(AttemptError::Cell { run, found: attempt.cell, expected });
+        }
+        if is_part {
+            self.evidence.keep(attempt, self.plan.experiment.independence.wanted_rest());
+            return Ok(());
         }
         if *reported && matches!(attempt.end, AttemptEnd::Reported(_)) {
             return Err(AttemptError::ReportedTwice { run });

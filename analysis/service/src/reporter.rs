@@ -86,8 +86,7 @@ impl Reporter {
 
     /// The export of an experiment, as the coordinator streams it.
     pub(crate) async fn export(&self, id: ExperimentId) -> Result<tonic::Streaming<v1::ExportChunk>, Status> {
-        let request =
-            v1::ExportRequest { experiment: id_text(id.0), cursor: String::new(), all_hosts: false };
+        let request = v1::ExportRequest { experiment: id_text(id.0), cursor: String::new(), all_hosts: true };
         let export = self.coordinator.clone().export(request).await;
         Ok(export.map_err(|status| from_coordinator(&status))?.into_inner())
     }

@@ -76,7 +76,7 @@ async fn export(connection: &Connection, experiment: ExperimentId) -> Result<Vec
     let tried = |status: tonic::Status| Failure::status("cannot read the attempts", &status);
     let mut stream = connection
         .experiments()
-        .export(selector::export(experiment, false))
+        .export(selector::export(experiment, true))
         .await
         .map_err(tried)?
         .into_inner();

@@ -10,6 +10,7 @@ pub use experiment::{KeptHosts, MAX_EXPLAINED, NAMED_HOSTS, NamedHost, Outlook, 
 use super::matching::{boots_before, boots_in_visits, holds, rests_until, violation};
 use super::queue::{lane_of, use_of};
 use super::{Active, MAX_DRIFTED, Machine, Phase};
+use crate::experiment::gang::Gang;
 use crate::host::{Host, Standing};
 use crate::independence::Violation;
 use crate::run::{HostNumber, LossReason, RunState, Settlement};
@@ -182,6 +183,10 @@ pub struct Hindrances {
     pub able: u32,
     /// The facts in which hosts of other classes differ, of the first such host.
     pub differing: Vec<String>,
+    /// How many of them the run wants at once, of one class; 0 where it wants one.
+    pub together: u32,
+    /// Whether these have to be in one job of their engine.
+    pub in_one_job: bool,
 }
 
 impl Hindrances {
@@ -268,7 +273,12 @@ impl Machine {
         if let Phase::Paused { reason } = &active.kept.phase {
             return WaitingFor::Resume { reason: reason.clone() };
         }
-        let mut counts = Hindrances::default();
+        let gang = active.kept.plan.gang_of_task(active.kept.plan.task(run)).filter(|gang| gang.hosts > 1);
+        let mut counts = Hindrances {
+            together: gang.map_or(0, |gang| gang.hosts),
+            in_one_job: gang.is_some_and(Gang::is_in_one_job),
+            ..Hindrances::default()
+        };
         for (number, host) in (0..).map(HostNumber).zip(&self.hosts) {
             let class_differs = !active.admits(host.class);
             if class_differs && counts.differing.is_empty() {

@@ -73,6 +73,8 @@ fn waiting(attempt: Attempt, waiting_for: &WaitingFor) -> State {
             held_back: counts.held_back,
             visited: counts.visited,
             differing: counts.differing.clone(),
+            together: counts.together,
+            in_one_job: counts.in_one_job,
         }),
     }
 }
@@ -107,6 +109,8 @@ impl TryFrom<v1::Explanation> for Explanation {
                     visited: hosts.visited,
                     able: hosts.able,
                     differing: fact_names(hosts.differing, "waiting_for_hosts.differing")?,
+                    together: hosts.together,
+                    in_one_job: hosts.in_one_job,
                 };
                 Self::Waiting { attempt: Attempt(hosts.attempt), waiting_for: WaitingFor::Hosts(counts) }
             }

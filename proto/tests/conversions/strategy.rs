@@ -509,6 +509,8 @@ fn hindrances(counts: [u32; 15], differing: Vec<String>) -> Hindrances {
         ending,
         able,
         differing,
+        together: able % 3,
+        in_one_job: away % 2 == 1,
     }
 }
 

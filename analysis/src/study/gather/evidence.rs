@@ -43,6 +43,8 @@ pub(crate) struct Served {
     /// What the lease says of attempts before, in the policy's scope.
     pub(crate) served_in_scope: u32,
     pub(crate) is_measured: bool,
+    /// Whether another host started the program; it is measured there.
+    pub(crate) is_part: bool,
     is_lost: bool,
     /// Whether its host read as rested; of a policy that does not ask nothing is kept.
     pub(crate) readings: Readings,
@@ -134,7 +136,7 @@ impl<T: Ord + Clone> Numbers<T> {
 }
 
 impl Evidence {
-    /// Keeps an attempt, and says where it was executed.
+    /// Keeps an attempt, or the part of a further host in one, and says where it was executed.
     pub(crate) fn keep(&mut self, ended: &EndedAttempt, rest: Option<&Rest>) -> Seat {
         let lease = &ended.lease;
         let evidence = &lease.evidence;
@@ -153,6 +155,7 @@ impl Evidence {
             AttemptEnd::Reported(record) => Some(record),
             AttemptEnd::Lost { .. } => None,
         };
+        let is_part = lease.is_of_member() && record.is_some();
         self.served.push(Served {
             epoch: lease.epoch,
             attempt: lease.attempt,
@@ -164,7 +167,8 @@ impl Evidence {
             idle: evidence.idle,
             served_in_scope: evidence.served_in_scope,
             is_lost: record.is_none(),
-            is_measured: record.is_some_and(|record| record.outcome == Outcome::Measured),
+            is_measured: !is_part && record.is_some_and(|record| record.outcome == Outcome::Measured),
+            is_part,
             readings: rest.map_or(Readings::Within, |rest| readings(rest, record)),
             granted: lease.granted,
             began: lease.started.unwrap_or(lease.granted),

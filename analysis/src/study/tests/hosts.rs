@@ -5,6 +5,8 @@ use super::synthetic::{Synthetic, Times};
 use crate::conclusion::{Verdict, WarningCode};
 use crate::study::*;
 use rand::RngExt as _;
+use speedup_core::run::lease::LeaseSeat;
+use speedup_core::value::id::LeaseEpoch;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::diagnostics::host_effect::HostRanks;
 use speedup_statistics::inference::ConfidenceLevel;
@@ -130,4 +132,31 @@ fn a_class_is_no_outlying_host() {
     assert!(blocked.warnings.iter().all(|warning| warning.code != WarningCode::HostEffect));
     let pooled = report("any");
     assert!(pooled.warnings.iter().any(|warning| warning.code == WarningCode::HostEffect));
+}
+
+/// Each run is on two hosts. The second is what its part says, and a run is fresh only if both are.
+#[test]
+fn a_run_on_several_hosts_is_as_fresh_as_all_of_them() {
+    let synthetic = Synthetic::new(1, 2, 3, "");
+    let independence = |second: &dyn Fn(u32) -> String| {
+        let mut study = synthetic.study();
+        for ended in synthetic.attempts() {
+            let mut part = ended.clone();
+            let run = ended.lease.run.0;
+            part.lease.host = second(run).parse().unwrap();
+            part.lease.evidence.boot = format!("boot-of-{}", part.lease.host).parse().unwrap();
+            part.lease.epoch = LeaseEpoch(ended.lease.epoch.0 + 1_000);
+            part.lease.seat = Some(Box::new(LeaseSeat { number: 1, members: Vec::new() }));
+            study.add(&part).unwrap();
+            study.add(&ended).unwrap();
+        }
+        study.report(None).unwrap().independence
+    };
+    let fresh = independence(&|run| format!("second-{run}"));
+    assert_eq!((fresh.runs, fresh.hosts, fresh.fresh_runs), (6, 12, 6), "{}", fresh.sentence);
+    assert_eq!(fresh.kind, IndependenceKind::Provided, "{}", fresh.sentence);
+    let reused = independence(&|run| format!("second-{}", run / 2));
+    assert_eq!((reused.runs, reused.hosts, reused.fresh_runs), (6, 9, 3), "{}", reused.sentence);
+    assert_eq!(reused.kind, IndependenceKind::Broken, "{}", reused.sentence);
+    assert_eq!(reused.most_runs_on_one_host, 2);
 }

@@ -9,7 +9,7 @@ use speedup_core::plan::{Place, Plan};
 use speedup_core::value::id::{Attempt, RunIndex};
 use std::collections::BTreeMap;
 
-/// A measured run with what the evidence says.
+/// A measured run on one of its hosts, with what the evidence says.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judged {
     pub(crate) cell: u32,
@@ -21,17 +21,39 @@ pub(crate) struct Judged {
     /// Whether its host was fresh by the policy; where the policy asks for nothing, whether it had served nothing in the scope.
     pub(crate) is_fresh: bool,
     pub(crate) violation: Option<Violation>,
+    /// Whether it is of a further host in a run, which another has measured.
+    pub(crate) is_part: bool,
 }
 
-/// All measured runs, in run order.
+/// All measured runs, in run order, each on all of its hosts: first on the one that started the program, with what is against any of them.
 pub(crate) fn judge(evidence: &Evidence, plan: &Plan) -> Vec<Judged> {
     let mut judged = Vec::new();
     let by_host = evidence.by_host();
     for of_host in by_host.chunk_by(|one, other| one.seat.host == other.seat.host) {
         judge_host(of_host, plan, &mut judged);
     }
-    judged.sort_unstable_by_key(|one| one.seat.run);
+    judged.sort_unstable_by_key(|one| (one.seat.run, one.attempt, one.is_part, one.seat.host));
+    let of_attempts =
+        judged.chunk_by_mut(|one, other| (one.seat.run, one.attempt) == (other.seat.run, other.attempt));
+    of_attempts.for_each(as_one);
+    // The parts of a run that failed are of no run that was measured.
+    let mut measured = None;
+    judged.retain(|one| {
+        if !one.is_part {
+            measured = Some((one.seat.run, one.attempt));
+        }
+        measured == Some((one.seat.run, one.attempt))
+    });
     judged
+}
+
+/// A run is as fresh as the least fresh of its hosts.
+fn as_one(of_attempt: &mut [Judged]) {
+    let is_fresh = of_attempt.iter().all(|one| one.is_fresh);
+    let against = of_attempt.iter().find_map(|one| one.violation);
+    if let Some(first) = of_attempt.first_mut() {
+        (first.is_fresh, first.violation) = (is_fresh, first.violation.or(against));
+    }
 }
 
 /// What a host did last within one key of the scope, and whether that was fresh.
@@ -56,7 +78,7 @@ fn judge_host(of_host: &[&Served], plan: &Plan, judged: &mut Vec<Judged>) {
             Some(visit) if visit.group == place.group => visit.goes_on(served, place),
             last => Visit::begins(served, place, last.as_ref(), before, asked),
         };
-        if served.is_measured {
+        if served.is_measured || served.is_part {
             judged.push(Judged {
                 cell: served.cell,
                 attempt: served.attempt,
@@ -65,6 +87,7 @@ fn judge_host(of_host: &[&Served], plan: &Plan, judged: &mut Vec<Judged>) {
                 visit: place.group,
                 is_fresh: visit.is_fresh,
                 violation: visit.violation,
+                is_part: served.is_part,
             });
         }
         visits.insert(key, visit);

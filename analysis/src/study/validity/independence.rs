@@ -120,8 +120,9 @@ impl IndependenceReport {
         let judged = freshness::judge(evidence, plan);
         let asked = plan.experiment.independence;
         let versions = plan.experiment.versions.len().max(1) as u32;
-        let runs = judged.len() as u64;
-        let fresh_runs = judged.iter().filter(|one| one.is_fresh).count() as u64;
+        let measured = || judged.iter().filter(|one| !one.is_part);
+        let runs = measured().count() as u64;
+        let fresh_runs = measured().filter(|one| one.is_fresh).count() as u64;
         let mut report = Self {
             kind: IndependenceKind::NoRuns,
             policy: asked.policy,
@@ -186,7 +187,7 @@ impl EvidenceCounts {
         let names: Vec<&str> = evidence.hosts.names().map(HostId::as_str).collect();
         let places = evidence.hosts.places();
         let (mut violations, mut violating_runs) = (BTreeMap::new(), Vec::new());
-        for one in judged {
+        for one in judged.iter().filter(|one| !one.is_part) {
             let Some(violation) = one.violation else { continue };
             *violations.entry(violation).or_default() += 1;
             if violating_runs.len() < MOST_VIOLATIONS_NAMED {
@@ -213,7 +214,7 @@ impl EvidenceCounts {
         Self {
             machines: of_machines.len() as u64,
             most_hosts_on_one_machine: of_machines.into_values().max().unwrap_or(0),
-            visits: distinct(judged.iter().map(visit)),
+            visits: distinct(judged.iter().filter(|one| !one.is_part).map(visit)),
             boots: distinct(judged.iter().map(|one| (one.seat.host, one.seat.boot))),
             allocations: distinct(judged.iter().filter_map(|one| one.allocation)),
             classes: distinct(judged.iter().filter_map(|one| one.seat.class)),

@@ -107,7 +107,16 @@ fn waits_for_hosts(counts: &Hindrances) -> String {
     let differing = differing(&counts.differing);
     let passes = told.iter().any(|(count, hindrance)| *count > 0 && hindrance.passes());
     let next = if passes { "" } else { NOBODY };
-    format!("Of the hosts of the pool are{lines}{differing}{next}")
+    let together = together(counts);
+    format!("Of the hosts of the pool are{lines}{together}{differing}{next}")
+}
+
+fn together(counts: &Hindrances) -> String {
+    match (counts.together, counts.in_one_job) {
+        (0, _) => String::new(),
+        (hosts, false) => format!("\nThe run needs {hosts} of them at once, of one class."),
+        (hosts, true) => format!("\nThe run needs {hosts} of them at once, in one job of their engine."),
+    }
 }
 
 const NO_HOST: &str = "There is no host in the pool; add one with `speedup agent start`.";
@@ -258,6 +267,11 @@ mod tests {
 
     #[test]
     fn an_empty_pool_is_told() {
+        let gang = Hindrances { able: 2, together: 3, ..Hindrances::default() };
+        let text = waiting(1, WaitingFor::Hosts(gang.clone()));
+        assert!(text.contains("\nThe run needs 3 of them at once, of one class."), "{text}");
+        let text = waiting(1, WaitingFor::Hosts(Hindrances { in_one_job: true, ..gang }));
+        assert!(text.contains("\nThe run needs 3 of them at once, in one job of their engine."), "{text}");
         let text = waiting(1, WaitingFor::Hosts(Hindrances::default()));
         assert!(text.contains("There is no host in the pool"), "{text}");
     }

@@ -50,6 +50,15 @@ fn each_host_counts_once_under_what_keeps_it() {
 }
 
 #[test]
+fn a_run_on_several_hosts_tells_how_many_it_wants_at_once() {
+    let mut scene = Scene::of(2);
+    let text = PLAIN.replace("command = [\"true\"]", "command = [\"true\"]\nhosts = 2\nlauncher = \"srun\"");
+    scene.submit(FIRST, &text);
+    let expected = Hindrances { able: 2, together: 2, in_one_job: true, ..none() };
+    assert_eq!(hindrances(&scene, FIRST, RunIndex(0)), expected);
+}
+
+#[test]
 fn a_host_at_work_elsewhere_is_busy() {
     let mut scene = Scene::of(2);
     scene.submit(FIRST, PLAIN);
