@@ -73,8 +73,8 @@ pub use self::report::{MishapTotals, Report, SCHEMA_VERSION};
 use self::rule::Costs;
 pub use self::rule::{
     BisectionReport, BisectionVerdict, CommitSetReport, Further, LineCommit, LineCommitState, LookReport,
-    NextProbes, RuleKind, RuleReport, RuleRow, RuleState, SeveralStepsReport, StepSizeReport,
-    first_decisive_look,
+    NextProbes, PathWeightReport, RuleKind, RuleReport, RuleRow, RuleState, SeveralStepsReport,
+    StepSizeReport, first_decisive_look,
 };
 pub use self::run_unit::RunUnit;
 pub use self::scaling::{

@@ -7,6 +7,7 @@ pub(crate) mod feasibility;
 pub(crate) mod files;
 pub(crate) mod line;
 pub(crate) mod point;
+pub(crate) mod prior;
 pub(crate) mod recorded;
 pub(crate) mod repository;
 pub(crate) mod selection;

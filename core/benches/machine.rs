@@ -221,6 +221,7 @@ fn experiment(policy: Policy, benchmarks: u32, runs: u32) -> Experiment {
             verdicts: Vec::new(),
             weights: Weights::Equal,
             precision: 0.05,
+            prior: None,
         },
         setup: None,
         prepare: None,

@@ -9,6 +9,7 @@ pub mod environment;
 pub mod files;
 pub mod gang;
 pub mod metric;
+pub mod prior;
 mod problem;
 pub mod software;
 pub mod template;
@@ -25,6 +26,7 @@ use crate::experiment::commit::Commit;
 use crate::experiment::environment::Environment;
 use crate::experiment::files::StagedFile;
 use crate::experiment::gang::Gang;
+use crate::experiment::prior::LinePrior;
 use crate::experiment::software::Software;
 use crate::repetition::MAX_LINE;
 use crate::value::id::{BenchmarkIndex, VersionIndex};
@@ -252,6 +254,9 @@ pub struct AnalysisChoice {
     pub weights: Weights,
     /// Precision r for the required number of benchmarks.
     pub precision: f64,
+    /// Which versions of a bisection are likelier than others beforehand; without it none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prior: Option<LinePrior>,
 }
 
 /// What of the times of a version is compared: declared before there are any, and never chosen by them.

@@ -21,7 +21,7 @@ mod units;
 
 pub use bisection::{
     BisectionReport, BisectionVerdict, CommitSetReport, LineCommit, LineCommitState, NextProbes,
-    SeveralStepsReport, StepSizeReport,
+    PathWeightReport, SeveralStepsReport, StepSizeReport,
 };
 pub use sequential::first_decisive_look;
 

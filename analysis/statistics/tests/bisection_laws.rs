@@ -60,6 +60,30 @@ proptest! {
         prop_assert!(size.lower <= size.ratio && size.ratio <= size.upper);
     }
 
+    /// Weights that are all equal are none, to the last bit where they are 1.
+    #[test]
+    fn equal_weights_are_no_prior(runs in histories(), weight in 0.1..10.0_f64) {
+        let ones = line().with_prior(&[1.0; LAST]).unwrap();
+        prop_assert_eq!(&ones, &line());
+        let equal = line().with_prior(&[weight; LAST]).unwrap();
+        let (mut one, mut other) = (searched(line(), &runs), searched(equal, &runs));
+        prop_assert!(near(&one.probabilities(), &other.probabilities()));
+        prop_assert_eq!(one.next_block(5), other.next_block(5));
+    }
+
+    /// Bayes' rule: what the runs say of a commit is multiplied with its weight.
+    #[test]
+    fn the_posterior_is_weights_times_likelihoods(runs in histories(), weights in prop::collection::vec(0.01..100.0_f64, LAST)) {
+        let plain = searched(line(), &runs).probabilities();
+        let products: Vec<f64> = plain[1..].iter().zip(&weights).map(|(of, weight)| of * weight).collect();
+        let sum: f64 = products.iter().sum();
+        let expected: Vec<f64> = products.iter().map(|product| product / sum).collect();
+        let weighted = searched(line().with_prior(&weights).unwrap(), &runs);
+        prop_assert!(near(&weighted.probabilities()[1..], &expected));
+        let answer = weighted.answer();
+        prop_assert!(answer.commits.probability >= 0.95 && (0.0..=1.0).contains(&answer.no_step));
+    }
+
     #[test]
     fn the_order_of_runs_changes_nothing(runs in histories()) {
         let backwards: Vec<Run> = runs.iter().rev().copied().collect();

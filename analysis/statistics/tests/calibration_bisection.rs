@@ -31,6 +31,7 @@ fn rows(sections: &[BisectionSection], runs: u64) -> Vec<StudyRow> {
         runs: vec![runs],
         block_runs: 4,
         failures: [0.05, 0.9],
+        prior_weight: 10.0,
     };
     study.run().unwrap()
 }
@@ -48,9 +49,9 @@ fn off(rows: &[StudyRow], section: BisectionSection, method: &str, probability: 
 
 #[test]
 fn sets_cover_the_step_and_no_step_is_seldom_claimed_to_be_one() {
-    use BisectionSection::{NoStep, OneStep, Unbuildable};
-    let rows = rows(&[OneStep, NoStep, Unbuildable], 48);
-    for section in [OneStep, Unbuildable] {
+    use BisectionSection::{NoStep, OneStep, Prior, Unbuildable};
+    let rows = rows(&[OneStep, NoStep, Unbuildable, Prior], 48);
+    for section in [OneStep, Unbuildable, Prior] {
         for method in ["set_covers", "size_covers"] {
             let off = off(&rows, section, method, 0.95);
             assert!(off.len() == 3 && off.iter().all(|off| *off > -4.0), "{method}: {off:?}");

@@ -145,7 +145,7 @@ fn checker(stem: &str) -> Result<Check, &'static str> {
         "equivalence" => Ok(conclusions::equivalence),
         "random_effects_mean" => Ok(conclusions::random_effects_mean),
         "outcome_bisection" => Ok(bisections::outcomes),
-        "step_bisection" => Ok(bisections::steps),
+        "step_bisection" | "weighted_bisection" => Ok(bisections::steps),
         "scaling" => Ok(scalings::scaling),
         "track" => Ok(tracks::track),
         "true_share" => Ok(conclusions::true_share),

@@ -9,6 +9,7 @@ use super::row::StudyRow;
 use super::{LawShape, Replication, SimulationError};
 pub use history_law::HistoryLaw;
 use serde::Serialize;
+use speedup_core::experiment::prior::MAX_PRIOR_WEIGHT;
 
 /// The study of bisections.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,6 +30,8 @@ pub struct BisectionStudy {
     pub block_runs: u64,
     /// The share of failures before the step and from it on, where runs pass or fail.
     pub failures: [f64; 2],
+    /// How many times as likely as others one commit of eight is held to be, where some are.
+    pub prior_weight: f64,
 }
 
 /// A part of the study. The size is the runs of the search, and the parameter the commits.
@@ -47,6 +50,10 @@ pub enum BisectionSection {
     Unbuildable,
     /// Runs that pass or fail, more often from a commit on that is drawn.
     Outcomes,
+    /// One step, at a commit that is drawn by a prior that the search has.
+    Prior,
+    /// One step, at a commit that the search holds to be unlikely.
+    WrongPrior,
 }
 
 /// Fewer do not fill a block.
@@ -55,8 +62,16 @@ const MOST_BLOCK_RUNS: u64 = 64;
 
 impl BisectionSection {
     /// All parts.
-    pub const ALL: [Self; 6] =
-        [Self::OneStep, Self::NoStep, Self::TwoSteps, Self::Reverted, Self::Unbuildable, Self::Outcomes];
+    pub const ALL: [Self; 8] = [
+        Self::OneStep,
+        Self::NoStep,
+        Self::TwoSteps,
+        Self::Reverted,
+        Self::Unbuildable,
+        Self::Outcomes,
+        Self::Prior,
+        Self::WrongPrior,
+    ];
 
     /// A short name that stays the same between releases.
     pub fn code(self) -> &'static str {
@@ -67,6 +82,8 @@ impl BisectionSection {
             Self::Reverted => "reverted",
             Self::Unbuildable => "unbuildable",
             Self::Outcomes => "outcomes",
+            Self::Prior => "prior",
+            Self::WrongPrior => "wrong_prior",
         }
     }
 }
@@ -105,6 +122,11 @@ impl BisectionStudy {
         let range = [(FEWEST_BLOCK_RUNS - 1) as f64, (MOST_BLOCK_RUNS + 1) as f64];
         SimulationError::check_range("number of runs in a block", range, &[self.block_runs as f64])?;
         SimulationError::check_range("share of failures", [0.0, 1.0], &self.failures)?;
+        SimulationError::check_range(
+            "weight of likely commits",
+            [0.0, MAX_PRIOR_WEIGHT],
+            &[self.prior_weight],
+        )?;
         SimulationError::check_counts("runs", self.block_runs, &self.runs)
     }
 }

@@ -37,7 +37,10 @@ const OF_VERBS: [(&str, Headings); 22] = [
     (
         "bisect",
         &[
-            ("Search", &["first_parent", "metric", "margin", "confidence", "max_runs", "block", "blocks"]),
+            (
+                "Search",
+                &["first_parent", "metric", "margin", "confidence", "prior", "max_runs", "block", "blocks"],
+            ),
             ("Changes to the plan", &["patterns", "seed", "name", "tags"]),
             ("On a pool", &["submit", "wait_for_hosts"]),
         ],
@@ -187,6 +190,7 @@ const OF_VERBS: [(&str, Headings); 22] = [
                     "stalled",
                     "failures_before",
                     "failures_after",
+                    "prior_weight",
                 ],
             ),
             (REPLICATION, &["replicates", "seed", "confidence"]),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use speedup_core::experiment::prior::PathWeight;
 use speedup_core::experiment::{Bisection, Experiment};
 use speedup_core::plan::Plan;
 use speedup_core::repetition::FEWEST_OF_A_BLOCK;
@@ -22,6 +23,7 @@ use crate::exit::gate::{Gate, GateArguments};
 use crate::plan::feasibility::{self, EstimateArguments};
 use crate::plan::files::LocalFiles;
 use crate::plan::line::Sought;
+use crate::plan::prior::path_weight;
 use crate::plan::repository::{GitRefusal, LineOptions, Range};
 use crate::plan::selection::OnlyArguments;
 use crate::plan::source;
@@ -37,6 +39,7 @@ use crate::results::asked::{self, Wanted};
 #[command(after_help = "Examples:\n\
     \x20 speedup bisect v1.2..HEAD plan.toml\n\
     \x20 speedup bisect v1.2..HEAD plan.toml --margin 2% --first-parent -- src\n\
+    \x20 speedup bisect v1.2..HEAD plan.toml --prior src/codec=5\n\
     \x20 speedup bisect v1.2..HEAD plan.toml --submit --blocks 8\n\n\
     The plan has one benchmark, and a version with `git`, `build` and `products`, which stands for every commit. Without \
     --submit everything runs on this machine, which the plan must allow (policy = \"any\"). An interrupted bisection \
@@ -64,6 +67,11 @@ pub(crate) struct Arguments {
     /// The confidence level [default: the plan's]
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, value_parser = fraction::confidence_level)]
     confidence: Option<ConfidenceLevel>,
+    /// Commits that change files under PATH are WEIGHT times as likely, beforehand, as others to have the step; repeatable
+    ///
+    /// A commit weighs as much as the heaviest file that it changes; files under no PATH weigh 1. Weights are above 0 and at most 1000. The report names them.
+    #[arg(long, value_name = "PATH=WEIGHT", value_parser = path_weight)]
+    prior: Vec<PathWeight>,
     /// Most runs of all commits, builds not counted
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(i64::from(FEWEST_OF_A_BLOCK)..))]
     max_runs: u32,
@@ -139,6 +147,7 @@ fn read(arguments: &Arguments, console: &Console) -> Result<(Experiment, LocalFi
         range: arguments.range.clone(),
         options: LineOptions { first_parent: arguments.first_parent, paths: arguments.paths.clone() },
         bisection: Bisection { maximum, block, blocks },
+        prior: arguments.prior.clone(),
         metric: arguments.metric.clone(),
         margin: arguments.margin,
         confidence: arguments.confidence.map(ConfidenceLevel::get),

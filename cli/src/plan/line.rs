@@ -6,6 +6,7 @@ use anyhow::anyhow;
 use speedup_core::experiment::build::Build;
 use speedup_core::experiment::commit::Commit;
 use speedup_core::experiment::files::{Content, ContentHash, FileSource, StagedFile};
+use speedup_core::experiment::prior::PathWeight;
 use speedup_core::experiment::{
     Bisection, CommandLine, Experiment, Family, Levels, Metric, MetricVerdict, Order, Rule, Version,
 };
@@ -14,6 +15,7 @@ use speedup_core::plan::file::{FoundCommit, PlanLook, Unusable, WantedCommit, Wa
 use crate::console::Console;
 use crate::exit::failure::Failure;
 use crate::plan::files::LocalFiles;
+use crate::plan::prior;
 use crate::plan::repository::{LineOptions, Range, Repository};
 
 /// Most bytes of the sources of all commits together: they are kept on this machine, and at the coordinator.
@@ -27,6 +29,8 @@ pub(crate) struct Sought {
     pub(crate) range: Range,
     pub(crate) options: LineOptions,
     pub(crate) bisection: Bisection,
+    /// What files weigh that commits change, where some are likelier to have the step.
+    pub(crate) prior: Vec<PathWeight>,
     pub(crate) metric: Option<String>,
     pub(crate) margin: Option<f64>,
     pub(crate) confidence: Option<f64>,
@@ -80,6 +84,7 @@ impl TemplateLook {
             let file = StagedFile { name: commit.source(), source: FileSource::Content(source) };
             experiment.files.push(file);
         }
+        experiment.analysis.prior = prior::of_line(&sought.prior, &repository, &line)?;
         experiment.versions = line.into_iter().map(|commit| of_commit(&template, commit, 1)).collect();
         search(&mut experiment, sought);
         experiment

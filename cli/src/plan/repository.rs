@@ -3,9 +3,10 @@
 //! Nothing of it is changed: neither working tree, index and stash, nor what `git worktree list` shows. Nothing of it is executed either:
 //! no hook, no filter, no monitor of the file system. The source is what the commit holds, byte for byte.
 //!
-//! In reading order: `refusal` (why not), `invocation` (how git is executed), `range` (two revisions), `line` (all commits from one to the other), `listing` (the files of a
+//! In reading order: `refusal` (why not), `invocation` (how git is executed), `range` (two revisions), `line` (all commits from one to the other), `changes` (of one after another), `listing` (the files of a
 //! commit), `source` (their contents).
 
+mod changes;
 mod invocation;
 mod line;
 mod listing;

@@ -142,6 +142,7 @@ impl Experiment {
             }
         }
         self.check_endpoints(problems);
+        self.check_prior(problems);
         let place = || KeyPath::from(["metrics", "collect"]);
         if !self.metrics.contains(&Metric::Wall) {
             problems.refuse(place(), Fault::WallMissing);

@@ -191,6 +191,9 @@ pub enum Fault {
     /// A bisection that could not be carried out.
     #[error("a bisection cannot be made like this: {0}")]
     Bisection(&'static str),
+    /// A prior that is none of this line.
+    #[error("this is no prior of the experiment: {0}")]
+    Prior(&'static str),
     /// Runs on several hosts that could not be executed.
     #[error("a benchmark runs on hosts of its own number, and {0}")]
     Gang(&'static str),
@@ -341,6 +344,9 @@ impl Fault {
                 "a bisection has one benchmark, two or more versions that are built once, blocks of at least 3 runs, and at most one \
                  metric with a verdict, whose steps it looks for"
                     .to_owned()
+            }
+            Self::Prior(_) => {
+                "`speedup bisect --prior PATH=WEIGHT` makes one from the commits of its range".to_owned()
             }
             Self::Gang(_) => "give the benchmarks with `hosts` a plan of their own, in the randomized or interleaved order".to_owned(),
             Self::RankUnknown => "write time_ranks = true, or read the rank from what the launcher puts into the environment".to_owned(),

@@ -1,5 +1,6 @@
 //! The door: what the plan file cannot even say, but a message over the wire can. The rest is tried through plan files.
 
+use super::prior::{LinePrior, PathWeight};
 use super::*;
 use crate::plan::{self, Cell};
 use crate::run::work::WorkOrder;
@@ -257,6 +258,10 @@ fn a_hundred_thousand_bad_benchmarks_give_a_short_error() {
     assert!(error.to_string().len() < 10_000);
 }
 
+fn prior(path: &str, weight: f64, weights: Vec<f64>) -> Option<LinePrior> {
+    Some(LinePrior { paths: vec![PathWeight { path: path.to_owned(), weight }], weights })
+}
+
 /// What a bisection asks of an experiment beside what all do.
 #[test]
 fn a_bisection_has_one_benchmark_and_versions_that_are_built_once() {
@@ -277,6 +282,7 @@ fn a_bisection_has_one_benchmark_and_versions_that_are_built_once() {
             (0..256).map(|number| Version { name: format!("c{number}"), ..version.clone() }).collect();
     };
     assert_eq!(bisecting(many), "", "more versions than a comparison");
+    assert_eq!(bisecting(|e| e.analysis.prior = prior("src", 5.0, vec![5.0])), "");
     for (change, why) in [
         ((|e| e.order = Order::Randomized) as fn(&mut Experiment), "not blocked"),
         (|e| e.levels.hosts = Some(2), "over hosts or boots"),
@@ -287,6 +293,18 @@ fn a_bisection_has_one_benchmark_and_versions_that_are_built_once() {
         ),
         (|e| e.rule = Rule::Bisection(Bisection { maximum: 7, block: 4, blocks: 2 }), "out of range"),
         (|e| e.rule = Rule::Bisection(Bisection { maximum: 7, block: 2, blocks: 1 }), "out of range"),
+        (|e| e.analysis.prior = prior("src", 5.0, vec![5.0, 1.0]), "one weight for each version"),
+        (|e| e.analysis.prior = prior("src", 5.0, vec![0.0]), "weight of a version"),
+        (|e| e.analysis.prior = prior("", 5.0, vec![5.0]), "a path is empty"),
+        (|e| e.analysis.prior = prior("src", f64::NAN, vec![5.0]), "its weight is out of range"),
+        (|e| e.analysis.prior = Some(LinePrior { paths: vec![], weights: vec![5.0] }), "no path"),
+        (
+            |e| {
+                e.rule = Rule::Fixed;
+                e.analysis.prior = prior("src", 5.0, vec![5.0]);
+            },
+            "only a bisection",
+        ),
     ] {
         let said = bisecting(change);
         assert!(said.contains(why), "{why}: {said}");

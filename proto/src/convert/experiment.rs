@@ -37,8 +37,8 @@ fn center(wire: i32) -> Result<Option<Center>, Malformed> {
 impl From<&Experiment> for v1::Experiment {
     fn from(experiment: &Experiment) -> Self {
         let Independence { policy, scope, hosts, rest } = experiment.independence;
-        let AnalysisChoice { confidence, center, margin, ref quantiles, ref verdicts, weights, precision } =
-            experiment.analysis;
+        let AnalysisChoice { confidence, center, margin, weights, precision, .. } = experiment.analysis;
+        let AnalysisChoice { quantiles, verdicts, prior, .. } = &experiment.analysis;
         Self {
             name: experiment.name.clone(),
             description: experiment.description.clone(),
@@ -61,6 +61,7 @@ impl From<&Experiment> for v1::Experiment {
             margin,
             quantiles: quantiles.clone(),
             verdicts: verdicts.iter().map(Into::into).collect(),
+            prior: prior.as_ref().map(Into::into),
             setup: experiment.setup.as_ref().map(Into::into),
             attempts: experiment.limits.attempts,
             all_attempts: experiment.limits.all_attempts,
@@ -99,6 +100,7 @@ impl TryFrom<v1::Experiment> for Experiment {
             verdicts: each(wire.verdicts, MAX_METRIC_VERDICTS, "verdicts")?,
             weights: enumerated::<v1::Weights, _>(wire.weights, "weights")?,
             precision: wire.precision,
+            prior: optional(wire.prior, "prior")?,
         };
         let host_time = wire.host_time_ns.map(Span);
         let limits = Limits { attempts: wire.attempts, all_attempts: wire.all_attempts, host_time };

@@ -1,9 +1,11 @@
 //! How often, in which order, on which hosts. What older plans do not say has its default here.
 
+use speedup_core::experiment::prior::{LinePrior, MAX_PRIOR_PATHS, PathWeight};
 use speedup_core::experiment::{Bisection, Levels, Order, Policy, Rest, Rule, Sameness, Scope, Spending};
+use speedup_core::repetition::MAX_LINE;
 use speedup_core::value::time::Span;
 
-use super::field::{chosen, enumerated, enumeration, structure};
+use super::field::{at_most, chosen, enumerated, enumeration, structure};
 use super::malformed::Malformed;
 use crate::v1;
 use v1::rule::{Budget, Pilot, Rule as Wire, Sequential};
@@ -15,6 +17,26 @@ enumeration!(Order, v1::RunOrder, [Randomized, Interleaved, Blocked]);
 enumeration!(Spending, v1::Spending, [ObrienFleming, Pocock]);
 structure!(Levels, v1::Levels, [hosts, boots]);
 structure!(Bisection, v1::rule::Bisection, [maximum, block, blocks]);
+
+impl From<&LinePrior> for v1::LinePrior {
+    fn from(prior: &LinePrior) -> Self {
+        let LinePrior { paths, weights } = prior;
+        let path = |of: &PathWeight| v1::PathWeight { path: of.path.clone(), weight: of.weight };
+        Self { paths: paths.iter().map(path).collect(), weights: weights.clone() }
+    }
+}
+
+impl TryFrom<v1::LinePrior> for LinePrior {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::LinePrior) -> Result<Self, Malformed> {
+        let v1::LinePrior { paths, weights } = wire;
+        at_most(paths.len(), MAX_PRIOR_PATHS, "paths")?;
+        at_most(weights.len(), MAX_LINE, "weights")?;
+        let path = |v1::PathWeight { path, weight }| PathWeight { path, weight };
+        Ok(Self { paths: paths.into_iter().map(path).collect(), weights })
+    }
+}
 
 /// Which hosts may take part, on the wire: what is the default of older plans is written as they wrote it.
 pub(super) fn wire_sameness(hosts: Sameness) -> v1::Sameness {

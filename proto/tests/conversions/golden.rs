@@ -59,6 +59,8 @@ const JOURNAL_V1_SOFTWARE: &str = include_str!("../golden/journal_v1_software.tx
 const JOURNAL_V1_COMMITS: &str = include_str!("../golden/journal_v1_commits.txt");
 /// What bisections added to version 1.
 const JOURNAL_V1_BISECTION: &str = include_str!("../golden/journal_v1_bisection.txt");
+/// What priors of bisections added to version 1.
+const JOURNAL_V1_PRIOR: &str = include_str!("../golden/journal_v1_prior.txt");
 /// What submissions that may be repeated added to version 1.
 const JOURNAL_V1_REQUESTS: &str = include_str!("../golden/journal_v1_requests.txt");
 /// What notes about hosts by ssh added to version 1.
@@ -88,6 +90,12 @@ fn journal_version_1_with_builds() {
 #[test]
 fn journal_version_1_with_bisections() {
     is_kept(JOURNAL_V1_BISECTION, &bisection::events());
+}
+
+/// Without a prior the bytes are those of the file above.
+#[test]
+fn journal_version_1_with_priors() {
+    is_kept(JOURNAL_V1_PRIOR, &bisection::with_prior());
 }
 
 #[test]
@@ -480,6 +488,7 @@ fn plan() -> Plan {
             verdicts: Vec::new(),
             weights: Weights::Custom,
             precision: 0.01,
+            prior: None,
         },
         setup: Some(Setup { command: CommandLine::Shell("make".to_owned()), timeout: Span(60_000) }),
         prepare: None,

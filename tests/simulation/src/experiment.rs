@@ -148,6 +148,7 @@ pub fn plain(random: &mut ChaCha8Rng, policy: Policy, scope: Scope, benchmarks: 
             verdicts: Vec::new(),
             weights: Weights::Equal,
             precision: 0.05,
+            prior: None,
         },
         setup: None,
         prepare: None,

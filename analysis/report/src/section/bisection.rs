@@ -36,13 +36,16 @@ pub(super) fn write_commits(document: &mut Document, report: &Report) {
     let unit = Unit::of(bisection.commits.iter().filter_map(|commit| commit.median));
     let values = if is_wall { format!("wall time in {}", unit.name) } else { bisection.metric.clone() };
     document.section(Kind::Benchmarks, format!("Commits: {}, {values}", bisection.benchmark));
-    let columns = vec![
+    let mut columns = vec![
         Column::new("commit", Align::Left, 0),
         Column::new("subject", Align::Left, 1),
         Column::new("runs", Align::Right, 0),
         Column::new("median", Align::Right, 0),
-        Column::new("step here", Align::Right, 0),
     ];
+    if !bisection.prior.is_empty() {
+        columns.push(Column::new("beforehand", Align::Right, 0));
+    }
+    columns.push(Column::new("step here", Align::Right, 0));
     let last = bisection.commits.len().saturating_sub(1);
     let is_shown = |at: usize, commit: &LineCommit| {
         [0, last].contains(&at)
@@ -54,8 +57,9 @@ pub(super) fn write_commits(document: &mut Document, report: &Report) {
     let left_out = bisection.commits.len() - rows.len();
     let text = format!(
         "From the good end to the bad one. Median: of the measured runs{}. Step here: the probability that the commit has the step, \
-         if there is one.",
-        if is_wall { format!(", in {}", unit.name) } else { String::new() }
+         if there is one{}.",
+        if is_wall { format!(", in {}", unit.name) } else { String::new() },
+        if bisection.prior.is_empty() { "" } else { "; beforehand: the same by the prior" }
     );
     document.table(Table { columns, rows, legend: vec![LegendEntry::always(text)], tells_left_out: false });
     if left_out > 0 {
@@ -72,16 +76,13 @@ fn row(at: usize, commit: &LineCommit, unit: Option<Unit>) -> TableRow {
         (_, None) => NOTHING.to_owned(),
         (_, Some(median)) => unit.map_or_else(|| four_digits(median), |unit| unit.plain(median)),
     };
-    let probability = if at == 0 { NOTHING.to_owned() } else { rounded(commit.probability) };
+    let shown = |probability| if at == 0 { NOTHING.to_owned() } else { rounded(probability) };
     let subject = Field { most: Most::Characters(MOST_OF_A_SUBJECT), ..commit.subject.clone().into() };
     let runs = if commit.runs == 0 { NOTHING.to_owned() } else { commit.runs.to_string() };
-    TableRow::from(vec![
-        Field::name(&commit.version),
-        subject,
-        runs.into(),
-        median.into(),
-        probability.into(),
-    ])
+    let mut fields = vec![Field::name(&commit.version), subject, runs.into(), median.into()];
+    fields.extend(commit.beforehand.map(|beforehand| shown(beforehand).into()));
+    fields.push(shown(commit.probability).into());
+    TableRow::from(fields)
 }
 
 /// A probability to a tenth of a percent.
@@ -92,12 +93,15 @@ fn rounded(probability: f64) -> String {
     }
 }
 
-/// Whether all commits of the set but the last are of no use to a run.
+/// Whether no commit from the first of the set to the last but one is of use to a run.
 fn are_alike(bisection: &BisectionReport) -> bool {
-    let state = |version: &String| bisection.commit(version).and_then(|commit| commit.state.known());
-    let of_no_use =
-        |version| matches!(state(version), Some(LineCommitState::NotBuilt | LineCommitState::Failing));
-    bisection.set.versions.iter().rev().skip(1).all(of_no_use)
+    let set = &bisection.set.versions;
+    let at = |version: &String| bisection.commits.iter().position(|commit| commit.version == *version);
+    let [first, last] = [set.first(), set.last()].map(|end| end.and_then(at).unwrap_or(0));
+    let of_no_use = |commit: &LineCommit| {
+        matches!(commit.state.known(), Some(LineCommitState::NotBuilt | LineCommitState::Failing))
+    };
+    bisection.commits.iter().take(last).skip(first).all(of_no_use)
 }
 
 /// What to do next.

@@ -8,7 +8,7 @@ mod words;
 
 pub use self::report::{
     BisectionReport, BisectionVerdict, CommitSetReport, LineCommit, LineCommitState, NextProbes,
-    SeveralStepsReport, StepSizeReport,
+    PathWeightReport, SeveralStepsReport, StepSizeReport,
 };
 use super::{RuleKind, RuleReport, RuleState};
 use crate::study::gather::cell::CellRecords;
@@ -25,6 +25,9 @@ use std::collections::BTreeSet;
 /// The method, with its source.
 const METHOD: &str = "Bayesian bisection in blocks, with Student's noise: a posterior over the commits (prior ½ that there is no step \
                       beyond the margin)";
+/// The same, where commits are not equally likely.
+const METHOD_WITH_PRIOR: &str = "Bayesian bisection in blocks, with Student's noise: a posterior over the commits (prior ½ that there is no step \
+                                 beyond the margin; prior of the commits by the files that they change)";
 
 /// What is known of the line of an experiment.
 pub(super) struct Line<'s> {
@@ -41,9 +44,10 @@ pub(super) struct Line<'s> {
 
 /// What the rule says of `study`.
 pub(super) fn report(study: &Study, level: ConfidenceLevel, rule: Bisection) -> RuleReport {
+    let prior = &study.plan.experiment.analysis.prior;
     let state = |state, words: String, bisection| RuleReport {
         rule: RuleKind::Bisection.into(),
-        method: METHOD.to_owned(),
+        method: if prior.is_some() { METHOD_WITH_PRIOR } else { METHOD }.to_owned(),
         state,
         from: study.plan.runs(),
         words,
@@ -72,6 +76,9 @@ impl<'s> Line<'s> {
         let experiment = &study.plan.experiment;
         let (metric, margin) = subject(study);
         let mut line = CommitLine::new(experiment.versions.len()).ok()?;
+        if let Some(prior) = &experiment.analysis.prior {
+            line = line.with_prior(&prior.weights).ok()?;
+        }
         let broken = (1..line.last()).filter(|version| is_passed_over(study, *version));
         for version in broken.collect::<Vec<_>>() {
             line.mark_unbuildable(version).ok()?;
@@ -145,10 +152,10 @@ impl<'s> Line<'s> {
             StepVerdict::Undecided => false,
             StepVerdict::Step if self.answer.caveats.contains(&StepCaveat::PerhapsSeveral) => false,
             StepVerdict::Step => {
-                // Before each commit of the set but the first one is a boundary between them, which a run beside it would find.
+                // After each commit from the first of the set to the last but one is a boundary, which a run of it would find.
                 let set = &self.answer.commits.commits;
-                let is_probable = |commit: &usize| self.search.line().is_buildable(*commit);
-                !set.iter().rev().skip(1).any(is_probable)
+                let [first, last] = [set.first(), set.last()].map(|end| end.copied().unwrap_or(0));
+                !(first..last).any(|commit| self.search.line().is_buildable(commit))
             }
         }
     }

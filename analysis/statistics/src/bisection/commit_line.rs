@@ -126,7 +126,8 @@ impl CommitLine {
         if commit < commits { Ok(()) } else { Err(CommitLineError::Unknown { commit, commits }) }
     }
 
-    pub(super) fn prior(&self) -> &[f64] {
+    /// The probability of a step at each commit before the first run; of commit 0 it is zero.
+    pub fn prior(&self) -> &[f64] {
         &self.prior
     }
 

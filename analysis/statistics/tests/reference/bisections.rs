@@ -38,8 +38,11 @@ pub(crate) fn outcomes(case: &mut Case<'_>, ledger: &mut Ledger) {
     ledger.number(case, "/next", bisection.next_commit() as f64, absolute(0.0));
 }
 
+/// With weights of the commits, where the case has them.
 pub(crate) fn steps(case: &mut Case<'_>, ledger: &mut Ledger) {
     let line = line(case);
+    let weights = case.peek("/weights").map(|_| case.numbers("/weights"));
+    let line = weights.map_or(Ok(line.clone()), |weights| line.with_prior(&weights)).expect("a prior");
     let margin = Threshold::new(case.number("/margin").expect("a margin")).expect("a margin");
     let mut bisection = StepBisection::new(line, StepRule { confidence: ConfidenceLevel::USUAL, margin });
     let blocks = case.value("/blocks").and_then(Value::as_array).expect("blocks");

@@ -34,7 +34,10 @@ impl HistoryLaw {
     /// The bad end's value over the good one's.
     pub(super) fn total(&self, section: BisectionSection) -> f64 {
         libm::exp(match section {
-            BisectionSection::OneStep | BisectionSection::Unbuildable => self.step,
+            BisectionSection::OneStep
+            | BisectionSection::Unbuildable
+            | BisectionSection::Prior
+            | BisectionSection::WrongPrior => self.step,
             BisectionSection::TwoSteps => 2.0 * self.step,
             BisectionSection::NoStep | BisectionSection::Reverted | BisectionSection::Outcomes => 0.0,
         })

@@ -11,6 +11,8 @@ use speedup_statistics::inference::Threshold;
 
 /// One commit of so many does not build, where some do not.
 const UNBUILDABLE_ONE_OF: usize = 5;
+/// One commit of so many is held to be likelier, where there is a prior.
+const LIKELY_ONE_OF: usize = 8;
 
 /// The commits of a history.
 pub(super) struct History {
@@ -20,6 +22,8 @@ pub(super) struct History {
     /// The commits that have a step, in their order, with the level from there on.
     steps: Vec<(usize, f64)>,
     unbuildable: Vec<usize>,
+    /// What each commit after the good end weighs beforehand.
+    weights: Vec<f64>,
 }
 
 /// What a replicate finds.
@@ -96,7 +100,9 @@ impl BisectionStudy {
         };
         let of_size = |found: &Found| Some(found.answer.as_ref()?.commits.commits.len() as f64);
         let sizes: Vec<f64> = found.iter().filter_map(of_size).collect();
-        let promised = self.replication.promised_coverage();
+        // Nothing is promised of histories that the search holds to be rare.
+        let promised =
+            if section == BisectionSection::WrongPrior { None } else { self.replication.promised_coverage() };
         let total = self.history.total(section);
         let claims = |verdict: StepVerdict| move |found: &Found| found.is_verdict(verdict);
         let mut rows = vec![
@@ -126,12 +132,18 @@ impl BisectionStudy {
         draws: &mut Draws,
     ) -> History {
         let (commits, size) = (commits as usize, self.history.step);
+        let weights = self.weights(section, commits, draws);
         let half = commits / 2;
         let mut halves = || (1 + draws.position(half), 1 + half + draws.position(commits - half));
         let steps = match section {
             BisectionSection::NoStep | BisectionSection::Outcomes => Vec::new(),
             BisectionSection::OneStep | BisectionSection::Unbuildable => {
                 vec![(1 + draws.position(commits), size)]
+            }
+            BisectionSection::Prior => vec![(1 + drawn_by(&weights, draws), size)],
+            BisectionSection::WrongPrior => {
+                let unlikely: Vec<f64> = weights.iter().map(|weight| f64::from(*weight == 1.0)).collect();
+                vec![(1 + drawn_by(&unlikely, draws), size)]
             }
             BisectionSection::TwoSteps => {
                 let (first, second) = halves();
@@ -144,12 +156,22 @@ impl BisectionStudy {
         };
         let some = section == BisectionSection::Unbuildable;
         let unbuildable = (1..commits).filter(|_| some && draws.position(UNBUILDABLE_ONE_OF) == 0).collect();
-        History { shape, commits, runs, steps, unbuildable }
+        History { shape, commits, runs, steps, unbuildable, weights }
+    }
+
+    /// The first commit is never likely, so that some are not.
+    fn weights(&self, section: BisectionSection, commits: usize, draws: &mut Draws) -> Vec<f64> {
+        let has_prior = matches!(section, BisectionSection::Prior | BisectionSection::WrongPrior);
+        let mut weight = |at: usize| {
+            let is_likely = has_prior && at > 0 && draws.position(LIKELY_ONE_OF) == 0;
+            if is_likely { self.prior_weight } else { 1.0 }
+        };
+        (0..commits).map(|at| weight(at)).collect()
     }
 
     /// None where the library refuses what was drawn.
     fn answer(&self, history: &History, draws: &mut Draws) -> Option<StepAnswer> {
-        let line = CommitLine::new(history.commits + 1).ok()?;
+        let line = CommitLine::new(history.commits + 1).ok()?.with_prior(&history.weights).ok()?;
         let rule = StepRule { confidence: self.replication.confidence, margin: Threshold::NONE };
         let mut bisection = StepBisection::new(line, rule);
         for commit in &history.unbuildable {
@@ -164,4 +186,16 @@ impl BisectionStudy {
         }
         Some(bisection.answer())
     }
+}
+
+/// A position, each as likely as its weight says.
+fn drawn_by(weights: &[f64], draws: &mut Draws) -> usize {
+    let mut left = draws.uniform() * weights.iter().sum::<f64>();
+    for (at, weight) in weights.iter().enumerate() {
+        left -= weight;
+        if left <= 0.0 {
+            return at;
+        }
+    }
+    weights.len() - 1
 }

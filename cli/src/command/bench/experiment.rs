@@ -118,6 +118,7 @@ pub(super) fn build(
             verdicts: Vec::new(),
             weights: Weights::Equal,
             precision: PRECISION,
+            prior: None,
         },
         setup: None,
         prepare: around(arguments, &arguments.prepare, PREPARE),

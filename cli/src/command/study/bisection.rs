@@ -15,7 +15,7 @@ use crate::exit::failure::Failure;
     \x20 speedup study bisection --section one_step --commits 64 --runs 50,200\n\n\
     docs/studies.md says what this shows, and explains the names of the methods.")]
 pub(crate) struct Arguments {
-    /// The parts to simulate: one_step, no_step, two_steps, reverted, unbuildable, outcomes [default: all]
+    /// The parts to simulate: one_step, no_step, two_steps, reverted, unbuildable, outcomes, prior, wrong_prior [default: all]
     #[arg(long, value_name = "SECTION,…", value_delimiter = ',', value_parser = section)]
     section: Vec<BisectionSection>,
     /// The distributions: normal, lognormal, gamma, bimodal, floor, heavy_lognormal, pareto, clock, stalls
@@ -48,6 +48,9 @@ pub(crate) struct Arguments {
     /// The share of runs that fail from the step on
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, default_value_t = 0.5)]
     failures_after: f64,
+    /// How many times as likely as others one commit of eight is held to be, where some are
+    #[arg(long, value_name = "WEIGHT", allow_hyphen_values = true, default_value_t = 10.0)]
+    prior_weight: f64,
     /// The number of simulated searches per line of the answer
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = replicates())]
     replicates: u32,
@@ -55,7 +58,7 @@ pub(crate) struct Arguments {
     replicating: Replicating,
 }
 
-const HEADINGS: [Heading; 6] = [
+const HEADINGS: [Heading; 8] = [
     heading("one_step", "One step: what is claimed, and how often it is right"),
     heading("no_step", "No step: what is claimed"),
     heading("two_steps", "Two steps of one size: what is claimed, and how often it is one of them"),
@@ -68,6 +71,14 @@ const HEADINGS: [Heading; 6] = [
         "One step, and a commit of five does not build: what is claimed, and how often it is right",
     ),
     heading("outcomes", "Runs that pass or fail, more often from a commit on: how often it is found"),
+    heading(
+        "prior",
+        "One step, drawn by a prior that the search has: what is claimed, and how often it is right",
+    ),
+    heading(
+        "wrong_prior",
+        "One step where the search holds it to be unlikely: what is claimed, and how often it is right",
+    ),
 ];
 
 const fn heading(section: &'static str, sentence: &'static str) -> Heading {
@@ -90,6 +101,7 @@ pub(super) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         runs: arguments.runs,
         block_runs: arguments.block_runs,
         failures: [arguments.failures_before, arguments.failures_after],
+        prior_weight: arguments.prior_weight,
     };
     let rows = study.run().map_err(Failure::refused)?;
     show("bisection", &study, &rows, &HEADINGS, form, console)

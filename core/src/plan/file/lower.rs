@@ -85,6 +85,7 @@ pub(super) fn lower(
             verdicts: lowering.metric_verdicts(form.analysis.verdicts),
             weights: form.analysis.weights,
             precision: form.analysis.precision,
+            prior: None,
         },
         setup,
         prepare: form.prepare.map(|around| lowering.around("prepare", around)),

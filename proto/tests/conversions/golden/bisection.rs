@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use speedup_core::experiment::build::Build;
+use speedup_core::experiment::prior::{LinePrior, PathWeight};
 use speedup_core::experiment::{Bisection, CommandLine, Order, Rule, Version};
 use speedup_core::machine::event::{Change, Event};
 use speedup_core::plan::Plan;
@@ -10,6 +11,16 @@ use speedup_core::value::id::VersionIndex;
 use speedup_core::value::time::{Span, Timestamp};
 
 use super::{EXPERIMENT, plan};
+
+/// A line of which one commit is held to be likelier than another.
+pub(super) fn with_prior() -> Vec<Event> {
+    let mut plan = bisecting();
+    let path = PathWeight { path: "src/codec".to_owned(), weight: 5.0 };
+    plan.experiment.analysis.prior = Some(LinePrior { paths: vec![path], weights: vec![1.0, 5.0] });
+    let (experiment, by) = (EXPERIMENT, "ada@laptop".to_owned());
+    let change = Change::Submitted { experiment, plan: Arc::new(plan), by, request: None };
+    vec![Event { at: Timestamp(1_000), change }]
+}
 
 pub(super) fn events() -> Vec<Event> {
     let plan = bisecting();

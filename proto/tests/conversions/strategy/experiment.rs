@@ -9,6 +9,7 @@ use speedup_core::experiment::commit::Commit;
 use speedup_core::experiment::files::{Content, ContentHash, FileSource, StagedFile};
 use speedup_core::experiment::gang::{Gang, GangLauncher, ScalingLaw, ScalingSeries};
 use speedup_core::experiment::metric::{Better, Pattern, Stream};
+use speedup_core::experiment::prior::{LinePrior, PathWeight};
 use speedup_core::experiment::*;
 use speedup_core::plan::{Plan, Shape, Stage};
 use speedup_core::value::id::BenchmarkIndex;
@@ -224,15 +225,13 @@ fn analysis() -> impl Strategy<Value = AnalysisChoice> {
     let verdict = (text(), option::of(number()), family);
     let verdict = verdict.prop_map(|(metric, margin, family)| MetricVerdict { metric, margin, family });
     let further = (vec(number(), 0..3), vec(verdict, 0..3));
-    let parts = (number(), center, option::of(number()), further, weights, number());
-    parts.prop_map(|(confidence, center, margin, (quantiles, verdicts), weights, precision)| AnalysisChoice {
-        confidence,
-        center,
-        margin,
-        quantiles,
-        verdicts,
-        weights,
-        precision,
+    let path = (text(), number()).prop_map(|(path, weight)| PathWeight { path, weight });
+    let prior =
+        (vec(path, 0..3), vec(number(), 0..4)).prop_map(|(paths, weights)| LinePrior { paths, weights });
+    let numbers = (number(), option::of(number()), number());
+    let parts = (numbers, center, further, weights, option::of(prior));
+    parts.prop_map(|((confidence, margin, precision), center, (quantiles, verdicts), weights, prior)| {
+        AnalysisChoice { confidence, center, margin, quantiles, verdicts, weights, precision, prior }
     })
 }
 

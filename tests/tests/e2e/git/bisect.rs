@@ -207,9 +207,9 @@ fn what_cannot_be_bisected_is_refused_and_an_end_that_does_not_build_is_a_failur
 }
 
 /// Starts it, and waits until some runs were measured.
-fn begun(project: &Project, ids: &[String]) -> Child {
+fn begun(project: &Project, ids: &[String], more: &[&str]) -> Child {
     let plan = project.path("plan.toml").display().to_string();
-    let mut command = project.command(&["bisect", &range(ids), &plan, "--margin", "10%"]);
+    let mut command = project.command(&[&["bisect", &range(ids), &plan, "--margin", "10%"], more].concat());
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a command");
     let marks = || fs::read_to_string(project.path("marks")).map_or(0, |text| text.lines().count());
     eventually("some runs were executed", || (marks() >= 5).then_some(()));
@@ -222,7 +222,7 @@ fn a_bisection_that_was_killed_goes_on() {
     let marked = PLAN.replace("git =", "repository = \"repository\"\ngit =")
         + &format!("[prepare]\nshell = \"echo >> {}\"\n", project.path("marks").display());
     fs::write(project.path("plan.toml"), marked).expect("a plan");
-    let mut killed = begun(&project, &ids);
+    let mut killed = begun(&project, &ids, &[]);
     killed.kill().expect("SIGKILL");
     killed.wait().expect("its end");
     let resumed = project.speedup(&["resume", "last"]);
@@ -232,6 +232,62 @@ fn a_bisection_that_was_killed_goes_on() {
         "{}",
         said(&resumed)
     );
+}
+
+/// Commits that each change a file of their own, beside the program.
+fn with_parts(milliseconds: &[u32]) -> (Project, Vec<String>) {
+    let (project, _) = history(&[]);
+    let ids = (0..).zip(milliseconds).map(|(number, of)| {
+        let part = format!("parts/{number}/note");
+        let files = [("prog.c", PROGRAM), ("work.h", &*work(*of, "c")), (&*part, "new\n")];
+        project.commit(&format!("Change {number}"), &files)
+    });
+    let ids = ids.collect();
+    (project, ids)
+}
+
+/// By `--prior` a commit is held to be likely, that is wrong, and the bisection is killed: what goes on has the prior, and finds the step.
+#[test]
+fn a_prior_is_kept_and_named_and_may_be_wrong() {
+    let (project, ids) = with_parts(&step(7, 6));
+    let marked = PLAN.replace("git =", "repository = \"repository\"\ngit =")
+        + &format!("[prepare]\nshell = \"echo >> {}\"\n", project.path("marks").display());
+    fs::write(project.path("plan.toml"), marked).expect("a plan");
+    let mut killed = begun(&project, &ids, &["--prior", "parts/3=20", "--prior", "parts/4/note=20"]);
+    killed.kill().expect("SIGKILL");
+    killed.wait().expect("its end");
+    let resumed = project.speedup(&["resume", "last", "--format", "json"]);
+    assert!(resumed.status.success(), "{}", said(&resumed));
+    let report: Json = serde_json::from_slice(&resumed.stdout).expect("JSON alone on standard output");
+    let found = &report["rule"]["bisection"];
+    assert_eq!(numbers(&found["set"], &ids), [7], "{found}");
+    assert_eq!(found["prior"][1]["path"], "parts/4/note", "{found}");
+    let beforehand = |at: usize| found["commits"][at]["beforehand"].as_f64().expect("a number");
+    assert!((beforehand(3) - 20.0 / 50.0).abs() < 1e-12 && (beforehand(7) - 1.0 / 50.0).abs() < 1e-12);
+    let shown = said(&project.speedup(&["report", "last"]));
+    let words = "commits that change parts/3 or parts/4/note were held to be 20 times as likely";
+    assert!(shown.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{shown}");
+    let bundle = project.path("bundle").display().to_string();
+    assert!(project.speedup(&["bundle", "last", "-o", &bundle]).status.success());
+    let verified = project.speedup(&["verify", &bundle]);
+    assert!(verified.status.success(), "{}", said(&verified));
+}
+
+#[test]
+fn a_prior_of_what_nobody_changes_is_refused() {
+    let (project, ids) = with_parts(&step(2, 1));
+    for (prior, why) in [
+        ("parts/9=2", "no commit of the range changes a file under"),
+        // The good end is no candidate.
+        ("parts/0=2", "no commit of the range changes a file under"),
+        ("..=2", "names no file or directory in the repository"),
+        ("parts=0", "above 0 and at most 1000"),
+        ("parts", "PATH=WEIGHT"),
+    ] {
+        let refused = bisect(&project, &range(&ids), &["--prior", prior]);
+        assert_eq!(refused.status.code(), Some(2), "{prior}: {}", said(&refused));
+        assert!(said(&refused).contains(why), "{prior}: {}", said(&refused));
+    }
 }
 
 #[test]

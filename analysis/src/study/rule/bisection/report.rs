@@ -4,6 +4,7 @@ use super::{Line, has_only_failed, is_passed_over, values, words};
 use crate::conclusion::{Spelled, Verdict, Word};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::metric::Metric;
+use speedup_core::experiment::prior::PathWeight;
 use speedup_core::experiment::{EndpointSubject, Version};
 use speedup_core::plan::{Extension, Plan};
 use speedup_core::value::id::VersionIndex;
@@ -23,6 +24,9 @@ pub struct BisectionReport {
     pub metric: String,
     /// Steps up to this share of the value do not matter; any does where there is none.
     pub margin: Option<f64>,
+    /// Which commits were held to be likelier than others beforehand, where some were; left out where none was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prior: Vec<PathWeightReport>,
     /// The commits of which one has the step, if there is one.
     pub set: CommitSetReport,
     /// The value at the bad end divided by that at the good end; none before there are runs enough.
@@ -102,6 +106,15 @@ pub struct SeveralStepsReport {
     pub second: CommitSetReport,
 }
 
+/// How likely the commits that change files under a path were held to be beforehand.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathWeightReport {
+    /// From the top of the repository.
+    pub path: String,
+    /// What a file under it weighs; others weigh 1, and a commit as much as the heaviest file that it changes.
+    pub weight: f64,
+}
+
 /// A commit of the line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LineCommit {
@@ -119,6 +132,9 @@ pub struct LineCommit {
     pub median: Option<f64>,
     /// The probability that it has the step, if there is one.
     pub probability: f64,
+    /// The same beforehand; left out where all commits were held to be equally likely.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beforehand: Option<f64>,
 }
 
 /// What became of a commit.
@@ -224,6 +240,7 @@ impl Line<'_> {
             benchmark: experiment.benchmarks.first().map_or_else(String::new, |one| one.name.clone()),
             metric: self.metric_name().to_owned(),
             margin: self.margin,
+            prior: self.prior(),
             set: self.set(&self.answer.commits),
             size,
             no_step: self.answer.no_step,
@@ -238,6 +255,18 @@ impl Line<'_> {
         let sentence = words::sentence(&report, failing, self.level.get());
         let caveats = self.caveats(&report);
         BisectionReport { sentence, caveats, ..report }
+    }
+
+    fn prior(&self) -> Vec<PathWeightReport> {
+        let prior = self.study.plan.experiment.analysis.prior.iter();
+        let report = |of: &PathWeight| PathWeightReport { path: of.path.clone(), weight: of.weight };
+        prior.flat_map(|prior| prior.paths.iter().map(report)).collect()
+    }
+
+    /// How likely a commit was held to be, where they are not equal.
+    fn beforehand(&self, at: usize) -> Option<f64> {
+        let prior = self.study.plan.experiment.analysis.prior.as_ref();
+        prior.map(|_| self.search.line().prior()[at])
     }
 
     fn metric_name(&self) -> &str {
@@ -281,11 +310,12 @@ impl Line<'_> {
             runs: cell.runs() as u64,
             median: Sample::new(values).ok().map(|sample| sample.median()),
             probability,
+            beforehand: self.beforehand(at),
         }
     }
 
     fn caveats(&self, report: &BisectionReport) -> Vec<String> {
-        let mut caveats = Vec::new();
+        let mut caveats: Vec<String> = words::prior(report).into_iter().collect();
         let has_step = report.verdict.known() != Some(BisectionVerdict::NoStep);
         for caveat in &self.answer.caveats {
             match caveat {

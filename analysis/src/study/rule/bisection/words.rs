@@ -31,6 +31,33 @@ pub(super) fn without_value(runs: u64, metric: &str) -> String {
     format!("{} had no positive value of {metric} and say nothing.", counted(runs, "measured run"))
 }
 
+/// Which commits were held to be likelier than others, as whoever judges the answer has to know.
+pub(super) fn prior(report: &BisectionReport) -> Option<String> {
+    let mut weights: Vec<f64> = report.prior.iter().map(|of| of.weight).collect();
+    weights.sort_unstable_by(|one, other| f64::total_cmp(other, one));
+    weights.dedup();
+    let mut parts = Vec::new();
+    for weight in weights {
+        let paths = report.prior.iter().filter(|of| of.weight == weight);
+        let paths = paths.map(|of| of.path.as_str()).collect::<Vec<_>>().join(" or ");
+        // A commit weighs as much as its heaviest file: it is unlikely only if all of them are.
+        let only = if weight < 1.0 { "only " } else { "" };
+        parts.push(match parts.is_empty() {
+            true => format!(
+                "commits that change {only}{paths} were held to be {weight} times as likely to have the step as others"
+            ),
+            false => format!("those that change {only}{paths} {weight} times"),
+        });
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "Beforehand, {}. The level holds on average over commits drawn by these weights.",
+        parts.join(", and ")
+    ))
+}
+
 /// What was found at a confidence level; `failing` is an end that cannot be measured.
 pub(super) fn sentence(report: &BisectionReport, failing: Option<&str>, level: f64) -> String {
     let at = format!("at confidence level {}", percent(level));

@@ -3,6 +3,8 @@
 use super::*;
 use crate::study::{BisectionReport, BisectionVerdict, LineCommitState};
 use speedup_core::experiment::Bisection;
+use speedup_core::experiment::prior::{LinePrior, PathWeight};
+use speedup_core::plan::Plan;
 
 const RULE: Bisection = Bisection { maximum: 120, block: 4, blocks: 1 };
 
@@ -126,6 +128,51 @@ fn blocks_of_a_round_are_spread_and_the_last_is_as_long_as_the_runs_allow() {
     let planned = of.plan.runs() - of.plan.builds();
     assert!(planned <= 22, "{planned}");
     assert_eq!(of.plan.clone().stages().iter().map(|stage| stage.shape.boots).max(), Some(1), "{last:?}");
+}
+
+/// With this prior of the commits from the second on.
+fn with_prior(of: Virtual, weights: Vec<f64>) -> Virtual {
+    let mut experiment = of.plan.experiment.clone();
+    let path = |path: &str, weight| PathWeight { path: path.to_owned(), weight };
+    let paths = vec![path("src/io", 5.0), path("docs", 0.1), path("src/codec", 5.0)];
+    experiment.analysis.prior = Some(LinePrior { paths, weights });
+    experiment.check().expect("a bisection");
+    Virtual { plan: Plan::draw(experiment), ..of }
+}
+
+#[test]
+fn a_prior_is_named_and_leads_to_its_commits_first() {
+    let mut weights = vec![1.0; 32];
+    (weights[19], weights[4]) = (1000.0, 1000.0);
+    let of = with_prior(Virtual::bisecting(33, RULE, ""), weights.clone());
+    let first = of.carry_out(7, &steps(&[20])).bisection.unwrap();
+    let beforehand: Vec<f64> = first.commits.iter().filter_map(|commit| commit.beforehand).collect();
+    let sum: f64 = weights.iter().sum();
+    assert_eq!((beforehand.len(), beforehand[0], beforehand[20]), (33, 0.0, 1000.0 / sum));
+    // What divides the probability: between the two that are likely.
+    assert_eq!(first.next.unwrap().builds, [5, 19]);
+    let (found, of, asked) = carried_out(of, &steps(&[20]));
+    let (plain, _, asked_without) = carried_out(Virtual::bisecting(33, RULE, ""), &steps(&[20]));
+    assert_eq!((names(&found), names(&plain)), (vec!["v20"], vec!["v20"]));
+    assert!(asked < asked_without, "{asked} rounds, and {asked_without} without the prior");
+    let said = "Beforehand, commits that change src/io or src/codec were held to be 5 times as likely to have the step as others, \
+                and those that change only docs 0.1 times.";
+    assert!(found.caveats[0].starts_with(said), "{}", found.caveats[0]);
+    assert_eq!(found.prior.len(), 3);
+    assert!(of.report(7, &steps(&[20])).rule.unwrap().method.contains("prior of the commits"));
+    assert!(plain.prior.is_empty() && plain.commits[0].beforehand.is_none());
+    let json = serde_json::to_value(&plain).unwrap();
+    assert!(json.get("prior").is_none() && json["commits"][0].get("beforehand").is_none());
+}
+
+/// The runs outweigh a prior that is wrong.
+#[test]
+fn a_step_where_nobody_thought_it_is_found_all_the_same() {
+    let mut weights = vec![50.0; 32];
+    weights[19] = 1.0;
+    let of = with_prior(Virtual::bisecting(33, RULE, ""), weights);
+    let (found, ..) = carried_out(of, &steps(&[20]));
+    assert_eq!((found.verdict.known(), names(&found)), (Some(BisectionVerdict::Step), vec!["v20"]));
 }
 
 /// What is known is known before the end, and after a cancellation.
