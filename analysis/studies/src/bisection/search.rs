@@ -162,11 +162,11 @@ impl BisectionStudy {
     /// The first commit is never likely, so that some are not.
     fn weights(&self, section: BisectionSection, commits: usize, draws: &mut Draws) -> Vec<f64> {
         let has_prior = matches!(section, BisectionSection::Prior | BisectionSection::WrongPrior);
-        let mut weight = |at: usize| {
+        let weight = |at: usize| {
             let is_likely = has_prior && at > 0 && draws.position(LIKELY_ONE_OF) == 0;
             if is_likely { self.prior_weight } else { 1.0 }
         };
-        (0..commits).map(|at| weight(at)).collect()
+        (0..commits).map(weight).collect()
     }
 
     /// None where the library refuses what was drawn.
