@@ -98,13 +98,14 @@ fn hosts_that_serve_together_are_asked_for_in_one_job_and_given_back_as_one() {
     let parts = |state| ["9.0", "9.1", "9.2", "9.3"].map(|id| job(id, state));
     let excluded = Provided { job: None, is_here: false, ..host("0", Worth::Nothing) };
     let nodes: Nodes = [name("n1")].into();
-    let found = looked(&mut ledger, &[1], &parts(JobState::Queued), &wants(4, true, vec![excluded]));
+    let here = || vec![excluded.clone()];
+    let found = looked(&mut ledger, &[1], &parts(JobState::Queued), &wants(4, true, here()));
     assert_eq!(found, [ProvisionAction::Exclude { job: name("9.0"), nodes: nodes.clone() }], "once for all");
     ledger.excluded(&name("9.0"), &nodes);
     assert!(ledger.jobs.values().all(|note| note.excluded == nodes));
     let queued = parts(JobState::Queued);
-    assert_eq!(looked(&mut ledger, &[1], &queued, &wants(3, false, vec![])), [], "three of four are needed");
-    let found = looked(&mut ledger, &[1], &queued, &demand(0, vec![]));
+    assert_eq!(looked(&mut ledger, &[1], &queued, &wants(3, false, here())), [], "three of four are needed");
+    let found = looked(&mut ledger, &[1], &queued, &demand(0, here()));
     let cancelled = |id| ProvisionAction::Cancel { job: name(id), why: Cancelled::Unneeded };
     assert_eq!(found, ["9.3", "9.2", "9.1", "9.0"].map(cancelled));
 }
