@@ -176,7 +176,12 @@ impl Active {
     pub(super) fn turn(&self) -> Option<Turn> {
         let offers = self.kept.phase == Phase::Running && self.queue.visits() > 0;
         let leases = self.tally.leased + self.tally.running + self.members;
-        offers.then(|| (Reverse(self.kept.plan.experiment.priority), leases))
+        offers.then(|| (Reverse(self.priority()), leases))
+    }
+
+    /// How urgent it is.
+    pub(super) fn priority(&self) -> i32 {
+        self.kept.plan.experiment.priority
     }
 
     /// What became of its settled builds.

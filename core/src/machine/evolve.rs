@@ -63,7 +63,7 @@ impl Machine {
             Change::VisitBroken { host, experiment } => self.visit_broken(host, *experiment),
             Change::HostAsked { host } => self.set_asking(host, Asking::Yes),
             Change::HostPassed { host, until } => self.host_passed(host, *until),
-            Change::HostHeld { host, experiment, run } => self.host_held(host, *experiment, *run),
+            Change::HostHeld { host, experiment, run } => self.host_held(event.at, host, *experiment, *run),
             Change::HostReady { host, lease } => self.host_ready(host, *lease),
             Change::LeaseGranted(lease) => self.granted(std::slice::from_ref(lease)),
             Change::GangGranted(leases) => self.granted(leases),

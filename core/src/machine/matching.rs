@@ -97,10 +97,10 @@ impl Machine {
                         Gathering::Complete(hosts) if is_over_by(now, active, run, by) => {
                             return Match::Gang(*id, active, run, hosts);
                         }
-                        Gathering::By(free) if hold.is_none() && self.may_hold(*id, run) => {
+                        Gathering::By(_, free) if hold.is_none() && self.may_hold(*id, run) => {
                             hold = Some((free, *id, run));
                         }
-                        Gathering::Complete(_) | Gathering::By(_) | Gathering::Lacking => {}
+                        Gathering::Complete(_) | Gathering::By(..) | Gathering::Lacking => {}
                     }
                 }
                 passed.add(active, run);

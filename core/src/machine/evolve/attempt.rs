@@ -52,7 +52,7 @@ impl Machine {
             return;
         }
         let (next, end) = (RunIndex(lease.run.0 + 1), RunIndex(place.group.0 + place.size));
-        let holds = self.hold.is_some();
+        self.end_hold(lease.experiment, lease.run);
         for (lease, number) in leases.iter().zip(&numbers) {
             self.set_reserves(*number, None);
             self.set_asking(&lease.host, Asking::No);
@@ -72,7 +72,7 @@ impl Machine {
         let is_nested = |active: &Active| !active.kept.visitors.is_empty() && active.queue.has_retries();
         let rests = is_rest && self.experiments.get(&lease.experiment).is_some_and(is_nested);
         // With what it has now, the experiment may want other hosts of its next gang.
-        if rests || leases.len() > 1 || holds && self.is_held_for(lease.experiment) {
+        if rests || leases.len() > 1 || self.is_held_for(lease.experiment) {
             self.look_again();
         }
     }

@@ -135,6 +135,9 @@ impl Machine {
         self.set_asking(host, Asking::InVain { until });
         if let Some(number) = self.number_of(host) {
             self.set_reserves(number, None);
+            if self.let_go(number) {
+                self.look_again();
+            }
         }
     }
 
@@ -208,7 +211,8 @@ impl Machine {
     pub(in crate::machine) fn set_presence(&mut self, number: HostNumber, presence: Presence) {
         self.asking.remove(&number);
         self.in_vain.remove(&number);
-        let let_go = self.let_go(number);
+        let is_away = matches!(presence, Presence::Away { .. });
+        let let_go = is_away && self.let_go(number);
         self.change(number, |host| host.presence = presence);
         match presence {
             Presence::Here { asking: Asking::Yes } => self.asking.insert(number),
@@ -262,13 +266,14 @@ impl Machine {
         let pins = |active: &Active| is_empty && active.may_pin_anew();
         let gave_up = |active: &Active| !active.kept.troubles.is_empty();
         let is_wanted = |active: &Active| retries(active) || pins(active) || gave_up(active);
-        if self.hold.is_some() || self.experiments.values().any(is_wanted) {
+        if self.is_holding() || self.experiments.values().any(is_wanted) {
             self.look_again();
         }
     }
 
     /// New work may suit hosts that nothing suited before.
     pub(in crate::machine) fn look_again(&mut self) {
+        self.doubt_hold();
         for number in std::mem::take(&mut self.in_vain) {
             self.set_presence(number, Presence::Here { asking: Asking::Yes });
         }

@@ -142,6 +142,79 @@ fn large_runs_hold_hosts_that_small_ones_would_take_unless_these_end_in_time() {
     assert_eq!(given.iter().map(|lease| lease.experiment).collect::<Vec<_>>(), [SECOND, SECOND]);
 }
 
+/// An experiment whose gangs have ended has no host, and was there before: it has to wait like anyone.
+#[test]
+fn hosts_stay_held_whoever_is_first_in_turn_when_something_else_happens() {
+    let mut scene = Scene::of(5);
+    scene.submit(FIRST, &gang(2, "any"));
+    (0..4).for_each(|number| _ = leases(&mut scene, number));
+    let given: Vec<Lease> =
+        (0..4).filter_map(|number| scene.machine.host(&host(number))?.lease.clone()).collect();
+    assert_eq!(given.iter().filter(|lease| lease.experiment == FIRST).count(), 4, "two gangs of it");
+    scene.submit(SECOND, &gang(5, "any"));
+    assert_eq!(leases(&mut scene, 4), [], "it is held");
+    given.iter().for_each(|lease| _ = ready(&mut scene, lease));
+    for lease in &given {
+        scene.report(lease, RunOutcome::Measured);
+    }
+    assert_eq!((0..2).flat_map(|number| leases(&mut scene, number)).count(), 0, "and so are these");
+    scene.submit(ExperimentId(Uuid::from_u128(3)), &gang(5, "any"));
+    assert!(scene.machine.hosts().iter().all(|host| host.lease.is_none()), "they still are");
+    let given: Vec<Lease> = (2..4).flat_map(|number| leases(&mut scene, number)).collect();
+    assert_eq!(given.iter().map(|lease| lease.experiment).collect::<Vec<_>>(), [SECOND; 5]);
+}
+
+#[test]
+fn gangs_of_all_experiments_have_their_turns() {
+    let mut scene = Scene::of(3);
+    let all = [FIRST, SECOND, ExperimentId(Uuid::from_u128(3))];
+    all.into_iter().for_each(|experiment| scene.submit(experiment, &gang(3, "any")));
+    let mut granted = Vec::new();
+    for _ in 0..6 {
+        let given: Vec<Lease> = (0..3).flat_map(|number| leases(&mut scene, number)).collect();
+        granted.push(given[0].experiment);
+        given.iter().for_each(|lease| _ = ready(&mut scene, lease));
+        given.iter().for_each(|lease| _ = scene.report(lease, RunOutcome::Measured));
+    }
+    assert_eq!(granted, [all, all].concat());
+}
+
+/// A host in the middle of a visit goes on with it, and is then held.
+#[test]
+fn a_host_with_a_visit_is_busy_until_that_ends() {
+    let mut scene = Scene::of(2);
+    let visits = PLAIN.replace("runs = 2", "hosts = 4\nruns = 2") + "[independence]\npolicy = \"any\"\n";
+    scene.submit(FIRST, &visits);
+    let mut busy = scene.ask(0).expect("a run");
+    scene.submit(SECOND, &gang(2, "any"));
+    assert_eq!(leases(&mut scene, 1), [], "it is held");
+    scene.report(&busy, RunOutcome::Measured);
+    busy = scene.ask(0).expect("the other run of the visit");
+    assert_eq!(busy.experiment, FIRST);
+    scene.report(&busy, RunOutcome::Measured);
+    let given = leases(&mut scene, 0);
+    assert_eq!(given.iter().map(|lease| lease.experiment).collect::<Vec<_>>(), [SECOND, SECOND]);
+}
+
+#[test]
+fn hosts_that_are_held_serve_what_is_more_urgent() {
+    let mut scene = Scene::of(2);
+    let slow = PLAIN.replace("20s", "30m") + "[independence]\npolicy = \"any\"\n";
+    scene.submit(FIRST, &slow);
+    let busy = scene.ask(0).expect("a run");
+    scene.submit(SECOND, &gang(2, "any"));
+    assert_eq!(leases(&mut scene, 1), [], "it is held");
+    let third = ExperimentId(Uuid::from_u128(3));
+    scene.submit(third, &slow.replace("[experiment]", "[experiment]\npriority = 1"));
+    let urgent = scene.machine.host(&host(1)).expect("a host").lease.clone().expect("a run");
+    assert_eq!(urgent.experiment, third, "it is not held against that");
+    scene.report(&urgent, RunOutcome::Measured);
+    scene.handle(Command::Cancel(asked(third)));
+    assert_eq!(leases(&mut scene, 1), [], "it is held again");
+    scene.report(&busy, RunOutcome::Measured);
+    assert_eq!(leases(&mut scene, 0).len(), 2);
+}
+
 #[test]
 fn hosts_are_held_for_one_experiment_at_a_time_and_for_none_that_lacks_hosts() {
     let mut scene = Scene::of(3);
