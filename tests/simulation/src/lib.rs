@@ -5,8 +5,10 @@
 //!
 //! * [`world`]: what there is, what may happen to it, and the verdict on its journal;
 //! * [`experiment`]: experiments as worlds draw them;
-//! * [`history`]: worlds from their beginning to their end, each from a seed.
+//! * [`history`]: worlds from their beginning to their end, each from a seed;
+//! * [`crowd`]: thousands of hosts in simulated time, and how long gangs wait.
 
+pub mod crowd;
 pub mod experiment;
 pub mod history;
 pub mod world;

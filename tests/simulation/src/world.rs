@@ -8,6 +8,7 @@
 
 mod apply;
 mod checkpoint;
+mod cut;
 mod made;
 mod verdict;
 
@@ -236,6 +237,8 @@ pub struct World {
     gangs: BTreeMap<LeaseEpoch, Vec<LeaseEpoch>>,
     /// Leases of which the agent executed nothing, as others did or the run was given up.
     parts: BTreeSet<LeaseEpoch>,
+    /// In which states of a gang the network failed its hosts.
+    cuts: BTreeSet<&'static str>,
     /// Whether a clock was set forward between two starts.
     stepped: bool,
     bag: Vec<Packet>,
@@ -271,6 +274,7 @@ impl World {
             held: BTreeMap::new(),
             gangs: BTreeMap::new(),
             parts: BTreeSet::new(),
+            cuts: BTreeSet::new(),
             stepped: false,
             bag: Vec::new(),
             agents: Vec::new(),

@@ -37,13 +37,17 @@ impl World {
             }
             Choice::Double(at) => self.deliver(self.bag[at].clone()),
             Choice::Lose(at) => {
+                self.cuts.extend(self.missed(at));
                 // The end of a session is noticed some day, whatever is lost.
                 if !matches!(self.bag[at].message, Message::Over) {
                     self.bag.remove(at);
                 }
             }
             Choice::Connect(at) => self.connect(at),
-            Choice::Break(at) => self.disconnect(at),
+            Choice::Break(at) => {
+                self.cuts.extend(self.cut_off(at));
+                self.disconnect(at);
+            }
             Choice::Quiet(at) => self.tell_agent(at, Input::Quiet),
             Choice::CrashAgent(at, after) => self.agents[at].doomed = Some(after),
             Choice::StartAgent(at) => self.start_agent(at),

@@ -43,7 +43,7 @@ impl World {
     }
 
     /// What the worlds of a whole simulation have to have seen.
-    pub const EVERYTHING: [&str; 62] = [
+    pub const EVERYTHING: [&str; 70] = [
         "a gang",
         "a gang lost through one of its hosts",
         "a part ended",
@@ -85,6 +85,14 @@ impl World {
         "awaiting a decision",
         "blocked",
         "cancelled",
+        "cut off before the end of its part was heard",
+        "cut off while another executed the program",
+        "cut off while it executed the program of a gang",
+        "cut off while it prepared its part",
+        "cut off while it waited for the others",
+        "lost that a host is prepared",
+        "lost that it is to begin",
+        "lost that it is to end its part",
         "coordinator restarted",
         "distinct",
         "expired",
@@ -126,6 +134,7 @@ impl World {
             .chain(self.lost_builds())
             .chain(self.bisected())
             .chain(self.turned_away.iter().copied())
+            .chain(self.cuts.iter().copied())
             .chain(self.stepped.then_some("a clock set forward between two starts"))
             .chain(self.heard_late.then_some("a report that waited for a standing coordinator"))
             .collect()
