@@ -283,3 +283,19 @@ fn a_failure_is_the_programs_only_if_all_hosts_end_their_parts() {
     let tally = scene.machine.experiment(FIRST).expect("active").tally();
     assert_eq!((tally.failed, tally.lost_attempts, tally.waiting), (0, 1, 4), "its host is gone");
 }
+
+/// Ranks that srun starts are steps of one job: hosts of others, or of none, do not do.
+#[test]
+fn a_gang_of_srun_is_of_one_job() {
+    let mut scene = Scene::of(1);
+    for (number, job) in [(1, "7.0"), (2, "8.0"), (3, "8.1"), (4, "7.1")] {
+        scene.join(HostFacts { job: Some(job.parse().expect("an id")), ..facts(number) });
+    }
+    scene.submit(FIRST, &gang(2, "any").replace("hosts = 2", "hosts = 2\nlauncher = \"srun\""));
+    assert_eq!(leases(&mut scene, 0), [], "in no job");
+    assert_eq!(leases(&mut scene, 1), []);
+    assert_eq!(leases(&mut scene, 2), [], "in another job");
+    let hosts = |given: Vec<Lease>| given.into_iter().map(|lease| lease.host).collect::<Vec<_>>();
+    assert_eq!(hosts(leases(&mut scene, 3)), [host(2), host(3)], "though others are held");
+    assert_eq!(hosts(leases(&mut scene, 4)), [host(1), host(4)]);
+}

@@ -74,8 +74,13 @@ fn large(random: &mut ChaCha8Rng, sizes: &[u32]) -> Experiment {
     large.limits = Limits::of_attempts(20);
     for (benchmark, hosts) in large.benchmarks.iter_mut().zip(sizes) {
         benchmark.timeout = Span::from_secs(30 + below(1_000, random));
-        benchmark.gang =
-            Some(Gang { hosts: *hosts, ranks_per_host: 1, launcher: GangLauncher::None, series: None });
+        benchmark.gang = Some(Gang {
+            hosts: *hosts,
+            ranks_per_host: 1,
+            launcher: GangLauncher::None,
+            times_ranks: false,
+            series: None,
+        });
     }
     large
 }
