@@ -186,6 +186,8 @@ fn a_host_with_a_visit_is_busy_until_that_ends() {
     let visits = PLAIN.replace("runs = 2", "hosts = 4\nruns = 2") + "[independence]\npolicy = \"any\"\n";
     scene.submit(FIRST, &visits);
     let mut busy = scene.ask(0).expect("a run");
+    // What begins now does not end before the visit has to.
+    scene.now = scene.now + Span::from_secs(70);
     scene.submit(SECOND, &gang(2, "any"));
     assert_eq!(leases(&mut scene, 1), [], "it is held");
     scene.report(&busy, RunOutcome::Measured);
@@ -202,6 +204,7 @@ fn hosts_that_are_held_serve_what_is_more_urgent() {
     let slow = PLAIN.replace("20s", "30m") + "[independence]\npolicy = \"any\"\n";
     scene.submit(FIRST, &slow);
     let busy = scene.ask(0).expect("a run");
+    scene.now = scene.now + Span::from_secs(1);
     scene.submit(SECOND, &gang(2, "any"));
     assert_eq!(leases(&mut scene, 1), [], "it is held");
     let third = ExperimentId(Uuid::from_u128(3));
