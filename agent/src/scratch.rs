@@ -104,10 +104,13 @@ fn linked(
         return Ok(link);
     }
     for entry in std::fs::read_dir(&own)?.flatten() {
-        // What an agent left that has ended, with its directory, or that has removed the experiment's.
-        let name = entry.file_name();
-        let leads_nowhere = !entry.path().join(workplace::EXPERIMENTS).join(&name).exists();
-        if leads_nowhere {
+        // What an agent left that has ended, with its directory, and this one of experiments whose directories it has removed.
+        // Another may be about to make that of its link.
+        let is_left = std::fs::read_link(entry.path()).is_ok_and(|target| match target == scratch {
+            true => !scratch.join(workplace::EXPERIMENTS).join(entry.file_name()).exists(),
+            false => !target.exists(),
+        });
+        if is_left {
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -157,16 +160,17 @@ mod tests {
         let [one, other] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let of = |number| ExperimentId(uuid::Uuid::from_u128(number));
         let path = |scratch: &tempfile::TempDir, number| {
-            let path = linked(links.path(), scratch.path(), of(number), Others::Nothing).unwrap();
-            std::fs::create_dir_all(path.join(workplace::EXPERIMENTS).join(of(number).to_string())).unwrap();
-            path
+            linked(links.path(), scratch.path(), of(number), Others::Nothing).unwrap()
         };
         let first = path(&one, 1);
         assert!(first.starts_with(links.path()) && first.ends_with(of(1).to_string()), "{}", first.display());
         assert_eq!(first.canonicalize().unwrap(), one.path().canonicalize().unwrap());
         assert_eq!(path(&one, 1), first, "it stays");
         assert_eq!(path(&other, 1), other.path(), "another agent of this machine has it");
-        assert_ne!(path(&other, 2), first);
+        let second = path(&other, 2);
+        assert_eq!(second.canonicalize().unwrap(), other.path().canonicalize().unwrap());
+        path(&other, 3);
+        assert!(!second.exists(), "nothing is there of an experiment that is over");
         let gone = one.path().to_owned();
         drop(one);
         assert_eq!(path(&other, 1), first, "the agent that had it is gone, and with it {}", gone.display());

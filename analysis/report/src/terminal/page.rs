@@ -8,6 +8,8 @@ use crate::document::{Align, Column, Field, LegendEntry, Most, Table, TableRow, 
 
 /// How far everything under a heading stands in.
 const INDENT: usize = 2;
+/// What ends a style.
+const RESET: &str = "\u{1b}[0m";
 /// Columns between those of a table.
 const GAP: u16 = 2;
 /// No name in the first column is shortened to less: its heading is as wide.
@@ -76,7 +78,12 @@ impl Page {
     /// Lines that are laid out already.
     pub(super) fn lines(&mut self, lines: &[String]) {
         for line in lines {
-            self.text += format!("{}{}", " ".repeat(INDENT), line).trim_end();
+            let line = format!("{}{}", " ".repeat(INDENT), line);
+            // A heading is strong up to the end of its column.
+            match line.trim_end().strip_suffix(RESET) {
+                Some(strong) => self.text.extend([strong.trim_end(), RESET]),
+                None => self.text += line.trim_end(),
+            }
             self.text.push('\n');
         }
     }

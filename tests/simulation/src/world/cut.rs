@@ -18,13 +18,13 @@ impl World {
             let first = self.gangs[&lease][0];
             let has_begun = self.executions.iter().any(|execution| execution.lease == first);
             return Some(if has_begun {
-                "cut off while another executed the program"
+                "cut off while the program of a gang was executed"
             } else {
                 "cut off while it waited for the others"
             });
         }
         if lease(&agent.executing).is_some() {
-            return Some("cut off while it executed the program of a gang");
+            return Some("cut off while the program of a gang was executed");
         }
         let is_unheard = agent.outbox_on_disk.keys().any(of_gang);
         is_unheard.then_some("cut off before the end of its part was heard")
