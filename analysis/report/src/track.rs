@@ -226,12 +226,16 @@ fn point_row(commit: &TrackCommit, point: Option<&TrackPointReport>) -> TableRow
 fn write_method(document: &mut Document, report: &TrackReport) {
     let terms = &report.terms;
     document.section(Kind::Method, "Method");
-    let given = match terms.margin {
-        Some(margin) => format!("Each block counts, and changes up to {} count as none.", percent(margin)),
-        None => "Each point counts as the median of its blocks.".to_owned(),
+    let counted = if terms.builds_alike {
+        "Each block counts as a ratio."
+    } else {
+        "Each point counts as one ratio, the pseudo-median of its blocks (Hodges and Lehmann 1963)."
     };
+    let within = terms
+        .margin
+        .map_or_else(String::new, |margin| format!(" Changes up to {} count as none.", percent(margin)));
     document.item(format!(
-        "Alarms: {}. For {} points a year, {} a year declared, of all benchmarks together. {given}",
+        "Alarms: {}. For {} points a year, {} a year declared, of all benchmarks together. {counted}{within}",
         Track::NAME,
         terms.points_a_year,
         alarms(terms.false_alarms_a_year)

@@ -154,9 +154,13 @@ impl TrackHistory {
             let Some(of) = entry.benchmarks.iter().find(|of| of.benchmark == benchmark) else { continue };
             let ratios = of.ratios(commit_version);
             let Some(centre) = median(&ratios) else { continue };
-            let given = if self.terms.margin.is_some() { ratios.clone() } else { vec![centre] };
-            followed += given.len();
-            if track.observe(TrackPoint { commit: *position, ratios: given })?.is_some() {
+            let (commit, blocks) = (*position, ratios.clone());
+            let given = match self.terms.builds_alike {
+                true => TrackPoint { commit, ratios: blocks },
+                false => TrackPoint::as_one(commit, blocks),
+            };
+            followed += given.ratios.len();
+            if track.observe(given)?.is_some() {
                 followed = 0;
             }
             controls.extend(median(&of.ratios(commit_version + 1)));

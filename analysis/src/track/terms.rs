@@ -21,8 +21,12 @@ pub struct TrackTerms {
     pub metric: String,
     /// Whether less of it is better.
     pub better: Better,
-    /// Changes up to this share count as none. Without it each point is one ratio, the median of its blocks.
+    /// Changes up to this share count as none.
     pub margin: Option<f64>,
+    /// Whether builds of programs that are equally fast are said to be, within the margin. Then each block counts as a ratio; else each point is one, since its
+    /// build moves all of its blocks.
+    #[serde(default)]
+    pub builds_alike: bool,
     /// The confidence level of sets of commits, sizes and intervals.
     pub confidence: f64,
     /// The declared number of false alarms a year, of all benchmarks together.
@@ -40,9 +44,8 @@ impl TrackTerms {
         }
     }
 
-    /// Whether the first points are supposed to be at the level of the reference: if they follow it, and a margin covers what a build adds.
+    /// Whether the first points are supposed to be at the level of the reference: if they follow it, and builds add nothing.
     pub(super) fn begins_at_reference(&self) -> bool {
-        self.margin.is_some()
-            && self.references.first().is_some_and(|reference| reference.id == self.start.id)
+        self.builds_alike && self.references.first().is_some_and(|reference| reference.id == self.start.id)
     }
 }

@@ -9,8 +9,10 @@ use speedup_statistics::track::ChangeShape;
 const NAMED: usize = 4;
 
 /// Of a track whose points count as one ratio each.
-const NO_MARGIN: &str = "No margin was declared, so each point counts as one ratio, the median of its blocks: the layout of a build moves all blocks of a \
-                         point alike. With a margin that covers it, a step is found after fewer points.";
+const BY_POINTS: &str = "Each point counts as one ratio, since the layout of a build moves all of its blocks alike. Where builds are known to be equally fast, \
+                         --builds-alike finds a step after fewer points.";
+/// Of a track whose blocks count.
+const BUILDS_ALIKE: &str = "It was declared that builds of equally fast programs are equally fast";
 
 /// What was found, the most important first.
 pub(super) fn sentences(report: &TrackReport) -> Vec<String> {
@@ -36,14 +38,21 @@ pub(super) fn caveats(report: &TrackReport) -> Vec<String> {
     let lacking = report.benchmarks.iter().map(|benchmark| benchmark.ratios_lacking).max().unwrap_or(0);
     let mut caveats = Vec::new();
     if lacking > 0 {
-        let what = if report.terms.margin.is_some() { "block" } else { "point" };
+        let what = if report.terms.builds_alike { "block" } else { "point" };
         let lacking = counted(lacking, what);
         caveats
             .push(format!("It is too early for any change to be found: the track lacks at least {lacking}."));
     }
-    if report.terms.margin.is_none() {
-        caveats.push(NO_MARGIN.to_owned());
-    }
+    caveats.push(match (report.terms.builds_alike, report.terms.margin) {
+        (false, _) => BY_POINTS.to_owned(),
+        (true, None) => {
+            format!("{BUILDS_ALIKE}: if they are not, there are more false alarms than declared.")
+        }
+        (true, Some(margin)) => format!(
+            "{BUILDS_ALIKE} within {}: if they are not, there are more false alarms than declared.",
+            percent(margin)
+        ),
+    });
     caveats
 }
 

@@ -20,6 +20,8 @@ mod step;
 mod stretch;
 
 use crate::inference::{ConfidenceLevel, Threshold};
+use crate::sample::Sample;
+use crate::test::PseudoMedian;
 pub use alarm_rate::{AlarmRate, AlarmRateError};
 pub use noise_floor::{NoiseFloor, NoiseFloorError, NoiseFloorInterval};
 use ratio_spread::RatioSpread;
@@ -53,6 +55,16 @@ pub struct TrackPoint {
     pub commit: usize,
     /// The logarithms of commit over reference, one for each block.
     pub ratios: Vec<f64>,
+}
+
+impl TrackPoint {
+    /// A point whose ratios share a cause beyond the commit, such as the layout of its build, as one ratio: their pseudo-median (J. Hodges and E. Lehmann,
+    /// Estimates of location based on rank tests, 1963). It is symmetric about the level if such causes are, and the noise.
+    pub fn as_one(commit: usize, ratios: Vec<f64>) -> Self {
+        // What is no sample, the track refuses.
+        let one = Sample::new(ratios.clone()).map(|sample| vec![PseudoMedian::new(&sample).estimate()]);
+        Self { commit, ratios: one.unwrap_or(ratios) }
+    }
 }
 
 /// Why a point was refused.
@@ -111,7 +123,7 @@ impl Hinted for TrackError {
 /// Let the ratios of the points be independent, each of a law that is symmetric about the level of its point, and let that level stay within the
 /// margin. Then the expected number of false alarms in *N* points is at most *N* divided by [`AlarmRate::points_between`], for every *N*, every
 /// law, and laws that change. What shares a cause beyond the commit, such as the layout of its build, is not independent: give
-/// such a point as one ratio, the median of its blocks.
+/// such a point [as one ratio](TrackPoint::as_one).
 ///
 /// ```
 /// use speedup_statistics::inference::{ConfidenceLevel, Threshold};

@@ -229,3 +229,32 @@ fn a_large_change_after_another_is_found() {
         assert_eq!(begun, [12, 24], "{:?}", track.steps());
     }
 }
+
+/// One ratio a point and a level that is not known: a change of three margins is found however small the noise is beside them, and of fewer than two it is none.
+#[test]
+fn a_margin_that_is_large_beside_the_noise_hides_no_larger_change() {
+    let margin = Threshold::new(0.03).unwrap();
+    for (change, alarms) in [(0.095, 1), (-0.2, 1), (0.05, 0)] {
+        let mut track = Track::new(TrackRule { margin, ..rule(StretchLevel::Unknown, 365.0) });
+        for commit in 0..100 {
+            let noise = |block: usize| 0.0001 * ((commit * 7 + block * 5) % 11) as f64;
+            let level = if commit >= 70 { change } else { 0.0 };
+            let point = TrackPoint::as_one(commit, (0..6).map(|block| level + noise(block)).collect());
+            assert_eq!(point.ratios.len(), 1);
+            track.observe(point).unwrap();
+        }
+        assert_eq!(track.steps().len(), alarms, "{change}: {:?}", track.steps());
+        assert!(track.steps().iter().all(|step| step.found_at < 90 && step.commits.likeliest == 70));
+    }
+}
+
+#[test]
+fn a_point_as_one_is_the_median_of_its_averages() {
+    assert_eq!(TrackPoint::as_one(3, vec![4.0, -1.0, 2.0]), TrackPoint { commit: 3, ratios: vec![1.75] });
+    for none in [vec![], vec![f64::NAN, 1.0]] {
+        let refused = Track::new(rule(StretchLevel::Reference, 365.0))
+            .observe(TrackPoint::as_one(0, none))
+            .map(Option::<&_>::cloned);
+        assert!(refused.is_err());
+    }
+}

@@ -1,7 +1,7 @@
 """Tracks beside Apache Otava and PELT, on series of one law, at equal false alarms.
 
-    python3 -m venv /tmp/peers && /tmp/peers/bin/pip install -r requirements.txt
-    /tmp/peers/bin/python track.py target/release/speedup [SERIES]
+    python3 -m venv target/peers && target/peers/bin/pip install -r analysis/studies/peers/requirements.txt
+    target/peers/bin/python analysis/studies/peers/track.py target/release/speedup [SERIES]
 
 Speedup's own shares come from `speedup study track`; the peers are given series that are drawn here by the same law (SeriesLaw in ../src/track/series_law.rs). Each
 peer is tried on three feeds of a point that costs as many runs:
@@ -23,7 +23,8 @@ POINTS, BLOCKS, STEP, VARIATION, MACHINES, MACHINE_POINTS, STALLED = 100, 6, 0.0
 FIRST = POINTS // 2
 # A change point this near to the step is taken for it.
 NEAR = 10
-PENALTIES = np.geomspace(0.5, 400, 60)
+# The largest are for single runs that stall.
+PENALTIES = np.concatenate([np.geomspace(0.5, 400, 60), np.geomspace(440, 40000, 40)])
 P_VALUES = np.geomspace(1e-12, 0.04, 60)
 OTAVA_DEFAULT = 0.001
 
@@ -91,7 +92,8 @@ def main():
     rng = np.random.default_rng(1)
     print("kind      method                         feed    alarms  step found")
     for kind in ("quiet", "stalls", "machines"):
-        for name, prefix in (("track, from the reference", ""), ("track, level unknown", "unknown_")):
+        kinds = (("track, builds alike", ""), ("the same, level unknown", "unknown_"), ("track, by points", "points_"))
+        for name, prefix in kinds:
             alarms, found = tracks[kind, prefix + "any_alarm"], tracks[kind, prefix + "step_found"]
             print(f"{kind:9} {name:30} ratios  {alarms:6.3f}  {found:10.3f}")
         most = tracks[kind, "any_alarm"]

@@ -49,7 +49,7 @@ const OF_VERBS: [(&str, Headings); 22] = [
         "track add",
         &[
             ("Points", &["branch", "references", "from", "every", "blocks", "metric"]),
-            ("Alarms", &["false_alarms", "points_a_year", "margin", "confidence"]),
+            ("Alarms", &["false_alarms", "points_a_year", "margin", "builds_alike", "confidence"]),
             ("Changes to the plan", &["patterns", "seed", "name"]),
             ("On a pool", &["submit"]),
         ],

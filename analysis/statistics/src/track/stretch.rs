@@ -7,6 +7,9 @@ use serde::Serialize;
 /// first are of the mean of all ratios, since the level is probably near. The second are of a ratio: the closer the ends, the smaller the changes between
 /// levels that are found.
 const ENDS: [(usize, f64); 2] = [(17, 4.0), (49, 6.0)];
+/// With a margin, further ends a quarter of it apart, as far as four of it: where it is large beside the noise, an interval that the margin widens would else hold
+/// the levels before and after a change.
+const MARGIN_QUARTERS: i32 = 16;
 
 /// What is known of the level of a stretch, the logarithm of commit over reference without a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -92,6 +95,10 @@ impl Stretch {
             (0..ends).map(move |at| centre + width * outer * (2.0 * at as f64 / (ends - 1) as f64 - 1.0))
         };
         let mut ends: Vec<f64> = ENDS.into_iter().zip(widths).flat_map(around).collect();
+        if margin > 0.0 {
+            let quarters = -MARGIN_QUARTERS..=MARGIN_QUARTERS;
+            ends.extend(quarters.map(|quarters| centre + margin * f64::from(quarters) / 4.0));
+        }
         ends.sort_unstable_by(f64::total_cmp);
         let lowers = std::iter::once(f64::NEG_INFINITY).chain(ends.iter().copied());
         let uppers = ends.iter().copied().chain(std::iter::once(f64::INFINITY));

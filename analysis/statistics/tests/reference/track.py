@@ -67,7 +67,8 @@ def evidence(points, spread, unknown, margin):
     power = 1 << (len(points).bit_length() - 1)
     chosen = np.concatenate(points[:power])
     widths = np.concatenate([4 / np.sqrt(len(chosen)) * np.linspace(-1, 1, 17), 6 * np.linspace(-1, 1, 49)])
-    ends = np.sort(np.median(chosen) + spread[power - 1] * widths)
+    quarters = margin * np.linspace(-4, 4, 33) if margin > 0 else []
+    ends = np.sort(np.median(chosen) + np.concatenate([spread[power - 1] * widths, quarters]))
     lowers, uppers = np.array([-np.inf, *ends]), np.array([*ends, np.inf])
     # Of each interval the most that there was after any point.
     return evidence_against(points, spread, lowers - margin, uppers + margin).max(axis=0).min()

@@ -14,8 +14,8 @@ pub(super) enum Series {
 /// How the points are given, and what the level is taken to be.
 pub(super) struct Detector {
     pub(super) level: StretchLevel,
-    /// Each point is one ratio, the median of its blocks.
-    by_medians: bool,
+    /// Each point is one ratio.
+    by_points: bool,
     /// The names of its rows.
     pub(super) methods: [&'static str; 11],
 }
@@ -46,12 +46,12 @@ impl Series {
 }
 
 impl Detector {
-    /// The blocks against the reference, the blocks against a level that is not known, and the medians of points against such a level. A build's level makes
+    /// The blocks against the reference, the blocks against a level that is not known, and points as one ratio each against such a level. A build's level makes
     /// the first one's supposition wrong, that the commits are as fast as the reference, so it is left out there.
     pub(super) fn all(kind: SeriesKind) -> Vec<Self> {
         let reference = Self {
             level: StretchLevel::Reference,
-            by_medians: false,
+            by_points: false,
             methods: [
                 "alarms_a_year",
                 "any_alarm",
@@ -68,7 +68,7 @@ impl Detector {
         };
         let unknown = Self {
             level: StretchLevel::Unknown,
-            by_medians: false,
+            by_points: false,
             methods: [
                 "unknown_alarms_a_year",
                 "unknown_any_alarm",
@@ -83,33 +83,38 @@ impl Detector {
                 "unknown_drift_called_step",
             ],
         };
-        let medians = Self {
+        let points = Self {
             level: StretchLevel::Unknown,
-            by_medians: true,
+            by_points: true,
             methods: [
-                "medians_alarms_a_year",
-                "medians_any_alarm",
-                "medians_step_found",
-                "medians_step_delay",
-                "medians_set_covers",
-                "medians_set_size",
-                "medians_size_covers",
-                "medians_step_called_drift",
-                "medians_drift_found",
-                "medians_drift_delay",
-                "medians_drift_called_step",
+                "points_alarms_a_year",
+                "points_any_alarm",
+                "points_step_found",
+                "points_step_delay",
+                "points_set_covers",
+                "points_set_size",
+                "points_size_covers",
+                "points_step_called_drift",
+                "points_drift_found",
+                "points_drift_delay",
+                "points_drift_called_step",
             ],
         };
-        if kind == SeriesKind::Builds { vec![unknown, medians] } else { vec![reference, unknown, medians] }
+        if kind == SeriesKind::Builds { vec![unknown, points] } else { vec![reference, unknown, points] }
     }
 
     /// Gives the points to a track.
     pub(super) fn follow(&self, rule: TrackRule, points: &[Vec<f64>], series: Series, size: f64) -> Followed {
         let mut track = Track::new(rule);
         for (commit, ratios) in points.iter().enumerate() {
-            let ratios = if self.by_medians { vec![median(ratios)] } else { ratios.clone() };
+            let ratios = ratios.clone();
+            let point = if self.by_points {
+                TrackPoint::as_one(commit, ratios)
+            } else {
+                TrackPoint { commit, ratios }
+            };
             // What the library refuses it has not found.
-            let _ = track.observe(TrackPoint { commit, ratios });
+            let _ = track.observe(point);
         }
         let first = points.len() / 2;
         let alarms = track.steps().len();

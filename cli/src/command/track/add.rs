@@ -60,10 +60,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     points_a_year: Option<f64>,
     /// Changes up to this share count as none, such as 0.02 or 2% [default: the plan's]
-    ///
-    /// Without a margin each point counts as one ratio, since the layout of a build moves all of its blocks.
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin)]
     margin: Option<f64>,
+    /// Builds of equally fast programs are equally fast, within the margin: each block counts
+    ///
+    /// Otherwise each point counts as one ratio, since the layout of a build moves all of its blocks. If it is said and not so, there are more false alarms
+    /// than declared.
+    #[arg(long)]
+    builds_alike: bool,
     /// The metric that is followed, such as instructions, max_rss, or one of the plan's own [default: wall]
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
@@ -165,6 +169,7 @@ fn terms(
         benchmarks: experiment.benchmarks.iter().map(|benchmark| benchmark.name.clone()).collect(),
         better: better(experiment, &metric)?,
         margin: arguments.margin.or(experiment.analysis.margin),
+        builds_alike: arguments.builds_alike,
         confidence: arguments.confidence.map_or(experiment.analysis.confidence, ConfidenceLevel::get),
         false_alarms_a_year: arguments.false_alarms,
         points_a_year: arguments.points_a_year.unwrap_or(of_last_year.max(DAYS)),

@@ -60,7 +60,7 @@ fn go_on(project: &Project, ids: &mut Vec<String>, milliseconds: &[u32]) {
 #[test]
 fn a_planted_step_is_found_and_gates_fail_until_it_is_acknowledged() {
     let (project, ids) = telling(&[vec![GOOD; 6], vec![BAD; 4]].concat());
-    let added = add(&project, &ids[0], &["--metric", "cost", "--margin", "10%"]);
+    let added = add(&project, &ids[0], &["--metric", "cost", "--margin", "10%", "--builds-alike"]);
     succeeds(&added);
     assert!(said(&added).contains("main has 9 commits after"), "{}", said(&added));
     let empty = project.speedup(&["track", "report", "line", "--require-conclusive"]);
@@ -135,7 +135,7 @@ fn a_planted_step_is_found_and_gates_fail_until_it_is_acknowledged() {
 #[test]
 fn a_step_after_an_acknowledged_one_is_found() {
     let (project, ids) = telling(&[vec![GOOD; 5], vec![BAD; 7], vec![GOOD; 4]].concat());
-    succeeds(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%"]));
+    succeeds(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%", "--builds-alike"]));
     let first = run(&project, &["--most", "7"]);
     assert!(said(&first).contains("step 1: once has 1.3"), "{}", said(&first));
     succeeds(&project.speedup(&["track", "acknowledge", "line", "1"]));
@@ -147,10 +147,26 @@ fn a_step_after_an_acknowledged_one_is_found() {
     assert_eq!((&steps[0]["is_worse"], &steps[1]["is_worse"]), (&true.into(), &false.into()), "{found}");
 }
 
+/// Unless builds are said to be alike, a point is one ratio, whatever the margin, and a level takes as many to be known.
+#[test]
+fn by_points_a_step_takes_more_of_them() {
+    let (project, ids) = telling(&[vec![GOOD; 13], vec![BAD; 12]].concat());
+    succeeds(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%"]));
+    succeeds(&run(&project, &["--most", "14"]));
+    let before = report(&project);
+    assert_eq!(before["steps"], Json::Array(Vec::new()), "{before}");
+    assert!(before["caveats"].to_string().contains("--builds-alike"), "{before}");
+    succeeds(&run(&project, &[]));
+    let found = report(&project);
+    assert_eq!(found["steps"].as_array().expect("steps").len(), 1, "{found}");
+    assert!(set(&found["steps"][0], &ids).contains(&13), "{found}");
+    assert_eq!(found["terms"]["builds_alike"], false, "{found}");
+}
+
 #[test]
 fn the_wall_time_of_a_branch_is_followed() {
     let (project, ids) = history(&[vec![4; 4], vec![16; 4]].concat());
-    succeeds(&add(&project, &ids[0], &["--margin", "20%"]));
+    succeeds(&add(&project, &ids[0], &["--margin", "20%", "--builds-alike"]));
     succeeds(&run(&project, &[]));
     let found = report(&project);
     assert!(set(&found["steps"][0], &ids).contains(&4), "{found}");
@@ -160,7 +176,7 @@ fn the_wall_time_of_a_branch_is_followed() {
 fn commits_that_do_not_build_or_run_widen_the_set() {
     let (project, mut ids) = telling(&[GOOD; 4]);
     go_on(&project, &mut ids, &[0, 0, BAD, BAD, BAD]);
-    succeeds(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%"]));
+    succeeds(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%", "--builds-alike"]));
     let measured = run(&project, &[]);
     succeeds(&measured);
     assert!(said(&measured).contains("could not be built: it is no point"), "{}", said(&measured));
@@ -176,7 +192,7 @@ fn a_run_that_was_killed_goes_on_and_no_point_is_measured_twice() {
     let plan = fs::read_to_string(project.path("plan.toml")).expect("a plan")
         + &format!("[prepare]\nshell = \"echo >> {}\"\n", project.path("marks").display());
     fs::write(project.path("plan.toml"), plan).expect("a plan");
-    succeeds(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%"]));
+    succeeds(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%", "--builds-alike"]));
     let mut command = project.command(&["track", "run", "line"]);
     let mut killed = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a command");
     let marks = || fs::read_to_string(project.path("marks")).map_or(0, |text| text.lines().count());
