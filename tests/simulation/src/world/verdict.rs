@@ -43,7 +43,7 @@ impl World {
     }
 
     /// What the worlds of a whole simulation have to have seen.
-    pub const EVERYTHING: [&str; 70] = [
+    pub const EVERYTHING: [&str; 69] = [
         "a gang",
         "a gang lost through one of its hosts",
         "a part ended",
