@@ -33,9 +33,10 @@ impl World {
     /// What a gang misses by a message that is lost now.
     pub(super) fn missed(&self, at: usize) -> Option<&'static str> {
         match &self.bag[at].message {
-            Message::Up(AgentMessage::Ready { .. }) => Some("lost that a host is prepared"),
-            Message::Down(CoordinatorMessage::Begin { .. }) => Some("lost that it is to begin"),
-            Message::Down(CoordinatorMessage::End { .. }) => Some("lost that it is to end its part"),
+            Message::Up(AgentMessage::Ready { .. })
+            | Message::Down(CoordinatorMessage::Begin { .. } | CoordinatorMessage::End { .. }) => {
+                Some("lost a word about a gang")
+            }
             Message::Up(_) | Message::Down(_) | Message::Over => None,
         }
     }

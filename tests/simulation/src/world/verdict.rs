@@ -43,7 +43,7 @@ impl World {
     }
 
     /// What the worlds of a whole simulation have to have seen.
-    pub const EVERYTHING: [&str; 69] = [
+    pub const EVERYTHING: [&str; 67] = [
         "a gang",
         "a gang lost through one of its hosts",
         "a part ended",
@@ -89,9 +89,7 @@ impl World {
         "cut off while the program of a gang was executed",
         "cut off while it prepared its part",
         "cut off while it waited for the others",
-        "lost that a host is prepared",
-        "lost that it is to begin",
-        "lost that it is to end its part",
+        "lost a word about a gang",
         "coordinator restarted",
         "distinct",
         "expired",
