@@ -55,7 +55,7 @@ fn of<'a>(rows: &'a [StudyRow], method: &'a str) -> impl Iterator<Item = &'a Stu
 fn false_alarms_stay_below_their_declared_number_and_changes_are_found() {
     let kinds = [SeriesKind::Quiet, SeriesKind::Stalls, SeriesKind::Machines];
     let rows = rows(&kinds);
-    for method in ["alarms_a_year", "unknown_alarms_a_year", "medians_alarms_a_year"] {
+    for method in ["alarms_a_year", "unknown_alarms_a_year", "points_alarms_a_year"] {
         assert_eq!(of(&rows, method).count(), 9, "{method}");
         for row in of(&rows, method) {
             assert!(row.share <= row.expected.unwrap() + 4.0 * row.standard_error, "{row:?}");
@@ -70,11 +70,11 @@ fn false_alarms_stay_below_their_declared_number_and_changes_are_found() {
     }
 }
 
-/// Where the blocks of a point share a cause, as the layout of a build, only their median is one observation.
+/// Where the blocks of a point share a cause, as the layout of a build, only one number of them is an observation.
 #[test]
-fn builds_that_differ_break_the_promise_for_blocks_and_not_for_medians() {
+fn builds_that_differ_break_the_promise_for_blocks_and_not_for_points() {
     let rows = rows(&[SeriesKind::Builds]);
-    for row in of(&rows, "medians_alarms_a_year") {
+    for row in of(&rows, "points_alarms_a_year") {
         assert!(row.share <= row.expected.unwrap() + 4.0 * row.standard_error, "{row:?}");
     }
     assert!(of(&rows, "unknown_alarms_a_year").all(|row| row.share > 0.0));
