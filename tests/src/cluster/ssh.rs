@@ -1,6 +1,6 @@
 //! A site whose coordinator reaches its hosts by a real ssh: an OpenSSH server on each, and nothing else.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -57,6 +57,10 @@ impl SshSite {
                 Host::disk().join("sshd_config").display()
             ));
             host.boot();
+        }
+        for host in &hosts {
+            let listens = || TcpStream::connect((host.address(), 22)).ok();
+            eventually("its server listens", listens);
         }
         std::fs::write(pool.path().join("known_hosts"), known_hosts).expect("the hosts' keys");
         std::fs::write(pool.path().join("no_hosts"), "").expect("no keys");
