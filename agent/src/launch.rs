@@ -9,7 +9,8 @@
 //! handed), `preparation` with `affinity`, `user` and `huge_pages` (how it is to execute), `child` (from clone
 //! to `execve`), `trampoline` with `executable` (small memory to start from), `watch` (the wait), `standstill` (whether anything stood still meanwhile), `output`, `quota` and `namespace` (where output goes), `survivors` and
 //! `mark` (nothing outlives its run), `name_service` (where users and hosts are looked up), `meters` with `counters`, `energy` and `cgroup` (what the host can tell of
-//! a run beside its time), and below them `stack`, `signals`, `usage`, `clock`, `errno`.
+//! a run beside its time), and below them `stack`, `signals`, `usage`, `clock`, `errno`. Beside them `rank`: a process of its own that times
+//! one rank of a program on several hosts.
 //!
 //! The clock is `CLOCK_MONOTONIC_RAW`: a freshly booted host is when NTP slews the plain monotonic clock most
 //! (chrony by up to 8 %), and a rate that drifts within a sample looks like a slower program. The raw clock's

@@ -11,13 +11,13 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::time::Instant;
 
 use rustix::process::Pid;
 use speedup_core::experiment::gang::{RANK, RANKS_VARIABLE};
 use speedup_core::run::record::{MAX_RANKS, RankEnd, RankTime};
 use speedup_core::value::time::Span;
 
+use super::clock::now_ns;
 use super::execution::End;
 use super::signals::Blocked;
 use super::usage;
@@ -59,7 +59,7 @@ fn time(words: impl Iterator<Item = OsString>) -> ExitCode {
         unsafe { libc::signal(signal, pass_on as *const () as libc::sighandler_t) };
     }
     let started_unix_ns = unix_ns();
-    let started = Instant::now();
+    let started = now_ns();
     let child = match Command::new(program).args(arguments).arg0(program).spawn() {
         Ok(child) => child,
         Err(error) => {
@@ -77,7 +77,7 @@ fn time(words: impl Iterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(NOT_EXECUTED);
         }
     };
-    let wall = started.elapsed();
+    let wall = now_ns().saturating_sub(started);
     TIMED.store(0, Ordering::Relaxed);
     let end = match gone.end {
         End::Signaled { signal, .. } => RankEnd::Signalled(u8::try_from(signal).unwrap_or(0)),
@@ -88,7 +88,7 @@ fn time(words: impl Iterator<Item = OsString>) -> ExitCode {
         let time = RankTime {
             rank,
             started_unix_ns,
-            wall: Span(u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX)),
+            wall: Span(wall),
             user: Span(gone.usage.user_ns),
             system: Span(gone.usage.system_ns),
             max_rss_bytes: gone.usage.max_rss_bytes,
