@@ -8,8 +8,6 @@ use crate::document::{Align, Column, Field, LegendEntry, Most, Table, TableRow, 
 
 /// How far everything under a heading stands in.
 const INDENT: usize = 2;
-/// What ends a style.
-const RESET: &str = "\u{1b}[0m";
 /// Columns between those of a table.
 const GAP: u16 = 2;
 /// No name in the first column is shortened to less: its heading is as wide.
@@ -23,6 +21,19 @@ const NOTE: &str = "  ";
 pub(super) struct Page {
     terminal: Terminal,
     text: String,
+}
+
+/// A line without the spaces at its end, also those before what ends a style: the last cell has its style up to the end of its column.
+fn trimmed(line: &str) -> String {
+    let line = line.trim_end();
+    let is_style = |tail: &str| {
+        let code = tail.strip_prefix("\u{1b}[").and_then(|code| code.strip_suffix('m'));
+        code.is_some_and(|code| code.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'))
+    };
+    match line.rfind('\u{1b}').map(|at| line.split_at(at)) {
+        Some((text, style)) if is_style(style) => trimmed(text) + style,
+        Some(_) | None => line.to_owned(),
+    }
 }
 
 impl Page {
@@ -78,12 +89,7 @@ impl Page {
     /// Lines that are laid out already.
     pub(super) fn lines(&mut self, lines: &[String]) {
         for line in lines {
-            let line = format!("{}{}", " ".repeat(INDENT), line);
-            // A heading is strong up to the end of its column.
-            match line.trim_end().strip_suffix(RESET) {
-                Some(strong) => self.text.extend([strong.trim_end(), RESET]),
-                None => self.text += line.trim_end(),
-            }
+            self.text += &trimmed(&format!("{}{}", " ".repeat(INDENT), line));
             self.text.push('\n');
         }
     }
@@ -232,4 +238,22 @@ fn pieces(word: &str, width: usize) -> Vec<String> {
 
 fn columns(text: &str) -> usize {
     text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::trimmed;
+
+    #[test]
+    fn no_line_ends_with_spaces_whatever_its_style() {
+        let cases = [
+            ("a  ", "a"),
+            ("a \u{1b}[1mb  \u{1b}[0m", "a \u{1b}[1mb\u{1b}[0m"),
+            ("a \u{1b}[38;5;1mb  \u{1b}[39m\u{1b}[0m  ", "a \u{1b}[38;5;1mb\u{1b}[39m\u{1b}[0m"),
+            ("\u{1b}[1ma\u{1b}[0m b ", "\u{1b}[1ma\u{1b}[0m b"),
+        ];
+        for (line, wanted) in cases {
+            assert_eq!(trimmed(line), wanted);
+        }
+    }
 }
