@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::host::{Asking, Host, Use, Visit};
+use crate::host::{Asking, Host, Presence, Use, Visit};
 use crate::machine::event::Superseded;
 use crate::machine::queue::{lane_of, use_of};
 use crate::machine::{Active, Built, Machine};
@@ -179,6 +179,10 @@ impl Machine {
         self.superseded.remove(&superseded.lease);
         if let Some(number) = self.number_of(&superseded.host) {
             self.change(number, |host| (host.heard, host.idle_since) = (at, Some(at)));
+            // It has not rested as long as was known, and may have to be asked when it has.
+            if self.in_vain.contains(&number) {
+                self.set_presence(number, Presence::Here { asking: Asking::Yes });
+            }
         }
     }
 
