@@ -3,7 +3,7 @@
 
 use std::process::Stdio;
 
-use super::bisect::{TELLS, history, telling};
+use super::bisect::{TELLS, history};
 use super::*;
 
 const GOOD: u32 = 10;
@@ -59,7 +59,7 @@ fn go_on(project: &Project, ids: &mut Vec<String>, milliseconds: &[u32]) {
 
 #[test]
 fn a_planted_step_is_found_and_gates_fail_until_it_is_acknowledged() {
-    let (project, ids) = telling(&[vec![GOOD; 6], vec![BAD; 4]].concat());
+    let (project, ids) = history(&[vec![GOOD; 6], vec![BAD; 4]].concat());
     let added = add(&project, &ids[0], &["--metric", "cost", "--margin", "10%", "--builds-alike"]);
     succeeds(&added);
     assert!(said(&added).contains("main has 9 commits after"), "{}", said(&added));
@@ -134,7 +134,7 @@ fn a_planted_step_is_found_and_gates_fail_until_it_is_acknowledged() {
 
 #[test]
 fn a_step_after_an_acknowledged_one_is_found() {
-    let (project, ids) = telling(&[vec![GOOD; 5], vec![BAD; 7], vec![GOOD; 4]].concat());
+    let (project, ids) = history(&[vec![GOOD; 5], vec![BAD; 7], vec![GOOD; 4]].concat());
     succeeds(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%", "--builds-alike"]));
     let first = run(&project, &["--most", "7"]);
     assert!(said(&first).contains("step 1: once has 1.3"), "{}", said(&first));
@@ -150,7 +150,7 @@ fn a_step_after_an_acknowledged_one_is_found() {
 /// Unless builds are said to be alike, a point is one ratio, whatever the margin, and a level takes as many to be known.
 #[test]
 fn by_points_a_step_takes_more_of_them() {
-    let (project, ids) = telling(&[vec![GOOD; 13], vec![BAD; 12]].concat());
+    let (project, ids) = history(&[vec![GOOD; 13], vec![BAD; 12]].concat());
     succeeds(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%"]));
     succeeds(&run(&project, &["--most", "14"]));
     let before = report(&project);
@@ -174,7 +174,7 @@ fn the_wall_time_of_a_branch_is_followed() {
 
 #[test]
 fn commits_that_do_not_build_or_run_widen_the_set() {
-    let (project, mut ids) = telling(&[GOOD; 4]);
+    let (project, mut ids) = history(&[GOOD; 4]);
     go_on(&project, &mut ids, &[0, 0, BAD, BAD, BAD]);
     succeeds(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%", "--builds-alike"]));
     let measured = run(&project, &[]);
@@ -188,7 +188,7 @@ fn commits_that_do_not_build_or_run_widen_the_set() {
 
 #[test]
 fn a_run_that_was_killed_goes_on_and_no_point_is_measured_twice() {
-    let (project, ids) = telling(&[GOOD; 4]);
+    let (project, ids) = history(&[GOOD; 4]);
     let plan = fs::read_to_string(project.path("plan.toml")).expect("a plan")
         + &format!("[prepare]\nshell = \"echo >> {}\"\n", project.path("marks").display());
     fs::write(project.path("plan.toml"), plan).expect("a plan");
@@ -213,7 +213,7 @@ fn a_run_that_was_killed_goes_on_and_no_point_is_measured_twice() {
 
 #[test]
 fn a_branch_that_was_rewritten_is_refused_and_nights_pass_commits() {
-    let (project, mut ids) = telling(&[GOOD; 4]);
+    let (project, mut ids) = history(&[GOOD; 4]);
     let more = ["--metric", "cost", "--every", "night", "--false-alarms", "0.5"];
     succeeds(&add(&project, &ids[0], &more));
     assert!(said(&add(&project, &ids[0], &more)).contains("there is a track line already"));
@@ -243,7 +243,7 @@ fn a_branch_that_was_rewritten_is_refused_and_nights_pass_commits() {
 
 #[test]
 fn a_pool_measures_a_track_and_a_broken_reference_is_tried_again() {
-    let (project, ids) = telling(&[GOOD, GOOD, GOOD]);
+    let (project, ids) = history(&[GOOD, GOOD, GOOD]);
     let pool = Pool::start(SPEEDUP, 2);
     let access = pool.access_file().display().to_string();
     let here = ["--metric", "cost", "--submit", "--access-file", &access];
@@ -254,7 +254,7 @@ fn a_pool_measures_a_track_and_a_broken_reference_is_tried_again() {
     let listed = pool.json(&["list", "--tag", "track=line"]).expect("experiments");
     assert_eq!(listed.as_array().expect("experiments").len(), 2, "{listed}");
 
-    let (broken, mut ids) = telling(&[]);
+    let (broken, mut ids) = history(&[]);
     go_on(&broken, &mut ids, &[0, GOOD]);
     succeeds(&add(&broken, &ids[0], &["--metric", "cost"]));
     for _ in 0..2 {
