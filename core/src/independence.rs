@@ -6,6 +6,7 @@
 
 mod any;
 mod distinct;
+mod distinct_sets;
 mod reallocated;
 mod rebooted;
 mod rested;
@@ -89,6 +90,8 @@ pub enum Policy {
     /// It has served no run in the scope before.
     #[default]
     Distinct,
+    /// It has not served a run in the scope together with the very same others before, and alone none.
+    DistinctSets,
     /// It has booted since its last run in the scope.
     Rebooted,
     /// It sits in another allocation than at its last run in the scope.
@@ -122,6 +125,8 @@ trait Rules {
 pub enum Reuse {
     /// Nothing makes it fresh again.
     Never,
+    /// It is fresh among other hosts.
+    AmongOthers,
     /// It has to be renewed.
     After(Renewal),
     /// Nothing but time.
@@ -150,11 +155,13 @@ pub struct Renewable {
 
 impl Policy {
     /// All policies.
-    pub const ALL: [Self; 5] = [Self::Distinct, Self::Rebooted, Self::Reallocated, Self::Rested, Self::Any];
+    pub const ALL: [Self; 6] =
+        [Self::Distinct, Self::DistinctSets, Self::Rebooted, Self::Reallocated, Self::Rested, Self::Any];
 
     fn rules(self) -> &'static dyn Rules {
         match self {
             Self::Distinct => &distinct::Distinct,
+            Self::DistinctSets => &distinct_sets::DistinctSets,
             Self::Rebooted => &rebooted::Rebooted,
             Self::Reallocated => &reallocated::Reallocated,
             Self::Rested => &rested::Rested,
@@ -177,6 +184,11 @@ impl Policy {
         self.rules().reuse()
     }
 
+    /// Whether it is the sets of hosts that are fresh, and not each host.
+    pub fn is_of_sets(self) -> bool {
+        self.reuse() == Reuse::AmongOthers
+    }
+
     /// Whether a boot makes a used host fresh again.
     pub fn renews_by_boot(self) -> bool {
         self.reuse() == Reuse::After(Renewal::Boot)
@@ -193,7 +205,7 @@ impl Policy {
             Reuse::Never => 0,
             Reuse::After(Renewal::Boot) => of.hosts.min(of.by_boot),
             Reuse::After(Renewal::Allocation) => of.hosts.min(of.by_allocation),
-            Reuse::Free => of.hosts,
+            Reuse::AmongOthers | Reuse::Free => of.hosts,
         }
     }
 

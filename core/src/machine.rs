@@ -26,6 +26,7 @@ mod pool;
 pub mod provision;
 mod queue;
 mod refusal;
+mod sets;
 #[cfg(test)]
 mod tests;
 mod time_limit;

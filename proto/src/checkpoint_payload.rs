@@ -12,7 +12,7 @@ use journal::checkpoint_piece::Piece as Wire;
 use prost::Message as _;
 
 /// The version of what is written, and the only one that is read.
-pub const VERSION: u8 = 4;
+pub const VERSION: u8 = 5;
 
 /// The release that writes and reads them.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
@@ -62,6 +62,7 @@ pub fn encode<E>(piece: &Piece, mut append: impl FnMut(&[u8]) -> Result<(), E>) 
         Piece::Superseded(superseded) => record(Wire::Superseded(superseded.into())),
         Piece::Experiment(active) => {
             record(Wire::Experiment(active.as_ref().into()))?;
+            ActiveInParts::sets_of(active).try_for_each(|sets| record(Wire::Sets(sets)))?;
             ActiveInParts::runs_of(active).try_for_each(|runs| record(Wire::Runs(runs)))
         }
     }
@@ -107,6 +108,10 @@ impl Decoder {
             }
             (Some(Wire::Runs(runs)), Some(mut parts)) => {
                 parts.add(runs).map_err(malformed)?;
+                self.hold(parts)
+            }
+            (Some(Wire::Sets(sets)), Some(mut parts)) => {
+                parts.add_sets(sets).map_err(malformed)?;
                 self.hold(parts)
             }
             (_, _) => Err(CheckpointError::OutOfOrder),

@@ -82,7 +82,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 86] = columns! {
+pub(super) const COLUMNS: [Column; 87] = columns! {
     /// The experiment's id.
     experiment: Text, row => Some(row.planned.experiment);
     /// The experiment's name in the plan.
@@ -258,6 +258,8 @@ pub(super) const COLUMNS: [Column; 86] = columns! {
     gang_names: Text, row => gang(row, Member::called);
     /// The switches of the network above the host, from the top to its own, where Slurm tells.
     switches: Text, row => lease(row).and_then(|lease| Some(lease.evidence.switches.as_ref()?.as_str()));
+    /// Evidence: whether the hosts of the run had served in the policy's scope together before; of the policy `distinct_sets` alone.
+    set_served: Truth, row => lease(row).and_then(|lease| lease.evidence.set_served);
 };
 
 /// Of rows for each host.

@@ -197,6 +197,9 @@ pub enum Fault {
     /// Runs on several hosts that could not be executed.
     #[error("a benchmark runs on hosts of its own number, and {0}")]
     Gang(&'static str),
+    /// No set of hosts can be fresh.
+    #[error("the policy is of sets of hosts that serve a run of a benchmark together, and {0}")]
+    Sets(&'static str),
     /// Nobody fills it in.
     #[error("{{rank}} is filled in where the ranks of a run are timed, and these are not")]
     RankUnknown,
@@ -349,6 +352,7 @@ impl Fault {
                 "`speedup bisect --prior PATH=WEIGHT` makes one from the commits of its range".to_owned()
             }
             Self::Gang(_) => "give the benchmarks with `hosts` a plan of their own, in the randomized or interleaved order".to_owned(),
+            Self::Sets(_) => "give a benchmark `hosts`, and the scope \"benchmark\" or \"cell\", or use the policy \"distinct\"".to_owned(),
             Self::RankUnknown => "write time_ranks = true, or read the rank from what the launcher puts into the environment".to_owned(),
             Self::NoRanks => "write launcher = \"openmpi\", \"mpich\" or \"srun\", or the words of your own: launch = [...]".to_owned(),
             Self::EmptyCommand => {

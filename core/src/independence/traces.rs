@@ -8,6 +8,8 @@ use crate::value::time::Span;
 pub struct Traces {
     /// Whether it served in the scope before.
     pub was_used: bool,
+    /// Whether it served in the scope before together with the very hosts that serve with it now, or alone if it serves alone.
+    pub was_set_used: bool,
     /// What became of its boot since then.
     pub boot: Since,
     /// What became of its allocation since then.
@@ -22,6 +24,7 @@ impl Traces {
     /// Of a host that has served nothing.
     pub const UNUSED: Self = Self {
         was_used: false,
+        was_set_used: false,
         boot: Since::Unknown,
         allocation: Since::Unknown,
         idle: None,

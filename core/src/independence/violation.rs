@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum Violation {
     /// Its host had served in the scope before.
     HostUsed,
+    /// Its hosts had served in the scope together before.
+    SetUsed,
     /// Its host had not booted since it last served in the scope.
     NotRebooted,
     /// Its host sat in the allocation in which it last served in the scope.
@@ -29,6 +31,7 @@ impl Violation {
     pub fn words(self) -> &'static str {
         match self {
             Self::HostUsed => "had served in the scope before",
+            Self::SetUsed => "had served in the scope before, with the same others",
             Self::NotRebooted => "had not booted since it last served",
             Self::NotReallocated => "was in the same allocation as before",
             Self::NoAllocation => "named no allocation, now or before",

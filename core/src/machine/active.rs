@@ -49,6 +49,8 @@ pub struct Kept {
     pub tried: BTreeMap<u32, Vec<HostNumber>>,
     /// Where visits of a cell want different hosts: by lane, the hosts that began one, each with its group.
     pub visitors: BTreeMap<u32, BTreeMap<HostNumber, RunIndex>>,
+    /// Where runs want new sets of hosts: by their use, those that have served, each ascending.
+    pub sets: BTreeMap<u32, BTreeSet<Vec<HostNumber>>>,
     /// What became of its settled builds.
     pub built: BTreeMap<RunIndex, Built>,
     /// Runs abandoned since one was executed.
@@ -109,6 +111,7 @@ impl Active {
                 words: String::new(),
                 tried: BTreeMap::new(),
                 visitors: BTreeMap::new(),
+                sets: BTreeMap::new(),
                 built: BTreeMap::new(),
                 abandoned_in_a_row: 0,
                 troubles: BTreeMap::new(),

@@ -148,6 +148,11 @@ impl Machine {
         // Parts end before the run does where it has failed.
         let is_whole = seats.len() == size as usize || first.started.is_some();
         assert!(is_whole, "a gang is given as a whole and lost as one");
+        let mut hosts: Vec<HostNumber> = gang.iter().map(|(_, number)| *number).collect();
+        hosts.sort_unstable();
+        let active = &self.experiments[&lease.experiment];
+        let is_noted = seats.len() < size as usize || active.set_served(lease.run, &hosts) != Some(false);
+        assert!(is_noted, "a set has served once it is given a run");
     }
 
     fn check_policies(&self) {
@@ -350,10 +355,16 @@ fn check_evidence(host: &Host, lease: &Lease, active: &Active) {
     if boots_before(active, lease.run) && used.from != lease.run {
         assert_ne!(evidence.boot_before.as_ref(), Some(&evidence.boot), "this run needs a new boot");
     }
+    assert_eq!(
+        evidence.set_served.is_some(),
+        independence.policy.is_of_sets(),
+        "it says so where it is asked"
+    );
     let begins = used.from == lease.run;
     let boot = Since::of(&[evidence.boot_before.as_ref()], Some(&evidence.boot));
     let traces = Traces {
         was_used: evidence.served_in_scope > 0,
+        was_set_used: evidence.set_served == Some(true),
         boot: if begins { boot } else { Since::Unknown },
         allocation: Since::of(&[evidence.allocation_before.as_ref()], evidence.allocation.as_ref()),
         idle: evidence.idle,

@@ -193,9 +193,11 @@ impl Machine {
             Piece::Experiment(piece) => {
                 let experiment = piece.experiment;
                 let unknown = |host: &HostNumber| host.0 as usize >= self.hosts.len();
-                let Kept { tried, troubles, visitors, .. } = &piece.kept;
+                let Kept { tried, troubles, visitors, sets, .. } = &piece.kept;
                 let visitors = visitors.values().flat_map(BTreeMap::keys);
-                if tried.values().flatten().chain(troubles.keys()).chain(visitors).any(unknown) {
+                let of_sets = sets.values().flatten().flatten();
+                let named = tried.values().flatten().chain(troubles.keys()).chain(visitors).chain(of_sets);
+                if { named }.any(unknown) {
                     return Err(Misfit::UnknownHost(experiment));
                 }
                 let active = Active::of(*piece)?;

@@ -77,11 +77,13 @@ impl Machine {
             });
             let together = hosts_of_lane(&active.kept.plan, lane);
             let in_one_job = is_in_one_job(&active.kept.plan, lane);
+            // Where all sets of the hosts that are able have served, another host makes new ones.
+            let are_spent = active.has_spent_sets(lane, able.clone().copied());
             let able = match in_one_job {
                 true => in_whole_gangs(able.map(|(_, host)| host.job()), together),
                 false => able.count() as u32,
             };
-            let hosts = visits.saturating_mul(together).saturating_sub(able);
+            let hosts = visits.saturating_mul(together).saturating_sub(able).max(are_spent.into());
             Missing { hosts, together, in_one_job }
         };
         active.queue.waiting_lanes().map(of_lane).max().unwrap_or_default()
@@ -128,7 +130,7 @@ fn worth(now: Timestamp, number: HostNumber, host: &Host, id: ExperimentId, acti
 }
 
 fn worth_of_lane(now: Timestamp, host: &Host, id: ExperimentId, active: &Active, lane: u32) -> Worth {
-    let violation = violation(host, active, used(host, id, active, lane));
+    let violation = violation(host, active, lane, used(host, id, active, lane));
     let policy = active.independence().policy;
     let boots_itself = policy.renews_by_boot() && host.facts.can_reboot;
     if (boots_itself || violation.is_none()) && holds(now, host, active, lane) {
@@ -138,6 +140,6 @@ fn worth_of_lane(now: Timestamp, host: &Host, id: ExperimentId, active: &Active,
     match (violation, policy.reuse()) {
         (None, _) | (Some(_), Reuse::Free | Reuse::After(Renewal::Allocation)) => Worth::NewAllocation,
         (Some(_), Reuse::After(Renewal::Boot)) => Worth::NewBoot,
-        (Some(_), Reuse::Never) => Worth::Nothing,
+        (Some(_), Reuse::Never | Reuse::AmongOthers) => Worth::Nothing,
     }
 }

@@ -187,6 +187,8 @@ pub struct Hindrances {
     pub together: u32,
     /// Whether these have to be in one job of their engine.
     pub in_one_job: bool,
+    /// Whether all sets of the hosts that are able have served, where the policy wants new ones.
+    pub sets_spent: bool,
 }
 
 impl Hindrances {
@@ -279,13 +281,18 @@ impl Machine {
             in_one_job: gang.is_some_and(Gang::is_in_one_job),
             ..Hindrances::default()
         };
+        let mut able = Vec::new();
         for (number, host) in (0..).map(HostNumber).zip(&self.hosts) {
             let class_differs = !active.admits(host.class);
             if class_differs && counts.differing.is_empty() {
                 counts.differing = self.differing(host, experiment);
             }
-            *counts.count(self.hindrance(number, experiment, active, run)) += 1;
+            let hindrance = self.hindrance(number, experiment, active, run);
+            *counts.count(hindrance) += 1;
+            able.extend((hindrance == Hindrance::Able).then_some((number, host)));
         }
+        let lane = lane_of(&active.kept.plan, run);
+        counts.sets_spent = counts.together > 1 && active.has_spent_sets(lane, able.into_iter());
         WaitingFor::Hosts(counts)
     }
 
@@ -309,7 +316,8 @@ impl Machine {
             host.visits.get(&experiment).is_some_and(|visit| (visit.next..visit.end).contains(&run));
         let group = active.kept.plan.place(run).group;
         let began = active.states[group.0 as usize] != RunState::Waiting { attempt: Attempt(1) };
-        let violation = violation(host, active, used).filter(|_| !goes_on);
+        let lane = lane_of(&active.kept.plan, run);
+        let violation = violation(host, active, lane, used).filter(|_| !goes_on);
         let wants_boot = if goes_on {
             host.visits.get(&experiment).is_some_and(|visit| boots_before(active, visit.next))
                 && used.is_some_and(|used| used.boot == host.boot())
@@ -341,7 +349,7 @@ impl Machine {
             Hindrance::Busy
         } else if rests_until(host, active).is_some_and(|until| until > self.latest) {
             Hindrance::Resting
-        } else if !goes_on && !holds(self.latest, host, active, lane_of(&active.kept.plan, run)) {
+        } else if !goes_on && !holds(self.latest, host, active, lane) {
             Hindrance::Ending
         } else {
             Hindrance::Able

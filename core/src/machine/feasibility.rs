@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Bisection, Experiment, Rule, Sameness, Version};
 use crate::independence::Renewable;
+use crate::machine::sets::hosts_for_sets;
 use crate::machine::{hosts_needed, needs_reboots};
 use crate::plan::Plan;
 use crate::value::id::RunIndex;
@@ -273,7 +274,13 @@ fn run_time(plan: &Plan, cell: u32, estimate: &Estimate) -> Span {
 /// Where no host may come again, as many as the fullest lane has visits when it has `grown`; where the plan nests, as many as
 /// a cell has.
 fn needed_at_most(plan: &Plan, load: &Load, grown: u32) -> u32 {
-    if !plan.experiment.independence.policy.reuses_hosts() {
+    let policy = plan.experiment.independence.policy;
+    if policy.is_of_sets() {
+        let growth = growth(plan, load);
+        let grown =
+            |visits| u64::from(visits).saturating_mul(growth).div_ceil(u64::from(load.fullest_cell.max(1)));
+        hosts_for_sets(plan, grown)
+    } else if !policy.reuses_hosts() {
         grown
     } else if plan.experiment.levels.are_nested() {
         u32::try_from(growth(plan, load)).unwrap_or(u32::MAX)

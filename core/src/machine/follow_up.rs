@@ -78,7 +78,12 @@ impl Machine {
             RunState::Waiting { attempt } => attempt,
             RunState::Leased { .. } | RunState::Running { .. } | RunState::Settled(_) => Attempt(1),
         };
-        let build = used_build(active, run);
+        let (build, number) = (used_build(active, run), self.numbers[&host.facts.host]);
+        let evidence = Evidence {
+            build: build.map(Box::new),
+            set_served: active.set_served(run, &[number]),
+            ..evidence(now, host, experiment, active, run)
+        };
         Lease {
             epoch: LeaseEpoch(self.next_lease),
             experiment,
@@ -89,7 +94,7 @@ impl Machine {
             granted: now,
             deadline: now + longest_run(active, run) + LEASE_MARGIN,
             started: None,
-            evidence: Evidence { build: build.map(Box::new), ..evidence(now, host, experiment, active, run) },
+            evidence,
             seat: None,
         }
     }
@@ -103,6 +108,8 @@ impl Machine {
         active: &Active,
         run: RunIndex,
     ) -> Vec<Lease> {
+        // They are in ascending order.
+        let set_served = active.set_served(run, numbers);
         let lease = |(seat, number): (u32, &HostNumber)| {
             let lease = self.lease(now, self.host_at(*number), experiment, active, run);
             let outlasts = if seat == 0 { Span(0) } else { LEASE_MARGIN };
@@ -110,6 +117,7 @@ impl Machine {
                 epoch: LeaseEpoch(self.next_lease + u64::from(seat)),
                 deadline: lease.deadline + outlasts,
                 seat: Some(Box::new(LeaseSeat { number: seat, members: Vec::new() })),
+                evidence: Evidence { set_served, ..lease.evidence },
                 ..lease
             }
         };
@@ -145,6 +153,7 @@ fn evidence(
         idle: host.rests_since().map(|since| now - since),
         boot_before: used.and_then(|used| boot(used.boot)),
         allocation_before: used.and_then(|used| used.allocation).and_then(allocation),
+        set_served: None,
         class: Some(host.class),
         build: None,
         machine: host.facts.machine,

@@ -124,9 +124,12 @@ impl Machine {
                 continue;
             }
             match self.free_from(now, host, active) {
-                Some(from) => busy.push(from),
+                Some(from) => busy.push((from, other)),
                 None => ready.push(other),
             }
+        }
+        if active.wants_new_sets(run) {
+            return of_new_sets(active, run, ready, busy);
         }
         if ready.len() >= size {
             // Whoever asks is of it.
@@ -139,7 +142,7 @@ impl Machine {
         if busy.len() < wanted {
             return Gathering::Lacking;
         }
-        let (_, last, _) = busy.select_nth_unstable(wanted - 1);
+        let (_, (last, _), _) = busy.select_nth_unstable(wanted - 1);
         Gathering::By(ready, *last)
     }
 
@@ -185,7 +188,7 @@ impl Machine {
         host.is_available()
             && host.reboot.is_none()
             && self.admitted_from(active, host).is_some_and(|from| from.is_none_or(|from| from <= now))
-            && violation(host, active, used(host, id, active, lane)).is_none()
+            && violation(host, active, lane, used(host, id, active, lane)).is_none()
             && holds(now, host, active, lane)
             && !self.has_given_up(active, number)
             && !self.is_held_back(id, active, number)
@@ -359,6 +362,29 @@ impl Machine {
             self.look_again();
         }
     }
+}
+
+/// What there is of a gang whose hosts have not served together: of hosts that are ready, the first of which asks, and of those that
+/// are by then.
+fn of_new_sets(
+    active: &Active,
+    run: RunIndex,
+    ready: Vec<HostNumber>,
+    mut busy: Vec<(Timestamp, HostNumber)>,
+) -> Gathering {
+    let (lane, asking, mut others) = (lane_of(&active.kept.plan, run), ready[0], ready[1..].to_vec());
+    active.preferred(run, &mut others);
+    if let Some(set) = active.new_set(lane, asking, &others) {
+        return Gathering::Complete(set);
+    }
+    busy.sort_unstable();
+    for (from, other) in busy {
+        others.push(other);
+        if active.new_set(lane, asking, &others).is_some() {
+            return Gathering::By(ready, from);
+        }
+    }
+    Gathering::Lacking
 }
 
 /// Whether a visit that a host begins now is over by then, even if all in it takes as long as it may. The leases of a gang outlast

@@ -3,7 +3,7 @@
 
 use super::gang::{Gathering, is_idle_for_runs, is_over_by};
 use super::nesting::Again;
-use super::queue::{lane_of, lanes, tasks_of, use_of, use_of_lane};
+use super::queue::{hosts_of_lane, lane_of, lanes, tasks_of, use_of, use_of_lane};
 use super::time_limit::{longest_of_any_build, longest_run, longest_unbuilt};
 use super::{Active, Machine, Phase};
 use crate::experiment::{Experiment, Order};
@@ -78,7 +78,7 @@ impl Machine {
             let may_retry = |run| self.may_retry(active, number, run);
             let may_begin = |lane| !active.has_visited(number, lane);
             let is_fresh = |lane| {
-                violation(host, active, used(host, *id, active, lane)).is_none()
+                violation(host, active, lane, used(host, *id, active, lane)).is_none()
                     && holds(now, host, active, lane)
             };
             let mut passed = Passed::default();
@@ -167,6 +167,9 @@ impl Machine {
             Again::HereAfter(others) => return others.iter().all(|host| tried.contains(host)),
             Again::Anywhere => {}
         }
+        if active.wants_new_sets(RunIndex(run)) {
+            return true;
+        }
         let wanted = active.kept.plan.hosts_of(RunIndex(run));
         let untried = || match wanted {
             1 => self.untried(active, tried),
@@ -206,8 +209,11 @@ pub(super) fn used(host: &Host, id: ExperimentId, active: &Active, lane: u32) ->
 
 /// What is against a host's beginning a visit where this is what it served before in the scope. Whether it has rested is
 /// another question: it will have, if nothing comes between.
-pub(super) fn violation(host: &Host, active: &Active, used: Option<Use>) -> Option<Violation> {
-    active.independence().violation(&used.map_or(Traces::UNUSED, |used| traces(host, used)))
+pub(super) fn violation(host: &Host, active: &Active, lane: u32, used: Option<Use>) -> Option<Violation> {
+    let independence = active.independence();
+    let Some(used) = used else { return independence.violation(&Traces::UNUSED) };
+    let is_set = independence.policy.is_of_sets() && hosts_of_lane(&active.kept.plan, lane) == 1;
+    independence.violation(&Traces { was_set_used: is_set, ..traces(host, used) })
 }
 
 fn traces(host: &Host, used: Use) -> Traces {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::sets::hosts_for_sets;
 use crate::experiment::gang::Gang;
 use crate::experiment::{Order, Scope};
 use crate::plan::{Plan, Task};
@@ -174,7 +175,9 @@ pub(super) fn lane_in_words(plan: &Plan, lane: u32) -> String {
 /// use of a host; where it nests, as many as a cell has visits. Elsewhere one host may come again, once it has booted, been
 /// allocated anew, or rested; and any may build.
 pub fn hosts_needed(plan: &Plan) -> u32 {
-    if !plan.experiment.independence.policy.reuses_hosts() {
+    if plan.experiment.independence.policy.is_of_sets() {
+        hosts_for_sets(&plan.with_first_runs(), u64::from)
+    } else if !plan.experiment.independence.policy.reuses_hosts() {
         visits_of_fullest_lane(plan)
     } else if wants_different_hosts(plan) {
         most_visits(plan, lane_of)

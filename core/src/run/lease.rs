@@ -127,6 +127,9 @@ pub struct Evidence {
     pub boot_before: Option<BootId>,
     /// Its allocation at that run, where it had one.
     pub allocation_before: Option<AllocationId>,
+    /// Whether the hosts of the run had served in the scope together before, where the policy asks.
+    #[serde(default)]
+    pub set_served: Option<bool>,
     /// Its class.
     pub class: Option<ClassId>,
     /// The build that the run uses, where its version is built.
@@ -152,6 +155,7 @@ impl Evidence {
             idle: None,
             boot_before: None,
             allocation_before: None,
+            set_served: None,
             class: None,
             build: None,
             machine: None,

@@ -177,6 +177,7 @@ impl TryFrom<journal::CheckpointExperiment> for ActiveInParts {
             words: wire.words,
             tried: wire.tried.into_iter().map(tried).collect(),
             visitors: wire.visitors.into_iter().map(visitors).collect::<Result<_, _>>()?,
+            sets: BTreeMap::new(),
             built: wire.built.into_iter().map(build).collect::<Result<_, _>>()?,
             abandoned_in_a_row: wire.abandoned_in_a_row,
             troubles: wire.troubles.into_iter().map(trouble).collect(),
@@ -208,6 +209,33 @@ impl ActiveInParts {
             }
             journal::CheckpointRuns { cells: cells.to_vec(), states, counts }
         })
+    }
+
+    /// The sets of hosts that have served, so many at once as a record holds.
+    pub(crate) fn sets_of(active: &ActivePiece) -> impl Iterator<Item = journal::CheckpointSets> + '_ {
+        active.kept.sets.iter().flat_map(|(key, sets)| {
+            let size = sets.first().map_or(1, Vec::len);
+            let sets: Vec<&Vec<HostNumber>> = sets.iter().collect();
+            let records = sets.chunks((RUNS_A_RECORD / size).max(1)).map(|sets| journal::CheckpointSets {
+                key: *key,
+                size: size as u32,
+                hosts: sets.iter().flat_map(|set| set.iter().map(|host| host.0)).collect(),
+            });
+            records.collect::<Vec<_>>()
+        })
+    }
+
+    /// Adds sets of hosts.
+    pub(crate) fn add_sets(&mut self, wire: journal::CheckpointSets) -> Result<(), Malformed> {
+        let journal::CheckpointSets { key, size, hosts } = wire;
+        let hosts: Vec<HostNumber> = hosts.into_iter().map(HostNumber).collect();
+        let sets = hosts.chunks_exact(size.max(1) as usize);
+        let left = sets.remainder().len();
+        if left > 0 {
+            return Err(Malformed::new("hosts", Why::Length { bytes: left, expected: size as usize }));
+        }
+        self.active.kept.sets.entry(key).or_default().extend(sets.map(<[HostNumber]>::to_vec));
+        Ok(())
     }
 
     /// Adds runs.

@@ -75,6 +75,7 @@ fn waiting(attempt: Attempt, waiting_for: &WaitingFor) -> State {
             differing: counts.differing.clone(),
             together: counts.together,
             in_one_job: counts.in_one_job,
+            sets_spent: counts.sets_spent,
         }),
     }
 }
@@ -111,6 +112,7 @@ impl TryFrom<v1::Explanation> for Explanation {
                     differing: fact_names(hosts.differing, "waiting_for_hosts.differing")?,
                     together: hosts.together,
                     in_one_job: hosts.in_one_job,
+                    sets_spent: hosts.sets_spent,
                 };
                 Self::Waiting { attempt: Attempt(hosts.attempt), waiting_for: WaitingFor::Hosts(counts) }
             }

@@ -100,6 +100,7 @@ impl From<&Evidence> for v1::Evidence {
             machine: evidence.machine.map(|machine| machine.to_string()),
             host_name: evidence.host_name.as_ref().map(|name| name.as_str().to_owned()),
             switches: evidence.switches.as_ref().map(|path| path.as_str().to_owned()),
+            set_served: evidence.set_served,
         }
     }
 }
@@ -126,6 +127,7 @@ impl TryFrom<v1::Evidence> for Evidence {
             machine: hash(wire.machine, "machine")?,
             host_name: optional_id(wire.host_name, "host_name")?,
             switches: optional_id(wire.switches, "switches")?,
+            set_served: wire.set_served,
         })
     }
 }

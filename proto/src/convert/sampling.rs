@@ -10,7 +10,7 @@ use super::malformed::Malformed;
 use crate::v1;
 use v1::rule::{Budget, Pilot, Rule as Wire, Sequential};
 
-enumeration!(Policy, v1::Policy, [Distinct, Rebooted, Reallocated, Rested, Any]);
+enumeration!(Policy, v1::Policy, [Distinct, DistinctSets, Rebooted, Reallocated, Rested, Any]);
 enumeration!(Scope, v1::Scope, [Benchmark, Experiment, Cell]);
 enumeration!(Sameness, v1::Sameness, [Identical, Classes, Unchecked]);
 enumeration!(Order, v1::RunOrder, [Randomized, Interleaved, Blocked]);

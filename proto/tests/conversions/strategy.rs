@@ -151,6 +151,7 @@ fn evidence() -> impl Strategy<Value = Evidence> {
             option::of(id()),
             option::of(id()),
         ),
+        option::of(any::<bool>()),
     );
     let parts = (id(), option::of(id()), any::<(u32, u64)>(), previous, before);
     parts.prop_map(|(boot, allocation, (served_in_scope, served_in_all), previous, before)| Evidence {
@@ -162,6 +163,7 @@ fn evidence() -> impl Strategy<Value = Evidence> {
         idle: before.0.map(Span),
         boot_before: before.1,
         allocation_before: before.2,
+        set_served: before.4,
         class: before.3.0,
         build: before.3.1.map(Box::new),
         machine: before.3.2.and_then(|serial| HardwareId::of([("serial", serial.as_str())])),
@@ -511,6 +513,7 @@ fn hindrances(counts: [u32; 15], differing: Vec<String>) -> Hindrances {
         differing,
         together: able % 3,
         in_one_job: away % 2 == 1,
+        sets_spent: busy % 2 == 1,
     }
 }
 

@@ -12,7 +12,7 @@ use speedup_core::experiment::{
 use speedup_core::value::seed::{Seed, below};
 use speedup_core::value::time::Span;
 
-/// All policies.
+/// All policies but that of sets, which only gangs can have.
 pub const POLICIES: [Policy; 5] =
     [Policy::Distinct, Policy::Any, Policy::Rebooted, Policy::Reallocated, Policy::Rested];
 
@@ -80,6 +80,11 @@ fn gather(drawn: &mut Experiment) {
             times_ranks: false,
             series: None,
         });
+    }
+    let may_be_of_sets =
+        may_be && drawn.independence.policy == Policy::Any && drawn.independence.scope != Scope::Experiment;
+    if may_be_of_sets && (drawn.seed.0 >> 8).is_multiple_of(2) {
+        drawn.independence.policy = Policy::DistinctSets;
     }
 }
 

@@ -13,6 +13,7 @@ type Promise = fn(&Planned, &[&Row]) -> Vec<String>;
 fn promise(policy: &str) -> Option<Promise> {
     match policy {
         "distinct" => Some(distinct),
+        "distinct_sets" => Some(distinct_sets),
         "rebooted" => Some(rebooted),
         "reallocated" => Some(reallocated),
         "rested" => Some(rested),
@@ -36,7 +37,9 @@ pub(super) fn complaints(planned: &Planned, rows: &[Row]) -> Vec<Complaint> {
         scope => return unknown("scope", scope),
     };
     let attempts = in_order(rows.iter().filter(|row| row.is_attempt()));
-    let together = grouped(&attempts, |row| (row.host(), unit(row)));
+    // A set is of several hosts, whose attempts are held against each other.
+    let of_host: fn(&Row) -> &str = if planned.policy == "distinct_sets" { |_| "" } else { Row::host };
+    let together = grouped(&attempts, |row| (of_host(row), unit(row)));
     let broken = together.values().flat_map(|attempts| promise(planned, attempts));
     broken.map(|what| Complaint::new(Rule::Freshness, what)).collect()
 }
@@ -46,6 +49,16 @@ fn distinct(_: &Planned, attempts: &[&Row]) -> Vec<String> {
     let again = attempts.iter().skip(1).map(|row| format!("{row}: the host had served in the scope"));
     let said = attempts.iter().filter(|row| row.served_in_scope != Some(0));
     let said = said.map(|row| format!("{row}: the evidence says {:?} times before", row.served_in_scope));
+    again.chain(said).collect()
+}
+
+/// Hosts serve together once.
+fn distinct_sets(_: &Planned, attempts: &[&Row]) -> Vec<String> {
+    let mut sets = BTreeSet::new();
+    let again = attempts.iter().filter(|row| !sets.insert(row.set()));
+    let again = again.map(|row| format!("{row}: {:?} had served in the scope together", row.set()));
+    let said = attempts.iter().filter(|row| row.set_served != Some(false));
+    let said = said.map(|row| format!("{row}: the evidence says {:?}", row.set_served));
     again.chain(said).collect()
 }
 

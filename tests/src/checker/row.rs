@@ -1,5 +1,6 @@
 //! A row of an export, as far as the rules need it.
 
+use std::collections::BTreeSet;
 use std::fmt::{Display, Formatter};
 
 use serde::Deserialize;
@@ -37,6 +38,10 @@ pub struct Row {
     pub previous_run: Option<u32>,
     pub wall_ns: Option<u64>,
     pub host_clock_ns: Option<u64>,
+    #[serde(default)]
+    pub gang: Option<String>,
+    #[serde(default)]
+    pub set_served: Option<bool>,
 }
 
 impl Row {
@@ -53,6 +58,11 @@ impl Row {
     /// The host, of an attempt.
     pub fn host(&self) -> &str {
         self.host.as_deref().unwrap_or_default()
+    }
+
+    /// The hosts of an attempt, as far as its row knows them.
+    pub fn set(&self) -> BTreeSet<&str> {
+        self.gang.as_deref().unwrap_or(self.host()).split(' ').collect()
     }
 
     /// The boot of the host, of an attempt.

@@ -95,6 +95,33 @@ fn a_good_export_is_good_under_each_policy_that_it_keeps() {
 }
 
 #[test]
+fn hosts_that_serve_together_twice_are_seen() {
+    let of_sets = |change: fn(u64, &mut Value)| {
+        let mut rows = good();
+        for row in &mut rows {
+            let run = row["run"].as_u64().expect("a run");
+            let other = 10 + run;
+            set(
+                row,
+                json!({"set_served": false, "gang": format!("{} h{other}", row["host"].as_str().expect("a host"))}),
+            );
+            change(run, row);
+        }
+        broken("distinct_sets", "benchmark", &rows)
+    };
+    assert_eq!(of_sets(|_, _| {}), []);
+    let again = |run, row: &mut Value| {
+        // Runs 2 and 3 are of one benchmark.
+        if run == 3 {
+            set(row, json!({"gang": "h12 h3"}));
+        }
+    };
+    assert_eq!(of_sets(again), [Rule::Freshness]);
+    let said = |run, row: &mut Value| set(row, json!({"set_served": run == 5}));
+    assert_eq!(of_sets(said), [Rule::Freshness]);
+}
+
+#[test]
 fn a_run_that_is_missing_open_or_settled_twice_is_seen() {
     assert_eq!(doctored(|rows| drop(rows.remove(at(5)))), [Rule::Settled]);
     let again = |rows: &mut Vec<Value>| {

@@ -1,7 +1,7 @@
 //! Runs that several hosts serve together: all of them prepare, the first starts the program, a host that dies costs the
 //! attempt of all, and small runs go on beside large ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use speedup_tests::ledger::Ledger;
 use speedup_tests::pool::{Pool, eventually};
@@ -41,6 +41,37 @@ fn a_run_on_several_hosts_knows_them_and_is_executed_once() {
     });
     let elsewhere = ran.sum::<usize>();
     assert!(elsewhere == 6 || elsewhere == 0, "the first host executes, nobody else: {elsewhere}");
+}
+
+/// Four hosts have six sets of two, and there are six runs: each set serves one. The report says what is left of independence.
+#[test]
+fn no_two_hosts_serve_together_twice_where_sets_are_to_be_fresh() {
+    let pool = Pool::start(SPEEDUP, 4);
+    let text = plan("2", "true", "").replace("policy = \"any\"", "policy = \"distinct_sets\"");
+    let file = pool.path().join("sets.toml");
+    std::fs::write(&file, text.replace("runs = 3", "runs = 4")).expect("a plan");
+    let refused = pool.speedup(&["submit", file.to_str().expect("UTF-8")]);
+    let words = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success(), "{words}");
+    assert!(
+        words.contains("the plan needs 5 hosts, as many as have a set of their own for each run"),
+        "{words}"
+    );
+    let experiment = pool.submit(&text, &[]);
+    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let ledger = Ledger::read(&pool.export(&experiment));
+    ledger.assert_exactly_once(6);
+    let sets: BTreeSet<String> = ledger.rows.iter().map(|row| row["gang"].to_string()).collect();
+    assert_eq!(sets.len(), 6, "{sets:?}");
+    assert!(ledger.rows.iter().all(|row| row["set_served"] == "false"), "{:?}", ledger.rows);
+    let report = pool.json(&["report", &experiment]).expect("a report");
+    let independence = &report["independence"];
+    assert_eq!(
+        (&independence["kind"], &independence["fresh_runs"]),
+        (&"sets".into(), &6.into()),
+        "{independence}"
+    );
+    assert!(report["warnings"].to_string().contains("each time among others"), "{report}");
 }
 
 /// The launcher starts four ranks on this machine, of which one sleeps longest, one fails, and one is killed.

@@ -132,6 +132,7 @@ fn next(report: &Report) -> String {
         IndependenceKind::NoRuns => "Wait for the first runs: `speedup watch`.",
         IndependenceKind::Provided
         | IndependenceKind::Renewed
+        | IndependenceKind::Sets
         | IndependenceKind::Pairs
         | IndependenceKind::Levels
         | IndependenceKind::WithinCells => {

@@ -42,6 +42,8 @@ pub(crate) struct Served {
     pub(crate) idle: Option<Span>,
     /// What the lease says of attempts before, in the policy's scope.
     pub(crate) served_in_scope: u32,
+    /// Whether the lease says that the hosts of the run had served in the policy's scope together.
+    pub(crate) set_served: bool,
     pub(crate) is_measured: bool,
     /// Whether another host started the program; it is measured there.
     pub(crate) is_part: bool,
@@ -166,6 +168,7 @@ impl Evidence {
             allocation_before: evidence.allocation_before.as_ref().map(|one| self.allocations.of(one)),
             idle: evidence.idle,
             served_in_scope: evidence.served_in_scope,
+            set_served: evidence.set_served == Some(true),
             is_lost: record.is_none(),
             is_measured: !is_part && record.is_some_and(|record| record.outcome == Outcome::Measured),
             is_part,

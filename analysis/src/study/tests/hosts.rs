@@ -5,6 +5,7 @@ use super::synthetic::{Synthetic, Times};
 use crate::conclusion::{Verdict, WarningCode};
 use crate::study::*;
 use rand::RngExt as _;
+use speedup_core::independence::Violation;
 use speedup_core::run::lease::LeaseSeat;
 use speedup_core::value::id::LeaseEpoch;
 use speedup_core::value::seed::Seed;
@@ -134,24 +135,43 @@ fn a_class_is_no_outlying_host() {
     assert!(pooled.warnings.iter().any(|warning| warning.code == WarningCode::HostEffect));
 }
 
+/// What is said of independence where each run is on a further host.
+fn on_two_hosts(synthetic: &Synthetic, second: &dyn Fn(u32) -> String) -> IndependenceReport {
+    let mut study = synthetic.study();
+    for ended in synthetic.attempts() {
+        let mut part = ended.clone();
+        let run = ended.lease.run.0;
+        part.lease.host = second(run).parse().unwrap();
+        part.lease.evidence.boot = format!("boot-of-{}", part.lease.host).parse().unwrap();
+        part.lease.epoch = LeaseEpoch(ended.lease.epoch.0 + 1_000);
+        part.lease.seat = Some(Box::new(LeaseSeat { number: 1, members: Vec::new() }));
+        study.add(&part).unwrap();
+        study.add(&ended).unwrap();
+    }
+    study.report(None).unwrap().independence
+}
+
+/// Sets are seen in the attempts themselves: their leases say nothing here.
+#[test]
+fn a_set_of_hosts_is_fresh_once_and_a_host_among_others_again() {
+    let synthetic = Synthetic::new(1, 2, 3, "").of_sets().in_turn(3, None);
+    let fresh = on_two_hosts(&synthetic, &|run| format!("second-{}", run / 3));
+    assert_eq!((fresh.runs, fresh.hosts, fresh.fresh_runs), (6, 5, 6), "{}", fresh.sentence);
+    assert_eq!(fresh.kind, IndependenceKind::Sets, "{}", fresh.sentence);
+    let words = "6 runs on 5 hosts, up to 3 of one benchmark on one.";
+    assert!(fresh.sentence.contains(words), "{}", fresh.sentence);
+    let again = on_two_hosts(&synthetic, &|_| "second".to_owned());
+    assert_eq!((again.kind, again.fresh_runs), (IndependenceKind::Broken, 3), "{}", again.sentence);
+    assert_eq!(again.evidence.violations, [(Violation::SetUsed, 3)].into_iter().collect());
+    let alone = on_two_hosts(&Synthetic::new(1, 2, 3, "").of_sets(), &|run| format!("second-{run}"));
+    assert_eq!(alone.kind, IndependenceKind::Provided, "{}", alone.sentence);
+}
+
 /// Each run is on two hosts. The second is what its part says, and a run is fresh only if both are.
 #[test]
 fn a_run_on_several_hosts_is_as_fresh_as_all_of_them() {
     let synthetic = Synthetic::new(1, 2, 3, "");
-    let independence = |second: &dyn Fn(u32) -> String| {
-        let mut study = synthetic.study();
-        for ended in synthetic.attempts() {
-            let mut part = ended.clone();
-            let run = ended.lease.run.0;
-            part.lease.host = second(run).parse().unwrap();
-            part.lease.evidence.boot = format!("boot-of-{}", part.lease.host).parse().unwrap();
-            part.lease.epoch = LeaseEpoch(ended.lease.epoch.0 + 1_000);
-            part.lease.seat = Some(Box::new(LeaseSeat { number: 1, members: Vec::new() }));
-            study.add(&part).unwrap();
-            study.add(&ended).unwrap();
-        }
-        study.report(None).unwrap().independence
-    };
+    let independence = |second: &dyn Fn(u32) -> String| on_two_hosts(&synthetic, second);
     let fresh = independence(&|run| format!("second-{run}"));
     assert_eq!((fresh.runs, fresh.hosts, fresh.fresh_runs), (6, 12, 6), "{}", fresh.sentence);
     assert_eq!(fresh.kind, IndependenceKind::Provided, "{}", fresh.sentence);

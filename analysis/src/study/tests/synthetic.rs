@@ -8,9 +8,9 @@ use self::builds::BuildSpread;
 use self::hosts::{Hosts, class};
 pub(super) use self::times::Times;
 use crate::study::{Report, Study, StudyPhase, StudyStanding};
-use speedup_core::experiment::Metric;
 use speedup_core::experiment::build::UsedBuild;
 use speedup_core::experiment::gang::{Gang, GangLauncher, ScalingLaw, ScalingSeries};
+use speedup_core::experiment::{Metric, Policy};
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::plan::{self, Plan, Shape};
 use speedup_core::run::conditions::Conditions;
@@ -137,6 +137,12 @@ impl Synthetic {
             benchmark.gang =
                 Some(Gang { hosts: *hosts, ranks_per_host: 1, launcher, times_ranks: false, series });
         }
+        self
+    }
+
+    /// With sets of hosts that are to be fresh.
+    pub(super) fn of_sets(mut self) -> Self {
+        self.plan.experiment.independence.policy = Policy::DistinctSets;
         self
     }
 

@@ -6,8 +6,8 @@
 use crate::study::gather::evidence::{Evidence, Seat, Served};
 use speedup_core::independence::{Independence, Since, Traces, Violation};
 use speedup_core::plan::{Place, Plan};
-use speedup_core::value::id::{Attempt, RunIndex};
-use std::collections::BTreeMap;
+use speedup_core::value::id::{Attempt, LeaseEpoch, RunIndex};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A measured run on one of its hosts, with what the evidence says.
 #[derive(Clone, Copy, Debug)]
@@ -28,9 +28,9 @@ pub(crate) struct Judged {
 /// All measured runs, in run order, each on all of its hosts: first on the one that started the program, with what is against any of them.
 pub(crate) fn judge(evidence: &Evidence, plan: &Plan) -> Vec<Judged> {
     let mut judged = Vec::new();
-    let by_host = evidence.by_host();
+    let (by_host, spent) = (evidence.by_host(), spent_sets(evidence, plan));
     for of_host in by_host.chunk_by(|one, other| one.seat.host == other.seat.host) {
-        judge_host(of_host, plan, &mut judged);
+        judge_host(of_host, plan, &spent, &mut judged);
     }
     judged.sort_unstable_by_key(|one| (one.seat.run, one.attempt, one.is_part, one.seat.host));
     let of_attempts =
@@ -45,6 +45,29 @@ pub(crate) fn judge(evidence: &Evidence, plan: &Plan) -> Vec<Judged> {
         measured == Some((one.seat.run, one.attempt))
     });
     judged
+}
+
+/// The attempts whose hosts had served in the scope together before, where the policy asks. Of an attempt that was lost no more may
+/// be known than one of its hosts: there the lease of the next says so.
+fn spent_sets(evidence: &Evidence, plan: &Plan) -> BTreeSet<(RunIndex, Attempt)> {
+    let asked = plan.experiment.independence;
+    if !asked.policy.is_of_sets() {
+        return BTreeSet::new();
+    }
+    let versions = plan.experiment.versions.len().max(1) as u32;
+    let mut attempts: BTreeMap<(RunIndex, Attempt), (LeaseEpoch, u32, BTreeSet<u32>)> = BTreeMap::new();
+    for served in &evidence.served {
+        let key = asked.scope.number(served.cell, versions);
+        let new = || (served.epoch, key, BTreeSet::new());
+        let of = attempts.entry((served.seat.run, served.attempt)).or_insert_with(new);
+        of.0 = of.0.min(served.epoch);
+        of.2.insert(served.seat.host);
+    }
+    let mut in_order: Vec<_> =
+        attempts.into_iter().map(|(attempt, (epoch, key, set))| (epoch, attempt, (key, set))).collect();
+    in_order.sort_unstable();
+    let mut before = BTreeSet::new();
+    in_order.into_iter().filter_map(|(_, attempt, set)| (!before.insert(set)).then_some(attempt)).collect()
 }
 
 /// A run is as fresh as the least fresh of its hosts.
@@ -65,7 +88,12 @@ struct Visit<'s> {
     violation: Option<Violation>,
 }
 
-fn judge_host(of_host: &[&Served], plan: &Plan, judged: &mut Vec<Judged>) {
+fn judge_host(
+    of_host: &[&Served],
+    plan: &Plan,
+    spent: &BTreeSet<(RunIndex, Attempt)>,
+    judged: &mut Vec<Judged>,
+) {
     let asked = plan.experiment.independence;
     let versions = plan.experiment.versions.len().max(1) as u32;
     let mut visits: BTreeMap<u32, Visit<'_>> = BTreeMap::new();
@@ -76,7 +104,11 @@ fn judge_host(of_host: &[&Served], plan: &Plan, judged: &mut Vec<Judged>) {
         let last = visits.remove(&key);
         let visit = match last {
             Some(visit) if visit.group == place.group => visit.goes_on(served, place),
-            last => Visit::begins(served, place, last.as_ref(), before, asked),
+            last => {
+                let mut traces = traces(served, last.as_ref().map(|visit| visit.last), before);
+                traces.was_set_used |= spent.contains(&(served.seat.run, served.attempt));
+                Visit::begins(served, place, &traces, asked)
+            }
         };
         if served.is_measured || served.is_part {
             judged.push(Judged {
@@ -96,15 +128,8 @@ fn judge_host(of_host: &[&Served], plan: &Plan, judged: &mut Vec<Judged>) {
 }
 
 impl<'s> Visit<'s> {
-    fn begins(
-        served: &'s Served,
-        place: Place,
-        last: Option<&Visit<'_>>,
-        before: Option<&Served>,
-        asked: Independence,
-    ) -> Self {
-        let traces = traces(served, last.map(|visit| visit.last), before);
-        let violation = asked.violation(&traces);
+    fn begins(served: &'s Served, place: Place, traces: &Traces, asked: Independence) -> Self {
+        let violation = asked.violation(traces);
         let is_fresh = violation.is_none() && (asked.policy.asks_for_freshness() || !traces.was_used);
         let (group, boot) = (place.group, place.boot);
         Self { group, last: served, boot, is_fresh, violation }
@@ -126,6 +151,7 @@ fn traces(served: &Served, last: Option<&Served>, before: Option<&Served>) -> Tr
     let allocations = [last.and_then(|last| last.allocation), served.allocation_before];
     Traces {
         was_used: last.is_some() || served.served_in_scope > 0,
+        was_set_used: served.set_served,
         boot: Since::of(&boots, Some(served.seat.boot)),
         allocation: Since::of(&allocations, served.allocation),
         idle: since_before.into_iter().chain(since_any).min(),

@@ -100,6 +100,9 @@ pub enum IndependenceKind {
     /// Every run was executed on a host that was fresh by the policy, and hosts served several runs: what is of the
     /// machine itself they share.
     Renewed,
+    /// Every run was executed on a set of hosts of its own, and hosts served in several sets: what is of a host the runs share in
+    /// which it served.
+    Sets,
     /// By design every version of a benchmark was executed on each host, and the versions are compared in pairs.
     Pairs,
     /// By design several runs were executed on each host, and the hosts or boots are what is independent.
@@ -161,6 +164,8 @@ impl IndependenceReport {
             IndependenceKind::Broken
         } else if !is_fresh {
             IndependenceKind::NotProvided
+        } else if self.policy.is_of_sets() && self.most_runs_of_a_benchmark_on_one_host > 1 {
+            IndependenceKind::Sets
         } else if plan.experiment.order == Order::Blocked {
             IndependenceKind::Pairs
         } else if versions_met && !renews {

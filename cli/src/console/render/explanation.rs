@@ -107,7 +107,7 @@ fn waits_for_hosts(counts: &Hindrances) -> String {
     let differing = differing(&counts.differing);
     let passes = told.iter().any(|(count, hindrance)| *count > 0 && hindrance.passes());
     let next = if passes { "" } else { NOBODY };
-    let together = together(counts);
+    let together = together(counts) + if counts.sets_spent { SPENT } else { "" };
     format!("Of the hosts of the pool are{lines}{together}{differing}{next}")
 }
 
@@ -119,6 +119,7 @@ fn together(counts: &Hindrances) -> String {
     }
 }
 
+const SPENT: &str = "\nAll sets of so many that are able have served; another host makes new ones.";
 const NO_HOST: &str = "There is no host in the pool; add one with `speedup agent start`.";
 const NOBODY: &str = "\nNo host of the pool can take it; add another one with `speedup agent start`.";
 
@@ -270,6 +271,8 @@ mod tests {
         let gang = Hindrances { able: 2, together: 3, ..Hindrances::default() };
         let text = waiting(1, WaitingFor::Hosts(gang.clone()));
         assert!(text.contains("\nThe run needs 3 of them at once, of one class."), "{text}");
+        let text = waiting(1, WaitingFor::Hosts(Hindrances { sets_spent: true, ..gang.clone() }));
+        assert!(text.contains("of one class.\nAll sets of so many that are able have served;"), "{text}");
         let text = waiting(1, WaitingFor::Hosts(Hindrances { in_one_job: true, ..gang }));
         assert!(text.contains("\nThe run needs 3 of them at once, in one job of their engine."), "{text}");
         let text = waiting(1, WaitingFor::Hosts(Hindrances::default()));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::gang::{Gang, GangLauncher, MAX_GANG, MAX_RANKS_PER_HOST, MAX_SIZES, RANK};
 use super::super::problem::{Fault, KeyPath, Problems};
 use super::super::template::placeholders;
-use super::super::{Benchmark, Experiment, MAX_BENCHMARKS, Order, Policy};
+use super::super::{Benchmark, Experiment, MAX_BENCHMARKS, Order, Policy, Scope};
 use super::check_range;
 
 impl Experiment {
@@ -15,6 +15,17 @@ impl Experiment {
     }
 
     pub(super) fn check_gangs(&self, problems: &mut Problems) {
+        let of_sets = self.independence.policy.is_of_sets();
+        let lacking = [
+            (!self.has_gangs(), "none has `hosts`"),
+            (
+                self.independence.scope == Scope::Experiment,
+                "the scope is the experiment, whose runs want sets of several sizes",
+            ),
+        ];
+        for (_, why) in lacking.into_iter().filter(|(is_lacking, _)| of_sets && *is_lacking) {
+            problems.refuse(["independence", "policy"].into(), Fault::Sets(why));
+        }
         if !self.has_gangs() {
             return;
         }

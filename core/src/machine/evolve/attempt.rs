@@ -44,6 +44,7 @@ impl Machine {
                 active.kept.attempts += 1;
                 active.members += leases.len() as u32 - 1;
                 numbers.iter().for_each(|number| active.visited(*number, lease.run));
+                active.served_together(lease.run, numbers.clone());
                 active.set(lease.run, RunState::Leased { lease: lease.epoch, host: numbers[0] });
             }
             taken

@@ -104,12 +104,15 @@ pub(super) fn all(plan: &Plan, pool: &Pool, fullest_lane: u32, usable: u32) -> V
     // Hosts that come again are wanted for the visits of a cell; those that do not, for all that count as the same use.
     let reuse = independence.policy.reuse();
     let (wanted, have) = match reuse {
-        Reuse::Free => (least, usable),
+        Reuse::AmongOthers | Reuse::Free => (least, usable),
         Reuse::After(Renewal::Boot) if least > 1 => (least, again),
         Reuse::Never | Reuse::After(_) => (fullest_lane, usable),
     };
     remedies.extend(fewer(plan, pool, wanted, have));
-    let fresh = if reuse == Reuse::Free { least } else { fullest_lane };
+    let fresh = match reuse {
+        Reuse::AmongOthers | Reuse::Free => least,
+        Reuse::Never | Reuse::After(_) => fullest_lane,
+    };
     let more = fresh.saturating_sub(usable).max(1);
     if independence.policy.renews_by_boot() {
         remedies.push(Remedy::RebootingHosts { more: least.saturating_sub(again).max(1) });
@@ -131,16 +134,31 @@ fn fewer(plan: &Plan, pool: &Pool, fullest_lane: u32, hosts: u32) -> Option<Reme
     if plan.experiment.rule != Rule::Fixed || fullest_lane == 0 {
         return None;
     }
-    let most = u32::try_from(u64::from(now) * u64::from(hosts) / u64::from(fullest_lane)).unwrap_or(now);
+    let of = |visits| redrawn(plan, |experiment| experiment.set_visits(visits));
+    let most = if plan.experiment.independence.policy.is_of_sets() {
+        most_of_sets(now, |visits| fits(&of(visits), pool))
+    } else {
+        u32::try_from(u64::from(now) * u64::from(hosts) / u64::from(fullest_lane)).unwrap_or(now)
+    };
     if most == 0 || most >= now {
         return None;
     }
-    let other = redrawn(plan, |experiment| experiment.set_visits(most));
+    let other = of(most);
     let remedy = match repetition {
         Repetition::Runs(_) => Remedy::FewerRuns { runs: most },
         Repetition::Nested { .. } => Remedy::FewerVisits { hosts: most },
     };
     fits(&other, pool).then_some(remedy)
+}
+
+/// The most visits that fit, of fewer than `now`: hosts have more sets than there are hosts, so they are found by halving.
+fn most_of_sets(now: u32, fits: impl Fn(u32) -> bool) -> u32 {
+    let (mut fit, mut too_many) = (0, now);
+    while too_many - fit > 1 {
+        let middle = fit + (too_many - fit) / 2;
+        if fits(middle) { fit = middle } else { too_many = middle }
+    }
+    fit
 }
 
 fn fits(plan: &Plan, pool: &Pool) -> bool {

@@ -36,6 +36,8 @@ pub enum Want {
     Different,
     /// So many at once, because they serve a run together.
     Together,
+    /// As many as have a set for each run, because no set of them serves twice.
+    Sets,
     /// Different ones that come again: they can boot anew between visits of several cells.
     DifferentRebooting,
 }
@@ -53,6 +55,7 @@ pub fn shortage(plan: &Plan, class: &HostClass) -> Option<Shortage> {
         let may_return = plan.experiment.independence.policy.reuses_hosts();
         let want = match reboots {
             true => Want::Rebooting,
+            false if plan.experiment.independence.policy.is_of_sets() => Want::Sets,
             false if largest_gang(plan) == least && least > 1 && may_return => Want::Together,
             false if may_return && least > 1 => Want::Different,
             false => Want::Fresh,
@@ -70,6 +73,7 @@ pub fn shortage(plan: &Plan, class: &HostClass) -> Option<Shortage> {
     let want = match plan.experiment.independence.policy.reuse() {
         Reuse::After(Renewal::Boot) => Want::FreshOrRebooting,
         Reuse::After(Renewal::Allocation) => Want::FreshOrAllocated,
+        Reuse::AmongOthers => Want::Sets,
         Reuse::Never | Reuse::Free => Want::Fresh,
     };
     Some(Shortage { needed, here, want })
@@ -94,6 +98,10 @@ impl Shortage {
             }
             Want::Together => {
                 "start more agents, or submit with --wait-for-hosts, or give the benchmark fewer `hosts`"
+            }
+            Want::Sets => {
+                "start more agents, or submit with --wait-for-hosts, or ask for fewer runs, or set policy = \"any\" in \
+                 [independence], which gives up independence"
             }
             Want::DifferentRebooting => {
                 "start more agents with a --reboot-command, or submit with --wait-for-hosts, or ask for fewer hosts in \
@@ -124,6 +132,10 @@ impl Display for Shortage {
                 "the plan has each cell visited by {needed} different hosts (`hosts` in [repetitions]), the pool has {here}"
             ),
             Want::Together => write!(to, "the plan has runs on {needed} hosts at once, the pool has {here}"),
+            Want::Sets => write!(
+                to,
+                "the plan needs {needed} hosts, as many as have a set of their own for each run of a benchmark; the pool has {here}"
+            ),
             Want::DifferentRebooting => write!(
                 to,
                 "the plan has each cell visited by {needed} different hosts (`hosts` in [repetitions]), which \

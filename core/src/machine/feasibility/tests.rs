@@ -15,10 +15,16 @@ use crate::value::seed::Seed;
 use crate::value::time::Timestamp;
 
 fn plan(benchmarks: u32, runs: &str, more: &str) -> Plan {
+    plan_of(benchmarks, runs, more, "")
+}
+
+/// The same, with `of_each` said of each benchmark.
+fn plan_of(benchmarks: u32, runs: &str, more: &str, of_each: &str) -> Plan {
     let mut text = format!("[experiment]\nname = \"x\"\nseed = 1\n[repetitions]\n{runs}\n{more}\n");
     text += "[versions.a]\nbaseline = true\n[versions.b]\nenv = { B = \"1\" }\n";
     for benchmark in 0..benchmarks {
-        text += &format!("[benchmarks.b{benchmark}]\ncommand = [\"b{benchmark}\"]\ntimeout = \"60s\"\n");
+        text +=
+            &format!("[benchmarks.b{benchmark}]\ncommand = [\"b{benchmark}\"]\ntimeout = \"60s\"\n{of_each}");
     }
     Plan::draw(plan::file::parse(&text, Seed(1)).unwrap_or_else(|error| panic!("{error}\n{text}")))
 }
@@ -47,6 +53,23 @@ fn distinct_hosts_are_counted_and_taken_in_waves() {
             Remedy::WaitForHosts { more: 18 }
         ]
     );
+}
+
+#[test]
+fn sets_of_hosts_are_more_than_hosts() {
+    let sets = "[independence]\npolicy = \"distinct_sets\"\n";
+    // Ten runs of each benchmark: five hosts have ten pairs.
+    let pairs = plan_of(2, "runs = 5", sets, "hosts = 2\n");
+    let (feasibility, pool) = assessed(&pairs, &Pool::of(5));
+    assert_eq!((feasibility.visits, feasibility.hosts_needed), (40, 5));
+    assert_eq!((pool.fits, pool.waves, pool.wall_time_ns), (true, Some(8), Some(Span::from_secs(80))));
+    let (_, pool) = assessed(&pairs, &Pool::of(4));
+    assert_eq!(pool.shortage.map(|shortage| (shortage.needed, shortage.want)), Some((5, Want::Sets)));
+    // Four hosts have six pairs.
+    assert_eq!(pool.remedies, [Remedy::FewerRuns { runs: 3 }, Remedy::WaitForHosts { more: 1 }]);
+    let grows = "pilot = 3\nprecision = \"1%\"\nmaximum = 14";
+    let (feasibility, _) = assessed(&plan_of(1, grows, sets, "hosts = 2\n"), &Pool::of(5));
+    assert_eq!((feasibility.hosts_needed, feasibility.hosts_needed_at_most), (4, 8), "28 pairs");
 }
 
 #[test]
@@ -124,7 +147,7 @@ proptest! {
     fn nothing_is_promised_that_does_not_fit(
         benchmarks in 1_u32..4,
         runs in 1_u32..12,
-        policy in prop::sample::select(vec!["distinct", "rebooted", "reallocated", "rested", "any"]),
+        policy in prop::sample::select(vec!["distinct", "distinct_sets", "rebooted", "reallocated", "rested", "any"]),
         scope in prop::sample::select(vec!["benchmark", "experiment", "cell"]),
         sameness in prop::sample::select(vec!["identical", "classes", "any"]),
         blocked: bool,
@@ -132,14 +155,16 @@ proptest! {
         sizes in prop::collection::vec((0_u32..30, 0_u32..3, 0_u32..3), 0..4),
     ) {
         // An engine does not give the same host out anew in the course of a visit.
-        let stays = policy != "reallocated";
+        let (of_sets, whole) = (policy == "distinct_sets", scope == "experiment");
+        let stays = policy != "reallocated" && !of_sets;
+        let scope = if of_sets && whole { "cell" } else { scope };
         let (blocked, nested) = (blocked && stays, nested && stays);
         let levels = if nested { format!("hosts = {runs}\nboots = 2\nruns = 2") } else { format!("runs = {runs}") };
         let order = if blocked { "blocked" } else { "randomized" };
         let more = format!(
             "[independence]\npolicy = \"{policy}\"\nscope = \"{scope}\"\nhosts = \"{sameness}\"\n[design]\norder = \"{order}\"\n"
         );
-        let plan = plan(benchmarks, &levels, &more);
+        let plan = plan_of(benchmarks, &levels, &more, if of_sets { "hosts = 2\n" } else { "" });
         let class = |(number, (available, reboot, allocated)): (usize, &(u32, u32, u32))| HostClass {
             class: number.to_string(),
             available: *available,

@@ -1,6 +1,9 @@
 //! Runs that several hosts serve together.
 
+use std::collections::BTreeSet;
+
 use super::*;
+use crate::machine::explain::{Explanation, WaitingFor};
 use crate::run::record::Failure;
 use crate::run::{AfterLoss, LossReason};
 
@@ -246,6 +249,113 @@ fn hosts_of_a_gang_are_of_one_class_and_fresh() {
     given.iter().for_each(|lease| _ = ready(&mut scene, lease));
     given.iter().for_each(|lease| _ = scene.report(lease, RunOutcome::Measured));
     [0, 1, 3].into_iter().for_each(|number| assert_eq!(leases(&mut scene, number), [], "they have served"));
+}
+
+/// The host asked in vain, and has not rested as long as was known then: it is looked at again when it has.
+#[test]
+fn a_late_report_has_its_host_rest_anew_and_then_serve() {
+    let mut scene = Scene::of(1);
+    scene.submit(SECOND, &(PLAIN.to_owned() + "[independence]\npolicy = \"any\"\n"));
+    let lost = scene.ask(0).expect("a run");
+    scene.join(facts(0));
+    scene.handle(Command::Ask(scene.speaker(0)));
+    scene.handle(Command::Cancel(asked(SECOND)));
+    scene.submit(FIRST, &(gang(2, "rested") + "rest = { idle = \"10s\" }\n"));
+    let again = scene.machine.host(&host(0)).and_then(|host| host.lease.clone()).expect("it is tried again");
+    scene.report(&again, RunOutcome::Measured);
+    scene.tick_after(Span::from_secs(11));
+    assert_eq!(leases(&mut scene, 0), [], "the other is not there yet");
+    let speaker = scene.speaker(0);
+    let record = Record::bare(RunOutcome::Measured);
+    let report = Box::new(AttemptReport { lease: lost.epoch, executed_by: lost.agent_epoch, record });
+    let told = scene.handle(Command::Report { speaker, report });
+    assert!(matches!(told.events[0].change, Change::LateReport { .. }), "{told:?}");
+    scene.join(facts(1));
+    assert_eq!(leases(&mut scene, 1), [], "the first has to rest");
+    scene.tick_after(Span::from_secs(11));
+    assert_eq!(scene.machine.experiment(FIRST).expect("active").tally().leased, 1);
+}
+
+/// Carries out all that hosts are given as they ask in turn; the hosts of each run.
+fn carried_out(scene: &mut Scene, hosts: u32) -> Vec<Vec<HostId>> {
+    let mut served = Vec::new();
+    loop {
+        let given: Vec<Lease> = (0..hosts).flat_map(|number| leases(scene, number)).collect();
+        if given.is_empty() {
+            return served;
+        }
+        for gang in given.chunk_by(|one, other| one.run == other.run) {
+            assert!(gang.iter().all(|lease| lease.evidence.set_served == Some(false)), "{gang:?}");
+            served.push(gang.iter().map(|lease| lease.host.clone()).collect());
+        }
+        given.iter().for_each(|lease| _ = ready(scene, lease));
+        given.iter().for_each(|lease| _ = scene.report(lease, RunOutcome::Measured));
+    }
+}
+
+#[test]
+fn no_set_of_hosts_serves_twice_where_sets_are_to_be_fresh() {
+    // Four runs on sets of 3 of 4 hosts: these have just as many.
+    let mut scene = Scene::of(4);
+    scene.submit(FIRST, &gang(3, "distinct_sets"));
+    let served = carried_out(&mut scene, 4);
+    let sets: BTreeSet<&Vec<HostId>> = served.iter().collect();
+    assert_eq!((served.len(), sets.len()), (4, 4), "{served:?}");
+    assert!(scene.machine.experiment(FIRST).is_none(), "it is finished");
+    // In another experiment they are fresh again.
+    scene.submit(SECOND, &gang(3, "distinct_sets"));
+    assert_eq!(carried_out(&mut scene, 4).len(), 4);
+}
+
+#[test]
+fn hosts_whose_sets_have_all_served_wait_for_another_host() {
+    let mut scene = Scene::of(3);
+    let submit = |wait_for_hosts| {
+        let text = gang(2, "distinct_sets");
+        let plan = Arc::new(Plan::draw(plan::file::parse(&text, Seed(1)).expect("a plan")));
+        Command::Submit { experiment: FIRST, plan, by: "user".to_owned(), wait_for_hosts, request: None }
+    };
+    let refused = scene.refused(submit(false));
+    assert!(refused.to_string().contains("needs 4 hosts"), "{refused}");
+    scene.handle(submit(true));
+    let served = carried_out(&mut scene, 3);
+    assert_eq!(served.len(), 3, "as many as there are pairs: {served:?}");
+    assert!(scene.machine.lacks_hosts(FIRST));
+    let Some(Explanation::Waiting { waiting_for: WaitingFor::Hosts(counts), .. }) = waiting_run(&scene)
+    else {
+        panic!("a run waits");
+    };
+    assert_eq!((counts.able, counts.together, counts.sets_spent), (3, 2, true));
+    let demand = scene.machine.demand(scene.now);
+    assert_eq!((demand.missing, demand.together), (1, 2), "though two are able");
+    scene.join(facts(3));
+    assert_eq!(carried_out(&mut scene, 4).len(), 1);
+}
+
+fn waiting_run(scene: &Scene) -> Option<Explanation> {
+    let runs = (0..4).map(RunIndex).filter_map(|run| scene.machine.explain(FIRST, run));
+    runs.into_iter().find(|explained| matches!(explained, Explanation::Waiting { .. }))
+}
+
+#[test]
+fn a_set_that_lost_its_run_has_served() {
+    let mut scene = Scene::of(4);
+    scene.submit(FIRST, &gang(3, "distinct_sets"));
+    let lost: Vec<Lease> = (0..4).flat_map(|number| leases(&mut scene, number)).collect();
+    let reason = RunOutcome::NotExecuted { reason: "words".to_owned(), obstacle: Obstacle::Host };
+    scene.report(&lost[0], reason);
+    lost[1..].iter().for_each(|lease| _ = scene.report(lease, RunOutcome::Measured));
+    let hosts: Vec<HostId> = lost.iter().map(|lease| lease.host.clone()).collect();
+    let served = carried_out(&mut scene, 4);
+    assert_eq!(served.len(), 3, "the sets that are left: {served:?}");
+    assert!(!served.contains(&hosts));
+    // Alone a host is a set, too.
+    let mut scene = Scene::of(4);
+    scene.submit(FIRST, &gang(1, "distinct_sets"));
+    let alone = (0..4).map(|number| leases(&mut scene, number)).collect::<Vec<_>>();
+    assert!(alone.iter().all(|given| given.len() == 1 && given[0].evidence.set_served == Some(false)));
+    scene.report(&alone[0][0], RunOutcome::Measured);
+    assert_eq!(leases(&mut scene, 0), [], "it has served");
 }
 
 #[test]

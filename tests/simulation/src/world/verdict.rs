@@ -43,7 +43,7 @@ impl World {
     }
 
     /// What the worlds of a whole simulation have to have seen.
-    pub const EVERYTHING: [&str; 67] = [
+    pub const EVERYTHING: [&str; 69] = [
         "a gang",
         "a gang lost through one of its hosts",
         "a part ended",
@@ -92,6 +92,7 @@ impl World {
         "lost a word about a gang",
         "coordinator restarted",
         "distinct",
+        "distinct_sets",
         "expired",
         "extended",
         "failed",
@@ -109,6 +110,7 @@ impl World {
         "served again after a reallocation",
         "served again after a reboot",
         "served again after a rest",
+        "served again among others",
         "the same machine twice",
         "tried again where it was lost",
     ];
@@ -303,6 +305,7 @@ impl World {
             Policy::Rebooted => Some("served again after a reboot"),
             Policy::Reallocated => Some("served again after a reallocation"),
             Policy::Rested => Some("served again after a rest"),
+            Policy::DistinctSets => Some("served again among others"),
             Policy::Distinct | Policy::Any => None,
         };
         let is_build = lease.run.0 < plan.builds() && evidence.build.is_none();

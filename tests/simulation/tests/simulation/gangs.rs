@@ -68,7 +68,7 @@ fn small(random: &mut ChaCha8Rng) -> Experiment {
 
 /// Runs of so many hosts, a benchmark for each number.
 fn large(random: &mut ChaCha8Rng, sizes: &[u32]) -> Experiment {
-    let policy = [Policy::Any, Policy::Distinct][below(2, random) as usize];
+    let policy = [Policy::Any, Policy::Distinct, Policy::DistinctSets][below(3, random) as usize];
     let mut large = plain(random, policy, Scope::Benchmark, sizes.len() as u32);
     large.runs = 2;
     large.limits = Limits::of_attempts(20);

@@ -19,6 +19,11 @@ impl IndependenceReport {
                     several runs: the confidence levels hold for these machines; use policy = \"distinct\" to \
                     claim more.",
             )),
+            IndependenceKind::Sets => Some((
+                WarningCode::HostsRepeat,
+                "Hosts served in several runs of a benchmark, each time among others, so what is specific to a host is in \
+                    several runs: the confidence levels hold for these hosts; use policy = \"distinct\" to claim more.",
+            )),
             IndependenceKind::WithinCells => Some((
                 WarningCode::DependentThroughHost,
                 "The versions of a benchmark met on the same hosts, so their samples are not independent of each \
@@ -57,6 +62,12 @@ impl IndependenceReport {
                 counted(self.runs, "run"),
                 grouped(self.most_runs_on_one_host),
                 counted(self.evidence.boots, "boot")
+            ),
+            IndependenceKind::Sets => format!(
+                "Every run was executed on a set of hosts that had not served the scope together: {} on {hosts}, up to {} of \
+                 one benchmark on one. The runs of a host share what is specific to the machine.",
+                counted(self.runs, "run"),
+                grouped(self.most_runs_of_a_benchmark_on_one_host)
             ),
             IndependenceKind::Pairs => format!(
                 "Every visit found a fresh host{}: {} on {hosts}, in each of which all versions of a benchmark were \

@@ -52,7 +52,8 @@ pub(in crate::plan::file) struct DesignForm {
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(in crate::plan::file) struct IndependenceForm {
-    /// When a host may take a run: "distinct", when it has served none in the scope before; "rebooted", when it has booted
+    /// When a host may take a run: "distinct", when it has served none in the scope before; "distinct_sets", when
+    /// it has served none together with the same others; "rebooted", when it has booted
     /// since; "reallocated", when it sits in another allocation since; "rested", when it was idle; or "any", always.
     pub(in crate::plan::file) policy: Policy,
     /// Within what a host counts as used: "benchmark", "experiment" or "cell".

@@ -52,6 +52,8 @@ struct Said {
     marked: BTreeMap<(ExperimentId, HardwareId), HostId>,
     /// The group that a host began of a unit whose visits want different hosts.
     visited: BTreeMap<(ExperimentId, HostId, u32), RunIndex>,
+    /// The sets of hosts that have served a unit together.
+    sets: BTreeSet<(ExperimentId, u32, BTreeSet<HostId>)>,
 }
 
 impl World {
@@ -226,9 +228,27 @@ impl Said {
         assert_eq!(classes.len(), 1, "of one class: {leases:?}");
         let members = leases[0].seat.iter().flat_map(|seat| &seat.members).map(|member| &member.host);
         assert!(members.eq(leases.iter().map(|lease| &lease.host)), "the first knows them all: {leases:?}");
+        self.served_together(&leases[0], hosts.into_iter().cloned().collect());
         for (seat, lease) in (0..).zip(leases) {
             assert_eq!((lease.experiment, lease.run, lease.epoch.0), (id, run, leases[0].epoch.0 + seat));
             self.granted(lease);
+        }
+    }
+
+    /// Where sets are to be fresh, none serves twice.
+    fn served_together(&mut self, lease: &Lease, hosts: BTreeSet<HostId>) {
+        let experiment = &self.plans[&lease.experiment].experiment;
+        let is_of_sets = experiment.independence.policy == Policy::DistinctSets;
+        assert_eq!(lease.evidence.set_served, is_of_sets.then_some(false), "of the set: {lease:?}");
+        let cell = self.plans[&lease.experiment].cell_number(lease.run);
+        let unit = match experiment.independence.scope {
+            Scope::Experiment => 0,
+            Scope::Cell => cell,
+            Scope::Benchmark => cell / experiment.versions.len() as u32,
+        };
+        if is_of_sets {
+            let is_new = self.sets.insert((lease.experiment, unit, hosts));
+            assert!(is_new, "hosts served together twice: {lease:?}");
         }
     }
 
@@ -276,6 +296,10 @@ impl Said {
         // Of a gang one host alone has lost the run.
         if !lease.is_of_gang() {
             self.tried(lease);
+        }
+        let is_run = self.plans[&lease.experiment].cell(lease.run).is_some();
+        if is_run && !lease.is_of_gang() {
+            self.served_together(lease, [lease.host.clone()].into());
         }
         let (id, host, run) = (lease.experiment, lease.host.clone(), lease.run);
         let plan = &self.plans[&id];
@@ -336,7 +360,7 @@ impl Said {
                         && allocation_before != facts.allocation;
                     assert!(visits == 0 || differs, "it was not allocated anew: {lease:?}");
                 }
-                Policy::Rested | Policy::Any => {}
+                Policy::DistinctSets | Policy::Rested | Policy::Any => {}
             }
         } else {
             let shares = experiment.order == Order::Blocked && independence.policy == Policy::Rebooted;

@@ -1,0 +1,141 @@
+//! Sets of hosts that served together, where the policy asks for new ones: no set serves twice in the scope, though its hosts may,
+//! among others. A set has served from the grant of its leases on, whatever becomes of the attempt. Which set serves a run is
+//! drawn from the plan's seed.
+
+use std::collections::BTreeMap;
+
+use super::Active;
+use super::queue::{hosts_of_lane, is_in_one_job, lane_of, lanes, use_of, use_of_lane};
+use crate::host::Host;
+use crate::host::fingerprint::ClassId;
+use crate::plan::Plan;
+use crate::run::HostNumber;
+use crate::value::id::RunIndex;
+use crate::value::seed::shuffle;
+
+impl Active {
+    /// Notes that hosts were given a run together.
+    pub(super) fn served_together(&mut self, run: RunIndex, mut hosts: Vec<HostNumber>) {
+        if !self.independence().policy.is_of_sets() {
+            return;
+        }
+        if let Some(key) = use_of(&self.kept.plan, run) {
+            hosts.sort_unstable();
+            self.kept.sets.entry(key).or_default().insert(hosts);
+        }
+    }
+
+    /// Whether hosts, in ascending order, have served in the scope of a run together; nothing where the policy does not ask.
+    pub(super) fn set_served(&self, run: RunIndex, hosts: &[HostNumber]) -> Option<bool> {
+        let key = use_of(&self.kept.plan, run).filter(|_| self.independence().policy.is_of_sets())?;
+        Some(self.kept.sets.get(&key).is_some_and(|sets| sets.contains(hosts)))
+    }
+
+    /// Whether all sets have served in a lane that there are of these hosts: of those of one class, and of one job where they
+    /// have to be in one.
+    pub(super) fn has_spent_sets<'h>(
+        &self,
+        lane: u32,
+        hosts: impl Iterator<Item = (HostNumber, &'h Host)>,
+    ) -> bool {
+        if !self.independence().policy.is_of_sets() {
+            return false;
+        }
+        let in_one_job = is_in_one_job(&self.kept.plan, lane);
+        let mut alike = BTreeMap::<(ClassId, Option<&str>), Vec<HostNumber>>::new();
+        for (number, host) in hosts.filter(|(_, host)| !in_one_job || host.job().is_some()) {
+            alike.entry((host.class, host.job().filter(|_| in_one_job))).or_default().push(number);
+        }
+        let is_new =
+            |hosts: &Vec<HostNumber>, at: usize| self.new_set(lane, hosts[at], &hosts[at + 1..]).is_some();
+        !alike.values().any(|hosts| (0..hosts.len()).any(|at| is_new(hosts, at)))
+    }
+
+    /// A host and others that may serve in a lane, in ascending order: of the others the first, as they are given, with which it
+    /// has not. Looks at one set more than have served, at most.
+    pub(super) fn new_set(
+        &self,
+        lane: u32,
+        host: HostNumber,
+        others: &[HostNumber],
+    ) -> Option<Vec<HostNumber>> {
+        let served = use_of_lane(&self.kept.plan, lane).and_then(|key| self.kept.sets.get(&key));
+        let wanted = hosts_of_lane(&self.kept.plan, lane) as usize - 1;
+        let spare = others.len().checked_sub(wanted)?;
+        let mut chosen: Vec<usize> = (0..wanted).collect();
+        loop {
+            let mut set: Vec<HostNumber> = chosen.iter().map(|at| others[*at]).chain([host]).collect();
+            set.sort_unstable();
+            if served.is_none_or(|served| !served.contains(&set)) {
+                return Some(set);
+            }
+            // The next combination in lexicographic order.
+            let last = (0..wanted).rev().find(|at| chosen[*at] < spare + at)?;
+            let from = chosen[last] + 1;
+            chosen[last..].iter_mut().zip(from..).for_each(|(at, next)| *at = next);
+        }
+    }
+
+    /// Hosts in the order in which a run would have them: those first that have not lost it.
+    pub(super) fn preferred(&self, run: RunIndex, hosts: &mut [HostNumber]) {
+        hosts.sort_unstable();
+        shuffle(hosts, &mut self.kept.plan.experiment.seed.child(&format!("hosts of run {run}")));
+        if let Some(tried) = self.kept.tried.get(&run.0) {
+            hosts.sort_by_key(|host| tried.contains(host));
+        }
+    }
+
+    /// Whether hosts that serve a run together may come again among others.
+    pub(super) fn wants_new_sets(&self, run: RunIndex) -> bool {
+        let is_of_sets = self.independence().policy.is_of_sets();
+        is_of_sets && hosts_of_lane(&self.kept.plan, lane_of(&self.kept.plan, run)) > 1
+    }
+}
+
+/// How many hosts have as many sets of one size: the least.
+pub(super) fn hosts_with_sets(sets: u64, size: u32) -> u32 {
+    let (size, mut hosts) = (u64::from(size), u64::from(size));
+    let mut there = 1_u64;
+    while there < sets {
+        hosts += 1;
+        // C(n, k) = C(n - 1, k) n / (n - k), which divides evenly.
+        let more = u128::from(there) * u128::from(hosts) / u128::from(hosts - size);
+        there = u64::try_from(more).unwrap_or(u64::MAX);
+    }
+    u32::try_from(hosts).unwrap_or(u32::MAX)
+}
+
+/// How many hosts a plan needs whose runs want new sets, where each of its lanes has `visits` of what it has now.
+pub(super) fn hosts_for_sets(plan: &Plan, visits: impl Fn(u32) -> u64) -> u32 {
+    let mut of_lanes = vec![0_u32; lanes(plan)];
+    let runs = (0..plan.runs()).map(RunIndex).filter(|run| !plan.is_build(*run));
+    runs.for_each(|run| of_lanes[lane_of(plan, run) as usize] += 1);
+    let needed = (0..).zip(of_lanes).filter(|(_, runs)| *runs > 0);
+    needed.map(|(lane, runs)| hosts_with_sets(visits(runs), hosts_of_lane(plan, lane))).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_as_many_as_it_takes_for_so_many_sets() {
+        for (sets, size, hosts) in [
+            (1, 1, 1),
+            (7, 1, 7),
+            (1, 4, 4),
+            (5, 4, 5),
+            (6, 4, 6),
+            (15, 4, 6),
+            (16, 4, 7),
+            (20, 2, 7),
+            (21, 2, 7),
+            (22, 2, 8),
+            (513, 512, 513),
+            (514, 512, 514),
+        ] {
+            assert_eq!(hosts_with_sets(sets, size), hosts, "{sets} of {size}");
+        }
+        assert_eq!(hosts_with_sets(u64::MAX, 1 << 12), 4103);
+    }
+}
