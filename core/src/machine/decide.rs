@@ -7,7 +7,6 @@ use super::{Active, Built, Command, Decision, Effect, MAX_ACTIVE, Machine, Notic
 use crate::experiment::{Bisection, MAX_RUNS, Rule};
 use crate::host::fingerprint::ClassId;
 use crate::machine::event::{Change, Event};
-use crate::machine::feasibility::shortage;
 use crate::plan::{Extension, Plan};
 use crate::value::id::{ExperimentId, RunIndex};
 use crate::value::time::Timestamp;
@@ -71,8 +70,7 @@ impl Machine {
         }
         let hosts = plan.experiment.independence.hosts;
         let pinned = self.largest_class().filter(|_| hosts.pins_classes());
-        let taken = || self.pool().of_one_experiment(hosts);
-        if !wait_for_hosts && let Some(shortage) = shortage(plan, &taken()) {
+        if !wait_for_hosts && let Some(shortage) = self.pool().shortage(plan) {
             return Err(Refusal::PoolTooSmall(shortage));
         }
         let pinned = pinned.map(|(_, class)| Change::ClassPinned { experiment, class });

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::experiment::{Bisection, Experiment, Rule, Sameness, Version};
 use crate::independence::Renewable;
 use crate::machine::sets::hosts_for_sets;
-use crate::machine::{hosts_needed, needs_reboots};
+use crate::machine::{hosts_needed, largest_gang, needs_reboots};
 use crate::plan::Plan;
 use crate::value::id::RunIndex;
 use crate::value::time::Span;
@@ -68,6 +68,14 @@ impl Pool {
             }
             Sameness::Classes | Sameness::Unchecked => self.classes.iter().fold(HostClass::default(), add),
         }
+    }
+
+    /// What it lacks for a plan, if it lacks anything. The hosts of a run are of one class, whatever classes the plan takes.
+    pub fn shortage(&self, plan: &Plan) -> Option<Shortage> {
+        let of_all = || shortage(plan, &self.of_one_experiment(plan.experiment.independence.hosts));
+        let (needed, here) = (largest_gang(plan), self.of_one_experiment(Sameness::Identical).available);
+        let apart = Shortage { needed, here, want: Want::Together };
+        of_all().or_else(|| (needed > 1 && plan.runs() > 0 && here < needed).then_some(apart))
     }
 }
 
@@ -309,7 +317,7 @@ fn of_pool(plan: &Plan, pool: &Pool, load: &Load, estimate: &Estimate) -> PoolFe
     let independence = plan.experiment.independence;
     let class = pool.of_one_experiment(independence.hosts);
     let hosts = class.available;
-    let shortage = shortage(plan, &class);
+    let shortage = pool.shortage(plan);
     let fits = shortage.is_none();
     let usable = usable(plan, &class);
     let working = if usable >= load.fullest_lane { usable } else { can_come_again(plan, &class) };

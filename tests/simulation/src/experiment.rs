@@ -58,7 +58,7 @@ pub fn any(random: &mut ChaCha8Rng) -> Experiment {
     if policy != Policy::Reallocated && drawn.seed.0.is_multiple_of(4) {
         bisect(&mut drawn);
     }
-    if drawn.seed.0 % 4 == 1 {
+    if matches!(drawn.seed.0 % 4, 1 | 2) {
         gather(&mut drawn);
     }
     drawn.limits.all_attempts = (pick(6) == 0).then(|| 1 + pick(12));
@@ -73,10 +73,11 @@ fn gather(drawn: &mut Experiment) {
         && drawn.independence.policy != Policy::Rebooted;
     for (number, benchmark) in (0..).zip(&mut drawn.benchmarks).filter(|_| may_be) {
         let hosts = 1 + ((drawn.seed.0 >> 4) as u32 + number) % 3;
+        let is_of_job = (drawn.seed.0 >> 6).is_multiple_of(3);
         benchmark.gang = Some(Gang {
             hosts,
             ranks_per_host: 1,
-            launcher: GangLauncher::None,
+            launcher: if is_of_job { GangLauncher::Srun } else { GangLauncher::None },
             times_ranks: false,
             series: None,
         });

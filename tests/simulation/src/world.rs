@@ -534,16 +534,19 @@ impl Weights {
     }
 }
 
-/// A host of the simulation: most are of one class, some cannot boot by themselves, some have allocations, marks of their
-/// makers or an owner who lets others share the machine.
+/// A host of the simulation: most are of one class, all are nodes of jobs, some cannot boot by themselves, some have allocations,
+/// marks of their makers or an owner who lets others share the machine.
 fn sim_host(number: usize) -> HostFacts {
     let id = |text: String| text.parse().expect("ids of the simulation are ids");
-    let hardware = sim_hardware(number);
+    let (hardware, is_large) = (sim_hardware(number), number % 4 == 3);
+    // Of the nodes of a job all are alike, and enough for any gang.
+    let job = format!("{}.{}", number / 16 * 2 + usize::from(is_large), number % 16);
     HostFacts {
         allocation: number
             .is_multiple_of(2)
             .then(|| format!("job-{number}").parse().expect("an allocation id")),
-        fingerprint: sim_fingerprint(if number % 4 == 3 { "large" } else { "small" }),
+        fingerprint: sim_fingerprint(if is_large { "large" } else { "small" }),
+        job: Some(job.parse().expect("a job id")),
         hardware,
         machine: hardware.filter(|_| number % 3 != 2),
         sharing: if number % 7 == 6 { Sharing::Shared } else { Sharing::Alone },

@@ -2,6 +2,8 @@
 //! attempt of all, and small runs go on beside large ones.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
 
 use speedup_tests::ledger::Ledger;
 use speedup_tests::pool::{Pool, eventually};
@@ -72,6 +74,13 @@ fn no_two_hosts_serve_together_twice_where_sets_are_to_be_fresh() {
         "{independence}"
     );
     assert!(report["warnings"].to_string().contains("each time among others"), "{report}");
+    // The bundle has the parts of all hosts, without which the report would be another.
+    let bundle = pool.path().join("bundle");
+    let bundle = bundle.to_str().expect("UTF-8");
+    for words in [&["bundle", &experiment, "-o", bundle][..], &["verify", bundle]] {
+        let output = pool.speedup(words);
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 /// The launcher starts four ranks on this machine, of which one sleeps longest, one fails, and one is killed.
@@ -119,6 +128,32 @@ fn each_rank_is_timed_and_ends_as_it_would_alone() {
         };
         assert_eq!((number("rank_exit"), number("rank_signal")), ended, "{row}");
         assert!(number("rank_wall_ns") >= Some(slept) && number("wall_ns") > number("rank_wall_ns"), "{row}");
+    }
+}
+
+/// Launchers end ranks by signals to what they have started, which is the timer.
+#[test]
+fn what_is_asked_of_a_timed_rank_reaches_it() {
+    let home = tempfile::tempdir().expect("a directory");
+    let timer = home.path().join("speedup-rank");
+    std::os::unix::fs::symlink(SPEEDUP, &timer).expect("a link");
+    for (rank, signal) in ["TERM", "INT", "HUP", "QUIT", "USR1", "USR2"].into_iter().enumerate() {
+        let program = format!("trap 'exit 5' {signal}; echo ready; while :; do sleep 0.05; done");
+        let mut command = Command::new(&timer);
+        command
+            .args(["sh", "-c", &program])
+            .env("PMI_RANK", rank.to_string())
+            .env("SPEEDUP_RANKS", home.path());
+        let mut timed = command.stdout(Stdio::piped()).spawn().expect("a timer");
+        let mut line = String::new();
+        let said = timed.stdout.take().expect("a pipe");
+        BufReader::new(said).read_line(&mut line).expect("a line");
+        assert_eq!(line, "ready\n");
+        let pid = timed.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &pid]).status().expect("kill").success());
+        assert_eq!(timed.wait().expect("its end").code(), Some(5), "{signal}");
+        let left = std::fs::read_to_string(home.path().join(rank.to_string())).expect("its time");
+        assert!(left.contains("\"Exited\":5"), "{left}");
     }
 }
 

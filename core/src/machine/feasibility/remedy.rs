@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Estimate, Pool, assess, can_come_again, redrawn};
 use crate::experiment::{Repetition, Rule, Sameness, Scope};
 use crate::independence::{Renewal, Reuse};
-use crate::machine::{hosts_needed, needs_reboots};
+use crate::machine::{hosts_needed, largest_gang, needs_reboots};
 use crate::plan::Plan;
 use crate::value::time::Span;
 
@@ -113,7 +113,9 @@ pub(super) fn all(plan: &Plan, pool: &Pool, fullest_lane: u32, usable: u32) -> V
         Reuse::AmongOthers | Reuse::Free => least,
         Reuse::Never | Reuse::After(_) => fullest_lane,
     };
-    let more = fresh.saturating_sub(usable).max(1);
+    let of_one_class = pool.of_one_experiment(Sameness::Identical).available;
+    let apart = largest_gang(plan).saturating_sub(of_one_class);
+    let more = fresh.saturating_sub(usable).max(apart).max(1);
     if independence.policy.renews_by_boot() {
         remedies.push(Remedy::RebootingHosts { more: least.saturating_sub(again).max(1) });
     } else if needs_reboots(&plan.experiment) {

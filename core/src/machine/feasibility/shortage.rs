@@ -131,7 +131,9 @@ impl Display for Shortage {
                 to,
                 "the plan has each cell visited by {needed} different hosts (`hosts` in [repetitions]), the pool has {here}"
             ),
-            Want::Together => write!(to, "the plan has runs on {needed} hosts at once, the pool has {here}"),
+            Want::Together => {
+                write!(to, "the plan has runs on {needed} hosts at once, the pool has {here} of one class")
+            }
             Want::Sets => write!(
                 to,
                 "the plan needs {needed} hosts, as many as have a set of their own for each run of a benchmark; the pool has {here}"

@@ -73,6 +73,20 @@ fn sets_of_hosts_are_more_than_hosts() {
 }
 
 #[test]
+fn the_hosts_of_a_run_are_of_one_class() {
+    let plan = plan_of(1, "runs = 5", "[independence]\npolicy = \"any\"\nhosts = \"any\"\n", "hosts = 3\n");
+    let of = |sizes: &[u32]| {
+        let class = |hosts: &u32| HostClass { available: *hosts, ..HostClass::default() };
+        assessed(&plan, &Pool { classes: sizes.iter().map(class).collect() }).1
+    };
+    let apart = of(&[2, 2]);
+    let shortage = apart.shortage.expect("three of one class there are not");
+    assert_eq!(shortage.to_string(), "the plan has runs on 3 hosts at once, the pool has 2 of one class");
+    assert_eq!(apart.remedies, [Remedy::WaitForHosts { more: 1 }]);
+    assert!(of(&[2, 3]).fits && of(&[3]).fits);
+}
+
+#[test]
 fn hosts_that_boot_anew_come_again() {
     let rebooted = plan(1, "runs = 5", "[independence]\npolicy = \"rebooted\"\n");
     let mut pool = Pool::of(2);

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use speedup_core::experiment::gang::Gang;
 use speedup_core::experiment::{Order, Policy, Rule};
 use speedup_core::machine::Machine;
 use speedup_core::machine::event::{AttemptEnd, Change, EndedAttempt};
@@ -43,8 +44,9 @@ impl World {
     }
 
     /// What the worlds of a whole simulation have to have seen.
-    pub const EVERYTHING: [&str; 69] = [
+    pub const EVERYTHING: [&str; 70] = [
         "a gang",
+        "a gang of one job",
         "a gang lost through one of its hosts",
         "a part ended",
         "a part that nobody ended",
@@ -225,7 +227,12 @@ impl World {
         let one = match change {
             Change::LeaseGranted(lease) => return self.seen_of(lease),
             Change::GangGranted(leases) => {
-                return leases.iter().flat_map(|lease| self.seen_of(lease)).chain(["a gang"]).collect();
+                let experiment = &self.plans[self.submitted[&leases[0].experiment]].experiment;
+                let mut gangs = experiment.benchmarks.iter().filter_map(|benchmark| benchmark.gang.as_ref());
+                let is_of_job = leases.len() > 1 && gangs.any(Gang::is_in_one_job);
+                let of_job = is_of_job.then_some("a gang of one job");
+                let seen = leases.iter().flat_map(|lease| self.seen_of(lease));
+                return seen.chain(["a gang"]).chain(of_job).collect();
             }
             Change::PartEnded { record, .. } if record.outcome != Outcome::Measured => {
                 Some("a part that nobody ended")

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use speedup_core::experiment::gang::GangLauncher;
 use speedup_core::experiment::{Order, Policy, Sameness, Scope};
 use speedup_core::host::fingerprint::{ClassId, HardwareId};
 use speedup_core::host::{HostFacts, Sharing};
@@ -221,7 +222,10 @@ impl Said {
         let plan = &self.plans[&id];
         let gang =
             plan.experiment.benchmarks[plan.cell(run).expect("no build").benchmark.0 as usize].gang.clone();
-        assert_eq!(gang.map(|gang| gang.hosts as usize), Some(leases.len()), "of the size that is wanted");
+        let gang = gang.expect("a benchmark of gangs");
+        assert_eq!(gang.hosts as usize, leases.len(), "of the size that is wanted");
+        let jobs: BTreeSet<_> = leases.iter().map(|lease| self.job_of(&lease.host)).collect();
+        assert!(gang.launcher != GangLauncher::Srun || jobs.len() == 1, "of one job: {leases:?}");
         let hosts: BTreeSet<&HostId> = leases.iter().map(|lease| &lease.host).collect();
         assert_eq!(hosts.len(), leases.len(), "of different hosts: {leases:?}");
         let classes: BTreeSet<_> = leases.iter().map(|lease| lease.evidence.class).collect();
@@ -233,6 +237,12 @@ impl Said {
             assert_eq!((lease.experiment, lease.run, lease.epoch.0), (id, run, leases[0].epoch.0 + seat));
             self.granted(lease);
         }
+    }
+
+    /// The job of a host without the number of its node.
+    fn job_of(&self, host: &HostId) -> Option<&str> {
+        let job = self.hosts[host].job.as_ref()?.as_str();
+        Some(job.split_once('.').map_or(job, |(job, _)| job))
     }
 
     /// Where sets are to be fresh, none serves twice.
