@@ -359,8 +359,16 @@ impl Host {
         match self.presence {
             Presence::Away { give_up: Some(give_up), .. } => Some(give_up),
             Presence::Away { since, give_up: None } => Some(since + VISIT_GRACE),
-            Presence::Here { asking: Asking::No } => Some(self.heard + VISIT_GRACE),
+            Presence::Here { asking: Asking::No } => self.silent_from(),
             Presence::Here { asking: Asking::Yes | Asking::InVain { .. } } => None,
+        }
+    }
+
+    /// From when on it is silent, if it is connected and has asked for nothing since it was last heard.
+    pub fn silent_from(&self) -> Option<Timestamp> {
+        match self.presence {
+            Presence::Here { asking: Asking::No } => Some(self.heard + VISIT_GRACE),
+            Presence::Here { asking: Asking::Yes | Asking::InVain { .. } } | Presence::Away { .. } => None,
         }
     }
 

@@ -15,7 +15,7 @@ use super::time_limit::longest_run;
 use super::{Active, Effect, Machine, Phase};
 use crate::experiment::gang::Gang;
 use crate::host::fingerprint::ClassId;
-use crate::host::{Asking, Host, Presence, Standing};
+use crate::host::{Asking, Host, Presence, Standing, VISIT_GRACE};
 use crate::machine::event::{Change, Event};
 use crate::run::lease::{LEASE_MARGIN, Lease};
 use crate::run::{HostNumber, RunState};
@@ -59,6 +59,16 @@ impl Hold {
     fn is_kin(&self, host: &Host) -> bool {
         host.class == self.class && self.job.as_ref().is_none_or(|job| host.job() == Some(job))
     }
+
+    /// From when on somebody who was to be free by then keeps silent.
+    fn doubtful_from(&self) -> Timestamp {
+        self.by + VISIT_GRACE
+    }
+
+    /// Whether it is to be found out anew who is free when.
+    fn is_doubtful(&self, now: Timestamp) -> bool {
+        self.is_stale || self.doubtful_from() <= now
+    }
 }
 
 /// Whether the hosts of a run have to be in one job of their engine.
@@ -87,7 +97,7 @@ impl Machine {
                 Gathering::By(..) | Gathering::Lacking => Gathering::Lacking,
             };
         }
-        match own.filter(|hold| !hold.is_stale) {
+        match own.filter(|hold| !hold.is_doubtful(now)) {
             // Whoever was free was found when the hold was new, or has been held since.
             Some(hold) if self.free_of(hold, number) < size => Gathering::By(Vec::new(), hold.by),
             Some(_) | None => self.gather_of(self.all_hosts(), now, id, active, run, number),
@@ -187,6 +197,7 @@ impl Machine {
         let lane = lane_of(&active.kept.plan, run);
         host.is_available()
             && host.reboot.is_none()
+            && !(host.lease.is_none() && host.silent_from().is_some_and(|from| from <= now))
             && self.admitted_from(active, host).is_some_and(|from| from.is_none_or(|from| from <= now))
             && violation(host, active, lane, used(host, id, active, lane)).is_none()
             && holds(now, host, active, lane)
@@ -315,8 +326,10 @@ impl Machine {
         // First what may make hosts look again, this one too.
         self.set_reserves(number, None);
         self.set_asking(host, Asking::InVain { until: None });
-        if self.hold_of(experiment, run).is_some_and(|hold| !hold.is_stale) {
+        if let Some(hold) = self.hold_of(experiment, run).filter(|hold| !hold.is_doubtful(at)) {
+            let until = Some(hold.doubtful_from());
             self.hold.iter_mut().for_each(|hold| _ = hold.hosts.insert(number));
+            self.set_asking(host, Asking::InVain { until });
             return;
         }
         let Some(active) = self.experiments.get(&experiment) else { return };
@@ -325,6 +338,7 @@ impl Machine {
         let (class, hosts) = (self.host_at(number).class, ready.into_iter().collect());
         let job = self.host_at(number).job().filter(|_| needs_job(active, run)).map(str::to_owned);
         let hold = Hold { experiment, run, class, job, hosts, by, is_stale: false, is_over: false };
+        self.set_asking(host, Asking::InVain { until: Some(hold.doubtful_from()) });
         let before = self.hold.replace(hold).filter(|before| !before.is_over);
         // What was held for another may suit something else now.
         if before.is_some_and(|before| (before.experiment, before.run) != (experiment, run)) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::host::VISIT_GRACE;
 use crate::machine::explain::{Explanation, WaitingFor};
 use crate::run::record::Failure;
 use crate::run::{AfterLoss, LossReason};
@@ -235,6 +236,28 @@ fn hosts_are_held_for_one_experiment_at_a_time_and_for_none_that_lacks_hosts() {
     let given = leases(&mut scene, 2);
     let third = ExperimentId(Uuid::from_u128(3));
     assert_eq!(given.iter().map(|lease| lease.experiment).collect::<Vec<_>>(), [third, third]);
+}
+
+/// Its agent is connected, and asks for nothing: it may ask at any moment, and is waited for no longer than for the rest of a visit.
+#[test]
+fn no_host_is_kept_for_ever_for_a_gang_of_which_one_keeps_silent() {
+    let mut scene = Scene::of(3);
+    scene.submit(FIRST, &gang(3, "any"));
+    assert_eq!((leases(&mut scene, 0), leases(&mut scene, 1)), (vec![], vec![]));
+    scene.submit(SECOND, &(PLAIN.replace("20s", "30m") + "[independence]\npolicy = \"any\"\n"));
+    let served = |scene: &Scene| scene.machine.experiment(SECOND).expect("active").tally().leased;
+    scene.tick_after(Span(VISIT_GRACE.0 - 1));
+    assert_eq!(served(&scene), 0, "both are held");
+    scene.tick_after(Span(1));
+    assert_eq!(served(&scene), 2, "and now they are not");
+    // Who speaks again is waited for again: what it could have begun would end after what the others do.
+    scene.tick_after(Span::from_secs(1));
+    assert_eq!(leases(&mut scene, 2), []);
+    let given: Vec<Lease> =
+        (0..2).filter_map(|number| scene.machine.host(&host(number))?.lease.clone()).collect();
+    given.iter().for_each(|lease| _ = scene.report(lease, RunOutcome::Measured));
+    let given: Vec<Lease> = (0..2).flat_map(|number| leases(&mut scene, number)).collect();
+    assert_eq!(given.iter().map(|lease| lease.experiment).collect::<Vec<_>>(), [FIRST; 3]);
 }
 
 #[test]
