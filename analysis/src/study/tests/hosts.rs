@@ -6,8 +6,6 @@ use crate::conclusion::{Verdict, WarningCode};
 use crate::study::*;
 use rand::RngExt as _;
 use speedup_core::independence::Violation;
-use speedup_core::run::lease::LeaseSeat;
-use speedup_core::value::id::LeaseEpoch;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::diagnostics::host_effect::HostRanks;
 use speedup_statistics::inference::ConfidenceLevel;
@@ -136,42 +134,31 @@ fn a_class_is_no_outlying_host() {
 }
 
 /// What is said of independence where each run is on a further host.
-fn on_two_hosts(synthetic: &Synthetic, second: &dyn Fn(u32) -> String) -> IndependenceReport {
-    let mut study = synthetic.study();
-    for ended in synthetic.attempts() {
-        let mut part = ended.clone();
-        let run = ended.lease.run.0;
-        part.lease.host = second(run).parse().unwrap();
-        part.lease.evidence.boot = format!("boot-of-{}", part.lease.host).parse().unwrap();
-        part.lease.epoch = LeaseEpoch(ended.lease.epoch.0 + 1_000);
-        part.lease.seat = Some(Box::new(LeaseSeat { number: 1, members: Vec::new() }));
-        study.add(&part).unwrap();
-        study.add(&ended).unwrap();
-    }
-    study.report(None).unwrap().independence
+fn on_two_hosts(synthetic: Synthetic, second: &dyn Fn(u32) -> String) -> IndependenceReport {
+    let host = |run, seat| (seat == 1).then(|| second(run));
+    on_hosts(&synthetic.of_ranks(2, 1), &host, false)
 }
 
 /// Sets are seen in the attempts themselves: their leases say nothing here.
 #[test]
 fn a_set_of_hosts_is_fresh_once_and_a_host_among_others_again() {
-    let synthetic = Synthetic::new(1, 2, 3, "").of_sets().in_turn(3, None);
-    let fresh = on_two_hosts(&synthetic, &|run| format!("second-{}", run / 3));
+    let synthetic = || Synthetic::new(1, 2, 3, "").of_sets().in_turn(3, None);
+    let fresh = on_two_hosts(synthetic(), &|run| format!("second-{}", run / 3));
     assert_eq!((fresh.runs, fresh.hosts, fresh.fresh_runs), (6, 5, 6), "{}", fresh.sentence);
     assert_eq!(fresh.kind, IndependenceKind::Sets, "{}", fresh.sentence);
     let words = "6 runs on 5 hosts, up to 3 of one benchmark on one.";
     assert!(fresh.sentence.contains(words), "{}", fresh.sentence);
-    let again = on_two_hosts(&synthetic, &|_| "second".to_owned());
+    let again = on_two_hosts(synthetic(), &|_| "second".to_owned());
     assert_eq!((again.kind, again.fresh_runs), (IndependenceKind::Broken, 3), "{}", again.sentence);
     assert_eq!(again.evidence.violations, [(Violation::SetUsed, 3)].into_iter().collect());
-    let alone = on_two_hosts(&Synthetic::new(1, 2, 3, "").of_sets(), &|run| format!("second-{run}"));
+    let alone = on_two_hosts(Synthetic::new(1, 2, 3, "").of_sets(), &|run| format!("second-{run}"));
     assert_eq!(alone.kind, IndependenceKind::Provided, "{}", alone.sentence);
 }
 
 /// Each run is on two hosts. The second is what its part says, and a run is fresh only if both are.
 #[test]
 fn a_run_on_several_hosts_is_as_fresh_as_all_of_them() {
-    let synthetic = Synthetic::new(1, 2, 3, "");
-    let independence = |second: &dyn Fn(u32) -> String| on_two_hosts(&synthetic, second);
+    let independence = |second: &dyn Fn(u32) -> String| on_two_hosts(Synthetic::new(1, 2, 3, ""), second);
     let fresh = independence(&|run| format!("second-{run}"));
     assert_eq!((fresh.runs, fresh.hosts, fresh.fresh_runs), (6, 12, 6), "{}", fresh.sentence);
     assert_eq!(fresh.kind, IndependenceKind::Provided, "{}", fresh.sentence);
@@ -179,4 +166,45 @@ fn a_run_on_several_hosts_is_as_fresh_as_all_of_them() {
     assert_eq!((reused.runs, reused.hosts, reused.fresh_runs), (6, 9, 3), "{}", reused.sentence);
     assert_eq!(reused.kind, IndependenceKind::NotProvided, "{}", reused.sentence);
     assert_eq!(reused.most_runs_on_one_host, 2);
+}
+
+/// Of a run on several hosts that one is named which was not fresh, the first of several, whatever the order in
+/// which attempts come.
+#[test]
+fn the_host_that_was_not_fresh_is_named() {
+    let synthetic = || {
+        let distinct = "[independence]\npolicy = \"distinct\"\n";
+        Synthetic::new(1, 2, 3, distinct).of_ranks(4, 1)
+    };
+    let named = |host: &dyn Fn(u32, u32) -> Option<String>| {
+        let [there, back] = [false, true].map(|turned| on_hosts(&synthetic(), host, turned));
+        assert_eq!(there, back);
+        let of = |run: &ViolatingRun| (run.run, run.host.clone());
+        there.evidence.violating_runs.iter().map(of).collect::<Vec<_>>()
+    };
+    let own = |run: u32, seat: u32| format!("host-{run}-{seat}");
+    assert_eq!(named(&|run, seat| Some(own(run, seat))), []);
+    let once = named(&|run, seat| Some(if (run, seat) == (4, 2) { own(1, 3) } else { own(run, seat) }));
+    assert_eq!(once, [(4, own(1, 3))]);
+    let first =
+        named(&|run, seat| Some(if run == 5 && seat % 2 == 0 { own(0, 3 - seat) } else { own(run, seat) }));
+    assert_eq!(first, [(5, own(0, 3))], "its first host, and another");
+    let twice =
+        named(&|run, seat| Some(if run == 5 && seat > 1 { own(0, 5 - seat) } else { own(run, seat) }));
+    assert_eq!(twice, [(5, own(0, 3))], "the first of two by its seat, not by its name");
+}
+
+/// What the evidence says of runs whose seats are on these hosts.
+fn on_hosts(
+    synthetic: &Synthetic,
+    host: &dyn Fn(u32, u32) -> Option<String>,
+    turned: bool,
+) -> IndependenceReport {
+    let mut study = synthetic.study();
+    let mut attempts = synthetic.with_parts(host);
+    if turned {
+        attempts.reverse();
+    }
+    attempts.iter().for_each(|attempt| study.add(attempt).unwrap());
+    study.report(None).unwrap().independence
 }

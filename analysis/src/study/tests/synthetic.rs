@@ -1,6 +1,7 @@
 //! Attempts of an experiment that was never run, with times drawn from named laws.
 
 mod builds;
+mod gangs;
 mod hosts;
 mod times;
 

@@ -21,6 +21,11 @@ pub(crate) struct Judged {
     /// Whether its host was fresh by the policy; where the policy asks for nothing, whether it had served nothing in the scope.
     pub(crate) is_fresh: bool,
     pub(crate) violation: Option<Violation>,
+    /// The host that this is against: of a run on several hosts the first of them, in the order of their seats, that
+    /// was not fresh.
+    pub(crate) violating: u32,
+    /// The lease; those of a run are numbered in the order of the seats.
+    epoch: LeaseEpoch,
     /// Whether it is of a further host in a run, which another has measured.
     pub(crate) is_part: bool,
 }
@@ -32,7 +37,7 @@ pub(crate) fn judge(evidence: &Evidence, plan: &Plan) -> Vec<Judged> {
     for of_host in by_host.chunk_by(|one, other| one.seat.host == other.seat.host) {
         judge_host(of_host, plan, &spent, &mut judged);
     }
-    judged.sort_unstable_by_key(|one| (one.seat.run, one.attempt, one.is_part, one.seat.host));
+    judged.sort_unstable_by_key(|one| (one.seat.run, one.attempt, one.is_part, one.epoch));
     let of_attempts =
         judged.chunk_by_mut(|one, other| (one.seat.run, one.attempt) == (other.seat.run, other.attempt));
     of_attempts.for_each(as_one);
@@ -73,9 +78,11 @@ fn spent_sets(evidence: &Evidence, plan: &Plan) -> BTreeSet<(RunIndex, Attempt)>
 /// A run is as fresh as the least fresh of its hosts.
 fn as_one(of_attempt: &mut [Judged]) {
     let is_fresh = of_attempt.iter().all(|one| one.is_fresh);
-    let against = of_attempt.iter().find_map(|one| one.violation);
-    if let Some(first) = of_attempt.first_mut() {
-        (first.is_fresh, first.violation) = (is_fresh, first.violation.or(against));
+    let against = of_attempt.iter().find_map(|one| Some((one.violation?, one.seat.host)));
+    let Some(first) = of_attempt.first_mut() else { return };
+    first.is_fresh = is_fresh;
+    if let Some((violation, host)) = against {
+        (first.violation, first.violating) = (Some(violation), host);
     }
 }
 
@@ -119,6 +126,8 @@ fn judge_host(
                 visit: place.group,
                 is_fresh: visit.is_fresh,
                 violation: visit.violation,
+                violating: served.seat.host,
+                epoch: served.epoch,
                 is_part: served.is_part,
             });
         }

@@ -80,7 +80,7 @@ pub struct ViolatingRun {
     pub run: u32,
     /// Which attempt of it was measured.
     pub attempt: u32,
-    /// On which host.
+    /// On which host; of a run on several the first of them that was not fresh, in the order of their seats.
     pub host: String,
     /// What people call that host, where that is known and no other host of the experiment has the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -196,7 +196,7 @@ impl EvidenceCounts {
             let Some(violation) = one.violation else { continue };
             *violations.entry(violation).or_default() += 1;
             if violating_runs.len() < MOST_VIOLATIONS_NAMED {
-                let host = names[places[one.seat.host as usize] as usize];
+                let host = names[places[one.violating as usize] as usize];
                 violating_runs.push(ViolatingRun {
                     run: one.seat.run.0,
                     attempt: one.attempt.0,
