@@ -7,6 +7,7 @@ mod controls;
 mod designs;
 mod endpoints;
 mod figures;
+mod gangs;
 mod golden;
 mod hosts;
 mod independence;

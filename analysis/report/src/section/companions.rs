@@ -148,24 +148,28 @@ fn order(diagnostics: &DiagnosticsSummary) -> String {
 }
 
 fn hosts(effect: &HostEffectReport) -> String {
+    let outlying = match effect.outlying() {
+        Some(found) if !found.hosts.is_empty() => {
+            let without: Vec<String> = found.without.iter().map(WithoutReport::sentence).collect();
+            format!(" Unlike the others: {}. {}", found.named(), without.join(" "))
+        }
+        Some(found) => format!(" None of {} is unlike the others.", counted(found.compared, "host")),
+        None => String::new(),
+    };
+    let outlying = outlying.trim_end();
     match effect {
-        HostEffectReport::NotTested { reason } => format!("Hosts: {}", reason.sentence),
-        HostEffectReport::Tested { hosts, runs, share, test, outlying, .. } => {
-            let outlying = match outlying {
-                Some(found) if !found.hosts.is_empty() => {
-                    let without: Vec<String> = found.without.iter().map(WithoutReport::sentence).collect();
-                    format!(" Unlike the others: {}. {}", found.named(), without.join(" "))
-                }
-                Some(found) => format!(" None of {} is unlike the others.", counted(found.compared, "host")),
-                None => String::new(),
+        HostEffectReport::NotTested { reason, .. } => format!("Hosts: {}{outlying}", reason.sentence),
+        HostEffectReport::Tested { hosts, sets, runs, share, test, .. } => {
+            let (whose, sets) = match sets {
+                Some(sets) => ("that of their sets", format!("{}, ", counted(*sets, "set"))),
+                None => ("theirs", String::new()),
             };
             format!(
-                "Hosts: {} of the variance within cells is theirs ({}, {}; F test, adjusted p-value {}).{}",
+                "Hosts: {} of the variance within cells is {whose} ({sets}{}, {}; F test, adjusted p-value {}).{outlying}",
                 percent((share * 1e3).round() / 1e3),
                 counted(*hosts, "host"),
                 counted(*runs, "run"),
                 p_value(test.adjusted),
-                outlying.trim_end()
             )
         }
     }

@@ -160,10 +160,10 @@ impl CellRecords {
         self.in_run_order(metric).iter().map(|reading| (reading.run, reading.value as f64)).collect()
     }
 
-    /// The runs of all hosts but these, without what else is kept: for the comparisons alone.
-    pub(crate) fn without(&self, hosts: &BTreeSet<u32>) -> Self {
+    /// All runs but these, without what else is kept: for the comparisons alone.
+    pub(crate) fn without(&self, runs: &BTreeSet<RunIndex>) -> Self {
         let mut seats = self.seats.clone();
-        seats.retain(|seat| !hosts.contains(&seat.host));
+        seats.retain(|seat| !runs.contains(&seat.run));
         let kept: BTreeSet<RunIndex> = seats.iter().map(|seat| seat.run).collect();
         let readings = self.readings.iter().map(|(metric, readings)| {
             (*metric, readings.iter().filter(|reading| kept.contains(&reading.run)).copied().collect())

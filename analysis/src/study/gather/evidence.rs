@@ -198,6 +198,38 @@ impl Evidence {
         is_unique.then(|| name.to_string())
     }
 
+    /// All hosts of each measured run that several served, ascending in the order of their names; nothing where none
+    /// was.
+    pub(crate) fn gangs(&self) -> BTreeMap<RunIndex, Vec<u32>> {
+        if !self.served.iter().any(|one| one.is_part) {
+            return BTreeMap::new();
+        }
+        let places = self.hosts.places();
+        let mut gangs: BTreeMap<RunIndex, Vec<u32>> = BTreeMap::new();
+        for one in self.took_part() {
+            gangs.entry(one.seat.run).or_default().push(places[one.seat.host as usize]);
+        }
+        gangs.retain(|_, hosts| hosts.len() > 1);
+        gangs.values_mut().for_each(|hosts| hosts.sort_unstable());
+        gangs
+    }
+
+    /// The measured runs in which any of these hosts took part.
+    pub(crate) fn runs_on(&self, hosts: &BTreeSet<u32>) -> BTreeSet<RunIndex> {
+        let on = self.took_part().into_iter().filter(|one| hosts.contains(&one.seat.host));
+        on.map(|one| one.seat.run).collect()
+    }
+
+    /// What the hosts of measured attempts did, those that did not start the program among them.
+    fn took_part(&self) -> Vec<&Served> {
+        let measured = self.served.iter().filter(|one| one.is_measured);
+        let attempts: BTreeMap<RunIndex, Attempt> = measured.map(|one| (one.seat.run, one.attempt)).collect();
+        let took_part = |one: &&Served| {
+            (one.is_measured || one.is_part) && attempts.get(&one.seat.run) == Some(&one.attempt)
+        };
+        self.served.iter().filter(took_part).collect()
+    }
+
     /// The machine of each host, by the hosts' numbers; how machines are numbered tells nothing.
     pub(crate) fn machines(&self) -> Vec<u32> {
         self.machines.of_hosts(self.hosts.0.len())

@@ -11,6 +11,7 @@ use speedup_core::experiment::metric::Metric;
 use speedup_core::plan::Plan;
 use speedup_core::value::id::RunIndex;
 use speedup_statistics::sample::Sample;
+use std::collections::BTreeMap;
 
 /// A benchmark with the samples of its versions.
 pub(crate) struct Sampled<'a> {
@@ -20,6 +21,8 @@ pub(crate) struct Sampled<'a> {
     pub(crate) samples: Vec<Option<Sample>>,
     /// Where each run of each sample was executed, hosts by the order of their names.
     seats: Vec<Vec<Seat>>,
+    /// All hosts of each run, likewise; nothing of a version whose runs have one host each.
+    gangs: Vec<Vec<Vec<u32>>>,
     /// The build of each run, where its version is built several times.
     builds: Vec<Vec<Option<RunIndex>>>,
     /// Whether versions are compared within the fingerprint classes of hosts.
@@ -41,6 +44,7 @@ impl<'a> Sampled<'a> {
         let experiment = &study.plan.experiment;
         let (versions, compared) = (experiment.versions.len().max(1), experiment.compared().len());
         let (by_name, design) = (study.evidence.by_name(), Design::of(&study.plan));
+        let gangs = study.evidence.gangs();
         let taking_part = study.plan.benchmarks.iter().zip(cells.chunks(versions));
         let named = taking_part
             .filter_map(|(index, records)| Some((experiment.benchmark(*index)?, &records[..compared])));
@@ -66,6 +70,7 @@ impl<'a> Sampled<'a> {
                 records,
                 samples,
                 builds: seats.iter().map(|seats| builds(&study.plan, seats)).collect(),
+                gangs: seats.iter().map(|seats| hosts(&gangs, seats)).collect(),
                 seats,
                 classes_are_blocks: design == Design::Classes,
                 ordered,
@@ -114,6 +119,7 @@ impl<'a> Sampled<'a> {
             about: self.name,
             sample,
             seats: &self.seats[version],
+            gangs: &self.gangs[version],
             builds: &self.builds[version],
             independent,
             classes_are_blocks: self.classes_are_blocks,
@@ -125,6 +131,13 @@ impl<'a> Sampled<'a> {
 fn builds(plan: &Plan, seats: &[Seat]) -> Vec<Option<RunIndex>> {
     let several = |run: RunIndex| plan.builds_of(plan.task(run).version()).len() > 1;
     seats.iter().map(|seat| plan.build_of(seat.run).filter(|_| several(seat.run))).collect()
+}
+
+/// All hosts of each run, where some run has several.
+fn hosts(gangs: &BTreeMap<RunIndex, Vec<u32>>, seats: &[Seat]) -> Vec<Vec<u32>> {
+    let of = |seat: &Seat| gangs.get(&seat.run).cloned().unwrap_or_else(|| vec![seat.host]);
+    let has_gangs = seats.iter().any(|seat| gangs.contains_key(&seat.run));
+    if has_gangs { seats.iter().map(of).collect() } else { Vec::new() }
 }
 
 fn runs(study: &Study, sample: Option<&Sample>, seats: &[Seat]) -> Vec<Run> {

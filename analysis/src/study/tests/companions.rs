@@ -120,6 +120,7 @@ fn undisturbed_experiments_raise_nothing_in_all_but_a_twentieth() {
             let cells: Vec<_> = samples
                 .iter()
                 .map(|sample| DiagnosedCell {
+                    gangs: &[],
                     about: "b",
                     sample,
                     seats: &seats,
@@ -178,7 +179,8 @@ fn a_slow_host_is_found_and_named() {
 #[test]
 fn where_hosts_served_once_nothing_is_said_of_them() {
     let reason = |report: &Report| match &report.diagnostics.as_ref().unwrap().hosts {
-        HostEffectReport::NotTested { reason } => reason.clone(),
+        HostEffectReport::NotTested { reason, outlying: None } => reason.clone(),
+        HostEffectReport::NotTested { .. } => panic!("outlying hosts without repetition"),
         HostEffectReport::Tested { .. } => panic!("a host effect without repetition"),
     };
     let once = two(1, 20).report();

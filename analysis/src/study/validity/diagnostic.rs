@@ -51,6 +51,8 @@ pub(crate) struct DiagnosedCell<'a> {
     pub(crate) sample: &'a Sample,
     /// Where each run was executed, in run order.
     pub(crate) seats: &'a [Seat],
+    /// All hosts of each run, ascending; nothing where each has one.
+    pub(crate) gangs: &'a [Vec<u32>],
     /// The build of each run, where its version is built several times.
     pub(crate) builds: &'a [Option<RunIndex>],
     /// What is independent by design, in order: the runs, or the means of visits that have several, or of rounds of builds.
@@ -99,15 +101,25 @@ impl From<Sign> for WarningCode {
 }
 
 impl DiagnosedCell<'_> {
-    /// The runs with the numbers of their hosts; apart for each build, and for each fingerprint class where the classes are
-    /// blocks, since builds, and hosts of another class, are known to differ.
+    /// The runs with the numbers of their hosts, of which each has one; apart for each build, and for each
+    /// fingerprint class where the classes are blocks, since builds, and hosts of another class, are known to differ.
     pub(crate) fn by_build_and_class(&self) -> Vec<(Sample, Vec<u32>)> {
-        let mut classes: BTreeMap<_, (Vec<f64>, Vec<u32>)> = BTreeMap::new();
-        for ((value, seat), build) in self.sample.in_run_order().iter().zip(self.seats).zip(self.builds) {
+        self.split(|_, seat| seat.host)
+    }
+
+    /// Likewise with all hosts of each.
+    pub(crate) fn gangs_by_build_and_class(&self) -> Vec<(Sample, Vec<Vec<u32>>)> {
+        self.split(|at, seat| self.gangs.get(at).cloned().unwrap_or_else(|| vec![seat.host]))
+    }
+
+    fn split<T>(&self, of: impl Fn(usize, &Seat) -> T) -> Vec<(Sample, Vec<T>)> {
+        let mut classes: BTreeMap<_, (Vec<f64>, Vec<T>)> = BTreeMap::new();
+        let runs = self.sample.in_run_order().iter().zip(self.seats).zip(self.builds);
+        for (at, ((value, seat), build)) in runs.enumerate() {
             let class = seat.class.filter(|_| self.classes_are_blocks);
             let (values, hosts) = classes.entry((*build, class)).or_default();
             values.push(*value);
-            hosts.push(seat.host);
+            hosts.push(of(at, seat));
         }
         let sample = |(values, hosts)| Some((Sample::new(values).ok()?, hosts));
         classes.into_values().filter_map(sample).collect()

@@ -8,9 +8,10 @@ use super::diagnostic::{DiagnosedCell, DiagnosticReport, Sign};
 use crate::conclusion::{Reason, ReasonCode, Verdict};
 use crate::count::{counted, percent};
 use serde::{Deserialize, Serialize};
-use speedup_statistics::diagnostics::host_effect::{CellsAndHosts, HostEffectError, HostRank, HostRanks};
+use speedup_statistics::diagnostics::host_effect::{CellsAndHosts, HostEffectError, HostRanks};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::sample::Sample;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Outlying hosts that are named; the others are counted.
 const MOST_HOSTS_NAMED: usize = 10;
@@ -19,12 +20,15 @@ const MOST_HOSTS_NAMED: usize = 10;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum HostEffectReport {
-    /// Hosts served several runs.
+    /// Hosts served several runs, or sets of hosts, where several serve a run together.
     Tested {
         /// The full name of the method.
         method: String,
         /// The hosts.
         hosts: u64,
+        /// The sets of hosts, which are what is compared where runs have several hosts; absent where each has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sets: Option<u64>,
         /// The runs that were compared.
         runs: u64,
         /// The estimated share of the variance within cells that is of hosts.
@@ -38,6 +42,10 @@ pub enum HostEffectReport {
     NotTested {
         /// Why.
         reason: Reason,
+        /// Hosts that are unlike the others, where runs have several hosts: of these more can be seen than of their
+        /// sets.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outlying: Option<OutlyingReport>,
     },
 }
 
@@ -72,7 +80,11 @@ pub struct OutlyingHost {
     /// What people call it, where that is known and no other host of the experiment has the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_name: Option<String>,
-    /// Its runs.
+    /// What the hosts are called that served all of its runs with it, and no others, so that it cannot be told which
+    /// of them it is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub together: Vec<String>,
+    /// Its runs; those in which it took part, where runs have several hosts.
     pub runs: u64,
     /// Its mean less that of the others, in standard deviations of a cell; positive is slower.
     pub difference: f64,
@@ -88,8 +100,12 @@ pub struct OutlyingHost {
 }
 
 impl OutlyingHost {
-    fn called(&self) -> &str {
-        self.host_name.as_ref().unwrap_or(&self.host)
+    fn called(&self) -> String {
+        let name = self.host_name.as_ref().unwrap_or(&self.host);
+        match self.together.is_empty() {
+            true => name.clone(),
+            false => format!("{name} or {}", self.together.join(" or ")),
+        }
     }
 }
 
@@ -109,6 +125,9 @@ pub struct WithoutReport {
 
 impl HostEffectReport {
     pub(crate) fn new(cells: &[DiagnosedCell<'_>], names: &[HostLabel], level: ConfidenceLevel) -> Self {
+        if cells.iter().any(|cell| !cell.gangs.is_empty()) {
+            return Self::of_gangs(cells, names, level);
+        }
         let cells: Vec<(Sample, Vec<u32>)> =
             cells.iter().flat_map(DiagnosedCell::by_build_and_class).collect();
         let cells: Vec<(&Sample, &[u32])> =
@@ -117,80 +136,129 @@ impl HostEffectReport {
             Ok(found) => Self::Tested {
                 method: CellsAndHosts::NAME.to_owned(),
                 hosts: found.hosts() as u64,
+                sets: None,
                 runs: found.runs() as u64,
                 share: found.estimate(),
                 test: DiagnosticReport::new(found.f(), found.p_value()),
-                outlying: OutlyingReport::new(&cells, names, level),
+                outlying: HostRanks::new(&cells, level).ok().map(|found| {
+                    OutlyingReport::new(&found, names, |host| difference(&cells, |of| *of == host))
+                }),
             },
-            Err(error) => Self::NotTested { reason: refusal(error) },
+            Err(error) => Self::NotTested { reason: refusal(error), outlying: None },
+        }
+    }
+
+    /// Of runs of which some have several hosts: a set of hosts that served several runs is what one host is
+    /// otherwise, and each host is compared by the runs in which it took part.
+    fn of_gangs(cells: &[DiagnosedCell<'_>], names: &[HostLabel], level: ConfidenceLevel) -> Self {
+        let cells: Vec<(Sample, Vec<Vec<u32>>)> =
+            cells.iter().flat_map(DiagnosedCell::gangs_by_build_and_class).collect();
+        let gangs: Vec<(&Sample, &[Vec<u32>])> =
+            cells.iter().map(|(sample, hosts)| (sample, &hosts[..])).collect();
+        let outlying = HostRanks::of_gangs(&gangs, level).ok().map(|found| {
+            OutlyingReport::new(&found, names, |host| difference(&gangs, |of| of.contains(&host)))
+        });
+        let mut numbers: BTreeMap<&[u32], u32> = BTreeMap::new();
+        let mut number = |set| {
+            let next = numbers.len() as u32;
+            *numbers.entry(set).or_insert(next)
+        };
+        let sets: Vec<(&Sample, Vec<u32>)> = gangs
+            .iter()
+            .map(|(sample, of_runs)| (*sample, of_runs.iter().map(|set| number(set.as_slice())).collect()))
+            .collect();
+        let sets: Vec<(&Sample, &[u32])> = sets.iter().map(|(sample, sets)| (*sample, &sets[..])).collect();
+        match CellsAndHosts::new(&sets) {
+            Ok(found) => {
+                let hosts: BTreeSet<u32> = numbers.keys().flat_map(|set| set.iter().copied()).collect();
+                Self::Tested {
+                    method: CellsAndHosts::NAME_OF_SETS.to_owned(),
+                    hosts: hosts.len() as u64,
+                    sets: Some(found.hosts() as u64),
+                    runs: found.runs() as u64,
+                    share: found.estimate(),
+                    test: DiagnosticReport::new(found.f(), found.p_value()),
+                    outlying,
+                }
+            }
+            Err(error) => Self::NotTested { reason: refusal_of_sets(error), outlying },
         }
     }
 
     /// The tests with what they are signs of.
     pub(crate) fn tests(&mut self) -> Vec<(Sign, &mut DiagnosticReport)> {
-        match self {
-            Self::NotTested { .. } => Vec::new(),
-            Self::Tested { test, outlying, .. } => {
-                let outlying = outlying.as_mut().map(|outlying| (Sign::OutlyingHosts, &mut outlying.test));
-                std::iter::once((Sign::HostEffect, test)).chain(outlying).collect()
-            }
-        }
+        let (test, outlying) = match self {
+            Self::NotTested { outlying, .. } => (None, outlying),
+            Self::Tested { test, outlying, .. } => (Some((Sign::HostEffect, test)), outlying),
+        };
+        let outlying = outlying.as_mut().map(|outlying| (Sign::OutlyingHosts, &mut outlying.test));
+        test.into_iter().chain(outlying).collect()
     }
 
     /// The same, to add to.
     pub(crate) fn outlying_mut(&mut self) -> Option<&mut OutlyingReport> {
         match self {
-            Self::Tested { outlying, .. } => outlying.as_mut(),
-            Self::NotTested { .. } => None,
+            Self::Tested { outlying, .. } | Self::NotTested { outlying, .. } => outlying.as_mut(),
         }
     }
 
     /// The outlying hosts, if they were looked for.
     pub fn outlying(&self) -> Option<&OutlyingReport> {
         match self {
-            Self::Tested { outlying, .. } => outlying.as_ref(),
-            Self::NotTested { .. } => None,
+            Self::Tested { outlying, .. } | Self::NotTested { outlying, .. } => outlying.as_ref(),
         }
     }
 
     /// What is known, in a sentence.
     pub fn sentence(&self) -> String {
         match self {
-            Self::NotTested { reason } => reason.sentence.clone(),
-            Self::Tested { hosts, runs, share, test, .. } => format!(
-                "Hosts make {} of the variance within cells ({}, {}; F test, adjusted p-value {}): runs of one \
-                    host resemble each other, so use policy = \"distinct\", or hosts that are alike.",
-                percent((share * 1e3).round() / 1e3),
-                counted(*hosts, "host"),
-                counted(*runs, "run"),
-                crate::count::p_value(test.adjusted)
-            ),
+            Self::NotTested { reason, .. } => reason.sentence.clone(),
+            Self::Tested { hosts, sets, runs, share, test, .. } => {
+                let (what, of, one) = match sets {
+                    Some(sets) => ("Sets of hosts", counted(*sets, "set"), "one set"),
+                    None => ("Hosts", counted(*hosts, "host"), "one host"),
+                };
+                format!(
+                    "{what} make {} of the variance within cells ({of}, {}; F test, adjusted p-value {}): runs of {one} \
+                    resemble each other, so use policy = \"distinct\", or hosts that are alike.",
+                    percent((share * 1e3).round() / 1e3),
+                    counted(*runs, "run"),
+                    crate::count::p_value(test.adjusted)
+                )
+            }
         }
     }
 }
 
 impl OutlyingReport {
-    fn new(cells: &[(&Sample, &[u32])], names: &[HostLabel], level: ConfidenceLevel) -> Option<Self> {
-        let found = HostRanks::new(cells, level).ok()?;
-        let label = |rank: &HostRank| names.get(rank.host as usize).cloned().unwrap_or_default();
-        let labelled = found.outlying().iter().take(MOST_HOSTS_NAMED).map(|rank| (rank, label(rank)));
-        let named = labelled.map(|(rank, (host, host_name))| OutlyingHost {
-            host,
-            host_name,
-            runs: rank.runs as u64,
-            difference: difference(cells, rank.host),
-            slower_percent: Some(100.0 * rank.slower),
-            p_value: Some(rank.p.told()),
-            adjusted: rank.adjusted.get(),
+    /// `difference` is the mean of a host's runs less that of the others, in standard deviations of a cell.
+    fn new(found: &HostRanks, names: &[HostLabel], difference: impl Fn(u32) -> f64) -> Self {
+        let label = |host: u32| names.get(host as usize).cloned().unwrap_or_default();
+        let called = |host: &u32| {
+            let (host, host_name) = label(*host);
+            host_name.unwrap_or(host)
+        };
+        let named = found.outlying().iter().take(MOST_HOSTS_NAMED).map(|rank| {
+            let (host, host_name) = label(rank.host);
+            OutlyingHost {
+                host,
+                host_name,
+                together: rank.together.iter().map(called).collect(),
+                runs: rank.runs as u64,
+                difference: difference(rank.host),
+                slower_percent: Some(100.0 * rank.slower),
+                p_value: Some(rank.p.told()),
+                adjusted: rank.adjusted.get(),
+            }
         });
-        Some(Self {
+        Self {
             method: HostRanks::NAME.to_owned(),
             compared: found.hosts() as u64,
             test: DiagnosticReport::new(found.most_unlikely().z.abs(), found.p_value()),
             hosts: named.collect(),
             more: found.outlying().len().saturating_sub(MOST_HOSTS_NAMED) as u64,
             without: Vec::new(),
-        })
+        }
     }
 
     /// The outlying hosts with what they are outlying by: "host-3 (5.1 % slower, adjusted p-value < 0.0001)".
@@ -204,7 +272,7 @@ impl OutlyingReport {
                 counted(host.runs, "run"),
                 crate::count::p_value(host.adjusted)
             ),
-            None => host.called().to_owned(),
+            None => host.called(),
         });
         let named: Vec<String> = named.collect();
         let more = match self.more {
@@ -231,17 +299,35 @@ impl WithoutReport {
 }
 
 /// The mean of a host's runs less that of the others, in standard deviations of a cell.
-fn difference(cells: &[(&Sample, &[u32])], host: u32) -> f64 {
+fn difference<T>(cells: &[(&Sample, &[T])], is_own: impl Fn(&T) -> bool) -> f64 {
     let (mut own, mut others) = ((0.0, 0.0), (0.0, 0.0));
     for (sample, hosts) in cells {
         let Some(sd) = sample.standard_deviation().filter(|sd| *sd > 0.0) else { continue };
         for (value, of) in sample.in_run_order().iter().zip(*hosts) {
-            let (sum, count) = if *of == host { &mut own } else { &mut others };
+            let (sum, count) = if is_own(of) { &mut own } else { &mut others };
             *sum += (value - sample.mean()) / sd;
             *count += 1.0;
         }
     }
     if own.1 > 0.0 && others.1 > 0.0 { own.0 / own.1 - others.0 / others.1 } else { 0.0 }
+}
+
+/// Why sets of hosts cannot be compared.
+fn refusal_of_sets(error: HostEffectError) -> Reason {
+    match error {
+        HostEffectError::Unrepeated => Reason::new(
+            ReasonCode::HostServedOnce,
+            "Each set of hosts served one run or one cell only, so set and run cannot be told apart, and it cannot be \
+                tested whether sets differ: let few hosts make many runs (policy \"any\") in an experiment of its own",
+        ),
+        HostEffectError::FewHosts { hosts: 1.., .. } => Reason::new(
+            ReasonCode::OneHost,
+            "All runs were made on one set of hosts, so there is no other to compare it with",
+        ),
+        HostEffectError::FewHosts { .. } | HostEffectError::Unmatched { .. } | HostEffectError::Constant => {
+            refusal(error)
+        }
+    }
 }
 
 fn refusal(error: HostEffectError) -> Reason {

@@ -25,7 +25,8 @@ pub(crate) fn without(
         .filter(|(name, _)| names.contains(HostId::as_str(name)))
         .map(|(_, number)| number)
         .collect();
-    let cells: Vec<CellRecords> = study.cells.iter().map(|cell| cell.without(&hosts)).collect();
+    let runs = study.evidence.runs_on(&hosts);
+    let cells: Vec<CellRecords> = study.cells.iter().map(|cell| cell.without(&runs)).collect();
     let versions = study.plan.experiment.compared().len();
     let sampled = Sampled::of_cells(study, &cells);
     // What these verdicts are worth is not asked.

@@ -60,6 +60,8 @@ impl CellsAndHosts {
     /// The method's full name.
     pub const NAME: &'static str =
         "analysis of variance of cells and hosts on runs in standard deviations of their cell (F test)";
+    /// The method's full name where a set of hosts that serve runs together takes the place of a host.
+    pub const NAME_OF_SETS: &'static str = "analysis of variance of cells and sets of hosts on runs in standard deviations of their cell (F test)";
 
     /// Of the runs of many cells, each with the host of each of its runs. Cells that do not vary say nothing of hosts and
     /// are left out.

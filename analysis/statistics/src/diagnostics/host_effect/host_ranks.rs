@@ -17,6 +17,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The most unlikely host is tested against Holm's bound, named, and left out; then the next, among the rest: else one slow
 /// host would make all others look fast.
 ///
+/// Where several hosts serve a run together ([`HostRanks::of_gangs`]), the runs in which a host took part are as
+/// random a draw of the cell's runs, and a host is left out with all of its runs: else those that served beside a
+/// slow one would look slow. Hosts that served the same runs cannot be told apart, and count as one.
+///
 /// ```
 /// use speedup_statistics::diagnostics::host_effect::HostRanks;
 /// use speedup_statistics::inference::ConfidenceLevel;
@@ -42,10 +46,12 @@ pub struct HostRanks {
 }
 
 /// What is said of one host.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HostRank {
     /// The host.
     pub host: u32,
+    /// Those that served all of its runs with it, and no others: what is said is of any of them.
+    pub together: Vec<u32>,
     /// Its runs.
     pub runs: usize,
     /// The distance of its rank sum from what is expected, in standard deviations; positive is slower.
@@ -66,9 +72,13 @@ const MOST_OUTLYING: usize = 64;
 /// What a rank counts at most: cells of different sizes share a grid, so that their sums can be counted.
 const GRID: f64 = 64.0;
 
+/// A cell's runs, each with all of its hosts.
+type CellOfGangs<'a> = (&'a Sample, Vec<&'a [u32]>);
+
 /// A cell's runs of the hosts that are left.
-struct Ranked {
-    hosts: Vec<u32>,
+struct Ranked<'a> {
+    /// The hosts of each run.
+    hosts: Vec<&'a [u32]>,
     values: Vec<f64>,
     scores: Vec<i32>,
 }
@@ -95,6 +105,24 @@ impl HostRanks {
     /// # Errors
     /// [`HostEffectError`] for a run without host, or fewer than three hosts that can be compared.
     pub fn new(cells: &[(&Sample, &[u32])], level: ConfidenceLevel) -> Result<Self, HostEffectError> {
+        let cells =
+            cells.iter().map(|(sample, hosts)| (*sample, hosts.iter().map(std::slice::from_ref).collect()));
+        Self::of_cells(&cells.collect::<Vec<CellOfGangs<'_>>>(), level)
+    }
+
+    /// The same of runs that several hosts serve together: each with all of its hosts, each host once.
+    ///
+    /// # Errors
+    /// As [`HostRanks::new`].
+    pub fn of_gangs(
+        cells: &[(&Sample, &[Vec<u32>])],
+        level: ConfidenceLevel,
+    ) -> Result<Self, HostEffectError> {
+        let cells = cells.iter().map(|(sample, hosts)| (*sample, hosts.iter().map(Vec::as_slice).collect()));
+        Self::of_cells(&cells.collect::<Vec<CellOfGangs<'_>>>(), level)
+    }
+
+    fn of_cells(cells: &[CellOfGangs<'_>], level: ConfidenceLevel) -> Result<Self, HostEffectError> {
         for (sample, hosts) in cells {
             if sample.len() != hosts.len() {
                 return Err(HostEffectError::Unmatched { runs: sample.len(), hosts: hosts.len() });
@@ -103,16 +131,17 @@ impl HostRanks {
         let mut left_out = BTreeSet::new();
         let (first, hosts) = most_unlikely(cells, &left_out)?;
         let mut outlying = Vec::new();
-        let mut next = Some(first);
+        let mut next = Some(first.clone());
         while let Some(host) = next.filter(|host| host.adjusted.rejects_at(level.risk())) {
             left_out.insert(host.host);
+            // Step-down: no p-value is smaller than the one before.
+            let least = host.adjusted.get();
             outlying.push(host);
             if outlying.len() == MOST_OUTLYING {
                 break;
             }
-            // Step-down: no p-value is smaller than the one before.
             next = most_unlikely(cells, &left_out).ok().map(|(next, _)| HostRank {
-                adjusted: PValue::clamped(next.adjusted.get().max(host.adjusted.get())),
+                adjusted: PValue::clamped(next.adjusted.get().max(least)),
                 ..next
             });
         }
@@ -125,8 +154,8 @@ impl HostRanks {
     }
 
     /// The host that is least like the others.
-    pub fn most_unlikely(&self) -> HostRank {
-        self.most_unlikely
+    pub fn most_unlikely(&self) -> &HostRank {
+        &self.most_unlikely
     }
 
     /// What must be known: nothing, its law is that of the ranks at hand.
@@ -147,49 +176,74 @@ impl HostRanks {
 
 /// The host that is least like the others that are not left out, and how many there are with it.
 fn most_unlikely(
-    cells: &[(&Sample, &[u32])],
+    cells: &[CellOfGangs<'_>],
     left_out: &BTreeSet<u32>,
 ) -> Result<(HostRank, usize), HostEffectError> {
-    let cells: Vec<Ranked> =
+    let cells: Vec<Ranked<'_>> =
         cells.iter().filter_map(|(sample, hosts)| Ranked::new(sample, hosts, left_out)).collect();
+    let together = together(&cells);
     let mut totals: BTreeMap<u32, Total> = BTreeMap::new();
     for (number, cell) in cells.iter().enumerate() {
         cell.add_to(number, &mut totals);
     }
     totals.retain(|_, total| total.variance > 0.0);
     let hosts = totals.len();
-    if hosts < FEWEST_HOSTS {
-        return Err(HostEffectError::FewHosts { hosts, needed: FEWEST_HOSTS });
+    // Of hosts that served the same runs the first stands for all.
+    let others = |host: &u32| together.get(host).cloned().unwrap_or_default();
+    let doubled: BTreeSet<u32> = totals.keys().flat_map(others).collect();
+    totals.retain(|host, _| !doubled.contains(host));
+    let told_apart = totals.len();
+    if told_apart < FEWEST_HOSTS {
+        return Err(HostEffectError::FewHosts { hosts: told_apart, needed: FEWEST_HOSTS });
     }
     let farthest = totals.iter().max_by(|(_, a), (_, b)| a.z().abs().total_cmp(&b.z().abs()));
     let Some((&host, total)) = farthest else {
-        return Err(HostEffectError::FewHosts { hosts, needed: FEWEST_HOSTS });
+        return Err(HostEffectError::FewHosts { hosts: told_apart, needed: FEWEST_HOSTS });
     };
     let draws: Vec<Draw<'_>> =
         total.draws.iter().map(|(cell, runs)| Draw { of: &cells[*cell].scores, runs: *runs }).collect();
     let p = PermutationLaw::new(&draws).two_sided(total.sum as i64);
-    let adjusted = PValue::clamped(p.get() * hosts as f64);
-    let rank = HostRank { host, runs: total.runs, z: total.z(), slower: slower(&cells, host), p, adjusted };
+    let adjusted = PValue::clamped(p.get() * told_apart as f64);
+    let slower = slower(&cells, host);
+    let rank =
+        HostRank { host, together: others(&host), runs: total.runs, z: total.z(), slower, p, adjusted };
     Ok((rank, hosts))
 }
 
+/// The hosts that served the same runs as a host with a smaller number; nothing where each run has one.
+fn together(cells: &[Ranked<'_>]) -> BTreeMap<u32, Vec<u32>> {
+    if cells.iter().flat_map(|cell| &cell.hosts).all(|hosts| hosts.len() < 2) {
+        return BTreeMap::new();
+    }
+    let mut served: BTreeMap<u32, Vec<(usize, usize)>> = BTreeMap::new();
+    for (number, cell) in cells.iter().enumerate() {
+        for (run, hosts) in cell.hosts.iter().enumerate() {
+            hosts.iter().for_each(|host| served.entry(*host).or_default().push((number, run)));
+        }
+    }
+    let mut alike: BTreeMap<Vec<(usize, usize)>, Vec<u32>> = BTreeMap::new();
+    served.into_iter().for_each(|(host, runs)| alike.entry(runs).or_default().push(host));
+    alike.into_values().filter_map(|hosts| Some((*hosts.first()?, hosts[1..].to_vec()))).collect()
+}
+
 /// By how much the host's runs take longer than the median of the others in their cell.
-fn slower(cells: &[Ranked], host: u32) -> f64 {
+fn slower(cells: &[Ranked<'_>], host: u32) -> f64 {
     let mut excess = Vec::new();
-    for cell in cells.iter().filter(|cell| cell.hosts.contains(&host)) {
-        let others = cell.hosts.iter().zip(&cell.values).filter(|(of, _)| **of != host);
+    for cell in cells.iter().filter(|cell| cell.hosts.iter().any(|of| of.contains(&host))) {
+        let others = cell.hosts.iter().zip(&cell.values).filter(|(of, _)| !of.contains(&host));
         let Ok(others) = Sample::new(others.map(|(_, value)| *value).collect()) else { continue };
-        let own = cell.hosts.iter().zip(&cell.values).filter(|(of, _)| **of == host);
+        let own = cell.hosts.iter().zip(&cell.values).filter(|(of, _)| of.contains(&host));
         excess.extend(own.map(|(_, value)| value / others.median() - 1.0));
     }
     Sample::new(excess).map_or(0.0, |excess| excess.median())
 }
 
-impl Ranked {
+impl<'a> Ranked<'a> {
     /// The runs of the hosts that are left; `None` where they say nothing.
-    fn new(sample: &Sample, hosts: &[u32], left_out: &BTreeSet<u32>) -> Option<Self> {
-        let kept = sample.in_run_order().iter().zip(hosts).filter(|(_, host)| !left_out.contains(host));
-        let (values, hosts): (Vec<f64>, Vec<u32>) = kept.map(|(value, host)| (*value, *host)).unzip();
+    fn new(sample: &Sample, hosts: &[&'a [u32]], left_out: &BTreeSet<u32>) -> Option<Self> {
+        let is_left = |hosts: &[u32]| hosts.iter().all(|host| !left_out.contains(host));
+        let kept = sample.in_run_order().iter().zip(hosts).filter(|(_, hosts)| is_left(hosts));
+        let (values, hosts): (Vec<f64>, Vec<&[u32]>) = kept.map(|(value, hosts)| (*value, *hosts)).unzip();
         let mut sorted = values.clone();
         sorted.sort_by(f64::total_cmp);
         let n = sorted.len();
@@ -209,10 +263,12 @@ impl Ranked {
     /// Adds the runs to the totals of their hosts, as the cell numbered `number`.
     fn add_to(&self, number: usize, totals: &mut BTreeMap<u32, Total>) {
         let mut of_host: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
-        for (host, score) in self.hosts.iter().zip(&self.scores) {
-            let (sum, runs) = of_host.entry(*host).or_default();
-            *sum += f64::from(*score);
-            *runs += 1;
+        for (hosts, score) in self.hosts.iter().zip(&self.scores) {
+            for host in *hosts {
+                let (sum, runs) = of_host.entry(*host).or_default();
+                *sum += f64::from(*score);
+                *runs += 1;
+            }
         }
         let n = self.scores.len() as f64;
         let mean = self.scores.iter().map(|score| f64::from(*score)).sum::<f64>() / n;
