@@ -12,7 +12,7 @@
 //! * [`IndependenceReport`], [`ProportionReport`], [`Mishaps`], [`MethodReport`]: what a verdict is worth;
 //! * [`MultiplicityReport`], [`DiagnosticsSummary`], [`HostEffectReport`], [`AdviceReport`], [`MixtureReport`]: the
 //!   verdicts in the light of their number, of the order of the runs and of the hosts, and what to plan next;
-//! * [`ScalingReport`]: one program on several numbers of hosts;
+//! * [`ScalingReport`]: one program on several numbers of hosts; [`RanksReport`]: the ranks of its runs;
 //! * [`FiguresReport`]: what plots are drawn from;
 //! * [`RuleReport`]: what the plan's rule of repetition asks for, and what it concludes.
 
@@ -21,6 +21,7 @@ pub(crate) mod compare;
 pub(crate) mod design;
 mod gather;
 mod missing;
+mod ranks;
 mod report;
 mod rule;
 mod run_unit;
@@ -60,9 +61,10 @@ pub use self::compare::tail::TailTakes;
 pub use self::design::{DesignKind, DesignReport};
 use self::gather::cell::CellRecords;
 pub use self::gather::condition::ConditionCounts;
-use self::gather::evidence::Evidence;
+use self::gather::evidence::{Evidence, Seat};
 pub use self::gather::mishap::{FailureCount, FailureExample, LossCount, LossExample, Mishaps};
 pub use self::missing::{AttemptCounts, MissingReport};
+pub use self::ranks::{RankValue, RanksReport, SlowestReport, VersionRanks};
 pub use self::report::figures::{
     BenchmarkFigures, CellFigures, FiguresReport, FitFigure, MOST_BENCHMARKS_DRAWN, MOST_CELLS_DRAWN,
     MOST_POINTS_DRAWN, PrecisionFigure,
@@ -239,7 +241,8 @@ impl Study {
             return Err(AttemptError::Cell { run, found: attempt.cell, expected });
         }
         if is_part {
-            self.evidence.keep(attempt, self.plan.experiment.independence.wanted_rest());
+            let seat = self.evidence.keep(attempt, self.plan.experiment.independence.wanted_rest());
+            self.keep_ranks_of_part(attempt, seat);
             return Ok(());
         }
         if *reported && matches!(attempt.end, AttemptEnd::Reported(_)) {
@@ -277,6 +280,7 @@ impl Study {
                     Outcome::Measured => {
                         cell.outlived += u64::from(record.survivors > 0);
                         cell.conditions.measured(record.conditions.as_deref());
+                        cell.ranks.keep(lease, seat, record, true);
                         cell.measured(seat, record, &self.plan.experiment.own_metrics);
                     }
                     Outcome::Failed(failure) => cell.mishaps.failed(run, failure, record),
@@ -287,6 +291,15 @@ impl Study {
             }
         }
         Ok(())
+    }
+
+    /// The ranks on a further host of an attempt.
+    fn keep_ranks_of_part(&mut self, part: &EndedAttempt, seat: Seat) {
+        if let (Some(cell), AttemptEnd::Reported(record)) =
+            (self.cells.get_mut(part.cell as usize), &part.end)
+        {
+            cell.ranks.keep(&part.lease, seat, record, false);
+        }
     }
 
     /// The report at the plan's confidence level, or at another.

@@ -43,6 +43,8 @@ pub enum Kind {
     Endpoints,
     /// What more hosts bring.
     Scaling,
+    /// What the ranks of runs on several hosts took.
+    Ranks,
     /// What to run next.
     Advice,
     /// The suite.
@@ -268,7 +270,7 @@ impl Element {
 
 impl Kind {
     /// Those that a whole report may have, in its order.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Head,
         Self::Verdict,
         Self::Rule,
@@ -276,6 +278,7 @@ impl Kind {
         Self::Advice,
         Self::Endpoints,
         Self::Scaling,
+        Self::Ranks,
         Self::Suite,
         Self::Proportion,
         Self::TrueShare,
@@ -302,6 +305,7 @@ impl Kind {
             Self::Benchmarks => "benchmarks",
             Self::Endpoints => "endpoints",
             Self::Scaling => "scaling",
+            Self::Ranks => "ranks",
             Self::Advice => "advice",
             Self::Suite => "suite",
             Self::Proportion => "proportion",

@@ -116,6 +116,7 @@ const fn is_folded(kind: Kind) -> bool {
         | Kind::Benchmarks
         | Kind::Endpoints
         | Kind::Scaling
+        | Kind::Ranks
         | Kind::Suite
         | Kind::TrueShare
         | Kind::Controls

@@ -11,6 +11,7 @@ mod endpoints;
 mod independence;
 mod mishaps;
 mod opening;
+mod ranks;
 mod rule;
 mod runs;
 mod scaling;
@@ -41,6 +42,7 @@ impl Document {
             endpoints::write(&mut document, report, at);
         }
         scaling::write(&mut document, report);
+        ranks::write(&mut document, report);
         for of in &report.suites {
             suite::write(&mut document, report, of);
             companions::write_multiplicity(&mut document, of);

@@ -20,9 +20,9 @@ use speedup_statistics::inference::Adjustment;
 #[path = "forms/ci.rs"]
 mod ci;
 
-/// The reports of the analysis: with figures, of a sample of benchmarks with several candidates, without a single run, of a scaling series, and
-/// of the first release.
-const REPORTS: [&str; 5] = ["figures", "drawn", "empty", "scaled", "first"];
+/// The reports of the analysis: with figures, of a sample of benchmarks with several candidates, without a single
+/// run, of a scaling series, of ranks on several hosts, and of the first release.
+const REPORTS: [&str; 6] = ["figures", "drawn", "empty", "scaled", "ranked", "first"];
 /// What somebody might hope to be executed, or to break a line, a table or a page.
 const HOSTILE: &str = "</title></style><script>alert(1)</script>\"'<img src=x onerror=alert(1)>&amp; | a ` b $x$ \
     \\input{/etc/passwd} \\end{document} %{}~^_# -- [l](javascript:alert(1))\r\n# heading\n\u{1b}[2J\u{202e}\u{0} =1+1 速";

@@ -1,7 +1,7 @@
 //! What is kept of the attempts of an experiment, and the samples that the methods take from it.
 //!
 //! * [`cell`]: values and where they are from; [`evidence`]: of independence; [`condition`], [`mishap`]: what went otherwise;
-//!   `programs`, `software`: what was executed, and with what;
+//!   `programs`, `software`: what was executed, and with what; [`ranks`]: what the ranks of gangs took;
 //! * [`sampled`]: the samples.
 
 pub(super) mod cell;
@@ -9,5 +9,6 @@ pub(super) mod condition;
 pub(super) mod evidence;
 pub(super) mod mishap;
 mod programs;
+pub(super) mod ranks;
 pub(super) mod sampled;
 mod software;

@@ -13,6 +13,7 @@ use crate::study::compare::comparison::BenchmarkReport;
 use crate::study::compare::endpoint::EndpointReport;
 use crate::study::compare::metric::MetricReport;
 use crate::study::compare::suite::SuiteReport;
+use crate::study::ranks::RanksReport;
 use crate::study::report::figures::FiguresReport;
 use crate::study::report::head::Head;
 use crate::study::report::method::MethodReport;
@@ -58,6 +59,9 @@ pub struct Report {
     /// What more hosts bring, where the plan has one program on several numbers of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scaling: Vec<ScalingReport>,
+    /// What the ranks of runs on several hosts took, where the plan has them timed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<RanksReport>,
     /// The other metrics.
     pub metrics: Vec<MetricReport>,
     /// What was not measured, over all cells.

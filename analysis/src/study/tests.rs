@@ -13,6 +13,7 @@ mod hosts;
 mod independence;
 mod metrics;
 mod programs;
+mod ranks;
 mod scaling;
 mod software;
 mod synthetic;

@@ -2,11 +2,14 @@
 //!
 //! * [`run_order`]: independent of when they ran; [`host_effect`]: independent of where;
 //! * [`Granularity`]: of a continuous law;
+//! * [`MostOften`]: which of the ranks, or hosts, of each run is the slowest, and whether it is so by chance;
 //! * [`aa`]: not told apart where there is nothing to tell.
 
 pub mod aa;
 mod granularity;
 pub mod host_effect;
+mod most_often;
 pub mod run_order;
 
 pub use granularity::{Granularity, MetricKind};
+pub use most_often::{MostOften, OftenCount};

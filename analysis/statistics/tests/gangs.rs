@@ -3,6 +3,8 @@
 
 #[path = "gangs/members.rs"]
 mod members;
+#[path = "gangs/ranks.rs"]
+mod ranks;
 
 fn assert_close(got: f64, expected: f64, what: &str) {
     assert!((got - expected).abs() <= 1e-11 * expected.abs(), "{what}: got {got:e}, expected {expected:e}");

@@ -69,7 +69,7 @@ fn golden_renderings() {
 
 #[test]
 fn lines_keep_within_the_page() {
-    for name in ["finished", "drawn", "empty", "mixed", "first", "watched", "looked"] {
+    for name in ["finished", "drawn", "empty", "mixed", "first", "watched", "looked", "ranked"] {
         for width in [60, 80, 100, 130, 160] {
             // Commands are copied as they stand.
             let text = rendering(name, PLAIN, width);

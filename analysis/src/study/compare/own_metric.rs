@@ -140,7 +140,7 @@ impl OwnComparison {
 }
 
 /// Why there is no interval under a rule of looks.
-pub(super) fn looked_sequentially() -> Reason {
+pub(in crate::study) fn looked_sequentially() -> Reason {
     Reason::new(
         ReasonCode::LookedSequentially,
         "The looks at the wall times decided how many runs there are, so no interval of anything else keeps its level",

@@ -4,6 +4,7 @@ use super::condition::ConditionCounts;
 use super::evidence::Seat;
 use super::mishap::Mishaps;
 use super::programs::Programs;
+use super::ranks::RanksSeen;
 use super::software::SoftwareSeen;
 use speedup_core::experiment::metric::{Absence, Metric, OwnMetric};
 use speedup_core::run::record::Record;
@@ -29,6 +30,8 @@ pub(crate) struct CellRecords {
     pub(crate) software: SoftwareSeen,
     /// What was not measured.
     pub(crate) mishaps: Mishaps,
+    /// The ranks of the attempts, where the plan has them timed.
+    pub(crate) ranks: RanksSeen,
     readings: BTreeMap<Metric, Vec<Reading>>,
     /// The iterations of the runs, by the place of the own metric in the plan.
     iterations: BTreeMap<usize, Vec<Iterations>>,

@@ -3,6 +3,7 @@
 //! Lease epochs are given in order, and a host holds one lease at a time; so the attempts of a host, by their epochs, are what
 //! it did in this experiment, whatever the plan claims.
 
+use crate::study::validity::host_effect::HostLabel;
 use speedup_core::host::fingerprint::{ClassId, HardwareId};
 use speedup_core::independence::{Readings, Rest};
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
@@ -196,6 +197,12 @@ impl Evidence {
         let name = self.names.get(&host.parse::<HostId>().ok()?)?;
         let is_unique = self.called.get(name).is_some_and(|hosts| hosts.len() == 1);
         is_unique.then(|| name.to_string())
+    }
+
+    /// The hosts in the order of their names, each with what people call it, where that tells which of them it is.
+    pub(crate) fn labels(&self) -> Vec<HostLabel> {
+        let label = |host: &HostId| (host.to_string(), self.name_of(host.as_str()));
+        self.hosts.names().map(label).collect()
     }
 
     /// All hosts of each measured run that several served, ascending in the order of their names; nothing where none

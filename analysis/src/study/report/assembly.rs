@@ -17,6 +17,7 @@ use crate::study::design::{Design, DesignKind};
 use crate::study::gather::cell::CellRecords;
 use crate::study::gather::sampled::Sampled;
 use crate::study::missing::{AttemptCounts, MissingReport, completeness, lacking, losses};
+use crate::study::ranks::RanksReport;
 use crate::study::report::{MishapTotals, Report, SCHEMA_VERSION};
 use crate::study::rule::RuleReport;
 use crate::study::scaling::ScalingReport;
@@ -24,14 +25,13 @@ use crate::study::validity::canary::CanaryReport;
 use crate::study::validity::controls::ControlsReport;
 use crate::study::validity::diagnostics::{self, DiagnosticsReport, DiagnosticsSummary};
 use crate::study::validity::exclusion::ExclusionsReport;
-use crate::study::validity::host_effect::{HostLabel, OutlyingReport};
+use crate::study::validity::host_effect::OutlyingReport;
 use crate::study::validity::independence::IndependenceReport;
 use crate::study::validity::{built, disturbance, program, sensitivity, software};
 use crate::study::{Figures, Mixtures, ReportOptions, Study};
 use rayon::prelude::*;
 use speedup_core::experiment::metric::Metric;
 use speedup_core::experiment::{self, Rule};
-use speedup_core::value::id::HostId;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::ratio::BenchmarkWeights;
 use speedup_statistics::test::Selection;
@@ -105,6 +105,7 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
         controls,
         exclusions: ExclusionsReport::new(study),
         scaling: ScalingReport::all(study, &sampled, level),
+        ranks: RanksReport::all(study, &sampled, level),
         metrics: metrics(study, &records, level),
         endpoints,
         mishaps: totals,
@@ -238,8 +239,7 @@ fn diagnose(
         }
     }
     let missing = missing(sampled, study);
-    let named = |host: &HostId| (host.to_string(), study.evidence.name_of(host.as_str()));
-    let names: Vec<HostLabel> = study.evidence.hosts.names().map(named).collect();
+    let names = study.evidence.labels();
     (!cells.is_empty()).then(|| diagnostics::conclude(&cells, &mut reports, &names, missing, level, warnings))
 }
 

@@ -5,7 +5,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "a golden file is a file")]
 
-use super::synthetic::{Synthetic, Times};
+use super::synthetic::{Synthetic, Times, with_ranks};
 use crate::study::{Figures, Mixtures, Report, ReportOptions};
 use serde_json::Value;
 use speedup_core::experiment::gang::ScalingLaw;
@@ -160,6 +160,28 @@ fn scaled() -> Report {
     with_times.report()
 }
 
+/// Runs of 16 ranks on 4 of 7 hosts, of which one rank is the slowest too often, one host is slow, and one rank of
+/// one run told nothing.
+fn ranked() -> Report {
+    let synthetic = Synthetic::named("solve", "old new", 20, "").of_ranks(4, 4);
+    let host = |run: u32, seat: u32| Some(format!("node-{}", (run + seat * (1 + run % 2)) % 7));
+    let mut attempts = synthetic.with_parts(&host);
+    let slow = |run: u32, rank: u32| {
+        let on_slow_host = host(run, rank / 4).as_deref() == Some("node-4") && rank.is_multiple_of(4);
+        if rank == 5 && run.is_multiple_of(2) { 3_000_000 } else { u64::from(on_slow_host) * 2_000_000 }
+    };
+    with_ranks(&mut attempts, 4, &|run, rank| {
+        90_000_000 + u64::from((run * 7_919 + rank * 104_729) % 1_009) * 1_000 + slow(run, rank)
+    });
+    let mut study = synthetic.study();
+    let told_last = attempts.iter_mut().rfind(|ended| ended.lease.is_of_member());
+    if let Some(EndedAttempt { end: AttemptEnd::Reported(record), .. }) = told_last {
+        record.ranks.pop();
+    }
+    attempts.iter().for_each(|attempt| study.add(attempt).unwrap());
+    study.report(None).unwrap()
+}
+
 /// Nothing measured yet.
 fn empty() -> Synthetic {
     Synthetic::named("sort", "utf8 c", 30, "").take(0).running()
@@ -177,6 +199,7 @@ fn reports_of_version_1_are_as_they_were() {
         ("figures", drawn_figures()),
         ("built", built()),
         ("scaled", scaled()),
+        ("ranked", ranked()),
     ];
     for (name, report) in reports {
         let path: PathBuf =

@@ -6,6 +6,7 @@ mod hosts;
 mod times;
 
 use self::builds::BuildSpread;
+pub(super) use self::gangs::with_ranks;
 use self::hosts::{Hosts, class};
 pub(super) use self::times::Times;
 use crate::study::{Report, Study, StudyPhase, StudyStanding};

@@ -1,11 +1,19 @@
-"""Prints the numbers that gangs.rs compares with: what is said of the hosts of runs on several hosts.
+"""Prints the numbers that gangs.rs compares with: what is said of the ranks and hosts of runs on several hosts.
 
-    python3 reference.py        (needs numpy)
+    python3 reference.py        (needs numpy and scipy)
 """
 
 from itertools import combinations, permutations
 
 import numpy as np
+from scipy.stats import binom
+
+
+def most_often():
+    """P[K >= hits] of a binomial K, and the same times the number of members."""
+    for hits, trials, members in [(12, 20, 8), (3, 20, 8), (20, 20, 128), (1, 1, 4), (7, 30, 16), (40, 400, 16)]:
+        p = float(binom.sf(hits - 1, trials, 1 / members))
+        print(f"most often: {hits} of {trials}, {members} members: {p!r}, {min(1.0, members * p)!r}")
 
 
 # Times of the runs of two cells, and the hosts of each run.

@@ -4,8 +4,9 @@ use super::Synthetic;
 use speedup_core::experiment::gang::ScalingLaw;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::lease::LeaseSeat;
-use speedup_core::run::record::{Outcome, Record};
+use speedup_core::run::record::{Outcome, RankEnd, RankTime, Record};
 use speedup_core::value::id::LeaseEpoch;
+use speedup_core::value::time::Span;
 
 /// Leases of a run are numbered one after another.
 const EPOCHS_OF_A_RUN: u64 = 100;
@@ -58,4 +59,33 @@ fn on(ended: &EndedAttempt, host: Option<String>) -> EndedAttempt {
         ended.lease.evidence.boot = format!("boot-of-{host}").parse().expect("the id of a boot");
     }
     ended
+}
+
+/// The ranks of a host whose numbers these are, each with its wall time in nanoseconds.
+fn ranks(numbers: std::ops::Range<u32>, ns: impl Fn(u32) -> u64) -> Vec<RankTime> {
+    let rank = |rank| RankTime {
+        rank,
+        started_unix_ns: 0,
+        wall: Span(ns(rank)),
+        user: Span(0),
+        system: Span(0),
+        max_rss_bytes: 0,
+        end: RankEnd::Exited(0),
+    };
+    numbers.map(rank).collect()
+}
+
+/// Lets all hosts of each run have told the times of their ranks: `per_host` of each, by run and rank.
+pub(in crate::study::tests) fn with_ranks(
+    attempts: &mut [EndedAttempt],
+    per_host: u32,
+    ns: &dyn Fn(u32, u32) -> u64,
+) {
+    for ended in attempts {
+        let (run, seat) =
+            (ended.lease.run.0, ended.lease.seat.as_ref().map_or(0, |seat| seat.number) * per_host);
+        if let AttemptEnd::Reported(record) = &mut ended.end {
+            record.ranks = ranks(seat..seat + per_host, |rank| ns(run, rank));
+        }
+    }
 }
