@@ -1,12 +1,13 @@
-//! A report as OpenMetrics text (version 1.0), which Prometheus, its Pushgateway and node_exporter's textfile collector take:
-//! gauges of the times in seconds, of the speedups with their intervals, of what was not measured, and the verdicts as states.
+//! A report as OpenMetrics text (version 1.0), which Prometheus, its Pushgateway and node_exporter's textfile
+//! collector take: gauges of the times in seconds, of the speedups with their intervals, of scaling, of what was not
+//! measured, and the verdicts as states.
 //!
 //! A series is named by the experiment's name, not its id, so that the same experiment goes on in it night after night.
 
 use std::fmt::Write as _;
 
 use speedup_analysis::conclusion::Verdict;
-use speedup_analysis::study::{IntervalReport, Report, SampleReport, State};
+use speedup_analysis::study::{IntervalReport, Report, SampleReport, ScalingRow, ScalingValue, State};
 
 use crate::document::clean;
 
@@ -39,8 +40,15 @@ struct Family {
 
 /// The report.
 pub fn text(report: &Report) -> String {
-    let families =
-        [info(report), times(report), ratios(report), totals(report), verdicts(report), runs(report)];
+    let families = [
+        info(report),
+        times(report),
+        ratios(report),
+        totals(report),
+        verdicts(report),
+        runs(report),
+        scaling(report),
+    ];
     let mut text: String = families.into_iter().flatten().map(|family| family.text).collect();
     text.push_str("# EOF\n");
     text
@@ -200,4 +208,87 @@ fn runs(report: &Report) -> Vec<Family> {
         }
     }
     vec![family]
+}
+
+/// A name, what it is, and where it stands in a row.
+type ScalingGauge = (&'static str, &'static str, fn(&ScalingRow) -> Option<&ScalingValue>);
+
+/// What more hosts bring, each estimate with its interval; nothing where the plan has no scaling series.
+fn scaling(report: &Report) -> Vec<Family> {
+    if report.scaling.is_empty() {
+        return Vec::new();
+    }
+    let of_hosts: [ScalingGauge; 3] = [
+        ("scaling_speedup", "Work done in a time, over that on the fewest hosts", |row| row.speedup.as_ref()),
+        ("scaling_efficiency", "The same over that of hosts without loss", |row| row.efficiency.as_ref()),
+        ("scaling_serial_fraction", "The serial fraction of Karp and Flatt", |row| {
+            row.serial_fraction.as_ref()
+        }),
+    ];
+    let mut all: Vec<Family> = Vec::new();
+    for (name, help, value) in of_hosts {
+        let mut families = bounded(name, help);
+        for (series, version, row) in scaling_rows(report) {
+            let Some(value) = value(row) else { continue };
+            let hosts = row.hosts.to_string();
+            let labels = [
+                ("experiment", report.head.name.as_str()),
+                ("series", series),
+                ("version", version),
+                ("hosts", &hosts),
+            ];
+            add(&mut families, &labels, value.estimate, value.interval.ends());
+        }
+        all.extend(families);
+    }
+    all.extend(serial_shares(report));
+    all.extend(efficiency_ratios(report));
+    all
+}
+
+/// Each number of hosts of each version, with its series.
+fn scaling_rows(report: &Report) -> impl Iterator<Item = (&str, &str, &ScalingRow)> {
+    report.scaling.iter().flat_map(|of| {
+        let versions = of.versions.iter();
+        versions.flat_map(|version| {
+            version.rows.iter().map(|row| (of.series.as_str(), version.version.as_str(), row))
+        })
+    })
+}
+
+fn serial_shares(report: &Report) -> Vec<Family> {
+    let mut families = bounded("scaling_serial_share", "The share of the work that hosts do not divide");
+    for of in &report.scaling {
+        for version in &of.versions {
+            let Some(share) = &version.serial_share else { continue };
+            let labels = [
+                ("experiment", report.head.name.as_str()),
+                ("series", &of.series),
+                ("version", &version.version),
+            ];
+            add(&mut families, &labels, share.estimate, share.interval.ends());
+        }
+    }
+    families
+}
+
+fn efficiency_ratios(report: &Report) -> Vec<Family> {
+    let help = "Efficiency of the candidate over that of the baseline";
+    let mut families = bounded("scaling_efficiency_ratio", help);
+    for of in &report.scaling {
+        for comparison in &of.comparisons {
+            for row in &comparison.rows {
+                let Some(ratio) = &row.ratio else { continue };
+                let hosts = row.hosts.to_string();
+                let labels = [
+                    ("experiment", report.head.name.as_str()),
+                    ("series", &of.series),
+                    ("candidate", &comparison.candidate),
+                    ("hosts", &hosts),
+                ];
+                add(&mut families, &labels, ratio.estimate, ratio.interval.ends());
+            }
+        }
+    }
+    families
 }

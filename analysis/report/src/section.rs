@@ -64,9 +64,9 @@ impl Document {
         document
     }
 
-    /// What somebody wants who looks at it while it grows: what was shown, what that is worth, `most` benchmarks of each
-    /// candidate by their speedups after the first `skipped`, and the shares of those that are truly faster where benchmarks are
-    /// drawn from a population.
+    /// What somebody wants who looks at it while it grows: what was shown, what that is worth, `most` benchmarks of
+    /// each candidate by their speedups after the first `skipped`, what more hosts bring and what ranks took, and the
+    /// shares of those that are truly faster where benchmarks are drawn from a population.
     pub fn of_page(report: &Report, skipped: usize, most: usize) -> Self {
         let mut document = Self::new(opening::title(report));
         opening::write_verdict(&mut document, report);
@@ -75,6 +75,8 @@ impl Document {
             let benchmarks: Vec<_> = by_effect(report, at).into_iter().skip(skipped).take(most).collect();
             benchmarks::write_some(&mut document, report, at, &benchmarks);
         }
+        scaling::write(&mut document, report);
+        ranks::write(&mut document, report);
         if report.benchmarks.len() > 1 {
             report.suites.iter().for_each(|suite| suite::write_shares(&mut document, report, suite));
         }

@@ -1,5 +1,8 @@
-//! The verdicts of a report as comma-separated values: one row a benchmark and candidate, then one for each verdict on another
-//! endpoint and for each control; one value a field, times in nanoseconds, and what is not known empty.
+//! The verdicts of a report as comma-separated values: one row a benchmark and candidate, then one for each verdict
+//! on another endpoint and for each control, and one for each estimate of scaling and of ranks; one value a field,
+//! times in nanoseconds, and what is not known empty.
+
+mod estimates;
 
 use speedup_analysis::conclusion::Reason;
 use speedup_analysis::study::{
@@ -8,7 +11,7 @@ use speedup_analysis::study::{
 };
 
 /// The columns, in their order.
-const COLUMNS: [&str; 39] = [
+const COLUMNS: [&str; 44] = [
     "experiment",
     "benchmark",
     "baseline",
@@ -48,6 +51,11 @@ const COLUMNS: [&str; 39] = [
     "difference",
     "difference_lower",
     "difference_upper",
+    "series",
+    "hosts",
+    "estimate",
+    "estimate_lower",
+    "estimate_upper",
 ];
 
 /// What a row is about: its column `finding`.
@@ -72,6 +80,9 @@ pub fn csv(report: &Report) -> String {
     }
     for control in report.controls.iter().flat_map(|controls| &controls.rows) {
         let _ = writer.write_record(of_control(report, control));
+    }
+    for named in estimates::of_scaling(report).chain(estimates::of_ranks(report)) {
+        let _ = writer.write_record(fields(report, &named));
     }
     writer.into_inner().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }

@@ -19,6 +19,8 @@ use speedup_statistics::inference::Adjustment;
 
 #[path = "forms/ci.rs"]
 mod ci;
+#[path = "forms/estimates.rs"]
+mod estimates;
 
 /// The reports of the analysis: with figures, of a sample of benchmarks with several candidates, without a single
 /// run, of a scaling series, of ranks on several hosts, and of the first release.

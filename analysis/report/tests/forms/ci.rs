@@ -25,7 +25,7 @@ fn ci_forms(report: &Report) -> [(&'static str, String); 4] {
 
 #[test]
 fn golden_forms_for_continuous_integration() {
-    let reports = ["figures", "drawn", "empty"].map(|name| (name, report(name)));
+    let reports = ["figures", "drawn", "empty", "scaled"].map(|name| (name, report(name)));
     for (name, report) in reports.into_iter().chain([("hostile", hostile())]) {
         for (ending, text) in ci_forms(&report) {
             let golden = path(&["tests", "golden", &format!("report_{name}.{ending}")]);
