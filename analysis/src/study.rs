@@ -95,6 +95,7 @@ pub use self::validity::diagnostics::{
 pub use self::validity::exclusion::{ExcludedHost, ExclusionKind, ExclusionsReport};
 pub use self::validity::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport, WithoutReport};
 pub use self::validity::independence::{EvidenceCounts, IndependenceKind, IndependenceReport, ViolatingRun};
+pub use self::validity::placement::{PlacementReport, VersionPlacement, WithinPlacement};
 use speedup_core::host::Exclusion;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::plan::Plan;

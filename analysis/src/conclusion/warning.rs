@@ -207,6 +207,10 @@ words! {
         Partial = "partial",
         /// The plan is from a pilot, and errs as it does.
         PilotError = "pilot_error",
+        /// Runs over more leaf switches of the network take longer, or less long.
+        PlacementEffect = "placement_effect",
+        /// Versions were spread over unlike numbers of leaf switches.
+        PlacementsDiffer = "placements_differ",
         /// The plan was extended while the report was made.
         PlanExtendedMeanwhile = "plan_extended_meanwhile",
         /// Hosts ran unlike files of one version.

@@ -12,6 +12,7 @@ mod golden;
 mod hosts;
 mod independence;
 mod metrics;
+mod placement;
 mod programs;
 mod ranks;
 mod scaling;

@@ -2,6 +2,7 @@
 //!
 //! * [`run_order`]: independent of when they ran; [`host_effect`]: independent of where;
 //! * [`Granularity`]: of a continuous law;
+//! * [`StratifiedKendall`]: independent of what is known of each, such as where in the network its hosts were;
 //! * [`MostOften`]: which of the ranks, or hosts, of each run is the slowest, and whether it is so by chance;
 //! * [`aa`]: not told apart where there is nothing to tell.
 
@@ -10,6 +11,8 @@ mod granularity;
 pub mod host_effect;
 mod most_often;
 pub mod run_order;
+mod stratified_kendall;
 
 pub use granularity::{Granularity, MetricKind};
 pub use most_often::{MostOften, OftenCount};
+pub use stratified_kendall::StratifiedKendall;

@@ -3,6 +3,8 @@
 
 #[path = "gangs/members.rs"]
 mod members;
+#[path = "gangs/placement.rs"]
+mod placement;
 #[path = "gangs/ranks.rs"]
 mod ranks;
 

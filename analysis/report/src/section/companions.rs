@@ -5,7 +5,7 @@ use speedup_analysis::conclusion::{Protocol, Word};
 use speedup_analysis::count::{counted, grouped, p_value, percent};
 use speedup_analysis::study::{
     AdviceReport, BenchmarkReport, ComparisonReport, DiagnosticsSummary, HostEffectReport, MixtureReport,
-    POWER, RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport, WithoutReport,
+    POWER, PlacementReport, RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport, WithoutReport,
 };
 
 use super::benchmarks::NOTHING;
@@ -131,8 +131,28 @@ pub(super) fn write_diagnostics(document: &mut Document, report: &Report) {
     document.section(Kind::Diagnostics, "Diagnostics");
     document.paragraph(order(diagnostics), Tone::Plain);
     document.paragraph(hosts(&diagnostics.hosts), Tone::Plain);
+    if let Some(placement) = &diagnostics.placement {
+        write_placement(document, placement);
+    }
     if let Some(canary) = &report.canary {
         document.paragraph(&canary.sentence, Tone::Plain);
+    }
+}
+
+/// Where in the network the runs were, and what is found among those of equal placement.
+fn write_placement(document: &mut Document, placement: &PlacementReport) {
+    document.paragraph(placement.sentence(), Tone::Plain);
+    if placement.within.is_empty() {
+        return;
+    }
+    let lead =
+        "Among runs over as many leaf switches, by means, not to be quoted in the place of the verdicts:";
+    document.paragraph(lead, Tone::Plain);
+    placement.within.iter().take(MOST_ROWS).for_each(|within| document.item(within.sentence()));
+    let more = placement.within.len().saturating_sub(MOST_ROWS);
+    if more > 0 {
+        let more = counted(more as u64, "more comparison");
+        document.paragraph(format!("and {more}; the JSON has them"), Tone::Plain);
     }
 }
 

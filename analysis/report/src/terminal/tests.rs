@@ -57,6 +57,7 @@ fn golden_renderings() {
         ("mixed", 80),
         ("watched", 100),
         ("looked", 100),
+        ("placed", 100),
     ] {
         let text = rendering(name, PLAIN, width);
         let golden = path(&["tests", "golden", &format!("report_{name}_{width}.txt")]);
@@ -69,7 +70,7 @@ fn golden_renderings() {
 
 #[test]
 fn lines_keep_within_the_page() {
-    for name in ["finished", "drawn", "empty", "mixed", "first", "watched", "looked", "ranked"] {
+    for name in ["finished", "drawn", "empty", "mixed", "first", "watched", "looked", "ranked", "placed"] {
         for width in [60, 80, 100, 130, 160] {
             // Commands are copied as they stand.
             let text = rendering(name, PLAIN, width);

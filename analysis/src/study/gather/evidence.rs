@@ -8,7 +8,9 @@ use speedup_core::host::fingerprint::{ClassId, HardwareId};
 use speedup_core::independence::{Readings, Rest};
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::record::{Outcome, Record};
-use speedup_core::value::id::{AllocationId, Attempt, BootId, HostId, HostName, LeaseEpoch, RunIndex};
+use speedup_core::value::id::{
+    AllocationId, Attempt, BootId, HostId, HostName, LeaseEpoch, RunIndex, SwitchPath,
+};
 use speedup_core::value::time::{Span, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,6 +38,8 @@ pub(crate) struct Served {
     pub(crate) cell: u32,
     pub(crate) seat: Seat,
     pub(crate) allocation: Option<u32>,
+    /// The leaf switch above the host, where it is known.
+    switch: Option<u32>,
     /// What the lease says of the last run in the policy's scope.
     pub(crate) boot_before: Option<u32>,
     pub(crate) allocation_before: Option<u32>,
@@ -69,6 +73,8 @@ pub(crate) struct Evidence {
     machines: Machines,
     boots: Numbers<BootId>,
     allocations: Numbers<AllocationId>,
+    /// By the whole path from the top: a leaf switch has one.
+    switches: Numbers<SwitchPath>,
     classes: Numbers<ClassId>,
     pub(crate) served: Vec<Served>,
 }
@@ -165,6 +171,7 @@ impl Evidence {
             cell: ended.cell,
             seat,
             allocation: evidence.allocation.as_ref().map(|allocation| self.allocations.of(allocation)),
+            switch: evidence.switches.as_ref().map(|path| self.switches.of(path)),
             boot_before: evidence.boot_before.as_ref().map(|boot| self.boots.of(boot)),
             allocation_before: evidence.allocation_before.as_ref().map(|one| self.allocations.of(one)),
             idle: evidence.idle,
@@ -219,6 +226,23 @@ impl Evidence {
         gangs.retain(|_, hosts| hosts.len() > 1);
         gangs.values_mut().for_each(|hosts| hosts.sort_unstable());
         gangs
+    }
+
+    /// Over how many leaf switches each measured run was spread; `None` where that of some host is not known.
+    /// Nothing where none is known.
+    pub(crate) fn spans(&self) -> BTreeMap<RunIndex, Option<u32>> {
+        if self.switches.0.is_empty() {
+            return BTreeMap::new();
+        }
+        let mut switches: BTreeMap<RunIndex, Option<BTreeSet<u32>>> = BTreeMap::new();
+        for one in self.took_part() {
+            let all = switches.entry(one.seat.run).or_insert_with(|| Some(BTreeSet::new()));
+            *all = all.take().zip(one.switch).map(|(mut all, switch)| {
+                all.insert(switch);
+                all
+            });
+        }
+        switches.into_iter().map(|(run, all)| (run, all.map(|all| all.len() as u32))).collect()
     }
 
     /// The measured runs in which any of these hosts took part.

@@ -27,6 +27,7 @@ use crate::study::validity::diagnostics::{self, DiagnosticsReport, DiagnosticsSu
 use crate::study::validity::exclusion::ExclusionsReport;
 use crate::study::validity::host_effect::OutlyingReport;
 use crate::study::validity::independence::IndependenceReport;
+use crate::study::validity::placement::PlacementReport;
 use crate::study::validity::{built, disturbance, program, sensitivity, software};
 use crate::study::{Figures, Mixtures, ReportOptions, Study};
 use rayon::prelude::*;
@@ -240,7 +241,9 @@ fn diagnose(
     }
     let missing = missing(sampled, study);
     let names = study.evidence.labels();
-    (!cells.is_empty()).then(|| diagnostics::conclude(&cells, &mut reports, &names, missing, level, warnings))
+    let placement = PlacementReport::new(study, sampled, &cells, level);
+    (!cells.is_empty())
+        .then(|| diagnostics::conclude(&cells, &mut reports, &names, placement, missing, level, warnings))
 }
 
 /// What is missing from the samples of each candidate, over all benchmarks.

@@ -139,7 +139,7 @@ fn undisturbed_experiments_raise_nothing_in_all_but_a_twentieth() {
                 AttemptCounts { attempts: of, lost, settled: of, failed, timeouts: 0 }
             };
             let missing = vec![MissingReport::new("v1", attempts(600), attempts(600))];
-            let summary = conclude(&cells, &mut reports, &names, missing, level, &mut warnings);
+            let summary = conclude(&cells, &mut reports, &names, None, missing, level, &mut warnings);
             assert_eq!(summary.tests, 20 * 4 + 1 + 2 + 2);
             *alarms += u32::from(!warnings.into_list().is_empty());
         }

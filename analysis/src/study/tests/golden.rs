@@ -182,6 +182,27 @@ fn ranked() -> Report {
     study.report(None).unwrap()
 }
 
+/// Runs on 3 hosts below one, two or three leaf switches, of which the candidate's have more.
+fn placed() -> Report {
+    let synthetic = Synthetic::named("solve reduce", "old new", 20, "").of_ranks(3, 1);
+    let plan = synthetic.study().plan().clone();
+    let mut study = synthetic.study();
+    for mut ended in synthetic.with_parts(&|run, seat| Some(format!("node-{run}-{seat}"))) {
+        let run = ended.lease.run;
+        let version = plan.cell(run).map_or(0, |cell| cell.version.0);
+        let spans = 1 + (run.0 * 7 % 5).min(1 + version);
+        let seat = ended.lease.seat.as_ref().map_or(0, |seat| seat.number);
+        ended.lease.evidence.switches = format!("core.leaf-{}", seat % spans).parse().ok();
+        if let AttemptEnd::Reported(record) = &mut ended.end
+            && let Some(wall) = record.metrics.get_mut(&Metric::Wall)
+        {
+            *wall += *wall / 50 * u64::from(spans - 1);
+        }
+        study.add(&ended).unwrap();
+    }
+    study.report(None).unwrap()
+}
+
 /// Nothing measured yet.
 fn empty() -> Synthetic {
     Synthetic::named("sort", "utf8 c", 30, "").take(0).running()
@@ -200,6 +221,7 @@ fn reports_of_version_1_are_as_they_were() {
         ("built", built()),
         ("scaled", scaled()),
         ("ranked", ranked()),
+        ("placed", placed()),
     ];
     for (name, report) in reports {
         let path: PathBuf =

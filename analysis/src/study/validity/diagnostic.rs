@@ -38,6 +38,10 @@ pub(crate) enum Sign {
     HostEffect,
     /// Some hosts are unlike all others.
     OutlyingHosts,
+    /// Runs over more switches take longer, or less long.
+    PlacementEffect,
+    /// The versions' runs were spread over unlike numbers of switches.
+    PlacementsDiffer,
     /// The versions lost different shares of their attempts.
     LossesDiffer,
     /// They failed in different shares of their runs.
@@ -69,7 +73,7 @@ impl DiagnosticReport {
 
 impl Sign {
     /// All of them, in the order in which they are told.
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::Autocorrelation,
         Self::RunsInSeries,
         Self::Drift,
@@ -78,6 +82,8 @@ impl Sign {
         Self::ModesAreClasses,
         Self::HostEffect,
         Self::OutlyingHosts,
+        Self::PlacementEffect,
+        Self::PlacementsDiffer,
         Self::LossesDiffer,
         Self::FailuresDiffer,
     ];
@@ -94,6 +100,8 @@ impl From<Sign> for WarningCode {
             Sign::ModesAreClasses => Self::ModesAreClasses,
             Sign::HostEffect => Self::HostEffect,
             Sign::OutlyingHosts => Self::OutlyingHosts,
+            Sign::PlacementEffect => Self::PlacementEffect,
+            Sign::PlacementsDiffer => Self::PlacementsDiffer,
             Sign::LossesDiffer => Self::LossesDiffer,
             Sign::FailuresDiffer => Self::FailuresDiffer,
         }
@@ -110,6 +118,11 @@ impl DiagnosedCell<'_> {
     /// Likewise with all hosts of each.
     pub(crate) fn gangs_by_build_and_class(&self) -> Vec<(Sample, Vec<Vec<u32>>)> {
         self.split(|at, seat| self.gangs.get(at).cloned().unwrap_or_else(|| vec![seat.host]))
+    }
+
+    /// The runs with their numbers in the plan, likewise.
+    pub(crate) fn runs_by_build_and_class(&self) -> Vec<(Sample, Vec<RunIndex>)> {
+        self.split(|_, seat| seat.run)
     }
 
     fn split<T>(&self, of: impl Fn(usize, &Seat) -> T) -> Vec<(Sample, Vec<T>)> {

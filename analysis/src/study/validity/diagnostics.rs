@@ -6,6 +6,7 @@
 
 use super::diagnostic::{DiagnosedCell, DiagnosticReport, Sign};
 use super::host_effect::{HostEffectReport, HostLabel};
+use super::placement::PlacementReport;
 use crate::conclusion::{Spelled, WarningCode, Warnings};
 use crate::count::counted;
 use crate::study::gather::evidence::Seat;
@@ -87,6 +88,9 @@ pub struct DiagnosticsSummary {
     pub first_run: Option<DiagnosticReport>,
     /// Whether hosts differ.
     pub hosts: HostEffectReport,
+    /// Where in the network the runs were, and whether that mattered; absent where that is not known or does not vary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<PlacementReport>,
     /// Whether the versions differ in what is missing from their samples, one a candidate.
     #[serde(default)]
     pub missing: Vec<MissingReport>,
@@ -192,6 +196,7 @@ pub(crate) fn conclude(
     cells: &[DiagnosedCell<'_>],
     reports: &mut [Option<&mut DiagnosticsReport>],
     names: &[HostLabel],
+    mut placement: Option<PlacementReport>,
     mut missing: Vec<MissingReport>,
     level: ConfidenceLevel,
     warnings: &mut Warnings,
@@ -205,6 +210,7 @@ pub(crate) fn conclude(
     }
     family.extend(first_run.as_mut().map(|test| (Sign::FirstRun, String::new(), test)));
     family.extend(hosts.tests().into_iter().map(|(sign, test)| (sign, String::new(), test)));
+    family.extend(placement.iter_mut().flat_map(PlacementReport::tests));
     for of_candidate in &mut missing {
         let about = of_candidate.candidate.clone();
         family.extend(of_candidate.tests().map(|(sign, test)| (sign, about.clone(), test)));
@@ -230,7 +236,7 @@ pub(crate) fn conclude(
     }
     for sign in Sign::ALL {
         for (_, about) in alarms.iter().filter(|(of, _)| *of == sign) {
-            let sentence = || sentence(sign, &hosts, tests);
+            let sentence = || sentence(sign, &hosts, placement.as_ref(), tests);
             match about.as_str() {
                 "" => warnings.raise(sign.into(), sentence()),
                 about => warnings.concern(sign.into(), about, sentence),
@@ -244,6 +250,7 @@ pub(crate) fn conclude(
         significant,
         first_run,
         hosts,
+        placement,
         missing,
     }
 }
@@ -264,7 +271,7 @@ fn warn_of_coarse_times(
     }
 }
 
-fn sentence(sign: Sign, hosts: &HostEffectReport, tests: u64) -> String {
+fn sentence(sign: Sign, hosts: &HostEffectReport, placement: Option<&PlacementReport>, tests: u64) -> String {
     let of_family = format!("significant after Holm's adjustment for {}", counted(tests, "diagnostic"));
     match sign {
         Sign::Autocorrelation => format!(
@@ -297,6 +304,21 @@ fn sentence(sign: Sign, hosts: &HostEffectReport, tests: u64) -> String {
         Sign::FailuresDiffer => format!(
             "A candidate failed in another share of its runs than the baseline (Fisher's exact test, {of_family}), and the \
              samples hold only the successful ones: do not quote a speedup until you know why."
+        ),
+        Sign::PlacementEffect => {
+            let test = placement.and_then(|placement| placement.test);
+            let long = if test.is_some_and(|test| test.statistic < 0.0) { "less long" } else { "longer" };
+            let size = placement.and_then(PlacementReport::size);
+            let size = size.map_or_else(String::new, |size| format!("; {size}"));
+            format!(
+                "Runs over more leaf switches take {long} ({of_family}{size}), so a part of the spread is that of the placement, \
+                 which the engine chooses: ask it for nodes below one switch."
+            )
+        }
+        Sign::PlacementsDiffer => format!(
+            "A candidate's runs were spread over another number of leaf switches than the baseline's ({of_family}), so the \
+             difference of the versions may be that of their placement: go by the runs of equal placement, and let the \
+             engine place both alike."
         ),
         Sign::HostEffect => hosts.sentence(),
         Sign::OutlyingHosts => match hosts.outlying() {

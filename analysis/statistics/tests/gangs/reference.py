@@ -1,4 +1,4 @@
-"""Prints the numbers that gangs.rs compares with: what is said of the ranks and hosts of runs on several hosts.
+"""Prints the numbers that gangs.rs compares with: what is said of the ranks, hosts and switches of runs on several hosts.
 
     python3 reference.py        (needs numpy and scipy)
 """
@@ -69,4 +69,35 @@ def members():
             print(f"without {left_out}, host {host}: z {z!r}, p {p!r}")
 
 
+# Times of the runs of three cells, and over how many switches each was.
+SPANS = [
+    ([10.1, 10.4, 10.4, 12.2, 10.8, 12.2, 10.6], [1, 2, 1, 3, 2, 3, 1]),
+    ([205.0, 231.0, 202.0, 207.0, 229.0, 207.0], [1, 2, 1, 1, 2, 2]),
+    ([5.0, 5.5, 5.2, 5.6, 5.1, 5.3, 5.4, 5.0], [2, 4, 2, 4, 2, 2, 4, 4]),
+]
+
+
+def concordance(values, covariates):
+    pairs = combinations(range(len(values)), 2)
+    return sum(int(np.sign(values[i] - values[j]) * np.sign(covariates[i] - covariates[j])) for i, j in pairs)
+
+
+def placement():
+    """S, its z by the variance over all permutations, and the median slope of logarithms over all pairs, as a factor."""
+    s, variance, slopes = 0, 0.0, []
+    for values, covariates in SPANS:
+        s += concordance(values, covariates)
+        n = len(values)
+        x = np.sign(np.subtract.outer(values, values))
+        y = np.sign(np.subtract.outer(covariates, covariates))
+        all_s = [int((x * y[np.ix_(order, order)]).sum()) // 2 for order in permutations(range(n))]
+        variance += float(np.var(all_s))
+        for i, j in combinations(range(n), 2):
+            if covariates[i] != covariates[j]:
+                slopes.append(np.log(values[j] / values[i]) / (covariates[j] - covariates[i]))
+    print(f"placement: s {s}, z {float((s - np.sign(s)) / np.sqrt(variance))!r}, factor {float(np.exp(np.median(slopes)))!r}")
+
+
+most_often()
 members()
+placement()
