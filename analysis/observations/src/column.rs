@@ -82,7 +82,7 @@ macro_rules! columns {
 }
 
 /// The columns before the metrics.
-pub(super) const COLUMNS: [Column; 87] = columns! {
+pub(super) const COLUMNS: [Column; 88] = columns! {
     /// The experiment's id.
     experiment: Text, row => Some(row.planned.experiment);
     /// The experiment's name in the plan.
@@ -260,6 +260,9 @@ pub(super) const COLUMNS: [Column; 87] = columns! {
     switches: Text, row => lease(row).and_then(|lease| Some(lease.evidence.switches.as_ref()?.as_str()));
     /// Evidence: whether the hosts of the run had served in the policy's scope together before; of the policy `distinct_sets` alone.
     set_served: Truth, row => lease(row).and_then(|lease| lease.evidence.set_served);
+    /// Over how many leaf switches the hosts of the run were spread, where Slurm tells the switches above all of
+    /// them; of further hosts it is not told.
+    leaf_switches: Count, row => lease(row).and_then(Lease::leaf_switches);
 };
 
 /// Of rows for each host.

@@ -13,7 +13,7 @@ use speedup_core::plan::{self, Plan};
 use speedup_core::run::conditions::{Conditions, Unmet};
 use speedup_core::run::disturbance::Disturbance;
 use speedup_core::run::file_system::{FileSystem, Location};
-use speedup_core::run::lease::{Evidence, Lease};
+use speedup_core::run::lease::{Evidence, Lease, LeaseSeat};
 use speedup_core::run::program::{Program, ProgramContent};
 use speedup_core::run::reading::{CpuTime, Load, Reading};
 use speedup_core::run::record::{Failure, Outcome, Output, Record, RestReading};
@@ -293,6 +293,34 @@ fn conditions_are_told_and_what_is_unknown_is_empty() {
     }
     let without = &csv_rows(&exported(ExportForm::Csv, StatusPhase::Running))[0];
     assert_eq!((without["disturbed"].as_str(), without["unmet"].as_str()), ("", ""), "not false: unknown");
+}
+
+/// Of a run on several hosts the row that counts says over how many leaf switches they were spread.
+#[test]
+fn a_run_tells_its_leaf_switches() {
+    let plan = plan();
+    let measured = || AttemptEnd::Reported(record(Outcome::Measured));
+    let mut seats =
+        [ended(&plan, 0, 1, measured()), ended(&plan, 0, 1, measured()), ended(&plan, 1, 1, measured())];
+    for (ended, path) in seats.iter_mut().zip(["top.a", "top.b", "top.a"]) {
+        ended.lease.evidence.switches = Some(path.parse().unwrap());
+    }
+    let mut gang = [seats[0].lease.clone(), seats[1].lease.clone()];
+    for (number, lease) in (0..).zip(&mut gang) {
+        lease.epoch.0 += u64::from(number);
+        lease.seat = Some(Box::new(LeaseSeat::numbered(number)));
+    }
+    LeaseSeat::introduce(&mut gang);
+    [seats[0].lease, seats[1].lease] = gang;
+    let text = String::from_utf8(written(ExportForm::Csv, &plan, &status(), &seats)).unwrap();
+    let rows = csv_rows(&text);
+    let told = |counts: &str, run: &str| {
+        let row = rows.iter().find(|row| row["counts"] == counts && row["run"] == run).unwrap();
+        (row["switches"].clone(), row["leaf_switches"].clone())
+    };
+    assert_eq!(told("true", "0"), ("top.a".to_owned(), "2".to_owned()));
+    assert_eq!(told("true", "1"), ("top.a".to_owned(), "1".to_owned()), "of one host");
+    assert_eq!(told("false", "2"), (String::new(), String::new()), "it was not executed");
 }
 
 #[test]

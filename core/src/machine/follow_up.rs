@@ -116,7 +116,7 @@ impl Machine {
             Lease {
                 epoch: LeaseEpoch(self.next_lease + u64::from(seat)),
                 deadline: lease.deadline + outlasts,
-                seat: Some(Box::new(LeaseSeat { number: seat, members: Vec::new() })),
+                seat: Some(Box::new(LeaseSeat::numbered(seat))),
                 evidence: Evidence { set_served, ..lease.evidence },
                 ..lease
             }

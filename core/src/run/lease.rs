@@ -1,6 +1,8 @@
 //! A lease: the right of one agent to execute one attempt until a deadline, with the evidence of freshness that was
 //! recorded before it was given.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::build::UsedBuild;
@@ -50,6 +52,10 @@ pub struct LeaseSeat {
     pub number: u32,
     /// All hosts, in the order of their seats; of seat 0 alone.
     pub members: Vec<Member>,
+    /// Over how many leaf switches of the network they are spread; of seat 0 alone, and nothing where that of some
+    /// host is not known.
+    #[serde(default)]
+    pub leaf_switches: Option<u32>,
 }
 
 /// A host of a gang.
@@ -62,13 +68,22 @@ pub struct Member {
 }
 
 impl LeaseSeat {
+    /// The place of this number; what the first knows of all hosts is told by [`LeaseSeat::introduce`].
+    pub fn numbered(number: u32) -> Self {
+        Self { number, members: Vec::new(), leaf_switches: None }
+    }
+
     /// Tells the first of a gang's leases of all its hosts.
     pub fn introduce(leases: &mut [Lease]) {
         let member =
             |lease: &Lease| Member { host: lease.host.clone(), name: lease.evidence.host_name.clone() };
         let members = leases.iter().map(member).collect();
+        // A leaf switch has one path from the top.
+        let switches: Option<BTreeSet<&SwitchPath>> =
+            leases.iter().map(|lease| lease.evidence.switches.as_ref()).collect();
+        let leaf_switches = switches.map(|switches| switches.len() as u32);
         if let Some(seat) = leases.first_mut().and_then(|lease| lease.seat.as_mut()) {
-            seat.members = members;
+            (seat.members, seat.leaf_switches) = (members, leaf_switches);
         }
     }
 }
@@ -94,6 +109,15 @@ impl Lease {
     /// Whether several hosts serve the run together.
     pub fn is_of_gang(&self) -> bool {
         self.seat.is_some()
+    }
+
+    /// Over how many leaf switches of the network the hosts of the run are spread, where that is known; nothing of a
+    /// seat but the first.
+    pub fn leaf_switches(&self) -> Option<u32> {
+        match &self.seat {
+            Some(seat) => seat.leaf_switches,
+            None => self.evidence.switches.as_ref().map(|_| 1),
+        }
     }
 
     /// What a launcher calls the hosts of the run; nothing of a seat but the first.
@@ -162,5 +186,43 @@ impl Evidence {
             host_name: None,
             switches: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leases(switches: &[Option<&str>]) -> Vec<Lease> {
+        let lease = |(number, switches): (u32, &Option<&str>)| Lease {
+            epoch: LeaseEpoch(7 + u64::from(number)),
+            experiment: "0193a5b2-7c3d-7000-8000-000000000001".parse().unwrap(),
+            run: RunIndex(0),
+            attempt: Attempt(1),
+            host: format!("host-{number}").parse().unwrap(),
+            agent_epoch: AgentEpoch(1),
+            granted: Timestamp(0),
+            deadline: Timestamp(1),
+            started: None,
+            evidence: Evidence {
+                switches: switches.map(|path| path.parse().unwrap()),
+                ..Evidence::first("boot".parse().unwrap())
+            },
+            seat: Some(Box::new(LeaseSeat::numbered(number))),
+        };
+        let mut leases: Vec<Lease> = (0..).zip(switches).map(lease).collect();
+        LeaseSeat::introduce(&mut leases);
+        leases
+    }
+
+    #[test]
+    fn the_first_of_a_gang_knows_over_how_many_leaf_switches_it_is_spread() {
+        let spans = |switches: &[Option<&str>]| leases(switches)[0].leaf_switches();
+        assert_eq!(spans(&[Some("top.a"), Some("top.b"), Some("top.a")]), Some(2));
+        assert_eq!(spans(&[Some("top.a"), None]), None, "one is not known");
+        let leases = leases(&[Some("top.a"), Some("top.b")]);
+        assert_eq!((leases[0].hosts().len(), leases[1].leaf_switches()), (2, None));
+        let alone = Lease { seat: None, ..leases[1].clone() };
+        assert_eq!(alone.leaf_switches(), Some(1));
     }
 }

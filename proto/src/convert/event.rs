@@ -275,7 +275,10 @@ impl TryFrom<journal::HostLeft> for Change {
 /// All hosts stand in the leases: the first need not name them.
 fn gang_granted(leases: &[Lease]) -> Kept {
     let mut leases: Vec<v1::Lease> = leases.iter().map(Into::into).collect();
-    leases.iter_mut().filter_map(|lease| lease.seat.as_mut()).for_each(|seat| seat.members.clear());
+    for seat in leases.iter_mut().filter_map(|lease| lease.seat.as_mut()) {
+        seat.members.clear();
+        seat.leaf_switches = None;
+    }
     Kept::GangGranted(journal::GangGranted { leases })
 }
 

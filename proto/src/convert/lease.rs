@@ -52,7 +52,11 @@ impl TryFrom<v1::Lease> for Lease {
 
 impl From<&LeaseSeat> for v1::LeaseSeat {
     fn from(seat: &LeaseSeat) -> Self {
-        Self { number: seat.number, members: seat.members.iter().map(Into::into).collect() }
+        Self {
+            number: seat.number,
+            members: seat.members.iter().map(Into::into).collect(),
+            leaf_switches: seat.leaf_switches,
+        }
     }
 }
 
@@ -60,7 +64,8 @@ impl TryFrom<v1::LeaseSeat> for LeaseSeat {
     type Error = Malformed;
 
     fn try_from(wire: v1::LeaseSeat) -> Result<Self, Malformed> {
-        Ok(Self { number: wire.number, members: each(wire.members, MAX_GANG as usize, "members")? })
+        let members = each(wire.members, MAX_GANG as usize, "members")?;
+        Ok(Self { number: wire.number, members, leaf_switches: wire.leaf_switches })
     }
 }
 

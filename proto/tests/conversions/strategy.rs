@@ -175,8 +175,8 @@ fn evidence() -> impl Strategy<Value = Evidence> {
 pub(crate) fn lease() -> BoxedStrategy<Lease> {
     let times = (time(), time(), option::of(time()));
     let member = (id(), option::of(id())).prop_map(|(host, name)| Member { host, name });
-    let seat = (any::<u32>(), proptest::collection::vec(member, 0..3))
-        .prop_map(|(number, members)| Box::new(LeaseSeat { number, members }));
+    let seat = (any::<u32>(), proptest::collection::vec(member, 0..3), any::<Option<u32>>())
+        .prop_map(|(number, members, leaf_switches)| Box::new(LeaseSeat { number, members, leaf_switches }));
     let parts =
         (lease_epoch(), experiment_id(), run(), id(), agent_epoch(), times, (evidence(), option::of(seat)));
     parts
@@ -202,7 +202,7 @@ pub(crate) fn lease() -> BoxedStrategy<Lease> {
 /// Leases as those of a gang: the first knows the hosts of all.
 fn gang(mut leases: Vec<Lease>) -> Vec<Lease> {
     for (number, lease) in (0..).zip(&mut leases) {
-        lease.seat = Some(Box::new(LeaseSeat { number, members: Vec::new() }));
+        lease.seat = Some(Box::new(LeaseSeat::numbered(number)));
     }
     LeaseSeat::introduce(&mut leases);
     leases

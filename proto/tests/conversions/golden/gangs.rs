@@ -27,7 +27,7 @@ pub(super) fn events() -> Vec<Event> {
     });
     for (number, lease) in (0..).zip(&mut leases) {
         lease.epoch = LeaseEpoch(7 + u64::from(number));
-        lease.seat = Some(Box::new(LeaseSeat { number, members: Vec::new() }));
+        lease.seat = Some(Box::new(LeaseSeat::numbered(number)));
     }
     LeaseSeat::introduce(&mut leases);
     let (host, lease) = (leases[1].host.clone(), leases[1].epoch);

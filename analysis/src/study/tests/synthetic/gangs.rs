@@ -35,11 +35,11 @@ impl Synthetic {
             let benchmark = self.plan.experiment.benchmark(cell.benchmark).expect("one of the plan");
             let hosts = benchmark.gang.as_ref().map_or(1, |gang| gang.hosts);
             ended.lease.epoch = LeaseEpoch(epoch);
-            ended.lease.seat = Some(Box::new(LeaseSeat { number: 0, members: Vec::new() }));
+            ended.lease.seat = Some(Box::new(LeaseSeat::numbered(0)));
             for seat in (1..hosts).rev() {
                 let mut part = on(&ended, host(run, seat));
                 part.lease.epoch = LeaseEpoch(epoch + u64::from(seat));
-                part.lease.seat = Some(Box::new(LeaseSeat { number: seat, members: Vec::new() }));
+                part.lease.seat = Some(Box::new(LeaseSeat::numbered(seat)));
                 if let AttemptEnd::Reported(_) = &part.end {
                     part.end = AttemptEnd::Reported(Record::bare(Outcome::Measured));
                 }
