@@ -233,6 +233,8 @@ words! {
         SamplesUnavailable = "samples_unavailable",
         /// All runs of one version are better than all of the other.
         Separated = "separated",
+        /// One program on several numbers of hosts counts as several benchmarks.
+        SeriesInSuite = "series_in_suite",
         /// A pilot gave the number of runs.
         SizedByPilot = "sized_by_pilot",
         /// Few runs whose laws differ by more than a shift.

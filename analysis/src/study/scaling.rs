@@ -2,12 +2,13 @@
 
 mod words;
 
-use crate::conclusion::{Reason, ReasonCode};
+use crate::conclusion::{Reason, ReasonCode, WarningCode, Warnings};
 use crate::study::Study;
 use crate::study::compare::endpoint::EndpointVerdict;
 use crate::study::compare::protocol::IntervalReport;
 use crate::study::gather::sampled::Sampled;
 use serde::{Deserialize, Serialize};
+use speedup_core::experiment::Benchmark;
 use speedup_core::experiment::gang::{ScalingLaw, ScalingSeries};
 use speedup_statistics::inference::{ConfidenceLevel, PValue, RatioInterval};
 use speedup_statistics::ratio::RatioError;
@@ -122,6 +123,25 @@ pub struct ScalingSample<'a> {
     pub benchmark: &'a str,
     /// Their times.
     pub times: &'a Sample,
+}
+
+/// A suite takes each of its benchmarks for a program of its own.
+pub(crate) fn warn(study: &Study, warnings: &mut Warnings) {
+    let experiment = &study.plan.experiment;
+    let taking_part = study.plan.benchmarks.iter().filter_map(|index| experiment.benchmark(*index));
+    let series = |benchmark: &Benchmark| Some(benchmark.gang.as_ref()?.series.as_ref()?.name.clone());
+    let of_series: Vec<(&Benchmark, String)> =
+        taking_part.filter_map(|benchmark| Some((benchmark, series(benchmark)?))).collect();
+    for (benchmark, name) in &of_series {
+        if of_series.iter().filter(|(_, other)| other == name).count() > 1 {
+            warnings.concern(WarningCode::SeriesInSuite, &benchmark.name, || {
+                "The suite counts one program on several numbers of hosts as several benchmarks, so its total and its \
+                 proportion are of these numbers, and not of programs that are independent: go by the benchmarks and by the \
+                 section on scaling."
+                    .to_owned()
+            });
+        }
+    }
 }
 
 impl ScalingReport {

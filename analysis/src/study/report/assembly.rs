@@ -20,7 +20,7 @@ use crate::study::missing::{AttemptCounts, MissingReport, completeness, lacking,
 use crate::study::ranks::RanksReport;
 use crate::study::report::{MishapTotals, Report, SCHEMA_VERSION};
 use crate::study::rule::RuleReport;
-use crate::study::scaling::ScalingReport;
+use crate::study::scaling::{self, ScalingReport};
 use crate::study::validity::canary::CanaryReport;
 use crate::study::validity::controls::ControlsReport;
 use crate::study::validity::diagnostics::{self, DiagnosticsReport, DiagnosticsSummary};
@@ -80,7 +80,10 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
         let suite = suite(&sampled, &benchmarks, version, total, &circumstances, &mut warnings);
         SuiteReport { multiplicity: multiplicity.reports, adjusted: multiplicity.total, ..suite }
     });
-    let suites = suites.collect();
+    let suites: Vec<SuiteReport> = suites.collect();
+    if !suites.is_empty() {
+        scaling::warn(study, &mut warnings);
+    }
     let figures = match figures {
         Figures::LeftOut => None,
         Figures::Drawn => Some(FiguresReport::new(&sampled, &benchmarks, &circumstances)),

@@ -1,6 +1,7 @@
 //! Scaling series: what is found of programs whose law is known.
 
 use super::synthetic::{Synthetic, Times};
+use crate::conclusion::WarningCode;
 use crate::study::{EndpointVerdict, Report, ScalingReport, VersionScaling};
 use speedup_core::experiment::gang::ScalingLaw;
 use speedup_core::run::record::Failure;
@@ -50,6 +51,8 @@ fn a_serial_share_is_found_and_a_version_that_has_less_of_it_scales_better() {
     assert_eq!(compared.sentence, "new scales better than old to 2, 4, 8 hosts.");
     assert!(old.sentence.starts_with("old: 3.3"), "{}", old.sentence);
     assert!(old.sentence.contains("the serial share of the work is 2"), "{}", old.sentence);
+    let in_suite = report.warnings.iter().find(|warning| warning.code == WarningCode::SeriesInSuite);
+    assert_eq!(in_suite.map(|warning| warning.concerns.len()), Some(4), "{:?}", report.warnings);
 }
 
 /// Communication that takes longer on more hosts is no serial share, and is said to be none.
