@@ -181,7 +181,8 @@ impl SlurmSite {
     /// # Panics
     /// When there is none.
     pub fn host(&self, node: &str) -> &Host {
-        self.site.hosts.iter().find(|host| host.name() == node).expect("a host of that name")
+        let mut hosts = self.site.hosts.iter();
+        hosts.find(|host| host.name() == node).unwrap_or_else(|| panic!("no host is called {node}"))
     }
 
     /// Waits until a run has begun somewhere; gives the job and the host.

@@ -18,8 +18,8 @@ pub(super) fn of_version(of: &VersionRanks) -> String {
     if !more_often.is_empty() {
         sentences.push(format!("{}.", more_often.join("; ")));
     } else if !tested.is_empty() {
-        let whats: Vec<&str> = tested.iter().map(|(what, _)| *what).collect();
-        sentences.push(format!("no {} is the slowest more often than chance.", listed(&whats)));
+        let subjects: Vec<&str> = tested.iter().map(|(what, _)| *what).collect();
+        sentences.push(format!("no {} is the slowest more often than chance.", listed(&subjects)));
     }
     if let Some(tied) = of.rank.as_ref().map(|found| found.tied).filter(|tied| *tied > 0) {
         let (runs, tell) = (counted(tied, "run"), if tied == 1 { "tells" } else { "tell" });
