@@ -369,7 +369,8 @@ impl World {
         }
     }
 
-    /// Live leases that these messages report, each in a session of its host, with their deadlines.
+    /// Live leases that these messages report, each in a session of its host, with their deadlines. That a gang's program has
+    /// failed is no report yet: it counts when the other hosts have ended their parts, of which nobody has been asked.
     fn reported_in(&self, waiting: &[Packet]) -> BTreeMap<LeaseEpoch, Timestamp> {
         let Some(coordinator) = &self.coordinator else { return BTreeMap::new() };
         let reported = waiting.iter().filter_map(|packet| match &packet.message {
@@ -378,7 +379,9 @@ impl World {
                 let held = coordinator.machine.host(host)?;
                 let is_its_own = held.is_here() && held.epoch == *epoch;
                 let lease = held.lease.as_ref().filter(|lease| is_its_own && lease.epoch == report.lease)?;
-                Some((lease.epoch, held.lease_deadline()?))
+                let has_failed = matches!(report.record.outcome, Outcome::Failed(_));
+                let is_heard_out = !(has_failed && lease.is_of_gang() && !lease.is_of_member());
+                is_heard_out.then_some((lease.epoch, held.lease_deadline()?))
             }
             Message::Up(_) | Message::Down(_) | Message::Over => None,
         });
