@@ -196,8 +196,9 @@ impl Machine {
                 let Kept { tried, troubles, visitors, sets, .. } = &piece.kept;
                 let visitors = visitors.values().flat_map(BTreeMap::keys);
                 let of_sets = sets.values().flatten().flatten();
-                let named = tried.values().flatten().chain(troubles.keys()).chain(visitors).chain(of_sets);
-                if { named }.any(unknown) {
+                let mut named =
+                    tried.values().flatten().chain(troubles.keys()).chain(visitors).chain(of_sets);
+                if named.any(unknown) {
                     return Err(Misfit::UnknownHost(experiment));
                 }
                 let active = Active::of(*piece)?;

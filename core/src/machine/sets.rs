@@ -51,8 +51,8 @@ impl Active {
         !alike.values().any(|hosts| (0..hosts.len()).any(|at| is_new(hosts, at)))
     }
 
-    /// A host and others that may serve in a lane, in ascending order: of the others the first, as they are given, with which it
-    /// has not. Looks at one set more than have served, at most.
+    /// A set of a host and of others that has not served in a lane, ascending. Others that are given first are preferred. Looks at
+    /// one set more than have served, at most.
     pub(super) fn new_set(
         &self,
         lane: u32,
