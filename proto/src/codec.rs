@@ -1,12 +1,22 @@
-//! How the servers of `speedup.v1` read and write messages: as prost does, except that a message that cannot be decoded is
-//! the sender's fault. tonic's own codec answers `INTERNAL`, which says that the server has a bug.
+//! How the servers of `speedup.v1` read and write messages: as prost does, with two exceptions. A message that cannot be
+//! decoded is the sender's fault, where tonic's own codec answers `INTERNAL`, which says that the server has a bug. And a stream
+//! begins with small buffers, because thousands of agents keep one open; for a large message its length is reserved at once.
 
 use std::marker::PhantomData;
 
 use prost::Message;
 use tonic::Status;
-use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder};
-use tonic_prost::{ProstDecoder, ProstEncoder};
+use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
+use tonic_prost::{ProstCodec, ProstDecoder, ProstEncoder};
+
+/// What the buffers of a stream have at first, one for each direction: a grant or a report fits. tonic gives each 8 KiB.
+const BUFFER_BYTES: usize = 1 << 10;
+/// Bytes of messages that go out together at most; tonic's own bound.
+const TOGETHER_BYTES: usize = 32 << 10;
+
+fn buffers() -> BufferSettings {
+    BufferSettings::new(BUFFER_BYTES, TOGETHER_BYTES)
+}
 
 /// The codec of servers. Clients keep tonic's: to them an answer that cannot be decoded is indeed `INTERNAL`.
 #[derive(Clone, Copy, Debug)]
@@ -25,15 +35,33 @@ where
 {
     type Encode = T;
     type Decode = U;
-    type Encoder = ProstEncoder<T>;
+    type Encoder = AnswerEncoder<T>;
     type Decoder = RequestDecoder<U>;
 
     fn encoder(&mut self) -> Self::Encoder {
-        ProstEncoder::default()
+        AnswerEncoder(ProstCodec::<T, U>::raw_encoder(buffers()))
     }
 
     fn decoder(&mut self) -> Self::Decoder {
-        RequestDecoder(ProstDecoder::default())
+        RequestDecoder(ProstCodec::<T, U>::raw_decoder(buffers()))
+    }
+}
+
+/// Encodes what is answered.
+#[derive(Clone, Debug)]
+pub struct AnswerEncoder<T>(ProstEncoder<T>);
+
+impl<T: Message> Encoder for AnswerEncoder<T> {
+    type Item = T;
+    type Error = Status;
+
+    fn encode(&mut self, item: T, to: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        to.reserve(item.encoded_len());
+        self.0.encode(item, to)
+    }
+
+    fn buffer_settings(&self) -> BufferSettings {
+        self.0.buffer_settings()
     }
 }
 
