@@ -1,5 +1,5 @@
-//! The replay of the journal, on three threads: one reads and decodes the events, one has the machine follow them, one brings
-//! the store up to date. Each is a part of the way alone, and they take about as long.
+//! The replay of the journal, on four threads: one reads and decodes the events, one has the machine follow them, one gathers
+//! what the store is to hold of them, one writes that. While much is written at once, the others go on.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -22,6 +22,8 @@ const TOGETHER: usize = 1_024;
 const TOGETHER_BYTES: usize = 1 << 20;
 /// What may wait before a thread.
 const WAITING: usize = 4;
+/// Writes that are gathered while others are written: each takes some megabytes.
+const GATHERED_AHEAD: usize = 1;
 
 /// Events as they stand in the journal.
 #[derive(Default)]
@@ -65,13 +67,16 @@ impl Replaying<'_> {
         let (path, store) = (self.path, self.store);
         thread::scope(|scope| {
             let (to_machine, pieces) = sync_channel(WAITING);
-            let (to_store, batches) = sync_channel(WAITING);
+            let (to_gathering, batches) = sync_channel(WAITING);
+            let (to_store, gathered) = sync_channel(GATHERED_AHEAD);
             let reading = scope.spawn(move || read(records, until, path, &to_machine));
-            let writing = scope.spawn(move || write(store, &batches));
-            let machine = self.follow(machine, &pieces, &to_store);
-            drop((pieces, to_store));
+            let gathering = scope.spawn(move || gather(&batches, &to_store));
+            let writing = scope.spawn(move || write(store, &gathered));
+            let machine = self.follow(machine, &pieces, &to_gathering);
+            drop((pieces, to_gathering));
             // Why the store cannot be written comes first: then nobody wants what is read.
             joined(writing)?;
+            joined(gathering);
             joined(reading)?;
             Ok(machine)
         })
@@ -140,18 +145,26 @@ fn read(
     Ok(())
 }
 
-/// Writes what the store is to hold.
-fn write(store: &Store, batches: &Receiver<Batch>) -> Result<(), RecoveryError> {
+/// Gathers what the store is to hold, until the last or until it takes no more.
+fn gather(batches: &Receiver<Batch>, to: &SyncSender<(Writes, Position)>) {
     let mut writes = Writes::default();
     let mut end = None;
     for batch in batches {
         batch.add_to(&mut writes);
         end = Some(batch.end);
-        if writes.len() >= GATHERED {
-            store.apply(std::mem::take(&mut writes), batch.end)?;
+        if writes.len() >= GATHERED && to.send((std::mem::take(&mut writes), batch.end)).is_err() {
+            return;
         }
     }
-    Ok(end.map_or(Ok(()), |end| store.apply(writes, end))?)
+    if let Some(end) = end {
+        // Who takes no more has its reason.
+        let _ = to.send((writes, end));
+    }
+}
+
+/// Writes what was gathered.
+fn write(store: &Store, gathered: &Receiver<(Writes, Position)>) -> Result<(), RecoveryError> {
+    Ok(gathered.iter().try_for_each(|(writes, end)| store.apply(writes, end))?)
 }
 
 /// What a thread ended with; a panic goes on here.
