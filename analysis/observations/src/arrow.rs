@@ -176,12 +176,7 @@ fn array(kind: Kind, buffers: impl Iterator<Item = Buffer>) -> Result<ArrayRef, 
             for Buffer { levels, values } in buffers {
                 let Values::Text(values) = values else { return Err(other_kind()) };
                 let mut values = values.iter();
-                for level in levels {
-                    let text = there(level, &mut values).map(|text| str::from_utf8(text.data())).transpose();
-                    array.append_option(
-                        text.map_err(|error| ArrowError::InvalidArgumentError(error.to_string()))?,
-                    );
-                }
+                levels.iter().for_each(|level| array.append_option(there(*level, &mut values)));
             }
             Arc::new(array.finish())
         }

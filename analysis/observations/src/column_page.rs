@@ -1,8 +1,7 @@
 //! Rows as columns: of each row whether a value is there, and the values that are, as Parquet and Arrow take them.
 
 use std::iter::repeat_n;
-
-use parquet::data_type::ByteArray;
+use std::ops::Range;
 
 use super::column::{Read, metric, own};
 use super::column_set::{Of, Shown};
@@ -25,12 +24,21 @@ pub(super) struct Buffer {
 pub(super) enum Values {
     Truth(Vec<bool>),
     Whole(Vec<i64>),
-    Text(Vec<ByteArray>),
+    Text(Texts),
     /// With whether each value goes on with the list of the one before.
     List {
         values: Vec<f64>,
         repeats: Vec<i16>,
     },
+}
+
+/// The texts of a column, one after the other. Hosts, names and states repeat: a text that is like the one before it is not
+/// kept twice.
+#[derive(Default)]
+pub(super) struct Texts {
+    pub(super) all: String,
+    /// Where each is in it.
+    pub(super) places: Vec<Range<usize>>,
 }
 
 /// Levels of a list: it is not there, it is empty, it has this value.
@@ -71,15 +79,13 @@ impl Buffer {
             }
             Of::Metric(of) => Values::Whole(there(rows, |row| metric(row, *of).map(signed), &mut levels)),
             Of::Run(Read::Text(read)) => {
-                let mut last: Option<ByteArray> = None;
-                let text = |row| {
-                    let text = read(row)?;
-                    // Hosts, names and states repeat; a copy of the last one shares its bytes.
-                    let same = last.take().filter(|last| last.data() == text.as_bytes());
-                    last = Some(same.unwrap_or_else(|| ByteArray::from(text.into_owned().into_bytes())));
-                    last.clone()
-                };
-                Values::Text(there(rows, text, &mut levels))
+                let mut texts = Texts::default();
+                for row in rows {
+                    let text = read(row);
+                    levels.push(text.is_some().into());
+                    text.iter().for_each(|text| texts.push(text));
+                }
+                Values::Text(texts)
             }
             Of::Own(name) => {
                 let (mut values, mut repeats) = (Vec::new(), Vec::new());
@@ -104,7 +110,7 @@ impl Buffer {
     fn bytes(&self) -> usize {
         match &self.values {
             Values::Truth(_) | Values::Whole(_) => 0,
-            Values::Text(texts) => texts.iter().map(ByteArray::len).sum(),
+            Values::Text(texts) => texts.all.len(),
             Values::List { values, .. } => size_of_val(values.as_slice()),
         }
     }
@@ -125,12 +131,42 @@ impl Buffer {
         let values = match &mut self.values {
             Values::Truth(values) => Values::Truth(values.split_off(value)),
             Values::Whole(values) => Values::Whole(values.split_off(value)),
-            Values::Text(values) => Values::Text(values.split_off(value)),
+            Values::Text(texts) => Values::Text(texts.split_off(value)),
             Values::List { values, repeats } => {
                 Values::List { values: values.split_off(value), repeats: repeats.split_off(level) }
             }
         };
         Self { levels: self.levels.split_off(level), values }
+    }
+}
+
+impl Texts {
+    fn push(&mut self, text: &str) {
+        let place = match self.places.last() {
+            Some(last) if self.all[last.clone()] == *text => last.clone(),
+            Some(_) | None => {
+                let begin = self.all.len();
+                self.all.push_str(text);
+                begin..self.all.len()
+            }
+        };
+        self.places.push(place);
+    }
+
+    /// Each of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.places.iter().map(|place| &self.all[place.clone()])
+    }
+
+    /// Takes off the texts from this one on.
+    fn split_off(&mut self, text: usize) -> Self {
+        let mut places = self.places.split_off(text);
+        let begin = places.first().map_or(self.all.len(), |first| first.start);
+        let all = self.all[begin..].to_owned();
+        places.iter_mut().for_each(|place| *place = place.start - begin..place.end - begin);
+        // The last may be like the first of the others.
+        self.all.truncate(self.places.last().map_or(0, |last| last.end));
+        Self { all, places }
     }
 }
 

@@ -40,7 +40,7 @@ fn write<W: Write + Send>(series: &[Series], to: W) -> Result<(), ParquetError> 
         fields.push(text(BLOCK, Repetition::OPTIONAL)?);
     }
     let schema = Arc::new(Type::group_type_builder("samples").with_fields(fields).build()?);
-    let mut file = SerializedFileWriter::new(to, schema, Arc::new(properties()))?;
+    let mut file = SerializedFileWriter::new(to, schema, Arc::new(properties().build()))?;
     let values: Vec<Value<'_>> = series.iter().flat_map(of_series).collect();
     for rows in values.chunks(GROUP_ROWS) {
         let mut group = file.next_row_group()?;

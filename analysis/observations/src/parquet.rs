@@ -11,19 +11,21 @@ use std::thread::{self, JoinHandle};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
-use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
 use parquet::column::writer::{
     ColumnCloseResult, ColumnWriter, get_column_writer, get_typed_column_writer_mut,
 };
-use parquet::data_type::{BoolType, ByteArrayType, DoubleType, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{DEFAULT_CREATED_BY, WriterProperties, WriterPropertiesPtr};
+use parquet::file::properties::{
+    DEFAULT_CREATED_BY, WriterProperties, WriterPropertiesBuilder, WriterPropertiesPtr,
+};
 use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
-use parquet::schema::types::{ColumnDescPtr, SchemaDescPtr, SchemaDescriptor, Type, TypePtr};
+use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescPtr, SchemaDescriptor, Type, TypePtr};
 
 use super::arrow::schema_message;
-use super::column_page::{Buffer, ColumnPage, Values};
+use super::column_page::{Buffer, ColumnPage, Texts, Values};
 use super::column_set::{Kind, Shown};
 
 /// Rows of a group: what a reader must at least unpack, and what is held in memory, some 1 kB each.
@@ -57,7 +59,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
         let schema = Type::group_type_builder("observations").with_fields(fields).build();
         let schema = Arc::new(schema.map_err(io::Error::other)?);
-        let file = SerializedFileWriter::new(to, schema.clone(), Arc::new(properties()));
+        let file = SerializedFileWriter::new(to, schema.clone(), Arc::new(packed(columns)));
         let mut file = file.map_err(io::Error::other)?;
         let described = BASE64_STANDARD.encode(schema_message(columns)?);
         file.append_key_value_metadata(KeyValue::new(ARROW_SCHEMA.to_owned(), described));
@@ -125,7 +127,7 @@ fn encoded(
         let mut bytes = TrackedWrite::new(Vec::new());
         let to = Box::new(SerializedPageWriter::new(&mut bytes));
         let mut writer = get_column_writer(column.clone(), properties.clone(), to);
-        pages.iter_mut().filter_map(Iterator::next).try_for_each(|buffer| write(&buffer, &mut writer))?;
+        pages.iter_mut().filter_map(Iterator::next).try_for_each(|buffer| write(buffer, &mut writer))?;
         let close = writer.close()?;
         Ok((Bytes::from(bytes.into_inner()?), close))
     };
@@ -133,20 +135,22 @@ fn encoded(
 }
 
 /// Writes what a page has of a column.
-fn write(buffer: &Buffer, to: &mut ColumnWriter<'_>) -> Result<(), ParquetError> {
+fn write(buffer: Buffer, to: &mut ColumnWriter<'_>) -> Result<(), ParquetError> {
     let levels = Some(buffer.levels.as_slice());
-    let written = match &buffer.values {
+    let written = match buffer.values {
         Values::Truth(values) => {
-            get_typed_column_writer_mut::<BoolType>(to).write_batch(values, levels, None)
+            get_typed_column_writer_mut::<BoolType>(to).write_batch(&values, levels, None)
         }
         Values::Whole(values) => {
-            get_typed_column_writer_mut::<Int64Type>(to).write_batch(values, levels, None)
+            get_typed_column_writer_mut::<Int64Type>(to).write_batch(&values, levels, None)
         }
-        Values::Text(values) => {
-            get_typed_column_writer_mut::<ByteArrayType>(to).write_batch(values, levels, None)
+        Values::Text(Texts { all, places }) => {
+            let all = Bytes::from(all);
+            let values: Vec<ByteArray> = places.into_iter().map(|place| all.slice(place).into()).collect();
+            get_typed_column_writer_mut::<ByteArrayType>(to).write_batch(&values, levels, None)
         }
         Values::List { values, repeats } => {
-            get_typed_column_writer_mut::<DoubleType>(to).write_batch(values, levels, Some(repeats))
+            get_typed_column_writer_mut::<DoubleType>(to).write_batch(&values, levels, Some(&repeats))
         }
     };
     written.map(drop)
@@ -154,7 +158,7 @@ fn write(buffer: &Buffer, to: &mut ColumnWriter<'_>) -> Result<(), ParquetError>
 
 /// Who wrote a file, and how it is packed. Readers tell releases apart by `NAME version RELEASE (build BUILD)`; what may matter
 /// to them of the build is the library that encodes.
-pub(super) fn properties() -> WriterProperties {
+pub(super) fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_created_by(format!(
             "speedup version {} (build {})",
@@ -162,7 +166,22 @@ pub(super) fn properties() -> WriterProperties {
             DEFAULT_CREATED_BY.replace(" version", "")
         ))
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .build()
+}
+
+/// The same, with whole numbers as their differences from one row to the next: moments, epochs and times hardly repeat, and a
+/// dictionary of them would be larger than they are.
+fn packed(columns: &[Shown]) -> WriterProperties {
+    let is_whole = |column: &&Shown| match column.of.kind() {
+        Kind::Count | Kind::Signed | Kind::Moment => true,
+        Kind::Truth | Kind::Text | Kind::Series => false,
+    };
+    let paths = columns.iter().filter(is_whole).map(|column| ColumnPath::from(column.name.as_str()));
+    let differences = |properties: WriterPropertiesBuilder, path: ColumnPath| {
+        properties
+            .set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
+    };
+    paths.fold(properties(), differences).build()
 }
 
 /// The column as Parquet declares it.
