@@ -32,6 +32,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .build_client(false)
         .codec_path("crate::codec::ServerCodec")
         .btree_map(".")
+        // A record is moved with its attempt from step to step.
+        .boxed(".speedup.v1.EndedAttempt.end.reported")
         .extern_path(".speedup.v1.ExportAttempts", "crate::stored::ExportAttempts")
         .compile_fds(descriptors.clone())?;
     // Clients apart from servers, because their codecs differ: of the messages there is one set, which they share.

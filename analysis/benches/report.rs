@@ -136,5 +136,5 @@ fn attempt(run: u32, cell: u32, wall_ns: Option<u64>) -> Result<EndedAttempt, Bo
         metrics: wall_ns.map(|ns| (Metric::Wall, ns)).into_iter().collect(),
         ..Record::bare(outcome)
     };
-    Ok(EndedAttempt { lease, cell, ended: Timestamp(1), end: AttemptEnd::Reported(record) })
+    Ok(EndedAttempt { lease, cell, ended: Timestamp(1), end: AttemptEnd::reported(record) })
 }

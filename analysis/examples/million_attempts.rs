@@ -81,5 +81,5 @@ fn attempt(run: u32, cell: u32, wall_ns: u64) -> Result<EndedAttempt, Box<dyn Er
     };
     let metrics = [(Metric::Wall, wall_ns), (Metric::User, wall_ns), (Metric::MaxRss, 4 << 20)];
     let record = Record { metrics: metrics.into_iter().collect(), ..Record::bare(Outcome::Measured) };
-    Ok(EndedAttempt { lease, cell, ended: Timestamp(1), end: AttemptEnd::Reported(record) })
+    Ok(EndedAttempt { lease, cell, ended: Timestamp(1), end: AttemptEnd::reported(record) })
 }

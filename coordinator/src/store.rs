@@ -280,7 +280,7 @@ impl Store {
             };
             let mut attempt: v1::EndedAttempt = self.decode(&encoded?)?;
             if let Some(v1::ended_attempt::End::Lost(lost)) = &mut attempt.end {
-                lost.late = Some(v1::Record::from(&record));
+                lost.late = Some(v1::Record::from(record.as_ref()));
             }
             writes.put_attempt(id, &attempt);
         }

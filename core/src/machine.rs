@@ -53,7 +53,6 @@ pub use trouble::Trouble;
 use crate::host::fingerprint::{ClassId, Difference, Fingerprint};
 use crate::host::{Host, Mark};
 use crate::machine::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded};
-use crate::run::record::Record;
 use crate::run::{HostNumber, RunState};
 use crate::value::id::{ExperimentId, HostId, LeaseEpoch, RunIndex};
 use crate::value::time::{Span, Timestamp};
@@ -328,7 +327,7 @@ impl Machine {
     pub fn ended_by(&self, event: &Event) -> Option<EndedAttempt> {
         let (host, epoch, end) = match &event.change {
             Change::RunReported { host, lease, record } | Change::PartEnded { host, lease, record } => {
-                (host, lease, AttemptEnd::Reported(Record::clone(record)))
+                (host, lease, AttemptEnd::Reported(record.clone()))
             }
             Change::AttemptLost { host, lease, reason, after } => {
                 (host, lease, AttemptEnd::Lost { reason: reason.clone(), after: *after, late: None })

@@ -135,9 +135,8 @@ impl<'a> Row<'a> {
     /// What the agent said was done, where it said anything.
     pub(super) fn record(&self) -> Option<&'a Record> {
         match self.subject {
-            Subject::Attempt(EndedAttempt { end: AttemptEnd::Reported(record), .. })
-            | Subject::Part(_, record)
-            | Subject::Late(_, record) => Some(record),
+            Subject::Attempt(EndedAttempt { end: AttemptEnd::Reported(record), .. }) => Some(record.as_ref()),
+            Subject::Part(_, record) | Subject::Late(_, record) => Some(record),
             Subject::Attempt(EndedAttempt { end: AttemptEnd::Lost { .. }, .. })
             | Subject::Unsettled { .. } => None,
         }

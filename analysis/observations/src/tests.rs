@@ -1,6 +1,7 @@
 //! Rows as a reader of the export sees them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value as Json;
 use speedup_core::experiment::CommandLine;
@@ -88,7 +89,7 @@ fn ended(plan: &Plan, run: u32, attempt: u32, end: AttemptEnd) -> EndedAttempt {
     EndedAttempt { lease, cell: plan.cell_number(RunIndex(run)), ended, end }
 }
 
-fn lost(after: AfterLoss, late: Option<Record>) -> AttemptEnd {
+fn lost(after: AfterLoss, late: Option<Arc<Record>>) -> AttemptEnd {
     AttemptEnd::Lost {
         reason: LossReason::NotExecuted { reason: "no such program".to_owned(), obstacle: Obstacle::Host },
         after,
@@ -100,10 +101,10 @@ fn lost(after: AfterLoss, late: Option<Record>) -> AttemptEnd {
 fn attempts(plan: &Plan) -> Vec<EndedAttempt> {
     let failed = Outcome::Failed(Failure::Exit { code: 3, expected: 0 });
     vec![
-        ended(plan, 0, 1, AttemptEnd::Reported(record(Outcome::Measured))),
-        ended(plan, 1, 1, AttemptEnd::Reported(record(failed))),
-        ended(plan, 2, 1, lost(AfterLoss::Again(Attempt(2)), Some(record(Outcome::Measured)))),
-        ended(plan, 2, 2, AttemptEnd::Reported(record(Outcome::Measured))),
+        ended(plan, 0, 1, AttemptEnd::reported(record(Outcome::Measured))),
+        ended(plan, 1, 1, AttemptEnd::reported(record(failed))),
+        ended(plan, 2, 1, lost(AfterLoss::Again(Attempt(2)), Some(Arc::new(record(Outcome::Measured))))),
+        ended(plan, 2, 2, AttemptEnd::reported(record(Outcome::Measured))),
         ended(plan, 3, 1, lost(AfterLoss::Again(Attempt(2)), None)),
         ended(plan, 4, 3, lost(AfterLoss::Abandoned, None)),
     ]
@@ -260,7 +261,7 @@ fn conditions_are_told_and_what_is_unknown_is_empty() {
         })),
         ..record(Outcome::Measured)
     };
-    let attempts = [ended(&plan, 0, 1, AttemptEnd::Reported(record))];
+    let attempts = [ended(&plan, 0, 1, AttemptEnd::reported(record))];
     let rows = csv_rows(&String::from_utf8(written(ExportForm::Csv, &plan, &status, &attempts)).unwrap());
     let expected = [
         ("disturbed", "true"),
@@ -299,7 +300,7 @@ fn conditions_are_told_and_what_is_unknown_is_empty() {
 #[test]
 fn a_run_tells_its_leaf_switches() {
     let plan = plan();
-    let measured = || AttemptEnd::Reported(record(Outcome::Measured));
+    let measured = || AttemptEnd::reported(record(Outcome::Measured));
     let mut seats =
         [ended(&plan, 0, 1, measured()), ended(&plan, 0, 1, measured()), ended(&plan, 1, 1, measured())];
     for (ended, path) in seats.iter_mut().zip(["top.a", "top.b", "top.a"]) {
@@ -390,10 +391,10 @@ fn with_builds() -> (Plan, Vec<EndedAttempt>) {
     let runs = plan.builds()..plan.runs();
     let uses =
         runs.map(RunIndex).find(|run| plan.build_of(*run) == Some(RunIndex(1))).expect("two builds are used");
-    let mut run = ended(&plan, uses.0, 1, AttemptEnd::Reported(record(Outcome::Measured)));
+    let mut run = ended(&plan, uses.0, 1, AttemptEnd::reported(record(Outcome::Measured)));
     run.lease.evidence.build = Some(Box::new(UsedBuild { run: RunIndex(1), products }));
     let attempts = vec![
-        ended(&plan, 0, 1, AttemptEnd::Reported(made)),
+        ended(&plan, 0, 1, AttemptEnd::reported(made)),
         ended(&plan, 1, 1, lost(AfterLoss::Again(Attempt(2)), None)),
         run,
     ];

@@ -35,6 +35,7 @@ use speedup_core::value::seed::Seed;
 use speedup_core::value::time::Span;
 use speedup_statistics::ratio::Summary;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The report of two versions when the record of each run is changed: the function is told the version and the repetition, from 0.
 fn changed_report(synthetic: &Synthetic, change: impl Fn(u32, u64, &mut Record)) -> Report {
@@ -44,7 +45,7 @@ fn changed_report(synthetic: &Synthetic, change: impl Fn(u32, u64, &mut Record))
         let cell = attempt.cell;
         let repetition: &mut u64 = seen.entry(cell).or_default();
         let EndedAttempt { end: AttemptEnd::Reported(record), .. } = &mut attempt else { panic!("reported") };
-        change(cell % 2, *repetition, record);
+        change(cell % 2, *repetition, Arc::make_mut(record));
         *repetition += 1;
         study.add(&attempt).unwrap();
     }

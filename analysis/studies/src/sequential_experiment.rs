@@ -118,6 +118,6 @@ impl SequentialExperiment {
             seat: None,
         };
         let record = Record { metrics: [wall].into(), ..Record::bare(Outcome::Measured) };
-        Some(EndedAttempt { lease, cell, ended: Timestamp(0), end: AttemptEnd::Reported(record) })
+        Some(EndedAttempt { lease, cell, ended: Timestamp(0), end: AttemptEnd::reported(record) })
     }
 }

@@ -1,6 +1,7 @@
 //! What is read of a store, and how much of it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
@@ -109,14 +110,14 @@ fn a_late_report_is_kept_beside_its_attempt_whatever_its_size() {
     put(&store, &[0, 1, 2].map(|run| (experiment(1), lost((run, 0), 50))));
     for bytes in [10, 100_000] {
         let stdout = Output { bytes: 1, blake3: [7; 32], kept: vec![b'o'; bytes] };
-        let record = Record { stdout, ..Record::bare(Outcome::Measured) };
+        let record = Arc::new(Record { stdout, ..Record::bare(Outcome::Measured) });
         let mut writes = Writes::default();
         writes.late.push(((experiment(1), (1, 0)), record.clone()));
         // One that nobody knows.
         writes.late.push(((experiment(1), (1, 1)), record.clone()));
         store.apply(writes, Position(1)).unwrap();
         let read = store.attempts(experiment(1), None, 9).unwrap();
-        let late = Lost { late: Some((&record).into()), ..Lost::default() };
+        let late = Lost { late: Some(record.as_ref().into()), ..Lost::default() };
         let with_late = v1::EndedAttempt { end: Some(End::Lost(late)), ..lost((1, 0), 50) };
         assert_eq!(read, [lost((0, 0), 50), with_late, lost((2, 0), 50)]);
     }

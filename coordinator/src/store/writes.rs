@@ -1,6 +1,7 @@
 //! What the store keeps of events and attempts, gathered for one application.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use prost::Message as _;
@@ -23,7 +24,7 @@ const BYTES_OF_A_WRITE: usize = 16 << 10;
 pub(crate) struct Writes {
     pub(super) puts: [BTreeMap<Vec<u8>, Vec<u8>>; 7],
     pub(super) attempts: BTreeMap<AttemptId, Bytes>,
-    pub(super) late: Vec<(AttemptId, Record)>,
+    pub(super) late: Vec<(AttemptId, Arc<Record>)>,
     pub(super) finished: Vec<(ExperimentId, Timestamp, Tally, bool)>,
     pub(super) extended: Vec<(ExperimentId, u32, Extension)>,
     pub(super) words: Vec<(ExperimentId, String)>,
@@ -92,7 +93,7 @@ impl Writes {
             Change::HostResumed { host, .. } => self.resumed.push((host.clone(), event.at)),
             Change::LateReport { superseded, record } => {
                 let id = (superseded.experiment, (superseded.run.0, superseded.attempt.0));
-                self.late.push((id, Record::clone(record)));
+                self.late.push((id, record.clone()));
             }
             Change::CoordinatorStarted
             | Change::Paused { .. }

@@ -246,7 +246,7 @@ pub enum Change {
         /// Under which lease.
         lease: LeaseEpoch,
         /// What was done.
-        record: Box<Record>,
+        record: Arc<Record>,
     },
     /// The part of a host is over in a run that another host has started.
     PartEnded {
@@ -255,7 +255,7 @@ pub enum Change {
         /// Under which lease.
         lease: LeaseEpoch,
         /// What it was like meanwhile.
-        record: Box<Record>,
+        record: Arc<Record>,
     },
     /// The attempt was lost through the infrastructure; where several hosts served it, through this one.
     AttemptLost {
@@ -273,7 +273,7 @@ pub enum Change {
         /// What it was.
         superseded: Superseded,
         /// What was done.
-        record: Box<Record>,
+        record: Arc<Record>,
     },
 }
 
@@ -405,7 +405,7 @@ pub struct EndedAttempt {
 #[derive(Clone, Debug, PartialEq)]
 pub enum AttemptEnd {
     /// It was executed and settled its run.
-    Reported(Record),
+    Reported(Arc<Record>),
     /// It was lost; a report may still come and is then kept beside.
     Lost {
         /// Why.
@@ -413,6 +413,13 @@ pub enum AttemptEnd {
         /// What became of the run.
         after: AfterLoss,
         /// The report that came too late, if one did.
-        late: Option<Record>,
+        late: Option<Arc<Record>>,
     },
+}
+
+impl AttemptEnd {
+    /// The end of an attempt that was reported.
+    pub fn reported(record: Record) -> Self {
+        Self::Reported(Arc::new(record))
+    }
 }

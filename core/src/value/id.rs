@@ -104,9 +104,10 @@ fn checked(text: &str) -> Result<Arc<str>, IdError> {
     if text.len() > MAX_ID_BYTES {
         return Err(IdError::TooLong(text.len()));
     }
-    let is_allowed = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | ':' | '-');
-    match text.chars().find(|c| !is_allowed(c)) {
-        Some(character) => Err(IdError::Character(character)),
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'-');
+    match text.bytes().position(|byte| !is_allowed(byte)) {
+        // All before it are characters of one byte.
+        Some(place) => Err(IdError::Character(text[place..].chars().next().unwrap_or_default())),
         None => Ok(text.into()),
     }
 }

@@ -1,6 +1,9 @@
 //! An attempt that ended: a row of the index and of the export.
 
+use std::sync::Arc;
+
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::run::record::Record;
 use speedup_core::value::time::Timestamp;
 
 use super::field::{chosen, optional, required};
@@ -35,11 +38,11 @@ impl TryFrom<v1::EndedAttempt> for EndedAttempt {
 impl From<&AttemptEnd> for End {
     fn from(end: &AttemptEnd) -> Self {
         match end {
-            AttemptEnd::Reported(record) => Self::Reported(record.into()),
+            AttemptEnd::Reported(record) => Self::Reported(Box::new(record.as_ref().into())),
             AttemptEnd::Lost { reason, after, late } => Self::Lost(Lost {
                 reason: Some(reason.into()),
                 after: Some((*after).into()),
-                late: late.as_ref().map(Into::into),
+                late: late.as_deref().map(Into::into),
             }),
         }
     }
@@ -50,7 +53,7 @@ impl TryFrom<End> for AttemptEnd {
 
     fn try_from(wire: End) -> Result<Self, Malformed> {
         match wire {
-            End::Reported(record) => record.try_into().map(Self::Reported).within("reported"),
+            End::Reported(record) => Record::try_from(*record).map(Self::reported).within("reported"),
             End::Lost(lost) => lost.try_into().within("lost"),
         }
     }
@@ -63,7 +66,7 @@ impl TryFrom<Lost> for AttemptEnd {
         Ok(Self::Lost {
             reason: required(wire.reason, "reason")?,
             after: required(wire.after, "after")?,
-            late: optional(wire.late, "late")?,
+            late: optional(wire.late, "late")?.map(Arc::new),
         })
     }
 }

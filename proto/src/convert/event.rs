@@ -313,14 +313,14 @@ fn reported(host: &HostId, lease: LeaseEpoch, record: &Record) -> journal::RunRe
 struct Reported {
     host: HostId,
     lease: LeaseEpoch,
-    record: Box<Record>,
+    record: Arc<Record>,
 }
 
 impl TryFrom<journal::RunReported> for Reported {
     type Error = Malformed;
 
     fn try_from(wire: journal::RunReported) -> Result<Self, Malformed> {
-        let (host, record) = (id(wire.host, "host")?, Box::new(required(wire.record, "record")?));
+        let (host, record) = (id(wire.host, "host")?, Arc::new(required(wire.record, "record")?));
         Ok(Self { host, lease: LeaseEpoch(wire.lease), record })
     }
 }
@@ -371,6 +371,6 @@ impl TryFrom<journal::LateReport> for Change {
             host: id(wire.host, "host")?,
             agent_epoch: AgentEpoch(wire.agent_epoch),
         };
-        Ok(Self::LateReport { superseded, record: Box::new(required(wire.record, "record")?) })
+        Ok(Self::LateReport { superseded, record: Arc::new(required(wire.record, "record")?) })
     }
 }

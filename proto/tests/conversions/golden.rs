@@ -380,7 +380,7 @@ fn events() -> Vec<Event> {
     let reported = outcomes().into_iter().map(|outcome| Change::RunReported {
         host: host.clone(),
         lease,
-        record: Box::new(record(outcome)),
+        record: Arc::new(record(outcome)),
     });
     let lost = losses().into_iter().map(|(reason, after)| Change::AttemptLost {
         host: host.clone(),
@@ -390,7 +390,7 @@ fn events() -> Vec<Event> {
     });
     let late = Change::LateReport {
         superseded: Superseded::from(&leased()),
-        record: Box::new(record(Outcome::Measured)),
+        record: Arc::new(record(Outcome::Measured)),
     };
     let changes = of_experiment.into_iter().chain(reported).chain(lost).chain([late]);
     (1_000..).zip(changes).map(|(at, change)| Event { at: Timestamp(at), change }).collect()
@@ -439,8 +439,8 @@ fn events_of_metrics() -> Vec<Event> {
             by: "ada@laptop".to_owned(),
             request: None,
         },
-        Change::RunReported { host: host.clone(), lease, record: Box::new(measured) },
-        Change::RunReported { host, lease, record: Box::new(failed) },
+        Change::RunReported { host: host.clone(), lease, record: Arc::new(measured) },
+        Change::RunReported { host, lease, record: Arc::new(failed) },
     ];
     (1_000..).zip(changes).map(|(at, change)| Event { at: Timestamp(at), change }).collect()
 }

@@ -230,12 +230,9 @@ fn loss() -> impl Strategy<Value = (LossReason, AfterLoss)> {
 
 pub(crate) fn ended_attempt() -> BoxedStrategy<EndedAttempt> {
     let end = prop_oneof![
-        record().prop_map(AttemptEnd::Reported),
-        (loss(), option::of(record())).prop_map(|((reason, after), late)| AttemptEnd::Lost {
-            reason,
-            after,
-            late
-        }),
+        record().prop_map(AttemptEnd::reported),
+        (loss(), option::of(record().prop_map(Arc::new)))
+            .prop_map(|((reason, after), late)| AttemptEnd::Lost { reason, after, late }),
     ];
     let parts = (lease(), any::<u32>(), time(), end);
     parts.prop_map(|(lease, cell, ended, end)| EndedAttempt { lease, cell, ended, end }).boxed()
@@ -415,13 +412,13 @@ fn of_host() -> BoxedStrategy<Change> {
         (id(), experiment_id()).prop_map(|(host, experiment)| Change::VisitBroken { host, experiment }),
         lease().prop_map(|lease| Change::LeaseGranted(Box::new(lease))),
         proptest::collection::vec(lease(), 0..4).prop_map(|leases| Change::GangGranted(gang(leases))),
-        (held(), record().prop_map(Box::new)).prop_map(|((host, lease), record)| Change::PartEnded {
+        (held(), record().prop_map(Arc::new)).prop_map(|((host, lease), record)| Change::PartEnded {
             host,
             lease,
             record
         }),
         held().prop_map(|(host, lease)| Change::RunStarted { host, lease }),
-        (held(), record().prop_map(Box::new)).prop_map(|((host, lease), record)| Change::RunReported {
+        (held(), record().prop_map(Arc::new)).prop_map(|((host, lease), record)| Change::RunReported {
             host,
             lease,
             record
@@ -432,7 +429,7 @@ fn of_host() -> BoxedStrategy<Change> {
             reason,
             after
         }),
-        (lease(), record().prop_map(Box::new))
+        (lease(), record().prop_map(Arc::new))
             .prop_map(|(lease, record)| Change::LateReport { superseded: Superseded::from(&lease), record }),
     ]
     .boxed()

@@ -77,7 +77,7 @@ impl Told {
     /// What was reported of each run that an attempt settled, and by whom.
     fn reported(&self) -> BTreeMap<RunIndex, (&EndedAttempt, &Record)> {
         let reported = self.attempts.iter().filter_map(|ended| match &ended.end {
-            AttemptEnd::Reported(record) => Some((ended.lease.run, (ended, record))),
+            AttemptEnd::Reported(record) => Some((ended.lease.run, (ended, record.as_ref()))),
             AttemptEnd::Lost { .. } => None,
         });
         reported.collect()

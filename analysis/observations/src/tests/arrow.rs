@@ -81,7 +81,7 @@ fn lists_are_empty_or_absent_as_they_were() {
     let without = Record { series: BTreeMap::new(), ..record(Outcome::Measured) };
     let attempts = [record(Outcome::Measured), empty, without, record(Outcome::Measured)];
     let attempts: Vec<_> =
-        (0..).zip(attempts).map(|(run, record)| ended(&plan, run, 1, AttemptEnd::Reported(record))).collect();
+        (0..).zip(attempts).map(|(run, record)| ended(&plan, run, 1, AttemptEnd::reported(record))).collect();
     let bytes = written(ExportForm::Arrow, &plan, &status(), &attempts);
     let (_, batches) = batches(ExportForm::Arrow, bytes);
     let lists = batches[0].column_by_name("output.wall_ns").unwrap().as_list::<i32>();

@@ -64,7 +64,7 @@ fn parquet_of_many_groups_has_every_row() {
         .map(|number| {
             let measured = |list| {
                 let series = [("wall_ns".to_owned(), list)].into();
-                AttemptEnd::Reported(Record { series, ..record(Outcome::Measured) })
+                AttemptEnd::reported(Record { series, ..record(Outcome::Measured) })
             };
             let end = list(number).map_or_else(|| lost.end.clone(), measured);
             EndedAttempt { ended: Timestamp(number), end, ..lost.clone() }

@@ -122,7 +122,7 @@ fn attempt(plan: &Plan, run: u32) -> EndedAttempt {
         seat: None,
     };
     let record = Record { metrics: [(Metric::Wall, wall_ns)].into(), ..Record::bare(Outcome::Measured) };
-    EndedAttempt { lease, cell, ended: Timestamp(2), end: AttemptEnd::Reported(record) }
+    EndedAttempt { lease, cell, ended: Timestamp(2), end: AttemptEnd::reported(record) }
 }
 
 pub(crate) fn pieces() -> Vec<v1::ExportChunk> {

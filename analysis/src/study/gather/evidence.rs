@@ -161,7 +161,7 @@ impl Evidence {
         self.machines.keep(host, boot, evidence.machine);
         let seat = Seat { run: lease.run, host, boot, class };
         let record = match &ended.end {
-            AttemptEnd::Reported(record) => Some(record),
+            AttemptEnd::Reported(record) => Some(record.as_ref()),
             AttemptEnd::Lost { .. } => None,
         };
         let is_part = lease.is_of_member() && record.is_some();

@@ -12,6 +12,7 @@ use speedup_core::value::id::LeaseEpoch;
 use speedup_core::value::seed::Seed;
 use speedup_core::value::time::{Span, Timestamp};
 use speedup_statistics::inference::ConfidenceLevel;
+use std::sync::Arc;
 
 const CANARY: &str = "[canary]\nshell = \"sleep 0\"\n";
 
@@ -26,7 +27,7 @@ fn report(synthetic: &Synthetic, drift: impl Fn(&str, f64) -> f64) -> Report {
         let factor =
             drift(attempt.lease.host.as_str(), f64::from(*at) / all) * random.random_range(0.99..1.01);
         let AttemptEnd::Reported(record) = &mut attempt.end else { panic!("reported") };
-        record.canary = Some(Span((1e7 * factor) as u64));
+        Arc::make_mut(record).canary = Some(Span((1e7 * factor) as u64));
     }
     // In whatever order they come.
     changed.iter().rev().for_each(|(attempt, _)| study.add(attempt).unwrap());

@@ -6,6 +6,7 @@ use crate::study::{HostEffectReport, Report};
 use speedup_core::experiment::metric::Metric;
 use speedup_core::machine::event::AttemptEnd;
 use speedup_core::value::seed::{Seed, shuffle};
+use std::sync::Arc;
 
 const HOSTS: u32 = 3;
 
@@ -21,7 +22,7 @@ fn report(set: &dyn Fn(u32) -> [u32; 3], slow: &[u32]) -> Report {
     for mut ended in synthetic.with_parts(&|run, seat| Some(name(set(run)[seat as usize]))) {
         let is_slow = set(ended.lease.run.0).iter().any(|host| slow.contains(host));
         if let AttemptEnd::Reported(record) = &mut ended.end
-            && let Some(wall) = record.metrics.get_mut(&Metric::Wall)
+            && let Some(wall) = Arc::make_mut(record).metrics.get_mut(&Metric::Wall)
         {
             *wall += if is_slow { *wall / 10 } else { 0 };
         }

@@ -17,6 +17,7 @@ use speedup_core::run::{AfterLoss, LossReason, Obstacle};
 use speedup_core::value::id::Attempt;
 use speedup_core::value::time::{Span, Timestamp};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Two versions, every verdict, failures and losses, one host.
 fn finished() -> Synthetic {
@@ -100,6 +101,7 @@ fn watched() -> Report {
     for (mut attempt, at) in synthetic.attempts().into_iter().zip(0_u32..) {
         let drifts = attempt.lease.host.as_str() == "host-6";
         let EndedAttempt { end: AttemptEnd::Reported(record), .. } = &mut attempt else { panic!("reported") };
+        let record = Arc::make_mut(record);
         let wall = record.metrics[&Metric::Wall];
         let canary = 10_000_000 + u64::from(at * 7_919 % 101) * 1_000;
         record.canary = Some(Span(canary + if drifts { u64::from(at) * 5_000 } else { 0 }));
@@ -176,7 +178,7 @@ fn ranked() -> Report {
     let mut study = synthetic.study();
     let told_last = attempts.iter_mut().rfind(|ended| ended.lease.is_of_member());
     if let Some(EndedAttempt { end: AttemptEnd::Reported(record), .. }) = told_last {
-        record.ranks.pop();
+        Arc::make_mut(record).ranks.pop();
     }
     attempts.iter().for_each(|attempt| study.add(attempt).unwrap());
     study.report(None).unwrap()
@@ -194,7 +196,7 @@ fn placed() -> Report {
         let seat = ended.lease.seat.as_ref().map_or(0, |seat| seat.number);
         ended.lease.evidence.switches = format!("core.leaf-{}", seat % spans).parse().ok();
         if let AttemptEnd::Reported(record) = &mut ended.end
-            && let Some(wall) = record.metrics.get_mut(&Metric::Wall)
+            && let Some(wall) = Arc::make_mut(record).metrics.get_mut(&Metric::Wall)
         {
             *wall += *wall / 50 * u64::from(spans - 1);
         }

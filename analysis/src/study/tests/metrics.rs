@@ -7,6 +7,7 @@ use crate::study::{IntervalReport, MetricReport, OwnComparison, Report, RunUnit}
 use speedup_core::experiment::metric::{Absence, Better, Metric};
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::record::Record;
+use std::sync::Arc;
 
 const OWN: &str = "[metrics.output.rate]\nregex = 'x ([0-9]+)'\nunit = \"MB/s\"\nbetter = \"higher\"\n\
     [metrics.output.pause]\npointer = \"/pause\"\n";
@@ -107,7 +108,7 @@ fn the_reason_told_is_that_of_the_first_run_whatever_the_order_of_arrival() {
                 panic!("reported")
             };
             let reason = format!("run {run}");
-            record.absent.insert(Metric::EnergyPackage, Absence::Unreadable { reason });
+            Arc::make_mut(record).absent.insert(Metric::EnergyPackage, Absence::Unreadable { reason });
             study.add(&attempt).unwrap();
         }
         study.report(None).unwrap()
@@ -150,6 +151,7 @@ fn own_metrics_have_intervals_by_the_plans_levels() {
             let EndedAttempt { end: AttemptEnd::Reported(record), .. } = &mut attempt else {
                 panic!("reported")
             };
+            let record = Arc::make_mut(record);
             // Two iterations about the wall time, and the same as a rate.
             let wall = record.metrics[&Metric::Wall] as f64;
             record.series.insert("pause".to_owned(), vec![0.99 * wall, 1.01 * wall]);
@@ -193,6 +195,7 @@ fn under_looks_own_metrics_have_no_interval() {
     for mut attempt in synthetic.attempts() {
         let run = attempt.lease.run;
         let EndedAttempt { end: AttemptEnd::Reported(record), .. } = &mut attempt else { panic!("reported") };
+        let record = Arc::make_mut(record);
         record.series.insert("rate".to_owned(), vec![run.0.into(), 1e3]);
         record.series.insert("pause".to_owned(), vec![1.0]);
         study.add(&attempt).unwrap();

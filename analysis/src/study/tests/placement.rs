@@ -6,6 +6,7 @@ use crate::study::{PlacementReport, Report};
 use speedup_core::experiment::metric::Metric;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::value::seed::{Seed, below};
+use std::sync::Arc;
 
 const BENCHMARKS: usize = 3;
 
@@ -24,7 +25,7 @@ fn attempts(spans: &dyn Fn(u32, u32) -> u32, factor: f64) -> Vec<EndedAttempt> {
         let seat = ended.lease.seat.as_ref().unwrap().number;
         ended.lease.evidence.switches = Some(format!("top.leaf-{}", seat % spans).parse().unwrap());
         if let AttemptEnd::Reported(record) = &mut ended.end
-            && let Some(wall) = record.metrics.get_mut(&Metric::Wall)
+            && let Some(wall) = Arc::make_mut(record).metrics.get_mut(&Metric::Wall)
         {
             *wall = (*wall as f64 * factor.powf(f64::from(spans - 1))) as u64;
         }

@@ -6,6 +6,7 @@ use crate::study::{ControlKind, Report};
 use speedup_core::experiment::files::ContentHash;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::program::{Program, ProgramContent};
+use std::sync::Arc;
 
 const CODE: &str = "program_changed";
 
@@ -17,7 +18,7 @@ fn report_of(synthetic: &Synthetic, content: impl Fn(u32, &str) -> Option<u8>) -
         let EndedAttempt { end: AttemptEnd::Reported(record), lease, .. } = &mut attempt else {
             panic!("reported")
         };
-        record.program = Some(Box::new(Program {
+        Arc::make_mut(record).program = Some(Box::new(Program {
             path: "/usr/bin/sort".to_owned(),
             content: match content(cell, lease.host.as_str()) {
                 Some(number) => ProgramContent::Blake3(ContentHash([number; 32])),

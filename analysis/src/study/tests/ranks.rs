@@ -5,6 +5,7 @@ use crate::conclusion::ReasonCode;
 use crate::study::{IntervalReport, RanksReport, Report, VersionRanks};
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::value::seed::{Seed, below};
+use std::sync::Arc;
 
 const PER_HOST: u32 = 4;
 const HOSTS: u32 = 3;
@@ -128,6 +129,7 @@ fn what_is_not_known_is_left_out_and_counted() {
     for ended in &mut some {
         let (run, is_part) = (ended.lease.run.0, ended.lease.is_of_member());
         let AttemptEnd::Reported(record) = &mut ended.end else { panic!("reported") };
+        let record = Arc::make_mut(record);
         if run == runs_of_old[0] && is_part {
             record.ranks.pop();
         } else if run == runs_of_old[1] {

@@ -8,6 +8,7 @@ use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::conditions::Conditions;
 use speedup_core::run::software::{ImageIdentity, UsedContainer, UsedSoftware, UsedVariables};
 use speedup_core::value::time::Span;
+use std::sync::Arc;
 
 /// The report where each run had this software, by its cell and host.
 fn report_of(software: impl Fn(u32, &str) -> UsedSoftware) -> Report {
@@ -19,7 +20,7 @@ fn report_of(software: impl Fn(u32, &str) -> UsedSoftware) -> Report {
             panic!("reported")
         };
         let software = Some(software(cell, lease.host.as_str()));
-        record.conditions = Some(Box::new(Conditions { software, ..Conditions::default() }));
+        Arc::make_mut(record).conditions = Some(Box::new(Conditions { software, ..Conditions::default() }));
         study.add(&attempt).unwrap();
     }
     study.report(None).unwrap()

@@ -24,6 +24,7 @@ use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, Run
 use speedup_core::value::seed::{Seed, below, shuffle};
 use speedup_core::value::time::Timestamp;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 enum Mishap {
     Failed(Failure, String),
@@ -330,16 +331,16 @@ impl Synthetic {
             let conditions = odd.map_or_else(Conditions::default, |(_, conditions)| conditions.clone());
             let conditions = (!self.conditions.is_empty()).then(|| Box::new(conditions));
             let (survivors, timer) = (self.survivors, self.timer);
-            AttemptEnd::Reported(Record { survivors, timer, conditions, ..record })
+            AttemptEnd::reported(Record { survivors, timer, conditions, ..record })
         };
         let ends = match mishap {
             None => vec![measured()],
             Some(Mishap::Failed(failure, text)) => {
-                vec![AttemptEnd::Reported(record(Outcome::Failed(failure.clone()), 1e6, text))]
+                vec![AttemptEnd::reported(record(Outcome::Failed(failure.clone()), 1e6, text))]
             }
             Some(Mishap::Lost(reason, after)) => {
                 let late = self.late && *after == AfterLoss::Abandoned;
-                let late = late.then(|| record(Outcome::Measured, 1e6, ""));
+                let late = late.then(|| Arc::new(record(Outcome::Measured, 1e6, "")));
                 let lost = AttemptEnd::Lost { reason: reason.clone(), after: *after, late };
                 match after {
                     AfterLoss::Again(_) => vec![lost, measured()],

@@ -55,7 +55,7 @@ async fn runs(attempts: &mut Attempts) -> Result<MeasuredRuns, Failure> {
             let Task::Run(cell) = attempts.plan.task(lease.run) else { continue };
             if record.outcome == Outcome::Measured {
                 let cell = (cell.benchmark.0, cell.version.0);
-                measured.entry(cell).or_default().insert(lease.run, record.metrics);
+                measured.entry(cell).or_default().insert(lease.run, record.metrics.clone());
             }
         }
     }

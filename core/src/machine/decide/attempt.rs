@@ -1,6 +1,7 @@
 //! What agents ask, begin and report, and what time ends.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::pool::{is_idle, quarantined};
 use super::{Answer, dated};
@@ -112,7 +113,7 @@ impl Machine {
             if superseded.host != speaker.host || superseded.agent_epoch != executed_by {
                 return Err(refusal());
             }
-            let late = Change::LateReport { superseded: superseded.clone(), record: Box::new(record) };
+            let late = Change::LateReport { superseded: superseded.clone(), record: Arc::new(record) };
             return Ok((dated(now, vec![late]), vec![acknowledge]));
         }
         let held_elsewhere = self.holders.contains_key(&lease);
@@ -140,7 +141,7 @@ impl Machine {
             }
             Outcome::Measured | Outcome::Failed(_) => {
                 let (host, lease, record, is_part) =
-                    (lease.host.clone(), lease.epoch, Box::new(record), lease.is_of_member());
+                    (lease.host.clone(), lease.epoch, Arc::new(record), lease.is_of_member());
                 vec![if is_part {
                     Change::PartEnded { host, lease, record }
                 } else {
@@ -263,6 +264,6 @@ impl Machine {
 fn part_ended(lease: &Lease, reason: &LossReason) -> Change {
     let obstacle = Obstacle::Host;
     let outcome = Outcome::NotExecuted { reason: reason.words(), obstacle };
-    let record = Box::new(Record::bare(outcome));
+    let record = Arc::new(Record::bare(outcome));
     Change::PartEnded { host: lease.host.clone(), lease: lease.epoch, record }
 }

@@ -147,7 +147,7 @@ fn an_event_ends_the_attempt_that_it_names() {
     scene.submit(FIRST, PLAIN);
     let lease = scene.ask(0).expect("a run");
     assert_eq!(scene.machine.next_lease().0, lease.epoch.0 + 1);
-    let record = Box::new(Record::bare(RunOutcome::Measured));
+    let record = Arc::new(Record::bare(RunOutcome::Measured));
     let event = |lease| {
         let change = Change::RunReported { host: host(0), lease, record: record.clone() };
         Event { at: Timestamp(5), change }

@@ -22,7 +22,7 @@ pub(super) fn events() -> Vec<Event> {
     let products = vec![product("lib", false), product("prog", true)];
     let made = Record { products: products.clone(), ..record(Outcome::Measured) };
     let reported = |lease, record| {
-        let (host, record) = ("machine-1".parse().unwrap(), Box::new(record));
+        let (host, record) = ("machine-1".parse().unwrap(), Arc::new(record));
         Change::RunReported { host, lease, record }
     };
     let build = Some(Box::new(UsedBuild { run: RunIndex(1), products }));

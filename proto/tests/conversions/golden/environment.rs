@@ -29,7 +29,7 @@ pub(super) fn events() -> Vec<Event> {
     let reported = Change::RunReported {
         host: "machine-1".parse().unwrap(),
         lease: LeaseEpoch(7),
-        record: Box::new(record),
+        record: Arc::new(record),
     };
     let changes = submitted.chain([reported]);
     (1_000..).zip(changes).map(|(at, change)| Event { at: Timestamp(at), change }).collect()
@@ -59,7 +59,7 @@ pub(super) fn later_events() -> Vec<Event> {
     let reported = [rested, failed].map(|record| Change::RunReported {
         host: "machine-1".parse().unwrap(),
         lease: LeaseEpoch(7),
-        record: Box::new(record),
+        record: Arc::new(record),
     });
     (1_000..).zip(reported).map(|(at, change)| Event { at: Timestamp(at), change }).collect()
 }

@@ -31,7 +31,7 @@ pub(super) fn events() -> Vec<Event> {
     }
     LeaseSeat::introduce(&mut leases);
     let (host, lease) = (leases[1].host.clone(), leases[1].epoch);
-    let ended = Change::PartEnded { host, lease, record: Box::new(record(Outcome::Measured)) };
+    let ended = Change::PartEnded { host, lease, record: Arc::new(record(Outcome::Measured)) };
     let timed = |end| RankTime {
         rank: 7,
         started_unix_ns: 1_700_000_000_000_000_000,
@@ -43,7 +43,7 @@ pub(super) fn events() -> Vec<Event> {
     };
     let ranks = vec![timed(RankEnd::Exited(0)), RankTime { rank: 8, ..timed(RankEnd::Signalled(9)) }];
     let timed = Record { ranks, ..record(Outcome::Measured) };
-    let timed = Change::PartEnded { host: leases[1].host.clone(), lease, record: Box::new(timed) };
+    let timed = Change::PartEnded { host: leases[1].host.clone(), lease, record: Arc::new(timed) };
     let step =
         Gang { hosts: 2, ranks_per_host: 4, launcher: GangLauncher::Srun, times_ranks: true, series: None };
     let switches = Some("core.leaf7".parse().unwrap());

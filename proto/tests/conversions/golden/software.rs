@@ -26,7 +26,7 @@ pub(super) fn events() -> Vec<Event> {
     let reported = used().into_iter().map(|conditions| Change::RunReported {
         host: "machine-1".parse().unwrap(),
         lease: LeaseEpoch(7),
-        record: Box::new(Record { conditions: Some(Box::new(conditions)), ..record(Outcome::Measured) }),
+        record: Arc::new(Record { conditions: Some(Box::new(conditions)), ..record(Outcome::Measured) }),
     });
     let changes = [submitted].into_iter().chain(reported);
     (1_000..).zip(changes).map(|(at, change)| Event { at: Timestamp(at), change }).collect()

@@ -220,7 +220,7 @@ impl Virtual {
             evidence,
             seat: None,
         };
-        let end = AttemptEnd::Reported(Record { metrics, ..Record::bare(outcome) });
+        let end = AttemptEnd::reported(Record { metrics, ..Record::bare(outcome) });
         EndedAttempt { lease, cell, ended: Timestamp(ended), end }
     }
 }

@@ -78,7 +78,7 @@ impl Synthetic {
         let evidence = Evidence { build: None, ..other.lease.evidence };
         let host = format!("builder-{run}").parse().unwrap();
         let lease = Lease { run: RunIndex(run), host, evidence, ..other.lease };
-        let end = AttemptEnd::Reported(record(Outcome::Measured, wall_ns, ""));
+        let end = AttemptEnd::reported(record(Outcome::Measured, wall_ns, ""));
         EndedAttempt { lease, cell: self.plan.cell_number(RunIndex(run)), end, ..other }
     }
 }

@@ -7,6 +7,7 @@ use speedup_core::run::lease::LeaseSeat;
 use speedup_core::run::record::{Outcome, RankEnd, RankTime, Record};
 use speedup_core::value::id::LeaseEpoch;
 use speedup_core::value::time::Span;
+use std::sync::Arc;
 
 /// Leases of a run are numbered one after another.
 const EPOCHS_OF_A_RUN: u64 = 100;
@@ -41,7 +42,7 @@ impl Synthetic {
                 part.lease.epoch = LeaseEpoch(epoch + u64::from(seat));
                 part.lease.seat = Some(Box::new(LeaseSeat::numbered(seat)));
                 if let AttemptEnd::Reported(_) = &part.end {
-                    part.end = AttemptEnd::Reported(Record::bare(Outcome::Measured));
+                    part.end = AttemptEnd::reported(Record::bare(Outcome::Measured));
                 }
                 all.push(part);
             }
@@ -85,7 +86,7 @@ pub(in crate::study::tests) fn with_ranks(
         let (run, seat) =
             (ended.lease.run.0, ended.lease.seat.as_ref().map_or(0, |seat| seat.number) * per_host);
         if let AttemptEnd::Reported(record) = &mut ended.end {
-            record.ranks = ranks(seat..seat + per_host, |rank| ns(run, rank));
+            Arc::make_mut(record).ranks = ranks(seat..seat + per_host, |rank| ns(run, rank));
         }
     }
 }
