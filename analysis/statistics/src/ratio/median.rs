@@ -60,9 +60,10 @@ impl<'a> MedianRatio<'a> {
 
     /// The median of the ratios; the geometric mean of the middle two of an even number.
     pub fn estimate(&self) -> f64 {
-        let pairs = self.pairs();
-        let upper = self.kth_ratio(pairs / 2 + 1);
-        if pairs % 2 == 1 { upper } else { self.kth_ratio(pairs / 2).sqrt() * upper.sqrt() }
+        let (ratios, pairs) = (self.ratios(), self.pairs());
+        let mut counted = Vec::new();
+        let upper = ratios.kth(pairs / 2 + 1, &mut counted);
+        if pairs % 2 == 1 { upper } else { ratios.kth(pairs / 2, &mut counted).sqrt() * upper.sqrt() }
     }
 
     /// What must be known of the interval.
@@ -87,10 +88,11 @@ impl<'a> MedianRatio<'a> {
         let Some(Depth { k, miss }) = depth else {
             return RatioInterval::Unbounded { method, level, reason: Unbounded::TooFewRuns };
         };
+        let (ratios, mut counted) = (self.ratios(), Vec::new());
         RatioInterval::Bounded(Interval {
             method,
-            lower: self.kth_ratio(k),
-            upper: self.kth_ratio(self.pairs() + 1 - k),
+            lower: ratios.kth(k, &mut counted),
+            upper: ratios.kth(self.pairs() + 1 - k, &mut counted),
             level: ConfidenceLevel::achieved(miss),
             caveats: self.caveats(),
         })
@@ -107,25 +109,51 @@ impl<'a> MedianRatio<'a> {
     }
 
     fn pairs(&self) -> u64 {
-        self.baseline.len() as u64 * self.candidate.len() as u64
+        self.ratios().pairs()
     }
 
-    /// The `k`-th smallest ratio, from 1: the least double that at least k ratios do not exceed.
-    fn kth_ratio(&self, k: u64) -> f64 {
-        let (x, y) = (self.baseline.sorted(), self.candidate.sorted());
-        let (least, largest) = (x[0] / y[y.len() - 1], x[x.len() - 1] / y[0]);
-        // Positive doubles are ordered as their bits.
-        let mut below = Side { at: least.max(LEAST).to_bits() - 1, ratios: 0 };
-        let mut enough = Side { at: largest.max(LEAST).to_bits(), ratios: self.pairs() };
+    fn ratios(&self) -> Ratios<'a> {
+        Ratios { x: self.baseline.sorted(), y: self.candidate.sorted() }
+    }
+}
+
+/// The ratios of each of some positive values to each of others, both ascending.
+#[derive(Clone, Copy)]
+struct Ratios<'a> {
+    x: &'a [f64],
+    y: &'a [f64],
+}
+
+impl Ratios<'_> {
+    fn pairs(self) -> u64 {
+        self.x.len() as u64 * self.y.len() as u64
+    }
+
+    /// So many ratios are listed rather than counted once more.
+    fn few(self) -> u64 {
+        (self.x.len() + self.y.len()) as u64
+    }
+
+    /// The `k`-th smallest ratio, from 1: the least double that at least k ratios do not exceed. What was `counted` for
+    /// another k serves this one, and is added to.
+    fn kth(self, k: u64, counted: &mut Vec<Side>) -> f64 {
+        if counted.is_empty() {
+            counted.extend(self.ends());
+        }
+        let (below, enough) = self.sides(k, counted);
+        if enough.ratios - below.ratios > self.few() && self.few() > THIN_FROM {
+            counted.extend(self.guessed(k).map(|at| self.side(at)));
+        }
+        let (mut below, mut enough) = self.sides(k, counted);
         // How far the count of each side is from k.
-        let (mut lacking, mut surplus) = (k as f64, (enough.ratios - k) as f64 + 0.5);
+        let (mut lacking, mut surplus) = ((k - below.ratios) as f64, (enough.ratios - k) as f64 + 0.5);
         let mut steps = 0;
-        while enough.at - below.at > 1 && enough.ratios - below.ratios > (x.len() + y.len()) as u64 {
+        while enough.at - below.at > 1 && enough.ratios - below.ratios > self.few() {
             let between = enough.at - below.at;
             let share = if steps < MOST_GUESSES { lacking / (lacking + surplus) } else { 0.5 };
             let step = ((between as f64 * share) as u64).clamp(1, between - 1);
-            let middle =
-                Side { at: below.at + step, ratios: self.ratios_at_most(f64::from_bits(below.at + step)) };
+            let middle = self.side(below.at + step);
+            counted.push(middle);
             // The side that stays pulls less each time (the Illinois method), so that both close in.
             if middle.ratios >= k {
                 (surplus, lacking) = ((middle.ratios - k) as f64 + 0.5, lacking / 2.0);
@@ -139,41 +167,83 @@ impl<'a> MedianRatio<'a> {
         if enough.at - below.at == 1 {
             return f64::from_bits(enough.at);
         }
-        let mut left = self.ratios_between(f64::from_bits(below.at), f64::from_bits(enough.at));
+        let mut left = self.between(f64::from_bits(below.at), f64::from_bits(enough.at));
         let place = (k - below.ratios - 1) as usize;
         *left.select_nth_unstable_by(place, f64::total_cmp).1
     }
 
+    /// Below the least ratio, and at the largest. Positive doubles are ordered as their bits.
+    fn ends(self) -> [Side; 2] {
+        let (least, largest) = (self.x[0] / self.y[self.y.len() - 1], self.x[self.x.len() - 1] / self.y[0]);
+        [
+            Side { at: least.max(LEAST).to_bits() - 1, ratios: 0 },
+            Side { at: largest.max(LEAST).to_bits(), ratios: self.pairs() },
+        ]
+    }
+
+    /// What was counted nearest to the `k`-th ratio on either side.
+    fn sides(self, k: u64, counted: &[Side]) -> (Side, Side) {
+        let [start, end] = self.ends();
+        let below = counted.iter().filter(|side| side.ratios < k).max_by_key(|side| side.at);
+        let enough = counted.iter().filter(|side| side.ratios >= k).min_by_key(|side| side.at);
+        (below.copied().unwrap_or(start), enough.copied().unwrap_or(end))
+    }
+
+    /// Two doubles between which the `k`-th ratio probably is: as far from it as leaves few ratios between them, by every
+    /// sixteenth value of both sides, whose ratios are distributed nearly alike.
+    fn guessed(self, k: u64) -> [u64; 2] {
+        let thinned = |values: &[f64]| -> Vec<f64> {
+            values.iter().skip(THINNING / 2).step_by(THINNING).copied().collect()
+        };
+        let (x, y) = (thinned(self.x), thinned(self.y));
+        let thin = Ratios { x: &x, y: &y };
+        let share = thin.pairs() as f64 / self.pairs() as f64;
+        let mut counted = Vec::new();
+        let margin = self.few() / 4;
+        [k.saturating_sub(margin), k + margin].map(|k| {
+            let of_thin = ((k as f64 * share).round() as u64).clamp(1, thin.pairs());
+            thin.kth(of_thin, &mut counted).to_bits()
+        })
+    }
+
+    /// How many ratios are at most the double of these bits.
+    fn side(self, at: u64) -> Side {
+        Side { at, ratios: self.at_most(f64::from_bits(at)) }
+    }
+
     /// The ratios above `below` that are at most `most`.
-    fn ratios_between(&self, below: f64, most: f64) -> Vec<f64> {
-        let (x, y) = (self.baseline.sorted(), self.candidate.sorted());
+    fn between(self, below: f64, most: f64) -> Vec<f64> {
         let mut ratios = Vec::new();
         let mut first = 0;
-        for a in x {
-            while first < y.len() && a / y[first] > most {
+        for a in self.x {
+            while first < self.y.len() && a / self.y[first] > most {
                 first += 1;
             }
-            let of_run = y[first..].iter().map(|b| (a / b).max(LEAST));
+            let of_run = self.y[first..].iter().map(|b| (a / b).max(LEAST));
             ratios.extend(of_run.take_while(|ratio| *ratio > below));
         }
         ratios
     }
 
-    /// How many ratios are at most `bound`; along both sorted samples once.
-    fn ratios_at_most(&self, bound: f64) -> u64 {
-        let (x, y) = (self.baseline.sorted(), self.candidate.sorted());
+    /// How many ratios are at most `bound`; along both once.
+    fn at_most(self, bound: f64) -> u64 {
         let mut count = 0;
         let mut j = 0;
-        for a in x {
+        for a in self.x {
             // The slower the baseline's run, the fewer of the candidate's are slow enough.
-            while j < y.len() && a / y[j] > bound {
+            while j < self.y.len() && a / self.y[j] > bound {
                 j += 1;
             }
-            count += (y.len() - j) as u64;
+            count += (self.y.len() - j) as u64;
         }
         count
     }
 }
+
+/// From so many values of both sides on the place of a ratio is sought among every sixteenth of them first.
+const THIN_FROM: u64 = 2_048;
+/// One value of so many is a thirty-second of the work, and tells the place well enough.
+const THINNING: usize = 16;
 
 /// How often the place of a ratio is guessed from the counts on both sides: usually fewer suffice. Where ratios lie in
 /// heaps, halving finds it sooner.
@@ -220,9 +290,9 @@ fn normal_depth(n: usize, m: usize, level: ConfidenceLevel) -> Option<Depth> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
+    use proptest::prelude::*;
+    use speedup_core::value::seed::Seed;
 
     /// Times that tie, that lie in heaps, and that differ by more than doubles can tell.
     fn times() -> impl Strategy<Value = Vec<f64>> {
@@ -236,12 +306,35 @@ mod tests {
         #[test]
         fn the_kth_ratio_is_that_of_the_sorted_ratios(x in times(), y in times()) {
             let (Ok(x), Ok(y)) = (Sample::new(x), Sample::new(y)) else { return Ok(()) };
-            let ratio = MedianRatio::new(&x, &y).unwrap();
+            let ratios = MedianRatio::new(&x, &y).unwrap().ratios();
             let pairs = x.sorted().iter().flat_map(|a| y.sorted().iter().map(move |b| (a / b).max(LEAST)));
             let mut listed: Vec<f64> = pairs.collect();
             listed.sort_unstable_by(f64::total_cmp);
             for (k, expected) in (1..).zip(&listed) {
-                prop_assert_eq!(ratio.kth_ratio(k), *expected);
+                prop_assert_eq!(ratios.kth(k, &mut Vec::new()), *expected);
+            }
+        }
+    }
+    /// So many that the place is sought in a part of them first: fine times, times that tie, and times in heaps.
+    #[test]
+    fn the_kth_of_many_ratios_is_that_of_the_sorted_ratios() {
+        let laws: [fn(f64) -> f64; 3] = [
+            |share| 1.0 + share,
+            |share| 10.0 + (20.0 * share).floor(),
+            |share| if share < 0.6 { 1.0 + 1e-9 * share } else { 9.0 + share },
+        ];
+        for (seed, law) in (0..).zip(laws) {
+            let mut draw = Seed(seed).child("many ratios");
+            let mut sample = |n| Sample::new((0..n).map(|_| law(draw.random())).collect()).unwrap();
+            let (x, y) = (sample(1_300), sample(900));
+            let mut listed: Vec<f64> =
+                x.sorted().iter().flat_map(|a| y.sorted().iter().map(move |b| a / b)).collect();
+            listed.sort_unstable_by(f64::total_cmp);
+            let (ratios, mut counted) = (MedianRatio::new(&x, &y).unwrap().ratios(), Vec::new());
+            for place in [0, 1, 999, 400_000, 585_000, 585_001, 1_000_000, listed.len() - 1] {
+                let k = place as u64 + 1;
+                assert_eq!(ratios.kth(k, &mut Vec::new()), listed[place], "{k} of law {seed}");
+                assert_eq!(ratios.kth(k, &mut counted), listed[place], "{k} of law {seed} after others");
             }
         }
     }

@@ -6,7 +6,6 @@ use crate::inference::{Caveat, PValue};
 use crate::number::compensated_sum::CompensatedSum;
 use crate::sample::Sample;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// Hosts as a random level beside cells as a fixed one: a run is cellᵢ + hostⱼ + error, in units of its cell's
 /// standard deviation.
@@ -63,13 +62,14 @@ impl CellsAndHosts {
     /// The method's full name where a set of hosts that serve runs together takes the place of a host.
     pub const NAME_OF_SETS: &'static str = "analysis of variance of cells and sets of hosts on runs in standard deviations of their cell (F test)";
 
-    /// Of the runs of many cells, each with the host of each of its runs. Cells that do not vary say nothing of hosts and
+    /// Of the runs of many cells, each with the host of each of its runs; hosts are numbered from 0. Cells that do not vary say nothing of hosts and
     /// are left out.
     ///
     /// # Errors
     /// [`HostEffectError`] for a run without host, one host, or when no host served two runs that could be compared.
     pub fn new(cells: &[(&Sample, &[u32])]) -> Result<Self, HostEffectError> {
-        let mut sums: BTreeMap<u32, HostSums> = BTreeMap::new();
+        let numbers = cells.iter().flat_map(|(_, hosts)| *hosts).max().map_or(0, |most| *most as usize + 1);
+        let (mut sums, mut of_cell) = (vec![HostSums::default(); numbers], vec![0.0_f64; numbers]);
         let (mut runs, mut used, mut squares) = (0, 0, Vec::new());
         for (sample, hosts) in cells {
             let standardised = standardised(sample, hosts)?;
@@ -78,26 +78,27 @@ impl CellsAndHosts {
             }
             used += 1;
             runs += hosts.len();
-            let mut of_cell: BTreeMap<u32, f64> = BTreeMap::new();
             for (value, host) in standardised.iter().zip(*hosts) {
-                let sums = sums.entry(*host).or_default();
+                let sums = &mut sums[*host as usize];
                 sums.sum += value;
                 sums.runs += 1.0;
-                *of_cell.entry(*host).or_default() += 1.0;
+                of_cell[*host as usize] += 1.0;
             }
-            for (host, count) in of_cell {
-                sums.entry(host).or_default().own += count * count / hosts.len() as f64;
+            for host in *hosts {
+                let count = std::mem::take(&mut of_cell[*host as usize]);
+                sums[*host as usize].own += count * count / hosts.len() as f64;
             }
             squares.push(CompensatedSum::of(standardised.iter().map(|value| value * value)));
         }
+        sums.retain(|host| host.runs > 0.0);
         if sums.len() < 2 {
             return Err(HostEffectError::FewHosts { hosts: sums.len(), needed: 2 });
         }
         if runs == sums.len() {
             return Err(HostEffectError::Unrepeated);
         }
-        let between = CompensatedSum::of(sums.values().map(|host| host.sum * host.sum / host.runs));
-        let df1 = CompensatedSum::of(sums.values().map(|host| 1.0 - host.own / host.runs));
+        let between = CompensatedSum::of(sums.iter().map(|host| host.sum * host.sum / host.runs));
+        let df1 = CompensatedSum::of(sums.iter().map(|host| 1.0 - host.own / host.runs));
         let df2 = (runs - used) as f64 - df1;
         let within = CompensatedSum::of(squares) - between;
         if df1 <= NO_FREEDOM || df2 <= NO_FREEDOM {
@@ -106,7 +107,7 @@ impl CellsAndHosts {
         if within <= 10.0 * f64::EPSILON * between {
             return Err(HostEffectError::Constant);
         }
-        let host_weight = CompensatedSum::of(sums.values().map(|host| host.runs - host.own));
+        let host_weight = CompensatedSum::of(sums.iter().map(|host| host.runs - host.own));
         Ok(Self { hosts: sums.len(), cells: used, runs, between, within, df: (df1, df2), host_weight })
     }
 

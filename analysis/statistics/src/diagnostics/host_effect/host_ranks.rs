@@ -4,6 +4,7 @@ use super::HostEffectError;
 use super::permutation_law::{Draw, PermutationLaw};
 use crate::inference::{Caveat, ConfidenceLevel, PValue};
 use crate::sample::Sample;
+use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,26 +73,42 @@ const MOST_OUTLYING: usize = 64;
 /// What a rank counts at most: cells of different sizes share a grid, so that their sums can be counted.
 const GRID: f64 = 64.0;
 
-/// A cell's runs, each with all of its hosts.
-type CellOfGangs<'a> = (&'a Sample, Vec<&'a [u32]>);
+/// The hosts of a run.
+trait Hosts: Sync {
+    fn hosts(&self) -> &[u32];
+}
 
-/// A cell's runs of the hosts that are left.
-struct Ranked<'a> {
-    /// The hosts of each run.
-    hosts: Vec<&'a [u32]>,
-    values: Vec<f64>,
+impl Hosts for u32 {
+    fn hosts(&self) -> &[u32] {
+        std::slice::from_ref(self)
+    }
+}
+
+impl Hosts for Vec<u32> {
+    fn hosts(&self) -> &[u32] {
+        self
+    }
+}
+
+/// A cell's runs of the hosts that are left, in run order.
+struct Ranked<'a, H> {
+    hosts: Vec<&'a H>,
+    /// The place of each run's value among those of the cell.
+    places: Vec<u32>,
     scores: Vec<i32>,
+    /// The values of the cell, ascending, each once.
+    values: Vec<f64>,
+    /// How many of the runs that are left have each of them.
+    counts: Vec<u32>,
 }
 
 /// What is known of a host over all cells.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Total {
     sum: f64,
     expected: f64,
     variance: f64,
     runs: usize,
-    /// By cell, how many of its runs are the host's.
-    draws: Vec<(usize, usize)>,
 }
 
 impl HostRanks {
@@ -99,15 +116,13 @@ impl HostRanks {
     pub const NAME: &'static str = "rank sum of each host within cells against the rest (permutation law, exact where cheap), \
         one host left out after another, p-values adjusted by Holm";
 
-    /// Of the runs of many cells, each with the host of each of its runs; at `level`, hosts are outlying. Cells that do not
-    /// vary, and cells of one host, say nothing of hosts.
+    /// Of the runs of many cells, each with the host of each of its runs; at `level`, hosts are outlying. Hosts are
+    /// numbered from 0. Cells that do not vary, and cells of one host, say nothing of hosts.
     ///
     /// # Errors
     /// [`HostEffectError`] for a run without host, or fewer than three hosts that can be compared.
     pub fn new(cells: &[(&Sample, &[u32])], level: ConfidenceLevel) -> Result<Self, HostEffectError> {
-        let cells =
-            cells.iter().map(|(sample, hosts)| (*sample, hosts.iter().map(std::slice::from_ref).collect()));
-        Self::of_cells(&cells.collect::<Vec<CellOfGangs<'_>>>(), level)
+        Self::of_cells(cells, level)
     }
 
     /// The same of runs that several hosts serve together: each with all of its hosts, each host once.
@@ -118,29 +133,33 @@ impl HostRanks {
         cells: &[(&Sample, &[Vec<u32>])],
         level: ConfidenceLevel,
     ) -> Result<Self, HostEffectError> {
-        let cells = cells.iter().map(|(sample, hosts)| (*sample, hosts.iter().map(Vec::as_slice).collect()));
-        Self::of_cells(&cells.collect::<Vec<CellOfGangs<'_>>>(), level)
+        Self::of_cells(cells, level)
     }
 
-    fn of_cells(cells: &[CellOfGangs<'_>], level: ConfidenceLevel) -> Result<Self, HostEffectError> {
+    fn of_cells<H: Hosts>(
+        cells: &[(&Sample, &[H])],
+        level: ConfidenceLevel,
+    ) -> Result<Self, HostEffectError> {
         for (sample, hosts) in cells {
             if sample.len() != hosts.len() {
                 return Err(HostEffectError::Unmatched { runs: sample.len(), hosts: hosts.len() });
             }
         }
-        let mut left_out = BTreeSet::new();
-        let (first, hosts) = most_unlikely(cells, &left_out)?;
+        let ranked = cells.par_iter().filter_map(|(sample, hosts)| Ranked::new(sample, hosts));
+        let mut cells: Vec<Ranked<'_, H>> = ranked.collect();
+        let (first, hosts) = most_unlikely(&cells)?;
         let mut outlying = Vec::new();
         let mut next = Some(first.clone());
         while let Some(host) = next.filter(|host| host.adjusted.rejects_at(level.risk())) {
-            left_out.insert(host.host);
+            let left_out = host.host;
             // Step-down: no p-value is smaller than the one before.
             let least = host.adjusted.get();
             outlying.push(host);
             if outlying.len() == MOST_OUTLYING {
                 break;
             }
-            next = most_unlikely(cells, &left_out).ok().map(|(next, _)| HostRank {
+            cells = cells.into_par_iter().filter_map(|cell| cell.without(left_out)).collect();
+            next = most_unlikely(&cells).ok().map(|(next, _)| HostRank {
                 adjusted: PValue::clamped(next.adjusted.get().max(least)),
                 ..next
             });
@@ -175,50 +194,47 @@ impl HostRanks {
 }
 
 /// The host that is least like the others that are not left out, and how many there are with it.
-fn most_unlikely(
-    cells: &[CellOfGangs<'_>],
-    left_out: &BTreeSet<u32>,
-) -> Result<(HostRank, usize), HostEffectError> {
-    let cells: Vec<Ranked<'_>> =
-        cells.iter().filter_map(|(sample, hosts)| Ranked::new(sample, hosts, left_out)).collect();
-    let together = together(&cells);
-    let mut totals: BTreeMap<u32, Total> = BTreeMap::new();
-    for (number, cell) in cells.iter().enumerate() {
-        cell.add_to(number, &mut totals);
-    }
-    totals.retain(|_, total| total.variance > 0.0);
-    let hosts = totals.len();
+fn most_unlikely<H: Hosts>(cells: &[Ranked<'_, H>]) -> Result<(HostRank, usize), HostEffectError> {
+    let together = together(cells);
+    let totals = totals(cells);
+    let compared = || (0..).zip(&totals).filter(|(_, total)| total.variance > 0.0);
     // Of hosts that served the same runs the first stands for all.
-    let others = |host: &u32| together.get(host).cloned().unwrap_or_default();
-    let doubled: BTreeSet<u32> = totals.keys().flat_map(others).collect();
-    totals.retain(|host, _| !doubled.contains(host));
-    let told_apart = totals.len();
-    if told_apart < FEWEST_HOSTS {
-        return Err(HostEffectError::FewHosts { hosts: told_apart, needed: FEWEST_HOSTS });
-    }
-    let farthest = totals.iter().max_by(|(_, a), (_, b)| a.z().abs().total_cmp(&b.z().abs()));
-    let Some((&host, total)) = farthest else {
+    let others = |host: u32| together.get(&host).cloned().unwrap_or_default();
+    let doubled: BTreeSet<u32> = compared().flat_map(|(host, _)| others(host)).collect();
+    let apart = || compared().filter(|(host, _)| !doubled.contains(host));
+    let told_apart = apart().count();
+    let farthest = apart().max_by(|(_, a), (_, b)| a.z().abs().total_cmp(&b.z().abs()));
+    let Some((host, total)) = farthest.filter(|_| told_apart >= FEWEST_HOSTS) else {
         return Err(HostEffectError::FewHosts { hosts: told_apart, needed: FEWEST_HOSTS });
     };
-    let draws: Vec<Draw<'_>> =
-        total.draws.iter().map(|(cell, runs)| Draw { of: &cells[*cell].scores, runs: *runs }).collect();
+    let draws: Vec<Draw<'_>> = cells.iter().filter_map(|cell| cell.draw_of(host)).collect();
     let p = PermutationLaw::new(&draws).two_sided(total.sum as i64);
     let adjusted = PValue::clamped(p.get() * told_apart as f64);
-    let slower = slower(&cells, host);
-    let rank =
-        HostRank { host, together: others(&host), runs: total.runs, z: total.z(), slower, p, adjusted };
-    Ok((rank, hosts))
+    let slower = slower(cells, host);
+    let rank = HostRank { host, together: others(host), runs: total.runs, z: total.z(), slower, p, adjusted };
+    Ok((rank, compared().count()))
+}
+
+/// What is known of each host, by its number.
+fn totals<H: Hosts>(cells: &[Ranked<'_, H>]) -> Vec<Total> {
+    let hosts = cells.iter().flat_map(|cell| &cell.hosts).flat_map(|hosts| hosts.hosts());
+    let numbers = hosts.max().map_or(0, |most| *most as usize + 1);
+    let (mut totals, mut of_cell) = (vec![Total::default(); numbers], vec![(0_i64, 0_usize); numbers]);
+    for cell in cells {
+        cell.add_to(&mut totals, &mut of_cell);
+    }
+    totals
 }
 
 /// The hosts that served the same runs as a host with a smaller number; nothing where each run has one.
-fn together(cells: &[Ranked<'_>]) -> BTreeMap<u32, Vec<u32>> {
-    if cells.iter().flat_map(|cell| &cell.hosts).all(|hosts| hosts.len() < 2) {
+fn together<H: Hosts>(cells: &[Ranked<'_, H>]) -> BTreeMap<u32, Vec<u32>> {
+    if cells.iter().flat_map(|cell| &cell.hosts).all(|hosts| hosts.hosts().len() < 2) {
         return BTreeMap::new();
     }
     let mut served: BTreeMap<u32, Vec<(usize, usize)>> = BTreeMap::new();
     for (number, cell) in cells.iter().enumerate() {
         for (run, hosts) in cell.hosts.iter().enumerate() {
-            hosts.iter().for_each(|host| served.entry(*host).or_default().push((number, run)));
+            hosts.hosts().iter().for_each(|host| served.entry(*host).or_default().push((number, run)));
         }
     }
     let mut alike: BTreeMap<Vec<(usize, usize)>, Vec<u32>> = BTreeMap::new();
@@ -227,62 +243,120 @@ fn together(cells: &[Ranked<'_>]) -> BTreeMap<u32, Vec<u32>> {
 }
 
 /// By how much the host's runs take longer than the median of the others in their cell.
-fn slower(cells: &[Ranked<'_>], host: u32) -> f64 {
+fn slower<H: Hosts>(cells: &[Ranked<'_, H>], host: u32) -> f64 {
     let mut excess = Vec::new();
-    for cell in cells.iter().filter(|cell| cell.hosts.iter().any(|of| of.contains(&host))) {
-        let others = cell.hosts.iter().zip(&cell.values).filter(|(of, _)| !of.contains(&host));
-        let Ok(others) = Sample::new(others.map(|(_, value)| *value).collect()) else { continue };
-        let own = cell.hosts.iter().zip(&cell.values).filter(|(of, _)| of.contains(&host));
-        excess.extend(own.map(|(_, value)| value / others.median() - 1.0));
+    for cell in cells {
+        let own: Vec<usize> = cell.runs_of(host).map(|run| cell.places[run] as usize).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let mut others = cell.counts.clone();
+        own.iter().for_each(|place| others[*place] -= 1);
+        let Some(median) = median(&cell.values, &others) else { continue };
+        excess.extend(own.iter().map(|place| cell.values[*place] / median - 1.0));
     }
     Sample::new(excess).map_or(0.0, |excess| excess.median())
 }
 
-impl<'a> Ranked<'a> {
-    /// The runs of the hosts that are left; `None` where they say nothing.
-    fn new(sample: &Sample, hosts: &[&'a [u32]], left_out: &BTreeSet<u32>) -> Option<Self> {
-        let is_left = |hosts: &[u32]| hosts.iter().all(|host| !left_out.contains(host));
-        let kept = sample.in_run_order().iter().zip(hosts).filter(|(_, hosts)| is_left(hosts));
-        let (values, hosts): (Vec<f64>, Vec<&[u32]>) = kept.map(|(value, hosts)| (*value, *hosts)).unzip();
-        let mut sorted = values.clone();
-        sorted.sort_by(f64::total_cmp);
-        let n = sorted.len();
-        if n < 2 || sorted[0] == sorted[n - 1] {
+/// The median of values of which each is there so many times.
+fn median(ascending: &[f64], counts: &[u32]) -> Option<f64> {
+    let n: usize = counts.iter().map(|count| *count as usize).sum();
+    let at = |place: usize| {
+        let mut above = counts.iter().scan(0, |sum, count| {
+            *sum += *count as usize;
+            Some(*sum)
+        });
+        above.position(|above| above > place).map(|level| ascending[level])
+    };
+    let upper = at(n / 2)?;
+    if n % 2 == 1 { Some(upper) } else { Some((at(n / 2 - 1)? + upper) / 2.0) }
+}
+
+impl<'a, H: Hosts> Ranked<'a, H> {
+    /// All runs of a cell; `None` where they say nothing.
+    fn new(sample: &Sample, hosts: &'a [H]) -> Option<Self> {
+        let tied = || sample.sorted().chunk_by(|one, other| one == other);
+        let values: Vec<f64> = tied().map(|tied| tied[0]).collect();
+        let place = |value: &f64| values.partition_point(|other| other < value) as u32;
+        Self {
+            hosts: hosts.iter().collect(),
+            places: sample.in_run_order().iter().map(place).collect(),
+            scores: Vec::new(),
+            counts: tied().map(|tied| tied.len() as u32).collect(),
+            values,
+        }
+        .ranked()
+    }
+
+    /// The same without the runs of a host.
+    fn without(mut self, host: u32) -> Option<Self> {
+        let is_left: Vec<bool> = self.hosts.iter().map(|hosts| !hosts.hosts().contains(&host)).collect();
+        for (place, _) in self.places.iter().zip(&is_left).filter(|(_, is_left)| !**is_left) {
+            self.counts[*place as usize] -= 1;
+        }
+        let mut left = is_left.iter().copied();
+        self.hosts.retain(|_| left.next() == Some(true));
+        let mut left = is_left.iter().copied();
+        self.places.retain(|_| left.next() == Some(true));
+        self.ranked()
+    }
+
+    /// The same with the scores of the runs that are left; `None` where these do not vary.
+    fn ranked(mut self) -> Option<Self> {
+        let n = self.places.len();
+        if self.counts.iter().any(|count| *count as usize == n) {
             return None;
         }
         // The midrank less its mean, as a share of the cell: 2 · midrank − n − 1 is what is below less what is above.
-        let score = |value: &f64| {
-            let below = sorted.partition_point(|other| other < value) as f64;
-            let above = (n - sorted.partition_point(|other| other <= value)) as f64;
-            (GRID * (below - above) / (n + 1) as f64).round() as i32
+        let mut below = 0;
+        let score = |count: &u32| {
+            let above = n - below - *count as usize;
+            let score = (GRID * (below as f64 - above as f64) / (n + 1) as f64).round() as i32;
+            below += *count as usize;
+            score
         };
-        let scores = values.iter().map(score).collect();
-        Some(Self { hosts, values, scores })
+        let scores: Vec<i32> = self.counts.iter().map(score).collect();
+        self.scores.clear();
+        self.scores.extend(self.places.iter().map(|place| scores[*place as usize]));
+        Some(self)
     }
 
-    /// Adds the runs to the totals of their hosts, as the cell numbered `number`.
-    fn add_to(&self, number: usize, totals: &mut BTreeMap<u32, Total>) {
-        let mut of_host: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
+    /// The places of a host's runs.
+    fn runs_of(&self, host: u32) -> impl Iterator<Item = usize> {
+        let runs = self.hosts.iter().enumerate();
+        runs.filter(move |(_, hosts)| hosts.hosts().contains(&host)).map(|(run, _)| run)
+    }
+
+    /// The draw that a host's runs are; none where all runs are the host's, or none.
+    fn draw_of(&self, host: u32) -> Option<Draw<'_>> {
+        let runs = self.runs_of(host).count();
+        (runs > 0 && runs < self.scores.len()).then_some(Draw { of: &self.scores, runs })
+    }
+
+    /// Adds the runs to the totals of their hosts. `of_cell` has nothing of any host, before and after.
+    fn add_to(&self, totals: &mut [Total], of_cell: &mut [(i64, usize)]) {
         for (hosts, score) in self.hosts.iter().zip(&self.scores) {
-            for host in *hosts {
-                let (sum, runs) = of_host.entry(*host).or_default();
-                *sum += f64::from(*score);
+            for host in hosts.hosts() {
+                let (sum, runs) = &mut of_cell[*host as usize];
+                *sum += i64::from(*score);
                 *runs += 1;
             }
         }
         let n = self.scores.len() as f64;
         let mean = self.scores.iter().map(|score| f64::from(*score)).sum::<f64>() / n;
         let squares: f64 = self.scores.iter().map(|score| (f64::from(*score) - mean).powi(2)).sum();
-        // A cell of one host alone says nothing of it.
-        for (host, (sum, runs)) in of_host.into_iter().filter(|(_, (_, runs))| *runs < self.scores.len()) {
-            let m = runs as f64;
-            let total = totals.entry(host).or_default();
-            total.sum += sum;
+        for host in self.hosts.iter().flat_map(|hosts| hosts.hosts()) {
+            let (sum, runs) = std::mem::take(&mut of_cell[*host as usize]);
+            // A cell of one host alone says nothing of it.
+            if runs == 0 || runs == self.scores.len() {
+                continue;
+            }
+            let (m, total) = (runs as f64, &mut totals[*host as usize]);
+            total.sum += sum as f64;
             total.expected += m * mean;
             // Of a draw without replacement.
             total.variance += m * (n - m) / (n * (n - 1.0)) * squares;
             total.runs += runs;
-            total.draws.push((number, runs));
         }
     }
 }

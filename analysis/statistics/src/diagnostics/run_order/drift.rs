@@ -67,10 +67,11 @@ impl Drift {
     /// S and its variance, corrected for ties.
     pub(super) fn s_and_variance(sample: &Sample) -> (i64, f64) {
         let weight = |t: f64| t * (t - 1.0) * (2.0 * t + 5.0);
-        let groups = sample.sorted().chunk_by(|a, b| a == b).map(|group| group.len() as f64);
-        let tie_term: f64 = groups.map(weight).sum();
-        let (rising, falling) =
-            (pairs(sample.in_run_order(), |a, b| a < b), pairs(sample.in_run_order(), |a, b| a > b));
+        let groups = || sample.sorted().chunk_by(|a, b| a == b).map(<[f64]>::len);
+        let tie_term: f64 = groups().map(|t| weight(t as f64)).sum();
+        let pairs_of = |n: usize| (n * (n - 1) / 2) as i64;
+        let rising = pairs(sample.in_run_order(), |a, b| a < b);
+        let falling = pairs_of(sample.len()) - groups().map(pairs_of).sum::<i64>() - rising;
         (rising - falling, (weight(sample.len() as f64) - tie_term) / 18.0)
     }
 
@@ -152,24 +153,25 @@ fn pairs(values: &[f64], ordered: impl Fn(f64, f64) -> bool) -> i64 {
         for start in (0..work.len()).step_by(2 * width) {
             let middle = (start + width).min(work.len());
             let end = (start + 2 * width).min(work.len());
-            let (mut i, mut j) = (start, middle);
-            for slot in &mut merged[start..end] {
+            let (left, right) = (&work[start..middle], &work[middle..end]);
+            let (mut i, mut j) = (0, 0);
+            // Which side is next is anyone's guess, so that a branch on it would mostly be predicted wrongly.
+            while i < left.len() && j < right.len() {
                 // From the left while its head is not to be counted before the right's.
-                let from_right = i == middle || (j < end && ordered(work[i], work[j]));
-                if from_right {
-                    count += (middle - i) as i64;
-                    *slot = work[j];
-                    j += 1;
-                } else {
-                    *slot = work[i];
-                    i += 1;
-                }
+                let from_right = ordered(left[i], right[j]);
+                merged[start + i + j] = if from_right { right[j] } else { left[i] };
+                count += if from_right { left.len() - i } else { 0 };
+                j += usize::from(from_right);
+                i += usize::from(!from_right);
             }
+            let at = start + i + j;
+            merged[at..at + left.len() - i].copy_from_slice(&left[i..]);
+            merged[start + left.len() + j..end].copy_from_slice(&right[j..]);
         }
         std::mem::swap(&mut work, &mut merged);
         width *= 2;
     }
-    count
+    count as i64
 }
 
 /// The slopes between all pairs of runs.

@@ -3,7 +3,7 @@
 use super::RunOrderError;
 use crate::distribution::{Tails, normal};
 use crate::inference::{Alternative, Caveat, PValue};
-use crate::sample::Sample;
+use crate::sample::{Sample, median_of_sorted};
 use serde::Serialize;
 
 /// The rank of the first run among its group, summed over groups: of a cell, or of the runs that each host made.
@@ -47,24 +47,42 @@ impl FirstRunEffect {
     /// # Errors
     /// [`RunOrderError`] when no group has two runs, or no group varies.
     pub fn new(groups: &[Sample]) -> Result<Self, RunOrderError> {
-        let useful: Vec<&Sample> = groups.iter().filter(|group| group.len() > 1).collect();
-        let runs = useful.iter().map(|group| group.len()).sum();
-        if useful.is_empty() {
-            return Err(RunOrderError::TooFew { runs: groups.len().min(1), needed: 2 });
+        Self::of_runs(groups.iter().map(Sample::in_run_order))
+    }
+
+    /// The same of groups of finite values.
+    ///
+    /// # Errors
+    /// As [`FirstRunEffect::new`].
+    pub fn of_runs<'a>(groups: impl Iterator<Item = &'a [f64]> + Clone) -> Result<Self, RunOrderError> {
+        let useful = groups.clone().filter(|group| group.len() > 1);
+        let runs = useful.clone().map(<[f64]>::len).sum();
+        if runs == 0 {
+            return Err(RunOrderError::TooFew { runs: groups.count().min(1), needed: 2 });
         }
-        if useful.iter().all(|group| group.is_constant()) {
+        let mut ranked = Ranked::default();
+        let (mut of_groups, mut doubled_rank_sum, mut varies) = (Vec::new(), 0, false);
+        let (mut moments, mut differences) = (Moments::default(), Vec::new());
+        for group in useful {
+            differences.push(ranked.rank(group));
+            doubled_rank_sum += ranked.ranks[ranked.first];
+            varies |= ranked.sorted[0] < ranked.sorted[group.len() - 1];
+            if runs <= Self::EXACT_UP_TO {
+                of_groups.push(ranked.ranks.clone());
+            } else {
+                moments.add(&ranked.ranks);
+            }
+        }
+        if !varies {
             return Err(RunOrderError::Constant);
         }
-        let ranks: Vec<Vec<u64>> = useful.iter().map(|group| doubled_midranks(group)).collect();
-        let doubled_rank_sum =
-            useful.iter().zip(&ranks).map(|(group, ranks)| ranks[position_of_first(group)]).sum();
-        let tails = if runs <= Self::EXACT_UP_TO {
-            exact_tails(&ranks, doubled_rank_sum)
-        } else {
-            normal_tails(&ranks, doubled_rank_sum)
+        let tails = match runs <= Self::EXACT_UP_TO {
+            true => exact_tails(&of_groups, doubled_rank_sum),
+            false => moments.tails(doubled_rank_sum),
         };
-        let difference = typical_difference(&useful);
-        Ok(Self { groups: useful.len(), runs, doubled_rank_sum, difference, tails })
+        let groups = differences.len();
+        let difference = Sample::new(differences).map_or(f64::NAN, |differences| differences.median());
+        Ok(Self { groups, runs, doubled_rank_sum, difference, tails })
     }
 
     /// The groups that had more than one run.
@@ -88,29 +106,34 @@ impl FirstRunEffect {
     }
 }
 
-/// Twice the midrank of each observation in ascending order: a whole number.
-fn doubled_midranks(group: &Sample) -> Vec<u64> {
-    let mut ranks = Vec::with_capacity(group.len());
-    for equal in group.sorted().chunk_by(|a, b| a == b) {
-        let below = ranks.len() as u64;
-        let rank = 2 * below + equal.len() as u64 + 1;
-        ranks.extend(equal.iter().map(|_| rank));
+/// One group by its values; kept for its room, as there may be as many groups as runs.
+#[derive(Default)]
+struct Ranked {
+    /// Ascending.
+    sorted: Vec<f64>,
+    /// Twice the midrank of each in that order: a whole number.
+    ranks: Vec<u64>,
+    /// The place of the first run among them.
+    first: usize,
+}
+
+impl Ranked {
+    /// Ranks the runs of a group, and says by how much the first exceeds the median of the others.
+    fn rank(&mut self, group: &[f64]) -> f64 {
+        let first = group[0];
+        self.sorted.clear();
+        self.sorted.extend_from_slice(&group[1..]);
+        self.sorted.sort_unstable_by(f64::total_cmp);
+        let difference = first - median_of_sorted(&self.sorted);
+        self.first = self.sorted.partition_point(|x| *x < first);
+        self.sorted.insert(self.first, first);
+        self.ranks.clear();
+        for equal in self.sorted.chunk_by(|a, b| a == b) {
+            let rank = 2 * self.ranks.len() + equal.len() + 1;
+            self.ranks.extend(equal.iter().map(|_| rank as u64));
+        }
+        difference
     }
-    ranks
-}
-
-fn position_of_first(group: &Sample) -> usize {
-    let first = group.in_run_order()[0];
-    group.sorted().partition_point(|x| *x < first)
-}
-
-fn typical_difference(groups: &[&Sample]) -> f64 {
-    let difference = |group: &&Sample| {
-        let (first, others) = group.in_run_order().split_first()?;
-        Some(first - Sample::new(others.to_vec()).ok()?.median())
-    };
-    let differences: Vec<f64> = groups.iter().filter_map(difference).collect();
-    Sample::new(differences).map_or(f64::NAN, |differences| differences.median())
 }
 
 /// `P[≤]` and `P[≥]` of the doubled sum.
@@ -130,15 +153,27 @@ fn exact_tails(ranks: &[Vec<u64>], observed: u64) -> Tails {
     Tails { lower: law[..=observed].iter().sum(), upper: law[observed..].iter().sum() }
 }
 
-fn normal_tails(ranks: &[Vec<u64>], observed: u64) -> Tails {
-    let (mut mean, mut variance) = (0.0, 0.0);
-    for group in ranks {
-        let n = group.len() as f64;
-        mean += n + 1.0;
-        variance += group.iter().map(|rank| (*rank as f64 - n - 1.0).powi(2)).sum::<f64>() / n;
+/// Mean and variance of the doubled sum.
+#[derive(Default)]
+struct Moments {
+    mean: f64,
+    variance: f64,
+}
+
+impl Moments {
+    fn add(&mut self, ranks: &[u64]) {
+        let n = ranks.len() as f64;
+        self.mean += n + 1.0;
+        self.variance += ranks.iter().map(|rank| (*rank as f64 - n - 1.0).powi(2)).sum::<f64>() / n;
     }
-    let sd = f64::sqrt(variance);
-    // The doubled ranks of groups without ties are 2 apart: half of that is the continuity correction.
-    let excess = observed as f64 - mean;
-    Tails { lower: normal::tails((excess + 1.0) / sd).lower, upper: normal::tails((excess - 1.0) / sd).upper }
+
+    fn tails(&self, observed: u64) -> Tails {
+        let sd = self.variance.sqrt();
+        // The doubled ranks of groups without ties are 2 apart: half of that is the continuity correction.
+        let excess = observed as f64 - self.mean;
+        Tails {
+            lower: normal::tails((excess + 1.0) / sd).lower,
+            upper: normal::tails((excess - 1.0) / sd).upper,
+        }
+    }
 }

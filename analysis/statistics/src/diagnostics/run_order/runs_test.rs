@@ -87,8 +87,9 @@ impl RunsTest {
     fn tails(&self) -> Tails {
         let most = (2 * self.above.min(self.below) + 1).min(self.above + self.below);
         let mut tails = Tails { lower: 0.0, upper: 0.0 };
+        let law = self.law();
         for series in 2..=most {
-            let probability = self.probability(series);
+            let probability = law(series);
             if series <= self.series {
                 tails.lower += probability;
             }
@@ -101,21 +102,27 @@ impl RunsTest {
 
     /// `P[R = r]`: 2·C(a−1, k−1)·C(b−1, k−1)/C(a+b, a) for r = 2k, and the two ways to have one side once more for r = 2k
     /// + 1.
-    fn probability(&self, series: u64) -> f64 {
-        let (a, b, k) = (self.above, self.below, series / 2);
-        let all = ln_choose(a + b, a);
-        let ways = |of_a: u64, of_b: u64| (ln_choose(a - 1, of_a) + ln_choose(b - 1, of_b) - all).exp();
-        if series.is_multiple_of(2) { 2.0 * ways(k - 1, k - 1) } else { ways(k, k - 1) + ways(k - 1, k) }
+    fn law(&self) -> impl Fn(u64) -> f64 {
+        let (a, b) = (self.above as usize, self.below as usize);
+        let all = ln_factorial(a + b) - ln_factorial(a) - ln_factorial(b);
+        let (of_above, of_below) = (ln_chooses(a - 1), ln_chooses(b - 1));
+        let ln_choose = |of: &[f64], k: u64| of.get(k as usize).copied().unwrap_or(f64::NEG_INFINITY);
+        let ways = move |j: u64, k: u64| (ln_choose(&of_above, j) + ln_choose(&of_below, k) - all).exp();
+        move |series| {
+            let k = series / 2;
+            if series.is_multiple_of(2) { 2.0 * ways(k - 1, k - 1) } else { ways(k, k - 1) + ways(k - 1, k) }
+        }
     }
 }
 
-/// ln C(n, k); −∞ where there is no way.
-fn ln_choose(n: u64, k: u64) -> f64 {
-    if k > n {
-        return f64::NEG_INFINITY;
-    }
-    let ln_factorial = |n: u64| libm::lgamma(n as f64 + 1.0);
-    ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k)
+/// ln C(n, k) for all k up to n.
+fn ln_chooses(n: usize) -> Vec<f64> {
+    let factorials: Vec<f64> = (0..=n).map(ln_factorial).collect();
+    (0..=n).map(|k| factorials[n] - factorials[k] - factorials[n - k]).collect()
+}
+
+fn ln_factorial(n: usize) -> f64 {
+    libm::lgamma(n as f64 + 1.0)
 }
 
 #[cfg(test)]
@@ -138,7 +145,7 @@ mod tests {
                 .filter(|bits| 1 + ((bits ^ (bits >> 1)) & 0xff).count_ones() as u64 == series)
                 .count() as f64;
             let test = RunsTest { above: 4, below: 5, series };
-            assert!((test.probability(series) - count / 126.0).abs() < 1e-14, "{series}");
+            assert!((test.law()(series) - count / 126.0).abs() < 1e-14, "{series}");
         }
     }
 }
