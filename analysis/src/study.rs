@@ -197,13 +197,17 @@ pub enum AttemptError {
 impl Study {
     /// A study of the experiment that has this plan, as it stands.
     pub fn new(plan: Plan, standing: StudyStanding) -> Self {
-        let cells = vec![CellRecords::default(); plan.cells() as usize];
+        let mut runs_of = vec![0; plan.cells() as usize];
+        // What is beyond the cells are builds.
+        for cell in plan.order() {
+            runs_of.get_mut(*cell as usize).into_iter().for_each(|runs: &mut usize| *runs += 1);
+        }
         let reported = vec![false; plan.runs() as usize];
         Self {
             plan,
             standing,
-            cells,
-            evidence: Evidence::default(),
+            cells: runs_of.into_iter().map(CellRecords::with_room).collect(),
+            evidence: Evidence::with_room(reported.len()),
             builds: Builds::default(),
             unbuilt: BTreeSet::new(),
             reported,
@@ -242,7 +246,7 @@ impl Study {
             return Err(AttemptError::Cell { run, found: attempt.cell, expected });
         }
         if is_part {
-            let seat = self.evidence.keep(attempt, self.plan.experiment.independence.wanted_rest());
+            let seat = self.evidence.keep(attempt, &self.plan.experiment.independence);
             self.keep_ranks_of_part(attempt, seat);
             return Ok(());
         }
@@ -268,7 +272,7 @@ impl Study {
         if let Some(build) = &lease.evidence.build {
             self.builds.keep(self.plan.task(run).version(), build);
         }
-        let seat = self.evidence.keep(attempt, self.plan.experiment.independence.wanted_rest());
+        let seat = self.evidence.keep(attempt, &self.plan.experiment.independence);
         self.costs.add(attempt, self.plan.experiment.rule);
         match &attempt.end {
             AttemptEnd::Lost { reason, after, late } => {

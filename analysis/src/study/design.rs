@@ -11,6 +11,7 @@ pub(super) use self::builds::OfBuild;
 use super::run_unit::RunUnit;
 use crate::conclusion::{Reason, ReasonCode, Spelled, Word};
 use crate::study::gather::evidence::Seat;
+use crate::study::gather::numbers::Number;
 use serde::{Deserialize, Serialize};
 use speedup_core::independence::Sameness;
 use speedup_core::plan::{Place, Plan};
@@ -323,7 +324,7 @@ fn pairs(baseline: &[Run], candidate: &[Run]) -> Result<Arranged, Reason> {
 
 /// Runs by the classes of their hosts; `None` where all are of one.
 fn classes(baseline: &[Run], candidate: &[Run]) -> Option<Result<Arranged, Reason>> {
-    let mut by_class: BTreeMap<Option<u32>, [Vec<f64>; 2]> = BTreeMap::new();
+    let mut by_class: BTreeMap<Option<Number>, [Vec<f64>; 2]> = BTreeMap::new();
     for (side, runs) in [baseline, candidate].into_iter().enumerate() {
         for run in runs {
             by_class.entry(run.seat.class).or_default()[side].push(run.value);

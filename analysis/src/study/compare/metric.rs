@@ -6,7 +6,6 @@ use crate::study::gather::cell::CellRecords;
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::metric::{Better, Metric, OwnMetric, Unit};
 use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::sample::Sample;
 
 /// Why there are no verdicts on these.
 const SENTENCE: &str = "Medians and ratios only: these counters step (the kernel's clock ticks, pages, whole \
@@ -69,14 +68,17 @@ impl MetricReport {
         metric: Metric,
         benchmarks: impl Iterator<Item = (&'a str, &'a [CellRecords])>,
     ) -> Self {
-        let sample = |cell: &CellRecords| cell.sample(metric).ok();
+        let median = |cell: &CellRecords| cell.median(metric);
+        let row = |(name, cells): (&str, &[CellRecords])| {
+            MetricRow::new(name, cells.iter().map(median).collect(), Better::Lower)
+        };
         Self {
             metric: metric.name().to_owned(),
             unit: metric.unit().name().to_owned(),
             sentence: if is_declared(study, metric.name()) { WITH_VERDICTS } else { SENTENCE }.to_owned(),
             better: Better::Lower,
             own: false,
-            rows: rows(benchmarks, sample, Better::Lower),
+            rows: benchmarks.map(row).collect(),
         }
     }
 
@@ -117,15 +119,6 @@ impl MetricReport {
 /// Whether the plan declares a verdict on it.
 fn is_declared(study: &Study, metric: &str) -> bool {
     study.plan.experiment.analysis.verdicts.iter().any(|verdict| verdict.metric == metric)
-}
-
-fn rows<'a>(
-    benchmarks: impl Iterator<Item = (&'a str, &'a [CellRecords])>,
-    sample: impl Fn(&CellRecords) -> Option<Sample>,
-    better: Better,
-) -> Vec<MetricRow> {
-    let median = |cell: &CellRecords| sample(cell).map(|sample| sample.median());
-    benchmarks.map(|(name, cells)| MetricRow::new(name, cells.iter().map(median).collect(), better)).collect()
 }
 
 impl MetricRow {

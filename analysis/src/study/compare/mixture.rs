@@ -139,7 +139,7 @@ impl MixtureReport {
     ) -> Option<DiagnosticReport> {
         cell.classes_are_blocks.then_some(())?;
         let classes: Vec<u32> =
-            cell.seats.iter().map(|seat| seat.class.map_or(0, |class| class + 1)).collect();
+            cell.seats.iter().map(|seat| seat.class.map_or(0, |class| class.get() + 1)).collect();
         let child = format!("modes and classes {} {} {version}", cell.about.len(), cell.about);
         self.against(cell, &classes, Seed(seed.child(&child).next_u64()))
     }

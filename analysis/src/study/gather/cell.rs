@@ -32,7 +32,7 @@ pub(crate) struct CellRecords {
     pub(crate) mishaps: Mishaps,
     /// The ranks of the attempts, where the plan has them timed.
     pub(crate) ranks: RanksSeen,
-    readings: BTreeMap<Metric, Vec<Reading>>,
+    readings: BTreeMap<Metric, Column>,
     /// The iterations of the runs, by the place of the own metric in the plan.
     iterations: BTreeMap<usize, Vec<Iterations>>,
     /// Measured runs in which a metric has no value, by metric and the code of the reason, with the reason of the first
@@ -49,11 +49,36 @@ pub(crate) struct Absent {
     pub(crate) first: (RunIndex, Absence),
 }
 
-/// One observation.
-#[derive(Clone, Copy, Debug)]
-struct Reading {
-    run: RunIndex,
-    value: u64,
+/// The values of a metric in the order of the seats, of which a few may have none.
+#[derive(Clone, Debug, Default)]
+struct Column {
+    values: Vec<u64>,
+    /// The places of the seats that have none, ascending.
+    gaps: Vec<u32>,
+}
+
+impl Column {
+    /// With room for so many values.
+    fn with_room(values: usize) -> Self {
+        Self { values: Vec::with_capacity(values), gaps: Vec::new() }
+    }
+
+    /// Adds the value of the seat at a place beyond those before it.
+    fn push(&mut self, place: usize, value: u64) {
+        let next = self.values.len() + self.gaps.len();
+        self.gaps.extend(next as u32..place as u32);
+        self.values.push(value);
+    }
+
+    /// The values with the places of their seats.
+    fn placed(&self) -> impl Iterator<Item = (usize, u64)> {
+        let (mut next, mut gaps) = (0..self.values.len() + self.gaps.len(), self.gaps.iter().peekable());
+        let placed = move |value: &u64| {
+            let place = next.find(|place| gaps.next_if(|gap| **gap as usize == *place).is_none())?;
+            Some((place, *value))
+        };
+        self.values.iter().filter_map(placed)
+    }
 }
 
 /// The iterations of a run.
@@ -82,9 +107,14 @@ impl Absent {
 }
 
 impl CellRecords {
+    /// None yet, with room for so many runs.
+    pub(crate) fn with_room(runs: usize) -> Self {
+        Self { seats: Vec::with_capacity(runs), ..Self::default() }
+    }
+
     /// Keeps the metrics of a measured run; `own` are those that the plan adds.
     pub(crate) fn measured(&mut self, seat: Seat, record: &Record, own: &[OwnMetric]) {
-        let run = seat.run;
+        let (run, place, room) = (seat.run, self.seats.len(), self.seats.capacity());
         self.seats.push(seat);
         self.programs.measured(seat.host, record);
         self.software.measured(seat.host, record);
@@ -92,7 +122,7 @@ impl CellRecords {
         let size = |timer: &TimerError| (timer.near_ns(), timer.bias_ns);
         self.timer = self.timer.into_iter().chain(record.timer).max_by_key(size);
         for (metric, &value) in &record.metrics {
-            self.readings.entry(*metric).or_default().push(Reading { run, value });
+            self.readings.entry(*metric).or_insert_with(|| Column::with_room(room)).push(place, value);
         }
         for (place, metric) in own.iter().enumerate() {
             let iterations = record.series.get(&metric.name).cloned().unwrap_or_default();
@@ -122,7 +152,7 @@ impl CellRecords {
 
     /// In how many runs a metric has a value.
     pub(crate) fn count(&self, metric: Metric) -> u64 {
-        self.readings.get(&metric).map_or(0, |readings| readings.len() as u64)
+        self.readings.get(&metric).map_or(0, |column| column.values.len() as u64)
     }
 
     /// The sample of an own metric, in run order: of each run the mean of its iterations.
@@ -141,7 +171,19 @@ impl CellRecords {
 
     /// The sample of a metric, in run order.
     pub(crate) fn sample(&self, metric: Metric) -> Result<Sample, SampleError> {
-        Sample::new(self.in_run_order(metric).iter().map(|reading| reading.value as f64).collect())
+        Sample::new(self.in_run_order(metric).into_iter().map(|(_, value)| value as f64).collect())
+    }
+
+    /// The median of a metric, where it has values.
+    pub(crate) fn median(&self, metric: Metric) -> Option<f64> {
+        let mut values = self.readings.get(&metric)?.values.clone();
+        let half = values.len() / 2;
+        let is_even = values.len() % 2 == 0;
+        (!values.is_empty()).then_some(())?;
+        let (below, upper, _) = values.select_nth_unstable(half);
+        let upper = *upper as f64;
+        let lower = below.iter().max().filter(|_| is_even);
+        Some(lower.map_or(upper, |lower| (*lower as f64 + upper) / 2.0))
     }
 
     /// The measured runs.
@@ -151,32 +193,38 @@ impl CellRecords {
 
     /// Where each observation of a metric is from, in run order.
     pub(crate) fn seats(&self, metric: Metric) -> Vec<Seat> {
-        let mut seats = self.seats.clone();
-        seats.sort_unstable_by_key(|seat| seat.run);
-        let has = self.in_run_order(metric);
-        seats.retain(|seat| has.binary_search_by_key(&seat.run, |reading| reading.run).is_ok());
-        seats
+        self.in_run_order(metric).into_iter().map(|(seat, _)| seat).collect()
     }
 
     /// The value of each observation of a metric with its run, in run order.
     pub(crate) fn values_by_run(&self, metric: Metric) -> Vec<(RunIndex, f64)> {
-        self.in_run_order(metric).iter().map(|reading| (reading.run, reading.value as f64)).collect()
+        self.in_run_order(metric).into_iter().map(|(seat, value)| (seat.run, value as f64)).collect()
     }
 
     /// All runs but these, without what else is kept: for the comparisons alone.
     pub(crate) fn without(&self, runs: &BTreeSet<RunIndex>) -> Self {
-        let mut seats = self.seats.clone();
-        seats.retain(|seat| !runs.contains(&seat.run));
-        let kept: BTreeSet<RunIndex> = seats.iter().map(|seat| seat.run).collect();
-        let readings = self.readings.iter().map(|(metric, readings)| {
-            (*metric, readings.iter().filter(|reading| kept.contains(&reading.run)).copied().collect())
-        });
-        Self { seats, readings: readings.collect(), timer: self.timer, ..Self::default() }
+        let is_kept = |place: usize| !runs.contains(&self.seats[place].run);
+        let places: Vec<usize> = (0..self.seats.len()).filter(|place| is_kept(*place)).collect();
+        let kept = |column: &Column| {
+            let mut kept = Column::default();
+            for (place, value) in column.placed().filter(|(place, _)| is_kept(*place)) {
+                kept.push(places.partition_point(|other| *other < place), value);
+            }
+            kept
+        };
+        Self {
+            seats: places.iter().map(|place| self.seats[*place]).collect(),
+            readings: self.readings.iter().map(|(metric, column)| (*metric, kept(column))).collect(),
+            timer: self.timer,
+            ..Self::default()
+        }
     }
 
-    fn in_run_order(&self, metric: Metric) -> Vec<Reading> {
-        let mut readings = self.readings.get(&metric).cloned().unwrap_or_default();
-        readings.sort_unstable_by_key(|reading| reading.run);
-        readings
+    fn in_run_order(&self, metric: Metric) -> Vec<(Seat, u64)> {
+        let placed = self.readings.get(&metric).into_iter().flat_map(Column::placed);
+        let mut observed: Vec<(Seat, u64)> =
+            placed.map(|(place, value)| (self.seats[place], value)).collect();
+        observed.sort_unstable_by_key(|(seat, _)| seat.run);
+        observed
     }
 }

@@ -3,20 +3,18 @@
 //! Lease epochs are given in order, and a host holds one lease at a time; so the attempts of a host, by their epochs, are what
 //! it did in this experiment, whatever the plan claims.
 
+use super::numbers::{Number, Numbers};
 use crate::study::validity::host_effect::HostLabel;
 use speedup_core::host::fingerprint::{ClassId, HardwareId};
-use speedup_core::independence::{Readings, Rest};
+use speedup_core::independence::{Independence, Readings, Rest};
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::run::lease::Lease;
 use speedup_core::run::record::{Outcome, Record};
 use speedup_core::value::id::{
     AllocationId, Attempt, BootId, HostId, HostName, LeaseEpoch, RunIndex, SwitchPath,
 };
 use speedup_core::value::time::{Span, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Small numbers for names, as they first came: never part of a report, which must not depend on that order.
-#[derive(Debug)]
-pub(crate) struct Numbers<T>(BTreeMap<T, u32>);
 
 /// Where a measured run was executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,36 +25,38 @@ pub(crate) struct Seat {
     /// The host's boot, likewise.
     pub(crate) boot: u32,
     /// The host's class, likewise, where it is known.
-    pub(crate) class: Option<u32>,
+    pub(crate) class: Option<Number>,
 }
 
-/// An attempt that ended, however.
+/// An attempt that ended, however. There may be millions: what few need is kept apart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Served {
     pub(crate) epoch: LeaseEpoch,
     pub(crate) attempt: Attempt,
-    pub(crate) cell: u32,
     pub(crate) seat: Seat,
-    pub(crate) allocation: Option<u32>,
+    pub(crate) allocation: Option<Number>,
     /// The leaf switch above the host, where it is known.
-    switch: Option<u32>,
-    /// What the lease says of the last run in the policy's scope.
-    pub(crate) boot_before: Option<u32>,
-    pub(crate) allocation_before: Option<u32>,
-    /// How long before the lease the host's last run of any experiment ended.
-    pub(crate) idle: Option<Span>,
-    /// What the lease says of attempts before, in the policy's scope.
-    pub(crate) served_in_scope: u32,
-    /// Whether the lease says that the hosts of the run had served in the policy's scope together.
-    pub(crate) set_served: bool,
+    switch: Option<Number>,
+    /// Whether the lease says that the host had served in the policy's scope before.
+    pub(crate) had_served: bool,
     pub(crate) is_measured: bool,
     /// Whether another host started the program; it is measured there.
     pub(crate) is_part: bool,
     is_lost: bool,
+}
+
+/// What else a policy that asks for fresh hosts wants to know of an attempt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Before {
+    /// What the lease says of the last run in the policy's scope.
+    pub(crate) boot: Option<Number>,
+    pub(crate) allocation: Option<Number>,
+    /// How long the host's last run of any experiment had ended when this one began.
+    pub(crate) idle: Option<Span>,
+    /// Whether the lease says that the hosts of the run had served in the policy's scope together.
+    pub(crate) set_served: bool,
     /// Whether its host read as rested; of a policy that does not ask nothing is kept.
     pub(crate) readings: Readings,
-    /// When it was given its host.
-    pub(crate) granted: Timestamp,
     /// When the agent said that it began, or when it was given its host.
     pub(crate) began: Timestamp,
     pub(crate) ended: Timestamp,
@@ -66,10 +66,12 @@ pub(crate) struct Served {
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
     pub(crate) hosts: Numbers<HostId>,
-    /// What people called them, the latest of each.
-    names: BTreeMap<HostId, HostName>,
+    /// What people called them, the latest of each, by their numbers.
+    names: Vec<Option<HostName>>,
     /// Which hosts were called so.
-    called: BTreeMap<HostName, BTreeSet<HostId>>,
+    called: BTreeMap<HostName, BTreeSet<u32>>,
+    /// Of each host, by its number.
+    latest: Vec<Latest>,
     machines: Machines,
     boots: Numbers<BootId>,
     allocations: Numbers<AllocationId>,
@@ -77,13 +79,26 @@ pub(crate) struct Evidence {
     switches: Numbers<SwitchPath>,
     classes: Numbers<ClassId>,
     pub(crate) served: Vec<Served>,
+    /// Of each attempt in the same place; nothing where the policy does not ask for fresh hosts.
+    before: Vec<Before>,
+    /// How long all attempts held their hosts.
+    pub(crate) held: Span,
+}
+
+/// Where a host was at its latest attempt. At the next it mostly still is, so that nothing needs to be looked up.
+#[derive(Debug)]
+struct Latest {
+    boot: BootId,
+    machine: Option<HardwareId>,
+    class: Option<ClassId>,
+    seat: Seat,
 }
 
 /// Which hosts are one machine: those that were in one boot, or are one hardware.
 #[derive(Debug, Default)]
 struct Machines {
-    /// The first host of each boot and of each hardware.
-    of_boot: BTreeMap<u32, u32>,
+    /// The first host of each boot, by its number; of one that is only known from before, none.
+    of_boot: Vec<Option<Number>>,
     of_hardware: BTreeMap<HardwareId, u32>,
     /// Hosts of which that tells that they are one.
     same: BTreeSet<(u32, u32)>,
@@ -91,7 +106,9 @@ struct Machines {
 
 impl Machines {
     fn keep(&mut self, host: u32, boot: u32, hardware: Option<HardwareId>) {
-        let in_boot = *self.of_boot.entry(boot).or_insert(host);
+        let boots = self.of_boot.len().max(boot as usize + 1);
+        self.of_boot.resize(boots, None);
+        let in_boot = self.of_boot[boot as usize].get_or_insert(Number::from(host)).get();
         let of_hardware = hardware.map(|hardware| *self.of_hardware.entry(hardware).or_insert(host));
         let others = [Some(in_boot), of_hardware].into_iter().flatten().filter(|other| *other != host);
         self.same.extend(others.map(|other| (other, host)));
@@ -109,57 +126,18 @@ impl Machines {
     }
 }
 
-impl<T> Default for Numbers<T> {
-    fn default() -> Self {
-        Self(BTreeMap::new())
-    }
-}
-
-impl<T: Ord + Clone> Numbers<T> {
-    fn of(&mut self, name: &T) -> u32 {
-        let next = self.0.len() as u32;
-        match self.0.get(name) {
-            Some(number) => *number,
-            None => *self.0.entry(name.clone()).or_insert(next),
-        }
-    }
-
-    /// The names with their numbers.
-    pub(crate) fn numbered(&self) -> impl Iterator<Item = (&T, u32)> {
-        self.0.iter().map(|(name, number)| (name, *number))
-    }
-
-    /// The names, sorted.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &T> {
-        self.0.keys()
-    }
-
-    /// The place of each among the sorted names, by its number.
-    pub(crate) fn places(&self) -> Vec<u32> {
-        let mut places = vec![0; self.0.len()];
-        for (place, number) in (0..).zip(self.0.values()) {
-            places[*number as usize] = place;
-        }
-        places
-    }
-}
-
 impl Evidence {
+    /// None yet, with room for the attempts of so many runs.
+    pub(crate) fn with_room(runs: usize) -> Self {
+        Self { served: Vec::with_capacity(runs), ..Self::default() }
+    }
+
     /// Keeps an attempt, or the part of a further host in one, and says where it was executed.
-    pub(crate) fn keep(&mut self, ended: &EndedAttempt, rest: Option<&Rest>) -> Seat {
+    pub(crate) fn keep(&mut self, ended: &EndedAttempt, asked: &Independence) -> Seat {
         let lease = &ended.lease;
         let evidence = &lease.evidence;
-        let host = self.hosts.of(&lease.host);
-        if let Some(name) = &evidence.host_name
-            && self.names.get(&lease.host) != Some(name)
-        {
-            self.names.insert(lease.host.clone(), name.clone());
-            self.called.entry(name.clone()).or_default().insert(lease.host.clone());
-        }
-        let class = evidence.class.as_ref().map(|class| self.classes.of(class));
-        let boot = self.boots.of(&evidence.boot);
-        self.machines.keep(host, boot, evidence.machine);
-        let seat = Seat { run: lease.run, host, boot, class };
+        let seat = self.seat(lease);
+        self.keep_name(seat.host, evidence.host_name.as_ref());
         let record = match &ended.end {
             AttemptEnd::Reported(record) => Some(record.as_ref()),
             AttemptEnd::Lost { .. } => None,
@@ -168,24 +146,59 @@ impl Evidence {
         self.served.push(Served {
             epoch: lease.epoch,
             attempt: lease.attempt,
-            cell: ended.cell,
             seat,
-            allocation: evidence.allocation.as_ref().map(|allocation| self.allocations.of(allocation)),
-            switch: evidence.switches.as_ref().map(|path| self.switches.of(path)),
-            boot_before: evidence.boot_before.as_ref().map(|boot| self.boots.of(boot)),
-            allocation_before: evidence.allocation_before.as_ref().map(|one| self.allocations.of(one)),
-            idle: evidence.idle,
-            served_in_scope: evidence.served_in_scope,
-            set_served: evidence.set_served == Some(true),
+            allocation: evidence.allocation.as_ref().map(|one| self.allocations.of(one).into()),
+            switch: evidence.switches.as_ref().map(|path| self.switches.of(path).into()),
+            had_served: evidence.served_in_scope > 0,
             is_lost: record.is_none(),
             is_measured: !is_part && record.is_some_and(|record| record.outcome == Outcome::Measured),
             is_part,
-            readings: rest.map_or(Readings::Within, |rest| readings(rest, record)),
-            granted: lease.granted,
-            began: lease.started.unwrap_or(lease.granted),
-            ended: ended.ended,
         });
+        self.held = self.held + (ended.ended - lease.granted);
+        if asked.policy.asks_for_freshness() {
+            let began = lease.started.unwrap_or(lease.granted);
+            self.before.push(Before {
+                boot: evidence.boot_before.as_ref().map(|boot| self.boots.of(boot).into()),
+                allocation: evidence.allocation_before.as_ref().map(|one| self.allocations.of(one).into()),
+                idle: evidence.idle.map(|idle| idle + (began - lease.granted)),
+                set_served: evidence.set_served == Some(true),
+                readings: asked.wanted_rest().map_or(Readings::Within, |rest| readings(rest, record)),
+                began,
+                ended: ended.ended,
+            });
+        }
         seat
+    }
+
+    fn seat(&mut self, lease: &Lease) -> Seat {
+        let (host, evidence) = (self.hosts.of(&lease.host), &lease.evidence);
+        if let Some(Latest { boot, machine, class, seat }) = self.latest.get(host as usize)
+            && (boot, machine, class) == (&evidence.boot, &evidence.machine, &evidence.class)
+        {
+            return Seat { run: lease.run, ..*seat };
+        }
+        let class = evidence.class.as_ref().map(|class| self.classes.of(class).into());
+        let boot = self.boots.of(&evidence.boot);
+        self.machines.keep(host, boot, evidence.machine);
+        let seat = Seat { run: lease.run, host, boot, class };
+        let boot = evidence.boot.clone();
+        let latest = Latest { boot, machine: evidence.machine, class: evidence.class, seat };
+        match self.latest.get_mut(host as usize) {
+            Some(before) => *before = latest,
+            None => self.latest.push(latest),
+        }
+        seat
+    }
+
+    fn keep_name(&mut self, host: u32, name: Option<&HostName>) {
+        self.names.resize(self.hosts.len(), None);
+        let kept = &mut self.names[host as usize];
+        if let Some(name) = name
+            && kept.as_ref() != Some(name)
+        {
+            *kept = Some(name.clone());
+            self.called.entry(name.clone()).or_default().insert(host);
+        }
     }
 
     /// Seats whose numbers are places among the sorted names, which may reach a report.
@@ -195,27 +208,31 @@ impl Evidence {
             run: seat.run,
             host: hosts[seat.host as usize],
             boot: boots[seat.boot as usize],
-            class: seat.class.map(|class| classes[class as usize]),
+            class: seat.class.map(|class| classes[class.get() as usize].into()),
         }
     }
 
     /// What people call a host, where that tells which of the experiment's hosts it is.
     pub(crate) fn name_of(&self, host: &str) -> Option<String> {
-        let name = self.names.get(&host.parse::<HostId>().ok()?)?;
+        self.name_of_number(self.hosts.get(&host.parse().ok()?)?)
+    }
+
+    fn name_of_number(&self, host: u32) -> Option<String> {
+        let name = self.names[host as usize].as_ref()?;
         let is_unique = self.called.get(name).is_some_and(|hosts| hosts.len() == 1);
         is_unique.then(|| name.to_string())
     }
 
     /// The hosts in the order of their names, each with what people call it, where that tells which of them it is.
     pub(crate) fn labels(&self) -> Vec<HostLabel> {
-        let label = |host: &HostId| (host.to_string(), self.name_of(host.as_str()));
-        self.hosts.names().map(label).collect()
+        let label = |(host, number): (&HostId, u32)| (host.to_string(), self.name_of_number(number));
+        self.hosts.numbered().into_iter().map(label).collect()
     }
 
     /// All hosts of each measured run that several served, ascending in the order of their names; nothing where none
     /// was.
     pub(crate) fn gangs(&self) -> BTreeMap<RunIndex, Vec<u32>> {
-        if !self.served.iter().any(|one| one.is_part) {
+        if !self.has_parts() {
             return BTreeMap::new();
         }
         let places = self.hosts.places();
@@ -231,10 +248,10 @@ impl Evidence {
     /// Over how many leaf switches each measured run was spread; `None` where that of some host is not known.
     /// Nothing where none is known.
     pub(crate) fn spans(&self) -> BTreeMap<RunIndex, Option<u32>> {
-        if self.switches.0.is_empty() {
+        if self.switches.len() == 0 {
             return BTreeMap::new();
         }
-        let mut switches: BTreeMap<RunIndex, Option<BTreeSet<u32>>> = BTreeMap::new();
+        let mut switches: BTreeMap<RunIndex, Option<BTreeSet<Number>>> = BTreeMap::new();
         for one in self.took_part() {
             let all = switches.entry(one.seat.run).or_insert_with(|| Some(BTreeSet::new()));
             *all = all.take().zip(one.switch).map(|(mut all, switch)| {
@@ -247,43 +264,68 @@ impl Evidence {
 
     /// The measured runs in which any of these hosts took part.
     pub(crate) fn runs_on(&self, hosts: &BTreeSet<u32>) -> BTreeSet<RunIndex> {
-        let on = self.took_part().into_iter().filter(|one| hosts.contains(&one.seat.host));
+        let on = self.took_part().filter(|one| hosts.contains(&one.seat.host));
         on.map(|one| one.seat.run).collect()
     }
 
     /// What the hosts of measured attempts did, those that did not start the program among them.
-    fn took_part(&self) -> Vec<&Served> {
-        let measured = self.served.iter().filter(|one| one.is_measured);
-        let attempts: BTreeMap<RunIndex, Attempt> = measured.map(|one| (one.seat.run, one.attempt)).collect();
-        let took_part = |one: &&Served| {
-            (one.is_measured || one.is_part) && attempts.get(&one.seat.run) == Some(&one.attempt)
-        };
-        self.served.iter().filter(took_part).collect()
+    fn took_part(&self) -> impl Iterator<Item = &Served> {
+        let counts = self.counted();
+        self.served.iter().filter(move |one| counts(one))
+    }
+
+    /// Whether an attempt on a host is of a run that was measured: the parts of a run that failed are of none.
+    pub(crate) fn counted(&self) -> impl Fn(&Served) -> bool + use<> {
+        let mut attempts: BTreeMap<RunIndex, Attempt> = BTreeMap::new();
+        if self.has_parts() {
+            let measured = self.served.iter().filter(|one| one.is_measured);
+            attempts.extend(measured.map(|one| (one.seat.run, one.attempt)));
+        }
+        move |one| one.is_measured || (one.is_part && attempts.get(&one.seat.run) == Some(&one.attempt))
+    }
+
+    /// Whether several hosts served a run together.
+    fn has_parts(&self) -> bool {
+        self.served.iter().any(|one| one.is_part)
     }
 
     /// The machine of each host, by the hosts' numbers; how machines are numbered tells nothing.
     pub(crate) fn machines(&self) -> Vec<u32> {
-        self.machines.of_hosts(self.hosts.0.len())
+        self.machines.of_hosts(self.hosts.len())
     }
 
     /// How many classes its hosts are of.
     pub(crate) fn classes(&self) -> usize {
-        self.classes.0.len()
+        self.classes.len()
     }
 
     /// How many runs of a host were measured, and how many of its attempts were lost.
     pub(crate) fn attempts_of(&self, host: &HostId) -> (u64, u64) {
-        let Some(number) = self.hosts.0.get(host) else { return (0, 0) };
-        let of_host = || self.served.iter().filter(|one| one.seat.host == *number);
+        let Some(number) = self.hosts.get(host) else { return (0, 0) };
+        let of_host = || self.served.iter().filter(|one| one.seat.host == number);
         let measured = of_host().filter(|one| one.is_measured).count() as u64;
         (measured, of_host().filter(|one| one.is_lost).count() as u64)
     }
 
-    /// The attempts of each host in the order in which it made them.
-    pub(crate) fn by_host(&self) -> Vec<&Served> {
-        let mut served: Vec<&Served> = self.served.iter().collect();
-        served.sort_unstable_by_key(|one| (one.seat.host, one.epoch, one.attempt));
-        served
+    /// The attempt at a place, with what a policy that asks for fresh hosts wants to know of it.
+    pub(crate) fn attempt(&self, place: u32) -> (&Served, Option<&Before>) {
+        (&self.served[place as usize], self.before.get(place as usize))
+    }
+
+    /// The places of the attempts of each host, by its number, in the order in which it made them.
+    pub(crate) fn by_host(&self) -> Vec<Vec<u32>> {
+        let mut attempts = vec![0; self.hosts.len()];
+        self.served.iter().for_each(|one| attempts[one.seat.host as usize] += 1);
+        let mut of_hosts: Vec<Vec<u32>> = attempts.into_iter().map(Vec::with_capacity).collect();
+        for (place, one) in (0..).zip(&self.served) {
+            of_hosts[one.seat.host as usize].push(place);
+        }
+        let order = |place: &u32| {
+            let one = &self.served[*place as usize];
+            (one.epoch, one.attempt)
+        };
+        of_hosts.iter_mut().for_each(|places| places.sort_unstable_by_key(order));
+        of_hosts
     }
 }
 

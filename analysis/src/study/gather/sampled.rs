@@ -6,6 +6,7 @@ use crate::conclusion::Reason;
 use crate::study::Study;
 use crate::study::design::{Arranged, Design, Run, has_builds, in_order};
 use crate::study::validity::diagnostic::DiagnosedCell;
+use rayon::prelude::*;
 use speedup_core::experiment::Benchmark;
 use speedup_core::experiment::metric::Metric;
 use speedup_core::plan::Plan;
@@ -23,8 +24,8 @@ pub(crate) struct Sampled<'a> {
     seats: Vec<Vec<Seat>>,
     /// All hosts of each run, likewise; nothing of a version whose runs have one host each.
     gangs: Vec<Vec<Vec<u32>>>,
-    /// The build of each run, where its version is built several times.
-    builds: Vec<Vec<Option<RunIndex>>>,
+    /// The build of each run, where its version is built several times; nothing of the others.
+    builds: Vec<Vec<RunIndex>>,
     /// Whether versions are compared within the fingerprint classes of hosts.
     classes_are_blocks: bool,
     /// What order is looked for in, where that is not the runs.
@@ -48,6 +49,7 @@ impl<'a> Sampled<'a> {
         let taking_part = study.plan.benchmarks.iter().zip(cells.chunks(versions));
         let named = taking_part
             .filter_map(|(index, records)| Some((experiment.benchmark(*index)?, &records[..compared])));
+        let named: Vec<_> = named.collect();
         let sampled = |(benchmark, records): (&'a Benchmark, &'a [CellRecords])| {
             let samples: Vec<_> = records.iter().map(|cell| cell.sample(Metric::Wall).ok()).collect();
             let seats: Vec<Vec<Seat>> = records
@@ -77,7 +79,7 @@ impl<'a> Sampled<'a> {
                 arranged,
             }
         };
-        named.map(sampled).collect()
+        named.into_par_iter().map(sampled).collect()
     }
 
     /// Where each run of a version's sample was executed.
@@ -127,10 +129,12 @@ impl<'a> Sampled<'a> {
     }
 }
 
-/// Of which build each run is, where that says more than its cell.
-fn builds(plan: &Plan, seats: &[Seat]) -> Vec<Option<RunIndex>> {
-    let several = |run: RunIndex| plan.builds_of(plan.task(run).version()).len() > 1;
-    seats.iter().map(|seat| plan.build_of(seat.run).filter(|_| several(seat.run))).collect()
+/// Of which build each run of a version is, where that says more than its cell.
+fn builds(plan: &Plan, seats: &[Seat]) -> Vec<RunIndex> {
+    let version = seats.first().map(|seat| plan.task(seat.run).version());
+    let has_several = version.is_some_and(|version| plan.builds_of(version).len() > 1);
+    let of_runs = seats.iter().filter(|_| has_several);
+    of_runs.filter_map(|seat| plan.build_of(seat.run)).collect()
 }
 
 /// All hosts of each run, where some run has several.

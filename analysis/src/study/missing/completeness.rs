@@ -12,12 +12,11 @@ pub(crate) fn warn(head: &Head, warnings: &mut Warnings) {
 
 /// An experiment that reached a bound of its plan may lack the runs that take longest.
 pub(crate) fn warn_of_a_cap(head: &Head, study: &Study, warnings: &mut Warnings) {
-    let (limits, served) = (study.plan.experiment.limits, &study.evidence.served);
-    let attempts = served.iter().filter(|one| !one.is_part).count() as u64;
-    let held = served.iter().fold(0_u64, |sum, one| sum.saturating_add((one.ended - one.granted).0));
+    let limits = study.plan.experiment.limits;
+    let attempts = study.evidence.served.iter().filter(|one| !one.is_part).count() as u64;
     let bound = if limits.all_attempts.is_some_and(|most| attempts >= most) {
         format!("of {}", counted(attempts, "attempt"))
-    } else if let Some(most) = limits.host_time.filter(|most| held >= most.0) {
+    } else if let Some(most) = limits.host_time.filter(|most| study.evidence.held >= *most) {
         format!("of {most} on hosts")
     } else {
         return;

@@ -53,10 +53,12 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     let experiment = &study.plan.experiment;
     // A bisection has one answer and no comparisons: most of its versions are run seldom or not at all.
     let bisects = experiment.bisection().is_some();
-    let sampled = if bisects { Vec::new() } else { Sampled::all(study) };
+    let (sampled, independence) = rayon::join(
+        || if bisects { Vec::new() } else { Sampled::all(study) },
+        || IndependenceReport::new(&study.evidence, &study.plan),
+    );
     let totals = MishapTotals::of(study);
     let head = Head::new(study, level);
-    let independence = IndependenceReport::new(&study.evidence, &study.plan);
     let mut warnings = Warnings::default();
     warn_of_the_runs(study, &head, &independence, &mut warnings);
     program::warn(study, &sampled, &mut warnings);
@@ -69,7 +71,10 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     let mut rule = crate::study::rule::report(study, level);
     let looks = rule.as_ref().filter(|rule| rule.is_by_looks());
     let circumstances = Circumstances { study, level, mixtures, looks };
-    let mut benchmarks = benchmarks(&sampled, &circumstances, &mut warnings);
+    let (mut benchmarks, metrics) = rayon::join(
+        || benchmarks(&sampled, &circumstances, &mut warnings),
+        || metrics(study, &records, level),
+    );
     let mut endpoints = EndpointReport::all(study, &sampled, level);
     let adjusted = all_concluded(&sampled, &mut benchmarks, &mut endpoints, &circumstances);
     let mut diagnostics = diagnose(&sampled, &mut benchmarks, study, level, &mut warnings);
@@ -110,7 +115,7 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
         exclusions: ExclusionsReport::new(study),
         scaling: ScalingReport::all(study, &sampled, level),
         ranks: RanksReport::all(study, &sampled, level),
-        metrics: metrics(study, &records, level),
+        metrics,
         endpoints,
         mishaps: totals,
         rule,
@@ -187,7 +192,8 @@ fn warn_of_the_runs(study: &Study, head: &Head, independence: &IndependenceRepor
 /// What the canary says, where the plan has one.
 fn canary(study: &Study, level: ConfidenceLevel) -> Option<CanaryReport> {
     study.plan.experiment.canary.as_ref()?;
-    let names = study.evidence.hosts.numbered().map(|(name, number)| (number, name.to_string()));
+    let names = study.evidence.hosts.numbered().into_iter();
+    let names = names.map(|(name, number)| (number, name.to_string()));
     Some(study.canary.report(&names.collect(), |host| study.evidence.name_of(host), level))
 }
 

@@ -3,6 +3,7 @@
 use super::units::{Comparison, Units};
 use crate::study::Study;
 use crate::study::design::{Design, class_weight};
+use crate::study::gather::numbers::Number;
 use speedup_core::experiment::Center;
 use speedup_core::experiment::metric::Metric;
 use speedup_core::value::id::RunIndex;
@@ -180,7 +181,7 @@ fn ends(ratio: &(impl Speedup + ?Sized), level: Option<ConfidenceLevel>) -> Opti
 fn within(study: &Study, comparison: &Comparison<'_>) -> Option<Vec<[Sample; 2]>> {
     (Design::of(&study.plan) == Design::Classes).then_some(())?;
     let end = RunIndex(study.plan.runs());
-    let mut by_class: BTreeMap<Option<u32>, [Vec<f64>; 2]> = BTreeMap::new();
+    let mut by_class: BTreeMap<Option<Number>, [Vec<f64>; 2]> = BTreeMap::new();
     let by_name = study.evidence.by_name();
     for (side, cell) in comparison.cells.iter().enumerate() {
         let records = &study.cells[*cell as usize];

@@ -124,7 +124,7 @@ fn undisturbed_experiments_raise_nothing_in_all_but_a_twentieth() {
                     about: "b",
                     sample,
                     seats: &seats,
-                    builds: &[None; 30],
+                    builds: &[],
                     independent: sample,
                     classes_are_blocks: false,
                 })

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use speedup_core::value::id::RunIndex;
 use speedup_statistics::inference::PValue;
 use speedup_statistics::sample::Sample;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// One test.
@@ -57,8 +58,8 @@ pub(crate) struct DiagnosedCell<'a> {
     pub(crate) seats: &'a [Seat],
     /// All hosts of each run, ascending; nothing where each has one.
     pub(crate) gangs: &'a [Vec<u32>],
-    /// The build of each run, where its version is built several times.
-    pub(crate) builds: &'a [Option<RunIndex>],
+    /// The build of each run, where its version is built several times; nothing otherwise.
+    pub(crate) builds: &'a [RunIndex],
     /// What is independent by design, in order: the runs, or the means of visits that have several, or of rounds of builds.
     pub(crate) independent: &'a Sample,
     /// Whether versions are compared within the fingerprint classes of hosts.
@@ -108,33 +109,37 @@ impl From<Sign> for WarningCode {
     }
 }
 
-impl DiagnosedCell<'_> {
+impl<'a> DiagnosedCell<'a> {
     /// The runs with the numbers of their hosts, of which each has one; apart for each build, and for each
     /// fingerprint class where the classes are blocks, since builds, and hosts of another class, are known to differ.
-    pub(crate) fn by_build_and_class(&self) -> Vec<(Sample, Vec<u32>)> {
+    pub(crate) fn by_build_and_class(&self) -> Vec<(Cow<'a, Sample>, Vec<u32>)> {
         self.split(|_, seat| seat.host)
     }
 
     /// Likewise with all hosts of each.
-    pub(crate) fn gangs_by_build_and_class(&self) -> Vec<(Sample, Vec<Vec<u32>>)> {
+    pub(crate) fn gangs_by_build_and_class(&self) -> Vec<(Cow<'a, Sample>, Vec<Vec<u32>>)> {
         self.split(|at, seat| self.gangs.get(at).cloned().unwrap_or_else(|| vec![seat.host]))
     }
 
     /// The runs with their numbers in the plan, likewise.
-    pub(crate) fn runs_by_build_and_class(&self) -> Vec<(Sample, Vec<RunIndex>)> {
+    pub(crate) fn runs_by_build_and_class(&self) -> Vec<(Cow<'a, Sample>, Vec<RunIndex>)> {
         self.split(|_, seat| seat.run)
     }
 
-    fn split<T>(&self, of: impl Fn(usize, &Seat) -> T) -> Vec<(Sample, Vec<T>)> {
+    fn split<T>(&self, of: impl Fn(usize, &Seat) -> T) -> Vec<(Cow<'a, Sample>, Vec<T>)> {
+        if self.builds.is_empty() && !self.classes_are_blocks {
+            let all = self.seats.iter().enumerate().map(|(at, seat)| of(at, seat));
+            return vec![(Cow::Borrowed(self.sample), all.collect())];
+        }
         let mut classes: BTreeMap<_, (Vec<f64>, Vec<T>)> = BTreeMap::new();
-        let runs = self.sample.in_run_order().iter().zip(self.seats).zip(self.builds);
-        for (at, ((value, seat), build)) in runs.enumerate() {
+        let runs = self.sample.in_run_order().iter().zip(self.seats);
+        for (at, (value, seat)) in runs.enumerate() {
             let class = seat.class.filter(|_| self.classes_are_blocks);
-            let (values, hosts) = classes.entry((*build, class)).or_default();
+            let (values, hosts) = classes.entry((self.builds.get(at), class)).or_default();
             values.push(*value);
             hosts.push(of(at, seat));
         }
-        let sample = |(values, hosts)| Some((Sample::new(values).ok()?, hosts));
+        let sample = |(values, hosts)| Some((Cow::Owned(Sample::new(values).ok()?), hosts));
         classes.into_values().filter_map(sample).collect()
     }
 }

@@ -11,6 +11,7 @@ use crate::conclusion::{Spelled, WarningCode, Warnings};
 use crate::count::counted;
 use crate::study::gather::evidence::Seat;
 use crate::study::missing::MissingReport;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use speedup_statistics::diagnostics::run_order::{Autocorrelation, Drift, FirstRunEffect, RunsTest};
 use speedup_statistics::diagnostics::{Granularity, MetricKind};
@@ -109,7 +110,7 @@ impl DiagnosticsReport {
         let autocorrelation = ordered.and_then(ranks).and_then(|ranks| Autocorrelation::new(&ranks).ok());
         let runs_test = ordered.and_then(|ordered| RunsTest::new(ordered).ok());
         let drift = ordered.and_then(|ordered| Drift::new(ordered).ok());
-        let first_run = FirstRunEffect::new(&by_boot(sample, cell.seats)).ok();
+        let first_run = FirstRunEffect::of_runs(ByBoot::new(sample, cell.seats).boots()).ok();
         Some(Self {
             autocorrelation: autocorrelation
                 .map(|test| DiagnosticReport::new(test.coefficient(), test.p_value(two_sided))),
@@ -159,34 +160,54 @@ impl From<&Granularity> for GranularityReport {
 /// The midranks of the observations, in run order: the law of a statistic of them is the same whatever that of the times.
 fn ranks(sample: &Sample) -> Option<Sample> {
     let sorted = sample.sorted();
-    let midrank = |value: &f64| {
-        let below = sorted.partition_point(|other| other < value);
-        let not_above = sorted.partition_point(|other| other <= value);
-        (below + not_above + 1) as f64 / 2.0
-    };
+    let mut midranks = Vec::with_capacity(sorted.len());
+    for tied in sorted.chunk_by(|one, other| one == other) {
+        let midrank = (2 * midranks.len() + tied.len() + 1) as f64 / 2.0;
+        midranks.extend(tied.iter().map(|_| midrank));
+    }
+    let midrank = |value: &f64| midranks[sorted.partition_point(|other| other < value)];
     Sample::new(sample.in_run_order().iter().map(midrank).collect()).ok()
 }
 
-/// The runs of each boot of a host in run order, of boots with several.
-fn by_boot(sample: &Sample, seats: &[Seat]) -> Vec<Sample> {
-    let mut by_boot: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
-    for (value, seat) in sample.in_run_order().iter().zip(seats) {
-        by_boot.entry((seat.host, seat.boot)).or_default().push(*value);
+/// The runs of a cell by the boots of hosts, in run order within each.
+struct ByBoot {
+    values: Vec<f64>,
+    /// Where each boot ends.
+    ends: Vec<usize>,
+}
+
+impl ByBoot {
+    fn new(sample: &Sample, seats: &[Seat]) -> Self {
+        let key = |(place, seat): (usize, &Seat)| {
+            (u128::from(seat.host) << 64) | (u128::from(seat.boot) << 32) | place as u128
+        };
+        let mut keys: Vec<u128> = seats.iter().enumerate().map(key).collect();
+        keys.sort_unstable();
+        let value = |key: &u128| sample.in_run_order()[*key as u32 as usize];
+        let mut end = 0;
+        let ends = keys.chunk_by(|one, other| one >> 32 == other >> 32).map(|of_boot| {
+            end += of_boot.len();
+            end
+        });
+        Self { ends: ends.collect(), values: keys.iter().map(value).collect() }
     }
-    by_boot.into_values().filter(|runs| runs.len() > 1).filter_map(|runs| Sample::new(runs).ok()).collect()
+
+    fn boots(&self) -> impl Iterator<Item = &[f64]> + Clone {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.values[start..*end])
+    }
 }
 
 /// First runs over all cells: groups in standard deviations of their cell, so that the typical difference has a unit.
 fn pooled_first_run(cells: &[DiagnosedCell<'_>]) -> Option<DiagnosticReport> {
-    let mut groups = Vec::new();
-    for cell in cells {
-        let Some(sd) = cell.sample.standard_deviation().filter(|sd| *sd > 0.0) else { continue };
-        let scaled = cell.sample.in_run_order().iter().map(|value| (value - cell.sample.mean()) / sd);
-        if let Ok(scaled) = Sample::new(scaled.collect()) {
-            groups.extend(by_boot(&scaled, cell.seats));
-        }
-    }
-    let test = FirstRunEffect::new(&groups).ok()?;
+    let scaled = |cell: &DiagnosedCell<'_>| {
+        let sd = cell.sample.standard_deviation().filter(|sd| *sd > 0.0)?;
+        let mut by_boot = ByBoot::new(cell.sample, cell.seats);
+        by_boot.values.iter_mut().for_each(|value| *value = (*value - cell.sample.mean()) / sd);
+        Some(by_boot)
+    };
+    let cells: Vec<ByBoot> = cells.par_iter().filter_map(scaled).collect();
+    let test = FirstRunEffect::of_runs(cells.iter().flat_map(ByBoot::boots)).ok()?;
     (test.groups() > 1).then(|| DiagnosticReport::new(test.difference(), test.p_value(Alternative::TwoSided)))
 }
 
@@ -201,8 +222,8 @@ pub(crate) fn conclude(
     level: ConfidenceLevel,
     warnings: &mut Warnings,
 ) -> DiagnosticsSummary {
-    let mut first_run = pooled_first_run(cells);
-    let mut hosts = HostEffectReport::new(cells, names, level);
+    let (mut first_run, mut hosts) =
+        rayon::join(|| pooled_first_run(cells), || HostEffectReport::new(cells, names, level));
     let mut family: Vec<(Sign, String, &mut DiagnosticReport)> = Vec::new();
     for (cell, report) in cells.iter().zip(reports.iter_mut()) {
         let tests = report.iter_mut().flat_map(|report| report.tests());

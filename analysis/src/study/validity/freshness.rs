@@ -3,53 +3,67 @@
 //!
 //! A visit that the plan made of several runs is fresh or not as a whole, by what came before it on its host.
 
-use crate::study::gather::evidence::{Evidence, Seat, Served};
-use speedup_core::independence::{Independence, Since, Traces, Violation};
+use crate::study::gather::evidence::{Before, Evidence, Served};
+use crate::study::gather::numbers::Number;
+use speedup_core::independence::{Independence, Readings, Since, Traces, Violation};
 use speedup_core::plan::{Place, Plan};
 use speedup_core::value::id::{Attempt, LeaseEpoch, RunIndex};
+use speedup_core::value::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A measured run on one of its hosts, with what the evidence says.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Judged {
-    pub(crate) cell: u32,
-    pub(crate) attempt: Attempt,
-    pub(crate) seat: Seat,
-    pub(crate) allocation: Option<u32>,
+pub(crate) struct Judged<'s> {
+    pub(crate) served: &'s Served,
     /// The first run of the visit.
     pub(crate) visit: RunIndex,
     /// Whether its host was fresh by the policy; where the policy asks for nothing, whether it had served nothing in the scope.
     pub(crate) is_fresh: bool,
     pub(crate) violation: Option<Violation>,
-    /// The host that this is against: of a run on several hosts the first of them, in the order of their seats, that
-    /// was not fresh.
-    pub(crate) violating: u32,
-    /// The lease; those of a run are numbered in the order of the seats.
-    epoch: LeaseEpoch,
-    /// Whether it is of a further host in a run, which another has measured.
-    pub(crate) is_part: bool,
 }
 
-/// All measured runs, in run order, each on all of its hosts: first on the one that started the program, with what is against any of them.
-pub(crate) fn judge(evidence: &Evidence, plan: &Plan) -> Vec<Judged> {
-    let mut judged = Vec::new();
-    let (by_host, spent) = (evidence.by_host(), spent_sets(evidence, plan));
-    for of_host in by_host.chunk_by(|one, other| one.seat.host == other.seat.host) {
-        judge_host(of_host, plan, &spent, &mut judged);
-    }
-    judged.sort_unstable_by_key(|one| (one.seat.run, one.attempt, one.is_part, one.epoch));
-    let of_attempts =
-        judged.chunk_by_mut(|one, other| (one.seat.run, one.attempt) == (other.seat.run, other.attempt));
-    of_attempts.for_each(as_one);
-    // The parts of a run that failed are of no run that was measured.
-    let mut measured = None;
-    judged.retain(|one| {
-        if !one.is_part {
-            measured = Some((one.seat.run, one.attempt));
+/// What is against a measured run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Against {
+    pub(crate) run: RunIndex,
+    pub(crate) attempt: Attempt,
+    pub(crate) violation: Violation,
+    /// The host; of a run on several the first of them, in the order of their seats, that was not fresh.
+    pub(crate) host: u32,
+}
+
+/// How many measured runs were fresh on all of their hosts, and what is against the others, in run order. Tells `of_host`
+/// what each of the hosts did in these runs, one host after another.
+pub(crate) fn judge(
+    evidence: &Evidence,
+    plan: &Plan,
+    mut of_host: impl FnMut(&[Judged<'_>]),
+) -> (u64, Vec<Against>) {
+    let (counts, spent) = (evidence.counted(), spent_sets(evidence, plan));
+    let mut course = Course { evidence, plan, spent, visits: Vec::new() };
+    let mut is_stale = vec![false; plan.runs() as usize];
+    let (mut judged, mut runs, mut against) = (Vec::new(), 0, Vec::new());
+    for places in evidence.by_host() {
+        judged.clear();
+        judged.extend(course.judge_host(&places).filter(|one| counts(one.served)));
+        for one in &judged {
+            runs += u64::from(one.served.is_measured);
+            is_stale[one.served.seat.run.0 as usize] |= !one.is_fresh;
+            against.extend(one.violation.map(|violation| (one.served, violation)));
         }
-        measured == Some((one.seat.run, one.attempt))
-    });
-    judged
+        of_host(&judged);
+    }
+    // The leases of a run are numbered in the order of the seats; the host that started the program comes first.
+    against.sort_unstable_by_key(|(one, _)| (one.seat.run, one.is_part, one.epoch));
+    against.dedup_by_key(|(one, _)| one.seat.run);
+    let told = |(one, violation): (&Served, Violation)| Against {
+        run: one.seat.run,
+        attempt: one.attempt,
+        violation,
+        host: one.seat.host,
+    };
+    let stale = is_stale.into_iter().filter(|is_stale| *is_stale).count() as u64;
+    (runs - stale, against.into_iter().map(told).collect())
 }
 
 /// The attempts whose hosts had served in the scope together before, where the policy asks. Of an attempt that was lost no more may
@@ -62,7 +76,7 @@ fn spent_sets(evidence: &Evidence, plan: &Plan) -> BTreeSet<(RunIndex, Attempt)>
     let versions = plan.experiment.versions.len().max(1) as u32;
     let mut attempts: BTreeMap<(RunIndex, Attempt), (LeaseEpoch, u32, BTreeSet<u32>)> = BTreeMap::new();
     for served in &evidence.served {
-        let key = asked.scope.number(served.cell, versions);
+        let key = asked.scope.number(plan.cell_number(served.seat.run), versions);
         let new = || (served.epoch, key, BTreeSet::new());
         let of = attempts.entry((served.seat.run, served.attempt)).or_insert_with(new);
         of.0 = of.0.min(served.epoch);
@@ -75,18 +89,17 @@ fn spent_sets(evidence: &Evidence, plan: &Plan) -> BTreeSet<(RunIndex, Attempt)>
     in_order.into_iter().filter_map(|(_, attempt, set)| (!before.insert(set)).then_some(attempt)).collect()
 }
 
-/// A run is as fresh as the least fresh of its hosts.
-fn as_one(of_attempt: &mut [Judged]) {
-    let is_fresh = of_attempt.iter().all(|one| one.is_fresh);
-    let against = of_attempt.iter().find_map(|one| Some((one.violation?, one.seat.host)));
-    let Some(first) = of_attempt.first_mut() else { return };
-    first.is_fresh = is_fresh;
-    if let Some((violation, host)) = against {
-        (first.violation, first.violating) = (Some(violation), host);
-    }
+/// What hosts did last within each key of the scope.
+struct Course<'s> {
+    evidence: &'s Evidence,
+    plan: &'s Plan,
+    spent: BTreeSet<(RunIndex, Attempt)>,
+    /// By the key; of whichever host came last.
+    visits: Vec<Option<Visit<'s>>>,
 }
 
 /// What a host did last within one key of the scope, and whether that was fresh.
+#[derive(Clone, Copy)]
 struct Visit<'s> {
     group: RunIndex,
     last: &'s Served,
@@ -95,44 +108,31 @@ struct Visit<'s> {
     violation: Option<Violation>,
 }
 
-fn judge_host(
-    of_host: &[&Served],
-    plan: &Plan,
-    spent: &BTreeSet<(RunIndex, Attempt)>,
-    judged: &mut Vec<Judged>,
-) {
-    let asked = plan.experiment.independence;
-    let versions = plan.experiment.versions.len().max(1) as u32;
-    let mut visits: BTreeMap<u32, Visit<'_>> = BTreeMap::new();
-    let mut before: Option<&Served> = None;
-    for served in of_host {
-        let place = plan.place(served.seat.run);
-        let key = asked.scope.number(served.cell, versions);
-        let last = visits.remove(&key);
-        let visit = match last {
-            Some(visit) if visit.group == place.group => visit.goes_on(served, place),
-            last => {
-                let mut traces = traces(served, last.as_ref().map(|visit| visit.last), before);
-                traces.was_set_used |= spent.contains(&(served.seat.run, served.attempt));
-                Visit::begins(served, place, &traces, asked)
-            }
-        };
-        if served.is_measured || served.is_part {
-            judged.push(Judged {
-                cell: served.cell,
-                attempt: served.attempt,
-                seat: served.seat,
-                allocation: served.allocation,
-                visit: place.group,
-                is_fresh: visit.is_fresh,
-                violation: visit.violation,
-                violating: served.seat.host,
-                epoch: served.epoch,
-                is_part: served.is_part,
-            });
-        }
-        visits.insert(key, visit);
-        before = Some(served);
+impl<'s> Course<'s> {
+    /// Of all attempts of a host, in their order.
+    fn judge_host<'a>(&'a mut self, places: &'a [u32]) -> impl Iterator<Item = Judged<'s>> + 'a {
+        let asked = self.plan.experiment.independence;
+        let versions = self.plan.experiment.versions.len().max(1) as u32;
+        let mut ended = None;
+        places.iter().map(move |at| {
+            let (served, before) = self.evidence.attempt(*at);
+            let (run, host) = (served.seat.run, served.seat.host);
+            let (place, cell) = (self.plan.place(run), self.plan.cell_number(run));
+            let key = asked.scope.number(cell, versions) as usize;
+            self.visits.resize(self.visits.len().max(key + 1), None);
+            let last = self.visits[key].filter(|visit| visit.last.seat.host == host);
+            let visit = match last {
+                Some(visit) if visit.group == place.group => visit.goes_on(served, place),
+                last => {
+                    let mut traces = traces(served, before, last.map(|visit| visit.last), ended);
+                    traces.was_set_used |= self.spent.contains(&(run, served.attempt));
+                    Visit::begins(served, place, &traces, asked)
+                }
+            };
+            self.visits[key] = Some(visit);
+            ended = before.map(|before| before.ended);
+            Judged { served, visit: place.group, is_fresh: visit.is_fresh, violation: visit.violation }
+        })
     }
 }
 
@@ -153,17 +153,23 @@ impl<'s> Visit<'s> {
 }
 
 /// What is known of a host when an attempt begins a visit, from the attempts of the experiment and from its lease.
-fn traces(served: &Served, last: Option<&Served>, before: Option<&Served>) -> Traces {
-    let since_before = before.map(|before| served.began - before.ended);
-    let since_any = served.idle.map(|idle| idle + (served.began - served.granted));
-    let boots = [last.map(|last| last.seat.boot), served.boot_before];
-    let allocations = [last.and_then(|last| last.allocation), served.allocation_before];
+/// `ended` is when the host's attempt before it ended.
+fn traces(
+    served: &Served,
+    before: Option<&Before>,
+    last: Option<&Served>,
+    ended: Option<Timestamp>,
+) -> Traces {
+    let number = |number: Number| number.get();
+    let since_before = before.zip(ended).map(|(before, ended)| before.began - ended);
+    let boots = [last.map(|last| last.seat.boot), before.and_then(|before| before.boot).map(number)];
+    let allocations = [last.and_then(|last| last.allocation), before.and_then(|before| before.allocation)];
     Traces {
-        was_used: last.is_some() || served.served_in_scope > 0,
-        was_set_used: served.set_served,
+        was_used: last.is_some() || served.had_served,
+        was_set_used: before.is_some_and(|before| before.set_served),
         boot: Since::of(&boots, Some(served.seat.boot)),
         allocation: Since::of(&allocations, served.allocation),
-        idle: since_before.into_iter().chain(since_any).min(),
-        readings: served.readings,
+        idle: since_before.into_iter().chain(before.and_then(|before| before.idle)).min(),
+        readings: before.map_or(Readings::Within, |before| before.readings),
     }
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use speedup_statistics::diagnostics::host_effect::{CellsAndHosts, HostEffectError, HostRanks};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::sample::Sample;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Outlying hosts that are named; the others are counted.
@@ -128,11 +129,12 @@ impl HostEffectReport {
         if cells.iter().any(|cell| !cell.gangs.is_empty()) {
             return Self::of_gangs(cells, names, level);
         }
-        let cells: Vec<(Sample, Vec<u32>)> =
+        let cells: Vec<(Cow<'_, Sample>, Vec<u32>)> =
             cells.iter().flat_map(DiagnosedCell::by_build_and_class).collect();
         let cells: Vec<(&Sample, &[u32])> =
-            cells.iter().map(|(sample, hosts)| (sample, &hosts[..])).collect();
-        match CellsAndHosts::new(&cells) {
+            cells.iter().map(|(sample, hosts)| (&**sample, &hosts[..])).collect();
+        let (found, ranks) = rayon::join(|| CellsAndHosts::new(&cells), || HostRanks::new(&cells, level));
+        match found {
             Ok(found) => Self::Tested {
                 method: CellsAndHosts::NAME.to_owned(),
                 hosts: found.hosts() as u64,
@@ -140,7 +142,7 @@ impl HostEffectReport {
                 runs: found.runs() as u64,
                 share: found.estimate(),
                 test: DiagnosticReport::new(found.f(), found.p_value()),
-                outlying: HostRanks::new(&cells, level).ok().map(|found| {
+                outlying: ranks.ok().map(|found| {
                     OutlyingReport::new(&found, names, |host| difference(&cells, |of| *of == host))
                 }),
             },
@@ -151,10 +153,10 @@ impl HostEffectReport {
     /// Of runs of which some have several hosts: a set of hosts that served several runs is what one host is
     /// otherwise, and each host is compared by the runs in which it took part.
     fn of_gangs(cells: &[DiagnosedCell<'_>], names: &[HostLabel], level: ConfidenceLevel) -> Self {
-        let cells: Vec<(Sample, Vec<Vec<u32>>)> =
+        let cells: Vec<(Cow<'_, Sample>, Vec<Vec<u32>>)> =
             cells.iter().flat_map(DiagnosedCell::gangs_by_build_and_class).collect();
         let gangs: Vec<(&Sample, &[Vec<u32>])> =
-            cells.iter().map(|(sample, hosts)| (sample, &hosts[..])).collect();
+            cells.iter().map(|(sample, hosts)| (&**sample, &hosts[..])).collect();
         let outlying = HostRanks::of_gangs(&gangs, level).ok().map(|found| {
             OutlyingReport::new(&found, names, |host| difference(&gangs, |of| of.contains(&host)))
         });

@@ -3,16 +3,17 @@
 
 mod words;
 
-use super::freshness::{self, Judged};
+use super::freshness::{self, Against, Judged};
 use crate::conclusion::Warnings;
 use crate::study::gather::evidence::Evidence;
+use crate::study::gather::numbers::Number;
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Policy, Scope};
 use speedup_core::independence::Violation;
 use speedup_core::plan::Plan;
 use speedup_core::repetition::Order;
-use speedup_core::value::id::{HostId, RunIndex};
-use std::collections::BTreeMap;
+use speedup_core::value::id::HostId;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Violations that are named; the others are counted.
 const MOST_VIOLATIONS_NAMED: usize = 20;
@@ -120,25 +121,23 @@ pub enum IndependenceKind {
 impl IndependenceReport {
     /// Of all attempts, by the plan's policy.
     pub(crate) fn new(evidence: &Evidence, plan: &Plan) -> Self {
-        let judged = freshness::judge(evidence, plan);
         let asked = plan.experiment.independence;
-        let versions = plan.experiment.versions.len().max(1) as u32;
-        let measured = || judged.iter().filter(|one| !one.is_part);
-        let runs = measured().count() as u64;
-        let fresh_runs = measured().filter(|one| one.is_fresh).count() as u64;
+        let mut counts = HostCounts::new(evidence);
+        let (fresh_runs, against) = freshness::judge(evidence, plan, |judged| counts.add(judged, plan));
+        let runs = counts.runs;
         let mut report = Self {
             kind: IndependenceKind::NoRuns,
             policy: asked.policy,
             scope: asked.scope,
             sentence: String::new(),
             runs,
-            hosts: distinct(judged.iter().map(|one| one.seat.host)),
-            most_runs_on_one_host: most(&judged, |one| one.seat.host),
-            most_runs_of_a_benchmark_on_one_host: most(&judged, |one| (one.cell / versions, one.seat.host)),
-            most_runs_of_a_cell_on_one_host: most(&judged, |one| (one.cell, one.seat.host)),
+            hosts: counts.hosts,
+            most_runs_on_one_host: counts.most,
+            most_runs_of_a_benchmark_on_one_host: counts.most_of_benchmark,
+            most_runs_of_a_cell_on_one_host: counts.most_of_cell,
             fresh_runs,
             fresh_share: (runs > 0).then(|| fresh_runs as f64 / runs as f64),
-            evidence: EvidenceCounts::new(&judged, evidence, versions),
+            evidence: EvidenceCounts::new(&counts, &against, evidence),
         };
         report.kind = report.judge(plan);
         report.sentence = report.say();
@@ -188,63 +187,104 @@ impl IndependenceReport {
 }
 
 impl EvidenceCounts {
-    fn new(judged: &[Judged], evidence: &Evidence, versions: u32) -> Self {
+    fn new(counts: &HostCounts, against: &[Against], evidence: &Evidence) -> Self {
         let names: Vec<&str> = evidence.hosts.names().map(HostId::as_str).collect();
         let places = evidence.hosts.places();
-        let (mut violations, mut violating_runs) = (BTreeMap::new(), Vec::new());
-        for one in judged.iter().filter(|one| !one.is_part) {
-            let Some(violation) = one.violation else { continue };
-            *violations.entry(violation).or_default() += 1;
-            if violating_runs.len() < MOST_VIOLATIONS_NAMED {
-                let host = names[places[one.violating as usize] as usize];
-                violating_runs.push(ViolatingRun {
-                    run: one.seat.run.0,
-                    attempt: one.attempt.0,
-                    host: host.to_owned(),
-                    host_name: evidence.name_of(host),
-                    violation,
-                });
+        let mut violations = BTreeMap::new();
+        against.iter().for_each(|one| *violations.entry(one.violation).or_default() += 1);
+        let named = |one: &Against| {
+            let host = names[places[one.host as usize] as usize];
+            ViolatingRun {
+                run: one.run.0,
+                attempt: one.attempt.0,
+                host: host.to_owned(),
+                host_name: evidence.name_of(host),
+                violation: one.violation,
             }
-        }
-        let machines = evidence.machines();
-        let seats = sorted(judged.iter().map(|one| (machines[one.seat.host as usize], one.seat.host)));
-        let mut of_machines: BTreeMap<u32, u64> = BTreeMap::new();
-        seats.iter().for_each(|(machine, _)| *of_machines.entry(*machine).or_default() += 1);
-        // By host and benchmark, with the versions that the host ran of it.
-        let met =
-            sorted(judged.iter().map(|one| ((one.seat.host, one.cell / versions), one.cell % versions)));
-        let several = met.chunk_by(|(one, _), (other, _)| one == other).filter(|met| met.len() > 1);
-        let several = several.map(|met| met[0].0.0);
-        let visit = |one: &Judged| -> (RunIndex, u32) { (one.visit, one.seat.host) };
+        };
         Self {
-            machines: of_machines.len() as u64,
-            most_hosts_on_one_machine: of_machines.into_values().max().unwrap_or(0),
-            visits: distinct(judged.iter().filter(|one| !one.is_part).map(visit)),
-            boots: distinct(judged.iter().map(|one| (one.seat.host, one.seat.boot))),
-            allocations: distinct(judged.iter().filter_map(|one| one.allocation)),
-            classes: distinct(judged.iter().filter_map(|one| one.seat.class)),
-            hosts_of_several_versions: distinct(several),
+            machines: counts.of_machines.iter().filter(|hosts| **hosts > 0).count() as u64,
+            most_hosts_on_one_machine: counts.of_machines.iter().copied().max().unwrap_or(0),
+            visits: counts.visits,
+            boots: counts.boots,
+            allocations: counts.allocations.len() as u64,
+            classes: counts.classes.len() as u64,
+            hosts_of_several_versions: counts.of_several_versions,
             violations,
-            violating_runs,
+            violating_runs: against.iter().take(MOST_VIOLATIONS_NAMED).map(named).collect(),
         }
     }
 }
 
-fn distinct<T: Ord>(of: impl Iterator<Item = T>) -> u64 {
-    sorted(of).len() as u64
+/// What hosts did in measured runs, counted one host after another.
+struct HostCounts {
+    /// The machine of each host.
+    machines: Vec<u32>,
+    /// The hosts of each machine.
+    of_machines: Vec<u64>,
+    runs: u64,
+    hosts: u64,
+    most: u64,
+    most_of_benchmark: u64,
+    most_of_cell: u64,
+    visits: u64,
+    boots: u64,
+    of_several_versions: u64,
+    allocations: BTreeSet<Number>,
+    classes: BTreeSet<Number>,
+    /// What is counted of a host, by number; kept for its room.
+    numbers: Vec<u32>,
 }
 
-/// Each once; a list, because there may be as many as runs.
-fn sorted<T: Ord>(of: impl Iterator<Item = T>) -> Vec<T> {
-    let mut all: Vec<T> = of.collect();
-    all.sort_unstable();
-    all.dedup();
-    all
+impl HostCounts {
+    fn new(evidence: &Evidence) -> Self {
+        let machines = evidence.machines();
+        Self {
+            of_machines: vec![0; machines.len()],
+            machines,
+            runs: 0,
+            hosts: 0,
+            most: 0,
+            most_of_benchmark: 0,
+            most_of_cell: 0,
+            visits: 0,
+            boots: 0,
+            of_several_versions: 0,
+            allocations: BTreeSet::new(),
+            classes: BTreeSet::new(),
+            numbers: Vec::new(),
+        }
+    }
+
+    /// Adds a host.
+    fn add(&mut self, judged: &[Judged<'_>], plan: &Plan) {
+        let Some(host) = judged.first().map(|one| one.served.seat.host) else { return };
+        let versions = plan.experiment.versions.len().max(1) as u32;
+        let own = || judged.iter().filter(|one| !one.served.is_part);
+        self.hosts += 1;
+        self.of_machines[self.machines[host as usize] as usize] += 1;
+        self.runs += own().count() as u64;
+        self.most = self.most.max(judged.len() as u64);
+        self.allocations.extend(judged.iter().filter_map(|one| one.served.allocation));
+        self.classes.extend(judged.iter().filter_map(|one| one.served.seat.class));
+        let numbers = &mut self.numbers;
+        self.visits += sorted(numbers, own().map(|one| one.visit.0)).chunk_by(u32::eq).count() as u64;
+        self.boots +=
+            sorted(numbers, judged.iter().map(|one| one.served.seat.boot)).chunk_by(u32::eq).count() as u64;
+        let cells = sorted(numbers, judged.iter().map(|one| plan.cell_number(one.served.seat.run)));
+        let most = |of_one: &[u32]| of_one.len() as u64;
+        self.most_of_cell = cells.chunk_by(u32::eq).map(most).fold(self.most_of_cell, u64::max);
+        let of_benchmarks = || cells.chunk_by(|one, other| one / versions == other / versions);
+        self.most_of_benchmark = of_benchmarks().map(most).fold(self.most_of_benchmark, u64::max);
+        let of_several = of_benchmarks().any(|cells| cells.first() != cells.last());
+        self.of_several_versions += u64::from(of_several);
+    }
 }
 
-/// The most runs with one key.
-fn most<T: Ord>(judged: &[Judged], key: impl Fn(&Judged) -> T) -> u64 {
-    let mut keys: Vec<T> = judged.iter().map(key).collect();
-    keys.sort_unstable();
-    keys.chunk_by(|one, other| one == other).map(|same| same.len() as u64).max().unwrap_or(0)
+/// All of them, ascending.
+fn sorted(numbers: &mut Vec<u32>, of: impl Iterator<Item = u32>) -> &[u32] {
+    numbers.clear();
+    numbers.extend(of);
+    numbers.sort_unstable();
+    numbers
 }

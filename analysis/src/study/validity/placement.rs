@@ -8,6 +8,7 @@ use crate::count::{counted, p_value, percent, ratio};
 use crate::study::Study;
 use crate::study::compare::protocol::IntervalReport;
 use crate::study::design::class_weight;
+use crate::study::gather::numbers::Number;
 use crate::study::gather::sampled::Sampled;
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::Rule;
@@ -16,6 +17,7 @@ use speedup_statistics::diagnostics::StratifiedKendall;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::ratio::{BenchmarkWeights, SuiteMember, SuiteRatio};
 use speedup_statistics::sample::Sample;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Over how many leaf switches runs were spread, where that varies within a cell.
@@ -174,7 +176,7 @@ impl WithinPlacement {
 
 /// The runs of a cell with their numbers of switches, where those vary; apart for each build and class.
 fn varying(cell: &DiagnosedCell<'_>, known: &impl Fn(RunIndex) -> Option<u32>) -> Vec<(Sample, Vec<u32>)> {
-    let of_known = |(sample, runs): (Sample, Vec<RunIndex>)| {
+    let of_known = |(sample, runs): (Cow<'_, Sample>, Vec<RunIndex>)| {
         let values = sample.in_run_order().iter().zip(runs);
         let (values, spans): (Vec<f64>, Vec<u32>) =
             values.filter_map(|(value, run)| Some((*value, known(run)?))).unzip();
@@ -222,7 +224,7 @@ fn within(
     known: &impl Fn(RunIndex) -> Option<u32>,
     level: ConfidenceLevel,
 ) -> Option<WithinPlacement> {
-    let mut strata: BTreeMap<(Option<u32>, u32), [Vec<f64>; 2]> = BTreeMap::new();
+    let mut strata: BTreeMap<(Option<Number>, u32), [Vec<f64>; 2]> = BTreeMap::new();
     let mut all = 0;
     for (side, of) in [(0, 0), (1, version)] {
         let cell = sampled.diagnosed(of)?;

@@ -22,6 +22,7 @@ pub(crate) fn without(
         .evidence
         .hosts
         .numbered()
+        .into_iter()
         .filter(|(name, _)| names.contains(HostId::as_str(name)))
         .map(|(_, number)| number)
         .collect();
