@@ -228,3 +228,30 @@ impl CellRecords {
         observed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_keep_the_places_of_their_seats_where_some_have_none() {
+        let mut column = Column::with_room(2);
+        for (place, value) in [(2, 20), (3, 30), (6, 60), (7, 70)] {
+            column.push(place, value);
+        }
+        assert_eq!(column.gaps, [0, 1, 4, 5]);
+        assert_eq!(column.placed().collect::<Vec<_>>(), [(2, 20), (3, 30), (6, 60), (7, 70)]);
+    }
+
+    #[test]
+    fn the_median_is_that_of_the_sample() {
+        for values in [vec![7], vec![9, 2], vec![5, 1, 4], vec![3, 3, 8, u64::MAX, 0, 1]] {
+            let mut column = Column::default();
+            values.iter().enumerate().for_each(|(place, value)| column.push(place, *value));
+            let cell = CellRecords { readings: [(Metric::Wall, column)].into(), ..CellRecords::default() };
+            let sample = Sample::new(values.iter().map(|value| *value as f64).collect()).unwrap();
+            assert_eq!(cell.median(Metric::Wall), Some(sample.median()), "{values:?}");
+        }
+        assert_eq!(CellRecords::default().median(Metric::Wall), None);
+    }
+}

@@ -93,12 +93,12 @@ impl Hosts for Vec<u32> {
 /// A cell's runs of the hosts that are left, in run order.
 struct Ranked<'a, H> {
     hosts: Vec<&'a H>,
-    /// The place of each run's value among those of the cell.
+    /// The place of each run's value among those of the cell; of equal values the first of theirs.
     places: Vec<u32>,
     scores: Vec<i32>,
-    /// The values of the cell, ascending, each once.
-    values: Vec<f64>,
-    /// How many of the runs that are left have each of them.
+    /// The values of all runs of the cell, ascending.
+    values: &'a [f64],
+    /// How many of the runs that are left are at each place.
     counts: Vec<u32>,
 }
 
@@ -252,7 +252,7 @@ fn slower<H: Hosts>(cells: &[Ranked<'_, H>], host: u32) -> f64 {
         }
         let mut others = cell.counts.clone();
         own.iter().for_each(|place| others[*place] -= 1);
-        let Some(median) = median(&cell.values, &others) else { continue };
+        let Some(median) = median(cell.values, &others) else { continue };
         excess.extend(own.iter().map(|place| cell.values[*place] / median - 1.0));
     }
     Sample::new(excess).map_or(0.0, |excess| excess.median())
@@ -274,18 +274,13 @@ fn median(ascending: &[f64], counts: &[u32]) -> Option<f64> {
 
 impl<'a, H: Hosts> Ranked<'a, H> {
     /// All runs of a cell; `None` where they say nothing.
-    fn new(sample: &Sample, hosts: &'a [H]) -> Option<Self> {
-        let tied = || sample.sorted().chunk_by(|one, other| one == other);
-        let values: Vec<f64> = tied().map(|tied| tied[0]).collect();
+    fn new(sample: &'a Sample, hosts: &'a [H]) -> Option<Self> {
+        let values = sample.sorted();
         let place = |value: &f64| values.partition_point(|other| other < value) as u32;
-        Self {
-            hosts: hosts.iter().collect(),
-            places: sample.in_run_order().iter().map(place).collect(),
-            scores: Vec::new(),
-            counts: tied().map(|tied| tied.len() as u32).collect(),
-            values,
-        }
-        .ranked()
+        let places: Vec<u32> = sample.in_run_order().iter().map(place).collect();
+        let mut counts = vec![0; values.len()];
+        places.iter().for_each(|place| counts[*place as usize] += 1);
+        Self { hosts: hosts.iter().collect(), places, scores: Vec::new(), values, counts }.ranked()
     }
 
     /// The same without the runs of a host.
