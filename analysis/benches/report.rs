@@ -3,7 +3,7 @@
 //!
 //! `cargo bench -p speedup-analysis --bench report`
 //!
-//! `REPORT_OF=million-runs cargo bench -p speedup-analysis --bench report`, or `REPORT_OF=unlike-hosts`, where the hosts
+//! `SPEEDUP_BENCH_OF=million-runs cargo bench -p speedup-analysis --bench report`, or `SPEEDUP_BENCH_OF=unlike-hosts`, where the hosts
 //! differ, so that many are outlying.
 #![expect(
     clippy::print_stdout,
@@ -45,11 +45,11 @@ const AT_ONCE: u32 = 10_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("{} threads", rayon::current_num_threads());
-    match std::env::var("REPORT_OF").as_deref() {
+    match std::env::var("SPEEDUP_BENCH_OF").as_deref() {
         Err(_) => many_samples(),
         Ok("million-runs") => million_runs(0.0),
         Ok("unlike-hosts") => million_runs(0.001),
-        Ok(other) => Err(format!("REPORT_OF={other}: it is million-runs, unlike-hosts, or not set").into()),
+        Ok(other) => Err(format!("SPEEDUP_BENCH_OF={other}: it is million-runs, unlike-hosts, or not set").into()),
     }
 }
 
