@@ -27,6 +27,7 @@ use speedup_statistics::mixture::{Component, Mixture, MixtureError};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::hash::{Hash as _, Hasher as _};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Benchmarks of two versions each: 2,438 samples.
@@ -49,7 +50,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         Err(_) => many_samples(),
         Ok("million-runs") => million_runs(0.0),
         Ok("unlike-hosts") => million_runs(0.001),
-        Ok(other) => Err(format!("SPEEDUP_BENCH_OF={other}: it is million-runs, unlike-hosts, or not set").into()),
+        Ok(other) => {
+            Err(format!("SPEEDUP_BENCH_OF={other}: it is million-runs, unlike-hosts, or not set").into())
+        }
     }
 }
 
@@ -128,7 +131,7 @@ fn measured_attempt(run: u32, cell: u32, step: f64) -> Result<EndedAttempt, Box<
             (Metric::System, 1),
             (Metric::MaxRss, 4096 * noise as u64),
         ];
-        record.metrics.extend(others);
+        Arc::make_mut(record).metrics.extend(others);
     }
     Ok(ended)
 }
