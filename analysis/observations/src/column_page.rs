@@ -106,11 +106,11 @@ impl Buffer {
         Self { levels, values }
     }
 
-    /// What its texts and lists take; all else is small.
+    /// What its texts and lists take where each is written out, as Arrow does; all else is small.
     fn bytes(&self) -> usize {
         match &self.values {
             Values::Truth(_) | Values::Whole(_) => 0,
-            Values::Text(texts) => texts.all.len(),
+            Values::Text(texts) => texts.iter().map(str::len).sum(),
             Values::List { values, .. } => size_of_val(values.as_slice()),
         }
     }
