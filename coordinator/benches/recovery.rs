@@ -4,7 +4,8 @@
 //!
 //! `cargo bench -p speedup-coordinator --bench recovery`; `SPEEDUP_BENCH_RUNS` sets the runs (1 000 000),
 //! `SPEEDUP_BENCH_EACH` how many of them an experiment has (100 000), `SPEEDUP_BENCH_HOSTS` how many hosts execute them in turn
-//! (1), and `SPEEDUP_BENCH_DATA` names a data directory that stays, and is used as it is when it is there.
+//! (1), `SPEEDUP_BENCH_CONDITIONS=1` gives records their conditions and programs, as agents report them, and `SPEEDUP_BENCH_DATA` names a
+//! data directory that stays, and is used as it is when it is there.
 #![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
 mod workload;
@@ -19,12 +20,13 @@ use speedup_core::agent::message::AttemptReport;
 use speedup_core::host::HostFacts;
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
 use speedup_core::plan::Plan;
+use speedup_core::run::record::Record;
 use speedup_core::value::id::{AgentEpoch, AgentId, ExperimentId};
 use speedup_core::value::time::Timestamp;
 use speedup_journal::{Journal, JournalId, PayloadVersion};
 use speedup_proto::journal_payload;
 use uuid::Uuid;
-use workload::{experiment, record};
+use workload::{experiment, record, record_with_conditions};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -37,11 +39,12 @@ fn main() -> Result<(), Failure> {
         |name: &str, usual: u32| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
     let (runs, each) = (number("SPEEDUP_BENCH_RUNS", 1_000_000), number("SPEEDUP_BENCH_EACH", 100_000));
     let hosts = number("SPEEDUP_BENCH_HOSTS", 1);
+    let record = if number("SPEEDUP_BENCH_CONDITIONS", 0) == 0 { record } else { record_with_conditions };
     let temporary = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
     let kept = std::env::var("SPEEDUP_BENCH_DATA").ok().map(PathBuf::from);
     let directory = kept.as_deref().unwrap_or(temporary.path());
     if !directory.join("journal").exists() {
-        write(directory, runs, each, hosts)?;
+        write(directory, (runs, each), hosts, record)?;
     }
     for what in ["store built from the journal", "store in step", "store in step"] {
         let output = Process::new(&arguments[0]).arg("--recover").arg(directory).output()?;
@@ -71,7 +74,12 @@ fn recover(data: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn write(data: &Path, runs: u32, each: u32, hosts: u32) -> Result<(), Failure> {
+fn write(
+    data: &Path,
+    (runs, each): (u32, u32),
+    hosts: u32,
+    record: fn(u64) -> Record,
+) -> Result<(), Failure> {
     let folder = data.join("journal");
     std::fs::create_dir_all(&folder)?;
     let (mut journal, _) = Journal::open(&folder, &speedup_journal::Options::new(JournalId([1; 16])))?;

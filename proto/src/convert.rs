@@ -8,11 +8,12 @@
 //! `environment`, `host`, `timer`, `lease`, `record`, `conditions`, `loss`, `ended_attempt`; `message` and `work_order`
 //! between agent and coordinator;
 //! `request`, `tally`, `status`, `explanation`, `outlook`, `export`, `pool`, `logged` between user and coordinator; `event`, `checkpoint`,
-//! `outbox_entry` for the disk.
+//! `outbox_entry` for the disk; `direct` reads from bytes what is read most often.
 
 mod build;
 mod checkpoint;
 mod conditions;
+mod direct;
 mod ended_attempt;
 mod environment;
 mod event;
@@ -47,6 +48,7 @@ mod timer;
 mod work_order;
 
 pub(crate) use checkpoint::ActiveInParts;
+pub(crate) use direct::event as usual_event;
 pub use event::NotKept;
 pub use export::ExportPart;
 pub use field::{optional, required};

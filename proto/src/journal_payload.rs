@@ -2,7 +2,7 @@
 
 use speedup_core::machine::event::Event;
 
-use crate::convert::NotKept;
+use crate::convert::{NotKept, usual_event};
 use crate::journal::v1 as journal;
 use crate::payload::{PayloadError, append, read};
 
@@ -17,5 +17,6 @@ pub fn encode(event: &Event, into: &mut Vec<u8>) -> Result<(), NotKept> {
 
 /// Reads an event.
 pub fn decode(version: u8, bytes: &[u8]) -> Result<Event, PayloadError> {
-    read::<journal::Event, _>("event of the journal", VERSION, version, bytes)
+    let usual = if version == VERSION { usual_event(bytes) } else { None };
+    usual.map_or_else(|| read::<journal::Event, _>("event of the journal", VERSION, version, bytes), Ok)
 }

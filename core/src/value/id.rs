@@ -105,11 +105,12 @@ fn checked(text: &str) -> Result<Arc<str>, IdError> {
         return Err(IdError::TooLong(text.len()));
     }
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'-');
-    match text.bytes().position(|byte| !is_allowed(byte)) {
-        // All before it are characters of one byte.
-        Some(place) => Err(IdError::Character(text[place..].chars().next().unwrap_or_default())),
-        None => Ok(text.into()),
+    // All bytes, rather than to the first that is not allowed: many are compared at once.
+    if text.bytes().fold(true, |all, byte| all & is_allowed(byte)) {
+        return Ok(text.into());
     }
+    let first = text.chars().find(|c| !u8::try_from(*c).is_ok_and(is_allowed));
+    Err(IdError::Character(first.unwrap_or_default()))
 }
 
 macro_rules! text_id {

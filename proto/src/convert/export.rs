@@ -1,11 +1,13 @@
 //! The parts of an export: its head, the plan's order in pieces, then every attempt that ended.
 
+use bytes::Bytes;
 use speedup_core::experiment::Experiment;
 use speedup_core::host::Exclusion;
 use speedup_core::machine::event::EndedAttempt;
 use speedup_core::plan::Stage;
 use speedup_core::value::id::BenchmarkIndex;
 
+use super::direct;
 use super::field::{chosen, each, required};
 use super::malformed::{Malformed, Within};
 use super::plan::{benchmarks, order, stages, wire_stages};
@@ -69,12 +71,11 @@ impl TryFrom<v1::ExportChunk> for ExportPart {
             }
             // How many fit is bounded by the message's size.
             Part::Attempts(attempts) => {
-                let attempt = |(index, wire): (usize, Result<v1::EndedAttempt, _>)| {
-                    let wire = wire.map_err(|error| Malformed::new("message", error));
-                    wire.and_then(TryInto::try_into).within_nth("attempts", index)
+                let attempt = |(index, bytes): (usize, &Bytes)| {
+                    direct::ended_attempt(bytes).within_nth("attempts", index)
                 };
                 let mut decoded = Vec::with_capacity(attempts.attempts.len());
-                for one in attempts.decoded().enumerate().map(attempt) {
+                for one in attempts.attempts.iter().enumerate().map(attempt) {
                     decoded.push(one.within("attempts")?);
                 }
                 Ok(Self::Attempts(decoded))

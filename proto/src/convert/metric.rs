@@ -128,7 +128,7 @@ pub(super) fn absent_out(absent: &BTreeMap<Metric, Absence>) -> Vec<v1::AbsentMe
 }
 
 /// Each metric once, and none that has a value.
-pub(super) fn absent_in(
+pub(in crate::convert) fn absent_in(
     wire: Vec<v1::AbsentMetric>,
     values: &BTreeMap<Metric, u64>,
 ) -> Result<BTreeMap<Metric, Absence>, Malformed> {
@@ -164,7 +164,7 @@ pub(super) fn series_out(series: &BTreeMap<String, Vec<f64>>) -> Vec<v1::Series>
 }
 
 /// Each metric once, all values finite, and no more of either than a run may have.
-pub(super) fn series_in(wire: Vec<v1::Series>) -> Result<BTreeMap<String, Vec<f64>>, Malformed> {
+pub(in crate::convert) fn series_in(wire: Vec<v1::Series>) -> Result<BTreeMap<String, Vec<f64>>, Malformed> {
     at_most(wire.len(), MAX_OWN_METRICS, "series")?;
     at_most(wire.iter().map(|series| series.values.len()).sum(), MAX_SERIES_VALUES, "series.values")?;
     let mut all = BTreeMap::new();

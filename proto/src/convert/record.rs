@@ -86,7 +86,7 @@ impl TryFrom<v1::Record> for Record {
     }
 }
 
-fn ranks_in(wire: Vec<v1::RankTime>) -> Result<Vec<RankTime>, Malformed> {
+pub(super) fn ranks_in(wire: Vec<v1::RankTime>) -> Result<Vec<RankTime>, Malformed> {
     if wire.len() > MAX_RANKS {
         return Err(Malformed::new("ranks", Why::TooMany { items: wire.len(), most: MAX_RANKS }));
     }

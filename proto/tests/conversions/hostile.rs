@@ -52,7 +52,7 @@ fn take_as_everything(bytes: &[u8]) {
 }
 
 /// Valid bytes with a few of them changed, removed or doubled.
-fn mutated(valid: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
+pub(crate) fn mutated(valid: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     let mutations = vec((any::<prop::sample::Index>(), any::<u8>(), 0..4_u8), 1..5);
     (valid, mutations).prop_map(|(mut bytes, mutations)| {
         for (at, byte, how) in mutations {
@@ -71,7 +71,7 @@ fn mutated(valid: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Vec<u
     })
 }
 
-fn encoded_event() -> impl Strategy<Value = Vec<u8>> {
+pub(crate) fn encoded_event() -> impl Strategy<Value = Vec<u8>> {
     strategy::event().prop_map(|event| {
         let mut bytes = Vec::new();
         journal_payload::encode(&event, &mut bytes).unwrap();

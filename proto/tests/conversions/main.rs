@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests")]
 
+mod direct;
 mod golden;
 mod hostile;
 mod refusal;

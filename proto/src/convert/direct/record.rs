@@ -1,0 +1,127 @@
+//! The record of an attempt.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use speedup_core::experiment::MAX_OUTPUT_KEPT;
+use speedup_core::experiment::files::ContentHash;
+use speedup_core::experiment::metric::Metric;
+use speedup_core::run::program::{MAX_PATH_BYTES, Program, ProgramContent};
+use speedup_core::run::record::{Outcome, Output, Record};
+use speedup_core::value::time::Span;
+
+use super::fields::{Fields, Unusual, Value, once};
+use crate::convert::build::products_in;
+use crate::convert::field::{enumerated, reason};
+use crate::convert::metric::{absent_in, series_in};
+use crate::convert::record::ranks_in;
+use crate::v1;
+
+/// Reads an encoded `speedup.v1.Record` of what was measured; others are rare.
+pub(super) fn record(bytes: &[u8]) -> Result<Record, Unusual> {
+    let mut record = Record::bare(Outcome::Measured);
+    let (mut outcome, mut stdout, mut stderr) = (None, None, None);
+    let (mut absent, mut series) = (Vec::new(), Vec::new());
+    let (mut products, mut ranks) = (Vec::new(), Vec::new());
+    let mut fields = Fields::of(bytes);
+    while let Some((number, value)) = fields.next()? {
+        match number {
+            1 => once(&mut outcome, measured(value)?)?,
+            4 => record.started_unix_ns = value.fixed()?,
+            5 => metric(value.bytes()?, &mut record.metrics, &mut record.user_only)?,
+            6 => once(&mut stdout, output(value.bytes()?)?)?,
+            7 => once(&mut stderr, output(value.bytes()?)?)?,
+            8 => record.survivors = value.number()?,
+            9 => record.agent_switches = value.number()?,
+            10 => absent.push(value.message()?),
+            11 => series.push(value.message()?),
+            12 => once(&mut record.conditions, Box::new(value.message::<v1::Conditions>()?.try_into()?))?,
+            16 => once(&mut record.timer, value.message::<v1::TimerError>()?.try_into()?)?,
+            17 => once(&mut record.rest, value.message::<v1::RestReading>()?.into())?,
+            18 => record.canary = Some(Span(value.number()?)),
+            19 => record.canary_failed = Some(reason(value.text()?.to_owned())),
+            25 => products.push(value.message()?),
+            26 => once(&mut record.program, Box::new(program(value.bytes()?)?))?,
+            27 => ranks.push(value.message()?),
+            _ => return Err(Unusual),
+        }
+    }
+    if record.canary.is_some() && record.canary_failed.is_some() {
+        return Err(Unusual);
+    }
+    Ok(Record {
+        outcome: outcome.ok_or(Unusual)?,
+        stdout: stdout.ok_or(Unusual)?,
+        stderr: stderr.ok_or(Unusual)?,
+        absent: absent_in(absent, &record.metrics)?,
+        series: series_in(series)?,
+        products: products_in(products, "products")?,
+        ranks: ranks_in(ranks)?,
+        ..record
+    })
+}
+
+fn measured(value: Value<'_>) -> Result<Outcome, Unusual> {
+    if value.bytes()?.is_empty() { Ok(Outcome::Measured) } else { Err(Unusual) }
+}
+
+/// Reads an encoded `speedup.v1.MetricValue` of a metric that has no value yet.
+fn metric(
+    bytes: &[u8],
+    metrics: &mut BTreeMap<Metric, u64>,
+    user_only: &mut BTreeSet<Metric>,
+) -> Result<(), Unusual> {
+    let (mut metric, mut measured, mut is_user_only) = (0, 0, false);
+    let mut fields = Fields::of(bytes);
+    while let Some((number, value)) = fields.next()? {
+        match number {
+            1 => metric = value.number()?,
+            2 => measured = value.number()?,
+            3 => is_user_only = value.truth()?,
+            _ => return Err(Unusual),
+        }
+    }
+    let metric: Metric = enumerated::<v1::Metric, _>(metric, "metric")?;
+    if is_user_only {
+        user_only.insert(metric);
+    }
+    match metrics.insert(metric, measured) {
+        Some(_) => Err(Unusual),
+        None => Ok(()),
+    }
+}
+
+/// Reads an encoded `speedup.v1.StreamOutput`.
+fn output(bytes: &[u8]) -> Result<Output, Unusual> {
+    let (mut written, mut blake3, mut kept) = (0, None, [].as_slice());
+    let mut fields = Fields::of(bytes);
+    while let Some((number, value)) = fields.next()? {
+        match number {
+            1 => written = value.number()?,
+            2 => blake3 = Some(value.exactly()?),
+            3 => kept = value.bytes()?,
+            _ => return Err(Unusual),
+        }
+    }
+    if kept.len() as u64 > MAX_OUTPUT_KEPT {
+        return Err(Unusual);
+    }
+    Ok(Output { bytes: written, blake3: blake3.ok_or(Unusual)?, kept: kept.to_owned() })
+}
+
+/// Reads an encoded `speedup.v1.ExecutedProgram` of which the content is known.
+fn program(bytes: &[u8]) -> Result<Program, Unusual> {
+    let (mut path, mut blake3) = ("", None);
+    let mut fields = Fields::of(bytes);
+    while let Some((number, value)) = fields.next()? {
+        match number {
+            1 => path = value.text()?,
+            2 => blake3 = Some(value.exactly()?),
+            _ => return Err(Unusual),
+        }
+    }
+    if path.len() > MAX_PATH_BYTES {
+        return Err(Unusual);
+    }
+    let content = ProgramContent::Blake3(ContentHash(blake3.ok_or(Unusual)?));
+    Ok(Program { path: path.to_owned(), content })
+}

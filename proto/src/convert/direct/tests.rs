@@ -1,0 +1,110 @@
+//! What is usual is read at once. That nothing is read otherwise than by its messages is shown in `tests/conversions`, for
+//! attempts and events of all kinds.
+
+use prost::Message as _;
+use speedup_core::experiment::metric::Metric;
+use speedup_core::machine::event::{AttemptEnd, Change, EndedAttempt, Event};
+use speedup_core::run::conditions::Conditions;
+use speedup_core::run::lease::{Evidence, Lease};
+use speedup_core::run::program::{Program, ProgramContent};
+use speedup_core::run::record::{Outcome, Output, Record};
+use speedup_core::run::{AfterLoss, LossReason};
+use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use speedup_core::value::time::{Span, Timestamp};
+use uuid::Uuid;
+
+use super::{Unusual, event, usual_attempt};
+use crate::{journal_payload, v1};
+
+fn lease() -> Lease {
+    let experiment = ExperimentId(Uuid::from_u128(7));
+    Lease {
+        epoch: LeaseEpoch(12),
+        experiment,
+        run: RunIndex(3),
+        attempt: Attempt(1),
+        host: "node-7".parse().unwrap(),
+        agent_epoch: AgentEpoch(u64::MAX),
+        granted: Timestamp(1),
+        deadline: Timestamp(u64::MAX),
+        started: Some(Timestamp(2)),
+        evidence: Evidence {
+            boot: "8b6e1a52-3f5f-4b53-9c0e-000000000001".parse().unwrap(),
+            allocation: Some("4711".parse().unwrap()),
+            served_in_scope: 3,
+            served_in_all: 300,
+            previous: Some((experiment, RunIndex(2))),
+            idle: Some(Span(22_092)),
+            boot_before: None,
+            allocation_before: None,
+            class: Some("bcc4470c542ba5e387e01248409ce582".parse().unwrap()),
+            build: None,
+            machine: None,
+            host_name: Some("vm".parse().unwrap()),
+            switches: None,
+            set_served: Some(true),
+        },
+        seat: None,
+    }
+}
+
+fn record() -> Record {
+    let output = Output { bytes: 3, blake3: [9; 32], kept: b"abc".to_vec() };
+    Record {
+        started_unix_ns: 5,
+        metrics: [(Metric::Wall, 480_052), (Metric::User, 497_000), (Metric::System, 0)].into(),
+        user_only: [Metric::User].into(),
+        stdout: output.clone(),
+        stderr: output,
+        conditions: Some(Box::new(Conditions { directory_bytes: Some(81), ..Conditions::default() })),
+        program: Some(Box::new(Program {
+            path: "/bin/true".to_owned(),
+            content: ProgramContent::Unknown { reason: "it was not read".to_owned() },
+        })),
+        ..Record::bare(Outcome::Measured)
+    }
+}
+
+fn attempt(end: AttemptEnd) -> EndedAttempt {
+    EndedAttempt { lease: lease(), cell: 4, ended: Timestamp(9), end }
+}
+
+#[test]
+fn what_was_measured_is_read_at_once() {
+    let known = ProgramContent::Blake3(speedup_core::experiment::files::ContentHash([4; 32]));
+    let program = Some(Box::new(Program { path: "/bin/true".to_owned(), content: known }));
+    let measured = Record { program, ..record() };
+    let attempt = attempt(AttemptEnd::reported(measured.clone()));
+    assert_eq!(usual_attempt(&v1::EndedAttempt::from(&attempt).encode_to_vec()), Ok(attempt));
+    let (host, lease) = ("node-7".parse().unwrap(), Box::new(lease()));
+    let changes = [
+        Change::RunStarted { host: lease.host.clone(), lease: lease.epoch },
+        Change::RunReported { host, lease: lease.epoch, record: measured.into() },
+        Change::LeaseGranted(lease),
+    ];
+    for change in changes {
+        let (mut bytes, happened) = (Vec::new(), Event { at: Timestamp(8), change });
+        journal_payload::encode(&happened, &mut bytes).unwrap();
+        assert_eq!(event(&bytes), Some(happened));
+    }
+}
+
+#[test]
+fn what_is_rare_goes_the_messages_way() {
+    let lost = AttemptEnd::Lost { reason: LossReason::Expired, after: AfterLoss::Abandoned, late: None };
+    let failed = AttemptEnd::reported(Record::bare(Outcome::NotExecuted {
+        reason: "no such file".to_owned(),
+        obstacle: speedup_core::run::Obstacle::Plan,
+    }));
+    for end in [lost, failed, AttemptEnd::reported(record())] {
+        let bytes = v1::EndedAttempt::from(&attempt(end)).encode_to_vec();
+        assert_eq!(usual_attempt(&bytes), Err(Unusual));
+    }
+    let bytes = v1::EndedAttempt::from(&attempt(AttemptEnd::reported(Record::bare(Outcome::Measured))));
+    let bytes = bytes.encode_to_vec();
+    let of_a_later_release = [bytes.as_slice(), &[0xf8, 0x01, 0x01]].concat();
+    assert_eq!(usual_attempt(&of_a_later_release), Err(Unusual));
+    let twice = [bytes.as_slice(), bytes.as_slice()].concat();
+    assert_eq!(usual_attempt(&twice), Err(Unusual));
+    assert_eq!(usual_attempt(&bytes[..bytes.len() - 1]), Err(Unusual));
+}

@@ -1,0 +1,96 @@
+//! Attempts and events that are read without messages are what the messages give, and wrong in the same words.
+
+use proptest::prelude::*;
+use prost::Message;
+use speedup_core::machine::event::{EndedAttempt, Event};
+use speedup_proto::convert::ExportPart;
+use speedup_proto::journal::v1 as journal;
+use speedup_proto::stored::ExportAttempts;
+use speedup_proto::v1::{self, export_chunk::Part};
+use speedup_proto::{journal_payload, payload::PayloadError};
+
+use crate::hostile::{encoded_event, mutated};
+use crate::strategy;
+
+fn encoded_attempt() -> impl Strategy<Value = Vec<u8>> {
+    strategy::ended_attempt().prop_map(|attempt| v1::EndedAttempt::from(&attempt).encode_to_vec())
+}
+
+/// Reads an attempt of an export both ways.
+fn compare_attempt(bytes: Vec<u8>) -> Result<(), TestCaseError> {
+    let by_messages = v1::EndedAttempt::decode(bytes.as_slice());
+    let attempts = ExportAttempts { attempts: vec![bytes.into()] };
+    let chunk = v1::ExportChunk { part: Some(Part::Attempts(attempts)), cursor: String::new() };
+    let read = ExportPart::try_from(chunk);
+    match by_messages {
+        Ok(wire) => match EndedAttempt::try_from(wire) {
+            Ok(attempt) => prop_assert_eq!(read, Ok(ExportPart::Attempts(vec![attempt]))),
+            Err(malformed) => {
+                let told = read.unwrap_err();
+                prop_assert_eq!(told.why, malformed.why);
+                prop_assert_eq!(told.field, format!("attempts.attempts[0].{}", malformed.field));
+            }
+        },
+        Err(error) => {
+            let told = read.unwrap_err().to_string();
+            prop_assert!(told.starts_with("attempts.attempts[0].message: "), "{}", told);
+            prop_assert!(told.ends_with(&error.to_string()), "{}", told);
+        }
+    }
+    Ok(())
+}
+
+/// Reads an event of the journal both ways.
+fn compare_event(bytes: &[u8]) -> Result<(), TestCaseError> {
+    let read = journal_payload::decode(journal_payload::VERSION, bytes);
+    match journal::Event::decode(bytes).map(Event::try_from) {
+        Ok(Ok(event)) => prop_assert_eq!(read, Ok(event)),
+        Ok(Err(malformed)) => {
+            let told = read.unwrap_err();
+            prop_assert!(
+                matches!(&told, PayloadError::Malformed { source, .. } if *source == malformed),
+                "{told}"
+            );
+        }
+        Err(error) => {
+            let told = read.unwrap_err();
+            prop_assert!(matches!(&told, PayloadError::Bytes { source, .. } if *source == error), "{told}");
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn attempts(bytes in encoded_attempt()) {
+        compare_attempt(bytes)?;
+    }
+
+    #[test]
+    fn mutated_attempts(bytes in mutated(encoded_attempt())) {
+        compare_attempt(bytes)?;
+    }
+
+    /// Two messages on end are one, of which each field is merged.
+    #[test]
+    fn attempts_on_end(first in encoded_attempt(), second in encoded_attempt()) {
+        compare_attempt([first, second].concat())?;
+    }
+
+    #[test]
+    fn events(bytes in encoded_event()) {
+        compare_event(&bytes)?;
+    }
+
+    #[test]
+    fn mutated_events(bytes in mutated(encoded_event())) {
+        compare_event(&bytes)?;
+    }
+
+    #[test]
+    fn events_on_end(first in encoded_event(), second in encoded_event()) {
+        compare_event(&[first, second].concat())?;
+    }
+}
