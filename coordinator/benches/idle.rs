@@ -2,7 +2,7 @@
 //! process, over real gRPC. The agents are simulated in another process.
 //!
 //! `cargo bench -p speedup-coordinator --bench idle`; `SPEEDUP_BENCH_AGENTS` sets how many agents (10 000),
-//! `SPEEDUP_BENCH_SECONDS` for how long it is watched (30). Each process needs a file an agent (`ulimit -Hn`).
+//! `SPEEDUP_BENCH_SECONDS` for how long it is watched (30), `SPEEDUP_BENCH_TLS=1` secures connections as in service. Each process needs a file an agent (`ulimit -Hn`).
 #![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
 mod apart;
@@ -41,18 +41,13 @@ fn main() -> Result<(), Failure> {
 async fn watch(coordinator: &Coordinator, agents: u32, seconds: u32) -> Result<(), Failure> {
     let before = coordinator.usage()?;
     let begin = Instant::now();
-    simulated::join(&coordinator.address, agents, Duration::ZERO).await?;
+    simulated::join(&coordinator.site, agents, Duration::ZERO).await?;
     println!("{agents} agents joined within {:.1} s", begin.elapsed().as_secs_f64());
     tokio::time::sleep(CALM).await;
     measure(coordinator, before, agents, seconds).await?;
-    let hosts = HostsClient::connect(coordinator.address.clone())
-        .await?
-        .list(v1::ListHostsRequest::default())
-        .await?;
-    let listed = ExperimentsClient::connect(coordinator.address.clone())
-        .await?
-        .list(v1::ListRequest::default())
-        .await?;
+    let channel = coordinator.site.reach()?.connect().await?;
+    let hosts = HostsClient::new(channel.clone()).list(v1::ListHostsRequest::default()).await?;
+    let listed = ExperimentsClient::new(channel).list(v1::ListRequest::default()).await?;
     let (hosts, listed) = (hosts.into_inner(), listed.into_inner());
     println!(
         "it answers: {} hosts on the first page, {} experiments",

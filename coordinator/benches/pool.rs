@@ -12,7 +12,7 @@ use std::time::Duration;
 fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     // cargo adds a flag of its own.
     let mut words = std::env::args().skip(1).filter(|word| !word.starts_with("--"));
-    let Some(address) = words.next() else {
+    let Some(url) = words.next() else {
         println!("no coordinator is named: there is nothing to join");
         return Ok(());
     };
@@ -21,7 +21,8 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     speedup_coordinator::raise_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
-        simulated::join(&address, agents, Duration::from_secs(seconds)).await?;
+        let site = simulated::Site { url, admin: None };
+        simulated::join(&site, agents, Duration::from_secs(seconds)).await?;
         println!("{agents} agents joined");
         std::future::pending().await
     })

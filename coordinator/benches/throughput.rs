@@ -3,7 +3,7 @@
 //!
 //! `cargo bench -p speedup-coordinator --bench throughput`; `SPEEDUP_BENCH_AGENTS` sets how many agents ("1 16 1000
 //! 10000"), `SPEEDUP_BENCH_RUNS` the runs of each measurement, `SPEEDUP_BENCH_DIR` where the journal lies (a real disk, not
-//! memory).
+//! memory); `SPEEDUP_BENCH_TLS=1` has connections secured by TLS on both sides, as they are in service.
 #![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
 mod apart;
@@ -16,7 +16,7 @@ use apart::{Coordinator, Usage};
 use speedup_proto::v1;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_proto::v1::hosts_client::HostsClient;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 use workload::experiment;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -43,9 +43,8 @@ fn main() -> Result<(), Failure> {
 }
 
 async fn measure(coordinator: &Coordinator, agents: u32, runs: u32) -> Result<(), Failure> {
-    simulated::join(&coordinator.address, agents, Duration::ZERO).await?;
-    let endpoint = Endpoint::from_shared(coordinator.address.clone())?.tcp_nodelay(true);
-    let channel = endpoint.connect().await?;
+    simulated::join(&coordinator.site, agents, Duration::ZERO).await?;
+    let channel = coordinator.site.reach()?.connect().await?;
     let mut client = ExperimentsClient::new(channel.clone());
     let (begin, before, mine) = (Instant::now(), coordinator.usage()?, Usage::of(std::process::id())?);
     let plan = v1::submit_request::Plan::Experiment(v1::Experiment::from(&experiment(runs / 20)));

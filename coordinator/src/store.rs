@@ -282,7 +282,7 @@ impl Store {
             if let Some(v1::ended_attempt::End::Lost(lost)) = &mut attempt.end {
                 lost.late = Some(v1::Record::from(record.as_ref()));
             }
-            writes.put_attempt(id, &attempt);
+            writes.put_attempt(id, attempt.encode_to_vec());
         }
         Ok(())
     }

@@ -8,7 +8,7 @@
 //! `environment`, `host`, `timer`, `lease`, `record`, `conditions`, `loss`, `ended_attempt`; `message` and `work_order`
 //! between agent and coordinator;
 //! `request`, `tally`, `status`, `explanation`, `outlook`, `export`, `pool`, `logged` between user and coordinator; `event`, `checkpoint`,
-//! `outbox_entry` for the disk; `direct` reads from bytes what is read most often.
+//! `outbox_entry` for the disk; `direct` is for what is read and written most often, without messages.
 
 mod build;
 mod checkpoint;
@@ -48,7 +48,7 @@ mod timer;
 mod work_order;
 
 pub(crate) use checkpoint::ActiveInParts;
-pub(crate) use direct::event as usual_event;
+pub(crate) use direct::{append_event, encoded_attempt, event as usual_event};
 pub use event::NotKept;
 pub use export::ExportPart;
 pub use field::{optional, required};

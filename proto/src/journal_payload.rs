@@ -2,7 +2,7 @@
 
 use speedup_core::machine::event::Event;
 
-use crate::convert::{NotKept, usual_event};
+use crate::convert::{NotKept, append_event, usual_event};
 use crate::journal::v1 as journal;
 use crate::payload::{PayloadError, append, read};
 
@@ -11,7 +11,9 @@ pub const VERSION: u8 = 1;
 
 /// Appends an event; nothing when it is one that the journal does not keep.
 pub fn encode(event: &Event, into: &mut Vec<u8>) -> Result<(), NotKept> {
-    append(&journal::Event::try_from(event)?, into);
+    if !append_event(event, into) {
+        append(&journal::Event::try_from(event)?, into);
+    }
     Ok(())
 }
 

@@ -2,9 +2,16 @@
 //! decodes them. On the wire it is the message of the .proto file, because a message in another is its bytes.
 
 use bytes::Bytes;
-use prost::{DecodeError, Message};
+use prost::Message;
+use speedup_core::machine::event::EndedAttempt;
 
+use crate::convert::encoded_attempt;
 use crate::v1;
+
+/// An attempt as it is stored: a `speedup.v1.EndedAttempt`.
+pub fn stored_attempt(attempt: &EndedAttempt) -> Vec<u8> {
+    encoded_attempt(attempt)
+}
 
 /// `speedup.v1.ExportAttempts`, with each attempt encoded.
 #[derive(Clone, PartialEq, Message)]
@@ -12,16 +19,6 @@ pub struct ExportAttempts {
     /// Each a `speedup.v1.EndedAttempt`.
     #[prost(bytes = "bytes", repeated, tag = "1")]
     pub attempts: Vec<Bytes>,
-}
-
-impl ExportAttempts {
-    /// What the attempts are.
-    ///
-    /// # Errors
-    /// Each that is no message.
-    pub fn decoded(&self) -> impl Iterator<Item = Result<v1::EndedAttempt, DecodeError>> {
-        self.attempts.iter().map(|bytes| v1::EndedAttempt::decode(bytes.as_ref()))
-    }
 }
 
 impl FromIterator<v1::EndedAttempt> for ExportAttempts {
@@ -50,7 +47,8 @@ mod tests {
             |run| EndedAttempt { lease: Some(Lease { run, ..Lease::default() }), ..EndedAttempt::default() };
         let attempts: Vec<EndedAttempt> = (0..3).map(of_run).collect();
         let stored: ExportAttempts = attempts.iter().cloned().collect();
-        assert_eq!(stored.decoded().collect::<Result<Vec<_>, _>>().unwrap(), attempts);
+        let decoded = stored.attempts.iter().map(|bytes| EndedAttempt::decode(bytes.as_ref()).unwrap());
+        assert_eq!(decoded.collect::<Vec<_>>(), attempts);
         let described = Described { attempts };
         assert_eq!(stored.encode_to_vec(), described.encode_to_vec());
         assert_eq!(ExportAttempts::decode(described.encode_to_vec().as_slice()).unwrap(), stored);

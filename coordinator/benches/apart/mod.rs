@@ -6,12 +6,19 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use speedup_access::{Credentials, Identity, Role};
 use speedup_coordinator::{Options, Security, raise_open_files, start};
 use speedup_core::machine::Settings;
+
+use crate::simulated::Site;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const ARGUMENT: &str = "--coordinate";
+/// Set where connections are secured by TLS on both sides, as they are in service.
+const WITH_TLS: &str = "SPEEDUP_BENCH_TLS";
+/// The credentials of an admin, below the data directory: authority, certificate, key.
+const ADMIN: [&str; 3] = ["bench-authority.pem", "bench-certificate.pem", "bench-key.pem"];
 
 /// Serves as the coordinator when this process was started for that.
 pub(crate) fn coordinate_if_told() -> Option<Result<(), Failure>> {
@@ -27,15 +34,27 @@ fn coordinate(data: &Path) -> Result<(), Failure> {
         let options = Options {
             data: data.to_owned(),
             bind,
-            security: Security::Plain,
+            security: match std::env::var_os(WITH_TLS) {
+                Some(_) => Security::Tls { names: Vec::new() },
+                None => Security::Plain,
+            },
             settings: Settings::default(),
             agents: None,
             metrics: None,
         };
         let coordinator = start(options, |_, routes| routes).await?;
+        let mut scheme = "http";
+        if let Some(admission) = coordinator.admission() {
+            scheme = "https";
+            let own = admission.own(&Identity::new("bench", Role::Admin)?, None).await?;
+            let texts = [own.authority_pem(), own.certificate_pem(), own.key_pem()];
+            for (name, text) in ADMIN.iter().zip(texts) {
+                std::fs::write(data.join(name), text)?;
+            }
+        }
         #[expect(clippy::print_stdout, reason = "the other process reads it")]
         {
-            println!("http://{}", coordinator.address());
+            println!("{scheme}://{}", coordinator.address());
         }
         Err(coordinator.failed().await.into())
     })
@@ -44,7 +63,7 @@ fn coordinate(data: &Path) -> Result<(), Failure> {
 /// The other process.
 pub(crate) struct Coordinator {
     child: Child,
-    pub(crate) address: String,
+    pub(crate) site: Site,
 }
 
 impl Coordinator {
@@ -54,7 +73,15 @@ impl Coordinator {
         let mut child = command.arg(ARGUMENT).arg(data).stdout(Stdio::piped()).spawn()?;
         let mut address = String::new();
         BufReader::new(child.stdout.take().ok_or("no output")?).read_line(&mut address)?;
-        Ok(Self { child, address: address.trim().to_owned() })
+        let admin = match data.join(ADMIN[0]).exists() {
+            true => {
+                let text = |name: &str| std::fs::read_to_string(data.join(name));
+                let [authority, certificate, key] = ADMIN;
+                Some(Credentials::new(&text(authority)?, &text(certificate)?, &text(key)?)?)
+            }
+            false => None,
+        };
+        Ok(Self { child, site: Site { url: address.trim().to_owned(), admin } })
     }
 
     /// What it has used.

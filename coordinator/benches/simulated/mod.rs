@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use speedup_access::{Credentials, Identity, Reach, Role, enrolment};
 use speedup_core::agent::message::CoordinatorMessage;
 use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::host::HostFacts;
@@ -11,7 +12,6 @@ use speedup_proto::v1;
 use speedup_proto::v1::agents_client::AgentsClient;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::Endpoint;
 use uuid::Uuid;
 
 use crate::workload::record;
@@ -21,13 +21,38 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// Agents that connect at once.
 const CONNECTING: usize = 256;
 
+/// Where the coordinator is.
+#[derive(Clone)]
+pub(crate) struct Site {
+    pub(crate) url: String,
+    /// Those of an admin; nobody has any where it is without TLS.
+    pub(crate) admin: Option<Credentials>,
+}
+
+impl Site {
+    /// How an admin reaches it.
+    pub(crate) fn reach(&self) -> Result<Reach, Failure> {
+        Ok(Reach::new(&self.url, self.admin.as_ref())?)
+    }
+
+    /// How the agent of a host does, once it has a certificate.
+    async fn reach_as(&self, host: &str) -> Result<Reach, Failure> {
+        if self.admin.is_none() {
+            return self.reach();
+        }
+        let identity = Identity::new(host, Role::Agent)?;
+        let credentials = enrolment::issue(&self.reach()?, &identity).await?;
+        Ok(Reach::new(&self.url, Some(&credentials))?)
+    }
+}
+
 /// Lets agents join; they serve from then on, and each run lasts so long.
-pub(crate) async fn join(address: &str, agents: u32, run: Duration) -> Result<(), Failure> {
+pub(crate) async fn join(site: &Site, agents: u32, run: Duration) -> Result<(), Failure> {
     let places = Arc::new(Semaphore::new(CONNECTING));
     for number in 0..agents {
         let place = places.clone().acquire_owned().await?;
         let (tell, joined) = oneshot::channel();
-        let served = serve(address.to_owned(), number, run, tell);
+        let served = serve(site.clone(), number, run, tell);
         tokio::spawn(async move {
             if let Err(error) = served.await {
                 println!("agent {number}: {error}");
@@ -45,15 +70,10 @@ pub(crate) async fn join(address: &str, agents: u32, run: Duration) -> Result<()
 }
 
 /// A simulated agent: the real machine on a real connection, which executes nothing and keeps nothing.
-async fn serve(
-    address: String,
-    number: u32,
-    run: Duration,
-    joined: oneshot::Sender<()>,
-) -> Result<(), Failure> {
-    let channel = Endpoint::from_shared(address)?.tcp_nodelay(true).connect().await?;
-    let host = format!("4d2c7c1e5f0b4f0c9d3e{number:012x}").parse()?;
-    let facts = HostFacts::bare(host, format!("8b6e1a52-3f5f-4b53-9c0e-{number:012x}").parse()?);
+async fn serve(site: Site, number: u32, run: Duration, joined: oneshot::Sender<()>) -> Result<(), Failure> {
+    let host = format!("4d2c7c1e5f0b4f0c9d3e{number:012x}");
+    let channel = site.reach_as(&host).await?.connect().await?;
+    let facts = HostFacts::bare(host.parse()?, format!("8b6e1a52-3f5f-4b53-9c0e-{number:012x}").parse()?);
     let mut agent =
         Agent::new(facts, AgentId(Uuid::from_u128(u128::from(number))), AgentEpoch(1), Vec::new());
     let (up, messages) = mpsc::channel(64);

@@ -11,6 +11,7 @@ use speedup_core::plan::Extension;
 use speedup_core::run::record::Record;
 use speedup_core::value::id::{ExperimentId, HostId};
 use speedup_core::value::time::Timestamp;
+use speedup_proto::stored::stored_attempt;
 use speedup_proto::v1;
 
 use super::attempts::{AttemptId, attempt_key};
@@ -126,10 +127,9 @@ impl Writes {
         if let (AttemptEnd::Reported(_), Some(seat)) = (&ended.end, &ended.lease.seat)
             && ended.lease.is_of_member()
         {
-            let part = v1::EndedAttempt::from(ended).encode_to_vec();
-            return self.put(Tree::Parts, part_key(id, seat.number), part);
+            return self.put(Tree::Parts, part_key(id, seat.number), stored_attempt(ended));
         }
-        self.put_attempt(id, &v1::EndedAttempt::from(ended));
+        self.put_attempt(id, stored_attempt(ended));
         match ended.end {
             AttemptEnd::Lost { .. } => self.lost(ended),
             AttemptEnd::Reported(_) => {}
@@ -141,10 +141,9 @@ impl Writes {
         self.put(Tree::Exclusions, exclusion_key(host, at), v1::Exclusion::from(&exclusion).encode_to_vec());
     }
 
-    pub(super) fn put_attempt(&mut self, id: AttemptId, attempt: &v1::EndedAttempt) {
-        let encoded = Bytes::from(attempt.encode_to_vec());
+    pub(super) fn put_attempt(&mut self, id: AttemptId, encoded: Vec<u8>) {
         self.bytes += encoded.len();
-        self.attempts.insert(id, encoded);
+        self.attempts.insert(id, encoded.into());
     }
 
     pub(super) fn put(&mut self, tree: Tree, key: Vec<u8>, value: Vec<u8>) {

@@ -1,12 +1,12 @@
-//! Attempts and events, read from their bytes at once.
+//! Attempts and events of runs, between their bytes and the heart without messages.
 //!
-//! A report reads each attempt of an experiment, and a start each event of the journal. Most of that went into messages that
-//! were made, with every text and hash a piece of memory of its own, only to be taken apart. What is read most often is
-//! therefore read here without them: attempts, and the events of runs that were executed.
+//! Of each run the coordinator writes three events and an attempt; a start reads the events again, and a report each attempt.
+//! Most of that went into messages, with every text and hash a piece of memory of its own, only to be taken apart.
 //!
-//! The messages and their conversions stay the one definition. Whatever is unusual (a field that this release does not know or
-//! has seen before, a number that does not fit, a text that is no id) is not judged here: [`Unusual`] sends the bytes the
-//! messages' way, which says what is wrong. Tests show for all that is read here that it is what the messages give.
+//! The messages and their conversions stay the definition. Whatever is unusual in bytes (a field that this release does not know
+//! or has seen before, a number that does not fit, a text that is no id) is not judged here: [`Unusual`] sends them the messages'
+//! way, which says what is wrong. Tests show that all that is read here is what the messages give, and that all that is written
+//! has the bytes of the messages.
 //!
 //! In reading order: `fields` (the wire format), `lease`, `record`.
 
@@ -22,9 +22,13 @@ use speedup_core::run::record::Record;
 use speedup_core::value::id::{HostId, LeaseEpoch};
 use speedup_core::value::time::Timestamp;
 
-use self::fields::{Fields, Unusual, once};
+use self::fields::{Fields, Unusual, Writer, once};
+use super::ended_attempt::lost;
 use super::malformed::Malformed;
 use crate::v1;
+
+/// What an attempt usually takes.
+const USUAL_BYTES: usize = 512;
 
 /// Reads an encoded `speedup.v1.EndedAttempt`.
 ///
@@ -37,9 +41,51 @@ pub(crate) fn ended_attempt(bytes: &[u8]) -> Result<EndedAttempt, Malformed> {
     })
 }
 
+/// Encodes an attempt, as a `speedup.v1.EndedAttempt`.
+pub(crate) fn encoded_attempt(attempt: &EndedAttempt) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(USUAL_BYTES);
+    let mut to = Writer::new(&mut bytes);
+    to.fields(1, |to| lease::write_lease(&attempt.lease, to));
+    to.number(2, attempt.cell);
+    to.fixed(3, attempt.ended.0);
+    match &attempt.end {
+        AttemptEnd::Reported(record) => to.fields(4, |to| record::write_record(record, to)),
+        AttemptEnd::Lost { reason, after, late } => to.message(5, &lost(reason, *after, late.as_deref())),
+    }
+    bytes
+}
+
 /// Reads an encoded `speedup.journal.v1.Event` of a run that is executed; `None` sends its bytes the messages' way.
 pub(crate) fn event(bytes: &[u8]) -> Option<Event> {
     usual_event(bytes).ok()
+}
+
+/// Appends an event of a run that is executed, as a `speedup.journal.v1.Event`; other events are left to their messages.
+pub(crate) fn append_event(event: &Event, into: &mut Vec<u8>) -> bool {
+    let at = event.at.0;
+    let mut to = Writer::new(into);
+    if let Change::LeaseGranted(lease) = &event.change {
+        to.fixed(1, at);
+        to.fields(11, |to| lease::write_lease(lease, to));
+    } else if let Change::RunStarted { host, lease } = &event.change {
+        to.fixed(1, at);
+        to.fields(12, |to| write_reported(host, *lease, None, to));
+    } else if let Change::RunReported { host, lease, record } = &event.change {
+        to.fixed(1, at);
+        to.fields(13, |to| write_reported(host, *lease, Some(record), to));
+    } else {
+        return false;
+    }
+    true
+}
+
+/// `RunReported`, or `RunStarted`, which is the same without a record.
+fn write_reported(host: &HostId, lease: LeaseEpoch, record: Option<&Record>, to: &mut Writer<'_>) {
+    to.bytes(1, host.as_str());
+    to.number(2, lease.0);
+    if let Some(record) = record {
+        to.fields(3, |to| record::write_record(record, to));
+    }
 }
 
 fn usual_attempt(bytes: &[u8]) -> Result<EndedAttempt, Unusual> {
@@ -87,7 +133,7 @@ fn usual_event(bytes: &[u8]) -> Result<Event, Unusual> {
     Ok(Event { at: Timestamp(at), change: change.ok_or(Unusual)? })
 }
 
-/// `RunReported`, or `RunStarted`, which is the same without a record.
+/// What [`write_reported`] writes.
 fn reported(bytes: &[u8]) -> Result<(HostId, LeaseEpoch, Option<Record>), Unusual> {
     let (mut host, mut lease, mut record) = (None, 0, None);
     let mut fields = Fields::of(bytes);

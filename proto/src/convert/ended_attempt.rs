@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::record::Record;
+use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::value::time::Timestamp;
 
 use super::field::{chosen, optional, required};
@@ -39,13 +40,14 @@ impl From<&AttemptEnd> for End {
     fn from(end: &AttemptEnd) -> Self {
         match end {
             AttemptEnd::Reported(record) => Self::Reported(Box::new(record.as_ref().into())),
-            AttemptEnd::Lost { reason, after, late } => Self::Lost(Lost {
-                reason: Some(reason.into()),
-                after: Some((*after).into()),
-                late: late.as_deref().map(Into::into),
-            }),
+            AttemptEnd::Lost { reason, after, late } => Self::Lost(lost(reason, *after, late.as_deref())),
         }
     }
+}
+
+/// An attempt that was given up.
+pub(super) fn lost(reason: &LossReason, after: AfterLoss, late: Option<&Record>) -> Lost {
+    Lost { reason: Some(reason.into()), after: Some(after.into()), late: late.map(Into::into) }
 }
 
 impl TryFrom<End> for AttemptEnd {

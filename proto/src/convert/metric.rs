@@ -111,7 +111,7 @@ pub(super) fn values_in(
     Ok((values, user_only))
 }
 
-pub(super) fn absent_out(absent: &BTreeMap<Metric, Absence>) -> Vec<v1::AbsentMetric> {
+pub(in crate::convert) fn absent_out(absent: &BTreeMap<Metric, Absence>) -> Vec<v1::AbsentMetric> {
     let out = |(metric, absence): (&Metric, &Absence)| v1::AbsentMetric {
         metric: v1::Metric::from(*metric).into(),
         why: Some(match absence {
@@ -155,7 +155,7 @@ fn absence_in(entry: v1::AbsentMetric) -> Result<(Metric, Absence), Malformed> {
     Ok((enumerated::<v1::Metric, _>(entry.metric, "metric")?, absence))
 }
 
-pub(super) fn series_out(series: &BTreeMap<String, Vec<f64>>) -> Vec<v1::Series> {
+pub(in crate::convert) fn series_out(series: &BTreeMap<String, Vec<f64>>) -> Vec<v1::Series> {
     let out = |(metric, values): (&String, &Vec<f64>)| v1::Series {
         metric: metric.clone(),
         values: values.clone(),

@@ -1,7 +1,7 @@
 //! The fields of an encoded message, as the encoding of protocol buffers describes them.
 
 use prost::Message;
-use prost::encoding::{WireType, decode_key, decode_varint};
+use prost::encoding::{WireType, decode_key, decode_varint, encode_key, encode_varint, encoded_len_varint};
 use speedup_core::host::fingerprint::HashIdError;
 use speedup_core::value::id::IdError;
 
@@ -133,5 +133,81 @@ pub(super) fn once<T>(place: &mut Option<T>, value: T) -> Result<(), Unusual> {
     match place.replace(value) {
         Some(_) => Err(Unusual),
         None => Ok(()),
+    }
+}
+
+/// Writes the fields of a message, in the order of their numbers, as prost does.
+pub(super) struct Writer<'a> {
+    to: &'a mut Vec<u8>,
+}
+
+impl<'a> Writer<'a> {
+    /// Appends to bytes.
+    pub(super) fn new(to: &'a mut Vec<u8>) -> Self {
+        Self { to }
+    }
+
+    /// A whole number, which is not written where it is 0.
+    pub(super) fn number(&mut self, field: u32, number: impl Into<u64>) {
+        let number = number.into();
+        self.number_if(field, (number != 0).then_some(number));
+    }
+
+    /// A whole number that may be absent.
+    pub(super) fn number_if(&mut self, field: u32, number: Option<impl Into<u64>>) {
+        if let Some(number) = number {
+            encode_key(field, WireType::Varint, self.to);
+            encode_varint(number.into(), self.to);
+        }
+    }
+
+    /// A number of eight bytes, which is not written where it is 0.
+    pub(super) fn fixed(&mut self, field: u32, number: u64) {
+        self.fixed_if(field, (number != 0).then_some(number));
+    }
+
+    /// A number of eight bytes that may be absent.
+    pub(super) fn fixed_if(&mut self, field: u32, number: Option<u64>) {
+        if let Some(number) = number {
+            encode_key(field, WireType::SixtyFourBit, self.to);
+            self.to.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+
+    /// Bytes or a text, which are not written where there are none.
+    pub(super) fn bytes(&mut self, field: u32, bytes: impl AsRef<[u8]>) {
+        self.bytes_if(field, Some(bytes).filter(|bytes| !bytes.as_ref().is_empty()));
+    }
+
+    /// Bytes or a text that may be absent.
+    pub(super) fn bytes_if(&mut self, field: u32, bytes: Option<impl AsRef<[u8]>>) {
+        if let Some(bytes) = bytes {
+            let bytes = bytes.as_ref();
+            encode_key(field, WireType::LengthDelimited, self.to);
+            encode_varint(bytes.len() as u64, self.to);
+            self.to.extend_from_slice(bytes);
+        }
+    }
+
+    /// A message of these fields. Its length, which stands before it, is known after it.
+    pub(super) fn fields(&mut self, field: u32, write: impl FnOnce(&mut Writer<'_>)) {
+        encode_key(field, WireType::LengthDelimited, self.to);
+        let begin = self.to.len();
+        write(&mut Writer::new(self.to));
+        let length = (self.to.len() - begin) as u64;
+        encode_varint(length, self.to);
+        self.to[begin..].rotate_right(encoded_len_varint(length));
+    }
+
+    /// A message that is written as it is encoded: it is rare, or all numbers.
+    pub(super) fn message(&mut self, field: u32, message: &impl Message) {
+        prost::encoding::message::encode(field, message, self.to);
+    }
+
+    /// The same that may be absent.
+    pub(super) fn message_if(&mut self, field: u32, message: Option<impl Message>) {
+        if let Some(message) = message {
+            self.message(field, &message);
+        }
     }
 }

@@ -5,7 +5,7 @@ use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, Run
 use speedup_core::value::time::{Span, Timestamp};
 use uuid::Uuid;
 
-use super::fields::{Fields, Unusual, Value, once};
+use super::fields::{Fields, Unusual, Value, Writer, once};
 use crate::convert::build::used_build;
 use crate::v1;
 
@@ -44,6 +44,46 @@ pub(super) fn lease(bytes: &[u8]) -> Result<Lease, Unusual> {
         evidence: grounds.ok_or(Unusual)?,
         seat,
     })
+}
+
+/// Writes the fields of a `speedup.v1.Lease`.
+pub(super) fn write_lease(lease: &Lease, to: &mut Writer<'_>) {
+    to.number(1, lease.epoch.0);
+    to.bytes(2, lease.experiment.0);
+    to.number(3, lease.run.0);
+    to.number(4, lease.attempt.0);
+    to.bytes(5, lease.host.as_str());
+    to.number(6, lease.agent_epoch.0);
+    to.fixed(7, lease.granted.0);
+    to.fixed(8, lease.deadline.0);
+    to.fixed_if(9, lease.started.map(|started| started.0));
+    to.fields(10, |to| write_evidence(&lease.evidence, to));
+    to.message_if(20, lease.seat.as_deref().map(v1::LeaseSeat::from));
+}
+
+fn write_evidence(evidence: &Evidence, to: &mut Writer<'_>) {
+    to.bytes(1, evidence.boot.as_str());
+    to.bytes_if(2, evidence.allocation.as_ref().map(|allocation| allocation.as_str()));
+    to.number(3, evidence.served_in_scope);
+    to.number(4, evidence.served_in_all);
+    if let Some((experiment, run)) = evidence.previous {
+        to.fields(5, |to| {
+            to.bytes(1, experiment.0);
+            to.number(2, run.0);
+        });
+    }
+    to.number_if(6, evidence.idle.map(|idle| idle.0));
+    to.bytes_if(7, evidence.boot_before.as_ref().map(|boot| boot.as_str()));
+    to.bytes_if(8, evidence.allocation_before.as_ref().map(|before| before.as_str()));
+    to.bytes_if(9, evidence.class.map(|class| class.to_string()));
+    if let Some(build) = &evidence.build {
+        to.number_if(10, Some(build.run.0));
+        build.products.iter().for_each(|product| to.message(11, &v1::Product::from(product)));
+    }
+    to.bytes_if(12, evidence.machine.map(|machine| machine.to_string()));
+    to.bytes_if(13, evidence.switches.as_ref().map(|path| path.as_str()));
+    to.number_if(14, evidence.set_served);
+    to.bytes_if(20, evidence.host_name.as_ref().map(|name| name.as_str()));
 }
 
 /// Reads an encoded `speedup.v1.Evidence`.

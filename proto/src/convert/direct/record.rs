@@ -9,10 +9,11 @@ use speedup_core::run::program::{MAX_PATH_BYTES, Program, ProgramContent};
 use speedup_core::run::record::{Outcome, Output, Record};
 use speedup_core::value::time::Span;
 
-use super::fields::{Fields, Unusual, Value, once};
+use super::fields::{Fields, Unusual, Value, Writer, once};
 use crate::convert::build::products_in;
 use crate::convert::field::{enumerated, reason};
-use crate::convert::metric::{absent_in, series_in};
+use crate::convert::metric::{absent_in, absent_out, series_in, series_out};
+use crate::convert::not_executed::not_executed;
 use crate::convert::record::ranks_in;
 use crate::v1;
 
@@ -58,6 +59,43 @@ pub(super) fn record(bytes: &[u8]) -> Result<Record, Unusual> {
         ranks: ranks_in(ranks)?,
         ..record
     })
+}
+
+/// Writes the fields of a `speedup.v1.Record`.
+pub(super) fn write_record(record: &Record, to: &mut Writer<'_>) {
+    match &record.outcome {
+        Outcome::Measured => to.message(1, &v1::Measured {}),
+        Outcome::Failed(failure) => to.message(2, &v1::Failure::from(failure)),
+        Outcome::NotExecuted { reason, obstacle } => to.message(3, &not_executed(reason, *obstacle)),
+    }
+    to.fixed(4, record.started_unix_ns);
+    for (metric, value) in &record.metrics {
+        to.fields(5, |to| {
+            to.number(1, v1::Metric::from(*metric) as u32);
+            to.number(2, *value);
+            to.number(3, record.user_only.contains(metric));
+        });
+    }
+    to.fields(6, |to| write_output(&record.stdout, to));
+    to.fields(7, |to| write_output(&record.stderr, to));
+    to.number(8, record.survivors);
+    to.number(9, record.agent_switches);
+    absent_out(&record.absent).iter().for_each(|absent| to.message(10, absent));
+    series_out(&record.series).iter().for_each(|series| to.message(11, series));
+    to.message_if(12, record.conditions.as_deref().map(v1::Conditions::from));
+    to.message_if(16, record.timer.map(v1::TimerError::from));
+    to.message_if(17, record.rest.map(v1::RestReading::from));
+    to.number_if(18, record.canary.map(|time| time.0));
+    to.bytes_if(19, record.canary_failed.as_ref());
+    record.products.iter().for_each(|product| to.message(25, &v1::Product::from(product)));
+    to.message_if(26, record.program.as_deref().map(v1::ExecutedProgram::from));
+    record.ranks.iter().for_each(|rank| to.message(27, &v1::RankTime::from(rank)));
+}
+
+fn write_output(output: &Output, to: &mut Writer<'_>) {
+    to.number(1, output.bytes);
+    to.bytes(2, output.blake3);
+    to.bytes(3, &output.kept);
 }
 
 fn measured(value: Value<'_>) -> Result<Outcome, Unusual> {
