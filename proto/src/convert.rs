@@ -48,13 +48,14 @@ mod timer;
 mod work_order;
 
 pub(crate) use checkpoint::ActiveInParts;
-pub(crate) use direct::{append_event, encoded_attempt, event as usual_event};
+pub(crate) use direct::{append_event, encoded_attempt, event as usual_event, read_attempt};
 pub use event::NotKept;
 pub use export::ExportPart;
 pub use field::{optional, required};
 pub use file::Blob;
 pub use host::held_lease;
 pub use id::{agent_id, experiment_id, experiment_named, hex_bytes, hex_text, id_bytes, id_text, uuid};
+pub(crate) use malformed::Within;
 pub use malformed::{Malformed, Why};
 pub use moment::{
     duration, known_moment, known_span, moment, required_moment, span, span_in_seconds, timestamp,

@@ -5,8 +5,7 @@ use bytes::Bytes;
 use prost::Message;
 use speedup_core::machine::event::EndedAttempt;
 
-use crate::convert::encoded_attempt;
-use crate::v1;
+use crate::convert::{Malformed, Within, encoded_attempt, read_attempt};
 
 /// An attempt as it is stored: a `speedup.v1.EndedAttempt`.
 pub fn stored_attempt(attempt: &EndedAttempt) -> Vec<u8> {
@@ -21,9 +20,22 @@ pub struct ExportAttempts {
     pub attempts: Vec<Bytes>,
 }
 
-impl FromIterator<v1::EndedAttempt> for ExportAttempts {
-    fn from_iter<T: IntoIterator<Item = v1::EndedAttempt>>(attempts: T) -> Self {
-        Self { attempts: attempts.into_iter().map(|attempt| attempt.encode_to_vec().into()).collect() }
+impl ExportAttempts {
+    /// What the attempts are, one after the other: of a large export never all are here at once.
+    ///
+    /// # Errors
+    /// What is wrong with one that cannot be read.
+    pub fn read(&self) -> impl Iterator<Item = Result<EndedAttempt, Malformed>> {
+        let read = |(place, bytes): (usize, &Bytes)| {
+            read_attempt(bytes).within_nth("attempts", place).within("attempts")
+        };
+        self.attempts.iter().enumerate().map(read)
+    }
+}
+
+impl<'a> FromIterator<&'a EndedAttempt> for ExportAttempts {
+    fn from_iter<T: IntoIterator<Item = &'a EndedAttempt>>(attempts: T) -> Self {
+        Self { attempts: attempts.into_iter().map(|attempt| stored_attempt(attempt).into()).collect() }
     }
 }
 
@@ -46,9 +58,8 @@ mod tests {
         let of_run =
             |run| EndedAttempt { lease: Some(Lease { run, ..Lease::default() }), ..EndedAttempt::default() };
         let attempts: Vec<EndedAttempt> = (0..3).map(of_run).collect();
-        let stored: ExportAttempts = attempts.iter().cloned().collect();
-        let decoded = stored.attempts.iter().map(|bytes| EndedAttempt::decode(bytes.as_ref()).unwrap());
-        assert_eq!(decoded.collect::<Vec<_>>(), attempts);
+        let stored: Vec<_> = attempts.iter().map(|attempt| attempt.encode_to_vec().into()).collect();
+        let stored = ExportAttempts { attempts: stored };
         let described = Described { attempts };
         assert_eq!(stored.encode_to_vec(), described.encode_to_vec());
         assert_eq!(ExportAttempts::decode(described.encode_to_vec().as_slice()).unwrap(), stored);

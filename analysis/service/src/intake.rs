@@ -70,15 +70,10 @@ impl Intake {
         Self { experiment, stage: Stage::Nothing }
     }
 
-    /// Takes the next piece.
+    /// Takes the next piece. Attempts are read one by one: what was allocated for one serves the next.
     pub(crate) fn take(&mut self, piece: v1::ExportChunk) -> Result<(), IntakeError> {
-        self.take_part(ExportPart::try_from(piece)?)
-    }
-
-    /// Takes the next piece, which was decoded elsewhere.
-    pub(crate) fn take_part(&mut self, part: ExportPart) -> Result<(), IntakeError> {
         let stage = std::mem::replace(&mut self.stage, Stage::Nothing);
-        self.stage = match (stage, part) {
+        self.stage = match (stage, ExportPart::try_from(piece)?) {
             (Stage::Nothing, ExportPart::Head { status, experiment, benchmarks, stages, exclusions }) => {
                 let status = *status;
                 if status.experiment != self.experiment {
@@ -98,8 +93,8 @@ impl Intake {
             }
             (stage @ (Stage::Head(_) | Stage::Attempts(_)), ExportPart::Attempts(attempts)) => {
                 let mut study = study(stage)?;
-                for attempt in &attempts {
-                    study.add(attempt)?;
+                for attempt in attempts.read() {
+                    study.add(&attempt?)?;
                 }
                 Stage::Attempts(study)
             }

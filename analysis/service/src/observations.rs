@@ -150,7 +150,9 @@ fn write(
 
 fn attempts(page: Page) -> Result<Vec<EndedAttempt>, Status> {
     match ExportPart::try_from(page?).map_err(IntakeError::from)? {
-        ExportPart::Attempts(attempts) => Ok(attempts),
+        ExportPart::Attempts(attempts) => {
+            Ok(attempts.read().collect::<Result<_, _>>().map_err(IntakeError::from)?)
+        }
         ExportPart::Head { .. } | ExportPart::Order(_) => {
             Err(IntakeError::OutOfOrder("a piece of the plan comes after attempts").into())
         }

@@ -2,25 +2,25 @@
 
 use std::sync::Arc;
 
-use futures_util::StreamExt as _;
 use serde::Serialize;
 use speedup_analysis::study::{Figures, Mixtures, ReportOptions, Study};
 use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::{ExportPart, experiment_named, id_text};
+use speedup_proto::convert::{experiment_named, id_text};
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_proto::v1::report_request::Form;
 use speedup_proto::{limits, v1};
 use speedup_report::{Document, html, markdown};
+use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use tonic::Status;
 use tonic::transport::Channel;
 
-use crate::intake::{Intake, IntakeError};
+use crate::intake::Intake;
 use crate::refusal::{from_coordinator, level};
 use crate::turns::{Turn, Turns};
 
-/// Pieces of an export that are decoded, each on a thread of its own, while those before them are taken in.
+/// Pieces of an export that come while those before them are taken in.
 const PIECES_AHEAD: usize = 3;
 /// What the answer around the JSON takes.
 const ENVELOPE_BYTES: usize = 1 << 10;
@@ -91,13 +91,25 @@ impl Reporter {
         Ok(export.map_err(|status| from_coordinator(&status))?.into_inner())
     }
 
+    /// The study of an export. Its pieces come here while those before them are taken in on a thread of its own.
     async fn study(&self, id: ExperimentId) -> Result<Study, Status> {
-        let mut parts = self.export(id).await?.map(decoded).buffered(PIECES_AHEAD);
-        let mut intake = Intake::new(id);
-        while let Some(part) = parts.next().await {
-            intake.take_part(part?)?;
+        let mut export = self.export(id).await?;
+        let (pieces, mut taken) = mpsc::channel(PIECES_AHEAD);
+        let intake = spawn_blocking(move || {
+            let mut intake = Intake::new(id);
+            while let Some(piece) = taken.blocking_recv() {
+                intake.take(piece)?;
+            }
+            intake.into_study()
+        });
+        while let Some(piece) = export.message().await.map_err(|status| from_coordinator(&status))? {
+            if pieces.send(piece).await.is_err() {
+                // It says itself why it takes no more.
+                break;
+            }
         }
-        Ok(intake.into_study()?)
+        drop(pieces);
+        Ok(intake.await.map_err(|error| Status::internal(error.to_string()))??)
     }
 }
 
@@ -120,13 +132,6 @@ impl TryFrom<v1::ReportRequest> for Asked {
             form,
         })
     }
-}
-
-/// A piece of an export, decoded where it keeps nothing else waiting.
-async fn decoded(piece: Result<v1::ExportChunk, Status>) -> Result<ExportPart, Status> {
-    let piece = piece.map_err(|status| from_coordinator(&status))?;
-    let decoding = spawn_blocking(move || ExportPart::try_from(piece).map_err(IntakeError::from));
-    Ok(decoding.await.map_err(|error| Status::internal(error.to_string()))??)
 }
 
 /// The report of a study.

@@ -100,7 +100,9 @@ fn hosts_of(pieces: &[v1::ExportChunk]) -> Result<BTreeSet<HostId>, Failure> {
     let mut hosts = BTreeSet::new();
     for part in contents::parts(pieces) {
         if let ExportPart::Attempts(attempts) = part? {
-            hosts.extend(attempts.into_iter().map(|ended| ended.lease.host));
+            for ended in attempts.read() {
+                hosts.insert(ended.map_err(|error| contents::unreadable(error.into()))?.lease.host);
+            }
         }
     }
     Ok(hosts)

@@ -38,7 +38,9 @@ impl Page {
     /// The attempts.
     pub(crate) fn decoded(self) -> Result<Vec<EndedAttempt>, Failure> {
         match part(self.0)? {
-            ExportPart::Attempts(attempts) => Ok(attempts),
+            ExportPart::Attempts(attempts) => {
+                attempts.read().collect::<Result<_, _>>().map_err(|error| Failure::malformed(TRIED, error))
+            }
             ExportPart::Head { .. } | ExportPart::Order(_) => Err(out_of_order()),
         }
     }

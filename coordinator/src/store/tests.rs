@@ -56,7 +56,7 @@ fn put(store: &Store, attempts: &[(ExperimentId, v1::EndedAttempt)]) {
     let mut writes = Writes::default();
     for (experiment, attempt) in attempts {
         let lease = attempt.lease.as_ref().unwrap();
-        writes.put_attempt((*experiment, (lease.run, lease.attempt)), attempt);
+        writes.put_attempt((*experiment, (lease.run, lease.attempt)), attempt.encode_to_vec());
     }
     store.apply(writes, Position(1)).unwrap();
 }

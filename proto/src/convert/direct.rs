@@ -8,8 +8,9 @@
 //! way, which says what is wrong. Tests show that all that is read here is what the messages give, and that all that is written
 //! has the bytes of the messages.
 //!
-//! In reading order: `fields` (the wire format), `lease`, `record`.
+//! In reading order: `fields` (the wire format), `lease`, `record`, `conditions`.
 
+mod conditions;
 mod fields;
 mod lease;
 mod record;
@@ -34,7 +35,7 @@ const USUAL_BYTES: usize = 512;
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) fn ended_attempt(bytes: &[u8]) -> Result<EndedAttempt, Malformed> {
+pub(crate) fn read_attempt(bytes: &[u8]) -> Result<EndedAttempt, Malformed> {
     usual_attempt(bytes).or_else(|Unusual| {
         let wire = v1::EndedAttempt::decode(bytes).map_err(|error| Malformed::new("message", error))?;
         wire.try_into()

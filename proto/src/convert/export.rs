@@ -1,18 +1,16 @@
 //! The parts of an export: its head, the plan's order in pieces, then every attempt that ended.
 
-use bytes::Bytes;
 use speedup_core::experiment::Experiment;
 use speedup_core::host::Exclusion;
-use speedup_core::machine::event::EndedAttempt;
 use speedup_core::plan::Stage;
 use speedup_core::value::id::BenchmarkIndex;
 
-use super::direct;
 use super::field::{chosen, each, required};
 use super::malformed::{Malformed, Within};
 use super::plan::{benchmarks, order, stages, wire_stages};
 use super::status::ExperimentStatus;
 use crate::limits::MAX_EXCLUSIONS;
+use crate::stored::ExportAttempts;
 use crate::v1;
 use v1::export_chunk::Part;
 
@@ -34,8 +32,8 @@ pub enum ExportPart {
     },
     /// A piece of the plan's order; all come before any attempt.
     Order(Vec<u32>),
-    /// Attempts that ended.
-    Attempts(Vec<EndedAttempt>),
+    /// Attempts that ended, as they are stored.
+    Attempts(ExportAttempts),
 }
 
 /// Without a cursor, which only the coordinator knows.
@@ -52,9 +50,7 @@ impl From<&ExportPart> for v1::ExportChunk {
                 })
             }
             ExportPart::Order(order) => Part::Order(v1::ExportOrder { order: order.clone() }),
-            ExportPart::Attempts(attempts) => {
-                Part::Attempts(attempts.iter().map(v1::EndedAttempt::from).collect())
-            }
+            ExportPart::Attempts(attempts) => Part::Attempts(attempts.clone()),
         };
         Self { part: Some(part), cursor: String::new() }
     }
@@ -69,17 +65,7 @@ impl TryFrom<v1::ExportChunk> for ExportPart {
             Part::Order(v1::ExportOrder { order: piece }) => {
                 order(piece, "order").map(Self::Order).within("order")
             }
-            // How many fit is bounded by the message's size.
-            Part::Attempts(attempts) => {
-                let attempt = |(index, bytes): (usize, &Bytes)| {
-                    direct::ended_attempt(bytes).within_nth("attempts", index)
-                };
-                let mut decoded = Vec::with_capacity(attempts.attempts.len());
-                for one in attempts.attempts.iter().enumerate().map(attempt) {
-                    decoded.push(one.within("attempts")?);
-                }
-                Ok(Self::Attempts(decoded))
-            }
+            Part::Attempts(attempts) => Ok(Self::Attempts(attempts)),
         }
     }
 }

@@ -4,10 +4,9 @@
 use proptest::prelude::*;
 use prost::Message;
 use speedup_core::machine::event::{EndedAttempt, Event};
-use speedup_proto::convert::ExportPart;
 use speedup_proto::journal::v1 as journal;
 use speedup_proto::stored::{ExportAttempts, stored_attempt};
-use speedup_proto::v1::{self, export_chunk::Part};
+use speedup_proto::v1;
 use speedup_proto::{journal_payload, payload::PayloadError};
 
 use crate::hostile::{encoded_event, mutated};
@@ -21,11 +20,10 @@ fn encoded_attempt() -> impl Strategy<Value = Vec<u8>> {
 fn compare_attempt(bytes: Vec<u8>) -> Result<(), TestCaseError> {
     let by_messages = v1::EndedAttempt::decode(bytes.as_slice());
     let attempts = ExportAttempts { attempts: vec![bytes.into()] };
-    let chunk = v1::ExportChunk { part: Some(Part::Attempts(attempts)), cursor: String::new() };
-    let read = ExportPart::try_from(chunk);
+    let read = attempts.read().next().unwrap();
     match by_messages {
         Ok(wire) => match EndedAttempt::try_from(wire) {
-            Ok(attempt) => prop_assert_eq!(read, Ok(ExportPart::Attempts(vec![attempt]))),
+            Ok(attempt) => prop_assert_eq!(read, Ok(attempt)),
             Err(malformed) => {
                 let told = read.unwrap_err();
                 prop_assert_eq!(told.why, malformed.why);

@@ -578,7 +578,7 @@ pub(crate) fn export_part() -> BoxedStrategy<ExportPart> {
     prop_oneof![
         head,
         vec(any::<u32>(), 0..9).prop_map(ExportPart::Order),
-        vec(ended_attempt(), 0..3).prop_map(ExportPart::Attempts),
+        vec(ended_attempt(), 0..3).prop_map(|attempts| ExportPart::Attempts(attempts.iter().collect())),
     ]
     .boxed()
 }

@@ -66,7 +66,7 @@ impl Told {
                     head = Some((status, experiment, benchmarks, stages));
                 }
                 ExportPart::Order(piece) => order.extend(piece),
-                ExportPart::Attempts(page) => attempts.extend(page),
+                ExportPart::Attempts(page) => attempts.extend(page.read().map(Result::unwrap)),
             }
         }
         let (status, experiment, benchmarks, stages) = head.expect("a head");

@@ -141,8 +141,8 @@ pub(crate) fn pieces() -> Vec<v1::ExportChunk> {
         },
         ExportPart::Order(first.to_vec()),
         ExportPart::Order(second.to_vec()),
-        ExportPart::Attempts(early.to_vec()),
-        ExportPart::Attempts(later.to_vec()),
+        ExportPart::Attempts(early.iter().collect()),
+        ExportPart::Attempts(later.iter().collect()),
     ];
     parts.iter().map(Into::into).collect()
 }

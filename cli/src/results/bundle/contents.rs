@@ -92,6 +92,8 @@ pub(crate) fn table(pieces: &[v1::ExportChunk]) -> Result<Vec<u8>, Failure> {
     let mut writer = written(RowWriter::new(&form, &mut bytes))?;
     for part in parts(pieces) {
         if let ExportPart::Attempts(attempts) = part? {
+            let attempts = attempts.read().collect::<Result<_, _>>();
+            let attempts = attempts.map_err(|error| unreadable(error.into()))?;
             written(form.page(attempts).and_then(|page| writer.page(page)))?;
         }
     }
@@ -109,7 +111,7 @@ pub(crate) fn parts(pieces: &[v1::ExportChunk]) -> impl Iterator<Item = Result<E
     pieces.iter().map(move |piece| part(piece).map_err(|error: Malformed| unreadable(error.into())))
 }
 
-fn unreadable(error: Error) -> Failure {
+pub(crate) fn unreadable(error: Error) -> Failure {
     Failure::usage(error.context("the observations cannot be read"))
         .hint("get the bundle again, or use a newer release of speedup")
 }

@@ -91,6 +91,20 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// A signed number whose signs alternate (`sint32`).
+    pub(super) fn signed(self) -> Result<i32, Unusual> {
+        let number: u32 = self.number()?;
+        Ok((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
+    }
+
+    /// A list of whole numbers.
+    pub(super) fn packed(self) -> Result<impl Iterator<Item = Result<u64, Unusual>>, Unusual> {
+        let mut rest = self.bytes()?;
+        Ok(std::iter::from_fn(move || {
+            (!rest.is_empty()).then(|| decode_varint(&mut rest).map_err(Unusual::from))
+        }))
+    }
+
     /// A truth value.
     pub(super) fn truth(self) -> Result<bool, Unusual> {
         self.number::<u64>().map(|number| number != 0)

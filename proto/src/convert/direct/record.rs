@@ -9,6 +9,7 @@ use speedup_core::run::program::{MAX_PATH_BYTES, Program, ProgramContent};
 use speedup_core::run::record::{Outcome, Output, Record};
 use speedup_core::value::time::Span;
 
+use super::conditions::conditions;
 use super::fields::{Fields, Unusual, Value, Writer, once};
 use crate::convert::build::products_in;
 use crate::convert::field::{enumerated, reason};
@@ -35,7 +36,7 @@ pub(super) fn record(bytes: &[u8]) -> Result<Record, Unusual> {
             9 => record.agent_switches = value.number()?,
             10 => absent.push(value.message()?),
             11 => series.push(value.message()?),
-            12 => once(&mut record.conditions, Box::new(value.message::<v1::Conditions>()?.try_into()?))?,
+            12 => once(&mut record.conditions, Box::new(conditions(value.bytes()?)?))?,
             16 => once(&mut record.timer, value.message::<v1::TimerError>()?.try_into()?)?,
             17 => once(&mut record.rest, value.message::<v1::RestReading>()?.into())?,
             18 => record.canary = Some(Span(value.number()?)),

@@ -2,11 +2,15 @@
 //! attempts and events of all kinds.
 
 use prost::Message as _;
+use speedup_core::experiment::environment::Setting;
 use speedup_core::experiment::metric::Metric;
 use speedup_core::machine::event::{AttemptEnd, Change, EndedAttempt, Event};
-use speedup_core::run::conditions::Conditions;
+use speedup_core::run::conditions::{Conditions, Unmet};
+use speedup_core::run::disturbance::Disturbance;
+use speedup_core::run::file_system::{FileSystem, Location};
 use speedup_core::run::lease::{Evidence, Lease};
 use speedup_core::run::program::{Program, ProgramContent};
+use speedup_core::run::reading::{CpuTime, Frequency, Load, Pressure, Reading, Throttled};
 use speedup_core::run::record::{Outcome, Output, Record};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
@@ -56,12 +60,42 @@ fn record() -> Record {
         user_only: [Metric::User].into(),
         stdout: output.clone(),
         stderr: output,
-        conditions: Some(Box::new(Conditions { directory_bytes: Some(81), ..Conditions::default() })),
+        conditions: Some(Box::new(conditions())),
         program: Some(Box::new(Program {
             path: "/bin/true".to_owned(),
             content: ProgramContent::Unknown { reason: "it was not read".to_owned() },
         })),
         ..Record::bare(Outcome::Measured)
+    }
+}
+
+fn conditions() -> Conditions {
+    let pressure = |recent| Some(Pressure { recent, total_us: u64::MAX });
+    let reading = Reading {
+        load: Some(Load { one_percent: 76, five_percent: 0, fifteen_percent: 33 }),
+        runnable: Some(2),
+        pressure_cpu: pressure(1),
+        pressure_memory: pressure(2),
+        pressure_io: pressure(3),
+        cpu_time: Some(CpuTime { busy_ns: 1, iowait_ns: 2, stolen_ns: 3 }),
+        frequency: Some(Frequency { min_khz: 800, mean_khz: 900, max_khz: 5_000 }),
+        temperature_mc: Some(-1_500),
+        throttled: Some(Throttled { core: 0, package: 7 }),
+        available_bytes: Some(0),
+        cached_bytes: Some(1 << 40),
+    };
+    Conditions {
+        before: reading.clone(),
+        after: reading,
+        cpus: Some("0-3,8".parse().unwrap()),
+        env_bytes: Some(242),
+        env_padding: Some(0),
+        directory_bytes: Some(81),
+        file_system: Some(FileSystem { kind: "ext4".to_owned(), location: Location::Local }),
+        software: None,
+        applied: vec![Setting::Cpus, Setting::Aslr],
+        unmet: vec![Unmet { setting: Setting::Turbo, reason: "it may not".to_owned() }],
+        disturbances: vec![Disturbance::Stolen { ns: 4 }, Disturbance::AgentStopped],
     }
 }
 
