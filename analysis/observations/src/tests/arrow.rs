@@ -88,3 +88,17 @@ fn lists_are_empty_or_absent_as_they_were() {
     let lengths: Vec<_> = (0..4).map(|row| lists.is_valid(row).then(|| lists.value(row).len())).collect();
     assert_eq!(lengths, [Some(3), Some(0), None, Some(3)]);
 }
+
+/// A page keeps equal texts once; a batch has each of them.
+#[test]
+fn equal_outputs_end_a_batch_as_others_do() {
+    const MIB: usize = 1 << 20;
+    let plan = plan();
+    let kept = Output { bytes: MIB as u64, blake3: [7; 32], kept: vec![b'x'; MIB] };
+    let record = Record { stdout: kept, ..record(Outcome::Measured) };
+    let attempts = vec![ended(&plan, 0, 1, AttemptEnd::reported(record)); 80];
+    let bytes = in_pages(ExportForm::ArrowStream, &plan, &status(), attempts.chunks(8));
+    let (_, batches) = batches(ExportForm::ArrowStream, bytes);
+    assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 80 + 5);
+    assert_eq!(batches[0].num_rows(), 64, "it ends with the page that reaches 64 MiB");
+}
