@@ -25,11 +25,11 @@ impl ExportAttempts {
     ///
     /// # Errors
     /// What is wrong with one that cannot be read.
-    pub fn read(&self) -> impl Iterator<Item = Result<EndedAttempt, Malformed>> {
-        let read = |(place, bytes): (usize, &Bytes)| {
-            read_attempt(bytes).within_nth("attempts", place).within("attempts")
+    pub fn read(self) -> impl Iterator<Item = Result<EndedAttempt, Malformed>> {
+        let read = |(place, bytes): (usize, Bytes)| {
+            read_attempt(&bytes).within_nth("attempts", place).within("attempts")
         };
-        self.attempts.iter().enumerate().map(read)
+        self.attempts.into_iter().enumerate().map(read)
     }
 }
 

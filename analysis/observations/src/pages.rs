@@ -27,15 +27,15 @@ pub enum PagesError<E> {
 /// One end of a thread that prepares pages, each in its turn.
 type Prepared<E> = Receiver<Result<PreparedPage, PagesError<E>>>;
 
-/// Writes the rows of all attempts as they come, and of the runs without, as long as anyone reads them. `decode` makes
-/// attempts of a page, on any thread.
+/// Writes the rows of all attempts as they come, and of the runs without, as long as anyone reads them. `attempts` gives those of
+/// a page, on any thread.
 ///
 /// # Errors
 /// The first of the pages', or of the writer's.
-pub fn write_rows<P: Send, E: Send>(
+pub fn write_rows<P: Send, E: Send, A: IntoIterator<Item = Result<EndedAttempt, E>>>(
     form: &RowForm<'_>,
     mut pages: impl Iterator<Item = P> + Send,
-    decode: impl Fn(P) -> Result<Vec<EndedAttempt>, E> + Sync,
+    attempts: impl Fn(P) -> Result<A, E> + Sync,
     to: impl Write + Send,
     is_read: impl Fn() -> bool,
 ) -> Result<(), PagesError<E>> {
@@ -46,8 +46,8 @@ pub fn write_rows<P: Send, E: Send>(
         for _ in 0..threads {
             let (turn, taken) = sync_channel(WAITING);
             let (done, result) = sync_channel(WAITING);
-            let decode = &decode;
-            scope.spawn(move || prepare(form, decode, &taken, &done));
+            let attempts = &attempts;
+            scope.spawn(move || prepare(form, attempts, &taken, &done));
             turns.push(turn);
             prepared.push(result);
         }
@@ -72,15 +72,14 @@ pub fn write_rows<P: Send, E: Send>(
     })
 }
 
-fn prepare<P, E>(
+fn prepare<P, E, A: IntoIterator<Item = Result<EndedAttempt, E>>>(
     form: &RowForm<'_>,
-    decode: impl Fn(P) -> Result<Vec<EndedAttempt>, E>,
+    attempts: impl Fn(P) -> Result<A, E>,
     taken: &Receiver<P>,
     done: &SyncSender<Result<PreparedPage, PagesError<E>>>,
 ) {
     for page in taken {
-        let attempts = decode(page).map_err(PagesError::Page);
-        let page = attempts.and_then(|attempts| form.page(attempts).map_err(PagesError::Write));
+        let page = attempts(page).map_err(PagesError::Page).and_then(|attempts| form.page(attempts));
         if done.send(page).is_err() {
             return;
         }

@@ -1,6 +1,7 @@
 //! Rows as a reader of the export sees them.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -130,7 +131,10 @@ fn in_pages<'a>(
     let form = RowForm::new(format, &sheet);
     let mut bytes = Vec::new();
     let mut writer = RowWriter::new(&form, &mut bytes).unwrap();
-    pages.for_each(|page| writer.page(form.page(page.to_vec()).unwrap()).unwrap());
+    for page in pages {
+        let page = form.page(page.iter().cloned().map(Ok::<_, Infallible>)).unwrap();
+        writer.page(page).unwrap();
+    }
     writer.end().unwrap();
     bytes
 }

@@ -14,6 +14,7 @@ use super::column_set::{Shown, columns};
 use super::json::escaped;
 use super::lines::Lines;
 use super::moment;
+use super::pages::PagesError;
 use super::parquet::ParquetWriter;
 use super::row::{Row, settled_by};
 use super::samples::{Samples, Tool};
@@ -93,47 +94,94 @@ impl<'s> RowForm<'s> {
         Self { sheet, columns: columns(sheet.experiment(), sheet.rows_per(), with_output), format }
     }
 
-    /// The rows of attempts.
+    /// The rows of attempts. Of a form of text each attempt is dropped before the next one is taken.
     ///
     /// # Errors
-    /// What a row cannot be brought into form for.
-    pub fn page(&self, attempts: Vec<EndedAttempt>) -> io::Result<PreparedPage> {
-        let settled = attempts.iter().filter(|ended| settled_by(ended).is_some());
-        let settled = settled.map(|ended| ended.lease.run).collect();
-        let builds = attempts.iter().filter_map(|ended| self.sheet.build(ended)).collect();
-        let content = match self.format {
-            ExportForm::Go | ExportForm::Hyperfine | ExportForm::Hyperfine1 => Content::Attempts(attempts),
-            ExportForm::Csv
-            | ExportForm::Jsonl
-            | ExportForm::Parquet
-            | ExportForm::Arrow
-            | ExportForm::ArrowStream => {
-                self.rows(attempts.iter().flat_map(|ended| self.sheet.rows(ended)))?
+    /// What the attempts say, and what a row cannot be brought into form for.
+    pub fn page<E>(
+        &self,
+        attempts: impl IntoIterator<Item = Result<EndedAttempt, E>>,
+    ) -> Result<PreparedPage, PagesError<E>> {
+        let (mut settled, mut builds) = (Vec::new(), Vec::new());
+        let attempts = attempts.into_iter().map(|ended| {
+            let ended = ended.map_err(PagesError::Page)?;
+            settled.extend(settled_by(&ended).map(|_| ended.lease.run));
+            builds.extend(self.sheet.build(&ended));
+            Ok(ended)
+        });
+        let content = match self.text() {
+            Some(mut text) => {
+                for ended in attempts {
+                    let ended = ended?;
+                    let mut rows = self.sheet.rows(&ended);
+                    rows.try_for_each(|row| text.row(&row, &self.columns)).map_err(PagesError::Write)?;
+                }
+                Content::Text(text.into_bytes())
+            }
+            None => {
+                let attempts = attempts.collect::<Result<Vec<_>, _>>()?;
+                match self.format.is_binary() {
+                    true => self.column_page(attempts.iter().flat_map(|ended| self.sheet.rows(ended))),
+                    false => Content::Attempts(attempts),
+                }
             }
         };
         Ok(PreparedPage { content, settled, builds })
     }
 
+    /// The rows of runs without attempts.
     fn rows<'r>(&self, mut rows: impl Iterator<Item = Row<'r>>) -> io::Result<Content> {
-        match self.format {
-            ExportForm::Csv => {
-                let mut lines = Lines::default();
-                rows.try_for_each(|row| lines.row(&row, &self.columns))?;
-                Ok(Content::Text(lines.into_text()))
+        match self.text() {
+            Some(mut text) => {
+                rows.try_for_each(|row| text.row(&row, &self.columns))?;
+                Ok(Content::Text(text.into_bytes()))
             }
-            ExportForm::Jsonl => {
-                let mut text = Vec::new();
-                rows.try_for_each(|row| json_line(&mut text, &Object(&row, &self.columns)))?;
-                Ok(Content::Text(text))
-            }
-            ExportForm::Parquet | ExportForm::Arrow | ExportForm::ArrowStream => {
-                Ok(Content::Columns(ColumnPage::new(&self.columns, &rows.collect::<Vec<_>>())))
-            }
-            // Their samples are taken from attempts alone.
-            ExportForm::Go | ExportForm::Hyperfine | ExportForm::Hyperfine1 => {
+            None if self.format.is_binary() => Ok(self.column_page(rows)),
+            // The samples of other tools are taken from attempts alone.
+            None => {
                 rows.for_each(drop);
                 Ok(Content::Text(Vec::new()))
             }
+        }
+    }
+
+    fn column_page<'r>(&self, rows: impl Iterator<Item = Row<'r>>) -> Content {
+        Content::Columns(ColumnPage::new(&self.columns, &rows.collect::<Vec<_>>()))
+    }
+
+    /// What takes rows as text, of a form that has them so.
+    fn text(&self) -> Option<Text> {
+        match self.format {
+            ExportForm::Csv => Some(Text::Lines(Lines::default())),
+            ExportForm::Jsonl => Some(Text::Objects(Vec::new())),
+            ExportForm::Parquet
+            | ExportForm::Arrow
+            | ExportForm::ArrowStream
+            | ExportForm::Go
+            | ExportForm::Hyperfine
+            | ExportForm::Hyperfine1 => None,
+        }
+    }
+}
+
+/// Rows as text.
+enum Text {
+    Lines(Lines),
+    Objects(Vec<u8>),
+}
+
+impl Text {
+    fn row(&mut self, row: &Row<'_>, columns: &[Shown]) -> io::Result<()> {
+        match self {
+            Self::Lines(lines) => lines.row(row, columns),
+            Self::Objects(text) => json_line(text, &Object(row, columns)),
+        }
+    }
+
+    fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Lines(lines) => lines.into_text(),
+            Self::Objects(text) => text,
         }
     }
 }

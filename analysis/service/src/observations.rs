@@ -148,10 +148,10 @@ fn write(
     }
 }
 
-fn attempts(page: Page) -> Result<Vec<EndedAttempt>, Status> {
+fn attempts(page: Page) -> Result<impl Iterator<Item = Result<EndedAttempt, Status>>, Status> {
     match ExportPart::try_from(page?).map_err(IntakeError::from)? {
         ExportPart::Attempts(attempts) => {
-            Ok(attempts.read().collect::<Result<_, _>>().map_err(IntakeError::from)?)
+            Ok(attempts.read().map(|attempt| attempt.map_err(|error| IntakeError::from(error).into())))
         }
         ExportPart::Head { .. } | ExportPart::Order(_) => {
             Err(IntakeError::OutOfOrder("a piece of the plan comes after attempts").into())

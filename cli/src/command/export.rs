@@ -201,8 +201,8 @@ async fn write(
         let sheet = RunSheet::new(&status, &plan).per(per.rows());
         let form = RowForm::new(form, &sheet);
         let pages = iter::from_fn(|| pages.blocking_recv());
-        let decode = |page: Result<Page, Failure>| page.and_then(Page::decoded);
-        write_rows(&form, pages, decode, to, || !reader.is_gone()).map_err(|error| match error {
+        let attempts = |page: Result<Page, Failure>| page.and_then(Page::read);
+        write_rows(&form, pages, attempts, to, || !reader.is_gone()).map_err(|error| match error {
             PagesError::Page(failure) => failure,
             PagesError::Write(error) => unwritten(error),
         })

@@ -35,11 +35,11 @@ pub(crate) struct Attempts {
 pub(crate) struct Page(v1::ExportChunk);
 
 impl Page {
-    /// The attempts.
-    pub(crate) fn decoded(self) -> Result<Vec<EndedAttempt>, Failure> {
+    /// The attempts, one after the other.
+    pub(crate) fn read(self) -> Result<impl Iterator<Item = Result<EndedAttempt, Failure>>, Failure> {
         match part(self.0)? {
             ExportPart::Attempts(attempts) => {
-                attempts.read().collect::<Result<_, _>>().map_err(|error| Failure::malformed(TRIED, error))
+                Ok(attempts.read().map(|attempt| attempt.map_err(|error| Failure::malformed(TRIED, error))))
             }
             ExportPart::Head { .. } | ExportPart::Order(_) => Err(out_of_order()),
         }
@@ -89,7 +89,8 @@ impl Attempts {
 
     /// The next page; nothing after the last.
     pub(crate) async fn page(&mut self) -> Result<Option<Vec<EndedAttempt>>, Failure> {
-        self.pages.recv().await.map(|page| page.and_then(Page::decoded)).transpose()
+        let page = self.pages.recv().await.transpose()?;
+        page.map(|page| page.read()?.collect()).transpose()
     }
 }
 

@@ -1,8 +1,9 @@
 //! The replay of the journal, on four threads: one reads and decodes the events, one has the machine follow them, one gathers
-//! what the store is to hold of them, one writes that. While much is written at once, the others go on.
+//! what the store is to hold of them, one writes that. While much is written at once, the others go on. Events end on the thread
+//! on which they began: memory that one thread takes and another gives back has both wait for each other.
 
 use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
 use speedup_core::machine::Machine;
@@ -69,8 +70,9 @@ impl Replaying<'_> {
             let (to_machine, pieces) = sync_channel(WAITING);
             let (to_gathering, batches) = sync_channel(WAITING);
             let (to_store, gathered) = sync_channel(GATHERED_AHEAD);
-            let reading = scope.spawn(move || read(records, until, path, &to_machine));
-            let gathering = scope.spawn(move || gather(&batches, &to_store));
+            let (done, spent) = channel();
+            let reading = scope.spawn(move || read(records, until, path, to_machine, &spent));
+            let gathering = scope.spawn(move || gather(&batches, &to_store, &done));
             let writing = scope.spawn(move || write(store, &gathered));
             let machine = self.follow(machine, &pieces, &to_gathering);
             drop((pieces, to_gathering));
@@ -120,7 +122,8 @@ fn read(
     mut records: Replay,
     until: Option<Position>,
     path: &Path,
-    to: &SyncSender<Piece>,
+    to: SyncSender<Piece>,
+    spent: &Receiver<Batch>,
 ) -> Result<(), RecoveryError> {
     let (mut piece, mut bytes) = (Piece::default(), 0);
     while until.is_none_or(|until| piece.end < until)
@@ -135,6 +138,7 @@ fn read(
         if piece.events.len() >= TOGETHER || bytes >= TOGETHER_BYTES {
             let next = Piece { events: Vec::with_capacity(TOGETHER), end: piece.end };
             bytes = 0;
+            spent.try_iter().for_each(drop);
             if to.send(std::mem::replace(&mut piece, next)).is_err() {
                 return Ok(());
             }
@@ -142,17 +146,22 @@ fn read(
     }
     // Who wants no more has its reason.
     let _ = to.send(piece);
+    drop(to);
+    spent.iter().for_each(drop);
     Ok(())
 }
 
-/// Gathers what the store is to hold, until the last or until it takes no more.
-fn gather(batches: &Receiver<Batch>, to: &SyncSender<(Writes, Position)>) {
+/// Gathers what the store is to hold, until the last or until it takes no more. Batches that are done with go back.
+fn gather(batches: &Receiver<Batch>, to: &SyncSender<(Writes, Position)>, done: &Sender<Batch>) {
     let mut writes = Writes::default();
     let mut end = None;
     for batch in batches {
         batch.add_to(&mut writes);
-        end = Some(batch.end);
-        if writes.len() >= GATHERED && to.send((std::mem::take(&mut writes), batch.end)).is_err() {
+        let so_far = batch.end;
+        end = Some(so_far);
+        // Nobody takes it back when the last is read.
+        drop(done.send(batch));
+        if writes.len() >= GATHERED && to.send((std::mem::take(&mut writes), so_far)).is_err() {
             return;
         }
     }

@@ -1,10 +1,10 @@
 //! The files of a bundle, made of an export: the same pieces give the same bytes.
 
-use anyhow::{Context as _, Error, anyhow};
+use anyhow::{Error, anyhow};
 use prost::Message as _;
 use speedup_core::plan::Plan;
 use speedup_core::value::id::ExperimentId;
-use speedup_observations::{ExportForm, RowForm, RowWriter, RunSheet};
+use speedup_observations::{ExportForm, PagesError, RowForm, RowWriter, RunSheet};
 use speedup_proto::convert::{ExperimentStatus, ExportPart, Malformed};
 use speedup_proto::v1;
 
@@ -89,20 +89,22 @@ pub(crate) fn table(pieces: &[v1::ExportChunk]) -> Result<Vec<u8>, Failure> {
     let sheet = RunSheet::new(&status, &plan);
     let form = RowForm::new(ExportForm::Csv, &sheet);
     let mut bytes = Vec::new();
-    let mut writer = written(RowWriter::new(&form, &mut bytes))?;
+    let mut writer = RowWriter::new(&form, &mut bytes).map_err(unwritten)?;
     for part in parts(pieces) {
         if let ExportPart::Attempts(attempts) = part? {
-            let attempts = attempts.read().collect::<Result<_, _>>();
-            let attempts = attempts.map_err(|error| unreadable(error.into()))?;
-            written(form.page(attempts).and_then(|page| writer.page(page)))?;
+            let page = form.page(attempts.read()).map_err(|error| match error {
+                PagesError::Page(malformed) => unreadable(malformed.into()),
+                PagesError::Write(error) => unwritten(error),
+            })?;
+            writer.page(page).map_err(unwritten)?;
         }
     }
-    written(writer.end())?;
+    writer.end().map_err(unwritten)?;
     Ok(bytes)
 }
 
-fn written<T>(result: std::io::Result<T>) -> Result<T, Failure> {
-    result.context("cannot write the table").map_err(Failure::infrastructure)
+fn unwritten(error: std::io::Error) -> Failure {
+    Failure::infrastructure(Error::new(error).context("cannot write the table"))
 }
 
 /// The pieces one by one, so that never all of them are there twice.

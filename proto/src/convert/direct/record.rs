@@ -89,7 +89,9 @@ pub(super) fn write_record(record: &Record, to: &mut Writer<'_>) {
     to.number_if(18, record.canary.map(|time| time.0));
     to.bytes_if(19, record.canary_failed.as_ref());
     record.products.iter().for_each(|product| to.message(25, &v1::Product::from(product)));
-    to.message_if(26, record.program.as_deref().map(v1::ExecutedProgram::from));
+    if let Some(program) = &record.program {
+        to.fields(26, |to| write_program(program, to));
+    }
     record.ranks.iter().for_each(|rank| to.message(27, &v1::RankTime::from(rank)));
 }
 
@@ -145,6 +147,14 @@ fn output(bytes: &[u8]) -> Result<Output, Unusual> {
         return Err(Unusual);
     }
     Ok(Output { bytes: written, blake3: blake3.ok_or(Unusual)?, kept: kept.to_owned() })
+}
+
+fn write_program(program: &Program, to: &mut Writer<'_>) {
+    to.bytes(1, &program.path);
+    match &program.content {
+        ProgramContent::Blake3(hash) => to.bytes(2, hash.0),
+        ProgramContent::Unknown { reason } => to.bytes_if(3, Some(reason)),
+    }
 }
 
 /// Reads an encoded `speedup.v1.ExecutedProgram` of which the content is known.
