@@ -171,7 +171,7 @@ impl CellRecords {
 
     /// The sample of a metric, in run order.
     pub(crate) fn sample(&self, metric: Metric) -> Result<Sample, SampleError> {
-        Sample::new(self.in_run_order(metric).into_iter().map(|(_, value)| value as f64).collect())
+        Sample::new(self.in_run_order(metric).map(|(_, value)| value as f64).collect())
     }
 
     /// The median of a metric, where it has values.
@@ -193,12 +193,12 @@ impl CellRecords {
 
     /// Where each observation of a metric is from, in run order.
     pub(crate) fn seats(&self, metric: Metric) -> Vec<Seat> {
-        self.in_run_order(metric).into_iter().map(|(seat, _)| seat).collect()
+        self.in_run_order(metric).map(|(seat, _)| seat).collect()
     }
 
     /// The value of each observation of a metric with its run, in run order.
     pub(crate) fn values_by_run(&self, metric: Metric) -> Vec<(RunIndex, f64)> {
-        self.in_run_order(metric).into_iter().map(|(seat, value)| (seat.run, value as f64)).collect()
+        self.in_run_order(metric).map(|(seat, value)| (seat.run, value as f64)).collect()
     }
 
     /// All runs but these, without what else is kept: for the comparisons alone.
@@ -220,12 +220,16 @@ impl CellRecords {
         }
     }
 
-    fn in_run_order(&self, metric: Metric) -> Vec<(Seat, u64)> {
+    /// The values of a metric with where they are from, by runs: as they came, which is mostly their order.
+    fn in_run_order(&self, metric: Metric) -> Box<dyn Iterator<Item = (Seat, u64)> + '_> {
         let placed = self.readings.get(&metric).into_iter().flat_map(Column::placed);
-        let mut observed: Vec<(Seat, u64)> =
-            placed.map(|(place, value)| (self.seats[place], value)).collect();
+        let observed = placed.map(|(place, value)| (self.seats[place], value));
+        if self.seats.is_sorted_by_key(|seat| seat.run) {
+            return Box::new(observed);
+        }
+        let mut observed: Vec<(Seat, u64)> = observed.collect();
         observed.sort_unstable_by_key(|(seat, _)| seat.run);
-        observed
+        Box::new(observed.into_iter())
     }
 }
 
