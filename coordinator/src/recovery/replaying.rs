@@ -159,7 +159,7 @@ fn gather(batches: &Receiver<Batch>, to: &SyncSender<(Writes, Position)>, done: 
         batch.add_to(&mut writes);
         let so_far = batch.end;
         end = Some(so_far);
-        // Nobody takes it back when the last is read.
+        // Nobody takes it back where reading has failed.
         drop(done.send(batch));
         if writes.len() >= GATHERED && to.send((std::mem::take(&mut writes), so_far)).is_err() {
             return;

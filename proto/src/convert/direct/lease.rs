@@ -1,7 +1,9 @@
 //! A lease, and the evidence it was given on.
 
 use speedup_core::run::lease::{Evidence, Lease};
-use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use speedup_core::value::id::{
+    AgentEpoch, AllocationId, Attempt, BootId, ExperimentId, HostName, LeaseEpoch, RunIndex, SwitchPath,
+};
 use speedup_core::value::time::{Span, Timestamp};
 use uuid::Uuid;
 
@@ -63,7 +65,7 @@ pub(super) fn write_lease(lease: &Lease, to: &mut Writer<'_>) {
 
 fn write_evidence(evidence: &Evidence, to: &mut Writer<'_>) {
     to.bytes(1, evidence.boot.as_str());
-    to.bytes_if(2, evidence.allocation.as_ref().map(|allocation| allocation.as_str()));
+    to.bytes_if(2, evidence.allocation.as_ref().map(AllocationId::as_str));
     to.number(3, evidence.served_in_scope);
     to.number(4, evidence.served_in_all);
     if let Some((experiment, run)) = evidence.previous {
@@ -73,17 +75,17 @@ fn write_evidence(evidence: &Evidence, to: &mut Writer<'_>) {
         });
     }
     to.number_if(6, evidence.idle.map(|idle| idle.0));
-    to.bytes_if(7, evidence.boot_before.as_ref().map(|boot| boot.as_str()));
-    to.bytes_if(8, evidence.allocation_before.as_ref().map(|before| before.as_str()));
+    to.bytes_if(7, evidence.boot_before.as_ref().map(BootId::as_str));
+    to.bytes_if(8, evidence.allocation_before.as_ref().map(AllocationId::as_str));
     to.bytes_if(9, evidence.class.map(|class| class.to_string()));
     if let Some(build) = &evidence.build {
         to.number_if(10, Some(build.run.0));
         build.products.iter().for_each(|product| to.message(11, &v1::Product::from(product)));
     }
     to.bytes_if(12, evidence.machine.map(|machine| machine.to_string()));
-    to.bytes_if(13, evidence.switches.as_ref().map(|path| path.as_str()));
+    to.bytes_if(13, evidence.switches.as_ref().map(SwitchPath::as_str));
     to.number_if(14, evidence.set_served);
-    to.bytes_if(20, evidence.host_name.as_ref().map(|name| name.as_str()));
+    to.bytes_if(20, evidence.host_name.as_ref().map(HostName::as_str));
 }
 
 /// Reads an encoded `speedup.v1.Evidence`.
