@@ -137,8 +137,13 @@ async function experimentByKeyboard(page, pool) {
 /** What a row says stands within the width of a phone. */
 async function seenOnAPhone(page, rows) {
   await page.setViewportSize(SIZES.phone);
-  const right = await page.locator(rows).first().evaluate((row) => Math.max(...[...row.children].map((one) => one.getBoundingClientRect().right)));
-  assert.ok(right > 0 && right <= SIZES.phone.width, `${rows} reaches to ${right}`);
+  // An update may put another row in its place while it is looked at; the old one then stands nowhere.
+  let right = 0;
+  await eventually("the row stands on the page", async () => {
+    right = await page.locator(rows).first().evaluate((row) => Math.max(...[...row.children].map((one) => one.getBoundingClientRect().right)));
+    return right > 0;
+  });
+  assert.ok(right <= SIZES.phone.width, `${rows} reaches to ${right}`);
   await page.setViewportSize(SIZES.desk);
 }
 
