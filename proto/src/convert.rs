@@ -48,7 +48,7 @@ mod timer;
 mod work_order;
 
 pub(crate) use checkpoint::ActiveInParts;
-pub(crate) use direct::{append_event, encoded_attempt, event as usual_event, read_attempt};
+pub(crate) use direct::{append_event, encoded_attempt, read_attempt, read_event};
 pub use event::NotKept;
 pub use export::ExportPart;
 pub use field::{optional, required};

@@ -2,7 +2,7 @@
 
 use speedup_core::machine::event::Event;
 
-use crate::convert::{NotKept, append_event, usual_event};
+use crate::convert::{NotKept, append_event, read_event};
 use crate::journal::v1 as journal;
 use crate::payload::{PayloadError, append, read};
 
@@ -19,6 +19,6 @@ pub fn encode(event: &Event, into: &mut Vec<u8>) -> Result<(), NotKept> {
 
 /// Reads an event.
 pub fn decode(version: u8, bytes: &[u8]) -> Result<Event, PayloadError> {
-    let usual = if version == VERSION { usual_event(bytes) } else { None };
+    let usual = if version == VERSION { read_event(bytes) } else { None };
     usual.map_or_else(|| read::<journal::Event, _>("event of the journal", VERSION, version, bytes), Ok)
 }

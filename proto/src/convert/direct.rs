@@ -43,13 +43,13 @@ pub(crate) fn read_attempt(bytes: &[u8]) -> Result<EndedAttempt, Malformed> {
 }
 
 /// Encodes an attempt, as a `speedup.v1.EndedAttempt`.
-pub(crate) fn encoded_attempt(attempt: &EndedAttempt) -> Vec<u8> {
+pub(crate) fn encoded_attempt(EndedAttempt { lease, cell, ended, end }: &EndedAttempt) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(USUAL_BYTES);
     let mut to = Writer::new(&mut bytes);
-    to.fields(1, |to| lease::write_lease(&attempt.lease, to));
-    to.number(2, attempt.cell);
-    to.fixed(3, attempt.ended.0);
-    match &attempt.end {
+    to.fields(1, |to| lease::write_lease(lease, to));
+    to.number(2, *cell);
+    to.fixed(3, ended.0);
+    match end {
         AttemptEnd::Reported(record) => to.fields(4, |to| record::write_record(record, to)),
         AttemptEnd::Lost { reason, after, late } => to.message(5, &lost(reason, *after, late.as_deref())),
     }
@@ -57,7 +57,7 @@ pub(crate) fn encoded_attempt(attempt: &EndedAttempt) -> Vec<u8> {
 }
 
 /// Reads an encoded `speedup.journal.v1.Event` of a run that is executed; `None` sends its bytes the messages' way.
-pub(crate) fn event(bytes: &[u8]) -> Option<Event> {
+pub(crate) fn read_event(bytes: &[u8]) -> Option<Event> {
     usual_event(bytes).ok()
 }
 

@@ -50,42 +50,72 @@ pub(super) fn lease(bytes: &[u8]) -> Result<Lease, Unusual> {
 
 /// Writes the fields of a `speedup.v1.Lease`.
 pub(super) fn write_lease(lease: &Lease, to: &mut Writer<'_>) {
-    to.number(1, lease.epoch.0);
-    to.bytes(2, lease.experiment.0);
-    to.number(3, lease.run.0);
-    to.number(4, lease.attempt.0);
-    to.bytes(5, lease.host.as_str());
-    to.number(6, lease.agent_epoch.0);
-    to.fixed(7, lease.granted.0);
-    to.fixed(8, lease.deadline.0);
-    to.fixed_if(9, lease.started.map(|started| started.0));
-    to.fields(10, |to| write_evidence(&lease.evidence, to));
-    to.message_if(20, lease.seat.as_deref().map(v1::LeaseSeat::from));
+    // Each field by its name, so that none is added and not written.
+    let Lease {
+        epoch,
+        experiment,
+        run,
+        attempt,
+        host,
+        agent_epoch,
+        granted,
+        deadline,
+        started,
+        evidence,
+        seat,
+    } = lease;
+    to.number(1, epoch.0);
+    to.bytes(2, experiment.0);
+    to.number(3, run.0);
+    to.number(4, attempt.0);
+    to.bytes(5, host.as_str());
+    to.number(6, agent_epoch.0);
+    to.fixed(7, granted.0);
+    to.fixed(8, deadline.0);
+    to.fixed_if(9, started.map(|started| started.0));
+    to.fields(10, |to| write_evidence(evidence, to));
+    to.message_if(20, seat.as_deref().map(v1::LeaseSeat::from));
 }
 
 fn write_evidence(evidence: &Evidence, to: &mut Writer<'_>) {
-    to.bytes(1, evidence.boot.as_str());
-    to.bytes_if(2, evidence.allocation.as_ref().map(AllocationId::as_str));
-    to.number(3, evidence.served_in_scope);
-    to.number(4, evidence.served_in_all);
-    if let Some((experiment, run)) = evidence.previous {
+    let Evidence {
+        boot,
+        allocation,
+        served_in_scope,
+        served_in_all,
+        previous,
+        idle,
+        boot_before,
+        allocation_before,
+        class,
+        build,
+        machine,
+        host_name,
+        switches,
+        set_served,
+    } = evidence;
+    to.bytes(1, boot.as_str());
+    to.bytes_if(2, allocation.as_ref().map(AllocationId::as_str));
+    to.number(3, *served_in_scope);
+    to.number(4, *served_in_all);
+    if let Some((experiment, run)) = previous {
         to.fields(5, |to| {
             to.bytes(1, experiment.0);
             to.number(2, run.0);
         });
     }
-    to.number_if(6, evidence.idle.map(|idle| idle.0));
-    to.bytes_if(7, evidence.boot_before.as_ref().map(BootId::as_str));
-    to.bytes_if(8, evidence.allocation_before.as_ref().map(AllocationId::as_str));
-    to.bytes_if(9, evidence.class.map(|class| class.to_string()));
-    if let Some(build) = &evidence.build {
+    to.number_if(6, idle.map(|idle| idle.0));
+    to.bytes_if(7, boot_before.as_ref().map(BootId::as_str));
+    to.bytes_if(8, allocation_before.as_ref().map(AllocationId::as_str));
+    to.bytes_if(9, class.map(|class| class.to_string()));
+    if let Some(build) = build {
         to.number_if(10, Some(build.run.0));
         build.products.iter().for_each(|product| to.message(11, &v1::Product::from(product)));
     }
-    to.bytes_if(12, evidence.machine.map(|machine| machine.to_string()));
-    to.bytes_if(13, evidence.switches.as_ref().map(SwitchPath::as_str));
-    to.number_if(14, evidence.set_served);
-    to.bytes_if(20, evidence.host_name.as_ref().map(HostName::as_str));
+    to.bytes_if(12, machine.map(|machine| machine.to_string()));
+    to.bytes_if(13, switches.as_ref().map(SwitchPath::as_str));
+    to.number_if(14, *set_served);
+    to.bytes_if(20, host_name.as_ref().map(HostName::as_str));
 }
 
 /// Reads an encoded `speedup.v1.Evidence`.

@@ -64,41 +64,62 @@ pub(super) fn record(bytes: &[u8]) -> Result<Record, Unusual> {
 
 /// Writes the fields of a `speedup.v1.Record`.
 pub(super) fn write_record(record: &Record, to: &mut Writer<'_>) {
-    match &record.outcome {
+    // Each field by its name, so that none is added and not written.
+    let Record {
+        outcome,
+        started_unix_ns,
+        metrics,
+        stdout,
+        stderr,
+        survivors,
+        agent_switches,
+        timer,
+        conditions,
+        user_only,
+        absent,
+        series,
+        rest,
+        canary,
+        canary_failed,
+        products,
+        program,
+        ranks,
+    } = record;
+    match outcome {
         Outcome::Measured => to.message(1, &v1::Measured {}),
         Outcome::Failed(failure) => to.message(2, &v1::Failure::from(failure)),
         Outcome::NotExecuted { reason, obstacle } => to.message(3, &not_executed(reason, *obstacle)),
     }
-    to.fixed(4, record.started_unix_ns);
-    for (metric, value) in &record.metrics {
+    to.fixed(4, *started_unix_ns);
+    for (metric, value) in metrics {
         to.fields(5, |to| {
             to.number(1, v1::Metric::from(*metric) as u32);
             to.number(2, *value);
-            to.number(3, record.user_only.contains(metric));
+            to.number(3, user_only.contains(metric));
         });
     }
-    to.fields(6, |to| write_output(&record.stdout, to));
-    to.fields(7, |to| write_output(&record.stderr, to));
-    to.number(8, record.survivors);
-    to.number(9, record.agent_switches);
-    absent_out(&record.absent).iter().for_each(|absent| to.message(10, absent));
-    series_out(&record.series).iter().for_each(|series| to.message(11, series));
-    to.message_if(12, record.conditions.as_deref().map(v1::Conditions::from));
-    to.message_if(16, record.timer.map(v1::TimerError::from));
-    to.message_if(17, record.rest.map(v1::RestReading::from));
-    to.number_if(18, record.canary.map(|time| time.0));
-    to.bytes_if(19, record.canary_failed.as_ref());
-    record.products.iter().for_each(|product| to.message(25, &v1::Product::from(product)));
-    if let Some(program) = &record.program {
+    to.fields(6, |to| write_output(stdout, to));
+    to.fields(7, |to| write_output(stderr, to));
+    to.number(8, *survivors);
+    to.number(9, *agent_switches);
+    absent_out(absent).iter().for_each(|absent| to.message(10, absent));
+    series_out(series).iter().for_each(|series| to.message(11, series));
+    to.message_if(12, conditions.as_deref().map(v1::Conditions::from));
+    to.message_if(16, timer.map(v1::TimerError::from));
+    to.message_if(17, rest.map(v1::RestReading::from));
+    to.number_if(18, canary.map(|time| time.0));
+    to.bytes_if(19, canary_failed.as_ref());
+    products.iter().for_each(|product| to.message(25, &v1::Product::from(product)));
+    if let Some(program) = program {
         to.fields(26, |to| write_program(program, to));
     }
-    record.ranks.iter().for_each(|rank| to.message(27, &v1::RankTime::from(rank)));
+    ranks.iter().for_each(|rank| to.message(27, &v1::RankTime::from(rank)));
 }
 
-fn write_output(output: &Output, to: &mut Writer<'_>) {
-    to.number(1, output.bytes);
-    to.bytes(2, output.blake3);
-    to.bytes(3, &output.kept);
+fn write_output(Output { bytes, blake3, kept }: &Output, to: &mut Writer<'_>) {
+    to.number(1, *bytes);
+    to.bytes(2, blake3);
+    to.bytes(3, kept);
 }
 
 fn measured(value: Value<'_>) -> Result<Outcome, Unusual> {
@@ -149,9 +170,9 @@ fn output(bytes: &[u8]) -> Result<Output, Unusual> {
     Ok(Output { bytes: written, blake3: blake3.ok_or(Unusual)?, kept: kept.to_owned() })
 }
 
-fn write_program(program: &Program, to: &mut Writer<'_>) {
-    to.bytes(1, &program.path);
-    match &program.content {
+fn write_program(Program { path, content }: &Program, to: &mut Writer<'_>) {
+    to.bytes(1, path);
+    match content {
         ProgramContent::Blake3(hash) => to.bytes(2, hash.0),
         ProgramContent::Unknown { reason } => to.bytes_if(3, Some(reason)),
     }

@@ -17,7 +17,7 @@ use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, Run
 use speedup_core::value::time::{Span, Timestamp};
 use uuid::Uuid;
 
-use super::{Unusual, event, usual_attempt};
+use super::{Unusual, read_event, usual_attempt};
 use crate::{journal_payload, v1};
 
 fn lease() -> Lease {
@@ -119,7 +119,7 @@ fn what_was_measured_is_read_at_once() {
     for change in changes {
         let (mut bytes, happened) = (Vec::new(), Event { at: Timestamp(8), change });
         journal_payload::encode(&happened, &mut bytes).unwrap();
-        assert_eq!(event(&bytes), Some(happened));
+        assert_eq!(read_event(&bytes), Some(happened));
     }
 }
 
