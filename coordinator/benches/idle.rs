@@ -41,7 +41,7 @@ fn main() -> Result<(), Failure> {
 async fn watch(coordinator: &Coordinator, agents: u32, seconds: u32) -> Result<(), Failure> {
     let before = coordinator.usage()?;
     let begin = Instant::now();
-    simulated::join(&coordinator.site, agents, Duration::ZERO).await?;
+    simulated::join(&coordinator.site, agents, &simulated::Run::default()).await?;
     println!("{agents} agents joined within {:.1} s", begin.elapsed().as_secs_f64());
     tokio::time::sleep(CALM).await;
     measure(coordinator, before, agents, seconds).await?;

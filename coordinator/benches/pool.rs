@@ -22,7 +22,8 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let site = simulated::Site { url, admin: None };
-        simulated::join(&site, agents, Duration::from_secs(seconds)).await?;
+        let run = simulated::Run { lasts: Duration::from_secs(seconds), ..simulated::Run::default() };
+        simulated::join(&site, agents, &run).await?;
         println!("{agents} agents joined");
         std::future::pending().await
     })

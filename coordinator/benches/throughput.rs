@@ -3,16 +3,20 @@
 //!
 //! `cargo bench -p speedup-coordinator --bench throughput`; `SPEEDUP_BENCH_AGENTS` sets how many agents ("1 16 1000
 //! 10000"), `SPEEDUP_BENCH_RUNS` the runs of each measurement, `SPEEDUP_BENCH_DIR` where the journal lies (a real disk, not
-//! memory); `SPEEDUP_BENCH_TLS=1` has connections secured by TLS on both sides, as they are in service.
+//! memory); `SPEEDUP_BENCH_TLS=1` has connections secured by TLS on both sides, as they are in service. For each run an agent
+//! does nothing, or waits `SPEEDUP_BENCH_RUN_US` microseconds, or executes the program `SPEEDUP_BENCH_PROGRAM`;
+//! `SPEEDUP_BENCH_CONDITIONS=1` has it report the conditions of the run, as agents do.
 #![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
 mod apart;
 mod simulated;
 mod workload;
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use apart::{Coordinator, Usage};
+use simulated::Run;
 use speedup_proto::v1;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_proto::v1::hosts_client::HostsClient;
@@ -27,6 +31,11 @@ fn main() -> Result<(), Failure> {
     }
     let text = |name: &str, usual: &str| std::env::var(name).unwrap_or_else(|_| usual.to_owned());
     let runs: u32 = text("SPEEDUP_BENCH_RUNS", "200000").parse()?;
+    let run = Run {
+        lasts: Duration::from_micros(text("SPEEDUP_BENCH_RUN_US", "0").parse()?),
+        program: std::env::var_os("SPEEDUP_BENCH_PROGRAM").map(PathBuf::from),
+        with_conditions: std::env::var_os("SPEEDUP_BENCH_CONDITIONS").is_some(),
+    };
     let parent = text("SPEEDUP_BENCH_DIR", env!("CARGO_TARGET_TMPDIR"));
     for agents in text("SPEEDUP_BENCH_AGENTS", "1 16 1000 10000").split_ascii_whitespace() {
         let directory = tempfile::tempdir_in(&parent)?;
@@ -34,7 +43,7 @@ fn main() -> Result<(), Failure> {
         let runs = if agents == 1 { runs / 20 } else { runs };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let coordinator = Coordinator::start(directory.path())?;
-        let measured = runtime.block_on(measure(&coordinator, agents, runs));
+        let measured = runtime.block_on(measure(&coordinator, agents, runs, &run));
         runtime.shutdown_background();
         coordinator.kill()?;
         measured?;
@@ -42,8 +51,8 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-async fn measure(coordinator: &Coordinator, agents: u32, runs: u32) -> Result<(), Failure> {
-    simulated::join(&coordinator.site, agents, Duration::ZERO).await?;
+async fn measure(coordinator: &Coordinator, agents: u32, runs: u32, run: &Run) -> Result<(), Failure> {
+    simulated::join(&coordinator.site, agents, run).await?;
     let channel = coordinator.site.reach()?.connect().await?;
     let mut client = ExperimentsClient::new(channel.clone());
     let (begin, before, mine) = (Instant::now(), coordinator.usage()?, Usage::of(std::process::id())?);
@@ -62,10 +71,11 @@ async fn measure(coordinator: &Coordinator, agents: u32, runs: u32) -> Result<()
     let (least, most) = served(channel).await?;
     println!(
         "{agents:>5} agents: {:>8.0} runs/s leased and durably reported ({runs} runs); CPU time a run: coordinator {:.1} µs, \
-         agents {:.1} µs; {least} to {most} runs a host; {} MB resident",
+         agents {:.1} µs; the coordinator began to wait {:.1} times; {least} to {most} runs a host; {} MB resident",
         f64::from(runs) / seconds,
         each(before, after),
         each(mine, mine_after),
+        (after.switches - before.switches) as f64 / f64::from(runs),
         after.resident_kb / 1_000,
     );
     Ok(())
