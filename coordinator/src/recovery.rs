@@ -23,6 +23,9 @@ use crate::store::{Opened, Store, StoreError};
 
 use self::replaying::Replaying;
 
+/// Zeros ahead of the journal's records: those of some hundred runs.
+const BYTES_AHEAD: usize = 256 << 10;
+
 /// What a coordinator makes in its data directory, and closes where an earlier release left it open. Not the keys: one that
 /// others could read is refused.
 const CLOSED: [&str; 5] = ["journal", "store", "access/journal", "blobs", "provision.json"];
@@ -135,7 +138,8 @@ pub(crate) fn recover(
         tracing::warn!("{closed}");
     }
     require_journal(data, &directory)?;
-    let options = Options { check: OpenCheck::LastSegment, ..Options::new(id_if_new) };
+    let options =
+        Options { check: OpenCheck::LastSegment, bytes_ahead: BYTES_AHEAD, ..Options::new(id_if_new) };
     let opening = Journal::begin(&directory, &options).map_err(RecoveryError::Open)?;
     let found = opening.recovery().clone();
     let short = |witness, seen| {

@@ -35,6 +35,9 @@
 //! mark has reached it look like a torn tail; they are cut, and the cut is reported. So a cut alone never shows that nothing
 //! of it was acknowledged: it shows that nothing was if the disk kept all that it said it had synced.
 //!
+//! Behind its last frame the last segment may have zeros: room that the writer made for records to come. A group of which a
+//! power cut left nothing but zeros looks the same, and leaves nothing to be cut.
+//!
 //! Only the last segment may have a torn tail: a segment is complete and synced before the next one gets its name. All
 //! records before the next segment's first position must be there; what stands behind them is not read.
 //!

@@ -19,6 +19,9 @@ use std::sync::Arc;
 /// How much a group may hold before it must be synced: it is kept in memory, and written at once.
 pub const MAX_GROUP_BYTES: usize = 64 << 20;
 
+/// Larger groups than this part of the zeros would need new ones often, and their sync takes longer anyway.
+const SMALL_GROUP: usize = 8;
+
 /// The one writer of a journal. It has the directory's lock.
 ///
 /// Its calls block on the disk. The group that was appended but not synced is lost when it is dropped; it was not
@@ -28,9 +31,12 @@ pub struct Journal {
     directory: Arc<dyn Directory>,
     id: JournalId,
     segment_bytes: u64,
+    bytes_ahead: usize,
     /// First positions, ascending; the last is the current one.
     segments: Vec<Position>,
     current: OpenSegment,
+    /// Where the zeros end that were to be written ahead.
+    ahead_to: u64,
     /// Encoded, not written.
     group: Vec<u8>,
     durable_end: Position,
@@ -45,6 +51,7 @@ pub struct Journal {
 pub struct Opening {
     directory: Arc<dyn Directory>,
     segment_bytes: u64,
+    bytes_ahead: usize,
     found: Found,
     lock: Option<DirectoryLock>,
 }
@@ -128,7 +135,8 @@ impl Journal {
             Some(checked) => Found::There(Box::new(checked)),
             None => Found::New(Box::new(recovery::make(&*directory, options)?)),
         };
-        Ok(Opening { directory, segment_bytes: options.segment_bytes, found, lock: None })
+        let Options { segment_bytes, bytes_ahead, .. } = *options;
+        Ok(Opening { directory, segment_bytes, bytes_ahead, found, lock: None })
     }
 
     /// Which journal it is.
@@ -171,6 +179,7 @@ impl Journal {
         if self.group.is_empty() {
             return Ok(self.durable_end);
         }
+        self.make_room();
         let synced = self.write_group().and_then(|()| self.sync_file());
         self.or_stop(synced)?;
         self.durable_end = self.next();
@@ -194,9 +203,9 @@ impl Journal {
         Ok(())
     }
 
-    /// Seals the journal and releases it.
+    /// Seals the journal, without zeros behind it, and releases it.
     pub fn close(mut self) -> Result<(), WriteError> {
-        self.seal()
+        self.finish()
     }
 
     /// The durable records from `from` on, as of now. It reads the files itself and may outlive later appends.
@@ -253,13 +262,37 @@ impl Journal {
 
     fn begin_segment(&mut self) -> Result<(), WriteError> {
         // An earlier segment is complete, its mark too.
-        self.seal()?;
+        self.finish()?;
         let header = SegmentHeader { journal: self.id, first: self.next() };
         let created = segment::create(&*self.directory, &header);
         self.current = self.or_stop(created)?;
         self.segments.push(header.first);
-        self.mark = Mark::Synced;
+        (self.mark, self.ahead_to) = (Mark::Synced, 0);
         Ok(())
+    }
+
+    /// Seals the current segment, which ends with its mark.
+    fn finish(&mut self) -> Result<(), WriteError> {
+        self.sync()?;
+        self.check_alive()?;
+        let end = self.current.encoder.offset();
+        if self.ahead_to > end {
+            let cut = self.current.file.truncate(end);
+            self.or_stop(cut.map_err(JournalFailure::of("cut", &self.current.path)))?;
+            (self.mark, self.ahead_to) = (Mark::Written, 0);
+        }
+        self.seal()
+    }
+
+    /// Writes zeros ahead if a small group needs them. A disk that has no room for them may have room for the group.
+    fn make_room(&mut self) {
+        let end = self.current.encoder.offset();
+        if end <= self.ahead_to || self.group.len() > self.bytes_ahead / SMALL_GROUP {
+            return;
+        }
+        let at = end - self.group.len() as u64;
+        let _ = write_all_at(&*self.current.file, &vec![0; self.bytes_ahead], at);
+        self.ahead_to = at + self.bytes_ahead as u64;
     }
 
     fn remove_segment(&self, first: Position) -> Result<(), JournalFailure> {
@@ -313,7 +346,7 @@ impl Opening {
 
     /// Cuts what is not whole, and begins to write.
     pub fn open(self) -> Result<Journal, OpenError> {
-        let Opening { directory, segment_bytes, found, lock } = self;
+        let Opening { directory, segment_bytes, bytes_ahead, found, lock } = self;
         let Recovered { segments, current, recovery } = match found {
             Found::New(recovered) => *recovered,
             Found::There(checked) => checked.settle(&*directory)?,
@@ -322,7 +355,9 @@ impl Opening {
             directory,
             id: recovery.id,
             segment_bytes,
+            bytes_ahead,
             segments,
+            ahead_to: 0,
             group: Vec::new(),
             durable_end: recovery.next,
             current,

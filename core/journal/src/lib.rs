@@ -7,6 +7,7 @@
 //! - a segment is written and synced under another name before it gets its own, and the one before it is complete and
 //!   synced by then: so a `.seg` file always has its header, and only the last one can be torn;
 //! - a group is one write and one `fdatasync`; the mark behind it is written, not synced;
+//! - zeros may be written ahead of small groups; they are cut off before a segment is closed;
 //! - old segments are removed oldest first, with a sync of the directory after each: so a power cut leaves no gap;
 //! - the last segment is locked, each before it has its name: who finds it unlocked may write it;
 //! - a write or a sync that fails is final: what the disk holds is then unknown, and only opening again can tell.

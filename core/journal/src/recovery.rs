@@ -20,6 +20,10 @@ pub struct Options {
     pub id_if_new: JournalId,
     /// A segment with this many bytes gets no further group. It may be longer by one group.
     pub segment_bytes: u64,
+    /// How many zeros are written ahead of the records, so that a small group changes only bytes that the file has: its sync
+    /// is then shorter, for neither the length of the file nor its place on the disk changes. None where the disk is to be
+    /// left alone.
+    pub bytes_ahead: usize,
     /// How much of it is read on opening.
     pub check: OpenCheck,
     /// Where it may begin.
@@ -102,6 +106,7 @@ impl Options {
         Options {
             id_if_new,
             segment_bytes: USUAL_SEGMENT_BYTES,
+            bytes_ahead: 0,
             check: OpenCheck::EverySegment,
             beginning: Beginning::AtStart,
         }
@@ -165,7 +170,7 @@ pub(crate) fn check(directory: &dyn Directory, options: &Options) -> Result<Opti
     let cut = reader.torn().map(|torn| Cut {
         file: reader.path().clone(),
         at_byte: torn.at,
-        bytes: reader.end() - torn.at,
+        bytes: torn.end - torn.at,
         position: torn.position,
         intact_beyond: torn.intact_beyond,
     });
@@ -246,7 +251,7 @@ fn settle(
     let header = reader.header();
     let extent = reader.extent();
     let path = reader.path().clone();
-    if reader.torn().is_some() {
+    if reader.end() > extent.end {
         file.truncate(extent.end).map_err(JournalFailure::of("cut", &path))?;
     }
     rewrite_unproven(&*file, &extent).map_err(JournalFailure::of("write", &path))?;

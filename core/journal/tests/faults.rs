@@ -12,7 +12,11 @@ use std::error::Error;
 const V1: PayloadVersion = PayloadVersion(1);
 
 fn open(disk: &Disk) -> Journal {
-    let options = Options { segment_bytes: 2_000, ..Options::new(JournalId([5; 16])) };
+    open_with(disk, 0)
+}
+
+fn open_with(disk: &Disk, bytes_ahead: usize) -> Journal {
+    let options = Options { segment_bytes: 2_000, bytes_ahead, ..Options::new(JournalId([5; 16])) };
     Journal::open_on(disk.shared(), &options).unwrap().0
 }
 
@@ -39,9 +43,9 @@ fn chain(error: &dyn Error) -> Vec<String> {
 #[test]
 fn a_full_disk_stops_the_journal_and_it_goes_on_when_there_is_space() {
     // Each amount of space ends at another place: in a record, in a mark, in a new segment's header.
-    for space in 0..2_500 {
+    for (space, bytes_ahead) in (0..2_500).flat_map(|space| [(space, 0), (space, 1_500)]) {
         let disk = Disk::new();
-        let mut journal = open(&disk);
+        let mut journal = open_with(&disk, bytes_ahead);
         journal.append(V1, b"first").unwrap();
         journal.sync().unwrap();
         disk.set_faults(Faults { space_left: Some(space), ..Faults::default() });

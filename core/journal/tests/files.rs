@@ -92,6 +92,37 @@ fn records_are_there_again_and_positions_go_on() {
 }
 
 #[test]
+fn zeros_ahead_are_room_while_it_is_written_and_leave_no_trace() {
+    const AHEAD: usize = 4_000;
+    let with = |bytes_ahead| Options { bytes_ahead, ..small_segments() };
+    let written = [0, AHEAD].map(|bytes_ahead| {
+        let directory = tempfile::tempdir().unwrap();
+        let (mut journal, _) = open(&directory, &with(bytes_ahead));
+        append_up_to(&mut journal, 20);
+        // Killed: the last segment keeps its zeros, which are no group.
+        drop(journal);
+        let files = segment_files(directory.path());
+        let bytes: Vec<Vec<u8>> = files.iter().map(|path| fs::read(path).unwrap()).collect();
+        let zeros = bytes.last().unwrap().iter().rev().take_while(|byte| **byte == 0).count();
+        assert_eq!(zeros > AHEAD / 2, bytes_ahead > 0, "{zeros} zeros");
+        let reader = Reader::open(directory.path()).unwrap();
+        assert_eq!(reader.durable_end(), Position(20));
+        let (mut journal, recovery) = open(&directory, &with(bytes_ahead));
+        assert_eq!((recovery.next, recovery.cut), (Position(20), None));
+        append_up_to(&mut journal, 40);
+        assert_holds(journal.replay(Position(0)).unwrap(), 0, 40);
+        journal.close().unwrap();
+        let files = segment_files(directory.path());
+        files
+            .iter()
+            .map(|path| (path.file_name().unwrap().to_owned(), fs::read(path).unwrap()))
+            .collect::<Vec<_>>()
+    });
+    assert!(written[0].len() > 4);
+    assert_eq!(written[0], written[1]);
+}
+
+#[test]
 fn what_was_not_synced_is_not_replayed_and_its_positions_are_given_again() {
     let directory = tempfile::tempdir().unwrap();
     let (mut journal, _) = open(&directory, &options());
@@ -242,7 +273,7 @@ fn a_torn_tail_is_cut_and_reported() {
     let file = directory.path().join(FIRST);
     let mut bytes = fs::read(&file).unwrap();
     let length = bytes.len() as u64;
-    bytes.extend_from_slice(&[0; 1000]);
+    bytes.extend_from_slice(&[1; 1000]);
     fs::write(&file, bytes).unwrap();
     let (_, recovery) = open(&directory, &options());
     let cut =
@@ -373,7 +404,7 @@ fn nothing_is_changed_before_a_journal_that_was_checked_is_opened() {
     let directory = closed_journal();
     let last = segment_files(directory.path()).pop().unwrap();
     let mut bytes = fs::read(&last).unwrap();
-    bytes.extend_from_slice(&[0; 100]);
+    bytes.extend_from_slice(&[1; 100]);
     fs::write(&last, &bytes).unwrap();
     let opening = Journal::begin(directory.path(), &small_segments()).unwrap();
     assert_eq!(opening.recovery().cut.as_ref().map(|cut| cut.bytes), Some(100));

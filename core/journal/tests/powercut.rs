@@ -46,13 +46,15 @@ fn live_and_die(seed: u64) {
     let mut disk = Disk::new();
     let mut expected = Expected { appended: Vec::new(), acknowledged: 0, forgotten: 0 };
     let segment_bytes = [1, 300, 2_000, 20_000][dice.below(4) as usize];
+    let bytes_ahead = [0, 0, 500, 8_000][dice.below(4) as usize];
     for life in 0..LIVES {
         let last = life + 1 == LIVES;
         disk.set_faults(if last { Faults::default() } else { draw_faults(&mut dice) });
         let check = if dice.chance(50) { OpenCheck::EverySegment } else { OpenCheck::LastSegment };
         // Old segments are removed as in an outbox; what is left has no gap.
         let beginning = Beginning::WhereItWasReset;
-        let options = Options { segment_bytes, check, beginning, ..Options::new(JournalId([3; 16])) };
+        let options =
+            Options { segment_bytes, bytes_ahead, check, beginning, ..Options::new(JournalId([3; 16])) };
         match Journal::open_on(disk.shared(), &options) {
             Ok((mut journal, _)) => {
                 verify(&journal, &mut expected);

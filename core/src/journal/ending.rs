@@ -5,7 +5,7 @@ use super::record::Position;
 /// How a segment ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SegmentEnd {
-    /// With its last frame.
+    /// With its last frame, and zeros behind it, if anything.
     Clean,
     /// With the remains of a group that was never acknowledged; they are to be cut.
     TornTail(TornTail),
@@ -18,6 +18,8 @@ pub enum SegmentEnd {
 pub struct TornTail {
     /// Byte of the segment to cut at.
     pub at: u64,
+    /// Byte after the last of them: behind it are zeros, if anything.
+    pub end: u64,
     /// The position that the first lost record would have had.
     pub position: Position,
     /// Intact frames behind the tear: unacknowledged like the rest, and cut with it.

@@ -1,4 +1,4 @@
-//! The search behind damage: was it synced?
+//! The search behind damage: was it synced? And is there anything at all?
 
 use super::ending::{Damage, DamageKind, SegmentEnd, TornTail};
 use super::frame::{FRAME_HEADER_BYTES, FrameHeader, Parsed, parse};
@@ -14,6 +14,8 @@ pub(super) struct Search {
     offset: u64,
     budget: u64,
     intact_beyond: u64,
+    /// Byte after the last one so far that is not zero.
+    content_end: u64,
 }
 
 /// Where a search stands.
@@ -26,7 +28,8 @@ pub(super) enum Found {
 
 impl Search {
     pub(super) fn new(damage: Damage) -> Search {
-        Search { damage, offset: damage.at + 1, budget: BUDGET_BYTES, intact_beyond: 0 }
+        let at = damage.at;
+        Search { damage, offset: at, budget: BUDGET_BYTES, intact_beyond: 0, content_end: at }
     }
 
     /// Byte of the segment with which the next window begins.
@@ -43,7 +46,7 @@ impl Search {
                 return Found::Lacks(FRAME_HEADER_BYTES);
             }
             let Some(candidate) = self.candidate(rest) else {
-                self.offset += 1;
+                self.pass(&rest[..1]);
                 continue;
             };
             match parse(rest, seed, self.offset, end) {
@@ -53,23 +56,42 @@ impl Search {
                 }
                 Parsed::Frame(header, _) => {
                     self.intact_beyond += 1;
-                    self.offset += header.frame_bytes() as u64;
+                    self.pass(&rest[..header.frame_bytes()]);
                 }
-                Parsed::EndsEarly => self.offset += 1,
+                Parsed::EndsEarly => self.pass(&rest[..1]),
                 Parsed::Invalid => match self.budget.checked_sub(candidate.frame_bytes() as u64) {
                     Some(left) => {
                         self.budget = left;
-                        self.offset += 1;
+                        self.pass(&rest[..1]);
                     }
                     None => return Found::Verdict(self.unclear()),
                 },
             }
         }
-        Found::Verdict(self.torn())
+        // No frame fits any more.
+        let left = end.saturating_sub(self.offset) as usize;
+        match window.get((self.offset - start) as usize..).and_then(|rest| rest.get(..left)) {
+            Some(rest) => {
+                self.pass(rest);
+                Found::Verdict(self.end())
+            }
+            None => Found::Lacks(left),
+        }
+    }
+
+    /// Goes on behind these bytes.
+    fn pass(&mut self, bytes: &[u8]) {
+        if let Some(last) = bytes.iter().rposition(|byte| *byte != 0) {
+            self.content_end = self.offset + last as u64 + 1;
+        }
+        self.offset += bytes.len() as u64;
     }
 
     /// A header that a frame behind the damage could have. Nearly all other bytes stop here.
     fn candidate(&self, rest: &[u8]) -> Option<FrameHeader> {
+        if self.offset == self.damage.at {
+            return None;
+        }
         let (header, _) = FrameHeader::decode(rest, self.offset)?;
         let records_between = (self.offset - self.damage.at) / FRAME_HEADER_BYTES as u64;
         let lowest = self.damage.position.0;
@@ -81,8 +103,11 @@ impl Search {
         SegmentEnd::Damaged(Damage { kind: DamageKind::Unclear, ..self.damage })
     }
 
-    fn torn(&self) -> SegmentEnd {
-        let Damage { at, position, .. } = self.damage;
-        SegmentEnd::TornTail(TornTail { at, position, intact_beyond: self.intact_beyond })
+    fn end(&self) -> SegmentEnd {
+        let (Damage { at, position, .. }, end) = (self.damage, self.content_end);
+        if end == at {
+            return SegmentEnd::Clean;
+        }
+        SegmentEnd::TornTail(TornTail { at, end, position, intact_beyond: self.intact_beyond })
     }
 }

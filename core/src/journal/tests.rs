@@ -185,10 +185,39 @@ fn a_flipped_byte_in_the_last_mark_loses_no_record() {
         bytes[at] ^= 0x10;
         let (records, verdict, _) = scan(&bytes, Tail::MayBeTorn).unwrap();
         assert_eq!(records, written.records);
-        let torn = TornTail { at: last_mark, position: Position(46), intact_beyond: 0 };
+        let end = content_end(&bytes);
+        let torn = TornTail { at: last_mark, end, position: Position(46), intact_beyond: 0 };
         assert_eq!(verdict, SegmentEnd::TornTail(torn));
         let (records, verdict, _) = scan(&bytes, Tail::Complete { next: Position(46) }).unwrap();
         assert_eq!((records, verdict), (written.records.clone(), SegmentEnd::Clean));
+    }
+}
+
+/// Byte after the last that is not zero.
+fn content_end(bytes: &[u8]) -> u64 {
+    bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1)
+}
+
+#[test]
+fn zeros_behind_the_last_frame_are_room_and_anything_else_is_a_torn_tail() {
+    for last_mark in [LastMark::Written, LastMark::Lost] {
+        let written = write(&small(), last_mark);
+        for room in [1, FRAME_HEADER_BYTES - 1, FRAME_HEADER_BYTES, 5_000] {
+            let mut bytes = written.bytes.clone();
+            bytes.resize(written.bytes.len() + room, 0);
+            let (records, verdict, extent) = scan(&bytes, Tail::MayBeTorn).unwrap();
+            assert_eq!((records, verdict), (written.records.clone(), SegmentEnd::Clean));
+            assert_eq!(extent.end, written.bytes.len() as u64);
+            for at in [0, room / 2, room - 1] {
+                let mut bytes = bytes.clone();
+                bytes[written.bytes.len() + at] = 1;
+                let (records, verdict, extent) = scan(&bytes, Tail::MayBeTorn).unwrap();
+                assert_eq!(records, written.records);
+                let (position, end) = (extent.next, content_end(&bytes));
+                let torn = TornTail { at: extent.end, end, position, intact_beyond: 0 };
+                assert_eq!(verdict, SegmentEnd::TornTail(torn));
+            }
+        }
     }
 }
 
@@ -200,10 +229,8 @@ fn a_hole_in_a_group_that_was_never_synced_is_cut_although_records_follow() {
     bytes[hole as usize..hole as usize + 30].fill(0);
     let (records, verdict, _) = scan(&bytes, Tail::MayBeTorn).unwrap();
     assert_eq!(records, written.records[..4]);
-    assert_eq!(
-        verdict,
-        SegmentEnd::TornTail(TornTail { at: hole, position: Position(44), intact_beyond: 1 })
-    );
+    let torn = TornTail { at: hole, end: content_end(&bytes), position: Position(44), intact_beyond: 1 };
+    assert_eq!(verdict, SegmentEnd::TornTail(torn));
 }
 
 #[test]
@@ -268,7 +295,8 @@ fn a_frame_left_over_from_a_group_that_was_cut_is_no_part_of_a_later_one() {
     bytes.extend_from_slice(&torn_group.bytes[left_over..]);
     let (records, verdict, _) = scan(&bytes, Tail::MayBeTorn).unwrap();
     assert_eq!(records.len(), 2);
-    let torn = TornTail { at: left_over as u64, position: Position(42), intact_beyond: 0 };
+    let (at, end) = (left_over as u64, content_end(&bytes));
+    let torn = TornTail { at, end, position: Position(42), intact_beyond: 0 };
     assert_eq!(verdict, SegmentEnd::TornTail(torn));
 }
 
@@ -279,7 +307,8 @@ fn a_payload_that_holds_a_segment_does_not_confuse_the_search() {
     written.bytes[HEADER_BYTES as usize] ^= 1;
     let (records, verdict, _) = scan(&written.bytes, Tail::MayBeTorn).unwrap();
     assert!(records.is_empty());
-    let torn = TornTail { at: HEADER_BYTES, position: HEADER.first, intact_beyond: 1 };
+    let (at, end) = (HEADER_BYTES, content_end(&written.bytes));
+    let torn = TornTail { at, end, position: HEADER.first, intact_beyond: 1 };
     assert_eq!(verdict, SegmentEnd::TornTail(torn));
 }
 

@@ -351,7 +351,7 @@ fn of_a_torn_end_no_more_is_said_than_is_known() {
     let last = segments(&pool.data().join("journal")).pop().expect("a segment");
     let whole = fs::read(&last).expect("read");
     // What a power cut leaves of a group that was being written.
-    fs::write(&last, [&whole[..], &[0; 300]].concat()).expect("written");
+    fs::write(&last, [&whole[..], &[1; 300]].concat()).expect("written");
     pool.start_coordinator();
     assert_eq!(pool.export(&experiment), export);
     pool.stop_coordinator();
