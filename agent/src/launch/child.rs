@@ -138,12 +138,20 @@ pub(super) fn run<T>(
         child = child.leapt(door, program)?;
     }
     let seen = wait(&child)?;
+    // It ends while the program's process is reaped.
+    let origin = child.origin.take().map(|Origin { trampoline, .. }| {
+        let floor_bytes = usage::peak_of(trampoline.pid);
+        trampoline.signal_group(Signal::KILL);
+        (trampoline, floor_bytes)
+    });
     // Before it is reaped, while the group's id cannot be another's yet.
     child.signal_group(Signal::KILL);
     let mut gone = usage::wait4(child.pid)?;
     child.reaped = true;
-    if let Some(Origin { trampoline, .. }) = child.origin.take() {
-        gone.floor_bytes = usage::peak_of(trampoline.pid);
+    if let Some((mut trampoline, floor_bytes)) = origin {
+        usage::wait4(trampoline.pid)?;
+        trampoline.reaped = true;
+        gone.floor_bytes = floor_bytes;
         gone.usage.switches = gone.usage.switches.since(orders.report.switches_before());
     }
     Ok((seen, gone))
