@@ -57,10 +57,13 @@ fn main() {
         );
     }
     println!(
-        "\nfloors, µs: vfork, execve and wait4 of /bin/true {}; append and fdatasync {}; round trip by gRPC and mutual TLS {}",
+        "\nfloors, µs: vfork, execve and wait4 of /bin/true {}; append and fdatasync {}; the same where the file has zeros {}; \
+         round trip by gRPC and mutual TLS {}; processor time of sleeping and waking once {}",
         in_words(&least, |floors| floors.process),
         in_words(&least, |floors| floors.sync),
+        in_words(&least, |floors| floors.sync_in_place),
         in_words(&least, |floors| floors.round_trip),
+        in_words(&least, |floors| floors.wake),
     );
 }
 
