@@ -78,15 +78,8 @@ impl Buffer {
                 Values::Whole(there(rows, |row| read(row).map(|at| signed(at.0)), &mut levels))
             }
             Of::Metric(of) => Values::Whole(there(rows, |row| metric(row, *of).map(signed), &mut levels)),
-            Of::Run(Read::Text(read)) => {
-                let mut texts = Texts::default();
-                for row in rows {
-                    let text = read(row);
-                    levels.push(text.is_some().into());
-                    text.iter().for_each(|text| texts.push(text));
-                }
-                Values::Text(texts)
-            }
+            Of::Run(Read::Text(read)) => Values::Text(Texts::of(rows.iter().map(read), &mut levels)),
+            Of::Run(Read::Spelled(read)) => Values::Text(Texts::of(rows.iter().map(read), &mut levels)),
             Of::Own(name) => {
                 let (mut values, mut repeats) = (Vec::new(), Vec::new());
                 for list in rows.iter().map(|row| own(row, name)) {
@@ -141,6 +134,16 @@ impl Buffer {
 }
 
 impl Texts {
+    /// The texts that are there, and of each row whether it has one.
+    fn of(rows: impl Iterator<Item = Option<impl AsRef<str>>>, levels: &mut Vec<i16>) -> Self {
+        let mut texts = Self::default();
+        for text in rows {
+            levels.push(text.is_some().into());
+            text.iter().for_each(|text| texts.push(text.as_ref()));
+        }
+        texts
+    }
+
     fn push(&mut self, text: &str) {
         let place = match self.places.last() {
             Some(last) if self.all[last.clone()] == *text => last.clone(),
@@ -170,18 +173,22 @@ impl Texts {
     }
 }
 
-/// The values that are there, and of each row whether it has one.
+/// The values that are there, and of each row whether it has one. Most columns have a value in every row or in none.
 fn there<'r, 'a: 'r, T>(
     rows: &'r [Row<'a>],
     mut read: impl FnMut(&'r Row<'a>) -> Option<T>,
     levels: &mut Vec<i16>,
 ) -> Vec<T> {
-    let value = |row| {
+    let mut values = Vec::new();
+    for row in rows {
         let value = read(row);
         levels.push(value.is_some().into());
-        value
-    };
-    rows.iter().filter_map(value).collect()
+        if value.is_some() && values.is_empty() {
+            values.reserve_exact(rows.len());
+        }
+        values.extend(value);
+    }
+    values
 }
 
 /// A count as a signed number: differences of unsigned ones overflow in what reads them. None that is measured is as

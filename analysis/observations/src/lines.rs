@@ -6,8 +6,8 @@ use std::io::{self, Write as _};
 use itoa::Integer;
 use speedup_core::value::time::Timestamp;
 
-use super::column::Value;
-use super::column_set::Shown;
+use super::column::{Read, metric, own};
+use super::column_set::{Of, Shown};
 use super::moment::rfc3339;
 use super::row::Row;
 
@@ -39,16 +39,19 @@ impl Lines {
     pub(super) fn row(&mut self, row: &Row<'_>, columns: &[Shown]) -> io::Result<()> {
         for (place, column) in columns.iter().enumerate() {
             self.begin(place);
-            match column.of.read(row) {
-                None => {}
-                Some(Value::Truth(truth)) => {
-                    self.text.extend_from_slice(if truth { b"true" } else { b"false" });
+            match &column.of {
+                Of::Run(Read::Truth(read)) => {
+                    read(row).iter().for_each(|truth| self.append(if *truth { b"true" } else { b"false" }));
                 }
-                Some(Value::Count(number)) => self.number(number),
-                Some(Value::Signed(number)) => self.number(number),
-                Some(Value::Moment(at)) => self.moment(at)?,
-                Some(Value::Text(text)) => self.text(&text),
-                Some(Value::Series(values)) => self.series(values)?,
+                Of::Run(Read::Count(read)) => read(row).iter().for_each(|number| self.number(*number)),
+                Of::Run(Read::Signed(read)) => read(row).iter().for_each(|number| self.number(*number)),
+                Of::Run(Read::Moment(read)) => read(row).iter().for_each(|at| self.moment(*at)),
+                Of::Run(Read::Text(read)) => read(row).iter().for_each(|text| self.text(text)),
+                Of::Run(Read::Spelled(read)) => {
+                    read(row).iter().for_each(|text| self.append(text.as_bytes()));
+                }
+                Of::Metric(of) => metric(row, *of).iter().for_each(|number| self.number(*number)),
+                Of::Own(name) => own(row, name).map_or(Ok(()), |values| self.series(values))?,
             }
         }
         self.end();
@@ -70,11 +73,15 @@ impl Lines {
         self.text.push(b'\n');
     }
 
-    fn number(&mut self, number: impl Integer) {
-        self.text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+    fn append(&mut self, bytes: &[u8]) {
+        self.text.extend_from_slice(bytes);
     }
 
-    fn moment(&mut self, at: Timestamp) -> io::Result<()> {
+    fn number(&mut self, number: impl Integer) {
+        self.append(itoa::Buffer::new().format(number).as_bytes());
+    }
+
+    fn moment(&mut self, at: Timestamp) {
         let (second, rest) = (at.0 / SECOND_NS, at.0 % SECOND_NS);
         if self.second.as_ref().is_none_or(|(last, _)| *last != second) {
             let mut text = rfc3339(at);
@@ -82,13 +89,20 @@ impl Lines {
             self.second = Some((second, text));
         }
         let to_the_second = self.second.as_ref().map_or("", |(_, text)| text);
-        write!(self.text, "{to_the_second}.{rest:09}Z")
+        self.text.extend_from_slice(to_the_second.as_bytes());
+        // With all its nine digits behind a one, where the point comes.
+        let begin = self.text.len();
+        self.number(SECOND_NS + rest);
+        self.text[begin] = b'.';
+        self.text.push(b'Z');
     }
 
     fn text(&mut self, text: &str) {
-        if !text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
-            self.text.extend_from_slice(text.as_bytes());
-            return;
+        // All bytes, rather than to the first: many are compared at once.
+        let is_plain =
+            text.bytes().fold(true, |all, byte| all & !matches!(byte, b',' | b'"' | b'\r' | b'\n'));
+        if is_plain {
+            return self.append(text.as_bytes());
         }
         self.text.push(b'"');
         self.text.extend_from_slice(text.replace('"', "\"\"").as_bytes());
@@ -126,7 +140,7 @@ mod tests {
         let mut lines = Lines::default();
         let second = 1_700_000_000_000_000_000;
         for at in [0, 1, 999_999_999, SECOND_NS, second + 7, second + 999_999_999, 5, u64::MAX] {
-            lines.moment(Timestamp(at)).unwrap();
+            lines.moment(Timestamp(at));
             assert_eq!(std::mem::take(&mut lines.text), rfc3339(Timestamp(at)).into_bytes());
         }
     }

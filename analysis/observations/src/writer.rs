@@ -301,6 +301,7 @@ impl Serialize for Object<'_, '_> {
                 Some(Value::Signed(number)) => object.serialize_entry(name, &number),
                 Some(Value::Moment(at)) => object.serialize_entry(name, &moment::rfc3339(at)),
                 Some(Value::Text(text)) => object.serialize_entry(name, &text),
+                Some(Value::Spelled(text)) => object.serialize_entry(name, text.as_str()),
                 Some(Value::Series(values)) => object.serialize_entry(name, values),
             }?;
         }

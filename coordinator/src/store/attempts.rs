@@ -86,7 +86,7 @@ impl Store {
         after: Option<At>,
         limit: usize,
     ) -> Result<Vec<v1::EndedAttempt>, StoreError> {
-        let stored = self.stored_attempts(experiment, after, limit)?;
+        let stored = self.stored_attempts(experiment, after)?.page(limit)?;
         stored.iter().map(|attempt| self.decode(&attempt.encoded)).collect()
     }
 
@@ -95,22 +95,12 @@ impl Store {
         &self,
         experiment: ExperimentId,
         after: Option<At>,
-        limit: usize,
-    ) -> Result<Vec<StoredAttempt>, StoreError> {
+    ) -> Result<StoredAttempts<'_>, StoreError> {
         let first = after.map_or(0, |(run, _)| run);
         let packs = self.packs.range(pack_key(experiment, first)..=pack_key(experiment, u32::MAX));
         let unpacker = self.packing(Unpacker::new())?;
-        let mut rows =
-            Rows { store: self, experiment, after, packs, unpacker, unpacked: Vec::new().into_iter() };
-        let (mut page, mut bytes) = (Vec::new(), 0);
-        while page.len() < limit
-            && bytes < PAGE_BYTES
-            && let Some(attempt) = rows.advance()?
-        {
-            bytes += attempt.encoded.len();
-            page.push(attempt);
-        }
-        Ok(page)
+        let unpacked = Vec::new().into_iter();
+        Ok(StoredAttempts { store: self, experiment, after, packs, unpacker, unpacked })
     }
 
     /// What the hosts of the seats after the first reported of an attempt, in their order, as it is stored.
@@ -171,7 +161,7 @@ impl Store {
 }
 
 /// The attempts of an experiment after one, in their order.
-struct Rows<'s> {
+pub(crate) struct StoredAttempts<'s> {
     store: &'s Store,
     experiment: ExperimentId,
     after: Option<At>,
@@ -180,7 +170,20 @@ struct Rows<'s> {
     unpacked: vec::IntoIter<Row>,
 }
 
-impl Rows<'_> {
+impl StoredAttempts<'_> {
+    /// Up to `limit` of them that were not given before; fewer where they are large, and none at the end.
+    pub(crate) fn page(&mut self, limit: usize) -> Result<Vec<StoredAttempt>, StoreError> {
+        let (mut page, mut bytes) = (Vec::new(), 0);
+        while page.len() < limit
+            && bytes < PAGE_BYTES
+            && let Some(attempt) = self.advance()?
+        {
+            bytes += attempt.encoded.len();
+            page.push(attempt);
+        }
+        Ok(page)
+    }
+
     fn advance(&mut self) -> Result<Option<StoredAttempt>, StoreError> {
         loop {
             let after = self.after;

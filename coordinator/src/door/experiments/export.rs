@@ -126,20 +126,21 @@ pub(super) fn export(
         sent.order += piece.len() as u64;
         send(pieces, Part::Order(v1::ExportOrder { order: piece.to_vec() }), &sent)?;
     }
+    let after = sent.attempts.map(|last| (last.run, last.attempt));
+    let mut attempts = store.stored_attempts(id, after).map_err(|error| store_failed(&error))?;
     loop {
-        let after = sent.attempts.map(|last| (last.run, last.attempt));
-        let stored = store.stored_attempts(id, after, PAGE).map_err(|error| store_failed(&error))?;
+        let stored = attempts.page(PAGE).map_err(|error| store_failed(&error))?;
         let Some(last) = stored.last() else { return Ok(()) };
         let count = sent.attempts.map_or(0, |sent| sent.count) + stored.len() as u64;
         sent.attempts = Some(SentAttempts { run: last.at.0, attempt: last.at.1, count });
-        let mut attempts = Vec::with_capacity(stored.len());
+        let mut page = Vec::with_capacity(stored.len());
         for attempt in stored {
-            attempts.push(attempt.encoded);
+            page.push(attempt.encoded);
             if with_parts {
-                attempts.extend(store.parts(id, attempt.at).map_err(|error| store_failed(&error))?);
+                page.extend(store.parts(id, attempt.at).map_err(|error| store_failed(&error))?);
             }
         }
-        send(pieces, Part::Attempts(ExportAttempts { attempts }), &sent)?;
+        send(pieces, Part::Attempts(ExportAttempts { attempts: page }), &sent)?;
     }
 }
 

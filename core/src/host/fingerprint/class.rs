@@ -31,7 +31,7 @@ macro_rules! hash_id {
         impl fmt::Display for $name {
             /// All of it in hex; its beginning with a precision, as in `{:.12}`.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(&hex(&self.0))
+                f.pad(str::from_utf8(&hex(&self.0)).unwrap_or_default())
             }
         }
 
@@ -129,22 +129,41 @@ fn first_bytes(hasher: &blake3::Hasher) -> [u8; BYTES] {
 }
 
 /// Not byte by byte as a formatted number: an export spells two of them per row.
-fn hex(bytes: &[u8; BYTES]) -> String {
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
-    digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()
+fn hex(bytes: &[u8; BYTES]) -> [u8; 2 * BYTES] {
+    let mut digits = [0; 2 * BYTES];
+    let (pairs, _) = digits.as_chunks_mut::<2>();
+    for (pair, byte) in pairs.iter_mut().zip(bytes) {
+        *pair = [byte >> 4, byte & 0xf].map(|digit| HEX[usize::from(digit)]);
+    }
+    digits
 }
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
 
 /// Lower case only: an id has one text.
 fn bytes(text: &str) -> Option<[u8; BYTES]> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
     let digits: &[u8; 2 * BYTES] = text.as_bytes().try_into().ok()?;
-    let mut bytes = [0; BYTES];
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+    let (pairs, _) = digits.as_chunks::<2>();
+    let (mut bytes, mut none) = ([0; BYTES], 0);
+    for (byte, pair) in bytes.iter_mut().zip(pairs) {
+        let [high, low] = pair.map(|digit| DIGITS[usize::from(digit)]);
+        // All of them, rather than to the first that is none: it saves a branch for each.
+        none |= high | low;
+        *byte = high << 4 | low & 0xf;
     }
-    Some(bytes)
+    (none & NO_DIGIT == 0).then_some(bytes)
 }
+
+/// What is set of a byte that is no digit.
+const NO_DIGIT: u8 = 0xf0;
+
+/// What each byte is as a digit.
+const DIGITS: [u8; 256] = {
+    let mut digits = [NO_DIGIT; 256];
+    let mut value = 0;
+    while value < 16 {
+        digits[HEX[value as usize] as usize] = value;
+        value += 1;
+    }
+    digits
+};
