@@ -34,7 +34,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .btree_map(".")
         // A record is moved with its attempt from step to step.
         .boxed(".speedup.v1.EndedAttempt.end.reported")
+        // An agent says it once, and other things again and again.
+        .boxed(".speedup.v1.AgentMessage.message.join")
         .extern_path(".speedup.v1.ExportAttempts", "crate::stored::ExportAttempts")
+        .extern_path(".speedup.v1.Report", "crate::encoded::SentReport")
+        .extern_path(".speedup.v1.Grant", "crate::encoded::SentGrant")
         .compile_fds(descriptors.clone())?;
     // Clients apart from servers, because their codecs differ: of the messages there is one set, which they share.
     let clients = out.join("clients");

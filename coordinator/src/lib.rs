@@ -5,7 +5,7 @@
 //! the `committer`, which makes it durable and only then sends grants, acknowledgements and answers. From there it
 //! goes to the `indexer`, which keeps the `store` in step; the store can always be rebuilt from the journal.
 //!
-//! In reading order: `server` (what starts and stops), `recovery`, `timeline`, `hearing`, `owner` and `handle`, `group`,
+//! In reading order: `server` (what starts and stops), `recovery`, `timeline`, `hearing`, `owner` and `handle`, `orders`, `group`,
 //! `committer`, `indexer`, `store`, `checkpoint`, `status`, `blobs` (the content of staged files), `door`,
 //! `admission` (who is let in), `open_files`, `provision` (an engine is asked for hosts), `metrics`
 //! (what is counted, and where it is asked for), `backup`.
@@ -22,6 +22,7 @@ mod hearing;
 mod indexer;
 mod metrics;
 mod open_files;
+mod orders;
 mod owner;
 mod provision;
 mod recovery;

@@ -5,18 +5,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Grant};
+use speedup_core::agent::message::{AgentMessage, CoordinatorMessage};
 use speedup_core::host::HostFacts;
 use speedup_core::machine::{Command, Effect, Handled, Machine, Notice, Refusal, Speaker};
-use speedup_core::run::work::WorkOrder;
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::id::{AgentEpoch, AgentId, HostId};
 use speedup_journal::WriteError;
+use speedup_proto::v1;
+use speedup_proto::v1::coordinator_message::Message as Answer;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::committer::Committer;
 use crate::group::{After, Down, Group};
 use crate::hearing::Hearing;
+use crate::orders::Orders;
 use crate::timeline::TimeLine;
 
 /// Requests taken at once: with more of them the first would wait for the last, and the sync is no longer what takes time.
@@ -83,6 +85,7 @@ pub(crate) struct Owner {
     sessions: HashMap<SessionId, Session>,
     current: HashMap<HostId, SessionId>,
     next_session: u64,
+    orders: Orders,
     committer: Committer,
     /// Told when nothing can be recorded any more.
     failed: oneshot::Sender<WriteError>,
@@ -100,8 +103,8 @@ impl Owner {
         failed: oneshot::Sender<WriteError>,
         demand: Arc<watch::Sender<()>>,
     ) -> Self {
-        let (sessions, current) = (HashMap::new(), HashMap::new());
-        Self { machine, time, hearing, sessions, current, next_session: 0, committer, failed, demand }
+        let (sessions, current, orders) = (HashMap::new(), HashMap::new(), Orders::default());
+        Self { machine, time, hearing, sessions, current, next_session: 0, orders, committer, failed, demand }
     }
 
     /// Serves requests until it is told to stop, nobody can ask any more, or the journal fails.
@@ -197,7 +200,8 @@ impl Owner {
         if let Some(replaced) = self.current.insert(speaker.host.clone(), session) {
             self.sessions.remove(&replaced);
         }
-        group.send(&down, CoordinatorMessage::Welcome { next_lease: self.machine.next_lease() });
+        let welcome = CoordinatorMessage::Welcome { next_lease: self.machine.next_lease() };
+        group.send(&down, welcome.into());
         self.sessions.insert(session, Session { speaker, down });
         Ok(session)
     }
@@ -226,18 +230,13 @@ impl Owner {
             Ok(()) => {}
             Err(refusal @ Refusal::NotYourLease { lease, .. }) => {
                 tracing::warn!(%host, %lease, "refused a report: {refusal}");
-                group.send(&down, CoordinatorMessage::Refused { lease, reason: refusal.to_string() });
+                let refused = CoordinatorMessage::Refused { lease, reason: refusal.to_string() };
+                group.send(&down, refused.into());
             }
             Err(refusal) => {
-                let reason = refusal.to_string();
-                group.send(
-                    &down,
-                    CoordinatorMessage::TurnedAway {
-                        reason,
-                        known_epoch: None,
-                        is_lasting: refusal.is_lasting(),
-                    },
-                );
+                let (reason, is_lasting) = (refusal.to_string(), refusal.is_lasting());
+                let away = CoordinatorMessage::TurnedAway { reason, known_epoch: None, is_lasting };
+                group.send(&down, away.into());
                 self.close(session, group);
             }
         }
@@ -268,12 +267,11 @@ impl Owner {
     }
 
     /// What cannot be addressed is not sent: a host without a session asks when it has one.
-    fn address(&self, effect: Effect, group: &mut Group) {
+    fn address(&mut self, effect: Effect, group: &mut Group) {
         let (host, message) = match effect {
             Effect::Grant { lease, plan } => {
-                let order = WorkOrder::of(&plan, &lease);
-                let grant = Box::new(Grant::new(&lease, order));
-                (lease.host, CoordinatorMessage::Grant(grant))
+                let grant = Answer::Grant(self.orders.grant(&plan, &lease));
+                return self.send(&lease.host, v1::CoordinatorMessage { message: Some(grant) }, group);
             }
             Effect::Remind { host } => {
                 let next_lease = self.machine.next_lease();
@@ -285,7 +283,11 @@ impl Owner {
             Effect::Dismiss { host } => (host, CoordinatorMessage::dismissed()),
             Effect::Acknowledge { host, lease } => (host, CoordinatorMessage::Acknowledged { lease }),
         };
-        if let Some(session) = self.current.get(&host).and_then(|session| self.sessions.get(session)) {
+        self.send(&host, message.into(), group);
+    }
+
+    fn send(&self, host: &HostId, message: v1::CoordinatorMessage, group: &mut Group) {
+        if let Some(session) = self.current.get(host).and_then(|session| self.sessions.get(session)) {
             group.send(&session.down, message);
         }
     }

@@ -19,7 +19,7 @@ use crate::experiment::gang::Gang;
 use crate::value::id::{BenchmarkIndex, RunIndex, VersionIndex};
 
 /// One benchmark in one version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell {
     /// The benchmark.
     pub benchmark: BenchmarkIndex,

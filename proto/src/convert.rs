@@ -49,6 +49,7 @@ mod work_order;
 
 pub(crate) use checkpoint::ActiveInParts;
 pub(crate) use direct::{append_event, encoded_attempt, read_attempt, read_event};
+use direct::{encoded_record, read_record};
 pub use event::NotKept;
 pub use export::ExportPart;
 pub use field::{optional, required};

@@ -6,13 +6,14 @@
 //! In reading order: [`v1`] and [`journal`] are generated; [`convert`] holds the conversions, one file a noun;
 //! [`journal_payload`], [`checkpoint_payload`] and [`outbox_payload`] the bytes that are stored, [`payload`] why they may be
 //! refused; [`limits`] the bounds of messages, [`codec`] how servers read them, [`pieces`] how a content is put, [`stored`]
-//! the one message of the API that is not generated.
+//! and [`encoded`] the messages of the API that are not generated.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod checkpoint_payload;
 pub mod codec;
 pub mod convert;
+pub mod encoded;
 pub mod journal_payload;
 pub mod limits;
 pub mod outbox_payload;

@@ -79,7 +79,7 @@ impl Agents for AgentsDoor {
             Err(refusal) => return Ok(Response::new(turned_away(&refusal, epoch))),
         }
         let said = ReceiverStream::new(messages).flat_map(tokio_stream::iter);
-        let down = said.map(|message| Ok(v1::CoordinatorMessage::from(message)));
+        let down = said.map(Ok);
         Ok(Response::new(Box::pin(down)))
     }
 }

@@ -405,8 +405,8 @@ fn of_new_sets(
 /// that of its first host.
 pub(super) fn is_over_by(now: Timestamp, active: &Active, run: RunIndex, by: Option<Timestamp>) -> bool {
     let margins = if active.kept.plan.hosts_of(run) > 1 { 2 } else { 1 };
-    let longest = longest_visit(active, lane_of(&active.kept.plan, run)) + LEASE_MARGIN.times(margins);
-    by.is_none_or(|by| now + longest <= by)
+    let longest = || longest_visit(active, lane_of(&active.kept.plan, run)) + LEASE_MARGIN.times(margins);
+    by.is_none_or(|by| now + longest() <= by)
 }
 
 /// Whether a host may be given runs at all.

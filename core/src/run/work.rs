@@ -121,6 +121,17 @@ impl WorkOrder {
         }
     }
 
+    /// The cell whose runs all have this order, where it says nothing of its own to the run or the host.
+    pub fn cell_of(plan: &Plan, lease: &Lease) -> Option<Cell> {
+        let Task::Run(cell) = plan.task(lease.run) else { return None };
+        let experiment = &plan.experiment;
+        let is_drawn = matches!(experiment.environment.env_size, EnvSize::Random(_))
+            || matches!(experiment.environment.directory_length, DirectoryLength::Random(_));
+        let is_gangs = experiment.benchmarks[cell.benchmark.0 as usize].gang.is_some();
+        let is_of_cell = !is_drawn && !is_gangs && lease.evidence.build.is_none();
+        is_of_cell.then_some(cell)
+    }
+
     /// The order of a host that serves in a gang, or alone where the plan has a gang of one.
     fn seated(mut self, experiment: &Experiment, cell: Cell, lease: &Lease) -> Self {
         let Some(gang) = &experiment.benchmarks[cell.benchmark.0 as usize].gang else { return self };

@@ -56,6 +56,24 @@ pub(crate) fn encoded_attempt(EndedAttempt { lease, cell, ended, end }: &EndedAt
     bytes
 }
 
+/// Reads an encoded `speedup.v1.Record`.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn read_record(bytes: &[u8]) -> Result<Record, Malformed> {
+    record::record(bytes).or_else(|Unusual| {
+        let wire = v1::Record::decode(bytes).map_err(|error| Malformed::new("message", error))?;
+        wire.try_into()
+    })
+}
+
+/// Encodes a record, as a `speedup.v1.Record`.
+pub(super) fn encoded_record(record: &Record) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(USUAL_BYTES);
+    record::write_record(record, &mut Writer::new(&mut bytes));
+    bytes
+}
+
 /// Reads an encoded `speedup.journal.v1.Event` of a run that is executed; `None` sends its bytes the messages' way.
 pub(crate) fn read_event(bytes: &[u8]) -> Option<Event> {
     usual_event(bytes).ok()
@@ -97,7 +115,7 @@ fn usual_attempt(bytes: &[u8]) -> Result<EndedAttempt, Unusual> {
             1 => once(&mut lease, lease::lease(value.bytes()?)?)?,
             2 => cell = value.number()?,
             3 => ended = value.fixed()?,
-            4 => once(&mut record, record::record(value.bytes()?)?)?,
+            4 => once(&mut record, Arc::new(record::record(value.bytes()?)?))?,
             _ => return Err(Unusual),
         }
     }
@@ -105,7 +123,7 @@ fn usual_attempt(bytes: &[u8]) -> Result<EndedAttempt, Unusual> {
         lease: lease.ok_or(Unusual)?,
         cell,
         ended: Timestamp(ended),
-        end: AttemptEnd::reported(record.ok_or(Unusual)?),
+        end: AttemptEnd::Reported(record.ok_or(Unusual)?),
     })
 }
 
@@ -125,7 +143,7 @@ fn usual_event(bytes: &[u8]) -> Result<Event, Unusual> {
             }
             13 => {
                 let (host, lease, Some(record)) = reported(value.bytes()?)? else { return Err(Unusual) };
-                Change::RunReported { host, lease, record: Arc::new(record) }
+                Change::RunReported { host, lease, record }
             }
             _ => return Err(Unusual),
         };
@@ -135,14 +153,14 @@ fn usual_event(bytes: &[u8]) -> Result<Event, Unusual> {
 }
 
 /// What [`write_reported`] writes.
-fn reported(bytes: &[u8]) -> Result<(HostId, LeaseEpoch, Option<Record>), Unusual> {
+fn reported(bytes: &[u8]) -> Result<(HostId, LeaseEpoch, Option<Arc<Record>>), Unusual> {
     let (mut host, mut lease, mut record) = (None, 0, None);
     let mut fields = Fields::of(bytes);
     while let Some((number, value)) = fields.next()? {
         match number {
             1 => host = Some(value.text()?.parse()?),
             2 => lease = value.number()?,
-            3 => once(&mut record, record::record(value.bytes()?)?)?,
+            3 => once(&mut record, Arc::new(record::record(value.bytes()?)?))?,
             _ => return Err(Unusual),
         }
     }

@@ -1,29 +1,31 @@
 //! What agent and coordinator say to each other. A message is made to be sent, so it is moved; a report is also kept
 //! in the outbox, so it can be borrowed.
 
+use prost::Message as _;
 use speedup_core::agent::message::{AgentMessage, AttemptReport, CoordinatorMessage, Grant};
 use speedup_core::host::HostFacts;
 use speedup_core::value::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
 
 use super::field::{chosen, reason, required};
 use super::id::{agent_id, experiment_id, id_bytes};
-use super::malformed::{Malformed, Within};
-use crate::v1;
+use super::malformed::{Malformed, Why, Within};
+use super::{encoded_record, read_record};
+use crate::{encoded, v1};
 use v1::agent_message::Message as FromAgent;
 use v1::coordinator_message::Message as FromCoordinator;
 
 impl From<AgentMessage> for v1::AgentMessage {
     fn from(message: AgentMessage) -> Self {
         let message = match message {
-            AgentMessage::Join { facts, agent, epoch } => FromAgent::Join(v1::Join {
+            AgentMessage::Join { facts, agent, epoch } => FromAgent::Join(Box::new(v1::Join {
                 facts: Some(facts.as_ref().into()),
                 agent: id_bytes(agent.0),
                 agent_epoch: epoch.0,
-            }),
+            })),
             AgentMessage::Ask => FromAgent::Ask(v1::Ask {}),
             AgentMessage::Ready { lease } => FromAgent::Ready(v1::Ready { lease: lease.0 }),
             AgentMessage::Started { lease } => FromAgent::Started(v1::Started { lease: lease.0 }),
-            AgentMessage::Report(report) => FromAgent::Report((*report).into()),
+            AgentMessage::Report(report) => FromAgent::Report(report.as_ref().into()),
         };
         Self { message: Some(message) }
     }
@@ -34,7 +36,7 @@ impl TryFrom<v1::AgentMessage> for AgentMessage {
 
     fn try_from(wire: v1::AgentMessage) -> Result<Self, Malformed> {
         match chosen(wire.message, "message")? {
-            FromAgent::Join(join) => join.try_into().within("join"),
+            FromAgent::Join(join) => (*join).try_into().within("join"),
             FromAgent::Ask(v1::Ask {}) => Ok(Self::Ask),
             FromAgent::Ready(v1::Ready { lease }) => Ok(Self::Ready { lease: LeaseEpoch(lease) }),
             FromAgent::Started(v1::Started { lease }) => Ok(Self::Started { lease: LeaseEpoch(lease) }),
@@ -55,28 +57,22 @@ impl TryFrom<v1::Join> for AgentMessage {
     }
 }
 
-impl From<AttemptReport> for v1::Report {
-    fn from(report: AttemptReport) -> Self {
-        let AttemptReport { lease, executed_by, record } = report;
-        Self { lease: lease.0, executed_by: executed_by.0, record: Some(record.into()) }
+impl From<&AttemptReport> for encoded::SentReport {
+    fn from(AttemptReport { lease, executed_by, record }: &AttemptReport) -> Self {
+        let record = Some(encoded_record(record).into());
+        Self { lease: lease.0, executed_by: executed_by.0, record }
     }
 }
 
-impl From<&AttemptReport> for v1::Report {
-    fn from(report: &AttemptReport) -> Self {
-        let AttemptReport { lease, executed_by, record } = report;
-        Self { lease: lease.0, executed_by: executed_by.0, record: Some(record.into()) }
-    }
-}
-
-impl TryFrom<v1::Report> for AttemptReport {
+impl TryFrom<encoded::SentReport> for AttemptReport {
     type Error = Malformed;
 
-    fn try_from(wire: v1::Report) -> Result<Self, Malformed> {
+    fn try_from(wire: encoded::SentReport) -> Result<Self, Malformed> {
+        let record = wire.record.ok_or_else(|| Malformed::new("record", Why::Missing))?;
         Ok(Self {
             lease: LeaseEpoch(wire.lease),
             executed_by: AgentEpoch(wire.executed_by),
-            record: required(wire.record, "record")?,
+            record: read_record(&record).within("record")?,
         })
     }
 }
@@ -139,30 +135,33 @@ impl TryFrom<v1::CoordinatorMessage> for CoordinatorMessage {
     }
 }
 
-impl From<Grant> for v1::Grant {
+impl From<Grant> for encoded::SentGrant {
     fn from(grant: Grant) -> Self {
+        let Grant { lease, agent_epoch, experiment, run, attempt, order } = grant;
         Self {
-            lease: grant.lease.0,
-            agent_epoch: grant.agent_epoch.0,
-            experiment: id_bytes(grant.experiment.0),
-            run: grant.run.0,
-            attempt: grant.attempt.0,
-            order: Some(grant.order.into()),
+            lease: lease.0,
+            agent_epoch: agent_epoch.0,
+            experiment: id_bytes(experiment.0),
+            run: run.0,
+            attempt: attempt.0,
+            order: Some(v1::WorkOrder::from(order).encode_to_vec().into()),
         }
     }
 }
 
-impl TryFrom<v1::Grant> for Grant {
+impl TryFrom<encoded::SentGrant> for Grant {
     type Error = Malformed;
 
-    fn try_from(wire: v1::Grant) -> Result<Self, Malformed> {
+    fn try_from(wire: encoded::SentGrant) -> Result<Self, Malformed> {
+        let order = wire.order.ok_or_else(|| Malformed::new("order", Why::Missing))?;
+        let order = v1::WorkOrder::decode(order).map_err(|error| Malformed::new("order", error))?;
         Ok(Self {
             lease: LeaseEpoch(wire.lease),
             agent_epoch: AgentEpoch(wire.agent_epoch),
             experiment: experiment_id(&wire.experiment, "experiment")?,
             run: RunIndex(wire.run),
             attempt: Attempt(wire.attempt),
-            order: required(wire.order, "order")?,
+            order: order.try_into().within("order")?,
         })
     }
 }

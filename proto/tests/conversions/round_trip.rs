@@ -8,7 +8,7 @@ use prost::Message;
 use speedup_core::machine::event::{Change, Event};
 use speedup_core::value::time::Timestamp;
 use speedup_proto::convert::{Malformed, NotKept};
-use speedup_proto::{journal_payload, outbox_payload, v1};
+use speedup_proto::{encoded, journal_payload, outbox_payload, v1};
 
 use crate::strategy;
 
@@ -66,8 +66,9 @@ proptest! {
 
     #[test]
     fn report(report in strategy::report()) {
-        comes_back(&report, &v1::Report::from(&report));
-        prop_assert_eq!(v1::Report::from(&report), v1::Report::from(report));
+        let sent = encoded::SentReport::from(&report);
+        comes_back(&report, &sent);
+        prop_assert_eq!(sent.record, Some(v1::Record::from(&report.record).encode_to_vec().into()));
     }
 
     #[test]

@@ -22,7 +22,8 @@ use speedup_core::host::fingerprint::{Fact, Fingerprint, HardwareId};
 use speedup_core::host::{HostFacts, Sharing};
 use speedup_core::machine::event::Event;
 use speedup_core::machine::{Active, Effect, Machine, Phase, Settings};
-use speedup_core::plan::Plan;
+use speedup_core::plan::{Cell, Plan};
+use speedup_core::run::work::WorkOrder;
 use speedup_core::value::id::{AgentEpoch, AgentId, BootId, ExperimentId, HostId, LeaseEpoch, RunIndex};
 use speedup_core::value::seed::below;
 use speedup_core::value::time::{Span, Timestamp};
@@ -261,6 +262,8 @@ pub struct World {
     reset: BTreeSet<HostId>,
     /// Boots, facts and allocations that there were, to name further ones.
     named: u32,
+    /// The orders of cells whose runs all have the same.
+    orders: BTreeMap<(ExperimentId, Cell), WorkOrder>,
 }
 
 impl World {
@@ -289,6 +292,7 @@ impl World {
             heard_late: false,
             reset: BTreeSet::new(),
             named: 0,
+            orders: BTreeMap::new(),
         };
         world.apply(Choice::StartCoordinator);
         (0..hosts).for_each(|_| world.apply(Choice::AddHost));

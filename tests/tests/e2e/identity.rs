@@ -154,7 +154,7 @@ async fn join_as_of(
 ) -> v1::coordinator_message::Message {
     let facts = v1::HostFacts { host: host.to_owned(), boot: boot.to_owned(), ..Default::default() };
     let join = v1::Join { facts: Some(facts), agent: vec![agent; 16], agent_epoch };
-    let message = v1::AgentMessage { message: Some(v1::agent_message::Message::Join(join)) };
+    let message = v1::AgentMessage { message: Some(v1::agent_message::Message::Join(Box::new(join))) };
     let up = tokio_stream::iter([message]).chain(tokio_stream::pending());
     let mut client = AgentsClient::new(pool.channel_of(host, Role::Agent).await);
     let answer = client.session(up).await.expect("a session").into_inner().next().await;
@@ -167,7 +167,7 @@ async fn one_boot_under_two_machine_ids_is_one_machine() {
     let pool = Pool::without_agents(SPEEDUP);
     let facts = v1::HostFacts { host: "first".to_owned(), boot: "b007".to_owned(), ..Default::default() };
     let join_first = v1::Join { facts: Some(facts), agent: vec![1; 16], agent_epoch: 1 };
-    let first = v1::AgentMessage { message: Some(v1::agent_message::Message::Join(join_first)) };
+    let first = v1::AgentMessage { message: Some(v1::agent_message::Message::Join(Box::new(join_first))) };
     let up = tokio_stream::iter([first]).chain(tokio_stream::pending());
     let mut client = AgentsClient::new(pool.channel_of("first", Role::Agent).await);
     let mut stays = client.session(up).await.expect("a session").into_inner();

@@ -11,6 +11,7 @@ use std::time::Duration;
 use prost::Message as _;
 use rand_chacha::ChaCha8Rng;
 use speedup_core::value::seed::{Seed, below};
+use speedup_proto::encoded::SentGrant;
 use speedup_proto::v1;
 use speedup_proto::v1::agent_message::Message as Said;
 use speedup_proto::v1::coordinator_message::Message as Order;
@@ -198,14 +199,8 @@ fn grant(lease: u64, agent_epoch: u64, words: &[&str]) -> Order {
         metrics: vec![v1::Metric::Wall.into()],
         ..Default::default()
     };
-    Order::Grant(v1::Grant {
-        lease,
-        agent_epoch,
-        experiment: vec![1; 16],
-        run: 0,
-        attempt: 1,
-        order: Some(order),
-    })
+    let order = Some(order.encode_to_vec().into());
+    Order::Grant(SentGrant { lease, agent_epoch, experiment: vec![1; 16], run: 0, attempt: 1, order })
 }
 
 fn bytes(order: Order) -> Vec<u8> {

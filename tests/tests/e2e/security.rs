@@ -283,7 +283,7 @@ fn join(host: &str) -> v1::AgentMessage {
         ..Default::default()
     };
     let join = v1::Join { facts: Some(facts), agent: vec![7; 16], agent_epoch: 1 };
-    v1::AgentMessage { message: Some(v1::agent_message::Message::Join(join)) }
+    v1::AgentMessage { message: Some(v1::agent_message::Message::Join(Box::new(join))) }
 }
 
 #[tokio::test]

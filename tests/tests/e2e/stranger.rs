@@ -3,7 +3,9 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
+use prost::Message as _;
 use speedup_access::Role;
+use speedup_proto::encoded::SentReport;
 use speedup_proto::v1;
 use speedup_proto::v1::agents_client::AgentsClient;
 use speedup_tests::pool::{PATIENCE, Pool, eventually};
@@ -50,18 +52,16 @@ fn join(host: &str) -> v1::AgentMessage {
         named_by_owner: true,
         ..Default::default()
     };
-    message(v1::agent_message::Message::Join(v1::Join {
-        facts: Some(facts),
-        agent: vec![7; 16],
-        agent_epoch: 1,
-    }))
+    let join = v1::Join { facts: Some(facts), agent: vec![7; 16], agent_epoch: 1 };
+    message(v1::agent_message::Message::Join(Box::new(join)))
 }
 
 fn report(lease: u64) -> v1::AgentMessage {
     let record =
         v1::Record { outcome: Some(v1::record::Outcome::Measured(v1::Measured {})), ..Default::default() };
     let record = v1::Record { stdout: Some(stream()), stderr: Some(stream()), ..record };
-    message(v1::agent_message::Message::Report(v1::Report { lease, executed_by: 1, record: Some(record) }))
+    let record = Some(record.encode_to_vec().into());
+    message(v1::agent_message::Message::Report(SentReport { lease, executed_by: 1, record }))
 }
 
 fn stream() -> v1::StreamOutput {

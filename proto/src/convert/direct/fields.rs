@@ -1,7 +1,7 @@
 //! The fields of an encoded message, as the encoding of protocol buffers describes them.
 
 use prost::Message;
-use prost::encoding::{WireType, decode_key, decode_varint, encode_key, encode_varint, encoded_len_varint};
+use prost::encoding::{WireType, decode_varint, encode_varint, encoded_len_varint};
 use speedup_core::host::fingerprint::HashIdError;
 use speedup_core::value::id::IdError;
 
@@ -35,6 +35,11 @@ impl From<prost::DecodeError> for Unusual {
     }
 }
 
+/// The kinds of values that are read, as keys name them.
+const VARINT: u32 = WireType::Varint as u32;
+const SIXTY_FOUR_BIT: u32 = WireType::SixtyFourBit as u32;
+const LENGTH_DELIMITED: u32 = WireType::LengthDelimited as u32;
+
 /// The fields of a message that are not read yet.
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
@@ -57,28 +62,51 @@ impl<'a> Fields<'a> {
         Self { rest: bytes }
     }
 
-    /// The next field: its number and its value; `None` at the end.
+    /// The next field: its number and its value; `None` at the end. In each reader of its own: there it is known what becomes of
+    /// the value, which saves a sixth of reading an attempt.
+    #[inline(always)]
     pub(super) fn next(&mut self) -> Result<Option<(u32, Value<'a>)>, Unusual> {
         if self.rest.is_empty() {
             return Ok(None);
         }
-        let (number, kind) = decode_key(&mut self.rest)?;
-        let value = match kind {
-            WireType::Varint => Value::Number(decode_varint(&mut self.rest)?),
-            WireType::SixtyFourBit => {
+        let key = u32::try_from(self.varint()?).map_err(|_| Unusual)?;
+        let number = key >> 3;
+        if number == 0 {
+            return Err(Unusual);
+        }
+        let value = match key & 0b111 {
+            VARINT => Value::Number(self.varint()?),
+            SIXTY_FOUR_BIT => {
                 let (bytes, rest) = self.rest.split_first_chunk().ok_or(Unusual)?;
                 self.rest = rest;
                 Value::Fixed(u64::from_le_bytes(*bytes))
             }
-            WireType::LengthDelimited => {
-                let length = usize::try_from(decode_varint(&mut self.rest)?).map_err(|_| Unusual)?;
+            LENGTH_DELIMITED => {
+                let length = usize::try_from(self.varint()?).map_err(|_| Unusual)?;
                 let (bytes, rest) = self.rest.split_at_checked(length).ok_or(Unusual)?;
                 self.rest = rest;
                 Value::Bytes(bytes)
             }
-            WireType::StartGroup | WireType::EndGroup | WireType::ThirtyTwoBit => return Err(Unusual),
+            _ => return Err(Unusual),
         };
         Ok(Some((number, value)))
+    }
+
+    /// A number of variable length. Keys, lengths and many values are one byte.
+    #[inline(always)]
+    fn varint(&mut self) -> Result<u64, Unusual> {
+        match self.rest {
+            [byte @ ..0x80, rest @ ..] => {
+                self.rest = rest;
+                Ok(u64::from(*byte))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    #[cold]
+    fn long_varint(&mut self) -> Result<u64, Unusual> {
+        Ok(decode_varint(&mut self.rest)?)
     }
 }
 
@@ -170,8 +198,8 @@ impl<'a> Writer<'a> {
     /// A whole number that may be absent.
     pub(super) fn number_if(&mut self, field: u32, number: Option<impl Into<u64>>) {
         if let Some(number) = number {
-            encode_key(field, WireType::Varint, self.to);
-            encode_varint(number.into(), self.to);
+            self.key(field, WireType::Varint);
+            self.varint(number.into());
         }
     }
 
@@ -183,7 +211,7 @@ impl<'a> Writer<'a> {
     /// A number of eight bytes that may be absent.
     pub(super) fn fixed_if(&mut self, field: u32, number: Option<u64>) {
         if let Some(number) = number {
-            encode_key(field, WireType::SixtyFourBit, self.to);
+            self.key(field, WireType::SixtyFourBit);
             self.to.extend_from_slice(&number.to_le_bytes());
         }
     }
@@ -197,20 +225,38 @@ impl<'a> Writer<'a> {
     pub(super) fn bytes_if(&mut self, field: u32, bytes: Option<impl AsRef<[u8]>>) {
         if let Some(bytes) = bytes {
             let bytes = bytes.as_ref();
-            encode_key(field, WireType::LengthDelimited, self.to);
-            encode_varint(bytes.len() as u64, self.to);
+            self.key(field, WireType::LengthDelimited);
+            self.varint(bytes.len() as u64);
             self.to.extend_from_slice(bytes);
         }
     }
 
-    /// A message of these fields. Its length, which stands before it, is known after it.
+    /// A message of these fields. Its length, which stands before it, is known after it: what takes more than the one byte that
+    /// was left for it moves on.
     pub(super) fn fields(&mut self, field: u32, write: impl FnOnce(&mut Writer<'_>)) {
-        encode_key(field, WireType::LengthDelimited, self.to);
-        let begin = self.to.len();
+        self.key(field, WireType::LengthDelimited);
+        let place = self.to.len();
+        self.to.push(0);
         write(&mut Writer::new(self.to));
-        let length = (self.to.len() - begin) as u64;
-        encode_varint(length, self.to);
-        self.to[begin..].rotate_right(encoded_len_varint(length));
+        let end = self.to.len();
+        let length = (end - place - 1) as u64;
+        let more = encoded_len_varint(length) - 1;
+        if more > 0 {
+            self.to.resize(end + more, 0);
+            self.to.copy_within(place + 1..end, place + 1 + more);
+        }
+        encode_varint(length, &mut &mut self.to[place..]);
+    }
+
+    fn key(&mut self, field: u32, kind: WireType) {
+        self.varint(u64::from(field << 3 | kind as u32));
+    }
+
+    fn varint(&mut self, number: u64) {
+        match u8::try_from(number) {
+            Ok(byte @ ..0x80) => self.to.push(byte),
+            _ => encode_varint(number, self.to),
+        }
     }
 
     /// A message that is written as it is encoded: it is rare, or all numbers.

@@ -602,6 +602,10 @@ impl World {
         let (host, message) = match effect {
             Effect::Grant { lease, plan } => {
                 let order = WorkOrder::of(&plan, &lease);
+                if let Some(cell) = WorkOrder::cell_of(&plan, &lease) {
+                    let known = self.orders.entry((lease.experiment, cell)).or_insert_with(|| order.clone());
+                    assert_eq!(*known, order, "the runs of a cell have one order");
+                }
                 (lease.host.clone(), CoordinatorMessage::Grant(Box::new(Grant::new(&lease, order))))
             }
             Effect::Dismiss { host } => (host, CoordinatorMessage::dismissed()),

@@ -4,9 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use prost::Message as _;
 use speedup_access::Role;
 use speedup_core::run::LossReason;
 use speedup_core::value::id::RunIndex;
+use speedup_proto::encoded::SentReport;
 use speedup_proto::v1;
 use speedup_proto::v1::agent_message::Message;
 use speedup_proto::v1::agents_client::AgentsClient;
@@ -210,7 +212,7 @@ async fn claim_a_build(pool: &Pool, host: &str) {
         ..Default::default()
     };
     let join = v1::Join { facts: Some(facts), agent: vec![7; 16], agent_epoch: 1 };
-    up.send(message(Message::Join(join))).await.expect("said");
+    up.send(message(Message::Join(Box::new(join)))).await.expect("said");
     let mut client = AgentsClient::new(pool.channel_of(host, Role::Agent).await);
     let session = client.session(ReceiverStream::new(messages)).await.expect("a session");
     let mut down = session.into_inner();
@@ -218,8 +220,8 @@ async fn claim_a_build(pool: &Pool, host: &str) {
     while let Some(heard) = down.next().await {
         match heard.expect("an answer").message.expect("a message") {
             Answer::Grant(grant) => {
-                let collect = grant.order.expect("an order").collect;
-                assert_eq!(collect["prog"], "out/prog");
+                let order = v1::WorkOrder::decode(grant.order.expect("an order")).expect("an order");
+                assert_eq!(order.collect["prog"], "out/prog");
                 let stream = || Some(v1::StreamOutput { bytes: 0, blake3: vec![0; 32], kept: Vec::new() });
                 let product = v1::Product {
                     name: "prog".to_owned(),
@@ -234,7 +236,8 @@ async fn claim_a_build(pool: &Pool, host: &str) {
                     products: vec![product],
                     ..Default::default()
                 };
-                let report = v1::Report { lease: grant.lease, executed_by: 1, record: Some(record) };
+                let record = Some(record.encode_to_vec().into());
+                let report = SentReport { lease: grant.lease, executed_by: 1, record };
                 up.send(message(Message::Report(report))).await.expect("said");
             }
             Answer::Acknowledged(_) => return,
