@@ -251,8 +251,13 @@ def reported(experiment):
     of_json = report.json["benchmarks"][0]["comparisons"][0]
     assert compared.candidate == "after" and compared.verdict == of_json["verdict"]
     assert compared.speedup == of_json["first"]["speedup"]
-    assert compared.interval.lower <= compared.speedup <= compared.interval.upper
-    assert compared.interval.confidence >= 0.9 and compared.baseline_runs == compared.candidate_runs == 5
+    assert compared.baseline_runs == compared.candidate_runs == 5
+    if compared.interval is None:
+        # On a busy machine five runs may vary so much that a ratio of means has no bounds.
+        assert of_json["first"]["interval"]["kind"] != "bounded", of_json
+    else:
+        assert compared.interval.lower <= compared.speedup <= compared.interval.upper
+        assert compared.interval.confidence >= 0.9
     assert report.suites[0].sentence == report.json["suites"][0]["sentence"]
     assert report.suites[0].counts[compared.verdict] == 1 and report.independence.kind == "not_provided"
     assert [one.code for one in report.caveats] == [one["code"] for one in report.json["warnings"]]
