@@ -102,9 +102,12 @@ impl Surroundings {
             script.push_str(&format!("exec {command}\n"));
             return script;
         }
-        // The engine's signals reach the shell, which passes them on and waits until the agent has ended.
+        // The engine's signals reach the shell, which passes them on and waits until the agent has ended. One that comes while the
+        // agent is started is passed on when it has started.
         script.push_str(&format!(
-            "{command} &\nagent=$!\ntrap 'kill -TERM \"$agent\" 2>/dev/null' TERM INT HUP USR1 USR2\n\
+            "agent= told=\n\
+             trap 'told=1; [ -z \"$agent\" ] || kill -TERM \"$agent\" 2>/dev/null' TERM INT HUP USR1 USR2\n\
+             {command} &\nagent=$!\n[ -z \"$told\" ] || kill -TERM \"$agent\" 2>/dev/null\n\
              wait \"$agent\"; ended=$?\n\
              while [ \"$ended\" -gt 128 ] && kill -0 \"$agent\" 2>/dev/null; do wait \"$agent\"; ended=$?; done\n\
              # What follows, whatever it ends with, leaves the job with the end of the agent.\n\
