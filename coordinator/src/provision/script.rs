@@ -195,6 +195,16 @@ mod tests {
     }
 
     #[test]
+    fn a_signal_that_comes_while_the_agent_starts_reaches_it() {
+        let agent = "sh -c 'trap \"echo told; exit 5\" TERM; kill -TERM $PPID; while :; do sleep 0.05; done'";
+        for _ in 0..20 {
+            let output = executed(&surroundings("", "echo after", "").script(agent));
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), "told\nafter\n");
+            assert_eq!(output.status.code(), Some(5));
+        }
+    }
+
+    #[test]
     fn the_prologue_says_which_shell() {
         let script = surroundings("#!/bin/bash -l\nmodule load x\n", "", "").script("agent");
         assert_eq!(script.lines().next(), Some("#!/bin/bash -l"));

@@ -62,8 +62,8 @@ impl<'a> Fields<'a> {
         Self { rest: bytes }
     }
 
-    /// The next field: its number and its value; `None` at the end. In each reader of its own: there it is known what becomes of
-    /// the value, which saves a sixth of reading an attempt.
+    /// The next field: its number and its value; `None` at the end. Compiled into each of its readers, where it is known what
+    /// becomes of the value.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Result<Option<(u32, Value<'a>)>, Unusual> {
         if self.rest.is_empty() {
