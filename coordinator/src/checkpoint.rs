@@ -140,19 +140,19 @@ impl Checkpointer {
 
     /// Checks the old segments, a little at a time, and makes the checkpoints that fall due meanwhile. Gives whether to go on.
     fn read_what_was_not_read(&self, closed: &Receiver<Position>) -> bool {
-        let segments = match Reader::of(&self.checkpoints) {
-            Ok(journal) => journal.segments().to_vec(),
+        let journal = match Reader::of(&self.checkpoints) {
+            Ok(journal) => journal,
             Err(error) => {
                 tracing::error!("the journal cannot be read: {}", with_causes(&error));
                 return true;
             }
         };
-        for (first, next) in segments.iter().zip(segments.iter().skip(1)) {
+        for (first, next) in journal.segments().iter().zip(journal.segments().iter().skip(1)) {
             if *next > self.unread {
                 break;
             }
             let begin = Instant::now();
-            if let Err(error) = self.check(*first, *next) {
+            if let Err(error) = check(&journal, *first, *next) {
                 let words = format!("{}; nothing of it is missing from the store", with_causes(&error));
                 tracing::error!("{}", with_hint(words, error.hint()));
             }
@@ -164,12 +164,13 @@ impl Checkpointer {
         }
         true
     }
+}
 
-    fn check(&self, first: Position, next: Position) -> Result<(), ReplayError> {
-        let mut records = Reader::of(&self.checkpoints)?.replay(first)?;
-        while records.next_record()?.is_some_and(|record| record.position.next() < next) {}
-        Ok(())
-    }
+/// Reads a segment to its end.
+fn check(journal: &Reader, first: Position, next: Position) -> Result<(), ReplayError> {
+    let mut records = journal.replay(first)?;
+    while records.next_record()?.is_some_and(|record| record.position.next() < next) {}
+    Ok(())
 }
 
 /// A disk that is slow for once does not stop the reading for long.

@@ -369,9 +369,11 @@ impl SegmentReader {
         let read = read_full_at(&*self.file, &mut self.buffer[kept..], offset + kept as u64);
         let read = read.map_err(JournalFailure::of("read", &self.path))?;
         if kept + read < self.buffer.len() {
-            // It was shortened while we read: another process opened the journal and cut a torn tail.
-            let shortened = std::io::ErrorKind::UnexpectedEof.into();
-            return Err(JournalFailure::of("read to the end of", &self.path)(shortened));
+            // It was shortened while we read: who writes it cut zeros ahead or a torn tail. If it was more, a frame that ends early
+            // tells.
+            self.buffer.truncate(kept + read);
+            self.end = offset + self.buffer.len() as u64;
+            self.scanner.shorten(self.end);
         }
         Ok(())
     }

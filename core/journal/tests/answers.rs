@@ -129,8 +129,29 @@ fn a_file_that_is_shortened_while_it_is_read_is_no_end_of_the_journal() {
             Err(error) => break error,
         }
     };
-    let ReplayError::Segment(SegmentError::Failed(failure)) = end else { panic!("{end:?}") };
-    assert_eq!((failure.doing, failure.path), ("read to the end of", segment));
+    let ReplayError::Segment(SegmentError::Damaged(damaged)) = end else { panic!("{end:?}") };
+    assert_eq!((damaged.why, damaged.file), (DamagedBy::Frame(DamageKind::EndsEarly), segment));
+}
+
+#[test]
+fn who_reads_beside_the_writer_is_not_disturbed_when_zeros_ahead_are_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut journal, _) =
+        Journal::open(folder.path(), &Options { bytes_ahead: 1 << 20, ..Options::new(ID) }).unwrap();
+    // More than is read at once; the last group is small, so that it has zeros ahead of it.
+    for _ in 0..10 {
+        journal.append(V1, &[7; 100_000]).unwrap();
+    }
+    journal.sync().unwrap();
+    journal.append(V1, b"small").unwrap();
+    journal.sync().unwrap();
+    let length = || fs::metadata(folder.path().join("0000000000000000.seg")).unwrap().len();
+    let ahead = length();
+    let mut replay = Reader::open(folder.path()).unwrap().replay(Position(0)).unwrap();
+    assert!(replay.next_record().unwrap().is_some());
+    journal.close().unwrap();
+    assert!(length() < ahead, "no zeros were cut");
+    assert_eq!(replay.map(Result::unwrap).count(), 10, "of eleven records");
 }
 
 #[test]

@@ -88,6 +88,11 @@ impl Scanner {
         Scanner { seed: header.seed(), end, tail, extent, state: State::Reading }
     }
 
+    /// Takes the segment to have only so many bytes, which are no fewer than were in a window.
+    pub fn shorten(&mut self, end: u64) {
+        self.end = end;
+    }
+
     /// Byte of the segment with which the next window begins.
     pub fn offset(&self) -> u64 {
         match &self.state {
