@@ -24,6 +24,11 @@ pub(super) struct Lines {
 }
 
 impl Lines {
+    /// None yet, to be appended to `text`.
+    pub(super) fn new(text: Vec<u8>) -> Self {
+        Self { text, second: None }
+    }
+
     /// The first line of a file.
     pub(super) fn heading(columns: &[Shown]) -> Vec<u8> {
         let mut lines = Self::default();

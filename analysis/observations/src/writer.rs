@@ -1,6 +1,7 @@
 //! Rows in the form that was asked for.
 
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use speedup_core::machine::event::EndedAttempt;
@@ -22,6 +23,9 @@ use super::sheet::{RunSheet, Settled};
 
 /// Rows of runs without attempts that are prepared at once.
 const ROWS_AT_ONCE: usize = 512;
+
+/// The next page of text is begun with room for the longest so far, and one part in so many more.
+const ROOM: usize = 8;
 
 /// The form of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +60,8 @@ pub struct RowForm<'s> {
     sheet: &'s RunSheet<'s>,
     columns: Vec<Shown>,
     format: ExportForm,
+    /// Bytes of the longest page of text so far: pages are about as long.
+    longest: AtomicUsize,
 }
 
 /// A page of rows in its form.
@@ -91,7 +97,8 @@ impl<'s> RowForm<'s> {
     /// The form of a sheet's rows.
     pub fn new(format: ExportForm, sheet: &'s RunSheet<'s>) -> Self {
         let with_output = format == ExportForm::Jsonl || format.is_binary();
-        Self { sheet, columns: columns(sheet.experiment(), sheet.rows_per(), with_output), format }
+        let columns = columns(sheet.experiment(), sheet.rows_per(), with_output);
+        Self { sheet, columns, format, longest: AtomicUsize::new(0) }
     }
 
     /// The rows of attempts. Of a form of text each attempt is dropped before the next one is taken.
@@ -103,25 +110,40 @@ impl<'s> RowForm<'s> {
         attempts: impl IntoIterator<Item = Result<EndedAttempt, E>>,
     ) -> Result<PreparedPage, PagesError<E>> {
         let (mut settled, mut builds) = (Vec::new(), Vec::new());
-        let attempts = attempts.into_iter().map(|ended| {
-            let ended = ended.map_err(PagesError::Page)?;
-            settled.extend(settled_by(&ended).map(|_| ended.lease.run));
-            builds.extend(self.sheet.build(&ended));
-            Ok(ended)
-        });
+        let mut note = |ended: &EndedAttempt| {
+            settled.extend(settled_by(ended).map(|_| ended.lease.run));
+            builds.extend(self.sheet.build(ended));
+        };
         let content = match self.text() {
             Some(mut text) => {
                 for ended in attempts {
-                    let ended = ended?;
-                    let mut rows = self.sheet.rows(&ended);
-                    rows.try_for_each(|row| text.row(&row, &self.columns)).map_err(PagesError::Write)?;
+                    // An attempt is large, and stays where it was read.
+                    match ended {
+                        Ok(ref ended) => {
+                            note(ended);
+                            let mut rows = self.sheet.rows(ended);
+                            rows.try_for_each(|row| text.row(&row, &self.columns))
+                                .map_err(PagesError::Write)?;
+                        }
+                        Err(error) => return Err(PagesError::Page(error)),
+                    }
                 }
-                Content::Text(text.into_bytes())
+                let text = text.into_bytes();
+                self.longest.fetch_max(text.len(), Ordering::Relaxed);
+                Content::Text(text)
             }
             None => {
-                let attempts = attempts.collect::<Result<Vec<_>, _>>()?;
+                let attempts =
+                    attempts.into_iter().collect::<Result<Vec<_>, _>>().map_err(PagesError::Page)?;
+                attempts.iter().for_each(note);
                 match self.format.is_binary() {
-                    true => self.column_page(attempts.iter().flat_map(|ended| self.sheet.rows(ended))),
+                    true => {
+                        let mut rows = Vec::with_capacity(attempts.len());
+                        attempts
+                            .iter()
+                            .for_each(|ended| self.sheet.rows(ended).for_each(|row| rows.push(row)));
+                        Content::Columns(ColumnPage::new(&self.columns, &rows))
+                    }
                     false => Content::Attempts(attempts),
                 }
             }
@@ -151,9 +173,11 @@ impl<'s> RowForm<'s> {
 
     /// What takes rows as text, of a form that has them so.
     fn text(&self) -> Option<Text> {
+        let longest = self.longest.load(Ordering::Relaxed);
+        let room = Vec::with_capacity(longest + longest / ROOM);
         match self.format {
-            ExportForm::Csv => Some(Text::Lines(Lines::default())),
-            ExportForm::Jsonl => Some(Text::Objects(Vec::new())),
+            ExportForm::Csv => Some(Text::Lines(Lines::new(room))),
+            ExportForm::Jsonl => Some(Text::Objects(room)),
             ExportForm::Parquet
             | ExportForm::Arrow
             | ExportForm::ArrowStream

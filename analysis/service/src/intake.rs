@@ -94,7 +94,11 @@ impl Intake {
             (stage @ (Stage::Head(_) | Stage::Attempts(_)), ExportPart::Attempts(attempts)) => {
                 let mut study = study(stage)?;
                 for attempt in attempts.read() {
-                    study.add(&attempt?)?;
+                    // An attempt is large, and stays where it was read.
+                    match attempt {
+                        Ok(ref attempt) => study.add(attempt)?,
+                        Err(error) => return Err(error.into()),
+                    }
                 }
                 Stage::Attempts(study)
             }

@@ -112,18 +112,19 @@ fn usual_attempt(bytes: &[u8]) -> Result<EndedAttempt, Unusual> {
     let mut fields = Fields::of(bytes);
     while let Some((number, value)) = fields.next()? {
         match number {
-            1 => once(&mut lease, lease::lease(value.bytes()?)?)?,
+            1 => once(&mut lease, value.bytes()?)?,
             2 => cell = value.number()?,
             3 => ended = value.fixed()?,
-            4 => once(&mut record, Arc::new(record::record(value.bytes()?)?))?,
+            4 => once(&mut record, value.bytes()?)?,
             _ => return Err(Unusual),
         }
     }
+    // Both are large: they are read into their places, rather than moved there.
     Ok(EndedAttempt {
-        lease: lease.ok_or(Unusual)?,
+        lease: lease::lease(lease.ok_or(Unusual)?)?,
         cell,
         ended: Timestamp(ended),
-        end: AttemptEnd::Reported(record.ok_or(Unusual)?),
+        end: AttemptEnd::Reported(Arc::new(record::record(record.ok_or(Unusual)?)?)),
     })
 }
 

@@ -160,10 +160,12 @@ pub(crate) trait Within: Sized {
 }
 
 impl<T> Within for Result<T, Malformed> {
+    #[inline]
     fn within(self, outer: &str) -> Self {
         self.map_err(|malformed| malformed.within(outer))
     }
 
+    #[inline]
     fn within_nth(self, outer: &str, index: usize) -> Self {
         self.map_err(|malformed| malformed.within(&format!("{outer}[{index}]")))
     }

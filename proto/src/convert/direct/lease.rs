@@ -1,8 +1,11 @@
 //! A lease, and the evidence it was given on.
 
+use std::str::FromStr;
+
 use speedup_core::run::lease::{Evidence, Lease};
 use speedup_core::value::id::{
-    AgentEpoch, AllocationId, Attempt, BootId, ExperimentId, HostName, LeaseEpoch, RunIndex, SwitchPath,
+    AgentEpoch, AllocationId, Attempt, BootId, ExperimentId, HostName, IdError, LeaseEpoch, RunIndex,
+    SwitchPath,
 };
 use speedup_core::value::time::{Span, Timestamp};
 use uuid::Uuid;
@@ -28,7 +31,7 @@ pub(super) fn lease(bytes: &[u8]) -> Result<Lease, Unusual> {
             7 => granted = value.fixed()?,
             8 => deadline = value.fixed()?,
             9 => started = Some(Timestamp(value.fixed()?)),
-            10 => once(&mut grounds, evidence(value.bytes()?)?)?,
+            10 => once(&mut grounds, value.bytes()?)?,
             20 => once(&mut seat, Box::new(value.message::<v1::LeaseSeat>()?.try_into()?))?,
             _ => return Err(Unusual),
         }
@@ -43,7 +46,7 @@ pub(super) fn lease(bytes: &[u8]) -> Result<Lease, Unusual> {
         granted: Timestamp(granted),
         deadline: Timestamp(deadline),
         started,
-        evidence: grounds.ok_or(Unusual)?,
+        evidence: evidence(grounds.ok_or(Unusual)?)?,
         seat,
     })
 }
@@ -120,7 +123,7 @@ fn write_evidence(evidence: &Evidence, to: &mut Writer<'_>) {
 
 /// Reads an encoded `speedup.v1.Evidence`.
 fn evidence(bytes: &[u8]) -> Result<Evidence, Unusual> {
-    let (mut boot, mut allocation, mut switches) = (None, None, None);
+    let (mut boot, mut allocation, mut switches) = (None::<BootId>, None::<AllocationId>, None);
     let (mut served_in_scope, mut served_in_all, mut set_served) = (0, 0, None);
     let (mut previous, mut idle, mut boot_before, mut allocation_before) = (None, None, None, None);
     let (mut class, mut machine, mut host_name) = (None, None, None);
@@ -134,8 +137,8 @@ fn evidence(bytes: &[u8]) -> Result<Evidence, Unusual> {
             4 => served_in_all = value.number()?,
             5 => once(&mut previous, previous_run(value.bytes()?)?)?,
             6 => idle = Some(Span(value.number()?)),
-            7 => boot_before = Some(value.text()?.parse()?),
-            8 => allocation_before = Some(value.text()?.parse()?),
+            7 => boot_before = Some(again(value.text()?, boot.as_ref(), BootId::as_str)?),
+            8 => allocation_before = Some(again(value.text()?, allocation.as_ref(), AllocationId::as_str)?),
             9 => class = Some(value.text()?.parse()?),
             10 => build_run = Some(value.number()?),
             11 => products.push(value.message::<v1::Product>()?),
@@ -162,6 +165,18 @@ fn evidence(bytes: &[u8]) -> Result<Evidence, Unusual> {
         switches,
         set_served,
     })
+}
+
+/// An id that mostly is one that was read before, whose text the two share.
+fn again<I: Clone + FromStr<Err = IdError>>(
+    text: &str,
+    before: Option<&I>,
+    as_str: impl Fn(&I) -> &str,
+) -> Result<I, Unusual> {
+    match before.filter(|before| as_str(before) == text) {
+        Some(before) => Ok(before.clone()),
+        None => Ok(text.parse()?),
+    }
 }
 
 /// Reads an encoded `speedup.v1.PreviousRun`.
