@@ -157,7 +157,7 @@ fn array(kind: Kind, buffers: impl Iterator<Item = Buffer>) -> Result<ArrayRef, 
             for Buffer { levels, values } in buffers {
                 let Values::Truth(values) = values else { return Err(other_kind()) };
                 let mut values = values.into_iter();
-                levels.iter().for_each(|level| array.append_option(there(*level, &mut values)));
+                levels.iter().for_each(|level| array.append_option(there(level, &mut values)));
             }
             Arc::new(array.finish())
         }
@@ -176,7 +176,7 @@ fn array(kind: Kind, buffers: impl Iterator<Item = Buffer>) -> Result<ArrayRef, 
             for Buffer { levels, values } in buffers {
                 let Values::Text(values) = values else { return Err(other_kind()) };
                 let mut values = values.iter();
-                levels.iter().for_each(|level| array.append_option(there(*level, &mut values)));
+                levels.iter().for_each(|level| array.append_option(there(level, &mut values)));
             }
             Arc::new(array.finish())
         }
@@ -191,7 +191,7 @@ fn whole(
     for Buffer { levels, values } in buffers {
         let Values::Whole(values) = values else { return Err(other_kind()) };
         let mut values = values.into_iter();
-        levels.iter().for_each(|level| append(there(*level, &mut values)));
+        levels.iter().for_each(|level| append(there(level, &mut values)));
     }
     Ok(())
 }
@@ -201,7 +201,7 @@ fn lists(buffers: impl Iterator<Item = Buffer>) -> Result<ArrayRef, ArrowError> 
     for Buffer { levels, values } in buffers {
         let Values::List { values, repeats } = values else { return Err(other_kind()) };
         let (mut values, mut begun) = (values.into_iter(), None);
-        for (level, repeat) in levels.into_iter().zip(repeats) {
+        for (level, repeat) in levels.iter().zip(repeats) {
             if repeat == 0
                 && let Some(is_there) = begun.replace(level != NO_LIST)
             {

@@ -2,6 +2,7 @@
 
 use std::iter::repeat_n;
 use std::ops::Range;
+use std::ptr;
 
 use super::column::{Read, metric, own};
 use super::column_set::{Of, Shown};
@@ -17,8 +18,14 @@ pub(super) struct ColumnPage {
 
 /// The rows of a column: whether each is there, and the values of those that are.
 pub(super) struct Buffer {
-    pub(super) levels: Vec<i16>,
+    pub(super) levels: Levels,
     pub(super) values: Values,
+}
+
+/// Of each row of a column whether it has a value: mostly all have one, or none.
+pub(super) enum Levels {
+    All(i16, usize),
+    Each(Vec<i16>),
 }
 
 pub(super) enum Values {
@@ -67,7 +74,7 @@ impl ColumnPage {
 
 impl Buffer {
     fn new(of: &Of, rows: &[Row<'_>]) -> Self {
-        let mut levels = Vec::with_capacity(rows.len());
+        let mut levels = Levels::none_yet();
         let values = match of {
             Of::Run(Read::Truth(read)) => Values::Truth(there(rows, read, &mut levels)),
             Of::Run(Read::Count(read)) => {
@@ -81,18 +88,19 @@ impl Buffer {
             Of::Run(Read::Text(read)) => Values::Text(Texts::of(rows.iter().map(read), &mut levels)),
             Of::Run(Read::Spelled(read)) => Values::Text(Texts::of(rows.iter().map(read), &mut levels)),
             Of::Own(name) => {
-                let (mut values, mut repeats) = (Vec::new(), Vec::new());
+                let (mut values, mut repeats, mut of_lists) = (Vec::new(), Vec::new(), Vec::new());
                 for list in rows.iter().map(|row| own(row, name)) {
                     let members = list.map_or(0, <[f64]>::len);
                     match list {
-                        None => levels.push(NO_LIST),
-                        Some([]) => levels.push(EMPTY_LIST),
-                        Some(_) => levels.extend(repeat_n(IN_LIST, members)),
+                        None => of_lists.push(NO_LIST),
+                        Some([]) => of_lists.push(EMPTY_LIST),
+                        Some(_) => of_lists.extend(repeat_n(IN_LIST, members)),
                     }
                     repeats.push(0);
                     repeats.extend(repeat_n(1, members.saturating_sub(1)));
                     values.extend(list.unwrap_or_default());
                 }
+                levels = Levels::Each(of_lists);
                 Values::List { values, repeats }
             }
         };
@@ -120,7 +128,7 @@ impl Buffer {
             Values::Truth(_) | Values::Whole(_) | Values::Text(_) => row,
         };
         let there = if matches!(self.values, Values::List { .. }) { IN_LIST } else { 1 };
-        let value = self.levels[..level].iter().filter(|one| **one == there).count();
+        let value = self.levels.iter().take(level).filter(|one| *one == there).count();
         let values = match &mut self.values {
             Values::Truth(values) => Values::Truth(values.split_off(value)),
             Values::Whole(values) => Values::Whole(values.split_off(value)),
@@ -133,21 +141,88 @@ impl Buffer {
     }
 }
 
+impl Levels {
+    const fn none_yet() -> Self {
+        Self::All(0, 0)
+    }
+
+    #[inline]
+    fn push(&mut self, is_there: bool) {
+        let next = i16::from(is_there);
+        match self {
+            Self::All(level, rows) if *level == next || *rows == 0 => (*level, *rows) = (next, *rows + 1),
+            Self::All(level, rows) => {
+                let mut each = vec![*level; *rows];
+                each.push(next);
+                *self = Self::Each(each);
+            }
+            Self::Each(each) => each.push(next),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::All(_, rows) => *rows,
+            Self::Each(each) => each.len(),
+        }
+    }
+
+    /// Each of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = i16> {
+        let (level, rows, each) = match self {
+            Self::All(level, rows) => (*level, *rows, &[][..]),
+            Self::Each(each) => (0, 0, &each[..]),
+        };
+        repeat_n(level, rows).chain(each.iter().copied())
+    }
+
+    /// Each of them, written into `room` where all are alike.
+    pub(super) fn as_slice<'a>(&'a self, room: &'a mut Vec<i16>) -> &'a [i16] {
+        match self {
+            Self::All(level, rows) => {
+                room.clear();
+                room.resize(*rows, *level);
+                room
+            }
+            Self::Each(each) => each,
+        }
+    }
+
+    /// Takes off those from this one on.
+    fn split_off(&mut self, at: usize) -> Self {
+        match self {
+            Self::All(level, rows) => Self::All(*level, std::mem::replace(rows, at) - at),
+            Self::Each(each) => Self::Each(each.split_off(at)),
+        }
+    }
+}
+
 impl Texts {
     /// The texts that are there, and of each row whether it has one.
-    fn of(rows: impl Iterator<Item = Option<impl AsRef<str>>>, levels: &mut Vec<i16>) -> Self {
-        let mut texts = Self::default();
-        for text in rows {
-            levels.push(text.is_some().into());
-            text.iter().for_each(|text| texts.push(text.as_ref()));
+    fn of<S: AsRef<str>>(rows: impl ExactSizeIterator<Item = Option<S>>, levels: &mut Levels) -> Self {
+        let (count, mut texts, mut before) = (rows.len(), Self::default(), None);
+        for (row, text) in rows.enumerate() {
+            levels.push(text.is_some());
+            let Some(text) = text else { continue };
+            if texts.places.is_empty() {
+                texts.places.reserve_exact(count - row);
+            }
+            // Many are not only like the one before, but the very same.
+            let is_same = before.as_ref().is_some_and(|before: &S| ptr::eq(before.as_ref(), text.as_ref()));
+            texts.push(text.as_ref(), is_same);
+            before = Some(text);
         }
         texts
     }
 
-    fn push(&mut self, text: &str) {
+    fn push(&mut self, text: &str, is_same: bool) {
         let place = match self.places.last() {
-            Some(last) if self.all[last.clone()] == *text => last.clone(),
-            Some(_) | None => {
+            Some(last) if is_same || self.all[last.clone()] == *text => last.clone(),
+            last => {
+                // Where one differs from the one before, most do.
+                if last.is_some() && self.all.capacity() - self.all.len() < text.len() {
+                    self.all.reserve(text.len() * (self.places.capacity() - self.places.len()));
+                }
                 let begin = self.all.len();
                 self.all.push_str(text);
                 begin..self.all.len()
@@ -177,12 +252,12 @@ impl Texts {
 fn there<'r, 'a: 'r, T>(
     rows: &'r [Row<'a>],
     mut read: impl FnMut(&'r Row<'a>) -> Option<T>,
-    levels: &mut Vec<i16>,
+    levels: &mut Levels,
 ) -> Vec<T> {
     let mut values = Vec::new();
     for row in rows {
         let value = read(row);
-        levels.push(value.is_some().into());
+        levels.push(value.is_some());
         if value.is_some() && values.is_empty() {
             values.reserve_exact(rows.len());
         }

@@ -19,7 +19,7 @@ use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Ty
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{
-    DEFAULT_CREATED_BY, WriterProperties, WriterPropertiesBuilder, WriterPropertiesPtr,
+    DEFAULT_CREATED_BY, EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterPropertiesPtr,
 };
 use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescPtr, SchemaDescriptor, Type, TypePtr};
@@ -123,11 +123,15 @@ fn encoded(
     properties: &WriterPropertiesPtr,
 ) -> Result<Vec<EncodedColumn>, ParquetError> {
     let mut pages: Vec<_> = pages.into_iter().map(|page| page.columns.into_iter()).collect();
+    let mut room = Vec::new();
     let column = |column: &ColumnDescPtr| {
         let mut bytes = TrackedWrite::new(Vec::new());
         let to = Box::new(SerializedPageWriter::new(&mut bytes));
         let mut writer = get_column_writer(column.clone(), properties.clone(), to);
-        pages.iter_mut().filter_map(Iterator::next).try_for_each(|buffer| write(buffer, &mut writer))?;
+        pages
+            .iter_mut()
+            .filter_map(Iterator::next)
+            .try_for_each(|buffer| write(buffer, &mut room, &mut writer))?;
         let close = writer.close()?;
         Ok((Bytes::from(bytes.into_inner()?), close))
     };
@@ -135,8 +139,8 @@ fn encoded(
 }
 
 /// Writes what a page has of a column.
-fn write(buffer: Buffer, to: &mut ColumnWriter<'_>) -> Result<(), ParquetError> {
-    let levels = Some(buffer.levels.as_slice());
+fn write(buffer: Buffer, room: &mut Vec<i16>, to: &mut ColumnWriter<'_>) -> Result<(), ParquetError> {
+    let levels = Some(buffer.levels.as_slice(room));
     let written = match buffer.values {
         Values::Truth(values) => {
             get_typed_column_writer_mut::<BoolType>(to).write_batch(&values, levels, None)
@@ -169,19 +173,20 @@ pub(super) fn properties() -> WriterPropertiesBuilder {
 }
 
 /// The same, with whole numbers as their differences from one row to the next: moments, epochs and times hardly repeat, and a
-/// dictionary of them would be larger than they are.
+/// dictionary of them would be larger than they are. Texts have no least and greatest: hosts and versions are mixed, so a reader could
+/// pass over no group for them.
 fn packed(columns: &[Shown]) -> WriterProperties {
-    let is_whole = |column: &&Shown| match column.of.kind() {
-        Kind::Count | Kind::Signed | Kind::Moment => true,
-        Kind::Truth | Kind::Text | Kind::Series => false,
+    let of_column = |properties: WriterPropertiesBuilder, column: &Shown| {
+        let path = ColumnPath::from(column.name.as_str());
+        match column.of.kind() {
+            Kind::Count | Kind::Signed | Kind::Moment => properties
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
+            Kind::Text => properties.set_column_statistics_enabled(path, EnabledStatistics::None),
+            Kind::Truth | Kind::Series => properties,
+        }
     };
-    let paths = columns.iter().filter(is_whole).map(|column| ColumnPath::from(column.name.as_str()));
-    let differences = |properties: WriterPropertiesBuilder, path: ColumnPath| {
-        properties
-            .set_column_dictionary_enabled(path.clone(), false)
-            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
-    };
-    paths.fold(properties(), differences).build()
+    columns.iter().fold(properties(), of_column).build()
 }
 
 /// The column as Parquet declares it.
