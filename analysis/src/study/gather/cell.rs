@@ -52,15 +52,58 @@ pub(crate) struct Absent {
 /// The values of a metric in the order of the seats, of which a few may have none.
 #[derive(Clone, Debug, Default)]
 struct Column {
-    values: Vec<u64>,
+    values: Values,
     /// The places of the seats that have none, ascending.
     gaps: Vec<u32>,
+}
+
+/// Values, in half the memory while all are small.
+#[derive(Clone, Debug)]
+enum Values {
+    Narrow(Vec<u32>),
+    Wide(Vec<u64>),
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self::Narrow(Vec::new())
+    }
+}
+
+impl Values {
+    fn len(&self) -> usize {
+        match self {
+            Self::Narrow(values) => values.len(),
+            Self::Wide(values) => values.len(),
+        }
+    }
+
+    fn push(&mut self, value: u64) {
+        match (&mut *self, u32::try_from(value)) {
+            (Self::Narrow(values), Ok(value)) => values.push(value),
+            (Self::Narrow(values), Err(_)) => {
+                let mut wide = Vec::with_capacity(values.capacity().max(values.len() + 1));
+                wide.extend(values.iter().copied().map(u64::from));
+                wide.push(value);
+                *self = Self::Wide(wide);
+            }
+            (Self::Wide(values), _) => values.push(value),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u64> {
+        let (narrow, wide) = match self {
+            Self::Narrow(values) => (&values[..], &[][..]),
+            Self::Wide(values) => (&[][..], &values[..]),
+        };
+        narrow.iter().copied().map(u64::from).chain(wide.iter().copied())
+    }
 }
 
 impl Column {
     /// With room for so many values.
     fn with_room(values: usize) -> Self {
-        Self { values: Vec::with_capacity(values), gaps: Vec::new() }
+        Self { values: Values::Narrow(Vec::with_capacity(values)), gaps: Vec::new() }
     }
 
     /// Adds the value of the seat at a place beyond those before it.
@@ -73,9 +116,9 @@ impl Column {
     /// The values with the places of their seats.
     fn placed(&self) -> impl Iterator<Item = (usize, u64)> {
         let (mut next, mut gaps) = (0..self.values.len() + self.gaps.len(), self.gaps.iter().peekable());
-        let placed = move |value: &u64| {
+        let placed = move |value| {
             let place = next.find(|place| gaps.next_if(|gap| **gap as usize == *place).is_none())?;
-            Some((place, *value))
+            Some((place, value))
         };
         self.values.iter().filter_map(placed)
     }
@@ -171,12 +214,12 @@ impl CellRecords {
 
     /// The sample of a metric, in run order.
     pub(crate) fn sample(&self, metric: Metric) -> Result<Sample, SampleError> {
-        Sample::new(self.in_run_order(metric).map(|(_, value)| value as f64).collect())
+        Sample::new(self.of_each(metric, |(_, value)| value as f64))
     }
 
     /// The median of a metric, where it has values.
     pub(crate) fn median(&self, metric: Metric) -> Option<f64> {
-        let mut values = self.readings.get(&metric)?.values.clone();
+        let mut values: Vec<u64> = self.readings.get(&metric)?.values.iter().collect();
         let half = values.len() / 2;
         let is_even = values.len() % 2 == 0;
         (!values.is_empty()).then_some(())?;
@@ -193,12 +236,12 @@ impl CellRecords {
 
     /// Where each observation of a metric is from, in run order.
     pub(crate) fn seats(&self, metric: Metric) -> Vec<Seat> {
-        self.in_run_order(metric).map(|(seat, _)| seat).collect()
+        self.of_each(metric, |(seat, _)| seat)
     }
 
     /// The value of each observation of a metric with its run, in run order.
     pub(crate) fn values_by_run(&self, metric: Metric) -> Vec<(RunIndex, f64)> {
-        self.in_run_order(metric).map(|(seat, value)| (seat.run, value as f64)).collect()
+        self.of_each(metric, |(seat, value)| (seat.run, value as f64))
     }
 
     /// All runs but these, without what else is kept: for the comparisons alone.
@@ -218,6 +261,13 @@ impl CellRecords {
             timer: self.timer,
             ..Self::default()
         }
+    }
+
+    /// What a function makes of each observation of a metric and where it is from, in run order.
+    fn of_each<T>(&self, metric: Metric, of: impl FnMut((Seat, u64)) -> T) -> Vec<T> {
+        let mut all = Vec::with_capacity(self.count(metric) as usize);
+        all.extend(self.in_run_order(metric).map(of));
+        all
     }
 
     /// The values of a metric with where they are from, by runs: as they came, which is mostly their order.
@@ -240,11 +290,13 @@ mod tests {
     #[test]
     fn values_keep_the_places_of_their_seats_where_some_have_none() {
         let mut column = Column::with_room(2);
-        for (place, value) in [(2, 20), (3, 30), (6, 60), (7, 70)] {
+        let large = u64::from(u32::MAX) + 1;
+        let values = [(2, 20), (3, u64::from(u32::MAX)), (6, large), (7, 70), (9, u64::MAX)];
+        for (place, value) in values {
             column.push(place, value);
         }
-        assert_eq!(column.gaps, [0, 1, 4, 5]);
-        assert_eq!(column.placed().collect::<Vec<_>>(), [(2, 20), (3, 30), (6, 60), (7, 70)]);
+        assert_eq!(column.gaps, [0, 1, 4, 5, 8]);
+        assert_eq!(column.placed().collect::<Vec<_>>(), values);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::inference::{Caveat, ConfidenceLevel, PValue};
 use crate::sample::Sample;
 use rayon::prelude::*;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Hosts whose runs are slower or faster than those of the others in the same cells.
@@ -74,7 +75,7 @@ const MOST_OUTLYING: usize = 64;
 const GRID: f64 = 64.0;
 
 /// The hosts of a run.
-trait Hosts: Sync {
+trait Hosts: Clone + Send + Sync {
     fn hosts(&self) -> &[u32];
 }
 
@@ -91,8 +92,8 @@ impl Hosts for Vec<u32> {
 }
 
 /// A cell's runs of the hosts that are left, in run order.
-struct Ranked<'a, H> {
-    hosts: Vec<&'a H>,
+struct Ranked<'a, H: Clone> {
+    hosts: Cow<'a, [H]>,
     /// The place of each run's value among those of the cell; of equal values the first of theirs.
     places: Vec<u32>,
     scores: Vec<i32>,
@@ -217,7 +218,7 @@ fn most_unlikely<H: Hosts>(cells: &[Ranked<'_, H>]) -> Result<(HostRank, usize),
 
 /// What is known of each host, by its number.
 fn totals<H: Hosts>(cells: &[Ranked<'_, H>]) -> Vec<Total> {
-    let hosts = cells.iter().flat_map(|cell| &cell.hosts).flat_map(|hosts| hosts.hosts());
+    let hosts = cells.iter().flat_map(|cell| cell.hosts.iter()).flat_map(|hosts| hosts.hosts());
     let numbers = hosts.max().map_or(0, |most| *most as usize + 1);
     let (mut totals, mut of_cell) = (vec![Total::default(); numbers], vec![(0_i64, 0_usize); numbers]);
     for cell in cells {
@@ -228,7 +229,7 @@ fn totals<H: Hosts>(cells: &[Ranked<'_, H>]) -> Vec<Total> {
 
 /// The hosts that served the same runs as a host with a smaller number; nothing where each run has one.
 fn together<H: Hosts>(cells: &[Ranked<'_, H>]) -> BTreeMap<u32, Vec<u32>> {
-    if cells.iter().flat_map(|cell| &cell.hosts).all(|hosts| hosts.hosts().len() < 2) {
+    if cells.iter().flat_map(|cell| cell.hosts.iter()).all(|hosts| hosts.hosts().len() < 2) {
         return BTreeMap::new();
     }
     let mut served: BTreeMap<u32, Vec<(usize, usize)>> = BTreeMap::new();
@@ -280,7 +281,7 @@ impl<'a, H: Hosts> Ranked<'a, H> {
         let places: Vec<u32> = sample.in_run_order().iter().map(place).collect();
         let mut counts = vec![0; values.len()];
         places.iter().for_each(|place| counts[*place as usize] += 1);
-        Self { hosts: hosts.iter().collect(), places, scores: Vec::new(), values, counts }.ranked()
+        Self { hosts: Cow::Borrowed(hosts), places, scores: Vec::new(), values, counts }.ranked()
     }
 
     /// The same without the runs of a host.
@@ -290,7 +291,7 @@ impl<'a, H: Hosts> Ranked<'a, H> {
             self.counts[*place as usize] -= 1;
         }
         let mut left = is_left.iter().copied();
-        self.hosts.retain(|_| left.next() == Some(true));
+        self.hosts.to_mut().retain(|_| left.next() == Some(true));
         let mut left = is_left.iter().copied();
         self.places.retain(|_| left.next() == Some(true));
         self.ranked()
