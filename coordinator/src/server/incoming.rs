@@ -53,6 +53,8 @@ const FILES_FOR_HANDSHAKES: usize = 4;
 const WAITING: usize = 64;
 /// Bytes on their way within this process, each way of a connection.
 const INSIDE_BYTES: usize = 256 << 10;
+/// Bytes of a message that a way within the process carries at once: a page of an export takes fewer turns.
+const INSIDE_FRAME: u32 = 128 << 10;
 
 /// Connections to be served, all of one kind.
 #[derive(Debug)]
@@ -137,7 +139,9 @@ impl Ways {
 
     fn channel_of(&self, who: Option<Arc<Certificate>>) -> Channel {
         let inside = Inside { ways: self.clone(), who };
-        Endpoint::from_static("http://inside").connect_with_connector_lazy(inside)
+        Endpoint::from_static("http://inside")
+            .max_frame_size(INSIDE_FRAME)
+            .connect_with_connector_lazy(inside)
     }
 
     fn connection(&self, wire: Wire, who: Option<Arc<Certificate>>) -> io::Result<Connection> {
