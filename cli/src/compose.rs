@@ -25,7 +25,7 @@ pub(crate) use speedup_agent::{
 };
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis, recompute};
 pub(crate) use speedup_coordinator::{
-    AgentPlace, BackupError, Contents, Options as CoordinatorOptions, Security, back_up, nearby,
+    AgentPlace, BackupError, Contents, Options as CoordinatorOptions, Security, StoreCache, back_up, nearby,
     raise_open_files, restore,
 };
 use speedup_coordinator::{StartError, Ways};
@@ -140,6 +140,7 @@ pub(crate) async fn embedded_unless_in_use(data: &Path) -> Result<Result<Coordin
         bind: LOOPBACK,
         security: Security::Tls { names: Vec::new() },
         settings: Settings::default(),
+        store_cache: StoreCache::Command,
         agents: None,
         metrics: None,
     };

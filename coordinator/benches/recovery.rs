@@ -15,7 +15,7 @@ use std::process::Command as Process;
 use std::sync::Arc;
 use std::time::Instant;
 
-use speedup_coordinator::{Options, Security, start};
+use speedup_coordinator::{Options, Security, StoreCache, start};
 use speedup_core::agent::message::AttemptReport;
 use speedup_core::host::HostFacts;
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
@@ -61,6 +61,7 @@ fn recover(data: &Path) -> Result<(), Failure> {
         bind: ([127, 0, 0, 1], 0).into(),
         security: Security::Plain,
         settings: Settings::default(),
+        store_cache: StoreCache::Serving,
         agents: None,
         metrics: None,
     };

@@ -140,6 +140,10 @@ impl Checkpointer {
 
     /// Checks the old segments, a little at a time, and makes the checkpoints that fall due meanwhile. Gives whether to go on.
     fn read_what_was_not_read(&self, closed: &Receiver<Position>) -> bool {
+        // A command that is over before has nothing of it.
+        if !self.pause(LONGEST_PAUSE, closed) {
+            return false;
+        }
         let journal = match Reader::of(&self.checkpoints) {
             Ok(journal) => journal,
             Err(error) => {
@@ -156,11 +160,19 @@ impl Checkpointer {
                 let words = format!("{}; nothing of it is missing from the store", with_causes(&error));
                 tracing::error!("{}", with_hint(words, error.hint()));
             }
-            match closed.recv_timeout(begin.elapsed().saturating_mul(LEISURE).min(LONGEST_PAUSE)) {
-                Ok(boundary) => self.make(closed.try_iter().last().unwrap_or(boundary)),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return false,
+            if !self.pause(begin.elapsed().saturating_mul(LEISURE).min(LONGEST_PAUSE), closed) {
+                return false;
             }
+        }
+        true
+    }
+
+    /// Waits, and makes a checkpoint that falls due meanwhile. Gives whether to go on.
+    fn pause(&self, time: Duration, closed: &Receiver<Position>) -> bool {
+        match closed.recv_timeout(time) {
+            Ok(boundary) => self.make(closed.try_iter().last().unwrap_or(boundary)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return false,
         }
         true
     }
@@ -173,5 +185,5 @@ fn check(journal: &Reader, first: Position, next: Position) -> Result<(), Replay
     Ok(())
 }
 
-/// A disk that is slow for once does not stop the reading for long.
+/// Before the first of them, and where a disk was slow for once.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);

@@ -37,3 +37,4 @@ pub use handle::{Gone, Handle};
 pub use open_files::raise_open_files;
 pub use provision::{AgentPlace, RecordError, ResumeError, nearby};
 pub use server::{Broken, Coordinator, Options, Security, StartError, Ways, start};
+pub use store::StoreCache;

@@ -19,7 +19,7 @@ use thiserror::Error;
 
 use crate::backup::RESTORING;
 use crate::checkpoint::{self, Disbelief};
-use crate::store::{Opened, Store, StoreError};
+use crate::store::{Opened, Store, StoreCache, StoreError};
 
 use self::replaying::Replaying;
 
@@ -129,6 +129,7 @@ pub(crate) fn recover(
     data: &Path,
     id_if_new: JournalId,
     settings: Settings,
+    cache: StoreCache,
 ) -> Result<Recovered, RecoveryError> {
     let (directory, restoring) = (data.join("journal"), data.join(RESTORING));
     if restoring.exists() {
@@ -146,7 +147,7 @@ pub(crate) fn recover(
         let (path, next) = (directory.clone(), found.next);
         RecoveryError::Short { path, next, witness, seen }
     };
-    let Opened { store, applied, rebuilt } = Store::open(&data.join("store"), found.id)?;
+    let Opened { store, applied, rebuilt } = Store::open(&data.join("store"), found.id, cache)?;
     if applied > found.next {
         return Err(short("the store", applied));
     }

@@ -46,6 +46,7 @@ use crate::metrics::{Metrics, Pages};
 use crate::owner::{Owner, Request, WAITING_REQUESTS};
 use crate::provision::{AgentPlace, AgentStart, Provisioning, RecordError, ResumeError, SshHosts};
 use crate::recovery::{Recovered, RecoveryError, recover};
+use crate::store::StoreCache;
 use crate::timeline::TimeLine;
 
 /// Connections that may wait to be accepted: after a restart all agents connect at once.
@@ -66,6 +67,8 @@ pub struct Options {
     pub security: Security,
     /// How the machine behaves where plans are silent.
     pub settings: Settings,
+    /// How much of the store is kept in memory.
+    pub store_cache: StoreCache,
     /// Where agents lie that an engine starts; without it no engine is ever asked for hosts.
     pub agents: Option<AgentPlace>,
     /// Where metrics and health are asked for over plain HTTP, which holds numbers and no names; port 0 takes a free one.
@@ -218,11 +221,11 @@ pub async fn start(
     options: Options,
     extend: impl FnOnce(&Ways, Routes) -> Routes,
 ) -> Result<Coordinator, StartError> {
-    let Options { data, bind, security, settings, agents, metrics: metrics_bind } = options;
+    let Options { data, bind, security, settings, store_cache, agents, metrics: metrics_bind } = options;
     if security == Security::Plain && !bind.ip().is_loopback() {
         return Err(StartError::NotLoopback(bind));
     }
-    let recovered = recover_apart(&data, settings).await?;
+    let recovered = recover_apart(&data, settings, store_cache).await?;
     let blobs = open_blobs(&data, &recovered).await?;
     let bound = |source| StartError::Bind { address: bind, source };
     let listener = listen(bind).map_err(bound)?;
@@ -418,11 +421,12 @@ fn listen_for_metrics(bind: SocketAddr) -> Result<TcpListener, StartError> {
     listen(bind).map_err(|source| StartError::BindMetrics { address: bind, source })
 }
 
-async fn recover_apart(data: &Path, settings: Settings) -> Result<Recovered, StartError> {
+async fn recover_apart(data: &Path, settings: Settings, cache: StoreCache) -> Result<Recovered, StartError> {
     let path = data.to_owned();
     let id = JournalId(*Uuid::now_v7().as_bytes());
     let recovered = tokio::task::spawn_blocking(move || {
-        recover(&path, id, settings).map_err(|error| StartError::Recovery { path, source: Box::new(error) })
+        recover(&path, id, settings, cache)
+            .map_err(|error| StartError::Recovery { path, source: Box::new(error) })
     });
     recovered.await.map_err(|error| StartError::Thread(std::io::Error::other(error)))?
 }
@@ -491,6 +495,7 @@ mod tests {
             bind: ([0, 0, 0, 0], 0).into(),
             security,
             settings: Settings::default(),
+            store_cache: StoreCache::Serving,
             agents: None,
             metrics: None,
         };

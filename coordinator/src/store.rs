@@ -37,8 +37,6 @@ use crate::status::finished_status;
 
 /// Version of what the trees hold; another one means that the store is built anew.
 const FORMAT: u32 = 5;
-/// What sled may keep of the trees in memory; it takes two to five times that.
-const CACHE_BYTES: u64 = 64 << 20;
 /// Most writes sled is given at once: it takes much more memory with larger batches.
 const BATCH: usize = 1_024;
 
@@ -116,9 +114,6 @@ impl Hinted for StoreError {
     }
 }
 
-/// Keys and values of a range, as they come.
-type Entries = sled::Iter;
-
 /// The embedded store. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
@@ -136,6 +131,25 @@ pub(crate) struct Store {
     /// What the hosts of a gang were like that did not start the program.
     parts: sled::Tree,
     db: sled::Db,
+}
+
+/// How much of the store is kept in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreCache {
+    /// That of a coordinator that serves: what many agents write to is there.
+    Serving,
+    /// That of a coordinator that a command starts for itself: it mostly reads an experiment once, from begin to end.
+    Command,
+}
+
+impl StoreCache {
+    /// What sled may keep of the trees; it takes up to twice that.
+    const fn bytes(self) -> u64 {
+        match self {
+            Self::Serving => 64 << 20,
+            Self::Command => 8 << 20,
+        }
+    }
 }
 
 /// What opening found.
@@ -160,12 +174,12 @@ enum Unusable {
 
 impl Store {
     /// Opens the store of a journal, or begins a new one where the old cannot be used.
-    pub(crate) fn open(path: &Path, journal: JournalId) -> Result<Opened, StoreError> {
+    pub(crate) fn open(path: &Path, journal: JournalId, cache: StoreCache) -> Result<Opened, StoreError> {
         let condemned = condemnation(path).exists();
         let why_not = if condemned {
             Unusable::Damaged("it was marked as damaged".to_owned())
         } else {
-            match Self::try_open(path, journal) {
+            match Self::try_open(path, journal, cache) {
                 Ok(Ok(opened)) => return Ok(opened),
                 Ok(Err(reason)) => reason,
                 Err(foreign @ StoreError::Foreign { .. }) => return Err(foreign),
@@ -183,7 +197,7 @@ impl Store {
             Unusable::Damaged(how) => Some(format!("{how}; {}", aside::set_aside(path).map_err(files)?)),
         };
         let _ = std::fs::remove_file(condemnation(path));
-        let store = Self::connect(path)?;
+        let store = Self::connect(path, cache)?;
         store.guard(|| {
             store.meta.insert("format", &FORMAT.to_be_bytes())?;
             store.meta.insert("journal", &journal.0)?;
@@ -192,11 +206,15 @@ impl Store {
         Ok(Opened { store, applied: Position::START, rebuilt })
     }
 
-    fn try_open(path: &Path, journal: JournalId) -> Result<Result<Opened, Unusable>, StoreError> {
+    fn try_open(
+        path: &Path,
+        journal: JournalId,
+        cache: StoreCache,
+    ) -> Result<Result<Opened, Unusable>, StoreError> {
         if !path.exists() {
             return Ok(Err(Unusable::Missing));
         }
-        let store = Self::connect(path)?;
+        let store = Self::connect(path, cache)?;
         let (format, of, applied) = store.guard(|| {
             Ok((store.meta.get("format")?, store.meta.get("journal")?, store.meta.get("applied")?))
         })?;
@@ -214,10 +232,10 @@ impl Store {
         })
     }
 
-    fn connect(path: &Path) -> Result<Self, StoreError> {
+    fn connect(path: &Path, cache: StoreCache) -> Result<Self, StoreError> {
         guard(path, || {
             let db =
-                sled::Config::new().path(path).cache_capacity(CACHE_BYTES).flush_every_ms(None).open()?;
+                sled::Config::new().path(path).cache_capacity(cache.bytes()).flush_every_ms(None).open()?;
             Ok(Self {
                 path: path.to_owned(),
                 meta: db.open_tree("meta")?,

@@ -17,7 +17,7 @@ use speedup_core::value::time::Span;
 use super::{json_line, print, user};
 use crate::arguments::{Output, OutputArgument};
 use crate::compose::web::{self, Web};
-use crate::compose::{self, AgentPlace, Coordinator, CoordinatorOptions, Security};
+use crate::compose::{self, AgentPlace, Coordinator, CoordinatorOptions, Security, StoreCache};
 use crate::connection::access::{self, Access, Written};
 use crate::connection::{directories, journal_failed};
 use crate::console::Console;
@@ -142,6 +142,7 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
         bind: arguments.bind,
         security: security(&arguments),
         settings,
+        store_cache: StoreCache::Serving,
         agents: Some(agent_place(&arguments, &access_file)?),
         metrics: arguments.metrics.0,
     };

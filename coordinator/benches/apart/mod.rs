@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use speedup_access::{Credentials, Identity, Role};
-use speedup_coordinator::{Options, Security, raise_open_files, start};
+use speedup_coordinator::{Options, Security, StoreCache, raise_open_files, start};
 use speedup_core::machine::Settings;
 
 use crate::simulated::Site;
@@ -39,6 +39,7 @@ fn coordinate(data: &Path) -> Result<(), Failure> {
                 None => Security::Plain,
             },
             settings: Settings::default(),
+            store_cache: StoreCache::Serving,
             agents: None,
             metrics: None,
         };

@@ -7,6 +7,7 @@ use speedup_core::machine::Settings;
 
 use super::*;
 use crate::server::{self, Coordinator, Options, Security};
+use crate::store::StoreCache;
 
 async fn started(data: &Path) -> Coordinator {
     let options = Options {
@@ -14,6 +15,7 @@ async fn started(data: &Path) -> Coordinator {
         bind: ([127, 0, 0, 1], 0).into(),
         security: Security::Tls { names: Vec::new() },
         settings: Settings::default(),
+        store_cache: StoreCache::Serving,
         agents: None,
         metrics: None,
     };
@@ -85,6 +87,7 @@ async fn a_restore_that_did_not_end_keeps_the_coordinator_from_starting() {
         bind: ([127, 0, 0, 1], 0).into(),
         security: Security::Plain,
         settings: Settings::default(),
+        store_cache: StoreCache::Serving,
         agents: None,
         metrics: None,
     };

@@ -9,7 +9,7 @@ use speedup_core::value::id::ExperimentId;
 use speedup_proto::v1;
 
 use super::pack::{At, Pack, Packer, Placed, Row, Unpacker};
-use super::{Entries, Store, StoreError};
+use super::{Store, StoreError};
 
 /// Rows are read at once until they have this many bytes: each may carry two streams of output of a megabyte, and most clients of
 /// gRPC take four.
@@ -96,11 +96,10 @@ impl Store {
         experiment: ExperimentId,
         after: Option<At>,
     ) -> Result<StoredAttempts<'_>, StoreError> {
-        let first = after.map_or(0, |(run, _)| run);
-        let packs = self.packs.range(pack_key(experiment, first)..=pack_key(experiment, u32::MAX));
+        let next = pack_key(experiment, after.map_or(0, |(run, _)| run));
         let unpacker = self.packing(Unpacker::new())?;
         let unpacked = Vec::new().into_iter();
-        Ok(StoredAttempts { store: self, experiment, after, packs, unpacker, unpacked })
+        Ok(StoredAttempts { store: self, experiment, after, next, unpacker, unpacked })
     }
 
     /// What the hosts of the seats after the first reported of an attempt, in their order, as it is stored.
@@ -165,7 +164,8 @@ pub(crate) struct StoredAttempts<'s> {
     store: &'s Store,
     experiment: ExperimentId,
     after: Option<At>,
-    packs: Entries,
+    /// The least key of the next pack.
+    next: Vec<u8>,
     unpacker: Unpacker,
     unpacked: vec::IntoIter<Row>,
 }
@@ -192,9 +192,14 @@ impl StoredAttempts<'_> {
                 let encoded = self.store.content(self.experiment, row)?;
                 return Ok(Some(StoredAttempt { at, encoded }));
             }
-            let Some((_, value)) = self.store.guard(|| self.packs.next().transpose())? else {
+            let last = pack_key(self.experiment, u32::MAX);
+            // Each by a search of its own. sled looks what its cache holds when a part of it was asked 64 times: one iterator asks for each
+            // page once, and the pages of some millions of runs would all stay.
+            let mut packs = self.store.packs.range(&*self.next..=&*last);
+            let Some((key, value)) = self.store.guard(|| packs.next().transpose())? else {
                 return Ok(None);
             };
+            self.next = [&key, &[0][..]].concat();
             let pack = self.store.packing(self.unpacker.unpack(&value))?;
             self.unpacked = pack.into_rows().into_iter();
         }

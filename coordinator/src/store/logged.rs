@@ -230,6 +230,7 @@ mod tests {
     use speedup_proto::convert::known_moment;
 
     use super::*;
+    use crate::store::StoreCache;
 
     fn paused(at: u64, experiment: ExperimentId, reason: String) -> Event {
         let change = Change::Paused { experiment, by: "alice".to_owned(), reason };
@@ -239,7 +240,9 @@ mod tests {
     #[test]
     fn the_log_is_read_newest_first_in_pages_whatever_is_written_twice() {
         let directory = tempfile::tempdir().unwrap();
-        let store = Store::open(&directory.path().join("store"), JournalId([1; 16])).unwrap().store;
+        let store = Store::open(&directory.path().join("store"), JournalId([1; 16]), StoreCache::Command)
+            .unwrap()
+            .store;
         let ids = [1, 2].map(|byte| ExperimentId(Uuid::from_bytes([byte; 16])));
         for _ in 0..2 {
             let mut writes = Writes::default();

@@ -15,7 +15,8 @@ use super::*;
 
 fn opened() -> (TempDir, Store) {
     let directory = tempfile::tempdir().unwrap();
-    let store = Store::open(&directory.path().join("store"), JournalId([1; 16])).unwrap().store;
+    let store =
+        Store::open(&directory.path().join("store"), JournalId([1; 16]), StoreCache::Command).unwrap().store;
     (directory, store)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use speedup_coordinator::{Coordinator, Options, Security, StartError};
+use speedup_coordinator::{Coordinator, Options, Security, StartError, StoreCache};
 use speedup_core::agent::message::AttemptReport;
 use speedup_core::host::HostFacts;
 use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
@@ -37,6 +37,7 @@ pub(crate) fn start(data: &Path) -> Result<Running, StartError> {
         bind,
         security: Security::Plain,
         settings: Settings::default(),
+        store_cache: StoreCache::Serving,
         agents: None,
         metrics: None,
     };

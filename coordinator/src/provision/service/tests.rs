@@ -16,6 +16,7 @@ use crate::owner::Request as Asked;
 use crate::provision::agent::tests::at;
 use crate::provision::script::Surroundings;
 use crate::store::Store;
+use crate::store::StoreCache;
 
 /// One job, until it is ended; and whether the engine answers.
 #[derive(Clone, Debug, Default)]
@@ -99,7 +100,8 @@ fn handle(data: &TempDir) -> Handle {
         }
     });
     let progress = || watch::channel(Position::START).1;
-    let store = Store::open(&data.path().join("store"), JournalId([1; 16])).unwrap().store;
+    let store =
+        Store::open(&data.path().join("store"), JournalId([1; 16]), StoreCache::Command).unwrap().store;
     let demand = Arc::new(watch::Sender::new(()));
     let urge = backlog().0.urge();
     Handle { requests, progress: Progress { durable: progress(), indexed: progress(), urge }, store, demand }
