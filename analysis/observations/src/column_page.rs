@@ -22,9 +22,12 @@ pub(super) struct Buffer {
     pub(super) values: Values,
 }
 
-/// Of each row of a column whether it has a value: mostly all have one, or none.
+/// Of each row of a column whether it has a value, as Parquet's levels say it.
+#[derive(Debug, PartialEq)]
 pub(super) enum Levels {
+    /// The level of all rows, and how many they are: mostly all have a value, or none.
     All(i16, usize),
+    /// That of each.
     Each(Vec<i16>),
 }
 
@@ -47,6 +50,9 @@ pub(super) struct Texts {
     /// Where each is in it.
     pub(super) places: Vec<Range<usize>>,
 }
+
+/// Bytes of the longest ids and hashes: for so many in each row room is made at once, not for what a program printed.
+const LONGEST_ID: usize = 64;
 
 /// Levels of a list: it is not there, it is empty, it has this value.
 pub(super) const NO_LIST: i16 = 0;
@@ -221,7 +227,8 @@ impl Texts {
             last => {
                 // Where one differs from the one before, most do.
                 if last.is_some() && self.all.capacity() - self.all.len() < text.len() {
-                    self.all.reserve(text.len() * (self.places.capacity() - self.places.len()));
+                    let left = self.places.capacity() - self.places.len();
+                    self.all.reserve(text.len().min(LONGEST_ID) * left);
                 }
                 let begin = self.all.len();
                 self.all.push_str(text);
@@ -270,4 +277,45 @@ fn there<'r, 'a: 'r, T>(
 /// large as the limit.
 fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_those_that_were_pushed_however_they_are_kept() {
+        for (rows, bits) in (0..6).flat_map(|rows| (0..1_u32 << rows).map(move |bits| (rows, bits))) {
+            let pushed = |place: usize| bits >> place & 1 == 1;
+            let expected: Vec<i16> = (0..rows).map(|place| pushed(place).into()).collect();
+            for at in 0..=rows {
+                let mut levels = Levels::none_yet();
+                (0..rows).for_each(|place| levels.push(pushed(place)));
+                assert_eq!(
+                    matches!(levels, Levels::All(..)),
+                    expected.windows(2).all(|two| two[0] == two[1])
+                );
+                assert_eq!(levels.as_slice(&mut Vec::new()), expected);
+                let rest = levels.split_off(at);
+                assert_eq!((levels.len(), rest.len()), (at, rows - at));
+                assert_eq!(levels.iter().chain(rest.iter()).collect::<Vec<_>>(), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn texts_are_kept_once_where_they_are_like_the_one_before() {
+        let (one, long) = ("one".to_owned(), "x".repeat(1 << 20));
+        let rows =
+            [Some(&*one), Some(&*one), None, Some("one"), Some(""), Some(""), Some(&long), Some("two")];
+        let mut levels = Levels::none_yet();
+        let mut texts = Texts::of(rows.iter().copied(), &mut levels);
+        let there: Vec<&str> = rows.iter().flatten().copied().collect();
+        assert_eq!(texts.iter().collect::<Vec<_>>(), there);
+        assert_eq!(levels.iter().collect::<Vec<_>>(), [1, 1, 0, 1, 1, 1, 1, 1]);
+        assert_eq!(texts.all.len(), "one".len() + long.len() + "two".len());
+        assert!(texts.all.capacity() < 3 * long.len(), "room for what is rare");
+        let rest = texts.split_off(4);
+        assert_eq!(texts.iter().chain(rest.iter()).collect::<Vec<_>>(), there);
+    }
 }

@@ -133,8 +133,12 @@ impl<'s> RowForm<'s> {
                 Content::Text(text)
             }
             None => {
-                let attempts =
-                    attempts.into_iter().collect::<Result<Vec<_>, _>>().map_err(PagesError::Page)?;
+                let ended = attempts.into_iter();
+                // To collect results would begin without room.
+                let mut attempts = Vec::with_capacity(ended.size_hint().0);
+                for ended in ended {
+                    attempts.push(ended.map_err(PagesError::Page)?);
+                }
                 attempts.iter().for_each(note);
                 match self.format.is_binary() {
                     true => {
