@@ -221,7 +221,7 @@ impl CellRecords {
     pub(crate) fn median(&self, metric: Metric) -> Option<f64> {
         let mut values: Vec<u64> = self.readings.get(&metric)?.values.iter().collect();
         let half = values.len() / 2;
-        let is_even = values.len() % 2 == 0;
+        let is_even = values.len().is_multiple_of(2);
         (!values.is_empty()).then_some(())?;
         let (below, upper, _) = values.select_nth_unstable(half);
         let upper = *upper as f64;

@@ -218,7 +218,7 @@ fn most_unlikely<H: Hosts>(cells: &[Ranked<'_, H>]) -> Result<(HostRank, usize),
 
 /// What is known of each host, by its number.
 fn totals<H: Hosts>(cells: &[Ranked<'_, H>]) -> Vec<Total> {
-    let hosts = cells.iter().flat_map(|cell| cell.hosts.iter()).flat_map(|hosts| hosts.hosts());
+    let hosts = cells.iter().flat_map(|cell| cell.hosts.iter()).flat_map(Hosts::hosts);
     let numbers = hosts.max().map_or(0, |most| *most as usize + 1);
     let (mut totals, mut of_cell) = (vec![Total::default(); numbers], vec![(0_i64, 0_usize); numbers]);
     for cell in cells {
@@ -341,7 +341,7 @@ impl<'a, H: Hosts> Ranked<'a, H> {
         let n = self.scores.len() as f64;
         let mean = self.scores.iter().map(|score| f64::from(*score)).sum::<f64>() / n;
         let squares: f64 = self.scores.iter().map(|score| (f64::from(*score) - mean).powi(2)).sum();
-        for host in self.hosts.iter().flat_map(|hosts| hosts.hosts()) {
+        for host in self.hosts.iter().flat_map(Hosts::hosts) {
             let (sum, runs) = std::mem::take(&mut of_cell[*host as usize]);
             // A cell of one host alone says nothing of it.
             if runs == 0 || runs == self.scores.len() {
