@@ -143,7 +143,7 @@ pub enum StoreCache {
 }
 
 impl StoreCache {
-    /// What sled may keep of the trees; it takes up to twice that.
+    /// What sled may keep of the trees; it takes two to five times that.
     const fn bytes(self) -> u64 {
         match self {
             Self::Serving => 64 << 20,

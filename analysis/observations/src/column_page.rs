@@ -23,7 +23,6 @@ pub(super) struct Buffer {
 }
 
 /// Of each row of a column whether it has a value, as Parquet's levels say it.
-#[derive(Debug, PartialEq)]
 pub(super) enum Levels {
     /// The level of all rows, and how many they are: mostly all have a value, or none.
     All(i16, usize),

@@ -146,7 +146,7 @@ impl<'s> RowForm<'s> {
                         attempts
                             .iter()
                             .for_each(|ended| self.sheet.rows(ended).for_each(|row| rows.push(row)));
-                        Content::Columns(ColumnPage::new(&self.columns, &rows))
+                        self.column_page(&rows)
                     }
                     false => Content::Attempts(attempts),
                 }
@@ -162,7 +162,7 @@ impl<'s> RowForm<'s> {
                 rows.try_for_each(|row| text.row(&row, &self.columns))?;
                 Ok(Content::Text(text.into_bytes()))
             }
-            None if self.format.is_binary() => Ok(self.column_page(rows)),
+            None if self.format.is_binary() => Ok(self.column_page(&rows.collect::<Vec<_>>())),
             // The samples of other tools are taken from attempts alone.
             None => {
                 rows.for_each(drop);
@@ -171,8 +171,8 @@ impl<'s> RowForm<'s> {
         }
     }
 
-    fn column_page<'r>(&self, rows: impl Iterator<Item = Row<'r>>) -> Content {
-        Content::Columns(ColumnPage::new(&self.columns, &rows.collect::<Vec<_>>()))
+    fn column_page(&self, rows: &[Row<'_>]) -> Content {
+        Content::Columns(ColumnPage::new(&self.columns, rows))
     }
 
     /// What takes rows as text, of a form that has them so.
