@@ -61,7 +61,7 @@ pub use self::compare::tail::TailTakes;
 pub use self::design::{DesignKind, DesignReport};
 use self::gather::cell::CellRecords;
 pub use self::gather::condition::ConditionCounts;
-use self::gather::evidence::{Evidence, Seat};
+use self::gather::evidence::Evidence;
 pub use self::gather::mishap::{FailureCount, FailureExample, LossCount, LossExample, Mishaps};
 pub use self::missing::{AttemptCounts, MissingReport};
 pub use self::ranks::{RankValue, RanksReport, SlowestReport, VersionRanks};
@@ -247,7 +247,7 @@ impl Study {
         }
         if is_part {
             let seat = self.evidence.keep(attempt, &self.plan.experiment.independence);
-            self.keep_ranks_of_part(attempt, seat);
+            self.keep_ranks_of_part(attempt, self.evidence.stay(seat).host);
             return Ok(());
         }
         if *reported && matches!(attempt.end, AttemptEnd::Reported(_)) {
@@ -273,6 +273,7 @@ impl Study {
             self.builds.keep(self.plan.task(run).version(), build);
         }
         let seat = self.evidence.keep(attempt, &self.plan.experiment.independence);
+        let host = self.evidence.stay(seat).host;
         self.costs.add(attempt, self.plan.experiment.rule);
         match &attempt.end {
             AttemptEnd::Lost { reason, after, late } => {
@@ -280,13 +281,13 @@ impl Study {
             }
             AttemptEnd::Reported(record) => {
                 *reported = true;
-                self.canary.keep(seat.host, lease.epoch, record);
+                self.canary.keep(host, lease.epoch, record);
                 match &record.outcome {
                     Outcome::Measured => {
                         cell.outlived += u64::from(record.survivors > 0);
                         cell.conditions.measured(record.conditions.as_deref());
-                        cell.ranks.keep(lease, seat, record, true);
-                        cell.measured(seat, record, &self.plan.experiment.own_metrics);
+                        cell.ranks.keep(lease, host, record, true);
+                        cell.measured(seat, host, record, &self.plan.experiment.own_metrics);
                     }
                     Outcome::Failed(failure) => cell.mishaps.failed(run, failure, record),
                     Outcome::NotExecuted { reason, obstacle } => {
@@ -299,11 +300,11 @@ impl Study {
     }
 
     /// The ranks on a further host of an attempt.
-    fn keep_ranks_of_part(&mut self, part: &EndedAttempt, seat: Seat) {
+    fn keep_ranks_of_part(&mut self, part: &EndedAttempt, host: u32) {
         if let (Some(cell), AttemptEnd::Reported(record)) =
             (self.cells.get_mut(part.cell as usize), &part.end)
         {
-            cell.ranks.keep(&part.lease, seat, record, false);
+            cell.ranks.keep(&part.lease, host, record, false);
         }
     }
 

@@ -10,7 +10,7 @@ mod builds;
 pub(super) use self::builds::OfBuild;
 use super::run_unit::RunUnit;
 use crate::conclusion::{Reason, ReasonCode, Spelled, Word};
-use crate::study::gather::evidence::Seat;
+use crate::study::gather::evidence::NamedSeat;
 use crate::study::gather::numbers::Number;
 use serde::{Deserialize, Serialize};
 use speedup_core::independence::Sameness;
@@ -54,7 +54,7 @@ pub enum DesignKind {
 /// A measured run of a cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
-    pub(super) seat: Seat,
+    pub(super) seat: NamedSeat,
     pub(super) place: Place,
     /// Its build, where its version is built several times.
     pub(super) build: Option<OfBuild>,
@@ -63,7 +63,7 @@ pub(super) struct Run {
 
 impl Run {
     /// The run of `plan` at `seat`, with its value.
-    pub(super) fn new(plan: &Plan, seat: Seat, value: f64) -> Self {
+    pub(super) fn new(plan: &Plan, seat: NamedSeat, value: f64) -> Self {
         let of = plan.builds_of(plan.task(seat.run).version());
         let number = plan.build_of(seat.run).and_then(|build| of.binary_search(&build.0).ok());
         let build = number.filter(|_| of.len() > 1);

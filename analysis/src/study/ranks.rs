@@ -239,11 +239,14 @@ impl Shared<'_> {
         let hosts = self.gang.hosts;
         let taken: BTreeSet<(RunIndex, Attempt)> =
             places(runs).map(|(run, _)| (run.run, run.attempt)).collect();
-        let served = self.study.evidence.served.iter();
+        let evidence = &self.study.evidence;
+        let served = evidence.served.iter();
         let served = served.filter(|one| taken.contains(&(one.seat.run, one.attempt)));
-        let by_name = self.study.evidence.hosts.places();
+        let by_name = evidence.hosts.places();
         let mut served_by: BTreeMap<u32, u64> = BTreeMap::new();
-        served.for_each(|one| *served_by.entry(by_name[one.seat.host as usize]).or_default() += 1);
+        served.for_each(|one| {
+            *served_by.entry(by_name[evidence.stay(one.seat).host as usize]).or_default() += 1
+        });
         if hosts < 2 || served_by.values().all(|runs| *runs < 2) {
             return None;
         }

@@ -392,8 +392,8 @@ fn runs(study: &Study, cell: &CellRecords, subject: EndpointSubject<'_>) -> Vec<
         EndpointSubject::Metric(metric) => metric,
     };
     let by_name = study.evidence.by_name();
-    let values = cell.seats(metric).into_iter().zip(cell.values_by_run(metric));
-    values.map(|(seat, (_, value))| Run::new(&study.plan, by_name(seat), value)).collect()
+    let values = cell.seats(metric).into_owned().into_iter().zip(cell.values_by_run(metric));
+    values.map(|(seat, (_, value))| Run::new(&study.plan, by_name.seat(seat), value)).collect()
 }
 
 /// A probability as the number of a percentile.

@@ -150,6 +150,6 @@ pub(in crate::study) fn looked_sequentially() -> Reason {
 /// The runs of a cell, each with the mean of its iterations, hosts by the order of their names.
 pub(super) fn runs(study: &Study, cell: &CellRecords, place: usize) -> Vec<Run> {
     let by_name = study.evidence.by_name();
-    let run = |(seat, of_run): (Seat, Iterations)| Run::new(&study.plan, by_name(seat), of_run.mean);
+    let run = |(seat, of_run): (Seat, Iterations)| Run::new(&study.plan, by_name.seat(seat), of_run.mean);
     cell.iterations(place).into_iter().map(run).collect()
 }

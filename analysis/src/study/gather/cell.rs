@@ -11,6 +11,7 @@ use speedup_core::run::record::Record;
 use speedup_core::run::timer::TimerError;
 use speedup_core::value::id::RunIndex;
 use speedup_statistics::sample::{Sample, SampleError};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is kept of a cell.
@@ -155,12 +156,12 @@ impl CellRecords {
         Self { seats: Vec::with_capacity(runs), ..Self::default() }
     }
 
-    /// Keeps the metrics of a measured run; `own` are those that the plan adds.
-    pub(crate) fn measured(&mut self, seat: Seat, record: &Record, own: &[OwnMetric]) {
+    /// Keeps the metrics of a measured run on a host; `own` are those that the plan adds.
+    pub(crate) fn measured(&mut self, seat: Seat, host: u32, record: &Record, own: &[OwnMetric]) {
         let (run, place, room) = (seat.run, self.seats.len(), self.seats.capacity());
         self.seats.push(seat);
-        self.programs.measured(seat.host, record);
-        self.software.measured(seat.host, record);
+        self.programs.measured(host, record);
+        self.software.measured(host, record);
         // Of two that are as large, always the same one: attempts come in any order.
         let size = |timer: &TimerError| (timer.near_ns(), timer.bias_ns);
         self.timer = self.timer.into_iter().chain(record.timer).max_by_key(size);
@@ -235,8 +236,11 @@ impl CellRecords {
     }
 
     /// Where each observation of a metric is from, in run order.
-    pub(crate) fn seats(&self, metric: Metric) -> Vec<Seat> {
-        self.of_each(metric, |(seat, _)| seat)
+    pub(crate) fn seats(&self, metric: Metric) -> Cow<'_, [Seat]> {
+        if self.count(metric) == self.seats.len() as u64 && self.is_in_run_order() {
+            return Cow::Borrowed(&self.seats);
+        }
+        Cow::Owned(self.of_each(metric, |(seat, _)| seat))
     }
 
     /// The value of each observation of a metric with its run, in run order.
@@ -270,11 +274,15 @@ impl CellRecords {
         all
     }
 
+    fn is_in_run_order(&self) -> bool {
+        self.seats.is_sorted_by_key(|seat| seat.run)
+    }
+
     /// The values of a metric with where they are from, by runs: as they came, which is mostly their order.
     fn in_run_order(&self, metric: Metric) -> Box<dyn Iterator<Item = (Seat, u64)> + '_> {
         let placed = self.readings.get(&metric).into_iter().flat_map(Column::placed);
         let observed = placed.map(|(place, value)| (self.seats[place], value));
-        if self.seats.is_sorted_by_key(|seat| seat.run) {
+        if self.is_in_run_order() {
             return Box::new(observed);
         }
         let mut observed: Vec<(Seat, u64)> = observed.collect();

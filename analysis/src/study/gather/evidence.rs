@@ -14,18 +14,50 @@ use speedup_core::value::id::{
     AllocationId, Attempt, BootId, HostId, HostName, LeaseEpoch, RunIndex, SwitchPath,
 };
 use speedup_core::value::time::{Span, Timestamp};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-/// Where a measured run was executed.
+/// A run, and the stay in which it was executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seat {
     pub(crate) run: RunIndex,
-    /// Its number in the study.
+    stay: u32,
+}
+
+/// Where a host was for some attempts in a row, by numbers in the study.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stay {
     pub(crate) host: u32,
-    /// The host's boot, likewise.
     pub(crate) boot: u32,
-    /// The host's class, likewise, where it is known.
+    /// Where it is known, as what follows.
     pub(crate) class: Option<Number>,
+    pub(crate) allocation: Option<Number>,
+    /// The leaf switch above the host.
+    switch: Option<Number>,
+}
+
+/// Where a measured run was executed, by numbers that may reach a report: places among the sorted names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NamedSeat {
+    pub(crate) run: RunIndex,
+    pub(crate) host: u32,
+    pub(crate) boot: u32,
+    /// The host's class, where it is known.
+    pub(crate) class: Option<Number>,
+}
+
+/// What tells where the runs of a study were executed.
+#[derive(Debug)]
+pub(crate) struct ByName {
+    /// Host, boot and class of each stay, by its number.
+    stays: Vec<(u32, u32, Option<Number>)>,
+}
+
+/// Where the runs of a sample were executed, in run order.
+pub(crate) struct Seats<'a> {
+    seats: Cow<'a, [Seat]>,
+    by_name: Arc<ByName>,
 }
 
 /// An attempt that ended, however. There may be millions: what few need is kept apart.
@@ -34,9 +66,6 @@ pub(crate) struct Served {
     pub(crate) epoch: LeaseEpoch,
     pub(crate) attempt: Attempt,
     pub(crate) seat: Seat,
-    pub(crate) allocation: Option<Number>,
-    /// The leaf switch above the host, where it is known.
-    switch: Option<Number>,
     /// Whether the lease says that the host had served in the policy's scope before.
     pub(crate) had_served: bool,
     pub(crate) is_measured: bool,
@@ -78,6 +107,8 @@ pub(crate) struct Evidence {
     /// By the whole path from the top: a leaf switch has one.
     switches: Numbers<SwitchPath>,
     classes: Numbers<ClassId>,
+    /// By their numbers.
+    stays: Vec<Stay>,
     pub(crate) served: Vec<Served>,
     /// Of each attempt in the same place; nothing where the policy does not ask for fresh hosts.
     before: Vec<Before>,
@@ -91,7 +122,17 @@ struct Latest {
     boot: BootId,
     machine: Option<HardwareId>,
     class: Option<ClassId>,
-    seat: Seat,
+    allocation: Option<AllocationId>,
+    switches: Option<SwitchPath>,
+    stay: u32,
+}
+
+impl Latest {
+    fn lasts(&self, lease: &Lease) -> bool {
+        let evidence = &lease.evidence;
+        (&self.boot, self.machine, self.class) == (&evidence.boot, evidence.machine, evidence.class)
+            && (&self.allocation, &self.switches) == (&evidence.allocation, &evidence.switches)
+    }
 }
 
 /// Which hosts are one machine: those that were in one boot, or are one hardware.
@@ -102,6 +143,33 @@ struct Machines {
     of_hardware: BTreeMap<HardwareId, u32>,
     /// Hosts of which that tells that they are one.
     same: BTreeSet<(u32, u32)>,
+}
+
+impl ByName {
+    pub(crate) fn seat(&self, seat: Seat) -> NamedSeat {
+        let (host, boot, class) = self.stays[seat.stay as usize];
+        NamedSeat { run: seat.run, host, boot, class }
+    }
+}
+
+impl<'a> Seats<'a> {
+    pub(crate) fn new(seats: Cow<'a, [Seat]>, by_name: &Arc<ByName>) -> Self {
+        Self { seats, by_name: Arc::clone(by_name) }
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = NamedSeat> + '_ {
+        self.seats.iter().map(|seat| self.by_name.seat(*seat))
+    }
+}
+
+#[cfg(test)]
+impl Seats<'static> {
+    /// Of so many runs on so many hosts in turn.
+    pub(crate) fn in_turn(runs: u32, hosts: u32) -> Self {
+        let seats = (0..runs).map(|run| Seat { run: RunIndex(run), stay: run % hosts }).collect();
+        let stays = (0..hosts).map(|host| (host, host, None)).collect();
+        Self::new(Cow::Owned(seats), &Arc::new(ByName { stays }))
+    }
 }
 
 impl Machines {
@@ -132,12 +200,12 @@ impl Evidence {
         Self { served: Vec::with_capacity(runs), ..Self::default() }
     }
 
-    /// Keeps an attempt, or the part of a further host in one, and says where it was executed.
+    /// Keeps an attempt, or the part of a further host in one.
     pub(crate) fn keep(&mut self, ended: &EndedAttempt, asked: &Independence) -> Seat {
         let lease = &ended.lease;
         let evidence = &lease.evidence;
         let seat = self.seat(lease);
-        self.keep_name(seat.host, evidence.host_name.as_ref());
+        self.keep_name(self.stay(seat).host, evidence.host_name.as_ref());
         let record = match &ended.end {
             AttemptEnd::Reported(record) => Some(record.as_ref()),
             AttemptEnd::Lost { .. } => None,
@@ -147,8 +215,6 @@ impl Evidence {
             epoch: lease.epoch,
             attempt: lease.attempt,
             seat,
-            allocation: evidence.allocation.as_ref().map(|one| self.allocations.of(one).into()),
-            switch: evidence.switches.as_ref().map(|path| self.switches.of(path).into()),
             had_served: evidence.served_in_scope > 0,
             is_lost: record.is_none(),
             is_measured: !is_part && record.is_some_and(|record| record.outcome == Outcome::Measured),
@@ -172,22 +238,32 @@ impl Evidence {
 
     fn seat(&mut self, lease: &Lease) -> Seat {
         let (host, evidence) = (self.hosts.of(&lease.host), &lease.evidence);
-        if let Some(Latest { boot, machine, class, seat }) = self.latest.get(host as usize)
-            && (boot, machine, class) == (&evidence.boot, &evidence.machine, &evidence.class)
-        {
-            return Seat { run: lease.run, ..*seat };
+        if let Some(latest) = self.latest.get(host as usize).filter(|latest| latest.lasts(lease)) {
+            return Seat { run: lease.run, stay: latest.stay };
         }
-        let class = evidence.class.as_ref().map(|class| self.classes.of(class).into());
-        let boot = self.boots.of(&evidence.boot);
-        self.machines.keep(host, boot, evidence.machine);
-        let seat = Seat { run: lease.run, host, boot, class };
-        let boot = evidence.boot.clone();
-        let latest = Latest { boot, machine: evidence.machine, class: evidence.class, seat };
+        let (boot, machine) = (self.boots.of(&evidence.boot), evidence.machine);
+        self.machines.keep(host, boot, machine);
+        let stay = self.stays.len() as u32;
+        self.stays.push(Stay {
+            host,
+            boot,
+            class: evidence.class.as_ref().map(|class| self.classes.of(class).into()),
+            allocation: evidence.allocation.as_ref().map(|one| self.allocations.of(one).into()),
+            switch: evidence.switches.as_ref().map(|path| self.switches.of(path).into()),
+        });
+        let latest = Latest {
+            boot: evidence.boot.clone(),
+            machine,
+            class: evidence.class,
+            allocation: evidence.allocation.clone(),
+            switches: evidence.switches.clone(),
+            stay,
+        };
         match self.latest.get_mut(host as usize) {
             Some(before) => *before = latest,
             None => self.latest.push(latest),
         }
-        seat
+        Seat { run: lease.run, stay }
     }
 
     fn keep_name(&mut self, host: u32, name: Option<&HostName>) {
@@ -201,15 +277,19 @@ impl Evidence {
         }
     }
 
-    /// Seats whose numbers are places among the sorted names, which may reach a report.
-    pub(crate) fn by_name(&self) -> impl Fn(Seat) -> Seat + use<> {
+    /// Where an attempt was executed.
+    pub(crate) fn stay(&self, seat: Seat) -> &Stay {
+        &self.stays[seat.stay as usize]
+    }
+
+    /// What tells where runs were executed, by names.
+    pub(crate) fn by_name(&self) -> ByName {
         let (hosts, boots, classes) = (self.hosts.places(), self.boots.places(), self.classes.places());
-        move |seat| Seat {
-            run: seat.run,
-            host: hosts[seat.host as usize],
-            boot: boots[seat.boot as usize],
-            class: seat.class.map(|class| classes[class.get() as usize].into()),
-        }
+        let of_stay = |stay: &Stay| {
+            let class = stay.class.map(|class| classes[class.get() as usize].into());
+            (hosts[stay.host as usize], boots[stay.boot as usize], class)
+        };
+        ByName { stays: self.stays.iter().map(of_stay).collect() }
     }
 
     /// What people call a host, where that tells which of the experiment's hosts it is.
@@ -238,7 +318,7 @@ impl Evidence {
         let places = self.hosts.places();
         let mut gangs: BTreeMap<RunIndex, Vec<u32>> = BTreeMap::new();
         for one in self.took_part() {
-            gangs.entry(one.seat.run).or_default().push(places[one.seat.host as usize]);
+            gangs.entry(one.seat.run).or_default().push(places[self.stay(one.seat).host as usize]);
         }
         gangs.retain(|_, hosts| hosts.len() > 1);
         gangs.values_mut().for_each(|hosts| hosts.sort_unstable());
@@ -254,7 +334,7 @@ impl Evidence {
         let mut switches: BTreeMap<RunIndex, Option<BTreeSet<Number>>> = BTreeMap::new();
         for one in self.took_part() {
             let all = switches.entry(one.seat.run).or_insert_with(|| Some(BTreeSet::new()));
-            *all = all.take().zip(one.switch).map(|(mut all, switch)| {
+            *all = all.take().zip(self.stay(one.seat).switch).map(|(mut all, switch)| {
                 all.insert(switch);
                 all
             });
@@ -264,7 +344,7 @@ impl Evidence {
 
     /// The measured runs in which any of these hosts took part.
     pub(crate) fn runs_on(&self, hosts: &BTreeSet<u32>) -> BTreeSet<RunIndex> {
-        let on = self.took_part().filter(|one| hosts.contains(&one.seat.host));
+        let on = self.took_part().filter(|one| hosts.contains(&self.stay(one.seat).host));
         on.map(|one| one.seat.run).collect()
     }
 
@@ -302,7 +382,7 @@ impl Evidence {
     /// How many runs of a host were measured, and how many of its attempts were lost.
     pub(crate) fn attempts_of(&self, host: &HostId) -> (u64, u64) {
         let Some(number) = self.hosts.get(host) else { return (0, 0) };
-        let of_host = || self.served.iter().filter(|one| one.seat.host == number);
+        let of_host = || self.served.iter().filter(|one| self.stay(one.seat).host == number);
         let measured = of_host().filter(|one| one.is_measured).count() as u64;
         (measured, of_host().filter(|one| one.is_lost).count() as u64)
     }
@@ -315,10 +395,11 @@ impl Evidence {
     /// The places of the attempts of each host, by its number, in the order in which it made them.
     pub(crate) fn by_host(&self) -> Vec<Vec<u32>> {
         let mut attempts = vec![0; self.hosts.len()];
-        self.served.iter().for_each(|one| attempts[one.seat.host as usize] += 1);
+        let host = |one: &Served| self.stay(one.seat).host as usize;
+        self.served.iter().for_each(|one| attempts[host(one)] += 1);
         let mut of_hosts: Vec<Vec<u32>> = attempts.into_iter().map(Vec::with_capacity).collect();
         for (place, one) in (0..).zip(&self.served) {
-            of_hosts[one.seat.host as usize].push(place);
+            of_hosts[host(one)].push(place);
         }
         let order = |place: &u32| {
             let one = &self.served[*place as usize];

@@ -1,6 +1,5 @@
 //! What is kept of the ranks of runs on several hosts: of each attempt a few numbers, however many ranks it had.
 
-use super::evidence::Seat;
 use speedup_core::run::lease::Lease;
 use speedup_core::run::record::{RankTime, Record};
 use speedup_core::value::id::{Attempt, RunIndex};
@@ -66,8 +65,8 @@ pub(crate) struct RunRanks {
 impl RanksSeen {
     /// Keeps the ranks of one host of an attempt; `is_measured` says that it was the host that started the program,
     /// and measured.
-    pub(crate) fn keep(&mut self, lease: &Lease, seat: Seat, record: &Record, is_measured: bool) {
-        let at = RankPlace { seat: lease.seat.as_ref().map_or(0, |seat| seat.number), host: seat.host };
+    pub(crate) fn keep(&mut self, lease: &Lease, host: u32, record: &Record, is_measured: bool) {
+        let at = RankPlace { seat: lease.seat.as_ref().map_or(0, |seat| seat.number), host };
         let told = record.ranks.iter().map(|rank| RankFacts::of(rank, at, is_measured));
         let Some(told) = told.reduce(RankFacts::with) else { return };
         let key = (lease.run, lease.attempt);

@@ -1,7 +1,7 @@
 //! The samples of the benchmarks that take part, as the methods take them.
 
 use super::cell::CellRecords;
-use super::evidence::Seat;
+use super::evidence::{NamedSeat, Seats};
 use crate::conclusion::Reason;
 use crate::study::Study;
 use crate::study::design::{Arranged, Design, Run, has_builds, in_order};
@@ -13,6 +13,7 @@ use speedup_core::plan::Plan;
 use speedup_core::value::id::RunIndex;
 use speedup_statistics::sample::Sample;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A benchmark with the samples of its versions.
 pub(crate) struct Sampled<'a> {
@@ -21,7 +22,7 @@ pub(crate) struct Sampled<'a> {
     pub(crate) records: &'a [CellRecords],
     pub(crate) samples: Vec<Option<Sample>>,
     /// Where each run of each sample was executed, hosts by the order of their names.
-    seats: Vec<Vec<Seat>>,
+    seats: Vec<Seats<'a>>,
     /// All hosts of each run, likewise; nothing of a version whose runs have one host each.
     gangs: Vec<Vec<Vec<u32>>>,
     /// The build of each run, where its version is built several times; nothing of the others.
@@ -44,7 +45,7 @@ impl<'a> Sampled<'a> {
     pub(crate) fn of_cells(study: &'a Study, cells: &'a [CellRecords]) -> Vec<Self> {
         let experiment = &study.plan.experiment;
         let (versions, compared) = (experiment.versions.len().max(1), experiment.compared().len());
-        let (by_name, design) = (study.evidence.by_name(), Design::of(&study.plan));
+        let (by_name, design) = (Arc::new(study.evidence.by_name()), Design::of(&study.plan));
         let gangs = study.evidence.gangs();
         let taking_part = study.plan.benchmarks.iter().zip(cells.chunks(versions));
         let named = taking_part
@@ -52,10 +53,8 @@ impl<'a> Sampled<'a> {
         let named: Vec<_> = named.collect();
         let sampled = |(benchmark, records): (&'a Benchmark, &'a [CellRecords])| {
             let samples: Vec<_> = records.iter().map(|cell| cell.sample(Metric::Wall).ok()).collect();
-            let seats: Vec<Vec<Seat>> = records
-                .iter()
-                .map(|cell| cell.seats(Metric::Wall).into_iter().map(&by_name).collect())
-                .collect();
+            let seats: Vec<Seats<'_>> =
+                records.iter().map(|cell| Seats::new(cell.seats(Metric::Wall), &by_name)).collect();
             let (mut ordered, mut arranged) = (vec![None; samples.len()], vec![None; samples.len() - 1]);
             if design != Design::Runs || has_builds(&study.plan) {
                 let runs: Vec<Vec<Run>> = samples
@@ -83,7 +82,7 @@ impl<'a> Sampled<'a> {
     }
 
     /// Where each run of a version's sample was executed.
-    pub(crate) fn seats(&self, version: usize) -> &[Seat] {
+    pub(crate) fn seats(&self, version: usize) -> &Seats<'a> {
         &self.seats[version]
     }
 
@@ -130,22 +129,22 @@ impl<'a> Sampled<'a> {
 }
 
 /// Of which build each run of a version is, where that says more than its cell.
-fn builds(plan: &Plan, seats: &[Seat]) -> Vec<RunIndex> {
-    let version = seats.first().map(|seat| plan.task(seat.run).version());
+fn builds(plan: &Plan, seats: &Seats<'_>) -> Vec<RunIndex> {
+    let version = seats.iter().next().map(|seat| plan.task(seat.run).version());
     let has_several = version.is_some_and(|version| plan.builds_of(version).len() > 1);
     let of_runs = seats.iter().filter(|_| has_several);
     of_runs.filter_map(|seat| plan.build_of(seat.run)).collect()
 }
 
 /// All hosts of each run, where some run has several.
-fn hosts(gangs: &BTreeMap<RunIndex, Vec<u32>>, seats: &[Seat]) -> Vec<Vec<u32>> {
-    let of = |seat: &Seat| gangs.get(&seat.run).cloned().unwrap_or_else(|| vec![seat.host]);
+fn hosts(gangs: &BTreeMap<RunIndex, Vec<u32>>, seats: &Seats<'_>) -> Vec<Vec<u32>> {
+    let of = |seat: NamedSeat| gangs.get(&seat.run).cloned().unwrap_or_else(|| vec![seat.host]);
     let has_gangs = seats.iter().any(|seat| gangs.contains_key(&seat.run));
     if has_gangs { seats.iter().map(of).collect() } else { Vec::new() }
 }
 
-fn runs(study: &Study, sample: Option<&Sample>, seats: &[Seat]) -> Vec<Run> {
+fn runs(study: &Study, sample: Option<&Sample>, seats: &Seats<'_>) -> Vec<Run> {
     let values = sample.map_or(&[][..], Sample::in_run_order);
-    let run = |(value, seat): (&f64, &Seat)| Run::new(&study.plan, *seat, *value);
-    values.iter().zip(seats).map(run).collect()
+    let run = |(value, seat): (&f64, NamedSeat)| Run::new(&study.plan, seat, *value);
+    values.iter().zip(seats.iter()).map(run).collect()
 }

@@ -182,7 +182,7 @@ fn subject(study: &Study) -> (EndpointSubject<'_>, Option<f64>) {
 fn values(study: &Study, cell: &CellRecords, subject: EndpointSubject<'_>) -> Vec<(u64, f64)> {
     let by_name = study.evidence.by_name();
     let block = |seat| {
-        let seat = by_name(seat);
+        let seat = by_name.seat(seat);
         u64::from(study.plan.place(seat.run).group.0) << u32::BITS | u64::from(seat.host)
     };
     match subject {
@@ -191,7 +191,7 @@ fn values(study: &Study, cell: &CellRecords, subject: EndpointSubject<'_>) -> Ve
             iterations.map(|(seat, of_run)| (block(seat), of_run.mean)).collect()
         }
         EndpointSubject::Metric(metric) => {
-            let seats = cell.seats(metric).into_iter();
+            let seats = cell.seats(metric).into_owned().into_iter();
             seats.zip(cell.values_by_run(metric)).map(|(seat, (_, value))| (block(seat), value)).collect()
         }
         EndpointSubject::Quantile(_) => Vec::new(),

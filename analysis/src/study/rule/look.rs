@@ -185,10 +185,10 @@ fn within(study: &Study, comparison: &Comparison<'_>) -> Option<Vec<[Sample; 2]>
     let by_name = study.evidence.by_name();
     for (side, cell) in comparison.cells.iter().enumerate() {
         let records = &study.cells[*cell as usize];
-        let seats = records.seats(Metric::Wall).into_iter();
-        for (seat, (run, value)) in seats.zip(records.values_by_run(Metric::Wall)) {
+        let seats = records.seats(Metric::Wall);
+        for (seat, (run, value)) in seats.iter().zip(records.values_by_run(Metric::Wall)) {
             if run < end {
-                by_class.entry(by_name(seat).class).or_default()[side].push(value);
+                by_class.entry(by_name.seat(*seat).class).or_default()[side].push(value);
             }
         }
     }

@@ -3,14 +3,13 @@
 use super::synthetic::{Synthetic, Times};
 use super::{codes, only, sentence, two};
 use crate::conclusion::{ReasonCode, WarningCode, Warnings};
-use crate::study::gather::evidence::Seat;
+use crate::study::gather::evidence::Seats;
 use crate::study::validity::diagnostic::DiagnosedCell;
 use crate::study::validity::diagnostics::conclude;
 use crate::study::*;
 use rand::RngExt as _;
 use speedup_core::machine::event::EndedAttempt;
 use speedup_core::run::record::Failure;
-use speedup_core::value::id::RunIndex;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::distribution::{Tails, normal};
 use speedup_statistics::inference::ConfidenceLevel;
@@ -115,8 +114,7 @@ fn undisturbed_experiments_raise_nothing_in_all_but_a_twentieth() {
                     Sample::new((0..30).map(|_| time()).collect()).unwrap()
                 })
                 .collect();
-            let seat = |run| Seat { run: RunIndex(run), host: run % 6, boot: run % 6, class: None };
-            let seats: Vec<Seat> = (0..30).map(seat).collect();
+            let seats = Seats::in_turn(30, 6);
             let cells: Vec<_> = samples
                 .iter()
                 .map(|sample| DiagnosedCell {

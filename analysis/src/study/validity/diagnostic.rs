@@ -1,7 +1,7 @@
 //! One diagnostic: what it says, of what it is a sign, and the cell of which it is asked.
 
 use crate::conclusion::WarningCode;
-use crate::study::gather::evidence::Seat;
+use crate::study::gather::evidence::{NamedSeat, Seats};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::id::RunIndex;
 use speedup_statistics::inference::PValue;
@@ -55,7 +55,7 @@ pub(crate) struct DiagnosedCell<'a> {
     pub(crate) about: &'a str,
     pub(crate) sample: &'a Sample,
     /// Where each run was executed, in run order.
-    pub(crate) seats: &'a [Seat],
+    pub(crate) seats: &'a Seats<'a>,
     /// All hosts of each run, ascending; nothing where each has one.
     pub(crate) gangs: &'a [Vec<u32>],
     /// The build of each run, where its version is built several times; nothing otherwise.
@@ -126,13 +126,13 @@ impl<'a> DiagnosedCell<'a> {
         self.split(|_, seat| seat.run)
     }
 
-    fn split<T>(&self, of: impl Fn(usize, &Seat) -> T) -> Vec<(Cow<'a, Sample>, Vec<T>)> {
+    fn split<T>(&self, of: impl Fn(usize, NamedSeat) -> T) -> Vec<(Cow<'a, Sample>, Vec<T>)> {
         if self.builds.is_empty() && !self.classes_are_blocks {
             let all = self.seats.iter().enumerate().map(|(at, seat)| of(at, seat));
             return vec![(Cow::Borrowed(self.sample), all.collect())];
         }
         let mut classes: BTreeMap<_, (Vec<f64>, Vec<T>)> = BTreeMap::new();
-        let runs = self.sample.in_run_order().iter().zip(self.seats);
+        let runs = self.sample.in_run_order().iter().zip(self.seats.iter());
         for (at, (value, seat)) in runs.enumerate() {
             let class = seat.class.filter(|_| self.classes_are_blocks);
             let (values, hosts) = classes.entry((self.builds.get(at), class)).or_default();

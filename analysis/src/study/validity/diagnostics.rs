@@ -9,7 +9,7 @@ use super::host_effect::{HostEffectReport, HostLabel};
 use super::placement::PlacementReport;
 use crate::conclusion::{Spelled, WarningCode, Warnings};
 use crate::count::counted;
-use crate::study::gather::evidence::Seat;
+use crate::study::gather::evidence::{NamedSeat, Seats};
 use crate::study::missing::MissingReport;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -177,8 +177,8 @@ struct ByBoot {
 }
 
 impl ByBoot {
-    fn new(sample: &Sample, seats: &[Seat]) -> Self {
-        let key = |(place, seat): (usize, &Seat)| {
+    fn new(sample: &Sample, seats: &Seats<'_>) -> Self {
+        let key = |(place, seat): (usize, NamedSeat)| {
             (u128::from(seat.host) << 64) | (u128::from(seat.boot) << 32) | place as u128
         };
         let mut keys: Vec<u128> = seats.iter().enumerate().map(key).collect();

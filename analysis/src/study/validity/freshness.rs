@@ -3,7 +3,7 @@
 //!
 //! A visit that the plan made of several runs is fresh or not as a whole, by what came before it on its host.
 
-use crate::study::gather::evidence::{Before, Evidence, Served};
+use crate::study::gather::evidence::{Before, Evidence, Served, Stay};
 use crate::study::gather::numbers::Number;
 use speedup_core::independence::{Independence, Readings, Since, Traces, Violation};
 use speedup_core::plan::{Place, Plan};
@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judged<'s> {
     pub(crate) served: &'s Served,
+    pub(crate) stay: &'s Stay,
     /// The first run of the visit.
     pub(crate) visit: RunIndex,
     /// Whether its host was fresh by the policy; where the policy asks for nothing, whether it had served nothing in the scope.
@@ -60,7 +61,7 @@ pub(crate) fn judge(
         run: one.seat.run,
         attempt: one.attempt,
         violation,
-        host: one.seat.host,
+        host: evidence.stay(one.seat).host,
     };
     let stale = is_stale.into_iter().filter(|is_stale| *is_stale).count() as u64;
     (runs - stale, against.into_iter().map(told).collect())
@@ -80,7 +81,7 @@ fn spent_sets(evidence: &Evidence, plan: &Plan) -> BTreeSet<(RunIndex, Attempt)>
         let new = || (served.epoch, key, BTreeSet::new());
         let of = attempts.entry((served.seat.run, served.attempt)).or_insert_with(new);
         of.0 = of.0.min(served.epoch);
-        of.2.insert(served.seat.host);
+        of.2.insert(evidence.stay(served.seat).host);
     }
     let mut in_order: Vec<_> =
         attempts.into_iter().map(|(attempt, (epoch, key, set))| (epoch, attempt, (key, set))).collect();
@@ -102,7 +103,7 @@ struct Course<'s> {
 #[derive(Clone, Copy)]
 struct Visit<'s> {
     group: RunIndex,
-    last: &'s Served,
+    last: &'s Stay,
     boot: u32,
     is_fresh: bool,
     violation: Option<Violation>,
@@ -116,39 +117,39 @@ impl<'s> Course<'s> {
         let mut ended = None;
         places.iter().map(move |at| {
             let (served, before) = self.evidence.attempt(*at);
-            let (run, host) = (served.seat.run, served.seat.host);
+            let (run, stay) = (served.seat.run, self.evidence.stay(served.seat));
             let (place, cell) = (self.plan.place(run), self.plan.cell_number(run));
             let key = asked.scope.number(cell, versions) as usize;
             self.visits.resize(self.visits.len().max(key + 1), None);
-            let last = self.visits[key].filter(|visit| visit.last.seat.host == host);
+            let last = self.visits[key].filter(|visit| visit.last.host == stay.host);
             let visit = match last {
-                Some(visit) if visit.group == place.group => visit.goes_on(served, place),
+                Some(visit) if visit.group == place.group => visit.goes_on(stay, place),
                 last => {
-                    let mut traces = traces(served, before, last.map(|visit| visit.last), ended);
+                    let mut traces = traces(served, stay, before, last.map(|visit| visit.last), ended);
                     traces.was_set_used |= self.spent.contains(&(run, served.attempt));
-                    Visit::begins(served, place, &traces, asked)
+                    Visit::begins(stay, place, &traces, asked)
                 }
             };
             self.visits[key] = Some(visit);
             ended = before.map(|before| before.ended);
-            Judged { served, visit: place.group, is_fresh: visit.is_fresh, violation: visit.violation }
+            Judged { served, stay, visit: place.group, is_fresh: visit.is_fresh, violation: visit.violation }
         })
     }
 }
 
 impl<'s> Visit<'s> {
-    fn begins(served: &'s Served, place: Place, traces: &Traces, asked: Independence) -> Self {
+    fn begins(stay: &'s Stay, place: Place, traces: &Traces, asked: Independence) -> Self {
         let violation = asked.violation(traces);
         let is_fresh = violation.is_none() && (asked.policy.asks_for_freshness() || !traces.was_used);
         let (group, boot) = (place.group, place.boot);
-        Self { group, last: served, boot, is_fresh, violation }
+        Self { group, last: stay, boot, is_fresh, violation }
     }
 
     /// A further run of the visit is as fresh as its first, in its own boot where the plan says so.
-    fn goes_on(self, served: &'s Served, place: Place) -> Self {
-        let kept = place.boot != self.boot && self.last.seat.boot == served.seat.boot;
+    fn goes_on(self, stay: &'s Stay, place: Place) -> Self {
+        let kept = place.boot != self.boot && self.last.boot == stay.boot;
         let violation = if kept { Some(Violation::BootKept) } else { self.violation };
-        Self { last: served, boot: place.boot, is_fresh: self.is_fresh && !kept, violation, ..self }
+        Self { last: stay, boot: place.boot, is_fresh: self.is_fresh && !kept, violation, ..self }
     }
 }
 
@@ -156,19 +157,20 @@ impl<'s> Visit<'s> {
 /// `ended` is when the host's attempt before it ended.
 fn traces(
     served: &Served,
+    stay: &Stay,
     before: Option<&Before>,
-    last: Option<&Served>,
+    last: Option<&Stay>,
     ended: Option<Timestamp>,
 ) -> Traces {
     let number = |number: Number| number.get();
     let since_before = before.zip(ended).map(|(before, ended)| before.began - ended);
-    let boots = [last.map(|last| last.seat.boot), before.and_then(|before| before.boot).map(number)];
+    let boots = [last.map(|last| last.boot), before.and_then(|before| before.boot).map(number)];
     let allocations = [last.and_then(|last| last.allocation), before.and_then(|before| before.allocation)];
     Traces {
         was_used: last.is_some() || served.had_served,
         was_set_used: before.is_some_and(|before| before.set_served),
-        boot: Since::of(&boots, Some(served.seat.boot)),
-        allocation: Since::of(&allocations, served.allocation),
+        boot: Since::of(&boots, Some(stay.boot)),
+        allocation: Since::of(&allocations, stay.allocation),
         idle: since_before.into_iter().chain(before.and_then(|before| before.idle)).min(),
         readings: before.map_or(Readings::Within, |before| before.readings),
     }

@@ -258,19 +258,19 @@ impl HostCounts {
 
     /// Adds a host.
     fn add(&mut self, judged: &[Judged<'_>], plan: &Plan) {
-        let Some(host) = judged.first().map(|one| one.served.seat.host) else { return };
+        let Some(host) = judged.first().map(|one| one.stay.host) else { return };
         let versions = plan.experiment.versions.len().max(1) as u32;
         let own = || judged.iter().filter(|one| !one.served.is_part);
         self.hosts += 1;
         self.of_machines[self.machines[host as usize] as usize] += 1;
         self.runs += own().count() as u64;
         self.most = self.most.max(judged.len() as u64);
-        self.allocations.extend(judged.iter().filter_map(|one| one.served.allocation));
-        self.classes.extend(judged.iter().filter_map(|one| one.served.seat.class));
+        self.allocations.extend(judged.iter().filter_map(|one| one.stay.allocation));
+        self.classes.extend(judged.iter().filter_map(|one| one.stay.class));
         let numbers = &mut self.numbers;
         self.visits += sorted(numbers, own().map(|one| one.visit.0)).chunk_by(u32::eq).count() as u64;
         self.boots +=
-            sorted(numbers, judged.iter().map(|one| one.served.seat.boot)).chunk_by(u32::eq).count() as u64;
+            sorted(numbers, judged.iter().map(|one| one.stay.boot)).chunk_by(u32::eq).count() as u64;
         let cells = sorted(numbers, judged.iter().map(|one| plan.cell_number(one.served.seat.run)));
         let most = |of_one: &[u32]| of_one.len() as u64;
         self.most_of_cell = cells.chunk_by(u32::eq).map(most).fold(self.most_of_cell, u64::max);

@@ -188,7 +188,7 @@ fn varying(cell: &DiagnosedCell<'_>, known: &impl Fn(RunIndex) -> Option<u32>) -
 
 /// The mean number of switches of a version's runs.
 fn mean(sampled: &[Sampled<'_>], version: usize, known: &impl Fn(RunIndex) -> Option<u32>) -> Option<f64> {
-    let seats = sampled.iter().flat_map(|sampled| sampled.seats(version));
+    let seats = sampled.iter().flat_map(|sampled| sampled.seats(version).iter());
     let spans: Vec<f64> = seats.filter_map(|seat| known(seat.run)).map(f64::from).collect();
     Some(Sample::new(spans).ok()?.mean())
 }
@@ -228,7 +228,7 @@ fn within(
     let mut all = 0;
     for (side, of) in [(0, 0), (1, version)] {
         let cell = sampled.diagnosed(of)?;
-        for (value, seat) in cell.sample.in_run_order().iter().zip(cell.seats) {
+        for (value, seat) in cell.sample.in_run_order().iter().zip(cell.seats.iter()) {
             all += 1;
             let Some(span) = known(seat.run) else { continue };
             let class = seat.class.filter(|_| cell.classes_are_blocks);
