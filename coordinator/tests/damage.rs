@@ -9,6 +9,9 @@ mod recorded;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
 
 use rand_chacha::ChaCha8Rng;
 use recorded::{Acknowledged, export, record, start};
@@ -44,12 +47,37 @@ fn everything_acknowledged_is_there_or_the_place_is_told() {
     assert!(seeds < USUAL_SEEDS || (started > 0 && refused > 0), "{started} started, {refused} refused");
 }
 
+#[test]
+fn damage_to_what_a_start_does_not_read_is_told_afterwards() {
+    let data = tempfile::tempdir().unwrap();
+    let acknowledged = record(data.path());
+    let oldest = files(&data.path().join("journal")).into_iter().filter(is_segment).min().unwrap();
+    let mut bytes = fs::read(&oldest).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&oldest, bytes).unwrap();
+    let log = tempfile::NamedTempFile::new().unwrap();
+    tracing_subscriber::fmt().with_ansi(false).with_writer(Mutex::new(log.reopen().unwrap())).init();
+    let coordinator = start(data.path()).unwrap();
+    let told = || {
+        let log = fs::read_to_string(log.path()).unwrap();
+        log.lines().find(|line| line.contains("nothing of it is missing from the store")).map(str::to_owned)
+    };
+    let waited = (0..1_200).find_map(|_| {
+        thread::sleep(Duration::from_millis(50));
+        told()
+    });
+    let line = waited.expect("it is told");
+    let name = oldest.file_name().unwrap().to_str().unwrap();
+    assert!(line.contains("ERROR") && line.contains(name), "{line}");
+    assert_eq!(export(coordinator, acknowledged.keys()), acknowledged);
+}
+
 /// Whether it started.
 fn damage_and_start(seed: u64, whole: &Path, acknowledged: &Acknowledged) -> bool {
     let mut random = Seed(seed).child("damage");
     let copy = tempfile::tempdir().unwrap();
     copy_all(whole, copy.path());
-    let is_segment = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "seg");
     let store = files(&copy.path().join("store"));
     let checkpoint = vec![copy.path().join("journal/checkpoint")];
     let mut segments = files(&copy.path().join("journal"));
@@ -83,6 +111,10 @@ fn damage_and_start(seed: u64, whole: &Path, acknowledged: &Acknowledged) -> boo
             false
         }
     }
+}
+
+fn is_segment(path: &PathBuf) -> bool {
+    path.extension().is_some_and(|extension| extension == "seg")
 }
 
 fn damage(path: &Path, random: &mut ChaCha8Rng) {
