@@ -9,7 +9,8 @@
 //! 1. `arguments`: verbs and flags; `command`: one file a verb; `exit`: how a command ends;
 //! 2. `compose`: the libraries put together; `connection`: where the coordinator is, and which experiment is meant;
 //! 3. `plan`: the plan as the user gives it, with its commits read from Git; `follow`: while it is carried out; `results`: what was measured;
-//! 4. `samples`: sample files, without a coordinator; `tracks`: standing experiments that are kept by name; `console`: how it is shown.
+//! 4. `samples`: sample files, without a coordinator; `tracks`: standing experiments that are kept by name; `console`: how it is shown;
+//!    `heap`: that of the process.
 
 mod arguments;
 mod command;
@@ -18,6 +19,7 @@ mod connection;
 mod console;
 mod exit;
 mod follow;
+mod heap;
 mod plan;
 mod results;
 mod samples;
@@ -37,6 +39,7 @@ pub fn main() -> ExitCode {
         return ended;
     }
     compose::name_service::settle();
+    heap::settle();
     let read = match command_line::read(&std::env::args_os().collect::<Vec<_>>()) {
         Ok(read) => read,
         Err(error) => {

@@ -51,7 +51,8 @@ fn everything_acknowledged_is_there_or_the_place_is_told() {
 fn damage_to_what_a_start_does_not_read_is_told_afterwards() {
     let data = tempfile::tempdir().unwrap();
     let acknowledged = record(data.path());
-    let oldest = files(&data.path().join("journal")).into_iter().filter(is_segment).min().unwrap();
+    let oldest =
+        files(&data.path().join("journal")).into_iter().filter(|path| is_segment(path)).min().unwrap();
     let mut bytes = fs::read(&oldest).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
@@ -81,7 +82,7 @@ fn damage_and_start(seed: u64, whole: &Path, acknowledged: &Acknowledged) -> boo
     let store = files(&copy.path().join("store"));
     let checkpoint = vec![copy.path().join("journal/checkpoint")];
     let mut segments = files(&copy.path().join("journal"));
-    segments.retain(is_segment);
+    segments.retain(|path| is_segment(path));
     // The journal alone, or what was made of it: together nothing would be left to tell what had been there.
     let victims = match below(5, &mut random) {
         0 => segments,
@@ -105,7 +106,7 @@ fn damage_and_start(seed: u64, whole: &Path, acknowledged: &Acknowledged) -> boo
         }
         Err(error) => {
             let said = with_causes(&error);
-            assert!(damaged.iter().any(is_segment), "{damaged:?}: {said}");
+            assert!(damaged.iter().any(|path| is_segment(path)), "{damaged:?}: {said}");
             assert!(said.contains("position"), "{damaged:?}: {said}");
             assert!(error.hint().is_some(), "{said}");
             false
@@ -113,7 +114,7 @@ fn damage_and_start(seed: u64, whole: &Path, acknowledged: &Acknowledged) -> boo
     }
 }
 
-fn is_segment(path: &PathBuf) -> bool {
+fn is_segment(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "seg")
 }
 

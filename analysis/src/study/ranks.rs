@@ -244,9 +244,9 @@ impl Shared<'_> {
         let served = served.filter(|one| taken.contains(&(one.seat.run, one.attempt)));
         let by_name = evidence.hosts.places();
         let mut served_by: BTreeMap<u32, u64> = BTreeMap::new();
-        served.for_each(|one| {
-            *served_by.entry(by_name[evidence.stay(one.seat).host as usize]).or_default() += 1
-        });
+        for one in served {
+            *served_by.entry(by_name[evidence.stay(one.seat).host as usize]).or_default() += 1;
+        }
         if hosts < 2 || served_by.values().all(|runs| *runs < 2) {
             return None;
         }
