@@ -50,6 +50,7 @@ use crate::arguments::{Arguments, Form, LogFormat, Verb};
 use crate::console::{Console, Paint, render};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
+use crate::heap;
 
 /// Threads of the event loop: a client needs one, an embedded coordinator is content with another.
 const THREADS: usize = 2;
@@ -81,8 +82,14 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Test(arguments) => test::execute(&arguments, console),
         Verb::Run(arguments) => block_on(run::execute(arguments, console)),
         Verb::Doctor(arguments) => block_on(doctor::execute(arguments, console)),
-        Verb::Coordinator(verb) => block_on(coordinator::execute(verb, console)),
-        Verb::Analysis(verb) => block_on(analysis::execute(verb, console)),
+        Verb::Coordinator(verb) => {
+            heap::share();
+            block_on(coordinator::execute(verb, console))
+        }
+        Verb::Analysis(verb) => {
+            heap::share();
+            block_on(analysis::execute(verb, console))
+        }
         Verb::Access(verb) => block_on(access::execute(verb, console)),
         Verb::Token(verb) => block_on(token::execute(verb, console)),
         Verb::Hosts(verb) => block_on(hosts::execute(verb, console)),

@@ -10,7 +10,7 @@
 //! 2. `compose`: the libraries put together; `connection`: where the coordinator is, and which experiment is meant;
 //! 3. `plan`: the plan as the user gives it, with its commits read from Git; `follow`: while it is carried out; `results`: what was measured;
 //! 4. `samples`: sample files, without a coordinator; `tracks`: standing experiments that are kept by name; `console`: how it is shown;
-//!    `heap`: that of the process.
+//!    `heap`: that of a service.
 
 mod arguments;
 mod command;
@@ -39,7 +39,6 @@ pub fn main() -> ExitCode {
         return ended;
     }
     compose::name_service::settle();
-    heap::settle();
     let read = match command_line::read(&std::env::args_os().collect::<Vec<_>>()) {
         Ok(read) => read,
         Err(error) => {
