@@ -2,7 +2,7 @@
 //! beside them. Everything is killed when the pool is dropped.
 
 use std::fs::{DirBuilder, File};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -205,6 +205,10 @@ impl Pool {
         let access = self.access_file();
         // The file of a coordinator that was killed says where that one was.
         let _ = std::fs::remove_file(&access);
+        if self.listens.ip().is_loopback() {
+            // Meanwhile a connection of another test may have its port.
+            eventually("the coordinator's address is free", || TcpListener::bind(self.listens).ok());
+        }
         let bind = self.listens.to_string();
         let data = self.data();
         DirBuilder::new().recursive(true).mode(0o700).create(&data).expect("the data directory");
