@@ -10,7 +10,7 @@
 //! README. `SPEEDUP_UPDATE_GOLDEN=1` writes the minima anew.
 #![expect(clippy::print_stdout, reason = "the account of what was checked is the purpose of this program")]
 
-#[path = "worms_2016/ammp.rs"]
+#[path = "integration/worms_2016/ammp.rs"]
 mod ammp;
 #[path = "reference/bisections.rs"]
 mod bisections;
@@ -46,7 +46,7 @@ mod scalings;
 mod signed_rank;
 #[path = "reference/single_sample.rs"]
 mod single_sample;
-#[path = "kalibera_2012/tables.rs"]
+#[path = "integration/kalibera_2012/tables.rs"]
 mod tables;
 #[path = "reference/tracks.rs"]
 mod tracks;

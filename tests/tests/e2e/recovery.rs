@@ -1,0 +1,15 @@
+//! What is lost when something dies, stands still or is damaged: nothing.
+
+mod backup;
+mod coordinator_standstill;
+mod crash;
+mod data_directories;
+mod failing_benchmarks;
+mod kills;
+mod misbehaving_programs;
+mod power;
+mod rebuild;
+mod resuming;
+mod shutdown;
+mod standstill;
+mod stored;
