@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
@@ -129,46 +130,110 @@ fn only_the_store_names_sled_and_only_doors_and_links_name_tonic() {
     }
 }
 
-/// Who searches for a name finds one thing.
-#[test]
-fn no_public_type_has_the_name_of_another() {
-    // Each verb, reader or form has its own of these, and is named with its module.
-    let kinds = ["Arguments", "Error", "Options", "Verb"];
-    let defined = |line: &str| {
-        let rest = line.trim_start().strip_prefix("pub ")?;
-        let rest = ["struct ", "enum ", "trait ", "type ", "union "]
-            .iter()
-            .find_map(|kind| rest.strip_prefix(kind))?;
-        let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
-        // A macro's has none yet.
-        (!name.is_empty()).then(|| name.to_owned())
-    };
-    let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+/// Returns each source file of the product: its path below the root, and its text without the unit tests at its end.
+fn product_sources() -> Vec<(String, String)> {
+    let mut sources = Vec::new();
     for path in files(&root(), "rs") {
-        let home = path.strip_prefix(root()).expect("below the root").display().to_string();
-        let is_product = home.contains("/src/") && !home.starts_with("tests/");
-        for name in read(&path).lines().filter(|_| is_product).filter_map(defined) {
-            homes.entry(name).or_default().push(home.clone());
+        let name = path.strip_prefix(root()).expect("below the root").display().to_string();
+        if name.contains("/src/") && !name.starts_with("tests/") && !name.contains("/tests") {
+            let text = read(&path);
+            let product = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default();
+            sources.push((name, product.to_owned()));
         }
     }
-    assert!(homes.len() > 500, "only {} types were found", homes.len());
-    let twice: Vec<_> =
-        homes.iter().filter(|(name, at)| at.len() > 1 && !kinds.contains(&name.as_str())).collect();
-    assert!(twice.is_empty(), "types of the same name: {twice:#?}");
+    sources
+}
+
+fn is_identifier(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+/// `slurm::Queue` may exist beside `machine::Queue`, as long as no crate exports either of them without its module.
+#[test]
+fn modules_distinguish_public_types_of_the_same_name() {
+    // A crate that is started as a whole exports its options.
+    let exempt = "Options";
+    let mut modules_by_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut exported_by_crates = BTreeSet::new();
+    for (path, text) in product_sources() {
+        let module = Path::new(&path).file_stem().expect("a name").to_string_lossy().into_owned();
+        for line in text.lines() {
+            let mut words = line.trim_start().split(|sign| !is_identifier(sign));
+            let is_public = words.next() == Some("pub");
+            let is_type =
+                words.next().is_some_and(|word| ["struct", "enum", "trait", "type"].contains(&word));
+            let name = words.next().unwrap_or_default();
+            // The name of a macro's type is a variable.
+            if is_public && is_type && !name.is_empty() && name != exempt {
+                modules_by_name.entry(name.to_owned()).or_default().push(module.clone());
+                if module == "lib" {
+                    exported_by_crates.insert(name.to_owned());
+                }
+            }
+        }
+        if module == "lib" {
+            for export in text.split("\npub use ").skip(1) {
+                let names = export.split(';').next().unwrap_or_default().split(|sign| !is_identifier(sign));
+                exported_by_crates.extend(names.map(str::to_owned));
+            }
+        }
+    }
+    assert!(modules_by_name.len() > 500, "only {} types were found", modules_by_name.len());
+    for (name, modules) in modules_by_name.iter().filter(|(_, modules)| modules.len() > 1) {
+        let distinct: BTreeSet<_> = modules.iter().collect();
+        assert_eq!(distinct.len(), modules.len(), "{name} is in two modules of the same name: {modules:?}");
+        assert!(!exported_by_crates.contains(name), "{name} is exported by a crate, and is in {modules:?}");
+    }
+}
+
+/// The lint `missing_docs` would also demand it of fields and variants, whose names often suffice.
+#[test]
+fn every_public_item_has_a_doc_comment() {
+    let items = ["fn", "const", "async", "unsafe", "struct", "enum", "union", "trait", "type", "static"];
+    for (path, text) in product_sources() {
+        let mut is_documented = false;
+        let mut is_in_attribute = false;
+        for (number, line) in text.lines().map(str::trim).enumerate() {
+            is_in_attribute |= line.starts_with("#[");
+            // A macro passes on its caller's doc comments.
+            if ["///", "#[doc", "$(#["].iter().any(|start| line.starts_with(start)) {
+                is_documented = true;
+            } else if !is_in_attribute {
+                let word = line.strip_prefix("pub ").and_then(|rest| rest.split(' ').next());
+                let is_item = word.is_some_and(|word| items.contains(&word));
+                assert!(is_documented || !is_item, "{path}:{}: no doc comment: {line}", number + 1);
+                is_documented = false;
+            }
+            is_in_attribute &= !line.ends_with(']');
+        }
+    }
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "the figures, or that nothing was tested")]
+fn the_figures_meet_their_ceilings() {
+    let can_run = Command::new("sh").args(["-c", "git ls-files && python3 -c 'import tomllib'"]).output();
+    if !can_run.is_ok_and(|output| output.status.success()) {
+        let needs_all = std::env::var_os("SPEEDUP_ALL_TOOLS").is_some();
+        assert!(!needs_all, "git or Python 3.11 is missing: .ci/run installs it");
+        eprintln!("nothing was tested: git or Python 3.11 is missing");
+        return;
+    }
+    let figures = Command::new("python3").arg(root().join("tests/house/figures")).arg("--ceilings").output();
+    let figures = figures.expect("the figures");
+    let printed = [figures.stdout, figures.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    eprintln!("{}", printed.concat());
+    assert!(figures.status.success(), "the figures do not meet tests/house/ceilings.toml");
 }
 
 /// A hint is a value of its error; where it shares a text, one place writes and reads the mark between them.
 #[test]
 fn only_the_home_of_hints_and_the_console_spell_their_mark() {
     let doors = ["core/src/value/hint.rs", "cli/src/console.rs"];
-    for path in files(&root(), "rs") {
-        let name = path.strip_prefix(root()).expect("below the root").display().to_string();
-        let is_test = !name.contains("/src/") || name.starts_with("tests/") || name.contains("/tests");
-        if is_test || doors.contains(&name.as_str()) {
+    for (name, product) in product_sources() {
+        if doors.contains(&name.as_str()) {
             continue;
         }
-        let text = read(&path);
-        let product = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default();
         for (number, line) in product.lines().enumerate() {
             let spells = ["\\nhint: ", "\"hint: "].iter().any(|mark| line.contains(mark));
             let goes_on = line.trim_start().starts_with("hint: ") && line.trim_end().ends_with('"');
