@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use speedup_access::{Credentials, Identity, Reach, Role, enrolment};
+use speedup_proto::v1;
+use speedup_proto::v1::experiments_client::ExperimentsClient;
+use speedup_proto::v1::hosts_client::HostsClient;
 use tempfile::TempDir;
 use tonic::transport::Channel;
 
@@ -429,9 +432,10 @@ impl Pool {
     /// Waits until this many hosts are connected.
     pub fn wait_for_hosts(&self, wanted: usize) {
         eventually("hosts join", || {
-            let listed = self.json(&["hosts", "list"])?;
-            let hosts = listed.as_array()?.iter().filter(|host| host["connected"] == true).count();
-            (hosts >= wanted).then_some(())
+            let request = v1::ListHostsRequest::default();
+            let listed = self.call(|channel| async move { HostsClient::new(channel).list(request).await })?;
+            let connected = listed.hosts.iter().filter(|host| host.connected).count();
+            (connected >= wanted).then_some(())
         });
     }
 
@@ -461,11 +465,39 @@ impl Pool {
         answer["experiment"].as_str().expect("an id").to_owned()
     }
 
-    /// Whether an experiment has finished.
+    /// Whether an experiment has finished; false while the coordinator cannot be reached. Tests poll this, and a process for each look
+    /// would take the processors from what they wait for.
     pub fn is_finished(&self, experiment: &str) -> bool {
-        let listed = self.json(&["list"]).unwrap_or_default();
-        let is_it = |one: &&serde_json::Value| one["experiment"] == experiment;
-        listed.as_array().and_then(|all| all.iter().find(is_it)).is_some_and(|one| one["phase"] == "finished")
+        let request = v1::GetRequest { experiment: experiment.to_owned() };
+        let status = self.call(|channel| async move { ExperimentsClient::new(channel).get(request).await });
+        let phase = status.and_then(|status| status.phase);
+        phase
+            == Some(v1::experiment_status::Phase::Finished(v1::experiment_status::Finished {
+                cancelled: false,
+            }))
+    }
+
+    /// What the coordinator answers to a call as an admin; none while it cannot be reached, or if it refuses.
+    fn call<C, T>(&self, call: impl FnOnce(Channel) -> C + Send) -> Option<T>
+    where
+        C: Future<Output = Result<tonic::Response<T>, tonic::Status>>,
+        T: Send,
+    {
+        let access = self.access_file();
+        if !access.exists() {
+            return None;
+        }
+        let reach = Reach::new(&self.url(), Some(&credentials_in(&access))).expect("credentials");
+        let answer = async {
+            let channel = reach.connect().await.ok()?;
+            call(channel).await.ok().map(tonic::Response::into_inner)
+        };
+        // A thread of its own: some tests have a runtime already.
+        let ask = || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(answer)
+        };
+        std::thread::scope(|scope| scope.spawn(ask).join().expect("no panic"))
     }
 
     /// The export of an experiment, as CSV.

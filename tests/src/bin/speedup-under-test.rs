@@ -1,7 +1,28 @@
 //! The command `speedup`, built with the tests, so that they never run a stale one.
 
-use std::process::ExitCode;
+use std::{
+    os::unix::process::CommandExt as _,
+    process::{Command, ExitCode},
+};
+
+/// `SIGINT` and `SIGQUIT` in the masks of `/proc/self/status`.
+const SIGNALS_OF_THE_KEYBOARD: u64 = 0b110;
+
+/// Whether whoever started the tests ignores a signal that tests send. A shell does, for what it starts in the background.
+fn ignores_a_signal() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & SIGNALS_OF_THE_KEYBOARD != 0)
+}
 
 fn main() -> ExitCode {
+    if ignores_a_signal() {
+        // An ignored signal stays ignored in all that is executed, so the program `env` resets it, in this same process.
+        let this = std::env::current_exe().expect("the path of this program");
+        let mut reset = Command::new("env");
+        reset.arg("--default-signal=INT,QUIT").arg(this).args(std::env::args_os().skip(1));
+        panic!("env is missing: {}", reset.exec());
+    }
     speedup_cli::main()
 }

@@ -4,7 +4,7 @@
 //! It is not part of the normal test run, for it wants root, iproute2, nftables, a C compiler and libfaketime. The tests mostly wait, so
 //! that many can run at once:
 //!
-//!     cargo test -p speedup-tests --features cluster --test cluster -- --test-threads=8
+//!     cargo test -p speedup-tests --test cluster -- --test-threads=8
 
 mod clocks;
 mod scenario;

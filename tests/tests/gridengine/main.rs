@@ -3,7 +3,7 @@
 //!
 //! It wants what the tests over simulated hosts want, and Grid Engine. There is one a machine, so the tests take turns:
 //!
-//!     cargo test -p speedup-tests --features cluster --test gridengine -- --test-threads=1
+//!     cargo test -p speedup-tests --test gridengine -- --test-threads=1
 
 use std::collections::BTreeSet;
 

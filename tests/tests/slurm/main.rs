@@ -3,7 +3,7 @@
 //!
 //! It wants what the tests over simulated hosts want, and Slurm with its accounts. There is one Slurm a machine, so the tests take turns:
 //!
-//!     cargo test -p speedup-tests --features cluster --test slurm -- --test-threads=1
+//!     cargo test -p speedup-tests --test slurm -- --test-threads=1
 
 mod allocation;
 mod array;

@@ -4,7 +4,7 @@
 //!
 //! It wants what the tests over simulated hosts want, and Debian's openssh-server and openssh-client:
 //!
-//!     cargo test -p speedup-tests --features cluster --test ssh -- --test-threads=4
+//!     cargo test -p speedup-tests --test ssh -- --test-threads=4
 
 mod gangs;
 mod keeping;

@@ -1,4 +1,4 @@
-//! Versions from Git, with real repositories, a real compiler and programs that compute for a known time: what is measured is what was
+//! Versions from Git, with real repositories, a real compiler and programs that take a known time: what is measured is what was
 //! committed, the report says which commits that were, and nothing is left behind, whatever ends the command.
 
 mod bisect;
@@ -17,12 +17,19 @@ use tempfile::TempDir;
 
 use crate::SPEEDUP;
 
-/// A program that computes for as long as its source says, as the kernel counts its time, and shows that it stands in its commit.
-const PROGRAM: &str = "#include <stdio.h>\n#include <string.h>\n#include <time.h>\n#include \"work.h\"\n\
-    int main(int count, char **words) {\n\
-    \x20 struct timespec t;\n  double until = MILLISECONDS / 1e3 * (count > 1 && !strcmp(words[1], \"twice\") ? 2 : 1);\n\
-    \x20 do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); while (t.tv_sec + t.tv_nsec / 1e9 < until);\n\
-    \x20 return puts(NAME) < 0;\n}\n";
+/// A program that takes as long as its source says, and shows that it stands in its commit. It sleeps: what computes takes three times
+/// as long on a busy machine, and then no verdict is certain.
+const PROGRAM: &str = r#"#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "work.h"
+int main(int count, char **words) {
+  long milliseconds = MILLISECONDS * (count > 1 && !strcmp(words[1], "twice") ? 2 : 1);
+  struct timespec pause = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+  nanosleep(&pause, 0);
+  return puts(NAME) < 0;
+}
+"#;
 const BUILD: &str = "cc -O1 -o prog prog.c";
 
 /// A repository, and beside it what commands need: a state directory and one for temporary files.
@@ -31,10 +38,10 @@ struct Project {
 }
 
 impl Project {
-    /// Two commits, of which the second computes a fifth as long: `v1`, and `main`, which is checked out.
+    /// Two commits, of which the second takes a twelfth of the time: `v1`, and `main`, which is checked out.
     fn new() -> Self {
         let project = Self::empty();
-        project.commit("Compute", &[("prog.c", PROGRAM), ("work.h", &work(50, "slow"))]);
+        project.commit("Compute", &[("prog.c", PROGRAM), ("work.h", &work(120, "slow"))]);
         project.git(&["tag", "v1"]);
         project.commit("Compute less", &[("work.h", &work(10, "fast"))]);
         project
@@ -257,9 +264,9 @@ fn three_dots_compare_with_the_merge_base_and_commands_stand_where_the_user_does
     let project = Project::empty();
     project.commit("Compute", &[("sub/prog.c", PROGRAM), ("sub/work.h", &work(10, "base"))]);
     project.git(&["checkout", "-q", "-b", "topic"]);
-    project.commit("Compute much", &[("sub/work.h", &work(60, "topic"))]);
+    project.commit("Compute much", &[("sub/work.h", &work(250, "topic"))]);
     project.git(&["checkout", "-q", "main"]);
-    project.commit("Go on", &[("sub/work.h", &work(60, "main"))]);
+    project.commit("Go on", &[("sub/work.h", &work(250, "main"))]);
     let mut command =
         project.command(&["bench", "-r", "8", "--git", "main...topic", "--build", BUILD, "--format", "json"]);
     let output = command

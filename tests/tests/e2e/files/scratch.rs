@@ -28,7 +28,7 @@ impl Mounted {
         let served = format!("server:{}", beside.display());
         let command = format!("ssh_command={}", ssh.display());
         let mounted = Command::new("sshfs").args([&served, "-o", &command]).arg(directory).status();
-        assert!(mounted.is_ok_and(|status| status.success()), "sshfs mounts: .ci/run installs it");
+        assert!(mounted.is_ok_and(|status| status.success()), "sshfs mounts: .ci/packages installs it");
         Self(directory.to_owned())
     }
 }

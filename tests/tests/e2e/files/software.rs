@@ -20,7 +20,10 @@ pub(crate) fn lacks(what: &str, command: &str) -> bool {
     let found = Command::new("bash").args(["--login", "-c", &format!("type {command}")]).output();
     let is_there = found.is_ok_and(|output| output.status.success());
     if !is_there {
-        assert!(std::env::var_os("SPEEDUP_ALL_TOOLS").is_none(), "{what} is missing: .ci/run installs it");
+        assert!(
+            std::env::var_os("SPEEDUP_ALL_TOOLS").is_none(),
+            "{what} is missing: .ci/packages installs it"
+        );
         eprintln!("nothing was tested: {what} is missing");
     }
     !is_there

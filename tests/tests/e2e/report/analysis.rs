@@ -18,9 +18,9 @@ name = "watched"
 seed = 3
 [versions.old]
 baseline = true
-vars = { time = "0.06" }
+vars = { time = "0.1" }
 [versions.new]
-vars = { time = "0.02" }
+vars = { time = "0.01" }
 [benchmarks.nap]
 command = ["sleep", "{time}"]
 [repetitions]
@@ -94,7 +94,7 @@ fn reports_come_as_runs_are_measured_and_end_with_the_experiment() {
         tokio::join!(watch(own, &experiment), watch(other, &experiment))
     });
     for (measured, last) in [own, other] {
-        // 80 runs of 20 ms and more take longer than the pause between two reports.
+        // 80 runs of 10 ms and more take longer than the pause between two reports.
         assert!(measured.len() > 1 && measured.is_sorted(), "{measured:?}");
         assert_eq!(measured.last(), Some(&80), "{measured:?}");
         assert_eq!(

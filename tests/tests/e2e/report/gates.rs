@@ -101,7 +101,7 @@ fn gates_that_cannot_fail_are_refused() {
 #[test]
 fn bench_and_its_report_fail_on_a_regression() {
     let desk = tempfile::tempdir().expect("a directory");
-    let slow = ["sleep 0.001", "sleep 0.05"];
+    let slow = ["sleep 0.001", "sleep 0.3"];
     let bench = |commands: &[&str; 2]| {
         let arguments = ["bench", "-r", "8", "--seed", "1", "--fail-on-regression", commands[0], commands[1]];
         ended(desk.path(), &arguments)

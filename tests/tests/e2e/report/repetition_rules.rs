@@ -24,7 +24,7 @@ const PILOT_RUNS: u32 = 8;
 
 fn plan(rule: &str, benchmarks: &str) -> String {
     format!(
-        "[experiment]\nname = \"rules\"\nseed = 5\n[versions.old]\nbaseline = true\nvars = {{ time = \"0.05\" }}\n\
+        "[experiment]\nname = \"rules\"\nseed = 5\n[versions.old]\nbaseline = true\nvars = {{ time = \"0.2\" }}\n\
          [versions.new]\nvars = {{ time = \"0.02\" }}\n{benchmarks}[repetitions]\n{rule}\n\
          [independence]\npolicy = \"any\"\n[limits]\nattempts = 50\n"
     )
