@@ -488,14 +488,13 @@ impl Pool {
             return None;
         }
         let reach = Reach::new(&self.url(), Some(&credentials_in(&access))).expect("credentials");
-        let answer = async {
-            let channel = reach.connect().await.ok()?;
-            call(channel).await.ok().map(tonic::Response::into_inner)
-        };
         // A thread of its own: some tests have a runtime already.
         let ask = || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.expect("a runtime").block_on(answer)
+            runtime.expect("a runtime").block_on(async {
+                let channel = reach.connect().await.ok()?;
+                call(channel).await.ok().map(tonic::Response::into_inner)
+            })
         };
         std::thread::scope(|scope| scope.spawn(ask).join().expect("no panic"))
     }

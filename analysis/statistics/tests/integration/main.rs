@@ -9,6 +9,9 @@ mod calibration_performance_test;
 mod calibration_planning;
 mod calibration_scaling;
 mod calibration_track;
+#[expect(dead_code, reason = "the whole account is used by the program `reference`")]
+#[path = "../reference/case.rs"]
+mod case;
 mod diagnostics;
 mod gangs;
 mod kalibera_2012;

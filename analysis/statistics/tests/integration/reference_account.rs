@@ -1,9 +1,6 @@
 //! The account that the program `reference` keeps: nothing of a reference file is left out in silence.
 #![expect(clippy::print_stdout, reason = "the account is printed, as by the program")]
 
-#[expect(dead_code, reason = "the whole account is used by the program `reference`")]
-#[path = "../reference/case.rs"]
-mod case;
 #[path = "../reference/distributions.rs"]
 mod distributions;
 #[path = "../reference/minima.rs"]
@@ -14,7 +11,7 @@ mod protocol;
 #[path = "../reference/two_samples.rs"]
 mod two_samples;
 
-use case::{Case, Ledger, relative};
+use crate::case::{Case, Ledger, relative};
 use minima::{Account, Folder, Minima};
 use serde_json::{Value, json};
 
