@@ -77,7 +77,7 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Baseline(verb) => baseline::execute(&verb, console),
         Verb::Compare(arguments) => compare::execute(&arguments, console),
         Verb::Scaling(arguments) => scaling::execute(&arguments, console),
-        Verb::Study(verb) => study::execute(verb, console),
+        Verb::Study(verb) => study::execute(&verb, console),
         Verb::Track(verb) => block_on(track::execute(verb, console)),
         Verb::Test(arguments) => test::execute(&arguments, console),
         Verb::Run(arguments) => block_on(run::execute(arguments, console)),

@@ -1,9 +1,9 @@
 """Tracks beside Apache Otava and PELT, on series of one law, at equal false alarms.
 
     python3 -m venv target/peers && target/peers/bin/pip install -r analysis/studies/peers/requirements.txt
-    target/peers/bin/python analysis/studies/peers/track.py target/release/speedup [SERIES]
+    target/peers/bin/python analysis/studies/peers/track.py target/release/speedup-studies [SERIES]
 
-Speedup's own shares come from `speedup study track`; the peers are given series that are drawn here by the same law (SeriesLaw in ../src/track/series_law.rs). Each
+Speedup's own shares come from `speedup-studies track`; the peers are given series that are drawn here by the same law (SeriesLaw in ../src/track/series_law.rs). Each
 peer is tried on three feeds of a point that costs as many runs:
   single  one run of the commit, as when a tool is given one value for each commit
   raw     the median of all runs, of the commit alone: twice as many as of a track, which has as many of the reference
@@ -11,7 +11,7 @@ peer is tried on three feeds of a point that costs as many runs:
 A peer's penalty or p-value is chosen so that it raises alarms in as many series without a change as the track does, but for Otava's default.
 """
 
-import json
+import csv
 import subprocess
 import sys
 
@@ -78,17 +78,17 @@ def tuned(method, settings, quiet, most):
     return settings[low]
 
 
-def track_rows(speedup, series):
-    command = [speedup, "study", "track", "--section", "quiet,stalls,machines", "--format", "json"]
+def track_rows(studies, series):
+    command = [studies, "track", "--section", "quiet,stalls,machines"]
     command += ["--points", str(POINTS), "--blocks", str(BLOCKS), "--step", str(STEP), "--variation", str(VARIATION)]
     command += ["--machines", str(MACHINES), "--machine-points", str(MACHINE_POINTS), "--stalled", str(STALLED)]
-    rows = json.loads(subprocess.run([*command, "--replicates", str(series)], check=True, capture_output=True).stdout)["rows"]
-    return {(row["section"], row["method"]): row["share"] for row in rows}
+    answer = subprocess.run([*command, "--replicates", str(series)], check=True, capture_output=True, text=True).stdout
+    return {(row["section"], row["method"]): float(row["share"]) for row in csv.DictReader(answer.splitlines())}
 
 
 def main():
-    speedup, series = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
-    tracks = track_rows(speedup, series)
+    studies, series = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
+    tracks = track_rows(studies, series)
     rng = np.random.default_rng(1)
     print("kind      method                         feed    alarms  step found")
     for kind in ("quiet", "stalls", "machines"):

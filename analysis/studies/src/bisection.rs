@@ -7,36 +7,46 @@ mod search;
 
 use super::row::StudyRow;
 use super::{LawShape, Replication, SimulationError};
+use clap::{Args, ValueEnum};
 pub use history_law::HistoryLaw;
-use serde::Serialize;
 use speedup_core::experiment::prior::MAX_PRIOR_WEIGHT;
 
 /// The study of bisections.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Args)]
+#[command(mut_arg("replicates", |arg| arg.default_value("200")))]
 pub struct BisectionStudy {
     /// How often, whence, at which level.
+    #[command(flatten)]
     pub replication: Replication,
     /// Which parts are simulated, in this order.
+    #[arg(long = "section", value_enum, value_delimiter = ',', default_values_t = BisectionSection::value_variants())]
     pub sections: Vec<BisectionSection>,
     /// The shapes of a run's noise.
+    #[arg(long = "distribution", value_enum, value_delimiter = ',', default_values_t = [LawShape::Normal])]
     pub distributions: Vec<LawShape>,
     /// The law of the runs of a history.
+    #[command(flatten)]
     pub history: HistoryLaw,
     /// The commits after the good end.
+    #[arg(long, value_delimiter = ',', default_values_t = [64, 256])]
     pub commits: Vec<u64>,
     /// The runs of a search, those of the ends included.
+    #[arg(long, value_delimiter = ',', default_values_t = [50, 200])]
     pub runs: Vec<u64>,
     /// The runs of a block, of which two are of the ends.
+    #[arg(long, default_value_t = 4)]
     pub block_runs: u64,
     /// The share of failures before the step and from it on, where runs pass or fail.
+    #[arg(skip = [0.05, 0.5])]
     pub failures: [f64; 2],
     /// How many times as likely as others one commit of eight is held to be, where some are.
+    #[arg(long, default_value_t = 10.0)]
     pub prior_weight: f64,
 }
 
 /// A part of the study. The size is the runs of the search, and the parameter the commits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
 pub enum BisectionSection {
     /// One step, at a commit that is drawn.
     OneStep,
@@ -61,18 +71,6 @@ const FEWEST_BLOCK_RUNS: u64 = 3;
 const MOST_BLOCK_RUNS: u64 = 64;
 
 impl BisectionSection {
-    /// All parts.
-    pub const ALL: [Self; 8] = [
-        Self::OneStep,
-        Self::NoStep,
-        Self::TwoSteps,
-        Self::Reverted,
-        Self::Unbuildable,
-        Self::Outcomes,
-        Self::Prior,
-        Self::WrongPrior,
-    ];
-
     /// A short name that stays the same between releases.
     pub fn code(self) -> &'static str {
         match self {

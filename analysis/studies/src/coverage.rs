@@ -7,41 +7,53 @@ mod true_share;
 
 use super::row::StudyRow;
 use super::{LawShape, LevelModel, Replication, SimulationError};
-use serde::Serialize;
+use clap::{Args, ValueEnum};
 use speedup_statistics::levels::{BootstrapError, MOST_DRAWS};
 
 /// The study of coverage.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Args)]
 pub struct Coverage {
     /// How often, whence, at which level.
+    #[command(flatten)]
     pub replication: Replication,
     /// Which parts are simulated, in this order.
+    #[arg(long = "section", value_enum, value_delimiter = ',', default_values_t = CoverageSection::value_variants())]
     pub sections: Vec<CoverageSection>,
     /// The shapes of the laws.
+    #[arg(long = "distribution", value_enum, value_delimiter = ',', default_values_t = [LawShape::Normal])]
     pub distributions: Vec<LawShape>,
     /// The law of experiments by levels.
+    #[command(flatten)]
     pub levels: LevelModel,
     /// The true effect size of experiments by levels, new mean over old; 0.95 in the paper.
+    #[arg(long, default_value_t = 0.95)]
     pub effect: f64,
     /// The numbers of binaries.
+    #[arg(long, value_delimiter = ',', default_values_t = [3, 5, 10, 20])]
     pub binaries: Vec<u64>,
     /// The numbers of executions where compilation is not repeated.
+    #[arg(id = "one-binary", long, value_delimiter = ',', default_values_t = [3, 5, 10, 20, 50, 100])]
     pub executions: Vec<u64>,
     /// Draws of each bootstrap; 0 leaves the bootstrap out.
+    #[arg(long, default_value_t = 200)]
     pub draws: u32,
     /// The runs of each version, for experiments of one level.
+    #[arg(long, value_delimiter = ',', default_values_t = [5, 10, 20, 50])]
     pub runs: Vec<u64>,
     /// The standard deviation of a run there, as a share of the mean.
+    #[arg(long, default_value_t = 0.1)]
     pub variation: f64,
     /// The numbers of benchmarks, for proportions.
+    #[arg(long, value_delimiter = ',', default_values_t = [10, 30, 100])]
     pub benchmarks: Vec<u64>,
     /// The true proportions of accelerated benchmarks.
+    #[arg(long = "proportion", value_delimiter = ',', default_values_t = [0.5, 0.7, 0.9])]
     pub proportions: Vec<f64>,
 }
 
 /// A part of the study.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
 pub enum CoverageSection {
     /// Experiments of three levels (Kalibera 2012 Figs. 6 and 7); the size is the binaries.
     Levels,
@@ -56,10 +68,6 @@ pub enum CoverageSection {
 }
 
 impl CoverageSection {
-    /// All parts.
-    pub const ALL: [Self; 5] =
-        [Self::Levels, Self::OneBinary, Self::Samples, Self::Proportions, Self::TrueShare];
-
     /// A short name that stays the same between releases.
     pub fn code(self) -> &'static str {
         match self {

@@ -1,9 +1,7 @@
 //! What no study is made of.
 
 use super::replication::MOST_REPLICATES;
-use speedup_core::value::hint::Hinted;
 use speedup_statistics::levels::BootstrapError;
-use speedup_statistics::mixture::{Component, Mixture};
 use speedup_statistics::scaling::ScalingError;
 use thiserror::Error;
 
@@ -14,10 +12,6 @@ pub(super) const LARGEST_VARIATION: f64 = 0.19;
 /// The least, as a share of the mean: what a clock of nanoseconds sees of a second. Below, times differ by the rounding of
 /// doubles as much as by the law, and the methods refuse them.
 pub(super) const LEAST_VARIATION: f64 = 1e-9;
-/// The largest mean and standard deviation of a given mixture: far beyond any time, and its draws are samples.
-pub(super) const LARGEST_PARAMETER: f64 = 1e100;
-/// The least standard deviation where all means are zero.
-const LEAST_PARAMETER: f64 = 1.0 / LARGEST_PARAMETER;
 
 /// Why a study is refused.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -49,19 +43,6 @@ pub enum SimulationError {
         /// Measurement, execution, compilation.
         given: [f64; 3],
     },
-    /// A given mixture whose draws are no sample.
-    #[error(
-        "the mixture of version {version} has a component of mean {mean:e} and standard deviation {sd:e}; one is at most \
-         {LARGEST_PARAMETER:e}, and the other at most that and at least {LEAST_VARIATION:e} of the largest mean"
-    )]
-    Mixture {
-        /// The version, from 1.
-        version: usize,
-        /// The component's mean.
-        mean: f64,
-        /// The component's standard deviation.
-        sd: f64,
-    },
     /// A ratio out of range.
     #[error("the {what} must be strictly between {above} and {below}, not {given}")]
     Range {
@@ -90,24 +71,6 @@ pub enum SimulationError {
     Scaling(#[from] ScalingError),
 }
 
-impl Hinted for SimulationError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Variation(_) => Some(
-                "10 % is written 0.1; more would make times that are not positive, less times that differ by rounding",
-            ),
-            Self::Mixture { .. } => Some("give the mixtures in another unit"),
-            Self::Bootstrap(error) => error.hint(),
-            Self::Scaling(error) => error.hint(),
-            Self::Replicates(_)
-            | Self::Count { .. }
-            | Self::LevelVariations { .. }
-            | Self::Range { .. }
-            | Self::TooLarge { .. } => None,
-        }
-    }
-}
-
 impl SimulationError {
     /// Refuses counts outside `fewest` to the most there may be.
     pub(super) fn check_counts(what: &'static str, fewest: u64, counts: &[u64]) -> Result<(), Self> {
@@ -121,17 +84,6 @@ impl SimulationError {
     pub(super) fn check_variation(relative: f64) -> Result<(), Self> {
         let is_drawn = (LEAST_VARIATION..=LARGEST_VARIATION).contains(&relative);
         if is_drawn { Ok(()) } else { Err(Self::Variation(relative)) }
-    }
-
-    /// Refuses a mixture whose draws would be out of range, or differ by rounding.
-    pub(super) fn check_mixture(version: usize, mixture: &Mixture) -> Result<(), Self> {
-        let largest = mixture.components().iter().fold(0.0_f64, |largest, c| largest.max(c.mean.abs()));
-        let sds = LEAST_PARAMETER.max(LEAST_VARIATION * largest)..=LARGEST_PARAMETER;
-        let is_drawn = |c: &Component| c.mean.abs() <= LARGEST_PARAMETER && sds.contains(&c.sd);
-        match mixture.components().iter().find(|component| !is_drawn(component)) {
-            Some(&Component { mean, sd, .. }) => Err(Self::Mixture { version, mean, sd }),
-            None => Ok(()),
-        }
     }
 
     /// Refuses numbers that are not strictly between `above` and `below`.

@@ -2,39 +2,43 @@
 //!
 //! For each of many *frameworks*, random mixtures for the versions, samples are drawn again and again, and both estimates
 //! compared with the metric of the mixtures themselves. The paper says how it draws a framework but for the bounds of means
-//! and standard deviations; ours are [`Framework::MEANS`] and [`Framework::SDS`].
+//! and standard deviations; ours are `MEANS` and `SDS`.
 
 mod framework;
 
-pub use framework::Framework;
-
 use super::{Replication, SimulationError};
 use crate::law::draws::Draws;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 use speedup_statistics::mixture::variability::{empirical, modelled};
 use speedup_statistics::mixture::{FitMethod, Mixture, MixtureFit};
 use speedup_statistics::sample::Sample;
 
 /// The study of estimators.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Args)]
+#[command(mut_arg("replicates", |arg| arg.default_value("100")))]
 pub struct Estimators {
-    /// How often each framework is sampled, and whence.
+    /// How often, whence, at which level.
+    #[command(flatten)]
     pub replication: Replication,
     /// The metrics.
+    #[arg(long = "metric", value_enum, value_delimiter = ',', default_values_t = VariabilityMetric::value_variants())]
     pub metrics: Vec<VariabilityMetric>,
     /// The runs of each version.
+    #[arg(long, value_delimiter = ',', default_values_t = [30])]
     pub runs: Vec<u64>,
-    /// The versions, for I₃ in random frameworks; given mixtures are all compared.
+    /// The versions that I₃ compares.
+    #[arg(long, value_delimiter = ',', default_values_t = [3])]
     pub versions: Vec<u64>,
-    /// How the frameworks come about.
-    pub framework: Framework,
-    /// How the mixtures are fitted.
-    pub method: FitMethod,
+    /// The number of random frameworks.
+    #[arg(long, default_value_t = 20)]
+    pub frameworks: u64,
 }
 
 /// A metric of Worms 2016 §6.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum VariabilityMetric {
     /// I₁, `E|X − Y|`.
     MeanDifference,
@@ -98,9 +102,6 @@ pub struct EstimatorRow {
 type Errors = [f64; 2];
 
 impl VariabilityMetric {
-    /// All metrics.
-    pub const ALL: [Self; 3] = [Self::MeanDifference, Self::ProbabilityBelow, Self::ProbabilityShortest];
-
     /// A short name that stays the same between releases.
     pub fn code(self) -> &'static str {
         match self {
@@ -141,17 +142,6 @@ impl Quantity {
         Self::BiasModelled,
     ];
 
-    /// A short name that stays the same between releases.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::SquaredErrorRatio => "squared_error_ratio",
-            Self::AbsoluteErrorEmpirical => "absolute_error_empirical",
-            Self::AbsoluteErrorModelled => "absolute_error_modelled",
-            Self::BiasEmpirical => "bias_empirical",
-            Self::BiasModelled => "bias_modelled",
-        }
-    }
-
     /// The quantity and its standard error from the replicates of one framework.
     fn of(self, errors: &[Errors]) -> [f64; 2] {
         let empirical = || errors.iter().map(|[empirical, _]| *empirical);
@@ -175,16 +165,12 @@ impl Estimators {
         self.replication.check()?;
         SimulationError::check_counts("runs", 2, &self.runs)?;
         SimulationError::check_counts("versions", 2, &self.versions)?;
-        self.framework.check()?;
-        let of_shortest = match &self.framework {
-            Framework::Random { .. } => self.versions.clone(),
-            Framework::Given { mixtures } => vec![mixtures.len() as u64],
-        };
+        SimulationError::check_counts("frameworks", 1, &[self.frameworks])?;
         let mut rows = Vec::new();
         for metric in &self.metrics {
             let versions = match metric {
                 VariabilityMetric::MeanDifference | VariabilityMetric::ProbabilityBelow => &[2],
-                VariabilityMetric::ProbabilityShortest => of_shortest.as_slice(),
+                VariabilityMetric::ProbabilityShortest => self.versions.as_slice(),
             };
             for versions in versions {
                 for runs in &self.runs {
@@ -198,12 +184,12 @@ impl Estimators {
     fn cell(&self, metric: VariabilityMetric, versions: u64, runs: u64) -> Vec<EstimatorRow> {
         let mut unanswered = 0;
         let mut of_frameworks: Vec<Vec<Errors>> = Vec::new();
-        for framework in 0..self.framework.count() {
-            let laws = self.framework.laws(self.replication.seed, framework, versions);
+        for framework in 0..self.frameworks {
+            let laws = framework::laws(self.replication.seed, framework, versions);
             let truth = metric.of_laws(&laws);
             let stream = format!("simulation estimators {} {versions} {runs} {framework}", metric.code());
             let replicates = self.replication.each(&stream, |draws| {
-                let estimates = self.estimates(metric, &laws, runs, draws)?;
+                let estimates = estimates(metric, &laws, runs, draws)?;
                 Some(estimates.map(|estimate| (estimate - truth) / truth))
             });
             unanswered += replicates.iter().filter(|errors| errors.is_none()).count() as u64;
@@ -226,31 +212,25 @@ impl Estimators {
                 third_quartile: quantile(0.75),
                 max: values.max(),
                 standard_error: errors.median(),
-                frameworks: self.framework.count(),
+                frameworks: self.frameworks,
                 replicates: u64::from(self.replication.replicates),
                 unanswered,
             })
         };
         Quantity::ALL.into_iter().filter_map(row).collect()
     }
+}
 
-    /// From observations and from mixtures; none where a sample has no mixture.
-    fn estimates(
-        &self,
-        metric: VariabilityMetric,
-        laws: &[Mixture],
-        runs: u64,
-        draws: &mut Draws,
-    ) -> Option<[f64; 2]> {
-        let mut samples = Vec::with_capacity(laws.len());
-        let mut fitted = Vec::with_capacity(laws.len());
-        for law in laws {
-            let sample = draws.of_mixture(law, runs)?;
-            fitted.push(MixtureFit::with_method(&sample, self.method).ok()?.mixture);
-            samples.push(sample);
-        }
-        Some([metric.of_samples(&samples), metric.of_laws(&fitted)])
+/// From observations and from mixtures, which are fitted as in the paper; none where a sample has no mixture.
+fn estimates(metric: VariabilityMetric, laws: &[Mixture], runs: u64, draws: &mut Draws) -> Option<[f64; 2]> {
+    let mut samples = Vec::with_capacity(laws.len());
+    let mut fitted = Vec::with_capacity(laws.len());
+    for law in laws {
+        let sample = draws.of_mixture(law, runs)?;
+        fitted.push(MixtureFit::with_method(&sample, FitMethod::Mclust).ok()?.mixture);
+        samples.push(sample);
     }
+    Some([metric.of_samples(&samples), metric.of_laws(&fitted)])
 }
 
 /// The mean and its standard error.

@@ -12,40 +12,53 @@ pub(super) use suites::{SUITE_METHODS, confidences};
 
 use super::row::StudyRow;
 use super::{LawShape, LevelModel, Replication, SimulationError, SuiteModel};
-use serde::Serialize;
+use clap::builder::TypedValueParser as _;
+use clap::{Args, ValueEnum};
 use speedup_statistics::inference::Threshold;
 use speedup_statistics::levels::{BootstrapError, MOST_DRAWS};
+use std::str::FromStr as _;
 
 /// The study of false alarms. A comparison without an answer is no alarm, and counted besides.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Args)]
 pub struct FalseAlarmStudy {
     /// How often, whence, at which level.
+    #[command(flatten)]
     pub replication: Replication,
     /// Which parts are simulated, in this order.
+    #[arg(long = "section", value_enum, value_delimiter = ',', default_values_t = AlarmSection::value_variants())]
     pub sections: Vec<AlarmSection>,
     /// The shapes of the laws.
+    #[arg(long = "distribution", value_enum, value_delimiter = ',', default_values_t = [LawShape::Normal])]
     pub distributions: Vec<LawShape>,
     /// The runs of each version, for experiments of one level.
+    #[arg(long, value_delimiter = ',', default_values_t = [5, 10, 20, 31, 50])]
     pub runs: Vec<u64>,
     /// The standard deviation of a run there, as a share of the mean.
+    #[arg(long, default_value_t = 0.1)]
     pub variation: f64,
     /// The thresholds below which a difference does not matter, for the effect size.
+    #[arg(long = "threshold", value_delimiter = ',', default_value = "0,0.01,0.02,0.05", value_parser = f64::from_str.try_map(Threshold::new))]
     pub thresholds: Vec<Threshold>,
     /// The law of experiments by levels.
+    #[command(flatten)]
     pub levels: LevelModel,
     /// The numbers of binaries.
+    #[arg(long, value_delimiter = ',', default_values_t = [3, 5, 10, 20])]
     pub binaries: Vec<u64>,
     /// The numbers of executions where compilation is not repeated.
+    #[arg(id = "one-binary", long, value_delimiter = ',', default_values_t = [3, 5, 10, 20, 50, 100])]
     pub executions: Vec<u64>,
     /// Draws of each bootstrap; 0 leaves the bootstrap out.
+    #[arg(long, default_value_t = 200)]
     pub draws: u32,
     /// The law of suites.
+    #[command(flatten)]
     pub suite: SuiteModel,
 }
 
 /// A part of the study.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
 pub enum AlarmSection {
     /// Two samples of one law; the size is the runs of each.
     Samples,
@@ -77,23 +90,6 @@ pub enum AlarmSection {
 }
 
 impl AlarmSection {
-    /// All parts.
-    pub const ALL: [Self; 13] = [
-        Self::Samples,
-        Self::Levels,
-        Self::OneBinary,
-        Self::Suites,
-        Self::Headlines,
-        Self::UnlikeShapes,
-        Self::Same,
-        Self::Tails,
-        Self::Gates,
-        Self::Dependent,
-        Self::Hosts,
-        Self::RareStalls,
-        Self::Looks,
-    ];
-
     /// A short name that stays the same between releases.
     pub fn code(self) -> &'static str {
         match self {

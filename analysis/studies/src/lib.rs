@@ -34,7 +34,7 @@ mod track;
 pub use bisection::{BisectionSection, BisectionStudy, HistoryLaw};
 pub use coverage::{Coverage, CoverageSection};
 pub use error::SimulationError;
-pub use estimators::{EstimatorRow, Estimators, Framework, Quantity, VariabilityMetric};
+pub use estimators::{EstimatorRow, Estimators, Quantity, VariabilityMetric};
 pub use false_alarms::{AlarmSection, FalseAlarmStudy};
 pub use law::{LawShape, LevelModel, SuiteModel, Variation};
 pub use power::{Power, PowerSection};

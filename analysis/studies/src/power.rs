@@ -6,39 +6,51 @@ mod suites;
 
 use super::row::StudyRow;
 use super::{LawShape, Replication, SimulationError, SuiteModel};
-use serde::Serialize;
+use clap::{Args, ValueEnum};
 
 /// The study of power. A comparison without an answer has found nothing, and is counted besides.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Args)]
+#[command(mut_arg("spread", |arg| arg.default_value("0.1")))]
 pub struct Power {
     /// How often, whence, at which level.
+    #[command(flatten)]
     pub replication: Replication,
     /// Which parts are simulated, in this order.
+    #[arg(long = "section", value_enum, value_delimiter = ',', default_values_t = PowerSection::value_variants())]
     pub sections: Vec<PowerSection>,
     /// The shapes of the laws.
+    #[arg(long = "distribution", value_enum, value_delimiter = ',', default_values_t = [LawShape::Lognormal])]
     pub distributions: Vec<LawShape>,
     /// The runs of each benchmark on each machine, for suites.
+    #[arg(long, value_delimiter = ',', default_values_t = [3, 5, 12])]
     pub suite_runs: Vec<u64>,
     /// The law of suites.
+    #[command(flatten)]
     pub suite: SuiteModel,
     /// The runs of each version, for one benchmark.
+    #[arg(long, value_delimiter = ',', default_values_t = [5, 10, 31, 50])]
     pub runs: Vec<u64>,
     /// The standard deviation of a run there, as a share of the mean.
+    #[arg(long, default_value_t = 0.1)]
     pub variation: f64,
     /// The true speedups of one benchmark and of suites.
+    #[arg(long = "speedup", value_delimiter = ',', default_values_t = [1.0, 1.02, 1.05, 1.1, 1.2])]
     pub speedups: Vec<f64>,
     /// The speedups under test with the runs of Table 1.
+    #[arg(long = "claim", value_delimiter = ',', default_values_t = [1.4, 1.6, 1.7, 1.76, 1.8, 2.0])]
     pub claims: Vec<f64>,
     /// The runs of which a mean is taken, where its normality is asked.
+    #[arg(long, value_delimiter = ',', default_values_t = [5, 10, 15, 20, 25, 30, 35, 50, 75, 100])]
     pub mean_runs: Vec<u64>,
 }
 
 /// A part of the study.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
 pub enum PowerSection {
     /// Suites on two machines; the size is the runs of each benchmark and the parameter the true speedup.
     Suites,
+    #[value(name = "table_1")]
     /// The five printed runs of Table 1 of Chen 2012 drawn again with replacement; the parameter is the speedup under test.
     Table1,
     /// One benchmark by the Speedup-Test; the size is the runs of each version and the parameter the true speedup.
@@ -48,9 +60,6 @@ pub enum PowerSection {
 }
 
 impl PowerSection {
-    /// All parts.
-    pub const ALL: [Self; 4] = [Self::Suites, Self::Table1, Self::SpeedupTest, Self::NormalMeans];
-
     /// A short name that stays the same between releases.
     pub fn code(self) -> &'static str {
         match self {

@@ -2,22 +2,27 @@
 
 use super::SimulationError;
 use crate::law::draws::Draws;
+use clap::Args;
+use clap::builder::TypedValueParser as _;
 use rayon::prelude::*;
-use serde::Serialize;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::ConfidenceLevel;
+use std::str::FromStr as _;
 
 /// The most replicates: with them a share is known to 0.0005.
 pub const MOST_REPLICATES: u32 = 1_000_000;
 
 /// How often, whence the random numbers, and at which confidence level the methods are asked.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Args)]
 pub struct Replication {
     /// How many experiments are drawn for each cell of the study.
+    #[arg(long, default_value_t = 1000)]
     pub replicates: u32,
-    /// What they follow from.
+    /// The seed of the random numbers: the same one gives the same answer on any number of threads.
+    #[arg(long, default_value = "1", value_parser = clap::value_parser!(u64).map(Seed))]
     pub seed: Seed,
     /// The confidence level of every interval; tests have its risk.
+    #[arg(long, default_value = "0.95", value_parser = f64::from_str.try_map(ConfidenceLevel::new))]
     pub confidence: ConfidenceLevel,
 }
 

@@ -3,7 +3,7 @@
 use super::row::{Cell, StudyRow, Unanswered};
 use super::{LawShape, Replication, SimulationError};
 use crate::law::draws::Draws;
-use serde::Serialize;
+use clap::Args;
 use speedup_core::experiment::gang::ScalingLaw;
 use speedup_statistics::inference::{Interval, RatioInterval};
 use speedup_statistics::sample::Sample;
@@ -12,23 +12,32 @@ use speedup_statistics::scaling::{
 };
 
 /// The study of scaling. The size of a cell is the runs at each number of hosts, and the parameter the overhead.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Args)]
+#[command(mut_arg("replicates", |arg| arg.default_value("2000")))]
 pub struct ScalingStudy {
     /// How often, whence, at which level.
+    #[command(flatten)]
     pub replication: Replication,
     /// Which kinds of scaling are simulated, in this order.
+    #[arg(long = "section", value_delimiter = ',', default_values = ["strong", "weak"], value_parser = scaling_law)]
     pub sections: Vec<ScalingLaw>,
     /// The shapes of a run's noise.
+    #[arg(long = "distribution", value_enum, value_delimiter = ',', default_values_t = [LawShape::Normal])]
     pub distributions: Vec<LawShape>,
     /// The numbers of hosts, the fewest first.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 8])]
     pub hosts: Vec<u32>,
     /// The runs at each of them.
+    #[arg(long, value_delimiter = ',', default_values_t = [5, 10, 30])]
     pub runs: Vec<u64>,
     /// The standard deviation of a run on the fewest hosts, as a share of its mean; each doubling of the hosts adds as much.
+    #[arg(long, default_value_t = 0.01)]
     pub variation: f64,
     /// The serial share of the work.
+    #[arg(long, default_value_t = 0.05)]
     pub serial_share: f64,
     /// What each doubling of the hosts adds to the time of the version that does not keep to the law, as a share of the time on the fewest.
+    #[arg(long, default_value_t = 0.01)]
     pub overhead: f64,
 }
 
@@ -157,6 +166,10 @@ fn efficiency(law: ScalingLaw, means: &[f64], factor: f64, at: usize) -> f64 {
 fn covers(interval: &RatioInterval, truth: f64) -> Option<bool> {
     let &Interval { lower, upper, .. } = interval.bounded()?;
     Some((lower..=upper).contains(&truth))
+}
+
+fn scaling_law(text: &str) -> Result<ScalingLaw, &'static str> {
+    ScalingLaw::ALL.into_iter().find(|law| law.name() == text).ok_or("it is neither strong nor weak")
 }
 
 /// Whether all do; none if one has no answer.

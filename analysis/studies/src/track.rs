@@ -7,38 +7,50 @@ use super::row::{Cell, StudyRow, Unanswered};
 use super::{LawShape, Replication, SimulationError};
 use crate::law::draws::Draws;
 use crate::replication::Tally;
+use clap::builder::TypedValueParser as _;
+use clap::{Args, ValueEnum};
 use followed::{Detector, Followed, Series};
-use serde::Serialize;
 pub use series_law::SeriesLaw;
 use speedup_statistics::inference::{ConfidenceLevel, Threshold};
 use speedup_statistics::track::{AlarmRate, NoiseFloor, StretchLevel, TrackRule};
+use std::str::FromStr as _;
 
 /// The study of tracks.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Args)]
+#[command(mut_arg("replicates", |arg| arg.default_value("200")))]
 pub struct TrackStudy {
     /// How often, whence, at which level.
+    #[command(flatten)]
     pub replication: Replication,
     /// Which kinds of series are simulated, in this order.
+    #[arg(long = "section", value_enum, value_delimiter = ',', default_values_t = SeriesKind::value_variants())]
     pub sections: Vec<SeriesKind>,
     /// The shapes of a run's noise.
+    #[arg(long = "distribution", value_enum, value_delimiter = ',', default_values_t = [LawShape::Normal])]
     pub distributions: Vec<LawShape>,
     /// The law of the runs of a series.
+    #[command(flatten)]
     pub series: SeriesLaw,
     /// The points of a series; a change comes in the middle.
+    #[arg(long, value_delimiter = ',', default_values_t = [100])]
     pub points: Vec<u64>,
     /// The blocks of a point, each with a run of the commit and one of the reference.
+    #[arg(long, value_delimiter = ',', default_values_t = [6])]
     pub blocks: Vec<u64>,
-    /// The declared rate of false alarms.
+    /// The declared number of false alarms a year.
+    #[arg(long, default_value = "1", value_parser = f64::from_str.try_map(|alarms| AlarmRate::new(alarms, POINTS_A_YEAR, 1)))]
     pub alarms: AlarmRate,
     /// The points a year, of that rate.
+    #[arg(skip = POINTS_A_YEAR)]
     pub points_a_year: f64,
-    /// What counts as no change.
+    /// The largest change that does not count.
+    #[arg(long, default_value = "0", value_parser = f64::from_str.try_map(Threshold::new))]
     pub margin: Threshold,
 }
 
 /// What makes the values of a series vary. The size of a cell is the blocks of a point, and the parameter the points of a series.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
 pub enum SeriesKind {
     /// Only the noise of a run.
     Quiet,
@@ -50,15 +62,14 @@ pub enum SeriesKind {
     Builds,
 }
 
+/// The points a year of a track with one a day.
+const POINTS_A_YEAR: f64 = 365.0;
 /// The power for which the noise floor is asked.
 const FLOOR_POWER: f64 = 0.8;
 /// A change in the middle has a point before it and one from it on.
 const FEWEST_POINTS: u64 = 4;
 
 impl SeriesKind {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Quiet, Self::Stalls, Self::Machines, Self::Builds];
-
     /// A short name that stays the same between releases.
     pub fn code(self) -> &'static str {
         match self {

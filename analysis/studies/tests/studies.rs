@@ -2,14 +2,14 @@
 //! errors, and refusals by name.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use clap::ValueEnum;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::distribution::{normal, student_t};
 use speedup_statistics::inference::{ConfidenceLevel, Threshold};
-use speedup_statistics::mixture::{Component, FitMethod, Mixture};
 use speedup_studies::{
-    AlarmSection, Coverage, CoverageSection, Estimators, FalseAlarmStudy, Framework, LawShape, LevelModel,
-    Power, PowerSection, Quantity, Replication, SimulationError, StudyRow, SuiteModel, VariabilityMetric,
-    Variation,
+    AlarmSection, BisectionSection, Coverage, CoverageSection, Estimators, FalseAlarmStudy, LawShape,
+    LevelModel, Power, PowerSection, Quantity, Replication, SeriesKind, SimulationError, StudyRow,
+    SuiteModel, VariabilityMetric, Variation,
 };
 
 fn replication(replicates: u32) -> Replication {
@@ -50,7 +50,7 @@ fn false_alarms(replicates: u32, sections: &[AlarmSection]) -> FalseAlarmStudy {
         binaries: vec![4],
         executions: vec![20],
         draws: 40,
-        suite: SuiteModel { benchmarks: 8, variation: 0.1, spread: 0.0 },
+        suite: SuiteModel { benchmarks: 8, spread: 0.0 },
     }
 }
 
@@ -60,7 +60,7 @@ fn power(replicates: u32, sections: &[PowerSection]) -> Power {
         sections: sections.to_vec(),
         distributions: vec![LawShape::Normal],
         suite_runs: vec![5],
-        suite: SuiteModel { benchmarks: 8, variation: 0.1, spread: 0.05 },
+        suite: SuiteModel { benchmarks: 8, spread: 0.05 },
         runs: vec![10],
         variation: 0.1,
         speedups: vec![1.0, 1.1],
@@ -72,11 +72,10 @@ fn power(replicates: u32, sections: &[PowerSection]) -> Power {
 fn estimators(replicates: u32) -> Estimators {
     Estimators {
         replication: replication(replicates),
-        metrics: VariabilityMetric::ALL.to_vec(),
+        metrics: VariabilityMetric::value_variants().to_vec(),
         runs: vec![20],
         versions: vec![3],
-        framework: Framework::Random { frameworks: 3 },
-        method: FitMethod::Mclust,
+        frameworks: 3,
     }
 }
 
@@ -98,10 +97,27 @@ fn on_threads<T: Send>(threads: usize, study: impl FnOnce() -> T + Send) -> T {
 
 /// As text, in which no answer equals no answer.
 fn all_studies() -> String {
-    let coverage = coverage(6, &CoverageSection::ALL).run().unwrap();
-    let false_alarms = false_alarms(6, &AlarmSection::ALL).run().unwrap();
-    let power = power(6, &PowerSection::ALL).run().unwrap();
+    let coverage = coverage(6, CoverageSection::value_variants()).run().unwrap();
+    let false_alarms = false_alarms(6, AlarmSection::value_variants()).run().unwrap();
+    let power = power(6, PowerSection::value_variants()).run().unwrap();
     format!("{coverage:?} {false_alarms:?} {power:?} {:?}", estimators(4).run().unwrap())
+}
+
+/// Rows name sections, metrics and laws as the options do.
+#[test]
+fn a_code_is_the_value_of_its_option() {
+    fn check<T: ValueEnum>(code: fn(T) -> &'static str) {
+        for value in T::value_variants() {
+            assert_eq!(value.to_possible_value().unwrap().get_name(), code(value.clone()));
+        }
+    }
+    check(AlarmSection::code);
+    check(BisectionSection::code);
+    check(CoverageSection::code);
+    check(LawShape::code);
+    check(PowerSection::code);
+    check(SeriesKind::code);
+    check(VariabilityMetric::code);
 }
 
 #[test]
@@ -112,7 +128,11 @@ fn the_number_of_threads_changes_nothing() {
 #[test]
 fn another_cell_of_a_study_changes_none() {
     let one = coverage(20, &[CoverageSection::Levels]);
-    let more = Coverage { binaries: vec![5, 8], sections: CoverageSection::ALL.to_vec(), ..one.clone() };
+    let more = Coverage {
+        binaries: vec![5, 8],
+        sections: CoverageSection::value_variants().to_vec(),
+        ..one.clone()
+    };
     let (one, more) = (one.run().unwrap(), more.run().unwrap());
     assert_eq!(row(&one, "mean_bootstrap_flat", 8, None), row(&more, "mean_bootstrap_flat", 8, None));
     let seeded = Replication { seed: Seed(8), ..replication(20) };
@@ -239,12 +259,8 @@ fn table_1_bears_out_small_claims_and_no_large_ones() {
 
 #[test]
 fn observations_estimate_a_probability_without_bias() {
-    let one = |mean: f64| Mixture::new(vec![Component { weight: 1.0, mean, sd: 1.0 }]).expect("a mixture");
-    let study = Estimators {
-        framework: Framework::Given { mixtures: vec![one(10.0), one(10.5)] },
-        metrics: vec![VariabilityMetric::ProbabilityBelow],
-        ..estimators(400)
-    };
+    let study =
+        Estimators { frameworks: 1, metrics: vec![VariabilityMetric::ProbabilityBelow], ..estimators(400) };
     let rows = study.run().unwrap();
     let of = |quantity| rows.iter().find(|row| row.quantity == quantity).expect("a row");
     let bias = of(Quantity::BiasEmpirical);
@@ -282,21 +298,6 @@ fn what_is_out_of_range_is_refused() {
         SimulationError::Range { .. }
     ));
     assert!(matches!(refused(&Coverage { draws: u32::MAX, ..study }), SimulationError::Bootstrap(_)));
-}
-
-/// Mixtures whose draws are no sample leave no row, so they are refused before.
-#[test]
-fn a_mixture_that_cannot_be_drawn_from_is_refused_by_name() {
-    let one =
-        |mean: f64, sd: f64| Mixture::new(vec![Component { weight: 1.0, mean, sd }]).expect("a mixture");
-    let study = |law: Mixture| Estimators {
-        framework: Framework::Given { mixtures: vec![one(1.0, 0.1), law] },
-        ..estimators(2)
-    };
-    for (mean, sd) in [(1e300, 1.0), (2.0, 1e-300), (2.0, 1e-10), (0.0, 1e-200), (1.0, 1e101)] {
-        assert_eq!(study(one(mean, sd)).run(), Err(SimulationError::Mixture { version: 2, mean, sd }));
-    }
-    assert!(!study(one(2.0, 1e-8)).run().unwrap().is_empty());
 }
 
 /// What is concluded of equal versions keeps its risk where units are independent, and does not where runs of one host count as such.

@@ -4,14 +4,6 @@
 pub(super) const REACHING: &str = "Coordinator options";
 /// The heading of the options that say how input files are read.
 const FILES: &str = "Input files";
-/// The heading of the options that say how often something is simulated.
-const REPLICATION: &str = "Replication";
-/// The heading of the options that say which random numbers are drawn.
-const MODEL: &str = "What is simulated";
-
-/// The heading of the options of experiments by levels.
-const LEVELS: &str = "Levels";
-
 /// The heading of the options that change a plan for this once.
 const PLAN: (&str, &[&str]) =
     ("Changes to the plan", &["runs", "seed", "name", "patterns", "failed_of", "tags"]);
@@ -33,7 +25,7 @@ const SHARED: [(&str, &[&str]); 3] = [
 type Headings = &'static [(&'static str, &'static [&'static str])];
 
 /// Headings of the options of verbs, by the verbs' paths.
-const OF_VERBS: [(&str, Headings); 22] = [
+const OF_VERBS: [(&str, Headings); 15] = [
     (
         "bisect",
         &[
@@ -150,87 +142,6 @@ const OF_VERBS: [(&str, Headings); 22] = [
         &[("Pilot", &["benchmark", "metric"]), ("Instead of a pilot", &["mean", "variances"])],
     ),
     ("samples repetitions", &[("Pilot", &["benchmark", "metric"]), ("Instead of a pilot", &["mean", "sd"])]),
-    (
-        "study coverage",
-        &[
-            (MODEL, &["distribution", "effect", "runs", "variation", "benchmarks", "proportion"]),
-            (LEVELS, &["levels", "measurements", "executions", "binaries", "one_binary", "draws"]),
-            (REPLICATION, &["replicates", "seed", "confidence"]),
-        ],
-    ),
-    (
-        "study false-alarms",
-        &[
-            (MODEL, &["distribution", "runs", "variation", "threshold", "suite", "spread"]),
-            (LEVELS, &["levels", "measurements", "executions", "binaries", "one_binary", "draws"]),
-            (REPLICATION, &["replicates", "seed", "confidence"]),
-        ],
-    ),
-    (
-        "study power",
-        &[
-            (MODEL, &["distribution", "speedup", "runs", "variation", "mean_runs", "claim"]),
-            ("Suite", &["suite", "suite_runs", "spread"]),
-            (REPLICATION, &["replicates", "seed", "confidence"]),
-        ],
-    ),
-    (
-        "study bisection",
-        &[
-            (
-                MODEL,
-                &[
-                    "distribution",
-                    "commits",
-                    "runs",
-                    "block_runs",
-                    "step",
-                    "variation",
-                    "hosts",
-                    "stalled",
-                    "failures_before",
-                    "failures_after",
-                    "prior_weight",
-                ],
-            ),
-            (REPLICATION, &["replicates", "seed", "confidence"]),
-        ],
-    ),
-    (
-        "study track",
-        &[
-            (
-                MODEL,
-                &[
-                    "distribution",
-                    "points",
-                    "blocks",
-                    "step",
-                    "variation",
-                    "machines",
-                    "machine_points",
-                    "stalled",
-                    "builds",
-                ],
-            ),
-            ("Detector", &["alarms", "points_a_year", "benchmarks", "margin"]),
-            (REPLICATION, &["replicates", "seed", "confidence"]),
-        ],
-    ),
-    (
-        "study scaling",
-        &[
-            (MODEL, &["distribution", "hosts", "runs", "variation", "serial_share", "overhead"]),
-            (REPLICATION, &["replicates", "seed", "confidence"]),
-        ],
-    ),
-    (
-        "study estimators",
-        &[
-            (MODEL, &["runs", "versions", "frameworks", "mixture"]),
-            (REPLICATION, &["replicates", "seed", "confidence"]),
-        ],
-    ),
     ("plan check", &[PLAN]),
     ("run", &[PLAN]),
     ("submit", &[PLAN]),

@@ -2,7 +2,7 @@
 //! four standard errors of the simulation.
 //!
 //! `SPEEDUP_CALIBRATION_SCALE` multiplies the number of simulations. How often the commit is named, for more histories and laws, is
-//! `speedup study bisection`.
+//! `speedup-studies bisection`.
 #![expect(clippy::print_stdout, reason = "the figures found are printed, for --nocapture")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,6 +1,6 @@
 //! Scaling of simulated programs, seeded: how often intervals cover, and how often a law is rejected that holds. The bounds are four standard errors of the simulation.
 //!
-//! `SPEEDUP_CALIBRATION_SCALE` multiplies the number of simulations. More laws are in `speedup study scaling`.
+//! `SPEEDUP_CALIBRATION_SCALE` multiplies the number of simulations. More laws are in `speedup-studies scaling`.
 #![expect(clippy::print_stdout, reason = "the figures found are printed, for --nocapture")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

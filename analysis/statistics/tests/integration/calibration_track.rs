@@ -1,7 +1,7 @@
 //! Tracks of simulated series, seeded: that false alarms stay below their declared number on every kind of series, and how often sets and sizes cover the change. The
 //! bounds are four standard errors of the simulation.
 //!
-//! `SPEEDUP_CALIBRATION_SCALE` multiplies the number of simulations. Power and delays, for more laws, are `speedup study track`.
+//! `SPEEDUP_CALIBRATION_SCALE` multiplies the number of simulations. Power and delays, for more laws, are `speedup-studies track`.
 #![expect(clippy::print_stdout, reason = "the figures found are printed, for --nocapture")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

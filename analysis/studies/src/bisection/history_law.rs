@@ -4,18 +4,22 @@ use super::BisectionSection;
 use crate::error::LARGEST_VARIATION;
 use crate::law::draws::Draws;
 use crate::{LawShape, SimulationError};
-use serde::Serialize;
+use clap::Args;
 
 /// How the value of a run comes about: level times host times noise, and now and then a stall.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Args)]
 pub struct HistoryLaw {
     /// The logarithm of the new value over the old one.
+    #[arg(long, default_value_t = 0.05)]
     pub step: f64,
     /// The standard deviation of a run's noise, as a share of the value.
+    #[arg(long, default_value_t = 0.05)]
     pub variation: f64,
     /// The standard deviation of the logarithm of a host's level.
+    #[arg(long, default_value_t = 0.05)]
     pub hosts: f64,
     /// The share of runs that take twice as long.
+    #[arg(long, default_value_t = 0.03)]
     pub stalled: f64,
 }
 

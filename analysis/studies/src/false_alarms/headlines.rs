@@ -4,6 +4,7 @@ use super::{AlarmSection, FalseAlarmStudy};
 use crate::LawShape;
 use crate::law::draws::Draws;
 use crate::row::{Cell, StudyRow, Unanswered};
+use clap::ValueEnum;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::ratio::{MeanRatio, QuantileRatio, Speedup};
 use speedup_statistics::sample::Sample;
@@ -67,7 +68,11 @@ impl FalseAlarmStudy {
                 .collect::<Vec<_>>()
         };
         let pairs = self.cells().flat_map(|cell| {
-            LawShape::ALL.into_iter().filter(move |other| *other > cell.0).map(move |other| (cell, other))
+            LawShape::value_variants()
+                .iter()
+                .copied()
+                .filter(move |other| *other > cell.0)
+                .map(move |other| (cell, other))
         });
         pairs.flat_map(row).collect()
     }

@@ -18,7 +18,7 @@ impl FalseAlarmStudy {
         let rows = cells.flat_map(|(shape, runs)| {
             let cell = Cell { section: AlarmSection::Suites.code(), distribution: Some(shape), size: runs };
             let tallies = self.replication.tally(&cell.stream(), SUITE_METHODS.len(), |draws| {
-                let scores = self.suite.draw(shape, runs, 1.0, draws);
+                let scores = self.suite.draw(shape, runs, self.variation, draws);
                 let confidences = scores.map_or([None; 3], |scores| confidences(&scores));
                 confidences.map(|c| c.map(|c| c >= self.replication.confidence.get())).to_vec()
             });

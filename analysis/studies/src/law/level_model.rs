@@ -3,11 +3,12 @@
 use super::draws::Draws;
 use crate::error::LEAST_VARIATION;
 use crate::{LawShape, SimulationError};
-use serde::Serialize;
+use clap::Args;
 use speedup_statistics::levels::LevelTree;
+use std::str::FromStr;
 
 /// The standard deviations of the levels as shares of the mean.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variation {
     /// Of the binaries' means.
     pub compilation: f64,
@@ -18,13 +19,17 @@ pub struct Variation {
 }
 
 /// The law of an experiment's measurements.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Args)]
 pub struct LevelModel {
-    /// How much each level varies.
+    /// How much compilation, execution and measurement vary, in percent of the mean, such as 3.4,8.2,1.4; or a benchmark of Table VII
+    /// of Kalibera 2012, such as fft-opt.
+    #[arg(id = "levels", long, default_value = "fft-na-opt")]
     pub variation: Variation,
     /// Measurements of an execution.
+    #[arg(long, default_value_t = 5)]
     pub measurements: u64,
     /// Executions of a binary.
+    #[arg(long, default_value_t = 5)]
     pub executions: u64,
 }
 
@@ -52,6 +57,23 @@ impl Variation {
         let (compilation, execution, measurement) =
             (compilation / 100.0, execution / 100.0, measurement / 100.0);
         Self { compilation, execution, measurement }
+    }
+}
+
+impl FromStr for Variation {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Some((_, variation)) = Self::TABLE_VII.iter().find(|(name, _)| *name == text) {
+            return Ok(*variation);
+        }
+        let percents: Result<Vec<f64>, _> = text.split(',').map(str::parse).collect();
+        match percents.as_deref() {
+            Ok(&[compilation, execution, measurement]) => {
+                Ok(Self::percent(compilation, execution, measurement))
+            }
+            _ => Err("it is neither a benchmark of Table VII nor three percentages, such as 3.4,8.2,1.4"),
+        }
     }
 }
 

@@ -1,11 +1,13 @@
 //! The shapes of the laws that studies draw from, all of mean 0 and variance 1.
 
 use super::draws::Draws;
+use clap::ValueEnum;
 use serde::Serialize;
 
 /// The shape of a law of run times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum LawShape {
     /// Normal.
     Normal,
@@ -39,19 +41,6 @@ const STALL: f64 = 25.0;
 const GAMMA_MEDIAN: f64 = 1.678_346_990_016_661;
 
 impl LawShape {
-    /// All shapes.
-    pub const ALL: [Self; 9] = [
-        Self::Normal,
-        Self::Lognormal,
-        Self::Gamma,
-        Self::Bimodal,
-        Self::Floor,
-        Self::HeavyLognormal,
-        Self::Pareto,
-        Self::Clock,
-        Self::Stalls,
-    ];
-
     /// A short name that stays the same between releases.
     pub fn code(self) -> &'static str {
         match self {
@@ -134,7 +123,7 @@ mod tests {
     fn every_shape_has_mean_0_and_variance_1() {
         let skewness = [0.0, 1.75, std::f64::consts::SQRT_2, 0.45, 2.0];
         let skewness = skewness.map(Some).into_iter().chain(std::iter::repeat(None));
-        for (shape, skewness) in LawShape::ALL.into_iter().zip(skewness) {
+        for (shape, skewness) in LawShape::value_variants().iter().zip(skewness) {
             let mut draws = Draws::new(&Seed(3).child("shapes"), 0);
             let values: Vec<f64> = (0..200_000).map(|_| shape.deviate(&mut draws)).collect();
             let moment = |power: i32| values.iter().map(|x| x.powi(power)).sum::<f64>() / values.len() as f64;

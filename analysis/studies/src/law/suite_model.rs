@@ -2,19 +2,19 @@
 
 use super::draws::Draws;
 use crate::{LawShape, SimulationError};
-use serde::Serialize;
+use clap::Args;
 use speedup_statistics::protocol::hierarchical_performance_test::ScoreSuite;
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{PairedTTest, WelchTTest};
 
 /// The law of a suite's scores.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Args)]
 pub struct SuiteModel {
     /// How many benchmarks.
+    #[arg(id = "suite", long, default_value_t = 14)]
     pub benchmarks: u64,
-    /// The standard deviation of a run's score, as a share of the benchmark's mean.
-    pub variation: f64,
     /// The standard deviation of the logarithm of a benchmark's own speedup around the suite's.
+    #[arg(long, default_value_t = 0.0)]
     pub spread: f64,
 }
 
@@ -36,20 +36,25 @@ pub(crate) struct MeanScoreTests {
 impl SuiteModel {
     pub(crate) fn check(&self) -> Result<(), SimulationError> {
         SimulationError::check_counts("benchmarks of a suite", 2, &[self.benchmarks])?;
-        SimulationError::check_variation(self.variation)?;
         let in_range = (0.0..=2.0).contains(&self.spread);
         let (what, given) = ("spread of the speedups", self.spread);
         if in_range { Ok(()) } else { Err(SimulationError::Range { what, given, above: 0.0, below: 2.0 }) }
     }
 
-    /// A suite with `runs` of each benchmark on each machine, the candidate `speedup` times as fast in the geometric mean
-    /// over all benchmarks that there could be.
-    pub(crate) fn draw(&self, shape: LawShape, runs: u64, speedup: f64, draws: &mut Draws) -> Option<Scores> {
+    /// A suite with `runs` of each benchmark on each machine, whose standard deviation is the share `variation` of their mean. Over all benchmarks that there
+    /// could be, the machines are equally fast in the geometric mean.
+    pub(crate) fn draw(
+        &self,
+        shape: LawShape,
+        runs: u64,
+        variation: f64,
+        draws: &mut Draws,
+    ) -> Option<Scores> {
         let mut scores = Scores { candidate: Vec::new(), baseline: Vec::new() };
         for _ in 0..self.benchmarks {
-            let own = speedup * libm::exp(self.spread * draws.normal());
-            scores.baseline.push(draws.times(shape, runs, 1.0, self.variation)?);
-            scores.candidate.push(draws.times(shape, runs, own, own * self.variation)?);
+            let own = libm::exp(self.spread * draws.normal());
+            scores.baseline.push(draws.times(shape, runs, 1.0, variation)?);
+            scores.candidate.push(draws.times(shape, runs, own, own * variation)?);
         }
         Some(scores)
     }

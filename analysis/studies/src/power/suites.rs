@@ -24,7 +24,7 @@ impl Power {
             let count = SUITE_METHODS.len() * self.speedups.len();
             let tallies = self.replication.tally(&cell.stream(), count, |draws| {
                 // The same scores for every speedup, so that the powers of neighbours can be compared.
-                let scores = self.suite.draw(shape, runs, 1.0, draws);
+                let scores = self.suite.draw(shape, runs, self.variation, draws);
                 self.found(scores.as_ref(), self.speedups.iter().map(|speedup| 1.0 / speedup))
             });
             let cells =

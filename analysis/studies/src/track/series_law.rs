@@ -4,22 +4,28 @@ use super::SeriesKind;
 use crate::error::LARGEST_VARIATION;
 use crate::law::draws::Draws;
 use crate::{LawShape, SimulationError};
-use serde::Serialize;
+use clap::Args;
 
 /// How the value of a run comes about: level times noise, and what the kind of the series adds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Args)]
 pub struct SeriesLaw {
     /// The logarithm of the level after a change over the one before.
+    #[arg(long, default_value_t = 0.01)]
     pub step: f64,
     /// The standard deviation of a run's noise, as a share of the value.
+    #[arg(long, default_value_t = 0.01)]
     pub variation: f64,
     /// The standard deviation of the logarithm of a machine's level.
+    #[arg(long, default_value_t = 0.01)]
     pub machines: f64,
     /// So many points in a row are of one machine.
+    #[arg(long, default_value_t = 10)]
     pub machine_points: u64,
     /// The share of runs that take twice as long.
+    #[arg(long, default_value_t = 0.02)]
     pub stalled: f64,
     /// The standard deviation of the logarithm of a build's level.
+    #[arg(long, default_value_t = 0.005)]
     pub builds: f64,
 }
 
