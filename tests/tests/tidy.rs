@@ -55,7 +55,6 @@ fn the_dependency_law_holds() {
         ("speedup-formats", &[][..]),
         ("speedup-journal", &["speedup-core"][..]),
         ("speedup-simulation", &["speedup-core"][..]),
-        ("speedup-mutants", &[][..]),
         ("speedup-proto", &["speedup-core"][..]),
         ("speedup-access", &["speedup-core", "speedup-proto"][..]),
         ("speedup-statistics", &["speedup-core"][..]),
