@@ -2,7 +2,7 @@
 //!
 //! In reading order:
 //! * [`ConfidenceLevel`], [`Risk`], [`PValue`], [`Alternative`]: what is asked;
-//! * [`Interval`], [`RatioInterval`], [`Caveat`]: what comes out; [`EqualTailed`]: intervals against any alternative;
+//! * [`Interval`], [`RatioInterval`], [`Caveat`]: what comes out;
 //! * [`Critical`], [`Continuity`]: which law, and how it is corrected;
 //! * [`Threshold`], [`ThresholdDecision`]: whether a difference is of a size that matters;
 //! * [`Adjustment`]: p-values of many tests at once.
@@ -12,7 +12,6 @@ mod caveat;
 mod confidence;
 mod continuity;
 mod critical;
-mod equal_tailed;
 mod interval;
 mod multiplicity;
 mod threshold;
@@ -22,7 +21,6 @@ pub use caveat::{Caveat, Side};
 pub use confidence::{ConfidenceLevel, LEAST_TOLD, LevelError, PValue, Risk, percent_beside};
 pub use continuity::Continuity;
 pub use critical::Critical;
-pub use equal_tailed::{EqualTailed, OneSided};
 pub use interval::{Interval, RatioInterval, Unbounded};
 pub use multiplicity::{Adjustment, ErrorRate};
 pub use threshold::{Threshold, ThresholdDecision, ThresholdError};

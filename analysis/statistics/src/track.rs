@@ -95,14 +95,6 @@ pub enum TrackError {
     /// More points than a track may have.
     #[error("a track has at most {MOST_TRACK_POINTS} points")]
     Full,
-    /// A step that there is not.
-    #[error("the track has {steps} steps, and there is no step {step} (they are counted from 0)")]
-    Unknown {
-        /// The step.
-        step: usize,
-        /// How many there are.
-        steps: usize,
-    },
 }
 
 impl Hinted for TrackError {
@@ -112,7 +104,6 @@ impl Hinted for TrackError {
             Self::Empty { .. } => Some("leave out the commits of which no block has both runs"),
             Self::Full => Some("begin a new track"),
             Self::NotFinite { .. } => Some("take a metric that is never zero, such as a time"),
-            Self::Unknown { .. } => None,
         }
     }
 }
@@ -205,22 +196,6 @@ impl Track {
     /// Every alarm, in order.
     pub fn steps(&self) -> &[TrackStep] {
         &self.steps
-    }
-
-    /// Takes it that a step, counted from 0, is known and meant to stay.
-    ///
-    /// # Errors
-    /// [`TrackError::Unknown`] if there is no such step.
-    pub fn acknowledge(&mut self, step: usize) -> Result<(), TrackError> {
-        let steps = self.steps.len();
-        let found = self.steps.get_mut(step).ok_or(TrackError::Unknown { step, steps })?;
-        found.acknowledged = true;
-        Ok(())
-    }
-
-    /// The steps that nobody acknowledged: those for which a gate fails.
-    pub fn open_steps(&self) -> impl Iterator<Item = &TrackStep> {
-        self.steps.iter().filter(|step| !step.acknowledged)
     }
 
     /// The evidence for a change since the stretch began. An alarm is raised when it reaches [`AlarmRate::points_between`]. Against the reference's

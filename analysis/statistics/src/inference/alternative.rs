@@ -1,10 +1,7 @@
 //! Which departure from the null hypothesis a test looks for.
 
-use crate::inference::{ConfidenceLevel, PValue};
+use crate::inference::PValue;
 use serde::Serialize;
-
-/// So near to 1 that the interval is the estimate but for rounding, and quantiles are numbers.
-const MOST_RISK: f64 = 1.0 - 1e-9;
 
 /// The alternative hypothesis of a two-sample test, always said of the first sample against the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -19,17 +16,6 @@ pub enum Alternative {
 }
 
 impl Alternative {
-    /// The level of the two-sided interval whose ends hold one-sided at `level`: that with twice the risk. A level of one half or
-    /// below has none, and the widest that there is, of one half, stands for it.
-    pub(crate) fn two_sided_level(self, level: ConfidenceLevel) -> ConfidenceLevel {
-        match self {
-            Self::TwoSided => level,
-            Self::Greater | Self::Less => {
-                ConfidenceLevel::achieved((2.0 * level.risk().get()).min(MOST_RISK))
-            }
-        }
-    }
-
     /// How far a true `difference` of the first less the second lies in the direction of this alternative.
     pub(crate) fn of_difference(self, difference: f64) -> f64 {
         match self {

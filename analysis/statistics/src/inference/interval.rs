@@ -1,6 +1,6 @@
 //! A confidence interval that says what made it and how sure it is.
 
-use crate::inference::{Alternative, Caveat, ConfidenceLevel};
+use crate::inference::{Caveat, ConfidenceLevel};
 use serde::Serialize;
 
 /// A confidence interval. A one-sided one has an infinite end, which JSON shows as null.
@@ -16,22 +16,6 @@ pub struct Interval {
     pub level: ConfidenceLevel,
     /// What the reader must know.
     pub caveats: Vec<Caveat>,
-}
-
-impl Interval {
-    /// This equal-tailed two-sided interval, read against `alternative`: beyond each end lies half of the risk, so the
-    /// lower end alone (greater) or the upper end alone (less) holds at the level 1 − (1 − level)/2.
-    ///
-    /// The ends of ratios, medians, proportions and t intervals here are equal-tailed; a two-sided reading changes nothing.
-    #[must_use]
-    pub fn one_sided(self, alternative: Alternative) -> Self {
-        let level = ConfidenceLevel::achieved(self.level.risk().get() / 2.0);
-        match alternative {
-            Alternative::TwoSided => self,
-            Alternative::Greater => Self { upper: f64::INFINITY, level, ..self },
-            Alternative::Less => Self { lower: f64::NEG_INFINITY, level, ..self },
-        }
-    }
 }
 
 /// The interval of a ratio, which the data may leave without an end.
@@ -84,15 +68,6 @@ impl Unbounded {
 }
 
 impl RatioInterval {
-    /// The same, read against `alternative`: see [`Interval::one_sided`]. What has no two ends has none here.
-    #[must_use]
-    pub fn one_sided(self, alternative: Alternative) -> Self {
-        match self {
-            Self::Bounded(interval) => Self::Bounded(interval.one_sided(alternative)),
-            Self::Unbounded { .. } => self,
-        }
-    }
-
     /// The same of a monotone function of the ratio, which gives the ends of its interval, or why there are none.
     #[must_use]
     pub(crate) fn with_ends(self, of: impl Fn([f64; 2]) -> Result<[f64; 2], Unbounded>) -> Self {

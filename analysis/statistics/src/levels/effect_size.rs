@@ -10,10 +10,7 @@
 //! versions'; that smaller number is taken, which agrees with the paper's where the counts are equal and keeps
 //! the level where they are not.
 
-use crate::distribution::student_t;
-use crate::inference::{
-    Alternative, Caveat, ConfidenceLevel, Critical, Interval, PValue, RatioInterval, Side, Unbounded,
-};
+use crate::inference::{Caveat, ConfidenceLevel, Critical, Interval, RatioInterval, Side, Unbounded};
 use crate::levels::{MeanErrorUnknown, RandomEffects};
 use crate::ratio::fieller::{self, Estimate};
 use serde::Serialize;
@@ -124,16 +121,6 @@ impl EffectSize {
     /// The ratio of the means, candidate over baseline (Kalibera 2012 §7.3).
     pub fn estimate(&self) -> f64 {
         self.candidate.mean() / self.baseline.mean()
-    }
-
-    /// The p-value of the ratio being `ratio` against its being otherwise, greater or less, by Student's t: Fieller's interval
-    /// is of the ratios that it does not reject.
-    pub fn p_value(&self, ratio: f64, alternative: Alternative) -> PValue {
-        let candidate = Estimate { mean: self.candidate.mean(), squared_error: self.candidate_error };
-        let baseline = Estimate { mean: self.baseline.mean(), squared_error: self.baseline_error };
-        let fewer = self.baseline.highest_units().min(self.candidate.highest_units());
-        let tails = student_t::tails(fieller::statistic(candidate, baseline, ratio), (fewer - 1) as f64);
-        alternative.p_value(tails.lower, tails.upper)
     }
 
     /// Fieller's interval of the ratio (Kalibera 2012 eq. 12).

@@ -22,8 +22,7 @@ mod reshape;
 
 pub use reshape::{DroppedLevel, DroppedWhy, KeptLevel, Reshaped};
 
-use crate::distribution::student_t;
-use crate::inference::{Alternative, Caveat, ConfidenceLevel, Critical, Interval, PValue};
+use crate::inference::{Caveat, ConfidenceLevel, Critical, Interval};
 use crate::levels::LevelTree;
 use crate::levels::unit_means::Units;
 use serde::Serialize;
@@ -170,16 +169,6 @@ impl RandomEffects {
         };
         let (lower, upper) = (self.mean - half, self.mean + half);
         Ok(Interval { method, lower, upper, level, caveats: self.caveats() })
-    }
-
-    /// The p-value of the mean being `hypothesis`, in the unit of the observations, by Student's t.
-    ///
-    /// # Errors
-    /// [`MeanErrorUnknown`] for one unit of the highest level, or none that differs from another.
-    pub fn p_value(&self, hypothesis: f64, alternative: Alternative) -> Result<PValue, MeanErrorUnknown> {
-        let t = (self.mean - hypothesis) / self.squared_error()?.sqrt();
-        let tails = student_t::tails(t, (self.highest_units - 1) as f64);
-        Ok(alternative.p_value(tails.lower, tails.upper))
     }
 
     /// What must be known of anything that these effects say.

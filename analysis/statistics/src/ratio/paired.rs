@@ -126,11 +126,6 @@ impl PairedRatio {
         self.sums[0] / self.sums[1]
     }
 
-    /// The degrees of freedom.
-    pub fn degrees_of_freedom(&self) -> f64 {
-        self.df
-    }
-
     /// The p-value of the speedup being `ratio` against its being otherwise, greater or less.
     pub fn p_value(&self, ratio: f64, alternative: Alternative) -> PValue {
         // X − θY in units of X, whose variance is that of u − kv = (u − v) + (1 − k)v with k = θY/X.
@@ -203,7 +198,7 @@ mod tests {
     fn at_one_it_is_the_paired_t_test() {
         let (x, y) = pairs();
         let ratio = PairedRatio::new(&x, &y).unwrap();
-        assert_eq!(ratio.degrees_of_freedom().round(), 5.0);
+        assert_eq!(ratio.df.round(), 5.0);
         for alternative in [Alternative::Greater, Alternative::Less, Alternative::TwoSided] {
             let [a, b] = [
                 ratio.p_value(1.0, alternative).get(),
@@ -239,7 +234,7 @@ mod tests {
         let ratio = PairedRatio::of_suite(&members, &BenchmarkWeights::Custom(vec![2.0, 1.0])).unwrap();
         let expected = (2.0 * x.mean() + u.mean()) / (2.0 * y.mean() + v.mean());
         assert!((ratio.estimate() - expected).abs() < 1e-12);
-        assert!(2.0 < ratio.degrees_of_freedom() && ratio.degrees_of_freedom() < 7.0);
+        assert!(2.0 < ratio.df && ratio.df < 7.0);
         let interval = ratio.interval(ConfidenceLevel::USUAL);
         for end in [interval.bounded().unwrap().lower, interval.bounded().unwrap().upper] {
             assert!((ratio.p_value(end, Alternative::TwoSided).get() - 0.05).abs() < 1e-9);

@@ -29,11 +29,6 @@ impl ScalingEffect {
         self.hosts
     }
 
-    /// The speedup if each host is as fast as those of the fewest: k/k₁.
-    pub fn ideal_speedup(&self) -> f64 {
-        self.factor
-    }
-
     /// E, 1 if each host is as fast as those of the fewest.
     ///
     /// # Errors

@@ -1,7 +1,6 @@
 //! The pairs that a blocked design made: both versions of a benchmark on one host.
 
 use crate::sample::{Sample, SampleError};
-use crate::test::{PairedTTest, TTestError};
 use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
@@ -27,10 +26,9 @@ pub struct Block {
 ///     Block { baseline: None, candidate: Some(9.0) },
 ///     Block { baseline: Some(5.0), candidate: Some(3.5) },
 /// ];
-/// // The block that lost a run is left out; the differences are 1 and 1.5.
+/// // The block that lost a run is left out.
 /// let pairs = BlockPairs::new(&blocks)?;
 /// assert_eq!(pairs.incomplete(), 1);
-/// assert_eq!(pairs.t_test()?.statistic().estimate, 1.25);
 /// # Ok(())
 /// # }
 /// ```
@@ -93,13 +91,5 @@ impl BlockPairs {
     /// The blocks that lost a run.
     pub fn incomplete(&self) -> usize {
         self.incomplete
-    }
-
-    /// The paired t test of baseline less candidate.
-    ///
-    /// # Errors
-    /// [`TTestError`] for a single pair or essentially constant differences.
-    pub fn t_test(&self) -> Result<PairedTTest, TTestError> {
-        PairedTTest::new(&self.baseline, &self.candidate)
     }
 }

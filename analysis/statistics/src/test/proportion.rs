@@ -9,7 +9,7 @@ mod finite_population;
 mod true_share;
 
 use crate::distribution::{Tails, beta, normal};
-use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval};
+use crate::inference::{Caveat, ConfidenceLevel, Interval};
 pub use benchmarks_needed::{PrecisionError, benchmarks_by_wald, benchmarks_by_wilson};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -187,23 +187,6 @@ impl Proportion {
             upper: share(highest),
             level,
             caveats: Vec::new(),
-        }
-    }
-
-    /// The interval by `method` against `alternative`: from its lower end to 1 against [`Alternative::Greater`], from 0 to its
-    /// upper end against [`Alternative::Less`].
-    pub fn interval_against(
-        &self,
-        method: ProportionMethod,
-        alternative: Alternative,
-        level: ConfidenceLevel,
-    ) -> Interval {
-        let interval = self.interval(method, alternative.two_sided_level(level)).one_sided(alternative);
-        let (lower, upper) = (interval.lower, interval.upper);
-        Interval {
-            lower: if lower.is_finite() { lower } else { 0.0 },
-            upper: if upper.is_finite() { upper } else { 1.0 },
-            ..interval
         }
     }
 }

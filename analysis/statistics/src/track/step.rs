@@ -22,8 +22,6 @@ pub struct TrackStep {
     pub drift: f64,
     /// What stood against the threshold.
     pub evidence: f64,
-    /// Whether somebody took it that it is meant to stay.
-    pub acknowledged: bool,
 }
 
 /// How a change came.
@@ -58,7 +56,6 @@ impl TrackStep {
             shape,
             drift,
             evidence,
-            acknowledged: false,
         }
     }
 }

@@ -162,9 +162,7 @@ proptest! {
                 prop_assert!(close(ratio.p_value(end, Alternative::TwoSided).get(), risk, 1e-7));
             }
             for (alternative, end) in [(Alternative::Greater, interval.lower), (Alternative::Less, interval.upper)] {
-                let one = interval.clone().one_sided(alternative);
-                prop_assert!([one.lower, one.upper].contains(&end) && one.lower.is_infinite() != one.upper.is_infinite());
-                prop_assert!(close(ratio.p_value(end, alternative).get(), one.level.risk().get(), 1e-7));
+                prop_assert!(close(ratio.p_value(end, alternative).get(), risk / 2.0, 1e-7));
             }
         }
         if let Ok(test) = WelchTTest::new(&x, &y) {

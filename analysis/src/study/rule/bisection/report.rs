@@ -204,14 +204,6 @@ impl BisectionReport {
     pub fn commit(&self, version: &str) -> Option<&LineCommit> {
         self.commits.iter().find(|commit| commit.version == version)
     }
-
-    /// Whether it found what it looked for: a step, none, or several.
-    pub fn is_conclusive(&self) -> bool {
-        matches!(
-            self.verdict.known(),
-            Some(BisectionVerdict::Step | BisectionVerdict::NoStep | BisectionVerdict::Several)
-        )
-    }
 }
 
 impl Line<'_> {
