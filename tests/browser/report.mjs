@@ -1,4 +1,4 @@
-// The pages of the golden reports, as people see them: on a phone and on a desk, in light and in dark, every text can be read;
+// The pages of a few reports, as people see them: on a phone and on a desk, in light and in dark, every text can be read;
 // no table scrolls sideways on a desk; many benchmarks make no endless page; and what did not change can be left out.
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
@@ -8,8 +8,8 @@ import { chromium } from "playwright-core";
 import { FLAGS, SIZES } from "./pool.mjs";
 import { unreadable } from "./text.mjs";
 
-/** Of several candidates; with all drawings; of the first release; without a single run; with the worst names and words. */
-const REPORTS = ["drawn", "figures", "first", "empty", "hostile"];
+/** Of several candidates; with all drawings; with every section; of the first release; without a single run; with the worst names and words. */
+const REPORTS = ["drawn", "figures", "rich", "first", "empty", "hostile"];
 const BENCHMARKS = 60;
 const MOST_PX = 5_000;
 const reports = process.env.REPORTS;
@@ -70,7 +70,7 @@ const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? 
 try {
   const page = await browser.newPage();
   for (const name of REPORTS) {
-    const place = pathToFileURL(join(reports, `report_${name}.html`)).href;
+    const place = pathToFileURL(join(reports, `${name}.html`)).href;
     for (const size of Object.keys(SIZES)) {
       for (const colorScheme of ["light", "dark"]) {
         await page.goto(place);

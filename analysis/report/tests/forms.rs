@@ -1,83 +1,117 @@
-//! Every form of a few reports against golden files, and of reports that mean harm. `SPEEDUP_UPDATE_GOLDEN=1 cargo test -p
-//! speedup-report` writes the files anew; look at them then: `tests/report/look` makes pictures of the pages.
+//! Every form of the reports that the analysis keeps, of half an experiment, and of names that mean harm. Each form has one
+//! golden file, of a report with every section; `SPEEDUP_UPDATE_GOLDEN=1 cargo test -p speedup-report golden` writes them
+//! anew. `SPEEDUP_RENDERED` names a folder into which every form of every report is written, for `tests/report/render`.
 
 #![expect(clippy::disallowed_methods, reason = "a golden file is a file")]
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use speedup_analysis::conclusion::{Protocol, Reason, ReasonCode, Verdict};
-use speedup_analysis::study::{
-    AdjustedEndpoint, ControlKind, ControlRow, ControlsReport, DifferenceReport, EndpointReport, EndpointRow,
-    EndpointVerdict, IntervalReport, Report, RunUnit,
-};
-use speedup_core::experiment::Family;
-use speedup_core::experiment::metric::Better;
+use serde_json::Value;
+use speedup_analysis::conclusion::{Reason, ReasonCode, Verdict};
+use speedup_analysis::count;
+use speedup_analysis::study::{IntervalReport, Report};
+use speedup_report::document::{Element, Kind};
+use speedup_report::junit::JunitRules;
 use speedup_report::terminal::{self, Plots, Terminal};
-use speedup_report::{Document, html, latex, markdown, sheet};
-use speedup_statistics::inference::Adjustment;
+use speedup_report::{Document, bencher, github_benchmark, html, junit, latex, markdown, openmetrics, sheet};
+use speedup_statistics::inference::Threshold;
 
 #[path = "forms/ci.rs"]
 mod ci;
 #[path = "forms/estimates.rs"]
 mod estimates;
 
-/// The reports of the analysis: with figures, of a sample of benchmarks with several candidates, without a single
-/// run, of a scaling series, of ranks on several hosts, and of the first release.
-const REPORTS: [&str; 6] = ["figures", "drawn", "empty", "scaled", "ranked", "first"];
+/// The reports that the analysis keeps.
+const REPORTS: [&str; 12] = [
+    "built", "drawn", "empty", "figures", "finished", "first", "looked", "mixed", "placed", "ranked",
+    "scaled", "watched",
+];
+/// Parts of other reports that the report of the golden files has, as JSON pointers.
+const GRAFTS: [(&str, &str); 9] = [
+    ("drawn", "/suites/0/true_share"),
+    ("scaled", "/scaling"),
+    ("ranked", "/ranks"),
+    ("watched", "/exclusions"),
+    ("watched", "/canary"),
+    ("watched", "/diagnostics/hosts"),
+    ("placed", "/diagnostics/placement"),
+    ("mixed", "/benchmarks/0/cells/0/mixture"),
+    ("finished", "/benchmarks/3/cells/1/mishaps"),
+];
+/// Keys under which a report has text that others wrote.
+const FOREIGN: [&str; 13] = [
+    "baseline",
+    "baseline_again",
+    "benchmark",
+    "candidate",
+    "concerns",
+    "description",
+    "host",
+    "hosts",
+    "line",
+    "name",
+    "series",
+    "version",
+    "versions",
+];
 /// What somebody might hope to be executed, or to break a line, a table or a page.
 const HOSTILE: &str = "</title></style><script>alert(1)</script>\"'<img src=x onerror=alert(1)>&amp; | a ` b $x$ \
     \\input{/etc/passwd} \\end{document} %{}~^_# -- [l](javascript:alert(1))\r\n# heading\n\u{1b}[2J\u{202e}\u{0} =1+1 速";
+const RULES: JunitRules = JunitRules { noise: Threshold::NONE, requires_conclusive: false };
 
 fn path(parts: &[&str]) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR")].iter().chain(parts).collect()
 }
 
-fn read(path: &PathBuf) -> String {
+fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+fn json(name: &str) -> Value {
+    let text = read(&path(&["..", "tests", "golden", &format!("report_v1_{name}.json")]));
+    serde_json::from_str(&text).expect("JSON")
+}
+
 fn report(name: &str) -> Report {
-    let json = read(&path(&["..", "tests", "golden", &format!("report_v1_{name}.json")]));
-    serde_json::from_str(&json).expect("a report")
+    serde_json::from_value(json(name)).expect("a report")
 }
 
-/// Each form with its ending.
-fn forms(report: &Report) -> [(&'static str, String); 6] {
-    let document = Document::of(report);
-    let plots = |plots| terminal::text(&document, Terminal { width: 100, coloured: false, plots });
-    [
-        ("html", html::page(&document)),
-        ("md", markdown::text(&document)),
-        ("tex", latex::document(&document)),
-        ("csv", sheet::csv(report)),
-        ("plots.txt", plots(Plots::Unicode)),
-        ("ascii.txt", plots(Plots::Ascii)),
-    ]
+/// The report with figures, and sections of others: no experiment has all of them. The section of a rule of repetition stays
+/// away, as it would leave out another.
+fn rich() -> Value {
+    let mut rich = json("figures");
+    // One drawing of runs shows how they are drawn.
+    rich["figures"]["benchmarks"].as_array_mut().unwrap().truncate(1);
+    for (name, pointer) in GRAFTS {
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        rich.pointer_mut(parent).unwrap()[key] = json(name).pointer(pointer).unwrap().clone();
+    }
+    let own: serde_json::Map<String, Value> =
+        serde_json::from_str(include_str!("forms/endpoints.json")).unwrap();
+    rich.as_object_mut().unwrap().extend(own);
+    rich
 }
 
-/// A report in which every text that others wrote is hostile.
-fn hostile() -> Report {
-    let mut report = report("figures");
-    for benchmark in &mut report.benchmarks {
-        let name = format!("{} {HOSTILE}", benchmark.name);
-        for figures in report.figures.iter_mut().flat_map(|figures| &mut figures.benchmarks) {
-            if figures.benchmark == benchmark.name {
-                figures.benchmark.clone_from(&name);
-            }
+/// The report with this text at the end of every text that others wrote.
+fn renamed(mut report: Value, text: &str) -> Report {
+    rename(&mut report, false, text);
+    serde_json::from_value(report).expect("a report")
+}
+
+fn rename(value: &mut Value, is_foreign: bool, text: &str) {
+    match value {
+        Value::String(name) if is_foreign => name.push_str(text),
+        Value::Array(values) => values.iter_mut().for_each(|value| rename(value, is_foreign, text)),
+        Value::Object(fields) => {
+            fields.iter_mut().for_each(|(key, value)| rename(value, FOREIGN.contains(&key.as_str()), text));
         }
-        benchmark.name = name;
-        benchmark.cells.iter_mut().for_each(|cell| cell.version += HOSTILE);
-        let failures = benchmark.cells.iter_mut().flat_map(|cell| cell.mishaps.failures.values_mut());
-        failures.for_each(|failure| failure.example.line = Some(HOSTILE.to_owned()));
+        _ => {}
     }
-    report.figures.iter_mut().flat_map(|figures| &mut figures.hosts).for_each(|host| *host += HOSTILE);
-    for text in [&mut report.head.name, &mut report.head.description, &mut report.head.baseline] {
-        text.push_str(HOSTILE);
-    }
-    report.suites.iter_mut().for_each(|suite| suite.candidate += HOSTILE);
-    report.head.versions.iter_mut().for_each(|version| *version += HOSTILE);
-    report
+}
+
+fn hostile() -> Report {
+    renamed(rich(), HOSTILE)
 }
 
 /// Half an experiment: a benchmark lost one of its versions, and nothing is compared.
@@ -95,18 +129,165 @@ fn without_a_comparison() -> Report {
     report
 }
 
+fn reports() -> Vec<(&'static str, Report)> {
+    let mut reports: Vec<_> = REPORTS.into_iter().map(|name| (name, report(name))).collect();
+    reports.extend([("rich", renamed(rich(), "")), ("half", without_a_comparison()), ("hostile", hostile())]);
+    reports
+}
+
+fn plotted(document: &Document, plots: Plots, width: usize) -> String {
+    terminal::text(document, Terminal { width, coloured: false, plots })
+}
+
+/// Each form with its ending.
+fn forms(report: &Report) -> [(&'static str, String); 10] {
+    let document = Document::of(report);
+    [
+        ("html", html::page(&document)),
+        ("md", markdown::text(&document)),
+        ("tex", latex::document(&document)),
+        ("csv", sheet::csv(report)),
+        ("txt", plotted(&document, Plots::Unicode, 100)),
+        ("ascii.txt", plotted(&document, Plots::Ascii, 100)),
+        ("junit.xml", junit::of_report(report, RULES)),
+        ("openmetrics.txt", openmetrics::text(report)),
+        ("bmf.json", bencher::json(report)),
+        ("github-benchmark.json", github_benchmark::json(report)),
+    ]
+}
+
+/// What the golden file of a form has: of a page not the style, which is a file already, and lines that can be compared;
+/// in ASCII only sections with drawings, as all others are as in the other text.
+fn golden(ending: &str, text: String, report: &Report) -> String {
+    match ending {
+        "html" => {
+            let ends = ["</head>", "</h2>", "</p>", "</li>", "</tr>", "</svg>"];
+            let page = text.replace(html::STYLE, "/* style.css */");
+            ends.iter().fold(page, |page, end| page.replace(end, &format!("{end}\n")))
+        }
+        "ascii.txt" => {
+            let mut document = Document { repeats_verdict: false, ..Document::of(report) };
+            document
+                .sections
+                .retain(|one| one.blocks.iter().any(|block| matches!(block, Element::Figure(_))));
+            plotted(&document, Plots::Ascii, 100)
+        }
+        _ => text,
+    }
+}
+
 #[test]
 fn golden_forms() {
-    let reports = REPORTS.map(|name| (name, report(name)));
-    for (name, report) in reports.into_iter().chain([("hostile", hostile())]) {
+    let report = renamed(rich(), "");
+    for (ending, text) in forms(&report) {
+        let text = golden(ending, text, &report);
+        let file = path(&["tests", "golden", &format!("report.{ending}")]);
+        if std::env::var_os("SPEEDUP_UPDATE_GOLDEN").is_some() {
+            std::fs::write(&file, &text).unwrap();
+        }
+        assert!(text == read(&file), "{} is another now", file.display());
+    }
+}
+
+/// No form is without a number of a verdict, has what a terminal obeys, or shows what is no number.
+#[test]
+fn every_form_of_every_report_is_made() {
+    for (name, report) in reports() {
+        let comparisons = report.benchmarks.iter().flat_map(|benchmark| &benchmark.comparisons);
+        let headlines: Vec<_> = comparisons.filter_map(|comparison| comparison.headline()).collect();
         for (ending, text) in forms(&report) {
-            let golden = path(&["tests", "golden", &format!("report_{name}.{ending}")]);
-            if std::env::var_os("SPEEDUP_UPDATE_GOLDEN").is_some() {
-                std::fs::write(&golden, &text).unwrap();
+            if let Some(folder) = std::env::var_os("SPEEDUP_RENDERED") {
+                std::fs::write(Path::new(&folder).join(format!("{name}.{ending}")), &text).unwrap();
             }
-            assert!(text == read(&golden), "{} is another now", golden.display());
+            // Data has names as they are.
+            let is_safe = ending == "csv"
+                || ending.ends_with("json")
+                || !text.contains(['\u{1b}', '\u{202e}', '\u{0}', '\r']);
+            assert!(is_safe && !text.contains("NaN"), "{name}.{ending}");
+            for headline in &headlines {
+                let shown = count::ratio(headline.speedup, headline.interval.ends());
+                let (number, _) = shown.split_once('×').unwrap();
+                let expected = match ending {
+                    "csv" | "openmetrics.txt" => headline.speedup.to_string(),
+                    "bmf.json" => serde_json::to_string(&headline.speedup).unwrap(),
+                    "tex" => format!("{number}\\texttimes{{}}"),
+                    _ => format!("{number}×"),
+                };
+                assert!(text.contains(&expected), "{name}.{ending} has no {expected}");
+            }
         }
     }
+}
+
+#[test]
+fn every_section_has_its_heading_in_every_form() {
+    for (name, report) in reports() {
+        let sections = Document::of(&report).sections;
+        let [(_, page), (_, md), (_, tex), _, (_, text), ..] = forms(&report);
+        let has_runs = sections.iter().any(|section| section.kind == Kind::Runs);
+        assert_eq!(tex.matches("\n\\subsection*{").count(), sections.len() - 1, "{name}");
+        // The runs are nothing but drawn.
+        assert_eq!(md.matches("\n## ").count(), sections.len() - 1 - usize::from(has_runs), "{name}");
+        for section in sections {
+            assert!(page.contains(&format!("id=\"{}\"", section.kind.slug())), "{name}: {:?}", section.kind);
+            let is_broken = name == "hostile" || section.heading.chars().count() > 100;
+            assert!(is_broken || text.lines().any(|line| line == section.heading), "{name}: {text}");
+        }
+    }
+}
+
+fn kinds(report: &Report) -> Vec<Kind> {
+    Document::of(report).sections.iter().map(|section| section.kind).collect()
+}
+
+#[test]
+fn a_report_has_the_sections_of_what_it_found() {
+    let empty = kinds(&report("empty"));
+    for (name, kind) in [
+        ("looked", Kind::Rule),
+        ("scaled", Kind::Scaling),
+        ("ranked", Kind::Ranks),
+        ("mixed", Kind::Mixtures),
+        ("watched", Kind::Exclusions),
+        ("finished", Kind::Mishaps),
+        ("figures", Kind::Runs),
+    ] {
+        assert!(kinds(&report(name)).contains(&kind) && !empty.contains(&kind), "{name}: {kind:?}");
+    }
+    let rich = kinds(&renamed(rich(), ""));
+    for kind in Kind::ALL {
+        assert_eq!(rich.contains(&kind), kind != Kind::Rule, "{kind:?}");
+    }
+}
+
+#[test]
+fn lines_keep_within_the_page() {
+    for (name, report) in reports().into_iter().filter(|(name, _)| *name != "hostile") {
+        let document = Document::of(&report);
+        // On 60 columns neither values in lines of hosts nor the table of scaling has room.
+        let narrowest = if report.scaling.is_empty() { 60 } else { 80 };
+        for (plots, least) in [(Plots::None, narrowest), (Plots::Ascii, 80), (Plots::Unicode, 80)] {
+            for width in [least, 80, 100, 130, 160] {
+                let text = plotted(&document, plots, width);
+                // Commands are copied as they stand.
+                for line in text.lines().filter(|line| !line.starts_with("    speedup ")) {
+                    assert!(line.chars().count() <= width, "{name} at {width}: {line}");
+                    assert_eq!(line, line.trim_end());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn text_without_plots_is_that_of_a_report_without_drawings() {
+    let whole = Document::of(&renamed(rich(), ""));
+    let mut without = whole.clone();
+    without.sections.retain(|section| section.kind != Kind::Runs);
+    for section in &mut without.sections {
+        section.blocks.retain(|block| !matches!(block, Element::Figure(_)));
+    }
+    assert_eq!(plotted(&whole, Plots::None, 100), plotted(&without, Plots::Unicode, 100));
 }
 
 /// All drawings of a page.
@@ -136,11 +317,11 @@ fn drawings(page: &str) -> Vec<&str> {
 
 #[test]
 fn drawings_are_well_formed_and_have_their_words() {
-    let reports = [report("figures"), report("drawn"), report("first"), hostile(), without_a_comparison()];
-    for report in reports {
+    for (name, report) in reports() {
         let page = html::page(&Document::of(&report));
+        assert!(report.figures.is_none() || page.contains("class=\"panel\""), "{name}");
         let drawings = drawings(&page);
-        assert!(report.suites.is_empty() || drawings.len() > 1, "{}", drawings.len());
+        assert!(["empty", "half"].contains(&name) || drawings.len() > 1, "{name}: {}", drawings.len());
         for drawing in drawings {
             let read =
                 roxmltree::Document::parse(drawing).unwrap_or_else(|error| panic!("{error}: {drawing}"));
@@ -208,8 +389,7 @@ fn a_fragment_is_the_page_without_its_frame() {
 
 #[test]
 fn names_break_neither_lines_nor_tables() {
-    let report = hostile();
-    let [_, (_, md), (_, tex), (_, csv), (_, text), _] = forms(&report);
+    let [_, (_, md), (_, tex), _, (_, text), ..] = forms(&hostile());
     // Rows have as many fields as their heading, whatever is in them.
     let bars = |line: &str| line.replace("\\|", "").matches('|').count();
     let tables: Vec<&str> = md.lines().filter(|line| line.starts_with("| ")).collect();
@@ -220,133 +400,72 @@ fn names_break_neither_lines_nor_tables() {
     }
     assert!(!md.contains("\n# heading") && !md.contains("<script"), "{md}");
     assert_eq!((tex.matches("\\end{document}").count(), tex.matches("\\input").count()), (1, 0));
+    assert_eq!(tex.matches("\\begin{").count(), tex.matches("\\end{").count());
     assert!(tex.is_ascii() || tex.chars().all(|c| c < '\u{180}'), "letters that LaTeX lacks");
-    let mut rows = csv::Reader::from_reader(csv.as_bytes());
-    let rows: Vec<csv::StringRecord> = rows.records().collect::<Result<_, _>>().unwrap();
-    assert_eq!((rows.len(), &rows[0][1]), (4, report.benchmarks[0].name.as_str()));
-    assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{0}', '\r']), "{text}");
     assert!(!text.contains("\n# heading"));
 }
 
-#[test]
-fn half_an_experiment_has_every_form() {
-    for report in [without_a_comparison(), report("empty")] {
-        for (ending, text) in forms(&report) {
-            assert!(text.len() > 100 && !text.contains("NaN"), "{ending}");
-        }
-    }
-    let [(_, page), ..] = forms(&without_a_comparison());
-    assert!(page.contains("There is only one version") && page.contains("class=\"panel\""));
+type CsvRow = BTreeMap<String, String>;
+
+fn rows(report: &Report, finding: &str) -> Vec<CsvRow> {
+    let text = sheet::csv(report);
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let rows: Vec<CsvRow> = reader.deserialize().collect::<Result<_, _>>().expect("a table");
+    rows.into_iter().filter(|row| row["finding"] == finding).collect()
 }
 
-/// One row a verdict, told apart by the column `finding`, each number where a headline has it.
+/// The numbers of these columns, where they have one.
+fn numbers<const N: usize>(row: &CsvRow, columns: [&str; N]) -> [Option<f64>; N] {
+    columns.map(|column| row[column].parse().ok())
+}
+
+/// Ends of an interval, where there is one.
+fn ends(interval: Option<&IntervalReport>) -> [Option<f64>; 2] {
+    interval.and_then(IntervalReport::ends).map_or([None; 2], |(lower, upper)| [Some(lower), Some(upper)])
+}
+
+/// One row a verdict, told apart by the column `finding`, each number in every digit and each name as it is.
 #[test]
-fn the_sheet_has_rows_for_endpoints_and_controls() {
-    let mut report = report("figures");
-    let (benchmark, candidate) = (report.benchmarks[0].name.clone(), report.suites[0].candidate.clone());
-    let interval = IntervalReport::Bounded {
-        method: "order statistics".to_owned(),
-        lower: 0.25,
-        upper: 0.75,
-        confidence: 0.96,
-        caveats: Vec::new(),
-    };
-    let holm =
-        AdjustedEndpoint { adjustment: Adjustment::Holm, verdict: EndpointVerdict::Undecided, p_value: 0.06 };
-    let row = EndpointRow {
-        benchmark: benchmark.clone(),
-        candidate,
-        verdict: EndpointVerdict::Worse,
-        ratio: Some(0.5),
-        interval: Some(interval.clone()),
-        p_value: Some(0.02),
-        p_same: None,
-        difference: Some(DifferenceReport { estimate: -7.0, interval: interval.clone() }),
-        note: None,
-        reason: None,
-        unit: RunUnit::Run.into(),
-        adjusted: vec![holm],
-    };
-    let refused = Reason { code: ReasonCode::TooFewRuns.into(), sentence: "It takes 368 runs.".to_owned() };
-    let without = EndpointRow {
-        verdict: EndpointVerdict::NotEnoughData,
-        ratio: None,
-        interval: None,
-        p_value: None,
-        reason: Some(refused),
-        adjusted: Vec::new(),
-        ..row.clone()
-    };
-    let endpoint = |metric: &str, quantile, center, row| EndpointReport {
-        metric: metric.to_owned(),
-        quantile,
-        center,
-        better: Better::Lower,
-        margin: None,
-        family: Family::Common,
-        rows: vec![row],
-    };
-    report.endpoints = vec![
-        endpoint("max_rss", None, Some(Protocol::Median), row),
-        endpoint("wall", Some(0.99), None, without),
-    ];
-    let control = ControlRow {
-        benchmark,
-        version: "=again, \"quoted\"".to_owned(),
-        kind: ControlKind::BaselineAgain,
-        verdict: Verdict::Undecided,
-        ratio: Some(1.0),
-        interval: Some(interval),
-        smallest_effect: Some(0.732),
-        reason: None,
-    };
-    report.controls = Some(ControlsReport {
-        baseline_again: Some(control.version.clone()),
-        controls: 1,
-        alarms: 0,
-        p_value: 1.0,
-        smallest_effects: Some([0.732, 0.732]),
-        sentence: String::new(),
-        rows: vec![control],
-    });
-    let text = sheet::csv(&report);
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let rows: Vec<BTreeMap<String, String>> = reader.deserialize().collect::<Result<_, _>>().unwrap();
-    let headlines: usize = report.benchmarks.iter().map(|benchmark| benchmark.comparisons.len()).sum();
-    assert_eq!(rows.len(), headlines + 3);
-    let of = |row: &BTreeMap<String, String>, columns: &[&str]| -> Vec<String> {
-        columns.iter().map(|column| row[*column].clone()).collect()
-    };
-    assert!(rows[..headlines].iter().all(|row| row["finding"] == "headline" && row["endpoint"].is_empty()));
-    assert!(
-        rows.iter().all(|row| row["experiment"] == report.head.experiment && row["confidence"] == "0.95")
-    );
-    let shown = [
-        "finding",
-        "endpoint",
-        "verdict",
-        "by",
-        "speedup",
-        "speedup_lower",
-        "interval_confidence",
-        "p_value",
-    ];
-    assert_eq!(
-        of(&rows[headlines], &shown),
-        ["endpoint", "max_rss", "worse", "median", "0.5", "0.25", "0.96", "0.02"]
-    );
-    let shown = ["adjusted_verdict", "adjusted_p_value", "baseline_median_ns", "smallest_effect"];
-    assert_eq!(of(&rows[headlines], &shown), ["undecided", "0.06", "", ""]);
-    assert_eq!(
-        of(&rows[headlines], &["difference", "difference_lower", "difference_upper"]),
-        ["-7", "0.25", "0.75"]
-    );
-    let shown = ["endpoint", "by", "verdict", "reason", "speedup", "adjusted_verdict"];
-    let expected = ["p99 of wall", "0.99", "not enough data", "too_few_runs", "", ""];
-    assert_eq!(of(&rows[headlines + 1], &shown), expected);
-    let shown = ["finding", "candidate", "verdict", "speedup", "speedup_upper", "smallest_effect", "p_value"];
-    let expected = ["control", "=again, \"quoted\"", "undecided", "1", "0.75", "0.732", ""];
-    assert_eq!(of(&rows[headlines + 2], &shown), expected);
+fn csv_has_each_verdict() {
+    const SPEEDUP: [&str; 4] = ["speedup", "speedup_lower", "speedup_upper", "p_value"];
+    for (name, report) in reports() {
+        let headlines = rows(&report, "headline");
+        let comparisons: Vec<_> = report
+            .benchmarks
+            .iter()
+            .flat_map(|benchmark| benchmark.comparisons.iter().map(move |one| (&benchmark.name, one)))
+            .collect();
+        assert_eq!(headlines.len(), comparisons.len(), "{name}");
+        for (row, (benchmark, comparison)) in headlines.iter().zip(comparisons) {
+            assert_eq!((&row["benchmark"], &row["candidate"]), (benchmark, &comparison.candidate));
+            assert_eq!(row["verdict"], comparison.verdict.words());
+            let headline = comparison.headline();
+            let [lower, upper] = ends(headline.as_ref().map(|headline| &headline.interval));
+            let speedup = headline.as_ref().map(|headline| headline.speedup);
+            let p_value = headline.as_ref().and_then(|headline| headline.p_value);
+            assert_eq!(numbers(row, SPEEDUP), [speedup, lower, upper, p_value], "{name}");
+        }
+        let endpoints = report.endpoints.iter().flat_map(|one| one.rows.iter().map(move |row| (one, row)));
+        for (row, (endpoint, of)) in rows(&report, "endpoint").iter().zip(endpoints.clone()) {
+            assert_eq!((&row["endpoint"], &*row["verdict"]), (&endpoint.name(), of.verdict.words()));
+            let code = of.reason.as_ref().map_or_else(String::new, |reason| reason.code.to_string());
+            assert_eq!((&row["benchmark"], &row["reason"]), (&of.benchmark, &code));
+            let [lower, upper] = ends(of.interval.as_ref());
+            assert_eq!(numbers(row, SPEEDUP), [of.ratio, lower, upper, of.p_value]);
+            let [lower, upper] = ends(of.difference.as_ref().map(|difference| &difference.interval));
+            let difference = of.difference.as_ref().map(|difference| difference.estimate);
+            let columns = ["difference", "difference_lower", "difference_upper", "adjusted_p_value"];
+            let adjusted = of.adjusted.first().map(|adjusted| adjusted.p_value);
+            assert_eq!(numbers(row, columns), [difference, lower, upper, adjusted]);
+        }
+        let controls: Vec<_> = report.controls.iter().flat_map(|controls| &controls.rows).collect();
+        for (row, of) in rows(&report, "control").iter().zip(&controls) {
+            assert_eq!((&row["candidate"], &*row["verdict"]), (&of.version, of.verdict.words()));
+            assert_eq!(numbers(row, ["speedup", "smallest_effect"]), [of.ratio, of.smallest_effect]);
+        }
+        let counts = ["endpoint", "control"].map(|finding| rows(&report, finding).len());
+        assert_eq!(counts, [endpoints.count(), controls.len()], "{name}");
+    }
 }
 
 /// Of many benchmarks every one has its row, the largest speedup first, and what is detail is folded.

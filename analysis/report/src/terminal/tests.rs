@@ -1,17 +1,11 @@
-//! Golden files: the reports that the analysis keeps, rendered. `SPEEDUP_UPDATE_GOLDEN=1 cargo test -p speedup-report golden`
-//! writes them anew; look at them then.
+//! The reports that the analysis keeps, on a terminal. `tests/forms.rs` has the golden file.
 
 #![expect(clippy::disallowed_methods, reason = "a golden file is a file")]
 
 use std::path::PathBuf;
 
-use speedup_analysis::conclusion::{Reason, ReasonCode};
-use speedup_analysis::study::{
-    AdjustedEndpoint, EndpointReport, EndpointRow, EndpointVerdict, MetricReport, MetricRow, Report, RunUnit,
-};
-use speedup_core::experiment::Family;
+use speedup_analysis::study::{MetricReport, MetricRow, Report};
 use speedup_core::experiment::metric::Better;
-use speedup_statistics::inference::Adjustment;
 
 use super::{Plots, Terminal, text};
 use crate::document::{Document, Kind};
@@ -44,42 +38,6 @@ fn plain(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |plain, part| plain + part.split_once('m').map_or(part, |(_, rest)| rest))
-}
-
-#[test]
-fn golden_renderings() {
-    for (name, width) in [
-        ("finished", 80),
-        ("finished", 120),
-        ("finished", 160),
-        ("drawn", 100),
-        ("empty", 80),
-        ("mixed", 80),
-        ("watched", 100),
-        ("looked", 100),
-        ("placed", 100),
-    ] {
-        let text = rendering(name, PLAIN, width);
-        let golden = path(&["tests", "golden", &format!("report_{name}_{width}.txt")]);
-        if std::env::var_os("SPEEDUP_UPDATE_GOLDEN").is_some() {
-            std::fs::write(&golden, &text).unwrap();
-        }
-        assert_eq!(text, read(&golden), "{}", golden.display());
-    }
-}
-
-#[test]
-fn lines_keep_within_the_page() {
-    for name in ["finished", "drawn", "empty", "mixed", "first", "watched", "looked", "ranked", "placed"] {
-        for width in [60, 80, 100, 130, 160] {
-            // Commands are copied as they stand.
-            let text = rendering(name, PLAIN, width);
-            for line in text.lines().filter(|line| !line.starts_with("    speedup ")) {
-                assert!(line.chars().count() <= width, "{name} at {width}: {line}");
-                assert_eq!(line, line.trim_end());
-            }
-        }
-    }
 }
 
 #[test]
@@ -142,55 +100,6 @@ fn metrics_of_ones_own_and_energy_have_their_units_and_legends() {
     ] {
         assert!(text.contains(part), "{part}:\n{text}");
     }
-}
-
-#[test]
-fn endpoints_are_told_with_their_verdicts_and_refusals() {
-    let mut report: Report = serde_json::from_str(&json("finished")).unwrap();
-    let row = |benchmark: &str, verdict, ratio, reason| EndpointRow {
-        benchmark: benchmark.to_owned(),
-        candidate: report.suites[0].candidate.clone(),
-        verdict,
-        ratio,
-        interval: None,
-        difference: None,
-        p_value: Some(0.01),
-        p_same: None,
-        reason,
-        unit: RunUnit::Run.into(),
-        note: None,
-        adjusted: vec![AdjustedEndpoint {
-            adjustment: Adjustment::Holm,
-            verdict: EndpointVerdict::Undecided,
-            p_value: 0.06,
-        }],
-    };
-    let refused = Reason { code: ReasonCode::TooFewRuns.into(), sentence: "It takes 368 runs.".to_owned() };
-    let rows = vec![
-        row("sort", EndpointVerdict::Worse, Some(0.5), None),
-        row("merge", EndpointVerdict::NotEnoughData, None, Some(refused)),
-    ];
-    report.endpoints.push(EndpointReport {
-        metric: "wall".to_owned(),
-        quantile: Some(0.99),
-        center: None,
-        better: Better::Lower,
-        margin: None,
-        family: Family::Common,
-        rows,
-    });
-    let text = rendered(&report, PLAIN, 120);
-    for part in [
-        "p99 of wall of c: worse on 1, not enough data on 1 of 2 benchmarks.",
-        "Other endpoints: c against utf8",
-        "p99 of wall  sort       0.50×  worse            undecided",
-        "Not enough data for p99 of wall of merge: It takes 368 runs.",
-        "gates go by it",
-    ] {
-        assert!(text.contains(part), "{part}:\n{text}");
-    }
-    let html = crate::html::page(&Document::of(&report));
-    assert!(html.contains("id=\"endpoints\""), "{html}");
 }
 
 #[test]

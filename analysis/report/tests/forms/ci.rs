@@ -1,41 +1,11 @@
-//! The forms for continuous integration: golden files, and whatever others call their benchmarks and versions.
-
-use std::collections::BTreeMap;
+//! The forms for continuous integration, whatever others call their benchmarks and versions.
 
 use proptest::prelude::*;
 use speedup_analysis::gate::Conclusion;
 use speedup_report::github::{AnnotationLevel, MOST_ANNOTATIONS, annotation, annotations};
-use speedup_report::junit::{JunitRules, JunitSubject};
-use speedup_report::{bencher, github_benchmark, junit, openmetrics};
-use speedup_statistics::inference::Threshold;
+use speedup_report::junit::JunitSubject;
 
 use super::*;
-
-const RULES: JunitRules = JunitRules { noise: Threshold::NONE, requires_conclusive: false };
-
-/// Each form with its ending.
-fn ci_forms(report: &Report) -> [(&'static str, String); 4] {
-    [
-        ("junit.xml", junit::of_report(report, RULES)),
-        ("openmetrics.txt", openmetrics::text(report)),
-        ("bmf.json", bencher::json(report)),
-        ("github-benchmark.json", github_benchmark::json(report)),
-    ]
-}
-
-#[test]
-fn golden_forms_for_continuous_integration() {
-    let reports = ["figures", "drawn", "empty", "scaled"].map(|name| (name, report(name)));
-    for (name, report) in reports.into_iter().chain([("hostile", hostile())]) {
-        for (ending, text) in ci_forms(&report) {
-            let golden = path(&["tests", "golden", &format!("report_{name}.{ending}")]);
-            if std::env::var_os("SPEEDUP_UPDATE_GOLDEN").is_some() {
-                std::fs::write(&golden, &text).unwrap();
-            }
-            assert!(text == read(&golden), "{} is another now", golden.display());
-        }
-    }
-}
 
 /// How many tests a JUnit document has, by what became of them.
 fn tests(xml: &str) -> BTreeMap<&'static str, usize> {
@@ -119,20 +89,6 @@ fn shown(text: &str) -> String {
     text.chars().map(one).collect()
 }
 
-/// A report in which others gave all the names.
-fn named(name: &str) -> Report {
-    let mut report = report("figures");
-    report.head.name = name.to_owned();
-    report.head.baseline = name.to_owned();
-    for benchmark in &mut report.benchmarks {
-        benchmark.name.push_str(name);
-        benchmark.cells.iter_mut().for_each(|cell| cell.version.push_str(name));
-        benchmark.comparisons.iter_mut().for_each(|one| one.candidate.push_str(name));
-    }
-    report.suites.iter_mut().for_each(|suite| suite.candidate.push_str(name));
-    report
-}
-
 /// Anything, and often what means something to a form.
 fn text() -> impl Strategy<Value = String> {
     let special = prop::sample::select(vec![
@@ -173,12 +129,12 @@ proptest! {
 
     #[test]
     fn whatever_the_names_are_each_form_is_one(name in text()) {
-        let report = named(&name);
-        let usual = tests(&junit::of_report(&report, RULES));
-        prop_assert_eq!(usual, tests(&junit::of_report(&named(""), RULES)));
+        let usual = super::report("figures");
+        let report = renamed(json("figures"), &name);
+        prop_assert_eq!(tests(&junit::of_report(&report, RULES)), tests(&junit::of_report(&usual, RULES)));
         let found = samples(&openmetrics::text(&report));
-        prop_assert_eq!(found.len(), samples(&openmetrics::text(&named(""))).len());
-        prop_assert!(found.iter().all(|(_, labels)| labels["experiment"] == shown(&name)));
+        prop_assert_eq!(found.len(), samples(&openmetrics::text(&usual)).len());
+        prop_assert!(found.iter().all(|(_, labels)| labels["experiment"] == shown(&report.head.name)));
         let cells = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
         let measured = cells.filter(|cell| cell.wall_ns.is_some()).count();
         let bmf: serde_json::Value = serde_json::from_str(&bencher::json(&report)).unwrap();
