@@ -47,7 +47,7 @@ fn a_version_alone_is_measured_but_no_plan_file_and_no_rule_has_one() {
     let text =
         "[experiment]\nname = \"e\"\n[versions.a]\nbaseline = true\n[benchmarks.x]\ncommand = [\"true\"]\n";
     let refused = plan::file::parse(text, Seed(1)).expect_err("nothing to compare").to_string();
-    assert!(refused.contains("there is nothing to compare"), "{refused}");
+    assert!(refused.contains("nothing to compare"), "{refused}");
     let found = faults(|experiment| {
         experiment.versions.truncate(1);
         experiment.rule = Rule::Pilot { precision: 0.1, maximum: 100 };
@@ -293,10 +293,10 @@ fn a_bisection_has_one_benchmark_and_versions_that_are_built_once() {
         ),
         (|e| e.rule = Rule::Bisection(Bisection { maximum: 7, block: 4, blocks: 2 }), "out of range"),
         (|e| e.rule = Rule::Bisection(Bisection { maximum: 7, block: 2, blocks: 1 }), "out of range"),
-        (|e| e.analysis.prior = prior("src", 5.0, vec![5.0, 1.0]), "one weight for each version"),
+        (|e| e.analysis.prior = prior("src", 5.0, vec![5.0, 1.0]), "one weight for each"),
         (|e| e.analysis.prior = prior("src", 5.0, vec![0.0]), "weight of a version"),
         (|e| e.analysis.prior = prior("", 5.0, vec![5.0]), "a path is empty"),
-        (|e| e.analysis.prior = prior("src", f64::NAN, vec![5.0]), "its weight is out of range"),
+        (|e| e.analysis.prior = prior("src", f64::NAN, vec![5.0]), "its weight"),
         (|e| e.analysis.prior = Some(LinePrior { paths: vec![], weights: vec![5.0] }), "no path"),
         (
             |e| {

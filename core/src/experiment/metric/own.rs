@@ -358,23 +358,17 @@ mod tests {
     #[test]
     fn a_pattern_that_is_none_is_refused_with_a_hint() {
         let errors = [
-            (regex("t=("), "this is not a regular expression: unclosed group"),
-            (
-                regex(r"(\w{500000})"),
-                "this is not a regular expression: Compiled regex exceeds size limit of 1048576 bytes.",
-            ),
-            (regex("time"), "the regular expression has 0 capture groups instead of one"),
-            (pointer("a/b"), "\"a/b\" is not a JSON pointer"),
-            (pointer("/a~2"), "\"/a~2\" is not a JSON pointer"),
-            (Pattern::Go(String::new()), "the pattern is empty"),
-            (
-                pointer(&"/".repeat(MAX_PATTERN_BYTES + 1)),
-                "the pattern has 4097 bytes, but at most 4096 are allowed",
-            ),
+            (regex("t=("), "Regex { cause: \"unclosed group"),
+            (regex(r"(\w{500000})"), "Regex { cause: \"Compiled"),
+            (regex("time"), "Groups { groups: 0 }"),
+            (pointer("a/b"), "Pointer(\"a/b\")"),
+            (pointer("/a~2"), "Pointer(\"/a~2\")"),
+            (Pattern::Go(String::new()), "Empty"),
+            (pointer(&"/".repeat(MAX_PATTERN_BYTES + 1)), "TooLong { bytes: 4097 }"),
         ];
         for (pattern, expected) in errors {
             let error = pattern.check().unwrap_err();
-            assert_eq!(error.to_string(), expected);
+            assert!(format!("{error:?}").starts_with(expected), "{error:?}");
             assert!(!error.hint().is_empty());
         }
     }

@@ -70,10 +70,6 @@ fn a_pool_with_fewer_hosts_is_refused_and_a_run_that_waits_says_what_is_missing(
         let pool = |hosts| Trial::of(hosts, true).machine.pool().classes[0].clone();
         let lacks = shortage(&plan(&text), &pool(2)).expect("two hosts are not three");
         assert_eq!((lacks.needed, lacks.here, lacks.want), (3, 2, Want::Different), "{policy}");
-        assert!(
-            lacks.to_string().contains("visited by 3 different hosts")
-                && lacks.to_string().ends_with("has 2")
-        );
         assert_eq!(shortage(&plan(&text), &pool(3)), None, "{policy}");
         let mut trial = Trial::of(2, true);
         let experiment = trial.submit("ada", &text);

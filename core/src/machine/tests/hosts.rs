@@ -201,8 +201,7 @@ fn a_start_in_the_future_is_told_in_days() {
     let refusal = scene
         .refused(Command::Join { facts: facts(0), agent: AgentId(Uuid::from_u128(7)), epoch })
         .to_string();
-    let words = "367 days after the coordinator's time, and 365 are the most";
-    assert!(refusal.contains(words), "{refusal}");
+    assert!(refusal.contains("367 days") && refusal.contains(" 365 "), "{refusal}");
 }
 
 #[test]

@@ -20,8 +20,9 @@ fn a_plan_that_no_host_can_execute_is_paused_after_one_attempt_a_host() {
         let experiment = trial.submit("ada", RUNS);
         trial.go_on(not(obstacle));
         let reason = trial.paused(experiment).expect("it is paused");
-        let words = "no host can execute it: 9 attempts in a row were lost on 9 hosts, the last because";
-        assert!(reason.starts_with(words) && reason.ends_with("words"), "{reason}");
+        for part in ["9 attempts in a row", "on 9 hosts", "words"] {
+            assert!(reason.contains(part), "{part}: {reason}");
+        }
         let tally = trial.active(experiment).expect("active").tally();
         assert_eq!((tally.lost_attempts, tally.abandoned, tally.waiting), (9, 0, 60), "no run is spent");
         assert_eq!(trial.serving(), 9, "all hosts serve others");
@@ -37,11 +38,8 @@ fn one_host_alone_has_three_attempts() {
     let mut trial = Trial::of(1, false);
     let experiment = trial.submit("ada", RUNS);
     trial.go_on(not(Obstacle::Plan));
-    assert!(
-        trial
-            .paused(experiment)
-            .is_some_and(|reason| reason.contains("3 attempts in a row were lost on 1 host,"))
-    );
+    let reason = trial.paused(experiment).expect("it is paused");
+    assert!(reason.contains("3 attempts in a row") && reason.contains("on 1 host,"), "{reason}");
 }
 
 #[test]
@@ -125,7 +123,7 @@ fn a_host_that_two_users_give_up_is_quarantined_and_one_that_executes_is_not() {
     assert_eq!((trial.active(third), trial.serving()), (None, 2));
     let [(host, reason)] = quarantined.as_slice() else { panic!("{quarantined:?}") };
     assert_eq!(host.as_str(), "host-0");
-    assert!(reason.starts_with("experiments of two users each lost 3 attempts in a row on it"), "{reason}");
+    assert!(reason.contains("two users") && reason.contains("3 attempts in a row"), "{reason}");
 }
 
 #[test]
@@ -179,7 +177,7 @@ fn a_plan_is_paused_once_no_live_attempt_can_speak_for_it() {
     assert_eq!(trial.paused(experiment), None, "one lives");
     trial.end(2, End::Not(Obstacle::Plan));
     let reason = trial.paused(experiment).expect("it is paused");
-    assert!(reason.contains("3 attempts in a row were lost on 3 hosts,"), "{reason}");
+    assert!(reason.contains("3 attempts in a row") && reason.contains("on 3 hosts,"), "{reason}");
 }
 
 #[test]
@@ -259,7 +257,7 @@ fn a_host_that_is_drained_may_still_speak_for_a_plan() {
     }
     trial.end(3, End::Not(Obstacle::Plan));
     let reason = trial.paused(experiment).expect("it is paused");
-    assert!(reason.contains("4 attempts in a row were lost on 4 hosts,"), "{reason}");
+    assert!(reason.contains("4 attempts in a row") && reason.contains("on 4 hosts,"), "{reason}");
 }
 
 #[test]
@@ -278,5 +276,5 @@ fn a_host_that_lost_an_attempt_of_its_own_may_still_execute_the_plan() {
     assert_eq!(trial.lease(1).map(|lease| lease.experiment), Some(experiment));
     trial.end(1, End::Not(Obstacle::Plan));
     let reason = trial.paused(experiment).expect("it is paused");
-    assert!(reason.contains("4 attempts in a row were lost on 2 hosts,"), "{reason}");
+    assert!(reason.contains("4 attempts in a row") && reason.contains("on 2 hosts,"), "{reason}");
 }

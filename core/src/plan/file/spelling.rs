@@ -73,14 +73,15 @@ mod tests {
     #[test]
     fn a_hint_names_what_is_near_or_all_there_is() {
         let known = ["timeout", "warmup"];
-        assert_eq!(hint("benchmarks", "Timout", &known, None), "did you mean `timeout`?");
-        assert_eq!(hint("benchmarks", "zebra", &known, None), "possible here: timeout, warmup");
-        assert_eq!(
-            hint("setup", "runs", &known, Some("repetitions")),
-            "`runs` belongs in [repetitions]; possible here: timeout, warmup"
-        );
-        let later = "this release does not support `iterations`; possible here: runs";
-        assert_eq!(hint("repetitions", "iterations", &["runs"], None), later);
-        assert_eq!(hint("", &"x".repeat(1 << 20), &["runs"], None), "possible here: runs");
+        let near = hint("benchmarks", "Timout", &known, None);
+        assert!(near.contains("`timeout`") && !near.contains("warmup"), "{near}");
+        let elsewhere = hint("setup", "runs", &known, Some("repetitions"));
+        assert!(elsewhere.contains("[repetitions]") && elsewhere.ends_with("timeout, warmup"), "{elsewhere}");
+        let later = hint("repetitions", "iterations", &["runs"], None);
+        assert!(later.contains("release") && later.ends_with(": runs"), "{later}");
+        for key in ["zebra", &"x".repeat(1 << 20)] {
+            let all = hint("benchmarks", key, &known, None);
+            assert!(all.ends_with(": timeout, warmup") && !all.contains(key), "{all}");
+        }
     }
 }

@@ -211,7 +211,7 @@ fn an_agent_that_cannot_reach_the_coordinator_is_told_at_once_and_holds_its_node
         assert_eq!(looked(&mut ledger, &[begin], &running, &demand(1, vec![])), [], "{id}");
         ledger.unreached(at(begin), vec![unreached(id)]);
         let told = ledger.unjoined.clone().unwrap();
-        assert!(told.contains(&format!("the agent of job {id} cannot reach the coordinator: https://n:1")));
+        assert!(told.contains(&format!("job {id} ")) && told.contains("https://n:1"), "{told}");
         assert_eq!(looked(&mut ledger, &[begin + 20], &running, &demand(1, vec![])), [], "it tries again");
         ledger.unreached(at(begin + 20), vec![unreached(id)]);
         let found = looked(&mut ledger, &[begin + 21], &running, &demand(1, vec![]));
@@ -225,7 +225,7 @@ fn an_agent_that_cannot_reach_the_coordinator_is_told_at_once_and_holds_its_node
         );
     }
     let stopped = ledger.stopped.clone().unwrap();
-    assert!(stopped.contains("that of job 3 could not reach the coordinator: https://n:1"), "{stopped}");
+    assert!(stopped.contains("job 3 ") && stopped.contains("https://n:1"), "{stopped}");
     ledger.start_afresh();
     assert_eq!((ledger.stopped, ledger.unjoined), (None, None));
 }
@@ -245,7 +245,8 @@ fn an_agent_that_joins_after_all_is_told_no_more() {
     assert_eq!(ledger.unjoined, None);
     ledger.asked(name("2"), Nodes::new());
     ledger.logged(&name("2"), "speedup: not found");
-    assert!(ledger.unjoined.unwrap().contains("job 2, whose agent did not join, ends: speedup: not found"));
+    let unjoined = ledger.unjoined.unwrap();
+    assert!(unjoined.contains("job 2,") && unjoined.ends_with("speedup: not found"), "{unjoined}");
 }
 
 #[test]
@@ -302,8 +303,8 @@ fn a_job_whose_agent_joined_or_that_was_preempted_has_not_failed() {
 #[test]
 fn refusals_stop_the_asking_with_the_engines_words() {
     let mut ledger = Ledger::default();
-    (0..FAILURES_IN_A_ROW).for_each(|_| ledger.refused("invalid partition specified: nope"));
-    assert!(ledger.stopped.unwrap().ends_with("invalid partition specified: nope"));
+    (0..FAILURES_IN_A_ROW).for_each(|_| ledger.refused("invalid: nope"));
+    assert!(ledger.stopped.unwrap().ends_with("invalid: nope"));
 }
 
 #[test]

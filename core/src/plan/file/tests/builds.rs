@@ -82,7 +82,7 @@ fn a_rule_that_decides_by_visits_takes_a_build_for_each() {
         [("looks", "looks = 2\nmaximum = 20\n"), ("pilot", "pilot = 4\nprecision = \"1%\"\nmaximum = 20\n")]
     {
         let refused = parse(&PLAN.replace("runs = 4\n", rule), Seed(1)).expect_err(key).to_string();
-        assert!(refused.contains("a version is built 3 times") && refused.contains(key), "{refused}");
+        assert!(refused.contains("built 3 times") && refused.contains(key), "{refused}");
         assert!(refused.contains("builds = 20"), "{refused}");
         let built = |builds| PLAN.replace("runs = 4\n", rule).replace("builds = 3", builds);
         assert!(parse(&built("builds = 19"), Seed(1)).is_err(), "two visits would share one");
@@ -168,5 +168,5 @@ fn as_many_builds_as_a_checkpoint_names() {
     assert!(experiment.check().is_ok(), "5 times 800");
     experiment.versions[1].build = build.map(|build| Build { builds: 801, ..build });
     let refused = experiment.check().unwrap_err().to_string();
-    assert!(refused.contains("4001 builds, but at most 4000"), "{refused}");
+    assert!(refused.contains("4001 builds"), "{refused}");
 }

@@ -73,12 +73,9 @@ fn what_is_no_commit_is_refused_where_it_stands() {
     assert_eq!(refused(&format!("git = \"main\"\n{BUILT}")), told(5, 7, "no commit main", "one letter"));
     let (line, column, message, hint) = refused("git = \"a\"\ncommand = [\"true\"]\n");
     assert_eq!((line, column), (5, 7));
-    assert!(
-        message.contains("has `git` and nothing that builds") && hint.contains("build = [\"make\"]"),
-        "{message}"
-    );
+    assert!(message.contains("`git`") && hint.contains("build = [\"make\"]"), "{message}");
     let (line, _, message, _) = refused(&format!("repository = \".\"\n{BUILT}"));
-    assert_eq!((line, &*message), (5, "`repository` says nothing without `git`"));
+    assert!(line == 5 && message.contains("`repository`"), "{message}");
 }
 
 #[test]
