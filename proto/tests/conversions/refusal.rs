@@ -81,7 +81,8 @@ fn the_path_names_the_field() {
     let submit =
         v1::SubmitRequest { plan: Some(v1::submit_request::Plan::Experiment(wire)), ..Default::default() };
     let error = Submission::try_from(submit).unwrap_err();
-    assert_eq!(error.to_string(), "experiment.benchmarks[3].expect.exit: 256 is more than the 255 possible");
+    assert_eq!(error.field, "experiment.benchmarks[3].expect.exit");
+    assert_eq!(error.why, Why::TooLarge { number: 256, most: 255 });
     assert_eq!(tonic::Status::from(error).code(), tonic::Code::InvalidArgument);
 }
 
@@ -248,10 +249,7 @@ fn a_newer_payload_is_refused_with_a_message() {
     let mut bytes = Vec::new();
     journal_payload::encode(&some(crate::strategy::event()), &mut bytes).unwrap();
     let error = journal_payload::decode(2, &bytes).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "version 2 of event of the journal is newer than version 1, which this release knows"
-    );
+    assert!(matches!(error, PayloadError::Newer { version: 2, known: 1, .. }), "{error}");
     assert!(error.hint().is_some());
     assert!(matches!(journal_payload::decode(0, &bytes), Err(PayloadError::NeverWritten { .. })));
     assert!(matches!(outbox_payload::decode(2, &bytes), Err(PayloadError::Newer { .. })));
@@ -264,5 +262,5 @@ fn an_unknown_change_is_refused_not_skipped() {
     bytes.extend([0xA2, 0x06, 0x00]);
     let error = journal_payload::decode(1, &bytes).unwrap_err();
     let cause = error.source().unwrap().to_string();
-    assert_eq!(cause, "change: missing, or of a kind that only a newer release knows");
+    assert!(cause.starts_with("change: "), "{cause}");
 }
