@@ -9,8 +9,7 @@ use crate::imported::{FailureKind, ImportWarning, MissingResult};
 use crate::json::{Json, Misfit, parse};
 use crate::name::Name;
 use crate::problem::{Fault, FileProblem};
-use crate::series::SeriesName;
-use crate::unit::SeriesUnit;
+use crate::series::{SeriesName, SeriesUnit};
 use std::collections::BTreeMap;
 
 /// The one version of the format that names its columns, since asv 0.4.

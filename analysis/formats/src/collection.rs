@@ -6,8 +6,7 @@ use crate::imported::{ImportWarning, Imported, MachineFacts, MissingResult};
 use crate::name::Name;
 use crate::problem::FileProblem;
 use crate::runs::Runs;
-use crate::series::{Series, SeriesName};
-use crate::unit::SeriesUnit;
+use crate::series::{Series, SeriesName, SeriesUnit};
 use std::collections::BTreeMap;
 
 /// Distinguishes series that the tool itself does not.

@@ -14,10 +14,9 @@ use crate::json::{Json, Misfit, parse};
 use crate::name::Name;
 use crate::options::Options;
 use crate::problem::{Fault, FileProblem};
-use crate::series::{SeriesName, WALL};
+use crate::series::{SeriesName, SeriesUnit, WALL};
 use crate::table::{Header, rows};
 use crate::text::{decode, lines};
-use crate::unit::SeriesUnit;
 use std::collections::BTreeMap;
 
 /// Nanoseconds.

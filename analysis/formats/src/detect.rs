@@ -1,7 +1,7 @@
 //! What a file is, by its contents.
 
 use crate::format::Format;
-use crate::{columns, criterion, go, google_benchmark, gzip, jmh, plain};
+use crate::{criterion, go, google_benchmark, jmh, options, plain, text};
 
 /// How much of a file is looked at.
 const LOOKED_AT_BYTES: usize = 1 << 20;
@@ -41,7 +41,7 @@ impl DetectError {
 /// # Errors
 /// Contents that look like none of the formats, or like several.
 pub fn detect(bytes: &[u8]) -> Result<Format, DetectError> {
-    if gzip::is_packed(bytes) {
+    if text::is_packed(bytes) {
         return Ok(Format::Pyperf);
     }
     let looked_at = &bytes[..bytes.len().min(LOOKED_AT_BYTES)];
@@ -166,7 +166,7 @@ fn of_table(text: &str) -> Option<Format> {
         Some(Format::CriterionRaw)
     } else if header.first() == Some(&"command") && header.iter().any(|field| field.ends_with("mean")) {
         Some(Format::HyperfineCsv)
-    } else if header.iter().any(|field| columns::is_usual_column(field)) {
+    } else if header.iter().any(|field| options::is_usual_column(field)) {
         Some(Format::Csv)
     } else if text.lines().any(go::is_failure) {
         Some(Format::Go)

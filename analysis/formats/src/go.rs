@@ -23,9 +23,8 @@ use crate::decimal;
 use crate::imported::{FailureKind, ImportWarning, MissingResult};
 use crate::name::Name;
 use crate::problem::{Fault, FileProblem};
-use crate::series::{SeriesName, WALL};
+use crate::series::{SeriesName, SeriesUnit, WALL};
 use crate::text::{column, fields, lines};
-use crate::unit::SeriesUnit;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What to do with the units of Go benchmark text.

@@ -17,8 +17,7 @@ use crate::imported::{FailureKind, ImportWarning, MissingResult};
 use crate::json::{Json, Misfit, parse};
 use crate::name::Name;
 use crate::problem::{Fault, FileProblem};
-use crate::series::{SeriesName, WALL};
-use crate::unit::SeriesUnit;
+use crate::series::{SeriesName, SeriesUnit, WALL};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The one version of the JSON format, which files before 1.9 do not name.

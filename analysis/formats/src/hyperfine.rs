@@ -15,8 +15,7 @@ use crate::imported::ImportWarning;
 use crate::json::{Json, Misfit, parse};
 use crate::name::Name;
 use crate::problem::{Fault, FileProblem};
-use crate::series::{MAX_RSS, SYSTEM, SeriesName, USER, WALL};
-use crate::unit::SeriesUnit;
+use crate::series::{MAX_RSS, SYSTEM, SeriesName, SeriesUnit, USER, WALL};
 
 /// The parameter that is a version.
 const VERSION: &str = "version";

@@ -10,8 +10,7 @@ use crate::collection::Collection;
 use crate::json::{Json, Misfit, parse};
 use crate::name::Name;
 use crate::problem::{Fault, FileProblem};
-use crate::series::{SeriesName, WALL};
-use crate::unit::SeriesUnit;
+use crate::series::{SeriesName, SeriesUnit, WALL};
 use std::collections::BTreeMap;
 
 /// The mode whose values are rates.

@@ -1,6 +1,5 @@
 //! What a file does not say itself.
 
-use crate::columns::Columns;
 use crate::go::GoUnits;
 use crate::name::Name;
 
@@ -28,4 +27,52 @@ impl Options<'_> {
         let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
         Name::beginning(if stem.is_empty() { "unnamed" } else { stem })
     }
+}
+
+/// Which columns of a table, or fields of JSON lines, hold what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns<'a> {
+    /// The benchmark.
+    pub benchmark: &'a str,
+    /// The version.
+    pub version: &'a str,
+    /// What the values of one run have in common: a number or a word. The same word in another cell is another run.
+    pub run: &'a str,
+    /// The metric; without it, the metric is `wall`, or the name of the value's column if that is not `value`.
+    pub metric: &'a str,
+    /// The unit; without it, the values are taken as numbers alone.
+    pub unit: &'a str,
+    /// The values: at least one column, and all of them have to be there.
+    pub values: Vec<&'a str>,
+    /// What runs may have in common, coarsest first: [`UNITS`], or none. The first of these columns that is there and groups
+    /// runs stands in the place of the run, and a warning says so. Blocks do so too where they hold runs of several versions, which
+    /// they make pairs.
+    pub units: &'a [&'a str],
+}
+
+/// The column of blocks: what a table's design ran together.
+pub const BLOCK: &str = "block";
+/// What makes runs depend on each other, coarsest first: the build of the program, the host, the block of runs.
+pub const UNITS: &[&str] = &["build", "host", BLOCK];
+
+const BENCHMARK: &str = "benchmark";
+pub(crate) const VALUE: &str = "value";
+
+impl Default for Columns<'_> {
+    fn default() -> Self {
+        Self {
+            benchmark: BENCHMARK,
+            version: "version",
+            run: "run",
+            metric: "metric",
+            unit: "unit",
+            values: vec![VALUE],
+            units: &[],
+        }
+    }
+}
+
+/// Whether a word of a first line makes it a header.
+pub(crate) fn is_usual_column(word: &str) -> bool {
+    word == VALUE || word == BENCHMARK
 }

@@ -9,9 +9,8 @@ use crate::decimal;
 use crate::name::Name;
 use crate::options::Options;
 use crate::problem::{Fault, FileProblem};
-use crate::series::SeriesName;
+use crate::series::{SeriesName, SeriesUnit};
 use crate::text::{column, fields, lines};
-use crate::unit::SeriesUnit;
 
 /// Every number is a run of its own, of a unit that the file does not tell.
 pub(crate) fn read(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {

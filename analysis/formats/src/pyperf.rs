@@ -10,8 +10,7 @@ use crate::json::{Json, Misfit, parse};
 use crate::name::Name;
 use crate::options::Options;
 use crate::problem::{Fault, FileProblem};
-use crate::series::{SeriesName, WALL};
-use crate::unit::SeriesUnit;
+use crate::series::{SeriesName, SeriesUnit, WALL};
 use std::collections::BTreeMap;
 
 /// The one version of the format since pyperf 0.8 (2016).

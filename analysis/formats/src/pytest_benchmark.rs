@@ -7,8 +7,7 @@ use crate::collection::Collection;
 use crate::imported::ImportWarning;
 use crate::json::{Json, Misfit, parse};
 use crate::problem::{Fault, FileProblem};
-use crate::series::SeriesName;
-use crate::unit::SeriesUnit;
+use crate::series::{SeriesName, SeriesUnit};
 
 pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
     let document = parse(text, 1)?;

@@ -27,9 +27,9 @@ fn collect(bytes: &[u8], format: Format, options: &Options<'_>) -> Result<Collec
         return Err(Fault { place: FilePlace::File, problem: FileProblem::TooManyBytes });
     }
     let unpacked;
-    let is_packed = format == Format::Pyperf && gzip::is_packed(bytes);
+    let is_packed = format == Format::Pyperf && text::is_packed(bytes);
     let text = if is_packed {
-        unpacked = gzip::unpack(bytes)?;
+        unpacked = text::unpack(bytes)?;
         text::decode(&unpacked)?
     } else {
         text::decode(bytes)?

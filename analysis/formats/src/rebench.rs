@@ -10,9 +10,8 @@ use crate::imported::ImportWarning;
 use crate::json::parse;
 use crate::name::Name;
 use crate::problem::{Fault, FileProblem};
-use crate::series::{SeriesName, WALL};
+use crate::series::{SeriesName, SeriesUnit, WALL};
 use crate::text::lines;
-use crate::unit::SeriesUnit;
 use crate::{decimal, imported::MachineFacts};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,16 +5,14 @@
 
 use crate::bounds::MAX_COLUMNS;
 use crate::collection::Collection;
-use crate::columns::{BLOCK, Columns, VALUE};
 use crate::decimal;
 use crate::imported::{BlockUse, ImportWarning};
 use crate::json::{Json, Misfit, parse};
 use crate::name::Name;
-use crate::options::Options;
+use crate::options::{BLOCK, Columns, Options, VALUE};
 use crate::problem::{Fault, FileProblem};
-use crate::series::{SeriesName, WALL};
+use crate::series::{SeriesName, SeriesUnit, WALL};
 use crate::text::lines;
-use crate::unit::SeriesUnit;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One row of a table or one line's object, as the columns name its parts.

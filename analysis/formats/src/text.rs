@@ -1,6 +1,9 @@
-//! Bytes as text, and text as lines with their numbers.
+//! Bytes as text, unpacked no further than a file may be large, and text as lines with their numbers.
 
+use crate::bounds::MAX_FILE_BYTES;
 use crate::problem::{Fault, FileProblem};
+use flate2::read::MultiGzDecoder;
+use std::io::Read;
 
 /// The text without a byte order mark; the first byte that is no UTF-8 is refused with its place.
 pub(crate) fn decode(bytes: &[u8]) -> Result<&str, Fault> {
@@ -29,4 +32,25 @@ pub(crate) fn fields(line: &str) -> impl Iterator<Item = (usize, &str)> {
 /// The column of an offset: the number of its character, from 1. Counted only where it is reported, since lines can be long.
 pub(crate) fn column(line: &str, offset: usize) -> usize {
     line[..offset].chars().count() + 1
+}
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Whether the bytes begin as a gzip file does.
+pub(crate) fn is_packed(bytes: &[u8]) -> bool {
+    bytes.starts_with(&GZIP_MAGIC)
+}
+
+/// The unpacked bytes. A few kilobytes can unpack to gigabytes, so unpacking stops one byte past the bound.
+pub(crate) fn unpack(bytes: &[u8]) -> Result<Vec<u8>, Fault> {
+    let mut unpacked = Vec::new();
+    MultiGzDecoder::new(bytes)
+        .take(MAX_FILE_BYTES as u64 + 1)
+        .read_to_end(&mut unpacked)
+        .map_err(|_| Fault::of_file(FileProblem::DamagedGzip))?;
+    if unpacked.len() > MAX_FILE_BYTES {
+        Err(Fault::of_file(FileProblem::TooManyBytes))
+    } else {
+        Ok(unpacked)
+    }
 }

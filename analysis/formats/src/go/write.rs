@@ -2,8 +2,7 @@
 
 use super::{DIMENSIONS, MEMORY_UNIT, PREFIX, RATE_UNIT, VERSION, WALL_UNIT, key_and_value, measured_in};
 use crate::name::Name;
-use crate::series::{Series, SeriesName, WALL};
-use crate::unit::SeriesUnit;
+use crate::series::{Series, SeriesName, SeriesUnit, WALL};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 

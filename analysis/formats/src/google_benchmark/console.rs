@@ -6,9 +6,8 @@ use crate::decimal;
 use crate::imported::{FailureKind, ImportWarning, MissingResult};
 use crate::name::Name;
 use crate::problem::{Fault, FileProblem};
-use crate::series::SeriesName;
+use crate::series::{SeriesName, SeriesUnit};
 use crate::text::{column, fields, lines};
-use crate::unit::SeriesUnit;
 
 /// What stands in the place of the numbers of a benchmark without a result.
 const FAILED: &str = "ERROR OCCURRED: ";

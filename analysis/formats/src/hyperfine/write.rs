@@ -2,8 +2,7 @@
 
 use super::{COMMAND, EXIT_CODE, METRICS, VERSION};
 use crate::name::Name;
-use crate::series::{MAX_RSS, SYSTEM, Series, SeriesName, USER, WALL};
-use crate::unit::SeriesUnit;
+use crate::series::{MAX_RSS, SYSTEM, Series, SeriesName, SeriesUnit, USER, WALL};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
