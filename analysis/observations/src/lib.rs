@@ -9,20 +9,17 @@
 //!
 //! Of an experiment's own metrics CSV has the values of a run's iterations with `;` between, the others a list.
 //!
-//! In reading order: `row` (what a row is), `built` (what a build is), `column` (what it shows), `column_set` (which columns
-//! there are), `sheet` (which rows there are), `moment` and `json` (how times and JSON are spelled), `lines` (rows as CSV), `column_page` (rows as columns), `parquet`, `arrow`, `samples`
+//! In reading order: `row` (what a row is), `column` (what it shows), `column_set` (which columns
+//! there are), `sheet` (which rows there are, and what a build is), `lines` (rows as CSV, and how times are spelled), `column_page` (rows as columns), `parquet`, `arrow`, `samples`
 //! (the forms of other tools), `writer`, `pages` (all of them, on several threads); `imported` (samples without runs on
 //! hosts, as Parquet). There is no clock, file or socket here: bytes go where the caller says.
 
 mod arrow;
-mod built;
 mod column;
 mod column_page;
 mod column_set;
 mod imported;
-mod json;
 mod lines;
-mod moment;
 mod pages;
 mod parquet;
 mod row;
@@ -35,8 +32,7 @@ mod tests;
 
 pub use column_set::{DescribedColumn, column_reference};
 pub use imported::write_parquet;
-pub use json::escaped;
-pub use moment::rfc3339;
+pub use lines::rfc3339;
 pub use pages::{PagesError, write_rows};
 pub use sheet::{RowsPer, RunSheet};
-pub use writer::{ExportForm, PreparedPage, RowForm, RowWriter};
+pub use writer::{ExportForm, PreparedPage, RowForm, RowWriter, escaped};

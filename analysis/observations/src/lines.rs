@@ -8,7 +8,6 @@ use speedup_core::value::time::Timestamp;
 
 use super::column::{Read, metric, own};
 use super::column_set::{Of, Shown};
-use super::moment::rfc3339;
 use super::row::Row;
 
 /// Bytes up to the second in a moment's text, `1970-01-01T00:00:00`.
@@ -122,6 +121,12 @@ impl Lines {
     }
 }
 
+/// RFC 3339 in UTC, to the nanosecond.
+pub fn rfc3339(moment: Timestamp) -> String {
+    let at = jiff::Timestamp::from_nanosecond(i128::from(moment.0)).unwrap_or(jiff::Timestamp::MAX);
+    format!("{at:.9}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,5 +153,12 @@ mod tests {
             lines.moment(Timestamp(at));
             assert_eq!(std::mem::take(&mut lines.text), rfc3339(Timestamp(at)).into_bytes());
         }
+    }
+
+    #[test]
+    fn machines_read_every_nanosecond() {
+        assert_eq!(rfc3339(Timestamp(1_700_000_000_000_000_007)), "2023-11-14T22:13:20.000000007Z");
+        assert_eq!(rfc3339(Timestamp(0)), "1970-01-01T00:00:00.000000000Z");
+        assert!(rfc3339(Timestamp(u64::MAX)).starts_with("2554-"));
     }
 }

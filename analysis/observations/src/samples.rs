@@ -13,7 +13,7 @@ use speedup_formats::{
 };
 
 use super::column::{metric, own};
-use super::moment;
+use super::lines::rfc3339;
 use super::row::Row;
 
 /// The tool whose format is written.
@@ -102,7 +102,7 @@ impl Samples {
                 write_hyperfine_1(&series).map_err(|error| told(error.to_string(), error.hint()))
             }
             Tool::Hyperfine2 => {
-                let start = self.first.map(moment::rfc3339);
+                let start = self.first.map(rfc3339);
                 let header = Hyperfine2Header {
                     writer: concat!("speedup ", env!("CARGO_PKG_VERSION")),
                     start_time: start.as_deref(),
