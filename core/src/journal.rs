@@ -44,7 +44,6 @@
 //! In reading order: [`Position`] and [`JournalRecord`]; [`SegmentHeader`]; frames; [`Encoder`]; [`Scanner`] and its search; [`SegmentEnd`].
 
 mod encoder;
-mod ending;
 mod frame;
 mod header;
 mod record;
@@ -52,11 +51,11 @@ mod scanner;
 mod search;
 
 pub use encoder::{Encoder, RecordTooLarge};
-pub use ending::{Damage, DamageKind, SegmentEnd, TornTail};
 pub use frame::{FRAME_HEADER_BYTES, MAX_RECORD_BYTES};
 pub use header::{FORMAT_VERSION, HEADER_BYTES, HeaderError, JournalId, SegmentHeader};
 pub use record::{JournalRecord, PayloadVersion, Position};
 pub use scanner::{Extent, MARK_BYTES, ScanStep, Scanner, Tail, marked_end};
+pub use search::{Damage, DamageKind, SegmentEnd, TornTail};
 
 #[cfg(test)]
 mod tests;

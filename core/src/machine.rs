@@ -22,7 +22,6 @@ mod follow_up;
 mod gang;
 mod matching;
 mod nesting;
-mod pool;
 pub mod provision;
 mod queue;
 mod refusal;
@@ -53,6 +52,7 @@ pub use trouble::Trouble;
 use crate::host::fingerprint::{ClassId, Difference, Fingerprint};
 use crate::host::{Host, Mark};
 use crate::machine::event::{AttemptEnd, Change, EndedAttempt, Event, Superseded};
+use crate::machine::feasibility::{HostClass, Pool};
 use crate::run::{HostNumber, RunState};
 use crate::value::id::{ExperimentId, HostId, LeaseEpoch, RunIndex};
 use crate::value::time::{Span, Timestamp};
@@ -366,4 +366,29 @@ impl Machine {
         let cell = self.experiments.get(&lease.experiment)?.kept.plan.cell_number(lease.run);
         Some(EndedAttempt { lease, cell, ended: event.at, end })
     }
+
+    /// The connected hosts, by their classes.
+    pub fn pool(&self) -> Pool {
+        let mut classes: BTreeMap<ClassId, HostClass> = BTreeMap::new();
+        for host in self.hosts.iter().filter(|host| host.is_here()) {
+            let class = classes.entry(host.class);
+            count(
+                class.or_insert_with_key(|id| HostClass { class: id.to_string(), ..HostClass::default() }),
+                host,
+            );
+        }
+        Pool { classes: classes.into_values().collect() }
+    }
+}
+
+fn count(class: &mut HostClass, host: &Host) {
+    if !host.is_available() {
+        class.out_of_service += 1;
+        return;
+    }
+    class.available += 1;
+    class.can_reboot += u32::from(host.facts.can_reboot);
+    class.allocated += u32::from(host.facts.allocation.is_some());
+    class.busy += u32::from(host.lease.is_some());
+    class.used += u32::from(host.served > 0);
 }

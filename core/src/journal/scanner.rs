@@ -1,10 +1,9 @@
 //! Reads a segment from front to back and ends with a verdict.
 
-use super::ending::{Damage, DamageKind, SegmentEnd};
 use super::frame::{FRAME_HEADER_BYTES, FrameHeader, FrameKind, Parsed, parse};
 use super::header::{HEADER_BYTES, SegmentHeader};
 use super::record::{JournalRecord, PayloadVersion, Position};
-use super::search::{Found, Search};
+use super::search::{Damage, DamageKind, Found, Search, SegmentEnd};
 
 /// Reads the frames of one segment, a window of its bytes at a time.
 #[derive(Debug)]

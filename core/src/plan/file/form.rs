@@ -2,8 +2,6 @@
 //! descriptions in the published JSON Schema and the hints of error messages, so they speak to the author of a plan.
 
 mod environment;
-mod files;
-mod gang;
 mod sampling;
 mod software;
 
@@ -17,8 +15,6 @@ use crate::experiment::metric::{Better, Metric, Stream};
 use crate::experiment::{Center, Family, KeepOutput, Weights};
 
 pub(super) use environment::{EnvironmentForm, ResourceLimitsForm};
-pub(super) use files::FileForm;
-pub(super) use gang::{GangLauncherForm, HostsForm};
 pub(super) use sampling::{DesignForm, IndependenceForm, LimitsForm, RepetitionsForm, RestForm};
 pub(super) use software::{ContainerForm, LauncherForm, SoftwareForm};
 
@@ -364,4 +360,42 @@ impl Default for OutputForm {
     fn default() -> Self {
         Self { limit: "64MiB".to_owned(), keep: "16KiB".to_owned(), keep_of: KeepOutput::Failed }
     }
+}
+
+/// A file that runs need: exactly one of path and shared.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileForm {
+    /// A regular file of this machine, relative to the plan file; its content is sent to the hosts.
+    pub(super) path: Option<String>,
+    /// Whether a file given by path may be executed.
+    #[serde(default)]
+    pub(super) executable: bool,
+    /// The absolute path of a file on a file system that all hosts share; used in place, once its hash is verified.
+    pub(super) shared: Option<String>,
+    /// The BLAKE3 hash of a shared file, 64 hexadecimal digits as b3sum prints them; computed from the file as this
+    /// machine sees it when absent.
+    pub(super) blake3: Option<String>,
+}
+
+/// One number of hosts, or several.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum HostsForm {
+    /// Each run is on so many.
+    One(u32),
+    /// There is a benchmark of each number.
+    Several(Vec<u32>),
+}
+
+/// A launcher of MPI programs that is known.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum GangLauncherForm {
+    /// `mpirun` of Open MPI.
+    OpenMpi,
+    /// `mpiexec.hydra` of MPICH.
+    Mpich,
+    /// `srun` of Slurm.
+    Srun,
 }

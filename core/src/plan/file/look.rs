@@ -1,8 +1,8 @@
 //! What a plan names and does not hold: whoever reads the plan file looks at it.
 
-use super::wanted_commit::{FoundCommit, WantedCommit};
-use super::wanted_file::WantedFile;
-use crate::experiment::files::FileSource;
+use crate::experiment::KeyPath;
+use crate::experiment::commit::Commit;
+use crate::experiment::files::{Content, ContentHash, FileSource};
 
 /// Looks at what a plan names.
 pub trait PlanLook {
@@ -36,3 +36,70 @@ impl PlanLook for Unseeing {
         Err(Unusable { cause, hint: "have the version built from files".to_owned() })
     }
 }
+
+/// A commit that a plan names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedCommit {
+    /// The version that is built from it.
+    pub version: String,
+    /// What the plan calls it, as Git understands it.
+    pub revision: String,
+    /// The directory of its repository, relative to the plan file; that of the plan file when absent.
+    pub repository: Option<String>,
+}
+
+/// A commit as it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundCommit {
+    /// Which it is.
+    pub commit: Commit,
+    /// Its source: a tar archive that travels by content.
+    pub source: Content,
+}
+
+impl WantedCommit {
+    /// The keys of the plan that name it.
+    pub(super) fn place(&self) -> KeyPath {
+        KeyPath::from(["versions", &self.version, "git"])
+    }
+}
+
+/// A file that a plan names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedFile {
+    /// What commands call it.
+    pub name: String,
+    /// Where the plan says that it is.
+    pub at: WantedAt,
+}
+
+/// Where a plan says that a file is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WantedAt {
+    /// A file beside the plan, whose content is to travel.
+    Here {
+        /// Its path, relative to the plan file.
+        path: String,
+        /// Whether it may be executed.
+        executable: bool,
+    },
+    /// A file at the same path on every host, whose hash the plan does not say.
+    Shared {
+        /// Its path.
+        path: String,
+    },
+}
+
+impl WantedFile {
+    /// The keys of the plan that name its path.
+    pub(super) fn place(&self) -> KeyPath {
+        let key = match self.at {
+            WantedAt::Here { .. } => "path",
+            WantedAt::Shared { .. } => "shared",
+        };
+        KeyPath::from(["files", &self.name, key])
+    }
+}
+
+/// Stands in for the hash of a file that has a flaw, so that the rest of the plan can be checked.
+pub(super) const UNSEEN: ContentHash = ContentHash([0; 32]);

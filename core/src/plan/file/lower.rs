@@ -2,7 +2,6 @@
 //! read is noted and replaced by its default, so that the rest can still be checked in the same pass.
 
 mod builds;
-mod commits;
 mod environment;
 mod files;
 mod gang;
@@ -13,7 +12,7 @@ use std::collections::BTreeMap;
 
 use toml::de::DeTable;
 
-use self::commits::Source;
+use self::builds::Source;
 use super::document::{names_in_order, span_of};
 use super::finding::Flaws;
 use super::form::{
@@ -53,7 +52,7 @@ pub(super) fn lower(
     let environment = lowering.environment(form.environment);
     let (versions, sources) = lowering.versions(form.versions, &environment.software, look);
     let mut files = lowering.files(form.files, look);
-    commits::stage(sources, &mut files);
+    builds::stage(sources, &mut files);
     let has_control = form.controls.baseline_again && !versions.is_empty();
     let mut experiment = Experiment {
         name: form.experiment.name,

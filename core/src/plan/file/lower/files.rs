@@ -7,8 +7,7 @@ use crate::experiment::files::{Content, ContentHash, FileSource, StagedFile};
 use crate::experiment::{KeyPath, quoted};
 use crate::plan::file::document::names_in_order;
 use crate::plan::file::form::FileForm;
-use crate::plan::file::look::PlanLook;
-use crate::plan::file::wanted_file::{UNSEEN, WantedAt, WantedFile};
+use crate::plan::file::look::{PlanLook, UNSEEN, WantedAt, WantedFile};
 
 impl Lowering<'_> {
     /// The staged files, as the author ordered them.
