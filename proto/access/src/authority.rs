@@ -1,7 +1,9 @@
 //! The authority: it makes the certificates of one coordinator. Its key never leaves the coordinator's data directory.
 
+use std::collections::BTreeSet;
 use std::fs::DirBuilder;
 use std::io;
+use std::net::IpAddr;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
@@ -17,7 +19,6 @@ use thiserror::Error;
 
 use crate::certificate::Serial;
 use crate::identity::Identity;
-use crate::names::ServerNames;
 use crate::private_file::{self, PrivateFileError};
 use crate::token::AuthorityFingerprint;
 
@@ -233,4 +234,26 @@ fn params(serial: Serial, now: u64, lifetime: Duration) -> CertificateParams {
     params.not_after = (UNIX_EPOCH + Duration::from_secs(now) + lifetime).into();
     params.use_authority_key_identifier_extension = true;
     params
+}
+
+/// By what names a server may be addressed. Those of the machine itself are always among them: an ssh tunnel ends there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerNames(BTreeSet<String>);
+
+impl ServerNames {
+    /// Host names and addresses; what is neither is left out, as nobody can address it.
+    pub fn new(names: impl IntoIterator<Item = String>) -> Self {
+        let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+        let names = own.into_iter().chain(names);
+        Self(names.filter(|name| !name.is_empty() && name.is_ascii()).collect())
+    }
+
+    /// They, as in a certificate.
+    pub(crate) fn alternatives(&self) -> Vec<SanType> {
+        let alternative = |name: &String| match name.parse::<IpAddr>() {
+            Ok(address) => Some(SanType::IpAddress(address)),
+            Err(_) => Ia5String::try_from(name.as_str()).ok().map(SanType::DnsName),
+        };
+        self.0.iter().filter_map(alternative).collect()
+    }
 }

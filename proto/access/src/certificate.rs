@@ -18,7 +18,7 @@ impl Serial {
 
     /// A new one.
     pub(crate) fn random() -> Self {
-        let mut bytes: [u8; Self::BYTES] = crate::random::random();
+        let mut bytes: [u8; Self::BYTES] = crate::random();
         bytes[0] = bytes[0] & 0x3F | 0x40;
         Self(bytes)
     }

@@ -14,32 +14,40 @@ pub mod enrolment;
 mod identity;
 pub mod liveness;
 mod lobby;
-mod names;
 pub mod private_file;
-mod random;
 mod reach;
-mod role;
 mod secret;
 pub mod server;
 mod token;
 mod trust;
 
-pub use authority::{AUTHORITY_FILES, Authority, AuthorityError, CLIENT_LIFETIME, IssueError, Issued};
+pub use authority::{
+    AUTHORITY_FILES, Authority, AuthorityError, CLIENT_LIFETIME, IssueError, Issued, ServerNames,
+};
 pub use certificate::{Certificate, CertificateError, Serial};
 pub use credentials::{Credentials, CredentialsError, Signing};
-pub use identity::{Identity, IdentityError};
+pub use identity::{Identity, IdentityError, Role, RoleError};
 pub use lobby::{AskedOut, Lobby, Seat, Seats};
-pub use names::ServerNames;
 pub use reach::{Reach, ReachError, is_untrusted};
-pub use role::{Role, RoleError};
 pub use secret::{Secret, SecretHash};
 pub use token::{AuthorityFingerprint, Token, TokenError, TokenId};
 pub use trust::{Trust, TrustError};
 
+use rustls::crypto::ring;
 use std::time::{Duration, SystemTime};
 
 /// Seconds since 1970 by the wall clock, which certificates count in.
 pub fn unix_seconds() -> u64 {
     // A clock before 1970 is wrong anyway; every certificate is from the future then, and none is accepted.
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs()
+}
+
+/// Fresh random bytes.
+///
+/// # Panics
+/// When the kernel has none to give, which it always has.
+pub(crate) fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    ring::default_provider().secure_random.fill(&mut bytes).expect("the kernel's random numbers");
+    bytes
 }

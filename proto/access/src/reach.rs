@@ -27,7 +27,7 @@ use tower_service::Service;
 
 use crate::credentials::Credentials;
 use crate::liveness::{KEEPALIVE, UNACKNOWLEDGED_MS};
-use crate::random::random;
+use crate::random;
 use crate::trust::{Trust, TrustError};
 
 /// How long a connection may take to stand, its handshake included.

@@ -16,7 +16,7 @@ pub struct SecretHash([u8; 32]);
 impl Secret {
     /// A new one.
     pub fn random() -> Self {
-        let bytes: [u8; BYTES] = crate::random::random();
+        let bytes: [u8; BYTES] = crate::random();
         Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 

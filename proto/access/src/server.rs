@@ -18,9 +18,8 @@ use rustls::{
 };
 use thiserror::Error as ThisError;
 
-use crate::authority::{Authority, SERVER_LIFETIME};
+use crate::authority::{Authority, SERVER_LIFETIME, ServerNames};
 use crate::certificate::{Certificate, CertificateError};
-use crate::names::ServerNames;
 use crate::trust::{PROTOCOL, provider, roots};
 
 /// Why a server cannot secure its connections.

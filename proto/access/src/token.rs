@@ -84,7 +84,7 @@ pub struct TokenError;
 impl Token {
     /// A new one for an authority.
     pub fn random(authority: AuthorityFingerprint) -> Self {
-        Self { secret: crate::random::random(), authority }
+        Self { secret: crate::random(), authority }
     }
 
     /// What is told to the coordinator.
