@@ -5,9 +5,9 @@
 //! limits. Whether it makes sense (an experiment without versions, a lease nobody gave) is asked elsewhere.
 //!
 //! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `moment`, `metric`, `experiment`, `build`, `file`, `gang`, `sampling`, `plan`,
-//! `environment`, `host`, `timer`, `lease`, `record`, `conditions`, `loss`, `ended_attempt`; `message` and `work_order`
+//! `environment`, `host`, `lease`, `record`, `conditions`, `loss`, `ended_attempt`; `message` and `work_order`
 //! between agent and coordinator;
-//! `request`, `tally`, `status`, `explanation`, `outlook`, `export`, `pool`, `logged` between user and coordinator; `event`, `checkpoint`,
+//! `request`, `status`, `explanation`, `outlook`, `export`, `logged` between user and coordinator; `event`, `checkpoint`,
 //! `outbox_entry` for the disk; `direct` is for what is read and written most often, without messages.
 
 mod build;
@@ -17,7 +17,6 @@ mod direct;
 mod ended_attempt;
 mod environment;
 mod event;
-mod exclusion;
 mod experiment;
 mod explanation;
 mod export;
@@ -33,18 +32,14 @@ mod malformed;
 mod message;
 mod metric;
 mod moment;
-mod not_executed;
 mod outbox_entry;
 mod outlook;
 mod plan;
-mod pool;
 mod record;
 mod request;
 mod sampling;
 mod software;
 mod status;
-mod tally;
-mod timer;
 mod work_order;
 
 pub(crate) use checkpoint::ActiveInParts;

@@ -1,17 +1,19 @@
-//! The parts of an export: its head, the plan's order in pieces, then every attempt that ended.
+//! The parts of an export: its head with the exclusions of hosts, the plan's order in pieces, then every attempt that ended.
 
 use speedup_core::experiment::Experiment;
-use speedup_core::host::Exclusion;
+use speedup_core::host::{Exclusion, ExclusionCause};
 use speedup_core::plan::Stage;
 use speedup_core::value::id::BenchmarkIndex;
+use speedup_core::value::time::Timestamp;
 
-use super::field::{chosen, each, required};
+use super::field::{chosen, each, id, required};
 use super::malformed::{Malformed, Within};
 use super::plan::{benchmarks, order, stages, wire_stages};
 use super::status::ExperimentStatus;
 use crate::limits::MAX_EXCLUSIONS;
 use crate::stored::ExportAttempts;
 use crate::v1;
+use v1::exclusion::{Cause, Drained, Quarantined};
 use v1::export_chunk::Part;
 
 /// One part of an export.
@@ -80,6 +82,41 @@ impl TryFrom<v1::ExportHead> for ExportPart {
             benchmarks: benchmarks(wire.benchmarks)?,
             stages: stages(wire.stages)?,
             exclusions: each(wire.exclusions, MAX_EXCLUSIONS, "exclusions")?,
+        })
+    }
+}
+
+impl From<&Exclusion> for v1::Exclusion {
+    fn from(exclusion: &Exclusion) -> Self {
+        let Exclusion { host, at, cause, resumed } = exclusion;
+        let cause = match cause {
+            ExclusionCause::Drained { by } => Cause::Drained(Drained { by: by.clone() }),
+            ExclusionCause::Quarantined { by, reason } => {
+                Cause::Quarantined(Quarantined { by: by.clone(), reason: reason.clone() })
+            }
+        };
+        Self {
+            host: host.as_str().to_owned(),
+            at_ns: at.0,
+            cause: Some(cause),
+            resumed_ns: resumed.map(|at| at.0),
+        }
+    }
+}
+
+impl TryFrom<v1::Exclusion> for Exclusion {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Exclusion) -> Result<Self, Malformed> {
+        let cause = match chosen(wire.cause, "cause")? {
+            Cause::Drained(Drained { by }) => ExclusionCause::Drained { by },
+            Cause::Quarantined(Quarantined { by, reason }) => ExclusionCause::Quarantined { by, reason },
+        };
+        Ok(Self {
+            host: id(wire.host, "host")?,
+            at: Timestamp(wire.at_ns),
+            cause,
+            resumed: wire.resumed_ns.map(Timestamp),
         })
     }
 }

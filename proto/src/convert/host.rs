@@ -1,4 +1,4 @@
-//! Hosts: what one says of itself, and what a user is told of it.
+//! Hosts: what one says of itself, what a user is told of it, and the pool by its classes.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,14 @@ use speedup_core::host::fingerprint::{
     Difference, Fact, Fingerprint, FingerprintError, HardwareId, MAX_FACT_BYTES, MAX_FACTS,
 };
 use speedup_core::host::{Host, HostFacts, Presence, Sharing, Standing};
-use speedup_core::machine::MAX_DRIFTED;
+use speedup_core::machine::feasibility::{HostClass, Pool};
+use speedup_core::machine::{MAX_DRIFTED, MAX_HOSTS};
 use speedup_core::run::lease::Lease;
+use speedup_core::run::timer::{TimerError, TimerTest};
 use speedup_core::value::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
 use speedup_core::value::time::Timestamp;
 
-use super::field::{at_most, chosen, id, no_longer, optional, optional_id, required};
+use super::field::{at_most, chosen, id, no_longer, optional, optional_id, required, structure};
 use super::id::{experiment_named, id_text};
 use super::malformed::{Malformed, Why};
 use super::moment::{moment, required_moment, timestamp};
@@ -246,4 +248,67 @@ pub fn held_lease(wire: &v1::HostStatus) -> Result<Option<Lease>, Malformed> {
         evidence: required(lease.evidence.clone(), "lease.evidence")?,
         seat: optional(lease.seat.clone(), "lease.seat")?.map(Box::new),
     }))
+}
+
+structure!(TimerError, v1::TimerError, [bias_ns, spread_ns]);
+
+impl From<&TimerTest> for v1::TimerTest {
+    fn from(test: &TimerTest) -> Self {
+        Self {
+            tested_unix_ns: test.tested_unix_ns,
+            error: Some(test.error.into()),
+            floor_ns: test.floor_ns,
+            step_ns: test.step_ns,
+        }
+    }
+}
+
+impl TryFrom<v1::TimerTest> for TimerTest {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::TimerTest) -> Result<Self, Malformed> {
+        Ok(Self {
+            tested_unix_ns: wire.tested_unix_ns,
+            error: required(wire.error, "error")?,
+            floor_ns: wire.floor_ns,
+            step_ns: wire.step_ns,
+        })
+    }
+}
+
+/// Longest name of a class: a hash in hexadecimal digits has 64.
+const MAX_CLASS_BYTES: usize = 256;
+
+impl From<&Pool> for v1::HostsSummary {
+    fn from(pool: &Pool) -> Self {
+        Self { classes: pool.classes.iter().map(Into::into).collect() }
+    }
+}
+
+impl From<&HostClass> for v1::HostClassSummary {
+    fn from(class: &HostClass) -> Self {
+        let HostClass { class, available, can_reboot, allocated, busy, used, out_of_service } = class.clone();
+        Self { class, available, can_reboot, allocated, busy, used, out_of_service }
+    }
+}
+
+impl TryFrom<v1::HostsSummary> for Pool {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::HostsSummary) -> Result<Self, Malformed> {
+        at_most(wire.classes.len(), MAX_HOSTS, "classes")?;
+        let classes = wire.classes.into_iter().map(HostClass::try_from).collect::<Result<_, _>>()?;
+        Ok(Self { classes })
+    }
+}
+
+impl TryFrom<v1::HostClassSummary> for HostClass {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::HostClassSummary) -> Result<Self, Malformed> {
+        let v1::HostClassSummary { class, available, can_reboot, allocated, busy, used, out_of_service } =
+            wire;
+        no_longer(class.len(), MAX_CLASS_BYTES, "class")?;
+        Ok(Self { class, available, can_reboot, allocated, busy, used, out_of_service })
+    }
 }

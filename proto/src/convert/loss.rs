@@ -5,7 +5,7 @@ use speedup_core::value::id::Attempt;
 
 use super::field::chosen;
 use super::malformed::{Malformed, Within};
-use super::not_executed::{not_executed, told};
+use super::record::{not_executed, reason_and_obstacle};
 use crate::v1;
 use v1::after_loss::{Abandoned, After, Cancelled};
 use v1::loss_reason::{AgentRestarted, Expired, HostLost, JobEnded, Reason};
@@ -35,7 +35,7 @@ impl TryFrom<v1::LossReason> for LossReason {
             Reason::AgentRestarted(AgentRestarted {}) => Self::AgentRestarted,
             Reason::JobEnded(JobEnded { words }) => Self::JobEnded { words },
             Reason::NotExecuted(wire) => {
-                let (reason, obstacle) = told(wire).within("not_executed")?;
+                let (reason, obstacle) = reason_and_obstacle(wire).within("not_executed")?;
                 Self::NotExecuted { reason, obstacle }
             }
         })

@@ -1,7 +1,8 @@
-//! The record of an attempt, its outcome and its output.
+//! The record of an attempt, its outcome and its output; of one that was not executed, why and who stood in the way.
 
 use speedup_core::experiment::files::ContentHash;
 use speedup_core::experiment::{MAX_NAME_BYTES, MAX_OUTPUT_KEPT};
+use speedup_core::run::Obstacle;
 use speedup_core::run::program::{MAX_PATH_BYTES, Program, ProgramContent};
 use speedup_core::run::record::{
     Failure, MAX_RANKS, Outcome, Output, RankEnd, RankTime, Record, RestReading,
@@ -9,10 +10,11 @@ use speedup_core::run::record::{
 use speedup_core::value::time::Span;
 
 use super::build::{products_in, products_out};
-use super::field::{chosen, cut, exactly, no_longer, optional, reason, required, small};
+use super::field::{
+    chosen, cut, enumerated, enumeration, exactly, no_longer, optional, reason, required, small,
+};
 use super::malformed::{Malformed, Why, Within};
 use super::metric;
-use super::not_executed::{not_executed, told};
 use crate::v1;
 use v1::executed_program::Content as WireContent;
 use v1::failure::{Exit, Failure as WireFailure, NoProduct, NoValue, Warmup, WrongOutput};
@@ -178,7 +180,7 @@ impl TryFrom<WireOutcome> for Outcome {
             WireOutcome::Measured(v1::Measured {}) => Self::Measured,
             WireOutcome::Failed(failure) => Self::Failed(Failure::try_from(failure).within("failed")?),
             WireOutcome::NotExecuted(wire) => {
-                let (reason, obstacle) = told(wire).within("not_executed")?;
+                let (reason, obstacle) = reason_and_obstacle(wire).within("not_executed")?;
                 Self::NotExecuted { reason, obstacle }
             }
         })
@@ -262,4 +264,35 @@ impl TryFrom<v1::StreamOutput> for Output {
         no_longer(wire.kept.len(), most, "kept")?;
         Ok(Self { bytes: wire.bytes, blake3: exactly(&wire.blake3, "blake3")?, kept: wire.kept })
     }
+}
+
+/// What the reason begins with where an owner's limits stood in the way and the message, which is of a release that had no
+/// field for it, does not say so. Journals of such releases are replayed by it, for ever.
+const OWNERS_WORDS: &str = "the owner of this host does not allow it: ";
+
+enumeration!(Obstacle, v1::Obstacle, [Host, Owner, Plan]);
+
+/// The host is written only where the words would tell otherwise: else the bytes are those of releases without the field.
+pub(super) fn not_executed(reason: &str, obstacle: Obstacle) -> v1::NotExecuted {
+    let told = if by_words(reason) == obstacle && obstacle == Obstacle::Host {
+        v1::Obstacle::Unspecified
+    } else {
+        obstacle.into()
+    };
+    v1::NotExecuted { reason: reason.to_owned(), obstacle: told.into() }
+}
+
+/// The reason and who stood in the way.
+pub(super) fn reason_and_obstacle(wire: v1::NotExecuted) -> Result<(String, Obstacle), Malformed> {
+    let v1::NotExecuted { reason: text, obstacle } = wire;
+    let obstacle = if obstacle == v1::Obstacle::Unspecified as i32 {
+        by_words(&text)
+    } else {
+        enumerated::<v1::Obstacle, _>(obstacle, "obstacle")?
+    };
+    Ok((reason(text), obstacle))
+}
+
+fn by_words(reason: &str) -> Obstacle {
+    if reason.starts_with(OWNERS_WORDS) { Obstacle::Owner } else { Obstacle::Host }
 }

@@ -1,5 +1,6 @@
 //! The status of an experiment, active or finished: what users are told and the store keeps.
 
+use speedup_core::experiment::MAX_RUNS;
 use speedup_core::machine::Phase;
 use speedup_core::machine::event::Tally;
 use speedup_core::value::id::ExperimentId;
@@ -219,3 +220,27 @@ macro_rules! same_phases {
 }
 same_phases!(WirePhase, StoredPhase);
 same_phases!(StoredPhase, WirePhase);
+
+impl From<&Tally> for v1::Tally {
+    fn from(tally: &Tally) -> Self {
+        let Tally { waiting, leased, running, measured, failed, abandoned, cancelled, lost_attempts } =
+            *tally;
+        Self { waiting, leased, running, measured, failed, abandoned, cancelled, lost_attempts }
+    }
+}
+
+impl TryFrom<v1::Tally> for Tally {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Tally) -> Result<Self, Malformed> {
+        let v1::Tally { waiting, leased, running, measured, failed, abandoned, cancelled, lost_attempts } =
+            wire;
+        let states = [waiting, leased, running, measured, failed, abandoned, cancelled];
+        let number: u64 = states.into_iter().map(u64::from).sum();
+        // No more than an experiment may have, so that the sums of a tally stay within their type.
+        if number > MAX_RUNS {
+            return Err(Malformed::new("runs", Why::TooLarge { number, most: MAX_RUNS }));
+        }
+        Ok(Self { waiting, leased, running, measured, failed, abandoned, cancelled, lost_attempts })
+    }
+}

@@ -14,8 +14,7 @@ use super::fields::{Fields, Unusual, Value, Writer, once};
 use crate::convert::build::products_in;
 use crate::convert::field::{enumerated, reason};
 use crate::convert::metric::{absent_in, absent_out, series_in, series_out};
-use crate::convert::not_executed::not_executed;
-use crate::convert::record::ranks_in;
+use crate::convert::record::{not_executed, ranks_in};
 use crate::v1;
 
 /// Reads an encoded `speedup.v1.Record` of what was measured; others are rare.
