@@ -10,17 +10,13 @@
 mod alternative;
 mod caveat;
 mod confidence;
-mod continuity;
-mod critical;
 mod interval;
 mod multiplicity;
 mod threshold;
 
-pub use alternative::Alternative;
+pub use alternative::{Alternative, Continuity};
 pub use caveat::{Caveat, Side};
 pub use confidence::{ConfidenceLevel, LEAST_TOLD, LevelError, PValue, Risk, percent_beside};
-pub use continuity::Continuity;
-pub use critical::Critical;
-pub use interval::{Interval, RatioInterval, Unbounded};
+pub use interval::{Critical, Interval, RatioInterval, Unbounded};
 pub use multiplicity::{Adjustment, ErrorRate};
 pub use threshold::{Threshold, ThresholdDecision, ThresholdError};

@@ -12,9 +12,7 @@
 
 mod abreast;
 mod converge;
-mod criterion;
 mod draft;
-mod draw;
 mod exponential;
 mod fit;
 pub mod goodness_of_fit;
@@ -29,15 +27,17 @@ mod start;
 mod state;
 pub mod variability;
 
-pub use criterion::{Criterion, Entry};
 pub(crate) use fit::tied_share;
 pub use fit::{FitMethod, MixtureCaveat, MixtureFit, MixtureFitError};
 pub use refit::Refits;
 pub(crate) use refit::{Refit, TOGETHER, distance};
 pub use schedule::NoFit;
+pub use search::{Criterion, Entry};
 pub use state::{MOST_COMPONENTS, VarianceModel};
 
 use crate::distribution::{Tails, normal};
+use crate::number::StandardNormals;
+use rand::{Rng, RngExt};
 use serde::Serialize;
 use speedup_core::value::hint::Hinted;
 use thiserror::Error;
@@ -267,6 +267,24 @@ impl Mixture {
 
     fn sum(&self, term: impl Fn(&Component) -> f64) -> f64 {
         self.components.iter().map(|c| c.weight * term(c)).sum()
+    }
+
+    /// Replaces `values` by `n` independent draws from the mixture.
+    pub fn draw(&self, n: usize, random: &mut impl Rng, values: &mut Vec<f64>) {
+        let mut normals = StandardNormals::default();
+        values.clear();
+        for _ in 0..n {
+            let mut share = random.random::<f64>();
+            let mut chosen = self.components[self.components.len() - 1];
+            for component in &self.components {
+                share -= component.weight;
+                if share < 0.0 {
+                    chosen = *component;
+                    break;
+                }
+            }
+            values.push(chosen.mean + chosen.sd * normals.next(random));
+        }
     }
 }
 

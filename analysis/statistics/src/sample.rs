@@ -4,7 +4,7 @@
 
 mod quantile;
 
-use crate::number::compensated_sum::CompensatedSum;
+use crate::number::rounding::CompensatedSum;
 pub use quantile::SampleQuantile;
 use speedup_core::value::hint::Hinted;
 use thiserror::Error;

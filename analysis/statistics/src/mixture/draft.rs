@@ -15,7 +15,6 @@
 //! `pass` (the densities of all observations and their posterior sums), `course` (a start on its way).
 
 mod course;
-mod lanes;
 mod laws;
 mod observations;
 mod pass;
@@ -25,11 +24,10 @@ use super::points::Points;
 use super::race::{Deficit, Race, Runner};
 use super::state::{Start, State};
 pub(super) use course::{LEAST_DENSITY, MOST_STEPS};
-pub(super) use lanes::{LANES, Vector};
 pub(super) use laws::{
     CANCELLED, INVERSE_RATE, LEAST_COUNT, LEAST_VARIANCE, LOG2_ROOT_TWO_PI, NOWHERE, RATE,
 };
-pub(super) use observations::LIFT;
+pub(super) use observations::{LANES, LIFT, Vector};
 
 use course::run_abreast;
 use observations::{NARROW_TILE, Observations, TILE, WIDE_TILE};

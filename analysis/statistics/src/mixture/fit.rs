@@ -1,7 +1,6 @@
 //! From a sample to the mixture that its criterion chooses (Worms 2016 §4).
 
-use super::criterion::Criterion;
-use super::search::{Best, Search};
+use super::search::{Best, Criterion, Search};
 use super::state::VarianceModel;
 use super::{MOST_COMPONENTS, Mixture};
 use crate::sample::Sample;

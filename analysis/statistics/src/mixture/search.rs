@@ -1,7 +1,6 @@
 //! Every model on one sample, and the one with the largest criterion.
 
 use super::converge::{Settled, converge};
-use super::criterion::{Criterion, Entry};
 use super::draft::{Draft, Ending};
 use super::kernel::Kernel;
 use super::points::Points;
@@ -9,6 +8,7 @@ use super::schedule::{NoFit, Rule, Run, last_step, mclust};
 use super::start::{gap_classes, quantile_classes};
 use super::state::{MOST_COMPONENTS, Start, State, VarianceModel};
 use super::{Component, Mixture};
+use serde::Serialize;
 use std::ops::RangeInclusive;
 
 /// Units outside which mclust's absolute tolerances decide instead of the data: a variance of 2.2e-16 is 1e-8 in
@@ -356,4 +356,50 @@ fn log_of_readable_unit(largest: f64, spread: f64) -> f64 {
     let of_largest = log(thousands(largest));
     let is_plain = PLAIN_SPREADS.contains(&(spread.ln() - of_largest).exp());
     if is_plain { of_largest } else { log(thousands(spread)) }
+}
+
+/// One model of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// What the variances may be.
+    pub model: VarianceModel,
+    /// How many components.
+    pub components: usize,
+    /// BIC = 2L − p ln n, larger is better, in the unit of the observations; or why there is no fit. (The text of Worms 2016 §4.2
+    /// has another sign and count; its numbers are these.)
+    pub outcome: Result<f64, NoFit>,
+}
+
+/// The table of Worms 2016 §4.2: both variance models, 1 to 9 components.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Criterion {
+    entries: Vec<Entry>,
+}
+
+impl Criterion {
+    pub(super) fn add(&mut self, entry: Entry) {
+        self.entries.push(entry);
+    }
+
+    /// The entries, fewer components first and equal variances first.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// BIC of a model, if it has a fit.
+    pub fn bic(&self, model: VarianceModel, components: usize) -> Option<f64> {
+        debug_assert!(components <= MOST_COMPONENTS);
+        let is_it = |entry: &&Entry| entry.model == model && entry.components == components;
+        self.entries.iter().find(is_it).and_then(|entry| entry.outcome.ok())
+    }
+
+    /// The largest BIC less the largest of another mixture: how clear the choice is. `None` if only one could be fitted.
+    pub fn lead(&self) -> Option<f64> {
+        // With one component both models are the same law.
+        let is_new = |entry: &&Entry| entry.components > 1 || entry.model == VarianceModel::Equal;
+        let mut values: Vec<f64> =
+            self.entries.iter().filter(is_new).filter_map(|entry| entry.outcome.ok()).collect();
+        values.sort_by(|a, b| b.total_cmp(a));
+        Some(values.first()? - values.get(1)?)
+    }
 }

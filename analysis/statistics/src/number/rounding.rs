@@ -1,4 +1,4 @@
-//! Numbers that rounding has moved apart.
+//! Numbers that rounding has moved apart, and sums that rounding does not move.
 //!
 //! 0.1 − 0.05 and 0.15 − 0.1 are two doubles, 100 − 50 and 150 − 100 are one. Whatever asks whether computed values are
 //! equal asks it here, so that no answer depends on the unit of the observations.
@@ -34,6 +34,39 @@ impl Rounded {
     }
 }
 
+/// The running sum of the terms added so far, whose rounding error does not grow with their number.
+///
+/// Neumaier's variant of Kahan summation (A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher
+/// Summen", ZAMM 54, 1974): the part that each addition rounds away is kept in a second number. Run times differ in their
+/// last digits only, so a mean that loses digits would be most of the effect we look for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CompensatedSum {
+    sum: f64,
+    lost: f64,
+}
+
+impl CompensatedSum {
+    /// The sum of all `terms`.
+    pub(crate) fn of(terms: impl IntoIterator<Item = f64>) -> f64 {
+        let mut sum = Self::default();
+        for term in terms {
+            sum.add(term);
+        }
+        sum.value()
+    }
+
+    fn add(&mut self, term: f64) {
+        let total = self.sum + term;
+        self.lost +=
+            if self.sum.abs() >= term.abs() { (self.sum - total) + term } else { (term - total) + self.sum };
+        self.sum = total;
+    }
+
+    fn value(self) -> f64 {
+        self.sum + self.lost
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,5 +79,11 @@ mod tests {
         assert!(a.value != b.value && least.may_equal(&most));
         assert!(!Rounded::new(0.05, 0.15).may_equal(&Rounded::new(0.05 + 1e-13, 0.15)));
         assert!(Rounded::new(0.3 - 0.2 - 0.1, 0.3).may_be_zero() && !Rounded::new(1e-12, 0.3).may_be_zero());
+    }
+
+    #[test]
+    fn keeps_what_plain_addition_drops() {
+        assert_eq!(CompensatedSum::of([1.0, 1e100, 1.0, -1e100]), 2.0);
+        assert_eq!(CompensatedSum::of([]), 0.0);
     }
 }

@@ -4,7 +4,7 @@
 //! baseline and the candidate, summarised by their minimum, mean or median. It is no mean of speedups, which
 //! would weigh a benchmark of seconds like one of days ([`crate::ratio::SpeedupMeans`]).
 
-use crate::number::compensated_sum::CompensatedSum;
+use crate::number::rounding::CompensatedSum;
 use crate::ratio::RatioError;
 use crate::ratio::mean::require_positive;
 use crate::sample::Sample;

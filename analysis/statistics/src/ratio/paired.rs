@@ -11,7 +11,7 @@
 
 use crate::distribution::student_t;
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue, RatioInterval, Unbounded};
-use crate::number::compensated_sum::CompensatedSum;
+use crate::number::rounding::CompensatedSum;
 use crate::ratio::suite::sums_of_clusters;
 use crate::ratio::{BenchmarkWeights, Clusters, Overall, RatioError, SuiteMember, SuiteRatioError, Summary};
 use crate::sample::Sample;

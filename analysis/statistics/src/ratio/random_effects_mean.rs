@@ -10,7 +10,7 @@
 
 use crate::distribution::student_t;
 use crate::inference::{ConfidenceLevel, Interval};
-use crate::number::compensated_sum::CompensatedSum;
+use crate::number::rounding::CompensatedSum;
 use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 

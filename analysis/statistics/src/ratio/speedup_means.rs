@@ -6,7 +6,7 @@
 //! comparison with what others quote. [`crate::ratio::Overall`] is the overall speedup.
 
 use crate::inference::Caveat;
-use crate::number::compensated_sum::CompensatedSum;
+use crate::number::rounding::CompensatedSum;
 use crate::ratio::{SuiteMember, Summary};
 use serde::Serialize;
 use thiserror::Error;

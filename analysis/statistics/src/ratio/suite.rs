@@ -8,7 +8,7 @@
 
 use crate::distribution::student_t;
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue, RatioInterval, Unbounded};
-use crate::number::compensated_sum::CompensatedSum;
+use crate::number::rounding::CompensatedSum;
 use crate::ratio::fieller::{self, Estimate, unit_of};
 use crate::ratio::{BenchmarkWeights, Overall, RatioError, SuiteError, SuiteMember, Summary};
 use crate::sample::Sample;

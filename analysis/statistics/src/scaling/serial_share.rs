@@ -12,7 +12,7 @@
 use super::{ScalingCurve, ScalingPoint, ideal};
 use crate::distribution::{fisher_f, student_t};
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue, RatioInterval};
-use crate::number::compensated_sum::CompensatedSum;
+use crate::number::rounding::CompensatedSum;
 use crate::ratio::fieller::{self, Estimate, unit_of};
 use serde::Serialize;
 use speedup_core::value::hint::Hinted;

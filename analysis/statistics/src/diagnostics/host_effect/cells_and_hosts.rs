@@ -3,7 +3,7 @@
 use super::HostEffectError;
 use crate::distribution::fisher_f;
 use crate::inference::{Caveat, PValue};
-use crate::number::compensated_sum::CompensatedSum;
+use crate::number::rounding::CompensatedSum;
 use crate::sample::Sample;
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use super::RunOrderError;
 use crate::distribution::normal;
 use crate::inference::{Alternative, Caveat, PValue};
-use crate::number::compensated_sum::CompensatedSum;
+use crate::number::rounding::CompensatedSum;
 use crate::sample::Sample;
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 #![expect(clippy::needless_range_loop, reason = "a lane has the same place in several vectors")]
 
-use super::lanes::{LANES, Vector, folded};
+use super::observations::{LANES, Vector, folded};
 use crate::mixture::exponential::log2_single;
 use crate::mixture::state::{MOST_COMPONENTS, State, VarianceModel};
 

@@ -1,7 +1,5 @@
 //! The sample in single precision, in vectors and tiles of vectors.
 
-use super::lanes::{LANES, Vector};
-
 /// Vectors of observations at a time: as many sums of densities stay in registers.
 pub(super) const TILE: usize = 4;
 /// The same for samples that fit into one tile of this width.
@@ -75,4 +73,30 @@ fn fill(to: &mut Vec<Vector>, from: &[f64], factor: f32, padding: f32) {
 fn tile_of(vectors: usize) -> usize {
     let widths = [NARROW_TILE, TILE, WIDE_TILE];
     widths.into_iter().find(|width| vectors <= *width).unwrap_or(TILE)
+}
+
+/// Width of the sums, and the places for components: one vector of the widest kind, two or four of the others.
+pub(in crate::mixture) const LANES: usize = 16;
+
+/// A number for each of the observations of a vector, or for each component.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(in crate::mixture) struct Vector(pub(in crate::mixture) [f32; LANES]);
+
+impl Vector {
+    pub(in crate::mixture) const ZERO: Self = Self([0.0; LANES]);
+}
+
+/// All lanes joined by `join` in a fixed order: halves, and halves of halves.
+#[inline(always)]
+pub(super) fn folded<T: Copy>(lanes: &[T; LANES], join: impl Fn(T, T) -> T) -> T {
+    let [a, b, c, d] = quartered(lanes, &join);
+    join(join(a, c), join(b, d))
+}
+
+/// The first two of the four joins of [`folded`].
+#[inline(always)]
+pub(super) fn quartered<T: Copy>(lanes: &[T; LANES], join: impl Fn(T, T) -> T) -> [T; LANES / 4] {
+    let halves: [T; LANES / 2] = std::array::from_fn(|lane| join(lanes[lane], lanes[lane + LANES / 2]));
+    std::array::from_fn(|lane| join(halves[lane], halves[lane + LANES / 4]))
 }

@@ -2,9 +2,8 @@
 
 #![expect(clippy::needless_range_loop, reason = "a lane has the same place in several vectors")]
 
-use super::lanes::{LANES, Vector, folded, quartered};
 use super::laws::{Laws, Sums};
-use super::observations::{LIFT, Observations, WIDE_TILE};
+use super::observations::{LANES, LIFT, Observations, Vector, WIDE_TILE, folded, quartered};
 use crate::mixture::exponential::{exp2_single, log2_single, split_single};
 use crate::mixture::state::MOST_COMPONENTS;
 
