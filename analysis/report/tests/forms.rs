@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use speedup_analysis::conclusion::{Reason, ReasonCode, Verdict};
 use speedup_analysis::count;
-use speedup_analysis::study::{IntervalReport, Report};
+use speedup_analysis::study::{ComparisonReport, IntervalReport, Report};
 use speedup_report::document::{Element, Kind};
 use speedup_report::junit::JunitRules;
 use speedup_report::terminal::{self, Plots, Terminal};
@@ -82,14 +82,15 @@ fn report(name: &str) -> Report {
 fn rich() -> Value {
     let mut rich = json("figures");
     // One drawing of runs shows how they are drawn.
-    rich["figures"]["benchmarks"].as_array_mut().unwrap().truncate(1);
+    rich["figures"]["benchmarks"].as_array_mut().expect("an array").truncate(1);
     for (name, pointer) in GRAFTS {
-        let (parent, key) = pointer.rsplit_once('/').unwrap();
-        rich.pointer_mut(parent).unwrap()[key] = json(name).pointer(pointer).unwrap().clone();
+        let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+        let part = json(name).pointer(pointer).expect("a part").clone();
+        rich.pointer_mut(parent).expect("its place")[key] = part;
     }
     let own: serde_json::Map<String, Value> =
-        serde_json::from_str(include_str!("forms/endpoints.json")).unwrap();
-    rich.as_object_mut().unwrap().extend(own);
+        serde_json::from_str(include_str!("forms/endpoints.json")).expect("JSON");
+    rich.as_object_mut().expect("an object").extend(own);
     rich
 }
 
@@ -194,7 +195,7 @@ fn golden_forms() {
 fn every_form_of_every_report_is_made() {
     for (name, report) in reports() {
         let comparisons = report.benchmarks.iter().flat_map(|benchmark| &benchmark.comparisons);
-        let headlines: Vec<_> = comparisons.filter_map(|comparison| comparison.headline()).collect();
+        let headlines: Vec<_> = comparisons.filter_map(ComparisonReport::headline).collect();
         for (ending, text) in forms(&report) {
             if let Some(folder) = std::env::var_os("SPEEDUP_RENDERED") {
                 std::fs::write(Path::new(&folder).join(format!("{name}.{ending}")), &text).unwrap();
