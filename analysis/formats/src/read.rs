@@ -7,8 +7,8 @@ use crate::imported::Imported;
 use crate::options::Options;
 use crate::problem::{Fault, FilePlace, FileProblem, ReadError};
 use crate::{
-    asv, benchmark_dotnet, criterion, go, google_benchmark, gzip, hyperfine, jmh, plain, pyperf,
-    pytest_benchmark, rebench, table, text,
+    asv, benchmark_dotnet, criterion, go, google_benchmark, hyperfine, jmh, plain, pyperf, pytest_benchmark,
+    rebench, table, text,
 };
 
 /// Reads a file of a known format.
