@@ -4,6 +4,7 @@ pub mod bounded;
 pub mod causes;
 pub mod count;
 pub mod cpu_set;
+pub mod excerpt;
 pub mod hint;
 pub mod id;
 pub mod seed;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use speedup_core::experiment::environment::DIRECTORY_NAME;
+use speedup_core::value::excerpt::legible;
 use speedup_core::value::time::Span;
 
 use super::judgement::unmeasured;
@@ -57,8 +58,7 @@ impl Undertaking<'_> {
         self.runner.surroundings.forget_reading();
         let execution = self.runner.launcher.execute(command, self.stop);
         let execution = execution.map_err(|error| not_launched(what, &error))?;
-        let told =
-            execution.stderr.as_ref().map(|output| String::from_utf8_lossy(&output.head).trim().to_owned());
+        let told = execution.stderr.as_ref().map(|output| legible(&output.head).trim().to_owned());
         let told = told.filter(|text| !text.is_empty()).map_or(String::new(), |text| format!(": {text}"));
         if execution.end != End::Exited(0) && self.is_cut_off(&execution.end) {
             return Err(interrupted());

@@ -2,13 +2,13 @@
 //! memory and no thread with the coordinator.
 
 use std::fs::{self, File};
-use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Error, anyhow};
 use rustix::process::{Pid, Signal, kill_process};
+use speedup_core::value::excerpt::last_lines;
 use speedup_proto::v1;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
@@ -20,8 +20,8 @@ use crate::exit::failure::Failure;
 const JOIN: Duration = Duration::from_secs(30);
 /// How often it is looked whether it has; nothing is measured yet.
 const LOOK: Duration = Duration::from_millis(20);
-/// How much of the end of its log is shown when it dies.
-const SHOWN: u64 = 2_000;
+/// Most bytes and lines of the end of its log that are shown when it dies.
+const SHOWN: (u64, usize) = (2_000, 20);
 
 /// A local agent.
 #[derive(Debug)]
@@ -82,17 +82,18 @@ impl LocalAgent {
 
     fn with_log(&self, error: Error) -> Failure {
         let hint = format!("the agent's log is {}", self.log.display());
-        let error = match tail(&self.log) {
-            Ok(text) if !text.trim().is_empty() => Error::msg(text.trim().to_owned()).context(error),
-            Ok(_) | Err(_) => error,
-        };
+        let end = File::open(&self.log).and_then(|log| last_lines(log, SHOWN.0, SHOWN.1)).unwrap_or_default();
+        let error = if end.is_empty() { error } else { Error::msg(end.join("\n")).context(error) };
         Failure::infrastructure(error).hint(hint)
     }
 }
 
 fn spawn(coordinator: &str, access: &Path, data: &Path, log: &Path) -> Result<Child, Error> {
     fs::create_dir_all(data).with_context(|| format!("cannot make {}", data.display()))?;
-    let file = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+    // Appended to: a process that still writes to it must not leave a hole where it was cut.
+    let file = File::options().append(true).create(true).open(log);
+    let file = file.and_then(|file| file.set_len(0).map(|()| file));
+    let file = file.with_context(|| format!("cannot write {}", log.display()))?;
     let program = std::env::current_exe().context("cannot find the program of this process")?;
     let mut command = Command::new(program);
     command
@@ -114,33 +115,4 @@ async fn is_joined(connection: &Connection) -> Result<bool, Failure> {
     let answer = connection.hosts().list(request).await;
     let answer = answer.map_err(|status| Failure::status("cannot list the hosts", &status))?;
     Ok(answer.into_inner().hosts.iter().any(|host| host.connected))
-}
-
-/// The last lines of a log.
-fn tail(path: &Path) -> std::io::Result<String> {
-    let mut file = File::open(path)?;
-    let bytes = file.metadata()?.len();
-    let skipped = bytes.saturating_sub(SHOWN);
-    file.seek(SeekFrom::Start(skipped))?;
-    let mut end = Vec::new();
-    file.take(SHOWN).read_to_end(&mut end)?;
-    let text = String::from_utf8_lossy(&end);
-    let whole = if skipped > 0 { text.split_once('\n').map_or(&*text, |(_, whole)| whole) } else { &*text };
-    Ok(whole.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_end_of_a_log_begins_with_a_whole_line() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("agent.log");
-        fs::write(&path, "short\n").unwrap();
-        assert_eq!(tail(&path).unwrap(), "short\n");
-        fs::write(&path, "a line of the log\n".repeat(1_000)).unwrap();
-        let end = tail(&path).unwrap();
-        assert!(end.starts_with("a line of the log\n") && end.len() < 2_000, "{end}");
-    }
 }

@@ -7,6 +7,7 @@ use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::plan::Plan;
 use speedup_core::run::LossReason;
 use speedup_core::run::record::{Failure as BenchmarkFailure, Outcome, Record};
+use speedup_core::value::excerpt::legible;
 use speedup_core::value::id::{ExperimentId, VersionIndex};
 use speedup_core::value::time::Timestamp;
 
@@ -181,7 +182,7 @@ fn loss_words(reason: &LossReason) -> String {
 
 /// The first lines with something in them, as a terminal may have them.
 fn first_lines(output: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(output);
+    let text = legible(output);
     text.lines().map(str::trim_end).filter(|line| !line.is_empty()).take(LINES).map(shown).collect()
 }
 
@@ -222,7 +223,7 @@ mod tests {
             [
                 format!("sort in {}, 1 run: exit code 3 instead of 0", names[0]),
                 format!(
-                    "sort in {}, 2 runs: exit code 2 instead of 0\n    sort: no such\u{fffd}[31m file",
+                    "sort in {}, 2 runs: exit code 2 instead of 0\n    sort: no such\\x1b[31m file",
                     names[1]
                 ),
             ]

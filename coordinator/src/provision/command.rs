@@ -2,10 +2,12 @@
 //! time and output.
 
 use std::fs::File;
+use std::io::Cursor;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use speedup_core::value::excerpt::last_lines;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
@@ -14,8 +16,8 @@ use tokio::process::{Child, Command};
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Most bytes of its output: ten thousand jobs with all that is asked of them.
 const MAX_OUTPUT_BYTES: usize = 8 << 20;
-/// Most bytes of what it says when it fails that are told.
-const MAX_WORDS_BYTES: usize = 2_000;
+/// Most bytes and lines of the end of what it says when it fails that are told.
+const MAX_WORDS: (u64, usize) = (2_000, 20);
 
 /// Why a command has not done what it should.
 #[derive(Debug, Error)]
@@ -151,8 +153,8 @@ async fn end(mut child: Child) {
 
 /// What it says of its failure, on one line.
 fn words(err: &[u8], status: ExitStatus) -> String {
-    let text = String::from_utf8_lossy(&err[..err.len().min(MAX_WORDS_BYTES)]).into_owned();
-    let said: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let said = last_lines(Cursor::new(err), MAX_WORDS.0, MAX_WORDS.1).unwrap_or_default();
+    let said: Vec<&str> = said.iter().map(|line| line.trim()).collect();
     if said.is_empty() { format!("it failed without a message: {status}") } else { said.join("; ") }
 }
 

@@ -2,11 +2,12 @@
 //! directory, and the last words of a job that has ended.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use speedup_core::machine::provision::{Job, UnreachedAgent};
 use speedup_core::value::bounded::read_text_at_most;
+use speedup_core::value::excerpt;
 use speedup_core::value::id::JobId;
 
 use super::engine::Engine;
@@ -66,18 +67,13 @@ async fn of_each<'a, T: Send + 'static>(
 
 /// The last lines of a file that say something; nothing where there is no file.
 fn last_lines(path: &Path) -> std::io::Result<Option<String>> {
-    let mut file = match File::open(path) {
+    let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    let begin = file.metadata()?.len().saturating_sub(TAIL_BYTES);
-    file.seek(SeekFrom::Start(begin))?;
-    let mut bytes = Vec::new();
-    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let said: Vec<String> = text.lines().map(in_one_line).filter(|line| !line.is_empty()).collect();
-    let last = &said[said.len().saturating_sub(LINES)..];
+    let lines = excerpt::last_lines(file, TAIL_BYTES, LINES)?;
+    let last: Vec<String> = lines.iter().map(|line| in_one_line(line)).collect();
     Ok((!last.is_empty()).then(|| last.join("; ")))
 }
 
@@ -110,7 +106,7 @@ mod tests {
             told("1\n2\nerror: no\ncaused by: why\nhint: do\n").unwrap(),
             "error: no; caused by: why; hint: do"
         );
-        let long = format!("{}\n\u{1b}[31mred\n", "x".repeat(10_000));
-        assert_eq!(told(&long).unwrap(), format!("{}; [31mred", "x".repeat(MAX_CHARACTERS)));
+        let long = format!("{0}\n{0}\n\u{1b}[31mred\n", "x".repeat(2_500));
+        assert_eq!(told(&long).unwrap(), format!("{}; \\x1b[31mred", "x".repeat(MAX_CHARACTERS)));
     }
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use speedup_core::experiment::software::Software;
 use speedup_core::run::software::{MAX_VARIABLES, MAX_VARIABLES_BYTES};
 use speedup_core::run::work::WorkOrder;
+use speedup_core::value::excerpt::legible;
 use speedup_core::value::time::Span;
 
 use super::resolved;
@@ -148,8 +149,7 @@ fn failed(step: &str, end: End, timeout: Span, execution: &Execution) -> String 
         End::Signaled { signal, .. } => format!("was ended by signal {signal}"),
         End::TimedOut { .. } | End::Interrupted { .. } => format!("did not end within {timeout}"),
     };
-    let said =
-        execution.stderr.as_ref().map(|output| String::from_utf8_lossy(&output.head).trim().to_owned());
+    let said = execution.stderr.as_ref().map(|output| legible(&output.head).trim().to_owned());
     let said = said.filter(|text| !text.is_empty()).map_or(String::new(), |text| format!(": {text}"));
     format!("the software could not be prepared: {step} {how}{said}")
 }

@@ -1,8 +1,7 @@
 //! The commits of `--git`: the files of each in a directory of its own, and what is built there. All of it is removed again, however this
 //! command ends.
 
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -11,6 +10,7 @@ use anyhow::{Context as _, anyhow};
 use speedup_core::experiment::Experiment;
 use speedup_core::experiment::commit::Commit;
 use speedup_core::run::work::Resolved;
+use speedup_core::value::excerpt::last_lines;
 
 use super::around;
 use super::variant;
@@ -22,8 +22,8 @@ use crate::plan::repository::{Range, Repository};
 
 /// What a baseline is called that nobody named: the commit from which both came.
 const MERGE_BASE: &str = "merge-base";
-/// How much of the end of what a build wrote is shown when it fails.
-const SHOWN: u64 = 8 << 10;
+/// Most bytes and lines of the end of what a build wrote that are shown when it fails.
+const SHOWN: (u64, usize) = (8 << 10, 100);
 /// Waits until the command that started it has ended, whatever ended that; then ends the build under way and removes the directory. A
 /// program that is just being ended may still write to it, and builds make directories that nobody may write to.
 const KEEPER: &str = "trap '' INT TERM HUP\ngroup=\nwhile read -r line; do group=$line; done\n\
@@ -156,7 +156,7 @@ impl Keeper {
 
     /// Executes a build, which the keeper ends if we end first; and the end of what it wrote.
     fn execute(&mut self, resolved: &Resolved) -> io::Result<(ExitStatus, String)> {
-        let mut log = tempfile::tempfile()?;
+        let log = tempfile::tempfile()?;
         let mut command = Command::new(&resolved.argv[0]);
         command.args(&resolved.argv[1..]).env_clear().envs(&resolved.env).stdin(Stdio::null());
         command.stdout(log.try_clone()?).stderr(log.try_clone()?).process_group(0);
@@ -172,7 +172,8 @@ impl Keeper {
         }
         let status = build.wait()?;
         self.note("")?;
-        Ok((status, tail(&mut log)?))
+        let end = last_lines(log, SHOWN.0, SHOWN.1)?;
+        Ok((status, if end.is_empty() { "it wrote nothing".to_owned() } else { end.join("\n") }))
     }
 
     /// Says which group of processes is to end with this one.
@@ -200,18 +201,4 @@ impl Drop for Keeper {
         // Whoever wants to know whether it did asks for it.
         let _ = self.end();
     }
-}
-
-/// The last lines of what was written.
-fn tail(log: &mut File) -> io::Result<String> {
-    let bytes = log.seek(SeekFrom::End(0))?;
-    let skipped = bytes.saturating_sub(SHOWN);
-    log.seek(SeekFrom::Start(skipped))?;
-    let mut end = Vec::new();
-    log.take(SHOWN).read_to_end(&mut end)?;
-    let text = String::from_utf8_lossy(&end);
-    let whole = if skipped > 0 { text.split_once('\n').map_or(&*text, |(_, whole)| whole) } else { &*text };
-    let shown = whole.chars().filter(|c| *c == '\n' || *c == '\t' || !c.is_control());
-    let shown: String = shown.collect();
-    Ok(if shown.trim().is_empty() { "it wrote nothing".to_owned() } else { shown.trim_end().to_owned() })
 }

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use speedup_core::value::bounded::read_at_most;
+use speedup_core::value::excerpt::legible;
 
 use super::GitRefusal;
 
@@ -103,17 +104,18 @@ impl Answer {
 
     /// What it said, in one line: the last message that is none of its hints.
     pub(super) fn words(&self) -> String {
-        words(&String::from_utf8_lossy(&self.messages))
+        words(&self.messages)
     }
 }
 
-fn words(messages: &str) -> String {
+fn words(messages: &[u8]) -> String {
+    let messages = legible(messages);
     let said = messages.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("hint:"));
     let line = said.clone().find(|line| line.contains("ambiguous")).or_else(|| said.clone().next());
     let line = line.unwrap_or("it says nothing");
     let line =
         ["fatal: ", "error: "].into_iter().fold(line, |line, mark| line.strip_prefix(mark).unwrap_or(line));
-    line.chars().take(MAX_TOLD).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    line.chars().take(MAX_TOLD).collect()
 }
 
 #[cfg(test)]
@@ -122,11 +124,11 @@ mod tests {
 
     #[test]
     fn one_line_of_what_git_says_is_told() {
-        assert_eq!(words("fatal: Needed a single revision\n"), "Needed a single revision");
+        assert_eq!(words(b"fatal: Needed a single revision\n"), "Needed a single revision");
         let many = "error: short object ID 1b is ambiguous\nhint: The candidates are:\nfatal: Needed a single revision\n";
-        assert_eq!(words(many), "short object ID 1b is ambiguous");
-        assert_eq!(words("hint: x\n\n"), "it says nothing");
-        assert_eq!(words("\u{1b}[31m"), "\u{fffd}[31m");
+        assert_eq!(words(many.as_bytes()), "short object ID 1b is ambiguous");
+        assert_eq!(words(b"hint: x\n\n"), "it says nothing");
+        assert_eq!(words(b"\x1b[31m"), "\\x1b[31m");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! user stands in it is quoted; the token that lets an agent in goes the same way, from here into the agent's own standard
 //! input: it is in no argument and in no file.
 
+use speedup_core::value::excerpt::legible;
 use thiserror::Error;
 
 use crate::provision::shell::quoted;
@@ -97,7 +98,7 @@ impl Answer {
         let lines = said.lines().filter_map(|line| line.strip_prefix(MARK)?.strip_prefix(' '));
         let pairs = lines.map(|line| {
             let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-            (word.to_owned(), rest.to_owned())
+            (word.to_owned(), legible(rest.as_bytes()))
         });
         let answer = Self(pairs.collect());
         if let Some(words) = answer.all("error") {

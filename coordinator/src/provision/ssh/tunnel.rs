@@ -4,6 +4,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use speedup_core::value::excerpt::legible;
 use tokio::io::AsyncReadExt as _;
 use tokio::process::{Child, ChildStdin, Command};
 
@@ -68,7 +69,7 @@ impl Tunnel {
             // What cannot be read is not told.
             let _ = stderr.take(MAX_WORDS_BYTES).read_to_end(&mut words).await;
         }
-        let words = String::from_utf8_lossy(&words).lines().map(str::trim).collect::<Vec<_>>().join("; ");
+        let words = legible(&words).lines().map(str::trim).collect::<Vec<_>>().join("; ");
         if words.contains(PORT_TAKEN) {
             self.taken += 1;
         }
