@@ -7,12 +7,13 @@
 //! In reading order: `service` (what starts, and the loop), `entry` (how it is let in), `limits` (what its owner lets plans do), `link` (the connection), `unreached` (what is left where there is none), `outbox` (reports on disk),
 //! `files` (what a run needs beside the system), `runner` (a work order into a record) with `series` (what the output says) on `workplace` (its directories) in `scratch` (on which `file_system` they are), in
 //! `surroundings` (the environment that the plan wants, and how the host was) with [`launch`] (the instrument),
-//! [`selftest`] (what the instrument is worth), [`probe`] (what the host is), `reboot` (how it boots anew), and below them `causes` and `wall_clock`.
+//! [`selftest`] (what the instrument is worth), [`probe`] (what the host is), `reboot` (how it boots anew), and below them `leash` (nothing outlives its parent) and `wall_clock`.
 
 mod entry;
 mod file_system;
 mod files;
 pub mod launch;
+mod leash;
 mod limits;
 mod link;
 mod outbox;

@@ -5,7 +5,8 @@ mod attempt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal};
 use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Grant};
 use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::host::HostFacts;
@@ -22,6 +23,7 @@ use self::attempt::Held;
 use crate::entry::{Admittance, Entry, EntryError};
 use crate::files::Files;
 use crate::launch::{LaunchError, User, UserError};
+use crate::leash::end_with_parent;
 use crate::limits::{Limits, LimitsError};
 use crate::link::{Link, LinkError};
 use crate::outbox::{self, Outbox, OutboxError};
@@ -67,8 +69,8 @@ pub struct Options {
     pub file_cache: u64,
     /// Whether the timer is tested before the host joins.
     pub timer_test: TimerTesting,
-    /// Whether the agent ends when the process that started it does.
-    pub exit_with_parent: bool,
+    /// The process with which the agent ends, if any: its parent.
+    pub exit_with_parent: Option<Pid>,
     /// The user as whom programs execute, by name or number, where it is not the agent's own.
     pub user: Option<String>,
     /// The file with what the owner lets plans do, where that is not everything.
@@ -132,6 +134,9 @@ pub enum AgentError {
     /// The process could not be prepared.
     #[error("cannot prepare the agent's process")]
     Process(#[source] std::io::Error),
+    /// The process with which it is to end has ended before it began, or is not its parent.
+    #[error("process {0}, with which the agent is to end, is not its parent")]
+    Orphan(Pid),
     /// The coordinator does not take this host, now or later.
     #[error("the coordinator rejected this host permanently: {0}")]
     TurnedAway(String),
@@ -152,6 +157,7 @@ impl AgentError {
             | Self::Launch(_)
             | Self::Files(_)
             | Self::Process(_)
+            | Self::Orphan(_)
             | Self::TurnedAway(_) => true,
         }
     }
@@ -170,7 +176,7 @@ impl Hinted for AgentError {
             Self::State { .. } | Self::Files(_) => Some("choose another with --state"),
             Self::Entry(error) => error.hint(),
             // What can be done differs; the coordinator says it with the reason.
-            Self::Process(_) | Self::TurnedAway(_) => None,
+            Self::Process(_) | Self::Orphan(_) | Self::TurnedAway(_) => None,
         }
     }
 }
@@ -183,9 +189,11 @@ pub fn waiting_reports(state: &Path) -> Result<usize, AgentError> {
 
 /// Serves until SIGTERM or SIGINT. Call it from the only thread of the process.
 pub fn run(options: Options) -> Result<(), AgentError> {
-    if options.exit_with_parent {
-        let end = set_parent_process_death_signal(Some(Signal::TERM));
-        end.map_err(|errno| AgentError::Process(errno.into()))?;
+    if let Some(parent) = options.exit_with_parent {
+        end_with_parent(parent, Signal::TERM).map_err(|errno| match errno {
+            Errno::SRCH => AgentError::Orphan(parent),
+            errno => AgentError::Process(errno.into()),
+        })?;
     }
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AgentError::Process)?;

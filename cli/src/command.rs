@@ -54,6 +54,8 @@ use crate::heap;
 
 /// Threads of the event loop: a client needs one, an embedded coordinator is content with another.
 const THREADS: usize = 2;
+/// How long an idle thread stays: for good, because the kernel ends an agent with the *thread* that started it.
+const THREAD_KEEP_ALIVE: Duration = Duration::MAX;
 /// How long the end waits for threads that still write or compute.
 const STRAGGLERS: Duration = Duration::from_secs(2);
 
@@ -113,7 +115,8 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
 
 /// Runs to the end what waits for the network.
 pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(THREADS).thread_keep_alive(THREAD_KEEP_ALIVE).enable_all().build();
     let runtime = runtime.context("cannot start the event loop").map_err(Failure::infrastructure)?;
     let done = runtime.block_on(work);
     // What had to be kept was waited for in `work`; a computation that nobody waits for must not keep the process.

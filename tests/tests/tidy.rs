@@ -242,6 +242,20 @@ fn only_the_home_of_hints_and_the_console_spell_their_mark() {
     assert!(read(&root().join(doors[0])).contains("\"\\nhint: \""), "the mark has another home");
 }
 
+/// Whoever asks for the death signal also has to look for its parent afterwards: one place does both, and the trampoline's instructions.
+#[test]
+fn only_the_leash_asks_for_the_death_signal() {
+    let places = ["agent/src/leash.rs", "agent/src/launch/trampoline.rs"];
+    for path in files(&root(), "rs") {
+        let name = path.strip_prefix(root()).expect("below the root").display().to_string();
+        let asks = read(&path).lines().any(|line| {
+            let code = line.split("//").next().unwrap_or_default();
+            ["process_death_signal(", "PDEATHSIG", "pdeathsig"].iter().any(|word| code.contains(word))
+        });
+        assert!(!asks || name.starts_with("tests/") || places.contains(&name.as_str()), "{name} asks for it");
+    }
+}
+
 /// The lints refuse it elsewhere, but for those who say that they expect it.
 #[test]
 fn only_the_instrument_what_measures_it_the_signal_flag_and_the_heap_are_unsafe() {

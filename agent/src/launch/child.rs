@@ -28,6 +28,7 @@ use super::signals;
 use super::stack::Stack;
 use super::trampoline::{Door, Leap, Places};
 use super::usage::{self, Gone};
+use crate::leash::end_with_parent;
 
 /// All that the child does, prepared so that it need not allocate.
 #[derive(Debug)]
@@ -211,10 +212,7 @@ fn prepare(orders: &Orders<'_>) -> Result<(), (LaunchStep, rustix::io::Errno)> {
     orders.groups.join_in_child(orders.report);
     orders.preparation.become_user_in_child()?;
     // Not before the change of user, which would undo it.
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(LaunchStep::Leash))?;
-    if rustix::process::getppid() != Some(orders.agent) {
-        return Err((LaunchStep::Leash, rustix::io::Errno::SRCH));
-    }
+    end_with_parent(orders.agent, Signal::KILL).map_err(at(LaunchStep::Leash))?;
     rustix::process::setpgid(None, None).map_err(at(LaunchStep::Group))?;
     signals::reset_in_child();
     orders.mark.set_in_child().map_err(at(LaunchStep::Mark))?;

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, value_parser};
+use rustix::process::{Pid, getppid};
 use speedup_core::host::Sharing;
 use speedup_core::plan;
 use speedup_core::value::id::{AllocationId, BootId, HostId, JobId, NodeName};
@@ -88,9 +89,9 @@ pub(crate) struct StartArguments {
     /// Do not test the timer at start; use the result of an earlier test
     #[arg(long)]
     no_selftest: bool,
-    /// Exit when the parent process exits
-    #[arg(long)]
-    exit_with_parent: bool,
+    /// Exit when the parent process exits, and at once if that is no longer process PID
+    #[arg(long, value_name = "PID", num_args = 0..=1, require_equals = true, value_parser = value_parser!(i32).range(1..))]
+    exit_with_parent: Option<Option<i32>>,
     /// Execute programs as this user (name or number); needs root
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
@@ -151,7 +152,9 @@ fn start(arguments: StartArguments) -> Result<Exit, Failure> {
         reboot,
         file_cache: arguments.file_cache,
         timer_test: if arguments.no_selftest { TimerTesting::Never } else { TimerTesting::WhenUntested },
-        exit_with_parent: arguments.exit_with_parent,
+        exit_with_parent: arguments
+            .exit_with_parent
+            .and_then(|process| process.map_or_else(getppid, Pid::from_raw)),
         user: arguments.user,
         limits: arguments.limits,
         system: arguments.system_root,

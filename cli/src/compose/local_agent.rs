@@ -97,7 +97,8 @@ fn spawn(coordinator: &str, access: &Path, data: &Path, log: &Path) -> Result<Ch
     let program = std::env::current_exe().context("cannot find the program of this process")?;
     let mut command = Command::new(program);
     command
-        .args(["agent", "start", "--exit-with-parent", "--color", "never", "--coordinator", coordinator])
+        .args(["agent", "start", "--color", "never", "--coordinator", coordinator])
+        .arg(format!("--exit-with-parent={}", std::process::id()))
         .arg("--access-file")
         .arg(access)
         .arg("--state")

@@ -62,8 +62,8 @@ impl Local {
     /// The command that starts an agent at a place.
     fn command(&self, place: &NodeName, job: &JobId) -> Vec<String> {
         let state = self.agent.place.state.join(place.as_str());
-        let words =
-            ["agent", "start", "--exit-with-parent", "--no-selftest", "--share-machine"].map(str::to_owned);
+        let parent = format!("--exit-with-parent={}", std::process::id());
+        let words = ["agent", "start", &parent, "--no-selftest", "--share-machine"].map(str::to_owned);
         let names = [
             ("--host-id", place.as_str()),
             ("--node-name", place.as_str()),
