@@ -2,6 +2,7 @@
 //! names them, and `web` beside it what a page takes of them.
 
 pub(crate) mod local_agent;
+mod orphan;
 pub(crate) mod web;
 
 use std::net::{Ipv4Addr, SocketAddr};

@@ -13,6 +13,7 @@ use speedup_proto::v1;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
 
+use super::orphan;
 use crate::connection::Connection;
 use crate::exit::failure::Failure;
 
@@ -31,9 +32,13 @@ pub(crate) struct LocalAgent {
 }
 
 impl LocalAgent {
-    /// Starts it. To be called on the main thread: the kernel ends the agent with the *thread* that started it.
+    /// Starts it, after that of a killed command on the same directory has ended. To be called on the main thread: the kernel ends
+    /// the agent with the *thread* that started it.
     pub(crate) fn start(coordinator: &str, access: &Path, data: &Path) -> Result<Self, Failure> {
         let log = data.join("agent.log");
+        orphan::end(data)
+            .context("cannot end the agent that a killed command left")
+            .map_err(Failure::infrastructure)?;
         let child = spawn(coordinator, access, data, &log)
             .context("cannot start the local agent")
             .map_err(Failure::infrastructure)?;
@@ -108,7 +113,11 @@ fn spawn(coordinator: &str, access: &Path, data: &Path, log: &Path) -> Result<Ch
         .stderr(file)
         // Ctrl-C at the terminal is for this process alone: the run under way is to end in peace.
         .process_group(0);
-    Ok(command.spawn()?)
+    let child = command.spawn()?;
+    if let Some(agent) = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw) {
+        orphan::record(data, agent).context("cannot record its process")?;
+    }
+    Ok(child)
 }
 
 async fn is_joined(connection: &Connection) -> Result<bool, Failure> {

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use speedup_tests::ledger::Ledger;
 use speedup_tests::pool::eventually;
+use speedup_tests::process::Process;
 use tempfile::TempDir;
 
 use crate::SPEEDUP;
@@ -116,6 +117,35 @@ fn what_a_killed_run_left_is_kept_for_later_when_another_begins() {
     assert!(resumed.status.success() && said(&resumed).contains("first ("), "{}", said(&resumed));
     let executions = home.executions();
     assert!((RUNS..=RUNS + 1).contains(&executions), "{executions} executions");
+}
+
+#[test]
+fn an_agent_that_hangs_is_ended_when_its_command_is_gone() {
+    let home = Home::new();
+    let mut killed = home.begin(&["--data", "mine"]);
+    let agents = Process::of(&killed).children();
+    let [agent] = &agents[..] else { panic!("children: {agents:?}") };
+    let id = Pid::from_raw(agent.parse().expect("an id")).expect("a process");
+    kill_process(id, Signal::STOP).expect("a signal");
+    killed.kill().expect("SIGKILL");
+    killed.wait().expect("its end");
+    assert!(!Process::of_id(id.as_raw_nonzero().get()).has_ended(), "what it was asked to do waits");
+    let resumed = home.speedup(&["resume", "last", "--data", "mine"]);
+    assert!(resumed.status.success(), "{}", said(&resumed));
+    assert!(Process::of_id(id.as_raw_nonzero().get()).has_ended());
+    home.assert_all_once(&["--data", "mine"], 1);
+}
+
+#[test]
+fn the_agent_of_a_command_that_lives_is_left_alone() {
+    let home = Home::new();
+    let living = home.begin(&["--data", "mine"]);
+    let refused = home.speedup(&["run", "plan.toml", "--data", "mine"]);
+    assert!(said(&refused).contains("is in use by process"), "{}", said(&refused));
+    assert_eq!(refused.status.code(), Some(4), "{}", said(&refused));
+    let output = living.wait_with_output().expect("its end");
+    assert!(output.status.success(), "{}", said(&output));
+    home.assert_all_once(&["--data", "mine"], 0);
 }
 
 #[test]
