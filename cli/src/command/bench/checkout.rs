@@ -30,6 +30,9 @@ const KEEPER: &str = "trap '' INT TERM HUP\ngroup=\nwhile read -r line; do group
     [ -z \"$group\" ] || kill -s KILL -- \"-$group\" 2>/dev/null\n\
     for _ in 1 2 3 4 5 6 7 8 9 10; do\nrm -rf -- \"$1\" 2>/dev/null && exit\nchmod -R u+rwX -- \"$1\" 2>/dev/null\nsleep 1\ndone\nexit 1";
 
+/// Becomes a build when a line comes; none does if this command ends before the keeper knows of the build.
+const GATE: &str = "read -r line && exec \"$@\" </dev/null";
+
 /// A commit whose files are on the disk.
 #[derive(Clone, Debug)]
 pub(super) struct Checkout {
@@ -157,15 +160,18 @@ impl Keeper {
     /// Executes a build, which the keeper ends if we end first; and the end of what it wrote.
     fn execute(&mut self, resolved: &Resolved) -> io::Result<(ExitStatus, String)> {
         let log = tempfile::tempfile()?;
-        let mut command = Command::new(&resolved.argv[0]);
-        command.args(&resolved.argv[1..]).env_clear().envs(&resolved.env).stdin(Stdio::null());
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", GATE, "speedup-build"]).args(&resolved.argv);
+        command.env_clear().envs(&resolved.env).stdin(Stdio::piped());
         command.stdout(log.try_clone()?).stderr(log.try_clone()?).process_group(0);
         if let Some(directory) = &resolved.directory {
             command.current_dir(directory);
         }
         let mut build = command.spawn()?;
+        let gate = build.stdin.take();
+        let noted = self.note(&build.id().to_string());
         // A keeper that is gone removes nothing any more.
-        if let Err(error) = self.note(&build.id().to_string()) {
+        if let Err(error) = noted.and_then(|()| gate.map_or(Ok(()), |mut gate| writeln!(gate))) {
             build.kill()?;
             build.wait()?;
             return Err(error);
