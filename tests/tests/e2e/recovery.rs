@@ -7,6 +7,7 @@ mod data_directories;
 mod failing_benchmarks;
 mod kills;
 mod misbehaving_programs;
+mod orphans;
 mod power;
 mod rebuild;
 mod resuming;
