@@ -1,4 +1,4 @@
-//! `cargo run --release -p speedup-studies -- STUDY …`: runs a study of the methods and prints its rows as CSV.
+//! `cargo run --profile bench -p speedup-studies -- STUDY …`: runs a study of the methods and prints its rows as CSV.
 
 use anyhow::Context as _;
 use clap::Parser;

@@ -1,6 +1,6 @@
 //! The false-alarm rate of KSfit on samples that are mixtures (Worms 2016 §5.2.1), and the criterion of drafted fits, seeded.
 //!
-//! `SPEEDUP_CALIBRATION_SCALE=20 cargo test --release -p speedup-statistics --test integration -- calibration_mixture --nocapture`
+//! `SPEEDUP_CALIBRATION_SCALE=20 cargo test --profile bench -p speedup-statistics --test integration -- calibration_mixture --nocapture`
 //! simulates twenty times as many.
 #![expect(clippy::print_stdout, reason = "the rates are the purpose of the larger runs")]
 

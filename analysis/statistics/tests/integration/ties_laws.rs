@@ -1,6 +1,6 @@
 //! Equal times: no test of ranks claims a significance that its arrangements cannot have, and none depends on the unit.
 //!
-//! `cargo test --release -p speedup-statistics --test integration -- ties_laws --ignored` enumerates samples of up to eight.
+//! `cargo test --profile bench -p speedup-statistics --test integration -- ties_laws --ignored` enumerates samples of up to eight.
 
 use proptest::prelude::*;
 use speedup_statistics::inference::Alternative;
