@@ -48,14 +48,14 @@ fn what_is_no_file_is_unreadable() {
     let tree = Tree::empty();
     let path = tree.made(RELEASE);
     fs::create_dir(&path).unwrap();
-    assert_eq!(why(release(&tree)), "/proc/sys/kernel/osrelease: is no file but a directory");
+    assert!(why(release(&tree)).contains("a directory"));
     fs::remove_dir(&path).unwrap();
     symlink("osrelease", &path).unwrap();
-    assert!(why(release(&tree)).contains("Too many levels of symbolic links"));
+    assert!(why(release(&tree)).contains("symbolic links"));
     fs::remove_file(&path).unwrap();
     // A pipe to which nobody writes would be waited for without end.
     mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    assert_eq!(why(release(&tree)), "/proc/sys/kernel/osrelease: is no file but a pipe");
+    assert!(why(release(&tree)).contains("a pipe"));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn what_is_forbidden_is_unreadable() {
         |file: &str| fs::set_permissions(tree.path(file), fs::Permissions::from_mode(0o000)).unwrap();
     locked(RELEASE);
     locked("sys/devices/virtual/dmi/id/product_uuid");
-    assert_eq!(why(release(&tree)), "/proc/sys/kernel/osrelease: Permission denied (os error 13)");
+    assert!(why(release(&tree)).contains("os error 13"));
     let hardware = probed(&tree).hardware;
     assert!(hardware.id.is_some() && hardware.unreadable.contains_key("product uuid"), "{hardware:?}");
 }
@@ -79,7 +79,7 @@ fn what_is_no_text_is_unreadable() {
     let tree = Tree::empty();
     for garbage in [&b"\xff\xfe6.1"[..], b"6.1\x1b[2J", b"6.1\0"] {
         tree.write(RELEASE, garbage);
-        assert_eq!(why(release(&tree)), "/proc/sys/kernel/osrelease: is not text", "{garbage:?}");
+        assert!(why(release(&tree)).contains("not text"), "{garbage:?}");
     }
 }
 
@@ -87,11 +87,11 @@ fn what_is_no_text_is_unreadable() {
 fn what_is_too_large_is_unreadable() {
     let tree = Tree::empty();
     tree.write(RELEASE, vec![b'6'; (64 << 10) + 1]);
-    assert_eq!(why(release(&tree)), "/proc/sys/kernel/osrelease: is longer than 65536 bytes");
+    assert!(why(release(&tree)).contains("65536 bytes"));
     let table = fs::File::create(tree.made("proc/cpuinfo")).unwrap();
     table.set_len((64 << 20) + 1).unwrap();
     let fingerprint = probed(&tree).fingerprint;
-    assert!(why(fingerprint.get("cpu.model").clone()).ends_with("is longer than 67108864 bytes"));
+    assert!(why(fingerprint.get("cpu.model").clone()).contains("67108864 bytes"));
     assert!(matches!(fingerprint.get("machine.hypervisor"), Fact::Unreadable(_)), "nobody knows");
 }
 
@@ -101,9 +101,8 @@ fn one_cpu_that_cannot_be_read_is_not_left_out() {
     let tree = Tree::of("xeon");
     let governor = "sys/devices/system/cpu/cpu5/cpufreq/scaling_governor";
     fs::create_dir(tree.made(governor)).unwrap();
-    assert_eq!(
-        why(probed(&tree).fingerprint.get("cpu.governor").clone()),
-        format!("/{governor}: is no file but a directory")
+    assert!(
+        why(probed(&tree).fingerprint.get("cpu.governor").clone()).starts_with(&format!("/{governor}: "))
     );
     fs::remove_dir(tree.path(governor)).unwrap();
     let value = Fact::Value("7 x performance, 1 x none".to_owned());
