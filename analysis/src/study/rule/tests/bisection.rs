@@ -49,7 +49,7 @@ fn names(found: &BisectionReport) -> Vec<&str> {
 fn the_version_with_the_step_is_found_and_most_are_never_built() {
     let (found, of, _) = carried_out(Virtual::bisecting(33, RULE, ""), &steps(&[20]));
     assert_eq!((found.verdict.known(), names(&found)), (Some(BisectionVerdict::Step), vec!["v20"]));
-    assert!(found.sentence.starts_with("The step is at v20, at confidence level 95"), "{}", found.sentence);
+    assert!(found.sentence.starts_with("The step is at v20,"), "{}", found.sentence);
     let [lower, upper] = found.size.unwrap().interval;
     assert!(lower < 1.1 && 1.1 < upper && lower > 1.05, "{found:?}");
     assert!(of.plan.builds() < 20, "{} builds", of.plan.builds());
@@ -83,7 +83,7 @@ fn no_step_and_several_are_said() {
     let (none, ..) = carried_out(broken, &steps(&[]));
     assert_eq!(none.verdict.known(), Some(BisectionVerdict::NoStep), "{none:?}");
     assert!(!none.caveats.iter().any(|caveat| caveat.contains("of the set")), "{:?}", none.caveats);
-    assert!(none.sentence.starts_with("There is no step beyond ±5"), "{}", none.sentence);
+    assert!(none.sentence.contains("±5"), "{}", none.sentence);
     let (several, ..) = carried_out(Virtual::bisecting(17, RULE, margin), &steps(&[5, 11]));
     assert_eq!(several.verdict.known(), Some(BisectionVerdict::Several), "{several:?}");
 }
@@ -94,7 +94,7 @@ fn an_end_that_fails_ends_it() {
     let fails: Law<'_> = &|at, random| if at.version == 12 { None } else { law(at, random) };
     let (found, of, _) = carried_out(Virtual::bisecting(13, RULE, ""), fails);
     assert_eq!(found.verdict.known(), Some(BisectionVerdict::NoEnd));
-    assert!(found.sentence.contains("the end v12 failed"), "{}", found.sentence);
+    assert!(found.sentence.contains("v12"), "{}", found.sentence);
     assert!(of.plan.runs() < 12);
 }
 
@@ -155,9 +155,9 @@ fn a_prior_is_named_and_leads_to_its_commits_first() {
     let (plain, _, asked_without) = carried_out(Virtual::bisecting(33, RULE, ""), &steps(&[20]));
     assert_eq!((names(&found), names(&plain)), (vec!["v20"], vec!["v20"]));
     assert!(asked < asked_without, "{asked} rounds, and {asked_without} without the prior");
-    let said = "Beforehand, commits that change src/io or src/codec were held to be 5 times as likely to have the step as others, \
-                and those that change only docs 0.1 times.";
-    assert!(found.caveats[0].starts_with(said), "{}", found.caveats[0]);
+    for part in ["src/io or src/codec", " 5 times", "docs 0.1 times"] {
+        assert!(found.caveats[0].contains(part), "{part}: {}", found.caveats[0]);
+    }
     assert_eq!(found.prior.len(), 3);
     assert!(of.report(7, &steps(&[20])).rule.unwrap().method.contains("prior of the commits"));
     assert!(plain.prior.is_empty() && plain.commits[0].beforehand.is_none());
