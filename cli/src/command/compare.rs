@@ -326,16 +326,10 @@ mod tests {
         assert_eq!(text_of_long_fits(&[1000, 1000], 500), None);
         let text = |sizes: &[usize], resamples| text_of_long_fits(sizes, resamples).expect("a long fit");
         let both = text(&[MOST_TESTED, MOST_TESTED], 500);
-        assert!(both.starts_with("fitting 40000 values and 500 resamples of them may"), "{both}");
+        assert!(both.contains(" 40000 ") && both.contains(" 500 resamples"), "{both}");
         let large = text(&[1_900_000, 1000], 500);
-        assert!(
-            large.starts_with("fitting 1901000 values and 500 resamples of 21000 of them may"),
-            "{large}"
-        );
+        assert!(large.contains(" 1901000 ") && large.contains(" 500 resamples of 21000 "), "{large}");
         let untested = text(&[1_900_000, 1000], 0);
-        assert!(
-            untested.starts_with("fitting 1901000 values may") && !untested.contains("resample"),
-            "{untested}"
-        );
+        assert!(untested.contains(" 1901000 ") && !untested.contains("resample"), "{untested}");
     }
 }

@@ -155,7 +155,7 @@ mod tests {
         };
         let events = [Shown::from(event)];
         let text = shown(&events, Console::plain().out);
-        assert!(text.contains("alice  host quarantined  node7  fan broken"), "{text}");
+        assert!(text.contains("alice  host quarantined") && text.contains("node7  fan broken"), "{text}");
         let json = serde_json::to_value(&events).unwrap();
         assert_eq!(json[0]["at"], "2023-11-14T22:13:20.000000007Z");
         assert_eq!(json[0]["experiment"], serde_json::Value::Null);

@@ -130,21 +130,17 @@ mod tests {
 
     #[test]
     fn a_refusal_is_told_with_its_hint_and_is_wrong_usage() {
-        let status =
-            Status::failed_precondition("the plan needs 30 fresh hosts, the pool has 3\nhint: start more");
-        let failure = Failure::status("cannot submit the plan", &status);
+        let status = Status::failed_precondition("too few hosts\nhint: start more");
+        let failure = Failure::status("no submission", &status);
         assert_eq!(failure.exit, Exit::Usage);
-        assert_eq!(
-            told(&failure),
-            "error: cannot submit the plan\ncaused by: the plan needs 30 fresh hosts, the pool has 3\nhint: start more"
-        );
+        assert_eq!(told(&failure), "error: no submission\ncaused by: too few hosts\nhint: start more");
     }
 
     #[test]
     fn a_coordinator_that_is_gone_is_infrastructure_and_has_a_hint() {
         let failure = Failure::status("cannot list experiments", &Status::unavailable(""));
         assert_eq!(failure.exit, Exit::Infrastructure);
-        assert!(told(&failure).ends_with("hint: check whether the coordinator is running, and read its log"));
+        assert!(told(&failure).contains("\nhint: "), "{}", told(&failure));
     }
 
     #[test]

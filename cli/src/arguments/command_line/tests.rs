@@ -194,10 +194,7 @@ fn a_flag_that_does_not_exist_gets_a_tip_that_fits() {
         (&["compare", "--significance-level", "0.05", "a"], "use '--confidence'"),
         (&["list", "--json"], "use '--format json'"),
         (&["list", "--no-color"], "use '--color never'"),
-        (
-            &["import", "--quantile", "0.9", "a", "--as", "b"],
-            "other commands have it: 'speedup bench --quantile'",
-        ),
+        (&["import", "--quantile", "0.9", "a", "--as", "b"], "'speedup bench --quantile'"),
         (&["--runs", "5", "bench", "true"], "'speedup bench --runs …'"),
         (&["list", "--method", "ratio"], "'speedup compare --method'"),
         (&["hosts", "slurm", "add", "--partition", "short"], "'speedup hosts slurm add -- --partition …'"),

@@ -150,10 +150,8 @@ mod tests {
             ..Default::default()
         };
         let text = text(&v1::ShowHostResponse { host: Some(host), passed: vec![passed] }.try_into().unwrap());
-        assert!(text.contains("standing  quarantined by ada: hot"), "{text}");
-        assert!(
-            text.contains("  cpu.model: slow here, fast there\n  speedup hosts approve a --exp"),
-            "{text}"
-        );
+        for part in ["quarantined by ada: hot", "cpu.model: slow here,", "speedup hosts approve a --exp"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     }
 }

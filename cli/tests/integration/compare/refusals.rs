@@ -15,10 +15,10 @@ fn options_that_cannot_be_meant_are_refused() {
         (&["--confidence", "95"], "95"),
         (&["--weights", "0,0,0,0,0,0"], "not a positive number"),
         (&["--weights", "1,-1,1,1,1,1"], "not a positive number"),
-        (&["--weights", "1,1"], "2 weights for 6 benchmarks"),
+        (&["--weights", "1,1"], "2 weights"),
         (&["--weights", "heavy"], "weights are"),
         (&["--weights", "fraction", "--higher-is-better"], "larger values are better"),
-        (&["--threshold", "1%"], "belongs to --method effect"),
+        (&["--threshold", "1%"], "--method effect"),
         (&["--method", "effect", "--threshold", "100%"], "share"),
         (&["--method", "effect", "--threshold", "-1%"], "share"),
         (&["--confidence", "-1"], "-1"),
@@ -32,11 +32,11 @@ fn options_that_cannot_be_meant_are_refused() {
         (&["--method", "mixture", "--delta", "inf"], "inf"),
         (&["--method", "distribution", "--quantiles", "100%"], "quantile"),
         (&["--method", "distribution", "--at-most", "inf"], "inf"),
-        (&["--clusters"], "belongs to --method distribution"),
+        (&["--clusters"], "--method distribution"),
         (&["--method", "speedup-test", "--precision", "0"], "precision"),
-        (&["--margin", "0"], "a margin must be above 0"),
-        (&["--adjust", "holm"], "--adjust belongs to --method speedup-test"),
-        (&["--metric", "memory"], "there is no metric memory"),
+        (&["--margin", "0"], "a margin"),
+        (&["--adjust", "holm"], "--method speedup-test"),
+        (&["--metric", "memory"], "metric memory"),
         (&["--baseline", "nobody"], "there is no version"),
         (&["--column", "seconds"], "no column seconds"),
         (&["--input-format", "go"], "cannot read"),
@@ -55,7 +55,7 @@ fn files_that_cannot_be_read_are_refused() {
     assert!(refused(directory.path(), &["good", "missing"]).contains("cannot read missing"));
     assert!(refused(directory.path(), &["good", "."]).contains("cannot read ."));
     assert!(refused(directory.path(), &["good", "good"]).contains("given twice"));
-    assert!(refused(directory.path(), &["good"]).contains("a comparison needs two versions"));
+    assert!(refused(directory.path(), &["good"]).contains("two versions"));
     fs::write(
         directory.path().join("summary"),
         "command,mean,stddev,median,user,system,min,max\nls,1,1,1,1,1,1,1\n",
@@ -77,7 +77,7 @@ fn numbers_in_refusals_are_short_and_standard_input_is_read_once() {
         let said = refused(&examples, &[&files[..], option].concat());
         assert!(said.len() < 400 && said.contains("hint: "), "{said}");
     }
-    assert!(refused(&examples, &["-", "-"]).contains("standard input is given twice"));
+    assert!(refused(&examples, &["-", "-"]).contains("given twice"));
     let percent = json(&examples, &[&files[..], &["--confidence", "90%"]].concat());
     assert_eq!(percent["confidence"], 0.9);
 }
