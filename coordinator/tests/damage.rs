@@ -62,7 +62,7 @@ fn damage_to_what_a_start_does_not_read_is_told_afterwards() {
     let coordinator = start(data.path()).unwrap();
     let told = || {
         let log = fs::read_to_string(log.path()).unwrap();
-        log.lines().find(|line| line.contains("nothing of it is missing from the store")).map(str::to_owned)
+        log.lines().find(|line| line.contains("missing from the store")).map(str::to_owned)
     };
     let waited = (0..1_200).find_map(|_| {
         thread::sleep(Duration::from_millis(50));

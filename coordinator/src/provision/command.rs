@@ -182,7 +182,7 @@ mod tests {
         assert!(error.to_string().contains("exit status: 3"), "{error}");
         let error = execute("no-such-program", &[], "").await.unwrap_err();
         let told = speedup_core::value::causes::with_causes(&error);
-        assert_eq!(told, "cannot execute no-such-program: No such file or directory (os error 2)");
+        assert!(told.contains("no-such-program: ") && told.ends_with("(os error 2)"), "{told}");
     }
 
     #[tokio::test]

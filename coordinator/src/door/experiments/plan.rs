@@ -200,17 +200,11 @@ mod tests {
     fn files_of_the_author_are_refused_with_the_way_out() {
         let (_, fields) = told(Proposal::Toml(format!("{PLAN}[files.words]\npath = \"words\"\n")));
         assert_eq!(fields[0].0, "toml.files.words.path");
-        assert!(
-            fields[0].1.contains("sees no files of yours") && fields[0].1.contains("blake3"),
-            "{fields:?}"
-        );
+        assert!(fields[0].1.contains("blake3"), "{fields:?}");
         let built = "baseline = true\ngit = \"HEAD\"\nbuild = [\"make\"]\nproducts = { prog = \"prog\" }";
         let (words, fields) = told(Proposal::Toml(PLAN.replace("baseline = true", built)));
         assert_eq!(fields[0].0, "toml.versions.a.git");
-        assert!(
-            words.contains("sees no repository of yours") && words.contains("line 5, column 7"),
-            "{words}"
-        );
+        assert!(words.contains("repository") && words.contains("line 5, column 7"), "{words}");
         let json = r#"{"experiment": {"name": "sort"}, "versions": {"a": {"baseline": true, "git": "HEAD", "build": ["make"],
             "products": {"prog": "prog"}}, "b": {}}, "benchmarks": {"true": {"command": ["true"]}}}"#;
         let (_, fields) = told(Proposal::Json(json.to_owned()));

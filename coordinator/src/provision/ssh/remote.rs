@@ -333,10 +333,10 @@ mod tests {
         assert_eq!(look(), Found { has_program: true, agent: Agent::Running { mark: wanted.mark() } });
         assert_eq!(fs::read_to_string(there.join("given")).unwrap(), "the-token\n");
         let arguments = fs::read_to_string(there.join("arguments")).unwrap();
-        assert!(arguments.starts_with("agent start --reboot-command it's $(x) --state /"), "{arguments}");
+        assert!(arguments.contains(" --reboot-command it's $(x) "), "{arguments}");
         assert!(!arguments.contains("the-token"), "{arguments}");
         let again = told(home, &["sh", "-s"], place.start(&wanted, "t").as_bytes());
-        assert_eq!(again, Err(AnswerError::Told("an agent runs there already".to_owned())));
+        assert!(matches!(&again, Err(AnswerError::Told(words)) if words.contains("already")), "{again:?}");
 
         fs::write(there.join("state/waiting"), "2").unwrap();
         let kept = script(home, &place.remove()).removed();
@@ -371,7 +371,7 @@ mod tests {
     fn what_did_not_arrive_whole_or_does_not_start_is_not_put_in_place() {
         let home = tempfile::tempdir().unwrap();
         let cut = copy(home.path(), &PROGRAM[..20], PROGRAM.len());
-        assert_eq!(cut, Err(AnswerError::Told("the program did not arrive whole".to_owned())));
+        assert!(matches!(&cut, Err(AnswerError::Told(words)) if words.contains("arrive")), "{cut:?}");
         let broken = "#!/nowhere/ld.so\n";
         let Err(AnswerError::Program(words)) = copy(home.path(), broken, broken.len()) else {
             panic!("it starts")
@@ -388,7 +388,6 @@ mod tests {
         let said = "Welcome!\n@speedup program\n@speedup running 1a\n@speedup done\n";
         let found = Answer::read(said).unwrap().found();
         assert_eq!(found, Found { has_program: true, agent: Agent::Running { mark: "1a".to_owned() } });
-        let strange = Answer::read("This account is not available.\n");
-        assert_eq!(strange, Err(AnswerError::Strange("This account is not available.".to_owned())));
+        assert_eq!(Answer::read("No account.\n"), Err(AnswerError::Strange("No account.".to_owned())));
     }
 }
