@@ -120,11 +120,11 @@ fn what_slurm_would_let_wait_for_ever_is_refused_at_once() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     let said = refused(&["--mem=5G"]);
-    assert!(said.contains("Requested node configuration is not available"), "{said}");
+    assert!(said.contains("not available"), "{said}");
     on.slurm.control(&["update", "PartitionName=main", "MaxTime=60"]);
     let said = refused(&["--time=120"]);
     assert!(
-        said.contains("may last 2:00:00, and the partition main holds none longer than 1:00:00"),
+        said.contains(" 2:00:00") && said.contains("partition main") && said.contains(" 1:00:00"),
         "{said}"
     );
     assert_eq!(on.shown(), serde_json::Value::Null);
@@ -153,12 +153,12 @@ fn jobs_shorter_than_a_visit_are_told_at_the_submission() {
     };
     on.ask(&[], &["--time=5"]);
     let (taken, said) = submitted(&[]);
-    assert!(!taken && said.contains("each requested job lasts 5.0 minutes at most"), "{said}");
+    assert!(!taken && said.contains(" 5.0 minutes"), "{said}");
     assert!(said.contains("a longer --time after --"), "{said}");
     on.slurm.control(&["update", "PartitionName=main", "DefaultTime=7"]);
     on.ask(&[], &[]);
     let (taken, said) = submitted(&["--wait-for-hosts"]);
-    assert!(taken && said.contains("warning: each requested job lasts 7.0 minutes at most"), "{said}");
+    assert!(taken && said.contains(" 7.0 minutes"), "{said}");
     on.ask(&[], &["--time=30"]);
     let (taken, said) = submitted(&[]);
     assert!(taken && !said.contains("each requested job"), "{said}");
@@ -177,13 +177,13 @@ fn a_name_that_nodes_cannot_resolve_is_told_by_the_first_agent() {
     drop(experiment);
     let told =
         eventually("the first agent's trouble is told", || Some(on.shown()["unjoined"].as_str()?.to_owned()));
-    assert!(told.contains("cannot reach the coordinator: https://no-such-name.invalid:"), "{told}");
+    assert!(told.contains("https://no-such-name.invalid:"), "{told}");
     assert!(told.contains("dns error") && told.contains("--advertise"), "{told}");
     let explained = on.site.pool.speedup(&["explain", "last"]);
     let said = String::from_utf8_lossy(&explained.stderr).into_owned();
     assert!(said.contains("no-such-name.invalid"), "{said}");
     let why = eventually("no more are asked for", || Some(on.shown()["stopped"].as_str()?.to_owned()));
-    assert!(why.contains("could not reach the coordinator: https://no-such-name.invalid:"), "{why}");
+    assert!(why.contains("https://no-such-name.invalid:"), "{why}");
     on.wait_until_given_back();
     // By the access file alone, as a user on the login node.
     let mut list = on.site.pool.command();
@@ -270,7 +270,7 @@ fn jobs_that_are_too_short_for_any_run_stop_the_asking() {
     on.wait_until_given_back();
     let listed = on.site.pool.speedup(&["list"]);
     let said = String::from_utf8_lossy(&listed.stderr).into_owned();
-    assert!(said.contains("No more hosts are requested from slurm"), "{said}");
+    assert!(said.contains("No more hosts"), "{said}");
 }
 
 /// Jobs that fail are noticed, and no more are asked for.
@@ -299,7 +299,7 @@ fn jobs_that_fail_stop_the_asking() {
             serde_json::from_slice(&another(&["hosts", "slurm", "show"]).stdout).ok()?;
         Some(shown[0]["stopped"].as_str()?.to_owned())
     });
-    assert!(why.contains("3 jobs in a row ended before their agents joined"), "{why}");
+    assert!(why.contains("3 jobs in a row ended"), "{why}");
     assert!(why.contains("FAILED"), "{why}");
     let shown: serde_json::Value =
         serde_json::from_slice(&another(&["hosts", "slurm", "show"]).stdout).expect("what is shown");

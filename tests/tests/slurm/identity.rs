@@ -22,10 +22,7 @@ fn clones_of_one_image_are_hosts_of_their_own() {
     let nodes: BTreeSet<String> = on.site.hosts.iter().map(|host| on.site.id_of(host)).collect();
     assert_eq!(hosts, nodes, "each node served once, under the cluster's name and its own");
     let report = on.site.report(&experiment);
-    assert!(
-        report.contains("Every run was executed on a fresh host: 4 hosts served one run each."),
-        "{report}"
-    );
+    assert!(report.contains("4 hosts served one run"), "{report}");
     on.wait_until_given_back();
 }
 
@@ -53,7 +50,7 @@ fn a_node_whose_agent_is_turned_away_is_given_back_and_kept_out() {
     let why = eventually("the engine is told", || {
         Some(on.shown()["refused"][bad.name().as_str()].as_str()?.to_owned())
     });
-    assert!(why.contains("this machine has joined as host standing, which has the same boot id"), "{why}");
+    assert!(why.contains("host standing, "), "{why}");
     assert!(why.contains("--share-machine"), "{why}");
     // Its job has ended by itself, and no other goes there, while the plan still lacks a host.
     eventually("its job ends", || {

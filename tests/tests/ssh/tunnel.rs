@@ -13,7 +13,7 @@ fn a_coordinator_on_loopback_is_reached_by_a_tunnel() {
     let address = on.site.hosts[0].address();
     let output = on.try_to_add(&[&address], SshKey::Known, "known_hosts");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && said.contains("where no other host can reach it"), "{said}");
+    assert!(!output.status.success() && said.contains("no other host"), "{said}");
     assert!(said.contains("--tunnel"), "{said}");
 
     on.add(&["--tunnel"]);

@@ -113,12 +113,9 @@ fn a_version_in_the_files_goes_before_a_kept_one() {
     assert_eq!(of_kept["versions"][0], "saved:main");
     assert_eq!(of_kept["versions"].as_array().map(Vec::len), Some(4), "{of_kept}");
     let said = desk.refused(&["compare", "three.csv", "--baseline", "none"]);
-    assert!(
-        said.contains("there is no version \"none\"") && said.contains("speedup baseline list"),
-        "{said}"
-    );
+    assert!(said.contains("version \"none\"") && said.contains("speedup baseline list"), "{said}");
     let said = desk.refused(&["compare", "three.csv", "--save-baseline", "all"]);
-    assert!(said.contains("keeps one candidate, and got 3 versions"), "{said}");
+    assert!(said.contains("got 3 versions"), "{said}");
 }
 
 #[test]
@@ -154,7 +151,7 @@ fn imported_samples_are_compared_and_exported_as_their_files_are() {
 
     desk.done(&["baseline", "remove", "locale"]);
     let said = desk.refused(&["compare", "saved:locale"]);
-    assert!(said.contains("no samples are saved as locale: files"), "{said}");
+    assert!(said.contains("locale: files"), "{said}");
 }
 
 #[test]
@@ -172,19 +169,16 @@ fn imported_samples_are_reported_and_exported_as_an_experiment_is() {
     let code = desk.speedup(&["report", "saved:locale", "--fail-on-regression"]);
     assert_eq!(code.status.code(), Some(0));
     let page = desk.done(&["report", "saved:locale", "--format", "html"]);
-    assert!(
-        page.starts_with("<!DOCTYPE html>") && page.contains("LC_ALL=C sort words is faster than sort words"),
-        "{page}"
-    );
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("LC_ALL=C sort words is faster"), "{page}");
     desk.done(&["report", "saved:locale", "--format", "latex", "-o", "locale.tex"]);
     let written = std::fs::read_to_string(desk.path().join("locale.tex")).unwrap();
     assert!(
-        written.contains("\\documentclass") && written.contains("ALL=C sort words is faster than sort words"),
+        written.contains("\\documentclass") && written.contains("ALL=C sort words is faster"),
         "{written}"
     );
     for more in [&["--mixtures"][..], &["--figures"]] {
         let said = desk.refused(&[&["report", "saved:locale"], more].concat());
-        assert!(said.contains("are samples without plan and hosts") && said.contains("compare"), "{said}");
+        assert!(said.contains("are samples") && said.contains("compare"), "{said}");
     }
     for form in ["jsonl", "go", "hyperfine", "hyperfine1"] {
         let exported = desk.done(&["export", "saved:locale", "--format", form]);
@@ -193,7 +187,7 @@ fn imported_samples_are_reported_and_exported_as_an_experiment_is() {
     desk.done(&["export", "saved:locale", "--format", "parquet", "-o", "p"]);
     assert!(std::fs::read(desk.path().join("p")).unwrap().starts_with(b"PAR1"));
     let said = desk.refused(&["report", "saved:none"]);
-    assert!(said.contains("no samples are saved as none"), "{said}");
+    assert!(said.contains("saved as none"), "{said}");
     // The table is one that is read, with nothing lost.
     desk.write(
         "one.csv",
@@ -215,7 +209,7 @@ fn names_are_no_paths_and_damage_is_named() {
     desk.write_hyperfine("first.json", &[("true", 1.0)]);
     for name in ["../main", "a/b", ".hidden", "", "a b"] {
         let said = desk.refused(&["import", "first.json", "--as", name]);
-        assert!(said.contains("a name of samples has 1 to 64"), "{name:?}: {said}");
+        assert!(said.contains("1 to 64"), "{name:?}: {said}");
     }
     desk.done(&["import", "first.json", "--as", "main"]);
     let file = desk.path().join("state/speedup/samples/main.jsonl");
@@ -223,7 +217,7 @@ fn names_are_no_paths_and_damage_is_named() {
     let cut = text.len() - 10;
     std::fs::write(&file, &text[..cut]).expect("the samples");
     let said = desk.refused(&["baseline", "show", "main"]);
-    assert!(said.contains("cannot read the samples main") && said.contains("line 20"), "{said}");
+    assert!(said.contains("samples main") && said.contains("line 20"), "{said}");
     assert!(said.contains("speedup baseline remove main"), "{said}");
 }
 

@@ -45,10 +45,7 @@ fn what_fails_is_told_last_and_leaves_the_duration_unknown() {
     let (output, _desk) = check(&missing, &[]);
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(1), "{out}{err}");
-    assert!(
-        out.contains("duration        unknown, because the trial did not measure every benchmark"),
-        "{out}"
-    );
+    assert!(out.contains("duration        unknown"), "{out}");
     let last = err.lines().rev().find(|line| !line.trim().is_empty()).expect("what failed");
     assert!(err.contains("the trial failed:") && last.contains("cannot run /no/such/program"), "{err}");
     let (output, _desk) = check(&PLAN.replace("[\"true\"]", "[\"false\"]"), &[]);

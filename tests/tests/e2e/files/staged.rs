@@ -103,7 +103,7 @@ fn a_damaged_file_in_the_cache_is_noticed_and_fetched_again() {
     all_measured(&done(&pool, &plan), 6);
     damage(&cached(&pool, 0, b"right"), b"wrong");
     all_measured(&done(&pool, &plan), 6);
-    assert!(pool.logged("agent-0").contains("a file in the cache was damaged"));
+    assert!(pool.logged("agent-0").contains("was damaged"));
     assert_eq!(fs::read(cached(&pool, 0, b"right")).expect("a file"), b"right");
 }
 
@@ -113,8 +113,8 @@ fn a_file_that_is_damaged_or_gone_at_the_coordinator_is_no_run() {
     let limits = "[limits]\nattempts = 1\n";
     for (words, damaged, told) in [
         (&b"words of mine"[..], Some(&b"words of wine"[..]), "its BLAKE3 hash is"),
-        (b"cut", Some(b"cu"), "it ends after 2 of 3 bytes"),
-        (b"short", Some(b"not so short"), "it goes on after its 5 bytes"),
+        (b"cut", Some(b"cu"), "2 of 3 bytes"),
+        (b"short", Some(b"not so short"), "its 5 bytes"),
         (b"gone", None, "there is no file"),
     ] {
         write(&pool, words);
@@ -173,7 +173,7 @@ fn an_agent_that_is_killed_while_it_fetches_goes_on_where_it_was() {
     pool.start_agent(0);
     eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
     all_measured(&Ledger::read(&pool.export(&experiment)).rows, 2);
-    assert!(pool.logged("agent-0").contains("resumes where it was interrupted"));
+    assert!(pool.logged("agent-0").contains("resumes"));
     assert!(!part.exists() && cached(&pool, 0, &words).exists());
 }
 
@@ -191,10 +191,9 @@ fn files_are_kept_within_the_bound_and_larger_ones_are_no_run() {
     let large = vec![b'c'; 2_000];
     write(&pool, &large);
     let rows = done(&pool, &(plan("any", 1, &large) + "[limits]\nattempts = 1\n"));
-    assert!(
-        rows.iter().all(|row| row["loss_words"].contains("2000 bytes, but this host caches at most 1024")),
-        "{rows:?}"
-    );
+    for row in &rows {
+        assert!(row["loss_words"].contains("2000 bytes") && row["loss_words"].contains(" 1024"), "{row:?}");
+    }
 }
 
 /// An agent with a working directory of its own, killed at the end.
@@ -242,10 +241,7 @@ fn a_shared_file_that_differs_on_a_host_is_refused_there() {
     for row in refused {
         assert_eq!((row["host"].as_str(), row["loss"].as_str()), ("bad", "not_executed"), "{row:?}");
         let words = &row["loss_words"];
-        assert!(
-            words.contains("(words) is not that of the plan: its BLAKE3 hash on this host is"),
-            "{words}"
-        );
+        assert!(words.contains("(words) ") && words.contains("BLAKE3"), "{words}");
     }
 }
 

@@ -84,12 +84,9 @@ fn a_host_that_does_not_come_to_rest_is_no_host_for_the_run() {
             (ledger.rows.iter().filter(|row| is_lost(row)).count() == 2).then_some(())
         });
     };
-    lost(
-        &RESTS.replace("WAIT", "20ms"),
-        "did not become idle within 20 ms: its load is 3.00, and the bound is 0.50",
-    );
+    lost(&RESTS.replace("WAIT", "20ms"), "20 ms: its load is 3.00");
     let cool = RESTS.replace("load = 0.5", "temperature = 60.0").replace("WAIT", "1h");
-    lost(&cool, "the processor's temperature is within a bound, but this host does not report it");
+    lost(&cool, "temperature");
 }
 
 /// A library that puts the wall clock of whatever loads it four minutes ahead.
@@ -147,7 +144,7 @@ fn the_stop_signal_ends_the_wait_for_rest() {
     });
     pool.stop_agent(0);
     eventually("it says that it was stopped", || {
-        pool.export(&experiment).contains("the agent was stopped during the run").then_some(())
+        pool.export(&experiment).contains("the agent was stopped").then_some(())
     });
 }
 
@@ -166,7 +163,7 @@ fn the_canary_is_timed_after_the_cleanup_and_never_fails_a_run() {
     let more = "[benchmarks.false]\ncommand = [\"false\"]\n[canary]\nshell = \"echo sick >&2; exit 3\"";
     for row in &done(&pool, &plan("any", 1, more)).rows {
         assert_eq!((row["outcome"].as_str(), row["failure"].as_str()), ("failed", "exit"));
-        assert_eq!(row["canary_failed"], "the canary ended with exit code 3: sick");
+        assert!(row["canary_failed"].ends_with("exit code 3: sick"), "{row:?}");
         assert_eq!(row["canary_ns"], "");
     }
     let more = "[benchmarks.true]\ncommand = [\"true\"]\n[canary]\ncommand = [\"sleep\", \"1000\"]\ntimeout = \"100ms\"";
@@ -176,7 +173,7 @@ fn the_canary_is_timed_after_the_cleanup_and_never_fails_a_run() {
             !row["disturbances"].contains("cleanup_failed"),
             "what the canary does is not the run's: {row:?}"
         );
-        assert_eq!(row["canary_failed"], "the canary did not end within 100 ms");
+        assert!(row["canary_failed"].ends_with("100 ms"), "{row:?}");
     }
 }
 
@@ -267,9 +264,7 @@ fn a_host_that_stays_up_has_the_time_its_owner_gives_it() {
     pool.wait_for_hosts(1);
     let first = epoch(&pool).expect("the agent is connected");
     pool.submit(&plan("rebooted", 2, "[benchmarks.true]\ncommand = [\"true\"]"), &[]);
-    eventually("the agent tells it", || {
-        pool.logged("agent-0").contains("still up 200ms after \"true\" was started").then_some(())
-    });
+    eventually("the agent tells it", || pool.logged("agent-0").contains("still up 200ms").then_some(()));
     eventually("it joins as a later start in the same boot", || (epoch(&pool)? > first).then_some(()));
 }
 
@@ -290,5 +285,5 @@ fn facts_are_read_again_when_the_connection_was_lost() {
     std::fs::write(&aslr, "0\n").expect("a file");
     pool.start_coordinator();
     eventually("the host says what it is now", || (fact(&pool)? == "0").then_some(()));
-    assert!(pool.logged("agent-0").contains("this host has changed: kernel.aslr"));
+    assert!(pool.logged("agent-0").contains("changed: kernel.aslr"));
 }

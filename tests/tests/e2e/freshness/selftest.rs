@@ -86,13 +86,7 @@ fn a_person_is_told_in_words_what_the_timer_is_worth() {
         .output()
         .expect("the command");
     let said = String::from_utf8_lossy(&output.stdout);
-    for part in [
-        "microseconds",
-        "floor",
-        "This timer is",
-        "reported shorter 0 times in 1",
-        "near this timer's own error",
-    ] {
+    for part in ["microseconds", "floor", "This timer is", "0 times in 1", "near this timer's own error"] {
         assert!(said.contains(part), "{part}: {said}{}", String::from_utf8_lossy(&output.stderr));
     }
     assert!(state.path().join("selftest.json").exists());

@@ -39,10 +39,7 @@ fn a_plan_that_insists_on_what_no_host_gives_is_paused_with_the_reason() {
     let experiment = pool.submit(&format!("{HEAD}{strict}"), &[]);
     let reason = paused(&pool, &experiment);
     assert!(reason.starts_with("no host can execute it: "), "{reason}");
-    assert!(
-        reason.contains("requires an environment that this host cannot provide: directory_bytes"),
-        "{reason}"
-    );
+    assert!(reason.contains(": directory_bytes"), "{reason}");
     let rows = Ledger::read(&pool.export(&experiment)).rows;
     let lost = rows.iter().filter(|row| row["outcome"] == "lost").count();
     assert!((3..=3 * HOSTS).contains(&lost), "bounded by the hosts, not by the runs: {lost}");
@@ -109,9 +106,7 @@ fn a_plan_that_kills_its_agents_takes_no_host_away() {
     let moments: Vec<u64> = latest.iter().filter_map(|lost| lost["at"].as_u64()).collect();
     assert!(moments.len() == latest.len() && moments.is_sorted_by(|a, b| a >= b), "{explained}");
     let told = String::from_utf8(pool.speedup(&["explain", &experiment]).stdout).expect("UTF-8");
-    let lines = told
-        .split_once("The latest lost attempts:\n")
-        .map_or(0, |(_, lines)| lines.trim_end().lines().count());
+    let lines = told.split_once("lost attempts:\n").map_or(0, |(_, lines)| lines.trim_end().lines().count());
     assert_eq!(lines, latest.len(), "{told}");
     assert!(told.contains(", on host ") && told.contains(" was lost at "), "{told}");
     (0..HOSTS).for_each(|agent| pool.kill_agent(agent));
@@ -129,7 +124,7 @@ fn both_visits_of_a_version_are_on_two_hosts() {
     fs::write(&file, &plan).expect("a plan");
     let refused = pool.speedup(&["submit", &file.display().to_string()]);
     let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success() && said.contains("visited by 2 different hosts"), "{said}");
+    assert!(!refused.status.success() && said.contains("2 different hosts"), "{said}");
     assert!(said.contains("the pool has 1") && said.contains("hint: "), "{said}");
     let experiment = pool.submit(&plan, &["--wait-for-hosts"]);
     let waits = eventually("one visit of each version is measured", || {

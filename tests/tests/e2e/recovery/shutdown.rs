@@ -70,7 +70,7 @@ fn agents_are_told_that_the_coordinator_ends() {
     pool.wait_for_hosts(2);
     pool.stop_coordinator();
     eventually("they are told", || {
-        let told = |agent| pool.logged(agent).contains("the coordinator closed the session");
+        let told = |agent| pool.logged(agent).contains("closed the session");
         (told("agent-0") && told("agent-1")).then_some(())
     });
     pool.start_coordinator();
@@ -95,7 +95,7 @@ fn an_agent_that_ends_gives_its_run_up_and_another_host_has_it() {
         let lost: Vec<_> = ledger.rows.iter().filter(|row| row["outcome"] == "lost").collect();
         let [lost] = &lost[..] else { panic!("one attempt is lost: {lost:?}") };
         assert_eq!((lost["host"].as_str(), lost["loss"].as_str()), (&*host_id(0), "not_executed"));
-        assert_eq!(lost["loss_words"], "the agent was stopped during the run");
+        assert!(lost["loss_words"].contains("agent was stopped"), "{lost:?}");
         assert!(
             ledger
                 .rows
@@ -232,7 +232,7 @@ fn what_ends_with_its_job_is_no_failure_of_the_benchmark() {
         assert_eq!(ledger.assert_exactly_once(2), 2, "{table}, {last}: {:?}", ledger.rows);
         let lost: Vec<_> = ledger.rows.iter().filter(|row| row["outcome"] == "lost").collect();
         let [lost] = &lost[..] else { panic!("{table}, {last}: one attempt is lost: {:?}", ledger.rows) };
-        assert_eq!(lost["loss_words"], "the agent was stopped during the run", "{table}, {last}");
+        assert!(lost["loss_words"].contains("agent was stopped"), "{table}, {last}: {lost:?}");
     }
 }
 

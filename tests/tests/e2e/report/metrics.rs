@@ -97,7 +97,7 @@ fn metrics_of_ones_own_and_of_the_host_reach_the_report_and_the_export() {
     for row in of("silent") {
         assert_eq!((&row["outcome"], &row["failure"]), (&"failed".into(), &"no_value".into()), "{row}");
         let words = row["failure_words"].as_str().expect("words");
-        assert_eq!(words, "no value of rate: nothing in the output matches");
+        assert!(words.contains(" rate: "), "{words}");
         assert!(row["output.rate"].is_null());
     }
     let csv = speedup(directory, &["export", "last", "--data", "data"]);

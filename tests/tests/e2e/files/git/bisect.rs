@@ -248,8 +248,8 @@ fn a_prior_is_kept_and_named_and_may_be_wrong() {
     let beforehand = |at: usize| found["commits"][at]["beforehand"].as_f64().expect("a number");
     assert!((beforehand(3) - 20.0 / 50.0).abs() < 1e-12 && (beforehand(7) - 1.0 / 50.0).abs() < 1e-12);
     let shown = said(&project.speedup(&["report", "last"]));
-    let words = "commits that change parts/3 or parts/4/note were held to be 20 times as likely";
-    assert!(shown.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{shown}");
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("parts/3 or parts/4/note") && words.contains(" 20 times "), "{shown}");
     let bundle = project.path("bundle").display().to_string();
     assert!(project.speedup(&["bundle", "last", "-o", &bundle]).status.success());
     let verified = project.speedup(&["verify", &bundle]);
@@ -260,10 +260,10 @@ fn a_prior_is_kept_and_named_and_may_be_wrong() {
 fn a_prior_of_what_nobody_changes_is_refused() {
     let (project, ids) = with_parts(&step(2, 1));
     for (prior, why) in [
-        ("parts/9=2", "no commit of the range changes a file under"),
+        ("parts/9=2", "no commit of the range"),
         // The good end is no candidate.
-        ("parts/0=2", "no commit of the range changes a file under"),
-        ("..=2", "names no file or directory in the repository"),
+        ("parts/0=2", "no commit of the range"),
+        ("..=2", "no file or directory"),
         ("parts=0", "above 0 and at most 1000"),
         ("parts", "PATH=WEIGHT"),
     ] {

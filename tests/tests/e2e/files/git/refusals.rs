@@ -66,7 +66,7 @@ fn a_range_that_is_none_is_refused() {
         assert_eq!(project.speedup(&[&["bench"], arguments].concat()).status.code(), Some(2));
     }
     let lines = project.speedup(&["bench", "--git", "v1..main", "-p", "true", "-p", "false", "true", "true"]);
-    assert!(said(&lines).contains("give --prepare and --conclude once"), "{}", said(&lines));
+    assert!(said(&lines).contains("--conclude once"), "{}", said(&lines));
     project.assert_removed();
 }
 
@@ -114,7 +114,7 @@ fn pointers_are_refused_and_submodules_are_told() {
     project.git(&["commit", "-q", "-m", "Submodule"]);
     let output = project.speedup(&["bench", "-r", "2", "--git", "v1..HEAD", "true"]);
     assert!(output.status.success(), "{}", said(&output));
-    assert!(said(&output).contains("lib/other is missing from the source"), "{}", said(&output));
+    assert!(said(&output).contains("lib/other is missing"), "{}", said(&output));
 }
 
 /// A commit whose tree Git itself would not make.
