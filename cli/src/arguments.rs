@@ -12,9 +12,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::command::{
-    access, agent, analysis, baseline, bench, bisect, bundle, cancel, compare, completions, coordinator,
-    doctor, events, explain, export, extend, hosts, import, init, list, man, page, pause, plan, report,
-    resume, run, samples, scaling, study, submit, test, token, track, verify, wait, watch,
+    access, agent, analysis, baseline, bench, bisect, bundle, change, compare, completions, coordinator,
+    doctor, events, explain, export, hosts, import, init, list, man, page, plan, report, resume, run,
+    samples, scaling, study, submit, test, token, track, verify, wait, watch,
 };
 use crate::console::Color;
 use crate::exit;
@@ -80,10 +80,10 @@ pub(crate) enum Verb {
     Watch(watch::Arguments),
     Wait(wait::Arguments),
     List(list::Arguments),
-    Pause(pause::Arguments),
+    Pause(change::PauseArguments),
     Resume(resume::Arguments),
-    Cancel(cancel::Arguments),
-    Extend(extend::Arguments),
+    Cancel(change::CancelArguments),
+    Extend(change::ExtendArguments),
     Explain(explain::Arguments),
     Events(events::Arguments),
     Page(page::Arguments),

@@ -1,4 +1,5 @@
-//! One file a verb. Each takes its arguments and the console, and ends in an exit code or a failure.
+//! One file a verb, and one for the verbs that change an experiment. Each takes its arguments and
+//! the console, and ends in an exit code or a failure.
 
 pub(crate) mod access;
 pub(crate) mod agent;
@@ -7,7 +8,7 @@ pub(crate) mod baseline;
 pub(crate) mod bench;
 pub(crate) mod bisect;
 pub(crate) mod bundle;
-pub(crate) mod cancel;
+pub(crate) mod change;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod coordinator;
@@ -15,14 +16,12 @@ pub(crate) mod doctor;
 pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod export;
-pub(crate) mod extend;
 pub(crate) mod hosts;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod page;
-pub(crate) mod pause;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod resume;
@@ -37,8 +36,6 @@ pub(crate) mod track;
 pub(crate) mod verify;
 pub(crate) mod wait;
 pub(crate) mod watch;
-
-mod change;
 
 use std::time::Duration;
 
@@ -99,10 +96,10 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Watch(arguments) => block_on(watch::execute(arguments, console)),
         Verb::Wait(arguments) => block_on(wait::execute(arguments, console)),
         Verb::List(arguments) => block_on(list::execute(arguments, console)),
-        Verb::Pause(arguments) => block_on(pause::execute(arguments, console)),
+        Verb::Pause(arguments) => block_on(change::pause(arguments, console)),
         Verb::Resume(arguments) => block_on(resume::execute(arguments, console)),
-        Verb::Cancel(arguments) => block_on(cancel::execute(arguments, console)),
-        Verb::Extend(arguments) => block_on(extend::execute(arguments, console)),
+        Verb::Cancel(arguments) => block_on(change::cancel(arguments, console)),
+        Verb::Extend(arguments) => block_on(change::extend(arguments, console)),
         Verb::Explain(arguments) => block_on(explain::execute(arguments, console)),
         Verb::Events(arguments) => block_on(events::execute(arguments, console)),
         Verb::Page(arguments) => block_on(page::execute(arguments, console)),

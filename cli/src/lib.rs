@@ -31,7 +31,7 @@ use speedup_agent::launch::timed_rank;
 
 use crate::arguments::command_line::{self, Read};
 use crate::console::Console;
-use crate::results::answer_file;
+use crate::results::draft;
 
 /// The whole command, or the timer of a rank where it is started under that name: reads the arguments of the process, does what they ask, and gives the exit code.
 pub fn main() -> ExitCode {
@@ -56,7 +56,7 @@ pub fn main() -> ExitCode {
     // Whether standard output is a terminal is known once it goes where the answer goes.
     let work = || command::execute(arguments, &Console::new(color));
     let done = match &answer_file {
-        Some(path) => answer_file::written(path, work),
+        Some(path) => draft::redirect(path, work),
         None => work(),
     };
     ExitCode::from(done.unwrap_or_else(|failure| failure.tell(&console)).code())

@@ -1,6 +1,5 @@
 //! What was measured: attempts as the coordinator keeps them, exported and bundled.
 
-pub(crate) mod answer_file;
 pub(crate) mod asked;
 pub(crate) mod attempts;
 pub(crate) mod bundle;

@@ -1,7 +1,6 @@
 //! `speedup agent`: joins this host to the pool, tests its timer, or tells its facts and what it has not delivered.
 
 mod facts;
-mod outbox;
 mod selftest;
 
 use std::path::PathBuf;
@@ -10,13 +9,15 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use clap::{Args, Subcommand, value_parser};
 use rustix::process::{Pid, getppid};
+use serde_json::json;
 use speedup_core::host::Sharing;
 use speedup_core::plan;
 use speedup_core::value::id::{AllocationId, BootId, HostId, JobId, NodeName};
 use speedup_core::value::time::{Span, Timestamp};
 
+use crate::arguments::{Output, OutputArgument};
 use crate::command::coordinator::span;
-use crate::command::token;
+use crate::command::{print, print_json, token};
 use crate::compose::{self, AccessFile, Admittance, AgentOptions, Names, RebootCommand, TimerTesting};
 use crate::connection::{CoordinatorArguments, Found, directories};
 use crate::console::Console;
@@ -29,7 +30,7 @@ pub(crate) enum Verb {
     Start(Box<StartArguments>),
     Selftest(selftest::SelftestArguments),
     Facts(facts::FactsArguments),
-    Outbox(outbox::OutboxArguments),
+    Outbox(OutboxArguments),
 }
 
 /// Starts an agent on this host
@@ -116,7 +117,7 @@ pub(super) fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
     match verb {
         Verb::Selftest(arguments) => selftest::execute(&arguments, console),
         Verb::Facts(arguments) => facts::execute(&arguments, console),
-        Verb::Outbox(arguments) => outbox::execute(&arguments, console),
+        Verb::Outbox(arguments) => outbox(&arguments, console),
         Verb::Start(arguments) => start(*arguments),
     }
 }
@@ -159,5 +160,28 @@ fn start(arguments: StartArguments) -> Result<Exit, Failure> {
         limits: arguments.limits,
         system: arguments.system_root,
     })?;
+    Ok(Exit::Done)
+}
+
+/// Counts the reports of a stopped agent that the coordinator has not acknowledged
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n\
+    \x20 speedup agent outbox --state /tmp/agent\n\n\
+    If the count is not 0, keep the state directory: an agent that starts with it sends the reports.")]
+pub(crate) struct OutboxArguments {
+    /// The agent's state directory [default: $XDG_STATE_HOME/speedup/agent]
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+fn outbox(arguments: &OutboxArguments, console: &Console) -> Result<Exit, Failure> {
+    let state = directories::or_state(arguments.state.as_deref(), "agent")?;
+    let reports = compose::waiting_reports(&state)?;
+    match arguments.output.output {
+        Output::Json => print_json(console, &json!({ "state": state, "reports": reports }))?,
+        Output::Table => print(console, &reports.to_string())?,
+    }
     Ok(Exit::Done)
 }

@@ -27,7 +27,7 @@ use crate::plan::prior::path_weight;
 use crate::plan::repository::{GitRefusal, LineOptions, Range};
 use crate::plan::selection::OnlyArguments;
 use crate::plan::source;
-use crate::plan::tags::TagArguments;
+use crate::plan::source::TagArguments;
 use crate::plan::{doubt, dropped};
 use crate::results::asked::{self, Wanted};
 

@@ -1,4 +1,5 @@
-//! What pause, resume, cancel and extend have in common: one experiment, one request, the status after it.
+//! `speedup pause`, `cancel` and `extend`, and what they have in common with `resume`: one
+//! experiment, one request, the status after it.
 
 use clap::Args;
 use speedup_core::value::id::ExperimentId;
@@ -67,4 +68,57 @@ pub(super) async fn change(
 /// A request to change an experiment.
 pub(super) fn request(experiment: ExperimentId) -> v1::ChangeRequest {
     v1::ChangeRequest { experiment: id_text(experiment.0), by: by() }
+}
+
+/// Pauses an experiment
+///
+/// Runs in progress finish; no further runs start until you resume the experiment.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup pause last")]
+pub(crate) struct PauseArguments {
+    #[command(flatten)]
+    experiment: ExperimentArguments,
+}
+
+pub(super) async fn pause(arguments: PauseArguments, console: &Console) -> Result<Exit, Failure> {
+    change(&arguments.experiment, console, "pause", async |mut client, request| client.pause(request).await)
+        .await
+}
+
+/// Cancels an experiment
+///
+/// Runs in progress finish, and all results so far are kept.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  speedup cancel 0193a5b2-7c3d")]
+pub(crate) struct CancelArguments {
+    #[command(flatten)]
+    experiment: ExperimentArguments,
+}
+
+pub(super) async fn cancel(arguments: CancelArguments, console: &Console) -> Result<Exit, Failure> {
+    change(&arguments.experiment, console, "cancel", async |mut client, request| client.cancel(request).await)
+        .await
+}
+
+/// Adds runs to an experiment that is not finished
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n\
+    \x20 speedup extend last --runs 20\n\n\
+    Every cell gets the same number of further runs, in an order drawn from the plan's seed. An experiment that was \
+    extended after its first results were seen is no longer the one that was planned, and its report says so.")]
+pub(crate) struct ExtendArguments {
+    #[command(flatten)]
+    experiment: ExperimentArguments,
+    /// Further runs of each benchmark in each version
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+}
+
+pub(super) async fn extend(arguments: ExtendArguments, console: &Console) -> Result<Exit, Failure> {
+    let runs = arguments.runs;
+    change(&arguments.experiment, console, "extend", async |mut client, request| {
+        let v1::ChangeRequest { experiment, by } = request;
+        client.extend(v1::ExtendRequest { experiment, runs, by }).await
+    })
+    .await
 }

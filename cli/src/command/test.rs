@@ -23,9 +23,9 @@ use crate::console::{Console, Paint, render};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 use crate::results::draft;
+use crate::samples::speedup_test::Outputs;
 use crate::samples::speedup_test::input;
 use crate::samples::speedup_test::input::configuration::{Configuration, ConfigurationError};
-use crate::samples::speedup_test::outputs::Outputs;
 
 /// The name of standard input.
 const STDIN: &str = "-";

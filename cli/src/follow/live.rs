@@ -9,7 +9,6 @@
 mod estimates;
 mod pool;
 mod screen;
-mod style;
 mod terminal;
 mod view;
 
@@ -30,8 +29,7 @@ use crate::exit::standing::Standing;
 use crate::follow::interrupt::Interrupts;
 use crate::follow::progress::Eta;
 use crate::follow::{Follower, PATIENCE, Told};
-use style::Style;
-use terminal::{Act, Terminal};
+use terminal::{Act, Style, Terminal};
 use view::View;
 
 /// How often the screen is drawn at most: a fast experiment changes hundreds of times a second, and nobody reads that.

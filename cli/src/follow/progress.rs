@@ -3,10 +3,9 @@
 
 mod bar;
 mod cell_eta;
-mod echo;
 mod eta;
-mod lines;
 
+use std::mem::discriminant;
 use std::time::{Duration, Instant};
 
 use speedup_core::value::id::ExperimentId;
@@ -19,7 +18,6 @@ use crate::exit::standing;
 use bar::Bar;
 use cell_eta::CellEta;
 pub(crate) use eta::Eta;
-use lines::Lines;
 
 /// Where the runs are carried out, seen from who watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,6 +160,31 @@ pub(crate) fn why_waiting(experiment: ExperimentId) -> String {
     format!("`speedup explain {}` says why", selector::short(experiment))
 }
 
+/// Lines of a whole experiment without pauses.
+const LINES: u64 = 10;
+
+/// What the last plain line told. A line is due at every tenth of the runs, and at every change of phase.
+#[derive(Clone, Debug, Default)]
+struct Lines {
+    last: Option<(u64, StatusPhase)>,
+}
+
+impl Lines {
+    /// Whether a line is due, which then counts as told.
+    fn is_due(&mut self, status: &ExperimentStatus) -> bool {
+        let (settled, runs) = (u64::from(status.tally.settled()), u64::from(status.tally.runs()));
+        let tenth = settled * LINES / runs.max(1);
+        let due = match &self.last {
+            None => true,
+            Some((last, phase)) => *last != tenth || discriminant(phase) != discriminant(&status.phase),
+        };
+        if due {
+            self.last = Some((tenth, status.phase.clone()));
+        }
+        due
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use speedup_core::machine::event::Tally;
@@ -190,5 +213,25 @@ mod tests {
         let tally = Tally { waiting: 60, ..Tally::default() };
         assert!(told(Place::Here, tally, paused).ends_with("; paused by ada"));
         assert!(told(Place::Here, tally, StatusPhase::Cancelling).contains("runs in progress"));
+    }
+
+    fn at(measured: u32, runs: u32) -> ExperimentStatus {
+        let tally = Tally { waiting: runs - measured, measured, ..Tally::default() };
+        ExperimentStatus { tally, ..status() }
+    }
+
+    #[test]
+    fn a_thousand_runs_make_eleven_lines() {
+        let mut lines = Lines::default();
+        assert_eq!((0..=1_000).filter(|done| lines.is_due(&at(*done, 1_000))).count(), 11);
+    }
+
+    #[test]
+    fn a_change_of_phase_makes_a_line() {
+        let mut lines = Lines::default();
+        assert!(lines.is_due(&at(1, 60)) && !lines.is_due(&at(2, 60)));
+        let paused = StatusPhase::Paused { reason: "paused by ada".to_owned() };
+        assert!(lines.is_due(&ExperimentStatus { phase: paused, ..at(2, 60) }));
+        assert!(lines.is_due(&at(2, 60)));
     }
 }

@@ -3,10 +3,9 @@
 //! Nothing of it is changed: neither working tree, index and stash, nor what `git worktree list` shows. Nothing of it is executed either:
 //! no hook, no filter, no monitor of the file system. The source is what the commit holds, byte for byte.
 //!
-//! In reading order: `refusal` (why not), `invocation` (how git is executed), `range` (two revisions), `line` (all commits from one to the other), `changes` (of one after another), `listing` (the files of a
+//! In reading order: `refusal` (why not), `invocation` (how git is executed), `range` (two revisions), `line` (all commits from one to the other), `listing` (the files of a
 //! commit), `source` (their contents).
 
-mod changes;
 mod invocation;
 mod line;
 mod listing;
@@ -26,6 +25,8 @@ pub(crate) use self::refusal::GitRefusal;
 
 /// Most bytes of an answer of a few lines.
 const MAX_ANSWER_BYTES: u64 = 1 << 20;
+/// Most bytes of a list of files: a million paths of 200 bytes.
+const MAX_CHANGES_BYTES: u64 = 256 << 20;
 /// References among which a mistyped one is looked for.
 const MAX_REFERENCES: &str = "--count=1000";
 
@@ -86,6 +87,17 @@ impl Repository {
             return Err(GitRefusal::SameCommit { range: range.text(), short });
         }
         Ok([baseline, candidate])
+    }
+
+    /// The files that differ from one commit to another, from the top of the repository; one that moved is two.
+    pub(crate) fn changed(&self, from: &Commit, to: &Commit) -> Result<Vec<String>, GitRefusal> {
+        let arguments = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", &from.id, &to.id];
+        let answer = Answer::of(git(&self.directory, &arguments), MAX_CHANGES_BYTES)?;
+        if !answer.is_success {
+            let tried = format!("list the files that {} changes", to.short());
+            return Err(GitRefusal::failed(&tried, answer.words()));
+        }
+        Ok(answer.text().split_terminator('\0').map(str::to_owned).collect())
     }
 
     /// Whether the working tree has changes that are in no commit, where what is checked out is this commit.

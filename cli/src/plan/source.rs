@@ -1,5 +1,6 @@
 //! The plan as the user gives it: a file or standard input, and the flags that change it.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -7,19 +8,22 @@ use std::path::Path;
 use anyhow::{Error, anyhow};
 use clap::Args;
 use speedup_core::experiment::Experiment;
+use speedup_core::machine::event::AttemptEnd;
 use speedup_core::plan::file::{self, MAX_PLAN_BYTES, PlanFileError, PlanLook};
+use speedup_core::run::AfterLoss;
+use speedup_core::run::record::Outcome;
 use speedup_core::value::bounded::read_at_most;
+use speedup_core::value::id::{BenchmarkIndex, ExperimentId};
 use speedup_core::value::seed::Seed;
 use uuid::Uuid;
 
-use crate::connection::SourceArguments;
 use crate::connection::selector::Selector;
+use crate::connection::{Connection, SourceArguments};
 use crate::exit::failure::Failure;
 use crate::plan::files::LocalFiles;
 use crate::plan::line::TemplateLook;
-use crate::plan::recorded;
-use crate::plan::selection::OnlyArguments;
-use crate::plan::tags::TagArguments;
+use crate::plan::selection::{OnlyArguments, select};
+use crate::results::attempts::Attempts;
 
 /// The plan on standard input.
 pub(crate) const STDIN: &str = "-";
@@ -48,6 +52,24 @@ pub(crate) struct PlanArguments {
     tags: TagArguments,
 }
 
+/// Tags to find an experiment by, as they are given beside its plan.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct TagArguments {
+    /// A word to find the experiment by, beside those of the plan; repeatable
+    #[arg(long = "tag", value_name = "WORD|KEY=VALUE")]
+    tags: Vec<String>,
+}
+
+impl TagArguments {
+    /// These and those of the plan, ascending and each once. Whether they are tags is the plan's to check.
+    pub(crate) fn of(&self, mut tags: Vec<String>) -> Vec<String> {
+        tags.extend(self.tags.iter().cloned());
+        tags.sort_unstable();
+        tags.dedup();
+        tags
+    }
+}
+
 impl PlanArguments {
     /// The experiment that the plan describes, a file or one that `source` has, with what the flags change; and where the
     /// files lie whose content is to travel.
@@ -56,7 +78,7 @@ impl PlanArguments {
         source: &SourceArguments,
     ) -> Result<(Experiment, LocalFiles), Failure> {
         let (mut experiment, files) = match &self.failed_of {
-            Some(which) => (recorded::failed_of(which, source).await?, LocalFiles::default()),
+            Some(which) => (failed_of(which, source).await?, LocalFiles::default()),
             None => parsed(self.plan.as_deref().unwrap_or(STDIN))?,
         };
         if let Some(runs) = self.runs {
@@ -138,6 +160,46 @@ fn read(from: impl Read) -> Result<String, Error> {
 pub(crate) fn drawn_seed() -> Seed {
     let (_, random) = Uuid::new_v4().as_u64_pair();
     Seed::drawn(random)
+}
+
+/// The experiment again, with the benchmarks alone of which runs failed or were abandoned, in all versions. Its seed is a new one.
+async fn failed_of(which: &Selector, source: &SourceArguments) -> Result<Experiment, Failure> {
+    let (connection, experiment) = source.find(which).await?;
+    let read = read_failed(&connection, experiment).await;
+    connection.close().await;
+    let (mut recorded, failed) = read?;
+    if failed.is_empty() {
+        return Err(Failure::usage(anyhow!(
+            "no run of {} ({experiment}) failed or was abandoned",
+            recorded.name
+        ))
+        .hint("`speedup report` shows what it measured; its plan is measured again by `speedup run PLAN`"));
+    }
+    let names: BTreeSet<String> =
+        failed.iter().filter_map(|at| Some(recorded.benchmark(*at)?.name.clone())).collect();
+    select(&mut recorded, format!("--failed-of {experiment}"), |name| names.contains(name))?;
+    recorded.seed = drawn_seed();
+    Ok(recorded)
+}
+
+async fn read_failed(
+    connection: &Connection,
+    experiment: ExperimentId,
+) -> Result<(Experiment, BTreeSet<BenchmarkIndex>), Failure> {
+    let mut attempts = Attempts::open(connection, experiment).await?;
+    let mut failed = BTreeSet::new();
+    while let Some(page) = attempts.page().await? {
+        for ended in page {
+            let is_failed = match &ended.end {
+                AttemptEnd::Reported(record) => matches!(record.outcome, Outcome::Failed(_)),
+                AttemptEnd::Lost { after, .. } => *after == AfterLoss::Abandoned,
+            };
+            if is_failed && let Some(cell) = attempts.plan.cell(ended.lease.run) {
+                failed.insert(cell.benchmark);
+            }
+        }
+    }
+    Ok((attempts.plan.experiment, failed))
 }
 
 #[cfg(test)]

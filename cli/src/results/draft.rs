@@ -5,8 +5,9 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::Error;
+use anyhow::{Context as _, Error};
 
+use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
 /// A file that is being written, and is then put in its place. A pipe or a device is written as it is: there is nothing to
@@ -59,6 +60,20 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     let (mut file, draft) = Draft::of(path)?;
     let written = file.write_all(text.as_bytes()).map_err(|error| draft.refused(error));
     draft.end(written)
+}
+
+/// Executes `work` with standard output going to `path`, as `> FILE` has it. Only an answer takes the place of what
+/// was there, not a failure.
+pub(crate) fn redirect<F>(path: &Path, work: F) -> Result<Exit, Failure>
+where
+    F: FnOnce() -> Result<Exit, Failure>,
+{
+    let (file, draft) = Draft::of(path)?;
+    let taken = rustix::stdio::dup2_stdout(&file).context("cannot redirect standard output");
+    let mut exit = Exit::Done;
+    let done = taken.map_err(Failure::infrastructure).and_then(|()| work());
+    draft.end(done.map(|how| exit = how))?;
+    Ok(exit)
 }
 
 /// A file that cannot be written: the user's to mend where it is a matter of names and rights.

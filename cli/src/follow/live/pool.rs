@@ -14,7 +14,7 @@ use speedup_proto::v1;
 use tokio::sync::mpsc::Sender;
 use tonic::Status;
 
-use super::style::Style;
+use super::terminal::Style;
 use crate::connection::Connection;
 use crate::console::moment;
 use crate::console::render::counted;

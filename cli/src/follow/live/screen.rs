@@ -6,7 +6,7 @@ use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 use speedup_report::terminal::{self, Plots, Terminal};
 
 use super::estimates::Estimates;
-use super::style::Style;
+use super::terminal::Style;
 use super::view::{Pane, View, Window};
 use crate::connection::selector;
 use crate::console::moment;

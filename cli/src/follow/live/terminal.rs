@@ -13,11 +13,20 @@ use tokio_stream::StreamExt as _;
 
 use super::screen::Size;
 use super::view::Look;
+use crate::console::Paint;
 
 /// A terminal in raw mode, on its other screen. Talk goes to standard error, and so does this.
 pub(super) struct Terminal {
     events: EventStream,
     shown: Vec<String>,
+}
+
+/// What the terminal can show.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Style {
+    pub(super) paint: Paint,
+    /// Whether it takes more than ASCII.
+    pub(super) unicode: bool,
 }
 
 /// What the user did.

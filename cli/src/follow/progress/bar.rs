@@ -1,12 +1,14 @@
 //! The bar: drawn once an event, whole.
 
 use std::fmt::Write;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use speedup_core::machine::event::Tally;
 
-use super::echo::NoEcho;
+use crate::console;
 use crate::exit::standing;
 
 /// The bar, and below it the sentence.
@@ -53,5 +55,33 @@ impl Bar {
     /// Leaves the bar as it is.
     pub(super) fn end(&self) {
         self.bar.abandon();
+    }
+}
+
+/// Keeps control characters from being shown, until it is dropped. Signals are sent as before.
+///
+/// The terminal shows Ctrl-C as ^C where the cursor is, behind the sentence; where that makes it longer than a row, what is
+/// drawn next stands a row lower and the bar is there twice.
+#[derive(Debug)]
+struct NoEcho(Option<Termios>);
+
+impl NoEcho {
+    /// Begins, where this process may set its terminal.
+    fn begin() -> Self {
+        let Some(before) = tcgetattr(io::stderr()).ok().filter(|_| console::is_in_foreground()) else {
+            return Self(None);
+        };
+        let mut quiet = before.clone();
+        quiet.local_modes.remove(LocalModes::ECHOCTL);
+        Self(tcsetattr(io::stderr(), OptionalActions::Now, &quiet).is_ok().then_some(before))
+    }
+}
+
+impl Drop for NoEcho {
+    fn drop(&mut self) {
+        if let Some(before) = self.0.take().filter(|_| console::is_in_foreground()) {
+            // A terminal that is gone needs nothing.
+            let _ = tcsetattr(io::stderr(), OptionalActions::Now, &before);
+        }
     }
 }
