@@ -1,6 +1,5 @@
 //! What starts and stops: recovery, the workers (owner with committer, indexer, checkpointer), and the server of the doors.
 
-mod bounds;
 mod doors;
 mod gate;
 mod incoming;
@@ -29,8 +28,7 @@ use tonic::service::Routes;
 use tonic::transport::Channel;
 use uuid::Uuid;
 
-use self::bounds::Bounds;
-use self::doors::doors;
+use self::doors::{Bounds, doors};
 pub(crate) use self::gate::Gate;
 pub use self::incoming::Ways;
 use self::incoming::{ByKind, Incoming, incoming};

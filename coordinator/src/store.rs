@@ -8,7 +8,6 @@
 mod aside;
 mod attempts;
 mod logged;
-mod lost;
 mod named;
 mod pack;
 #[cfg(test)]

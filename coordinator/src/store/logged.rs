@@ -48,7 +48,7 @@ impl From<StoredEvent> for v1::LoggedEvent {
 
 use super::{Store, StoreError, Tree, Writes};
 
-/// The first byte of the keys of all events, and of those of each experiment; `lost` has another.
+/// The first byte of the keys of all events, and of those of each experiment; lost attempts have another.
 const ALL: u8 = 0;
 const OF_EXPERIMENT: u8 = 1;
 /// What tells apart events of one kind at one moment.
