@@ -8,17 +8,17 @@ pub(crate) mod experiments;
 pub(crate) mod host;
 pub(crate) mod hosts;
 pub(crate) mod layout;
-mod moment;
 mod plan;
 pub(crate) mod report;
 pub(crate) mod sign_in;
-mod trouble;
 
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use speedup_core::value::count::{counted, grouped};
+use speedup_proto::convert::known_moment;
 
+use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
 /// A page as an answer.
@@ -29,6 +29,46 @@ impl IntoResponse for Html {
     fn into_response(self) -> Response {
         ([(CONTENT_TYPE, "text/html; charset=utf-8")], self.0.into_string()).into_response()
     }
+}
+
+impl IntoResponse for Trouble {
+    fn into_response(self) -> Response {
+        let code = self.code();
+        let body = match self {
+            Self::SignedOut => layout::bare(
+                "Sign in",
+                &html! {
+                    h1 { "Sign in" }
+                    p { "The page uses the credentials of the command line. Run this command there, and open the \
+                        link that it prints:" }
+                    pre tabindex="0" aria-label="Command" { code { "speedup page" } }
+                    p.quiet { "A link works once, within five minutes. A session lasts twelve hours." }
+                },
+            ),
+            Self::Failed { words, hint, .. } => layout::bare(
+                "That did not work",
+                &html! {
+                    h1 { "That did not work" }
+                    p { (words) }
+                    @if let Some(hint) = hint { p.quiet { (hint) } }
+                    p { a href="/" { "To the experiments" } }
+                },
+            ),
+        };
+        (code, Html(body)).into_response()
+    }
+}
+
+/// A moment in nanoseconds since 1970, in UTC: the page does not know where its reader is.
+fn moment(at_ns: u64) -> Markup {
+    let at = jiff::Timestamp::from_nanosecond(i128::from(at_ns)).unwrap_or(jiff::Timestamp::MAX);
+    let shown = at.strftime("%Y-%m-%d %H:%M:%S").to_string();
+    html! { time datetime=(at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()) { (shown) "\u{a0}UTC" } }
+}
+
+/// A moment of the API; nothing where it is absent.
+fn moment_of(wire: Option<&prost_types::Timestamp>) -> Markup {
+    known_moment(wire).map_or_else(Markup::default, |at| moment(at.0))
 }
 
 /// A table in a region that scrolls by itself, also by keyboard.

@@ -4,8 +4,7 @@ use maud::{Markup, html};
 use speedup_proto::v1::{AccessList, ListEventsResponse};
 
 use super::layout::{Section, page};
-use super::moment::moment_of;
-use super::{counted, events, scrolling};
+use super::{counted, events, moment_of, scrolling};
 use crate::visitor::Visitor;
 
 /// Certificates of users that are shown; those of agents are a number.

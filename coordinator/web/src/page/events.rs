@@ -6,8 +6,7 @@ use serde::Deserialize;
 use speedup_proto::v1::{EventKind, ListEventsResponse, LoggedEvent};
 
 use super::layout::{Section, page};
-use super::moment::moment_of;
-use super::{encoded, scrolling};
+use super::{encoded, moment_of, scrolling};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 

@@ -10,8 +10,7 @@ use speedup_proto::v1::{EventKind, ExperimentStatus, ExportHead, ListEventsRespo
 use speedup_report::roughly;
 
 use super::layout::{Section, page};
-use super::moment::{moment, moment_of};
-use super::{act, act_with, counted, events, grouped, plan};
+use super::{act, act_with, counted, events, grouped, moment, moment_of, plan};
 use crate::visitor::Visitor;
 
 /// How often progress is said aloud: in steps of so many percent.

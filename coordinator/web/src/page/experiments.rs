@@ -6,8 +6,7 @@ use speedup_proto::v1::ExperimentStatus;
 
 use super::experiment::{PHASES, bar, phase, phase_badge, standing};
 use super::layout::{Section, page};
-use super::moment::moment_of;
-use super::{counted, encoded, grouped, scrolling};
+use super::{counted, encoded, grouped, moment_of, scrolling};
 use crate::visitor::Visitor;
 
 /// By what experiments are sorted: the word in addresses, and the one that people read.
