@@ -5,18 +5,18 @@
 //! difference would fail at nearly every look. Higher-is-better answers are oriented where they are made: a speedup above 1
 //! favours the candidate.
 //!
-//! In reading order: [`Conclusion`], [`Ruling`], [`Judgement`]; `of_report`, `of_track` and `of_answer`, where conclusions come from.
+//! In reading order: [`Conclusion`], [`Ruling`], [`Judgement`]; where conclusions come from: `of_report`, answers and tracks.
 
-mod of_answer;
 mod of_report;
-mod of_track;
 #[cfg(test)]
 mod tests;
 
 use crate::conclusion::Verdict;
 use crate::count;
-use crate::study::EndpointVerdict;
-use speedup_statistics::inference::{Threshold, ThresholdDecision};
+use crate::inquiry::Answer;
+use crate::study::{EndpointVerdict, adjusted_by};
+use crate::track::{TrackBenchmark, TrackReport, TrackStepReport};
+use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue, Threshold, ThresholdDecision};
 use std::fmt;
 use thiserror::Error;
 
@@ -130,4 +130,78 @@ impl Judgement {
         }
         judgement
     }
+}
+
+/// A conclusion before it is adjusted, with the p-values of faster and of slower.
+type Unadjusted = (Conclusion, [Option<PValue>; 2]);
+
+impl Conclusion {
+    /// Those of an answer: each candidate over all benchmarks, where the method has such a verdict, then on each. Verdicts
+    /// that the inquiry had adjusted are taken so, others are adjusted by Holm. Decisions by intervals, of the method
+    /// effect, have no p-value to adjust.
+    ///
+    /// # Errors
+    /// [`GateError`] for methods that have no verdict, know no slowdown, or have no interval where `noise` needs one.
+    pub fn of_answer(answer: &Answer, noise: Threshold) -> Result<Vec<Self>, GateError> {
+        answer.method.options.check_gate(noise)?;
+        Ok(answer.findings.conclusions(answer.confidence))
+    }
+
+    /// With verdicts after Holm's adjustment: each candidate's benchmarks are a family.
+    pub(crate) fn adjusted(of: &[Unadjusted], level: ConfidenceLevel) -> Vec<Self> {
+        let families = of.chunk_by(|one, next| one.0.candidate == next.0.candidate);
+        let of_family = |family: &[Unadjusted]| -> Vec<Self> {
+            let verdicts = holm(family, level);
+            family.iter().zip(verdicts).map(|((one, _), verdict)| Self { verdict, ..one.clone() }).collect()
+        };
+        families.flat_map(of_family).collect()
+    }
+}
+
+/// Faster and slower are families of their own, as in reports; what cannot conclude counts with a p-value of 1.
+fn holm(asked: &[Unadjusted], level: ConfidenceLevel) -> Vec<Verdict> {
+    let family = |at: usize| {
+        let p_value = |(one, p_values): &Unadjusted| {
+            let concluded = p_values[at].filter(|_| one.verdict != Verdict::NotEnoughData);
+            Some(concluded.unwrap_or_else(|| PValue::clamped(1.0)))
+        };
+        Adjustment::Holm.adjust(&asked.iter().map(p_value).collect::<Vec<_>>())
+    };
+    let families = family(0).into_iter().zip(family(1));
+    let verdict = |((plain, _), adjusted): (&Unadjusted, _)| match adjusted {
+        (Some(faster), Some(slower)) => adjusted_by(plain.verdict, faster, slower, level),
+        _ => plain.verdict,
+    };
+    asked.iter().zip(families).map(verdict).collect()
+}
+
+impl Conclusion {
+    /// Those of a track: each step to a worse level that nobody acknowledged; of a benchmark without one, that there is none, unless it has too few
+    /// points for any. The track keeps the number of false alarms of all benchmarks, so nothing is adjusted.
+    pub fn of_track(report: &TrackReport) -> Vec<Self> {
+        let of_benchmark = |benchmark: &TrackBenchmark| {
+            let mut steps =
+                report.regressions().filter(|step| step.benchmark == benchmark.benchmark).peekable();
+            match steps.peek() {
+                Some(_) => steps.map(|step| of_step(report, step)).collect(),
+                None => vec![without_step(report, benchmark)],
+            }
+        };
+        report.benchmarks.iter().flat_map(of_benchmark).collect()
+    }
+}
+
+fn of_step(report: &TrackReport, step: &TrackStepReport) -> Conclusion {
+    // A speedup is the old level over the new one; where more is better, the other way round.
+    let is_rate = step.size.ratio < 1.0;
+    let speedup = |ratio: f64| if is_rate { ratio } else { ratio.recip() };
+    let [one, other] = step.size.interval.map(speedup);
+    let candidate = format!("{}, {}", report.terms.branch, report.set(step));
+    let ends = Some((one.min(other), one.max(other)));
+    Conclusion::new(&candidate, Some(&step.benchmark), Verdict::Slower, Some(speedup(step.size.ratio)), ends)
+}
+
+fn without_step(report: &TrackReport, benchmark: &TrackBenchmark) -> Conclusion {
+    let verdict = if benchmark.ratios_lacking > 0 { Verdict::NotEnoughData } else { Verdict::Same };
+    Conclusion::new(&report.terms.branch, Some(&benchmark.benchmark), verdict, None, None)
 }

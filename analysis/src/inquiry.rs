@@ -6,7 +6,7 @@
 //!
 //! In reading order:
 //! * `suite`: versions and benchmarks, checked; `pairing`: the benchmarks that all versions have; `blocked`, `blocks`: the
-//!   runs that a design made pairs; `remarks`: what must be known of the samples;
+//!   runs that a design made pairs;
 //! * the list of the methods below; `method`: what each of them answers of itself; `refusal`: why there is no answer;
 //! * `answer`, `interval`: what every answer has; then one file a method, with its options, findings and conclusions;
 //! * [`configured`]: the Speedup-Test as its published program makes it.
@@ -42,7 +42,6 @@ mod performance_test;
 mod proportion;
 mod ratio;
 mod refusal;
-mod remarks;
 mod signed_rank;
 mod speedup_test;
 mod suite;

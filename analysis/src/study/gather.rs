@@ -1,7 +1,7 @@
 //! What is kept of the attempts of an experiment, and the samples that the methods take from it.
 //!
 //! * [`cell`]: values and where they are from; [`evidence`]: of independence, with [`numbers`] for names; [`condition`],
-//!   [`mishap`]: what went otherwise; `programs`, `software`: what was executed, and with what; [`ranks`]: what the ranks
+//!   [`mishap`]: what went otherwise; `software`: what was executed, and with what; [`ranks`]: what the ranks
 //!   of gangs took;
 //! * [`sampled`]: the samples.
 
@@ -10,7 +10,6 @@ pub(super) mod condition;
 pub(super) mod evidence;
 pub(super) mod mishap;
 pub(super) mod numbers;
-mod programs;
 pub(super) mod ranks;
 pub(super) mod sampled;
 mod software;

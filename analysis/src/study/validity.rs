@@ -2,7 +2,7 @@
 //!
 //! * [`independence`], [`freshness`], [`exclusion`]: what the evidence says of the hosts;
 //! * [`diagnostic`], [`diagnostics`], [`host_effect`], [`sensitivity`], [`canary`], [`controls`], [`placement`]: what the values say of them;
-//! * [`disturbance`], [`program`], [`built`], [`software`]: what was executed, with what, and beside what.
+//! * [`disturbance`], [`built`], [`software`]: what was executed, with what, and beside what.
 
 pub(super) mod built;
 pub(super) mod canary;
@@ -15,6 +15,5 @@ mod freshness;
 pub(super) mod host_effect;
 pub(super) mod independence;
 pub(super) mod placement;
-pub(super) mod program;
 pub(super) mod sensitivity;
 pub(super) mod software;

@@ -3,9 +3,8 @@
 use super::condition::ConditionCounts;
 use super::evidence::Seat;
 use super::mishap::Mishaps;
-use super::programs::Programs;
 use super::ranks::RanksSeen;
-use super::software::SoftwareSeen;
+use super::software::{Programs, SoftwareSeen};
 use speedup_core::experiment::metric::{Absence, Metric, OwnMetric};
 use speedup_core::run::record::Record;
 use speedup_core::run::timer::TimerError;

@@ -1,4 +1,5 @@
-//! Which software the measured runs of a cell had: the variables that a shell made, and the image of the container.
+//! Which software the measured runs of a cell had: the variables that a shell made, the image of
+//! the container, and the contents of the programs.
 
 use speedup_core::experiment::files::ContentHash;
 use speedup_core::run::record::Record;
@@ -34,5 +35,31 @@ impl SoftwareSeen {
             self.contained += 1;
             self.start = self.start.max(container.start);
         }
+    }
+}
+
+/// The contents that measured runs of a cell executed, as far as they are known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Programs {
+    /// By content, the hosts on which it was executed, by their numbers in the study.
+    pub(in crate::study) hosts: BTreeMap<ContentHash, BTreeSet<u32>>,
+    /// Runs whose program is known.
+    pub(in crate::study) runs: u64,
+}
+
+impl Programs {
+    /// Keeps what a measured run on a host executed.
+    pub(crate) fn measured(&mut self, host: u32, record: &Record) {
+        if let Some(hash) = record.program.as_ref().and_then(|program| program.blake3()) {
+            self.hosts.entry(hash).or_default().insert(host);
+            self.runs += 1;
+        }
+    }
+
+    /// The one file that all of so many runs executed.
+    pub(crate) fn only(&self, runs: usize) -> Option<ContentHash> {
+        let mut contents = self.hosts.keys();
+        let only = contents.next().filter(|_| self.runs == runs as u64)?;
+        contents.next().is_none().then_some(*only)
     }
 }

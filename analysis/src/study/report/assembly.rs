@@ -28,7 +28,7 @@ use crate::study::validity::exclusion::ExclusionsReport;
 use crate::study::validity::host_effect::OutlyingReport;
 use crate::study::validity::independence::IndependenceReport;
 use crate::study::validity::placement::PlacementReport;
-use crate::study::validity::{built, disturbance, program, sensitivity, software};
+use crate::study::validity::{built, disturbance, sensitivity, software};
 use crate::study::{Figures, Mixtures, ReportOptions, Study};
 use rayon::prelude::*;
 use speedup_core::experiment::metric::Metric;
@@ -61,7 +61,7 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     let head = Head::new(study, level);
     let mut warnings = Warnings::default();
     warn_of_the_runs(study, &head, &independence, &mut warnings);
-    program::warn(study, &sampled, &mut warnings);
+    software::warn_programs(study, &sampled, &mut warnings);
     software::warn(study, &sampled, &mut warnings);
     losses::warn(&sampled, &totals, head.may_be_extended(), &mut warnings);
     losses::warn_of_survivors(&sampled, &mut warnings);
