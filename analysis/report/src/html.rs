@@ -1,12 +1,10 @@
 //! The report as a page: one file without scripts and requests, in light and dark. [`fragment`] is the same for a page that
 //! has [`STYLE`] already.
 
-mod strips;
-
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::document::{Align, Column, Document, Element, Field, Kind, Section, Table, Tone};
-use crate::figure::{Figure, Forest, History, Panels, ScalingFigure, svg};
+use crate::document::{Align, Column, Document, Element, Field, Kind, Section, Table, TableRow, Tone};
+use crate::figure::{Figure, Forest, ForestRow, History, Mark, Panels, ScalingFigure, svg};
 
 /// The style of a report; all its rules are within the class `speedup-report`.
 pub const STYLE: &str = include_str!("style.css");
@@ -176,7 +174,7 @@ fn blocks(section: &Section, id: &str) -> Markup {
                 }
                 Element::Command(line) => pre { code { (line) } },
                 Element::Table(of) => (match forest.filter(|forest| forest.rows.len() == of.rows.len()) {
-                    Some(forest) => strips::table(of, forest, id, &name()),
+                    Some(forest) => strips(of, forest, id, &name()),
                     None => table(of, &name()),
                 }),
                 Element::Figure(of) => (figure(of, run)),
@@ -226,6 +224,49 @@ fn table(table: &Table, about: &str) -> Markup {
             }
         }
         (legend(table, ""))
+    }
+}
+
+/// The column of a table with strips before which the intervals stand: names first, and the numbers beside their drawing.
+const SPEEDUP: &str = "speedup";
+
+/// The table of the benchmarks with their intervals drawn in it: a row a benchmark, the largest speedup first. What did not
+/// change can be left out, without a script. `id` is that of the section.
+fn strips(table: &Table, forest: &Forest, id: &str, about: &str) -> Markup {
+    let strips = svg::Strips::of(forest);
+    let drawn = table.columns.iter().position(|column| column.heading == SPEEDUP).unwrap_or(1);
+    let rows = forest.by_effect().into_iter().map(|at| (&table.rows[at], &forest.rows[at]));
+    let has = |changed: bool| forest.rows.iter().any(|row| (row.mark != Mark::Neither) == changed);
+    html! {
+        @if has(true) && has(false) {
+            input type="checkbox" class="only" id={ (id) "-only" };
+            label for={ (id) "-only" } { " Only what changed" }
+        }
+        section class="scroll" tabindex="0" aria-label=(about) {
+            table class="strips" {
+                thead {
+                    tr {
+                        @for (at, column) in table.columns.iter().enumerate() {
+                            @if at == drawn { td class="strip" { (strips.scale()) } }
+                            (heading(column))
+                        }
+                    }
+                }
+                tbody { @for (row, of) in rows { (strip_row(table, row, of, &strips, drawn)) } }
+            }
+        }
+        (legend(table, "Sorted by speedup."))
+    }
+}
+
+fn strip_row(table: &Table, row: &TableRow, of: &ForestRow, strips: &svg::Strips, drawn: usize) -> Markup {
+    html! {
+        tr class=[(of.mark == Mark::Neither).then_some("unchanged")] {
+            @for (at, (field, column)) in row.fields.iter().zip(&table.columns).enumerate() {
+                @if at == drawn { td class="strip" { (strips.row(of)) } }
+                (cell(field, column, at == 0))
+            }
+        }
     }
 }
 

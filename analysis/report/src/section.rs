@@ -3,7 +3,6 @@
 mod benchmarks;
 mod bisection;
 mod brief;
-mod caveats;
 mod closing;
 mod companions;
 mod controls;
@@ -13,7 +12,6 @@ mod mishaps;
 mod opening;
 mod ranks;
 mod rule;
-mod runs;
 mod scaling;
 mod speedup_test;
 mod suite;
@@ -57,8 +55,8 @@ impl Document {
         companions::write_diagnostics(&mut document, report);
         companions::write_exclusions(&mut document, report);
         mishaps::write(&mut document, report);
-        caveats::write(&mut document, report);
-        runs::write(&mut document, report);
+        closing::write_caveats(&mut document, report);
+        closing::write_runs(&mut document, report);
         closing::write(&mut document, report);
         document.repeats_verdict = !report.suites.is_empty();
         document

@@ -10,7 +10,6 @@ mod frame;
 mod history;
 mod panel;
 mod precision;
-mod proportion;
 mod scaling;
 mod strip;
 mod values;
@@ -40,7 +39,7 @@ pub fn forest(figure: &Forest) -> Markup {
 
 /// Proportions.
 pub fn proportion(figure: &ProportionFigure) -> Markup {
-    proportion::drawn(figure)
+    forest::proportion(figure)
 }
 
 /// The history of a benchmark on a track.

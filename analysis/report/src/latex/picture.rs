@@ -2,13 +2,12 @@
 //! by a mark or a stroke as well; the words of each drawing stand under it, as they are its alternative on a page.
 
 mod forest;
-mod frame;
 mod history;
 mod panel;
-mod precision;
 mod scaling;
 
 use super::escaped;
+use crate::figure::axis::Labels;
 use crate::figure::{Figure, Mark};
 
 /// What the drawings need before the text: marks, and the colours of the versions and verdicts, which are those of the page.
@@ -29,6 +28,12 @@ pub(super) const PREAMBLE: &str = r"\usepackage{tikz}
 const MARKS: [&str; 6] = ["o", "diamond*", "square*", "triangle*", "pentagon*", "x"];
 /// The strokes of the versions, in their order.
 const STROKES: [&str; 4] = ["solid", "dashed", "dash dot", "densely dashed"];
+
+/// The corners of what is drawn within the frame of a small drawing, in millimetres.
+const LEFT: f64 = 10.0;
+const RIGHT: f64 = 82.0;
+const TOP: f64 = 44.0;
+const BOTTOM: f64 = 8.0;
 
 /// A figure, as something to stand between paragraphs.
 pub(super) fn drawn(figure: &Figure) -> String {
@@ -97,4 +102,23 @@ fn line(options: &str, points: impl Iterator<Item = (f64, f64)>) -> String {
 /// Words at a point.
 fn words(options: &str, x: f64, y: f64, words: &str) -> String {
     format!("\\node[{options}] at {} {{{}}};\n", point(x, y), escaped(words))
+}
+
+/// A small drawing with its axes, and its caption above.
+fn frame(title: &str, x: &Labels<'_>, y: &Labels<'_>, drawn: &str) -> String {
+    let mut inside = words("above right,inner sep=0pt,font=\\footnotesize\\bfseries", 0.0, TOP + 5.0, title);
+    for (value, label) in &y.ticks {
+        let at = y.axis.at(*value);
+        inside += &line("rule", [(LEFT, at), (RIGHT, at)].into_iter());
+        inside += &words("left,inner sep=2pt", LEFT, at, label);
+    }
+    inside += &words("right,inner sep=0pt,text=quiet", 0.0, TOP + 2.5, y.name);
+    inside += &line("quiet", [(LEFT, BOTTOM), (RIGHT, BOTTOM)].into_iter());
+    for (value, label) in &x.ticks {
+        let at = x.axis.at(*value);
+        inside += &line("quiet", [(at, BOTTOM), (at, BOTTOM - 1.0)].into_iter());
+        inside += &words("below,inner sep=2pt", at, BOTTOM - 0.5, label);
+    }
+    inside += &words("left,inner sep=0pt,text=quiet", RIGHT, 1.0, x.name);
+    picture(&(inside + drawn))
 }

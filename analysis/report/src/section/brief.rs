@@ -5,7 +5,7 @@ use speedup_analysis::conclusion::{Warning, WarningCode, Word};
 use speedup_analysis::count::{counted, grouped, percent};
 use speedup_analysis::study::{AdviceReport, IndependenceKind, RELATIVE_HALF_WIDTH, ReachReport, Report};
 
-use super::{benchmarks, bisection, caveats, endpoints, mishaps, opening, rule, scaling};
+use super::{benchmarks, bisection, closing, endpoints, mishaps, opening, rule, scaling};
 use crate::document::{Document, Element, Kind, Section, Tone};
 
 /// Caveats that are shown.
@@ -105,7 +105,7 @@ fn write_caveats(document: &mut Document, warnings: &[Warning], report: &Report)
         return;
     }
     document.section(Kind::Caveats, "Caveats");
-    others.iter().take(MOST_CAVEATS).for_each(|warning| caveats::write_one(document, warning, report));
+    others.iter().take(MOST_CAVEATS).for_each(|warning| closing::write_caveat(document, warning, report));
     if let Some(more) = others.len().checked_sub(MOST_CAVEATS).filter(|more| *more > 0) {
         document.paragraph(format!("and {more} more: --section caveats"), Tone::Plain);
     }

@@ -1,10 +1,47 @@
-//! How the report was made.
+//! The end of a report: its caveats, the runs drawn, and how it was made.
 
+use speedup_analysis::conclusion::Warning;
 use speedup_analysis::count::percent;
 use speedup_analysis::study::{LevelSource, Report};
 
+use super::benchmarks::abbreviated;
 use crate::document::{Document, Element, Kind, Tone};
+use crate::figure::{Figure, Panels};
 
+/// Writes the caveats: each code once, with the benchmarks it concerns.
+pub(super) fn write_caveats(document: &mut Document, report: &Report) {
+    if report.warnings.is_empty() {
+        return;
+    }
+    document.section(Kind::Caveats, "Caveats");
+    report.warnings.iter().for_each(|warning| write_caveat(document, warning, report));
+}
+
+/// A caveat with the benchmarks it concerns.
+pub(super) fn write_caveat(document: &mut Document, warning: &Warning, report: &Report) {
+    let all = report.benchmarks.len() * report.suites.len();
+    let whom = match warning.concerns.len() {
+        0 => String::new(),
+        _ => format!(" ({})", abbreviated(&warning.concerns, all)),
+    };
+    document.item(format!("{}{whom}: {}", warning.code, warning.sentence));
+}
+
+/// Draws the runs of the benchmarks, where the report has what that takes.
+pub(super) fn write_runs(document: &mut Document, report: &Report) {
+    let Some(figures) = &report.figures else { return };
+    let panels = Panels::all(report, figures);
+    if panels.is_empty() {
+        return;
+    }
+    document.section(Kind::Runs, "The runs, drawn");
+    document.paragraph(figures.sentence.as_str(), Tone::Plain);
+    for of in panels {
+        document.push(Element::Figure(Box::new(Figure::Panels(of))));
+    }
+}
+
+/// Writes how the report was made.
 pub(super) fn write(document: &mut Document, report: &Report) {
     let (method, independence) = (&report.method, &report.independence);
     document.section(Kind::Method, "Method");

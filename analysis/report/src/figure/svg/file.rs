@@ -2,7 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::{forest, frame, history, panel, proportion, scaling};
+use super::{forest, frame, history, panel, scaling};
 use crate::figure::Figure;
 use crate::html::STYLE;
 
@@ -27,7 +27,7 @@ pub(crate) fn files(figure: &Figure) -> Vec<File> {
             parts.map(|(drawn, height)| wide(&of.description, &drawn, height)).collect()
         }
         Figure::Proportion(of) => {
-            vec![wide(&of.description, &proportion::drawn(of), proportion::height(of))]
+            vec![wide(&of.description, &forest::proportion(of), forest::proportion_height(of))]
         }
         Figure::History(of) => vec![file(&of.description, &history::drawn(of), history::SIZE, 1.0)],
         Figure::Scaling(of) => vec![small(&of.description, &scaling::drawn(of))],

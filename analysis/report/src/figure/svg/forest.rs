@@ -1,10 +1,10 @@
-//! A forest: name and speedup on one line, the interval below it.
+//! A forest: name and speedup on one line, the interval below it; proportions likewise.
 
 use maud::{Markup, html};
 
 use super::{mark, percentage};
-use crate::figure::axis::{Axis, label};
-use crate::figure::{Forest, ForestRow};
+use crate::figure::axis::{Axis, Spacing, label};
+use crate::figure::{Forest, ForestRow, ProportionFigure, ProportionRow};
 
 /// Rows of one drawing: browsers and paper dislike pictures without end.
 const MOST_ROWS: usize = 60;
@@ -90,4 +90,45 @@ fn cut(name: &str) -> String {
 
 fn told(rows: &[ForestRow]) -> String {
     rows.iter().map(|row| format!("{}: {}", row.name, row.label)).collect::<Vec<_>>().join("; ")
+}
+
+/// Below the last row of proportions, where the labels stand.
+const PROPORTION_BOTTOM: usize = 22;
+
+pub(super) fn proportion_height(figure: &ProportionFigure) -> usize {
+    ROW * figure.rows.len() + 4 + PROPORTION_BOTTOM
+}
+
+/// Draws proportions between none and all of the benchmarks.
+pub(super) fn proportion(figure: &ProportionFigure) -> Markup {
+    let axis = Axis::between(Spacing::Linear, 0.0, 1.0).across(ENDS.0, ENDS.1);
+    let base = proportion_height(figure) - PROPORTION_BOTTOM;
+    html! {
+        svg class="forest" role="img" width="100%" height=(proportion_height(figure)) {
+            title { (figure.title) }
+            desc { (figure.description) }
+            @for quarter in 0..=4_u32 {
+                @let x = percentage(axis.at(f64::from(quarter) / 4.0));
+                line class="grid" x1=(x) x2=(x) y1="0" y2=(base) {}
+                text class="tick" x=(x) y=(base + 14) text-anchor="middle" { (quarter * 25) "\u{a0}%" }
+            }
+            @for (row, y) in figure.rows.iter().zip((0..).step_by(ROW)) { (proportion_row(row, &axis, y)) }
+        }
+    }
+}
+
+fn proportion_row(row: &ProportionRow, axis: &Axis, y: usize) -> Markup {
+    let middle = y + 24;
+    html! {
+        text class="name" x="0" y=(y + 14) { (row.name) }
+        text class="value" x="100%" y=(y + 14) text-anchor="end" { (row.label) }
+        @if let Some((lower, upper)) = row.interval {
+            @let ends = [lower, upper].map(|end| percentage(axis.at(end)));
+            line class="interval" x1=(ends[0]) x2=(ends[1]) y1=(middle) y2=(middle) {}
+            @for x in &ends {
+                line class="interval" x1=(x) x2=(x) y1=(middle - 5) y2=(middle + 5) {}
+            }
+        }
+        svg x=(percentage(axis.at(row.share))) y=(middle) overflow="visible" { (mark(row.mark)) }
+    }
 }

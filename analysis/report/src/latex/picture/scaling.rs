@@ -1,9 +1,9 @@
 //! Speedups against numbers of hosts.
 
-use super::frame::{BOTTOM, LEFT, Labels, RIGHT, TOP, frame};
 use super::panel::keys;
-use super::{colour, escaped, line, points, stroke};
+use super::{BOTTOM, LEFT, RIGHT, TOP, colour, escaped, frame, line, points, stroke};
 use crate::figure::ScalingFigure;
+use crate::figure::axis::Labels;
 
 pub(super) fn drawn(figure: &ScalingFigure) -> String {
     let (x, y) = figure.axes();
