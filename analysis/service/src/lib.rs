@@ -7,16 +7,14 @@
 //! In reading order: [`routes`] and [`Service`]; `door` (requests), `refusal` (statuses), `reporter` (reports of what the
 //! coordinator has), `intake` (an export becomes a study), `watch` (reports as observations arrive), `observations` (the
 //! table of them), `compare`, `advise`, `turns` (how many compute at once); [`Advisor`]
-//! with `decision` (the rules of repetition, applied for the coordinator); [`recompute`] (a report without a coordinator).
+//! (the rules of repetition, applied for the coordinator); [`recompute`] (a report without a coordinator).
 
 mod advise;
 mod advisor;
 mod compare;
-mod decision;
 mod door;
 mod intake;
 mod observations;
-mod recompute;
 mod refusal;
 mod reporter;
 mod service;
@@ -24,7 +22,7 @@ mod turns;
 mod watch;
 
 pub use advisor::Advisor;
-pub use recompute::recompute;
+pub use reporter::recompute;
 pub use service::{AnalysisStartError, Options, Service, start};
 
 use speedup_proto::limits;

@@ -164,3 +164,19 @@ fn bounded(what: &str, answer: String) -> Result<String, Status> {
     }
     Ok(answer)
 }
+
+/// The JSON that `Analysis.Report` answers to `request` where the coordinator's export is `pieces`.
+///
+/// # Errors
+/// The status that the door answers: for a request that cannot be meant, and for an export that is none.
+pub fn recompute(
+    request: v1::ReportRequest,
+    pieces: impl IntoIterator<Item = v1::ExportChunk>,
+) -> Result<String, Status> {
+    let asked = Asked::try_from(request)?;
+    let mut intake = Intake::new(asked.experiment);
+    for piece in pieces {
+        intake.take(piece)?;
+    }
+    Ok(report_of(&intake.into_study()?, asked)?.json)
+}
