@@ -62,12 +62,7 @@ pub enum EntryError {
     Kept(#[from] PrivateFileError),
     /// What is kept is damaged.
     #[error("the certificate stored in {} is damaged", path.display())]
-    Damaged {
-        /// Where.
-        path: PathBuf,
-        /// How.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+    Damaged { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
     /// The coordinator does not take the certificate any more.
     #[error("the coordinator rejected this agent: {0}")]
     Revoked(String),

@@ -56,40 +56,20 @@ pub(crate) enum StagingError {
     },
     /// The content could not be fetched.
     #[error("cannot fetch the content of the file {name}: {reason}")]
-    Fetch {
-        /// Which.
-        name: String,
-        /// Why not.
-        reason: String,
-    },
+    Fetch { name: String, reason: String },
     /// The content could not be put at the coordinator.
     #[error("cannot send the product {name} to the coordinator: {reason}")]
-    Put {
-        /// Which.
-        name: String,
-        /// Why not.
-        reason: String,
-    },
+    Put { name: String, reason: String },
     /// A shared file is another one here.
     #[error("the shared file {path} ({name}) is not that of the plan: {what}")]
     Differs {
-        /// Which.
         name: String,
-        /// Where.
         path: String,
         /// In what it differs.
         what: String,
     },
-    /// The disk refused.
     #[error("cannot {what} {}", path.display())]
-    Disk {
-        /// What was tried.
-        what: &'static str,
-        /// On which file.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
+    Disk { what: &'static str, path: PathBuf, source: io::Error },
     /// Its path cannot stand in a command.
     #[error("the scratch directory's path is not UTF-8")]
     NotUtf8,
@@ -101,7 +81,6 @@ pub(crate) enum StagingError {
 /// The staged files of this host.
 #[derive(Debug)]
 pub(crate) struct Files {
-    /// The scratch directory.
     scratch: PathBuf,
     cache: Cache,
     /// Shared files that were verified, as they looked then.

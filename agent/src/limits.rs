@@ -61,34 +61,16 @@ pub(crate) struct Limits {
 pub enum LimitsError {
     /// It cannot be read.
     #[error("cannot read the limits in {}", path.display())]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// It is larger than any is.
     #[error("{} is larger than {MAX_FILE_BYTES} bytes", path.display())]
-    TooLarge {
-        /// Which.
-        path: PathBuf,
-    },
+    TooLarge { path: PathBuf },
     /// Whoever can write to it sets the limits.
     #[error("{} may be changed by others: its mode is {mode:03o}", path.display())]
-    Open {
-        /// Which.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
+    Open { path: PathBuf, mode: u32 },
     /// It says what no limits are.
     #[error("{} has no valid limits", path.display())]
-    Content {
-        /// Which.
-        path: PathBuf,
-        /// Where and why.
-        source: Box<toml::de::Error>,
-    },
+    Content { path: PathBuf, source: Box<toml::de::Error> },
 }
 
 impl Hinted for LimitsError {

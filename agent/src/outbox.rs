@@ -51,7 +51,6 @@ impl Hinted for OutboxError {
     }
 }
 
-/// The outbox.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     journal: Journal,

@@ -40,18 +40,10 @@ use self::system::System;
 pub enum ProbeError {
     /// The file that names it cannot be read.
     #[error("cannot read {file}, which names {what}")]
-    Unreadable {
-        /// Which file.
-        file: &'static str,
-        /// What it names.
-        what: &'static str,
-        /// Why not.
-        source: std::io::Error,
-    },
+    Unreadable { file: &'static str, what: &'static str, source: std::io::Error },
     /// What it holds is no name.
     #[error("{file} has no usable name of {what}")]
     Unusable {
-        /// Which file.
         file: &'static str,
         /// What it should name.
         what: &'static str,
@@ -60,12 +52,7 @@ pub enum ProbeError {
     },
     /// The root of its files cannot be opened.
     #[error("cannot read {}, which should have the files of the host", root.display())]
-    Root {
-        /// Which.
-        root: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
+    Root { root: PathBuf, source: std::io::Error },
 }
 
 impl Hinted for ProbeError {

@@ -30,24 +30,13 @@ pub struct RebootCommand {
 pub(crate) enum RebootError {
     /// The command cannot be started.
     #[error("{command:?} cannot be started")]
-    NotStarted {
-        /// Its program.
-        command: String,
-        /// Why not.
-        source: std::io::Error,
-    },
+    NotStarted { command: String, source: std::io::Error },
     /// It cannot be told whether the command has ended.
     #[error("cannot wait for {command:?}")]
-    NotWatched {
-        /// Its program.
-        command: String,
-        /// Why not.
-        source: std::io::Error,
-    },
+    NotWatched { command: String, source: std::io::Error },
     /// The command says that it failed.
     #[error("{command:?} failed: {status}")]
     Failed {
-        /// Its program.
         command: String,
         /// What it ended with.
         status: ExitStatus,
@@ -55,7 +44,6 @@ pub(crate) enum RebootError {
     /// The command has done nothing.
     #[error("the host is still up {patience:?} after {command:?} was started")]
     StillUp {
-        /// Its program.
         command: String,
         /// How long was waited.
         patience: Duration,

@@ -69,7 +69,6 @@ const KILL_GRACE: Duration = Duration::from_secs(1);
 /// How often an agent that waits looks whether it shall stop; the clock does not run yet.
 const STOP_LOOK: Duration = Duration::from_millis(100);
 
-/// Executes work orders.
 #[derive(Debug)]
 pub(crate) struct Runner {
     launcher: Launcher,
@@ -426,7 +425,6 @@ fn wait(time: Duration, stop: &AtomicBool) {
 
 /// Where a command stands, and what it may call its own.
 struct Standing {
-    /// Its working directory.
     directory: PathBuf,
     /// Home and place for temporary files.
     work: PathBuf,
@@ -476,7 +474,6 @@ struct Steps {
     canary: Option<Step>,
 }
 
-/// One of them.
 struct Step {
     /// What it is, in words.
     what: &'static str,

@@ -24,7 +24,6 @@ const TEMPORARY: [&str; 2] = ["/var/tmp", "/tmp"];
 /// same one.
 const LINKS: &str = "/dev/shm";
 
-/// The scratch directory.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: PathBuf,

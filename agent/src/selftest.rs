@@ -53,11 +53,7 @@ const TRUE: &str = "/bin/true";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// The bias alone, within a few tens of milliseconds: what an agent does when it starts.
-    Glance {
-        /// Rounds.
-        rounds: u32,
-    },
-    /// Everything.
+    Glance { rounds: u32 },
     Full {
         /// Rounds of the programs that do nothing.
         rounds: u32,
@@ -78,9 +74,7 @@ pub struct Selftest {
     pub tested_unix_ns: u64,
     /// The order within the rounds comes from here.
     pub seed: u64,
-    /// Rounds.
     pub rounds: u32,
-    /// The clock.
     pub clock: ClockSteps,
     /// A program that only exits; none where this architecture has none.
     pub no_op: Option<AgainstFloor>,
@@ -88,7 +82,6 @@ pub struct Selftest {
     pub bin_true: Option<AgainstFloor>,
     /// The program that only exits, beside a busy neighbour on each CPU.
     pub no_op_beside: Option<AgainstFloor>,
-    /// The busy program.
     pub busy: Option<BusyRuns>,
     /// The busy program, beside a busy neighbour on each CPU.
     pub busy_beside: Option<BusyRuns>,
@@ -108,9 +101,7 @@ pub struct ClockSteps {
 /// A program at the floor and by the launcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgainstFloor {
-    /// At the floor.
     pub floor: Spread,
-    /// By the launcher.
     pub timer: Spread,
     /// Median of the launcher less median of the floor, nanoseconds.
     pub bias_ns: i64,
@@ -123,11 +114,9 @@ pub struct AgainstFloor {
 pub struct BusyRuns {
     /// How long, nanoseconds, by the clock of the launcher.
     pub wanted_ns: u64,
-    /// How often.
     pub runs: u32,
     /// How often it was reported shorter.
     pub short: u32,
-    /// The times reported.
     pub timer: Spread,
 }
 
@@ -150,20 +139,10 @@ pub enum SelftestError {
     Launch(#[from] LaunchError),
     /// The kernel refused something else.
     #[error("cannot {tried}")]
-    Host {
-        /// What was tried.
-        tried: &'static str,
-        /// Why it failed.
-        source: io::Error,
-    },
+    Host { tried: &'static str, source: io::Error },
     /// A program of the selftest did not end as it must.
     #[error("{program} did not exit with code 0: {end}")]
-    End {
-        /// Which.
-        program: String,
-        /// How it ended.
-        end: String,
-    },
+    End { program: String, end: String },
     /// There is nothing to execute.
     #[error("this host has no /bin/true, and there is no program of our own for its architecture")]
     NoProgram,

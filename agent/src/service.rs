@@ -99,12 +99,7 @@ pub enum AgentError {
     Probe(#[from] ProbeError),
     /// The state directory cannot be made.
     #[error("cannot create the state directory {}", path.display())]
-    State {
-        /// Which.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
+    State { path: PathBuf, source: std::io::Error },
     /// The state directory is not its owner's alone.
     #[error("cannot make the state directory private to this user")]
     NotPrivate(#[from] NotPrivate),
@@ -113,12 +108,7 @@ pub enum AgentError {
     Scratch(#[source] NotPrivate),
     /// The outbox cannot be used.
     #[error("the outbox in {} cannot be used", path.display())]
-    Outbox {
-        /// Where.
-        path: PathBuf,
-        /// Why not.
-        source: OutboxError,
-    },
+    Outbox { path: PathBuf, source: OutboxError },
     /// Programs cannot be executed as the user that the owner named.
     #[error("cannot execute programs as another user")]
     User(#[from] UserError),

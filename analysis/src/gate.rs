@@ -23,7 +23,6 @@ use thiserror::Error;
 /// One verdict on a candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conclusion {
-    /// The candidate.
     pub candidate: String,
     /// The benchmark; `None` over all of them.
     pub benchmark: Option<String>,
@@ -44,16 +43,13 @@ pub enum Ruling {
     Regression,
     /// It is not: it is faster, or its times are within the threshold.
     Sound,
-    /// Neither was shown.
     Undecided,
 }
 
 /// All conclusions, ruled.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgement {
-    /// The regressions.
     pub regressions: Vec<Conclusion>,
-    /// What is undecided.
     pub undecided: Vec<Conclusion>,
 }
 

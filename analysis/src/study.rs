@@ -145,7 +145,6 @@ pub enum Figures {
     /// It does not.
     #[default]
     LeftOut,
-    /// It does.
     Drawn,
 }
 
@@ -173,7 +172,6 @@ pub enum AttemptError {
     /// Its cell is not the one that the plan has for the run.
     #[error("run {run} is of cell {expected} by the plan, and of cell {found} by the attempt")]
     Cell {
-        /// The run.
         run: RunIndex,
         /// The cell by the attempt.
         found: u32,
@@ -182,16 +180,10 @@ pub enum AttemptError {
     },
     /// It used another build than the plan's for its run.
     #[error("run {run} used another build than the one that the plan has for it")]
-    Build {
-        /// The run.
-        run: RunIndex,
-    },
+    Build { run: RunIndex },
     /// Its run was reported before.
     #[error("run {run} was reported twice, and a run counts once")]
-    ReportedTwice {
-        /// The run.
-        run: RunIndex,
-    },
+    ReportedTwice { run: RunIndex },
 }
 
 impl Study {

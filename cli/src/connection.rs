@@ -97,7 +97,6 @@ impl CoordinatorArguments {
         }
     }
 
-    /// Connects to it.
     pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
         Connection::to(&self.require()?.reach()?).await
     }
@@ -126,12 +125,10 @@ fn found_in(path: &Path) -> Result<Option<Found>, Failure> {
 }
 
 impl Found {
-    /// Connects to it.
     pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
         Connection::to(&self.reach()?).await
     }
 
-    /// How to connect.
     pub(crate) fn reach(&self) -> Result<Reach, Failure> {
         Reach::new(&self.url, self.credentials.as_ref()).map_err(Failure::refused)
     }
@@ -202,7 +199,6 @@ impl SourceArguments {
 }
 
 impl KeptAt {
-    /// Connects to it.
     pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
         match self {
             Self::Data(data) => of_directory(data).await,
@@ -243,7 +239,6 @@ async fn of_directory(data: &Path) -> Result<Connection, Failure> {
 
 /// What became of embedding a coordinator on a data directory.
 pub(crate) enum Embedding<T> {
-    /// It is there.
     Done(Box<Coordinator>),
     /// Another command measures on the directory.
     Measured(T),
@@ -315,7 +310,6 @@ impl Connection {
         self.embedded.as_ref()
     }
 
-    /// The coordinator's URL.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -328,7 +322,6 @@ impl Connection {
         }
     }
 
-    /// Experiments.
     pub(crate) fn experiments(&self) -> ExperimentsClient<Channel> {
         ExperimentsClient::new(self.channel.clone())
             .max_decoding_message_size(MAX_ANSWER_BYTES)
@@ -360,12 +353,10 @@ impl Connection {
         EventsClient::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER_BYTES)
     }
 
-    /// The web page.
     pub(crate) fn page(&self) -> PageClient<Channel> {
         PageClient::new(self.channel.clone())
     }
 
-    /// The analysis.
     pub(crate) fn analysis(&self) -> AnalysisClient<Channel> {
         AnalysisClient::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER_BYTES)
     }

@@ -38,7 +38,6 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// The process's own.
     pub(crate) fn new(color: Color) -> Self {
         let quiet_colours = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -169,7 +168,6 @@ impl Reader {
 }
 
 impl Out {
-    /// Its reader.
     pub(crate) fn reader(&self) -> Reader {
         self.reader.clone()
     }

@@ -8,7 +8,6 @@ pub(crate) mod standing;
 /// How a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done.
     Done,
     /// A run failed, an experiment was cancelled, hosts that were compared differ, or a regression was shown where that was
     /// asked for.

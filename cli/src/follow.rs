@@ -20,12 +20,10 @@ use crate::exit::failure::Failure;
 const TRIED: &str = "cannot follow the experiment";
 /// The first pause before the coordinator is asked again; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
-/// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How long a coordinator may be away: a restart with a large journal to replay takes minutes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What following tells.
 #[derive(Debug)]
 pub(crate) enum Told {
     /// How the experiment stands now.

@@ -47,7 +47,6 @@ const RELEASE: &str = env!("CARGO_PKG_VERSION");
 const VERSION: u32 = 1;
 /// Most bytes of a file of a track: twenty years of points with a hundred values each.
 const MAX_TRACK_BYTES: u64 = 1 << 30;
-/// What was declared.
 const DEFINITION: &str = "track.json";
 /// The experiments that ended, one a line.
 const ENTRIES: &str = "points.jsonl";
@@ -265,7 +264,6 @@ impl KeptTrack {
         Ok(TrackHistory { terms, entries: self.lines(ENTRIES)?, acknowledged: self.lines(ACKNOWLEDGED)? })
     }
 
-    /// What it says.
     pub(crate) fn report(&self) -> Result<TrackReport, Failure> {
         self.history()?.report().map_err(Failure::infrastructure)
     }

@@ -46,7 +46,6 @@ pub enum BackupError {
     /// A data directory that holds something is not restored into.
     #[error("{} is not empty: it holds {found}", path.display())]
     NotEmpty {
-        /// Which.
         path: PathBuf,
         /// The name of something in it.
         found: String,
@@ -60,7 +59,6 @@ pub enum BackupError {
          acknowledged is missing", path.display()
     )]
     Short {
-        /// Which.
         path: PathBuf,
         /// Where it ends.
         end: Position,
@@ -69,30 +67,16 @@ pub enum BackupError {
     },
     /// The manifest cannot be believed.
     #[error("{} is not a valid manifest of a backup", path.display())]
-    Manifest {
-        /// Which file.
-        path: PathBuf,
-        /// Why not.
-        source: ManifestError,
-    },
+    Manifest { path: PathBuf, source: ManifestError },
     /// A file is not what the manifest says.
     #[error("the backup is damaged: {} is not what was saved: {what}", path.display())]
     Damaged {
-        /// Which file.
         path: PathBuf,
         /// In what it differs.
         what: String,
     },
-    /// The disk refused.
     #[error("cannot {what} {}", path.display())]
-    Disk {
-        /// What was tried.
-        what: &'static str,
-        /// On which file.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
+    Disk { what: &'static str, path: PathBuf, source: io::Error },
 }
 
 impl Hinted for BackupError {

@@ -47,7 +47,6 @@ pub(crate) enum BlobError {
     /// Its bytes are not what was announced.
     #[error("the content is not {expected}: {what}")]
     Differs {
-        /// What was announced.
         expected: ContentHash,
         /// In what it differs.
         what: String,
@@ -55,16 +54,8 @@ pub(crate) enum BlobError {
     /// Nobody has put it.
     #[error("there is no file {0} here")]
     Missing(ContentHash),
-    /// The disk refused.
     #[error("cannot {what} {}", path.display())]
-    Disk {
-        /// What was tried.
-        what: &'static str,
-        /// On which file.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
+    Disk { what: &'static str, path: PathBuf, source: io::Error },
 }
 
 /// The contents of a data directory. Cheap to clone.
@@ -80,7 +71,6 @@ pub(crate) struct Blobs {
 pub(crate) enum Unnamed {
     /// They stay: a build that is under way may have put them.
     Keep,
-    /// They go.
     Remove,
 }
 
@@ -190,7 +180,6 @@ impl Blobs {
 }
 
 impl Upload {
-    /// Appends a piece.
     pub(crate) fn write(&mut self, piece: &[u8]) -> Result<(), BlobError> {
         self.written = self.written.saturating_add(piece.len() as u64);
         if self.written > self.blob.bytes {

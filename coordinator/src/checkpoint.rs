@@ -91,7 +91,6 @@ pub(crate) fn write(
     })
 }
 
-/// The thread's parts.
 pub(crate) struct Checkpointer {
     pub(crate) checkpoints: Checkpoints,
     pub(crate) store: Store,

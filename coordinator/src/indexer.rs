@@ -31,7 +31,6 @@ pub(crate) struct Batch {
     pub(crate) closed: Position,
 }
 
-/// The thread's parts.
 pub(crate) struct Indexer {
     pub(crate) store: Store,
     /// The end of what the store holds.

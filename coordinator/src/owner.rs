@@ -28,9 +28,7 @@ pub(crate) const WAITING_REQUESTS: usize = 4_096;
 
 /// What others ask of the owner.
 pub(crate) enum Request {
-    /// A user's command.
     Command {
-        /// What.
         command: Command,
         /// Answered when it is durable.
         reply: oneshot::Sender<Result<(), Refusal>>,
@@ -39,11 +37,8 @@ pub(crate) enum Request {
     Notice(Notice),
     /// A question about the machine; gives what to do with the answer once it is durable.
     Query(Box<dyn FnOnce(&Machine) -> After + Send>),
-    /// An agent joins.
     Open {
-        /// Its host.
         facts: HostFacts,
-        /// Which agent.
         agent: AgentId,
         /// Which start of it.
         epoch: AgentEpoch,
@@ -54,17 +49,13 @@ pub(crate) enum Request {
     },
     /// An agent said something.
     Say {
-        /// In which session.
         session: SessionId,
-        /// What.
         message: AgentMessage,
     },
     /// A session is over.
     Close {
-        /// Which.
         session: SessionId,
     },
-    /// The coordinator stops.
     Stop,
 }
 

@@ -47,7 +47,6 @@ pub enum RecoveryError {
     /// The checkpoint is of another journal.
     #[error("the checkpoint in {} belongs to another journal: data directories were mixed", path.display())]
     ForeignCheckpoint {
-        /// The journal's directory.
         path: PathBuf,
         /// What its file says.
         source: Disbelief,
@@ -63,19 +62,11 @@ pub enum RecoveryError {
     Read(#[source] ReplayError),
     /// A record cannot be understood.
     #[error("cannot decode record {position} of the journal in {}", path.display())]
-    Record {
-        /// Whose.
-        path: PathBuf,
-        /// Which.
-        position: Position,
-        /// Why not.
-        source: PayloadError,
-    },
+    Record { path: PathBuf, position: Position, source: PayloadError },
     /// What the journal made of its records knows of more than it has: they had been acknowledged.
     #[error("the journal in {} ends at position {next}, but {witness} has seen it up to position {seen}: what \
              was acknowledged is missing", path.display())]
     Short {
-        /// Whose.
         path: PathBuf,
         /// The position after its last record.
         next: Position,
@@ -115,7 +106,6 @@ impl Hinted for RecoveryError {
     }
 }
 
-/// What recovery gives.
 pub(crate) struct Recovered {
     pub(crate) journal: Journal,
     pub(crate) machine: Machine,

@@ -93,47 +93,22 @@ pub enum StartError {
     NotLoopback(SocketAddr),
     /// It cannot be said who may be let in.
     #[error("cannot determine who has access, from {}", path.display())]
-    Admission {
-        /// The data directory.
-        path: PathBuf,
-        /// Why not.
-        source: AdmissionError,
-    },
+    Admission { path: PathBuf, source: AdmissionError },
     /// Connections cannot be secured.
     #[error("cannot secure connections")]
     Tls(#[from] ServerError),
     /// The address cannot be bound.
     #[error("cannot listen on {address}")]
-    Bind {
-        /// Which.
-        address: SocketAddr,
-        /// Why not.
-        source: std::io::Error,
-    },
+    Bind { address: SocketAddr, source: std::io::Error },
     /// The address for metrics cannot be bound.
     #[error("cannot listen on {address} for metrics")]
-    BindMetrics {
-        /// Which.
-        address: SocketAddr,
-        /// Why not.
-        source: std::io::Error,
-    },
+    BindMetrics { address: SocketAddr, source: std::io::Error },
     /// The data directory cannot be recovered.
     #[error("cannot recover the data directory {}", path.display())]
-    Recovery {
-        /// Which.
-        path: PathBuf,
-        /// Why not.
-        source: Box<RecoveryError>,
-    },
+    Recovery { path: PathBuf, source: Box<RecoveryError> },
     /// The contents of files cannot be opened.
     #[error("cannot open the files kept in {}", path.display())]
-    Files {
-        /// The data directory.
-        path: PathBuf,
-        /// Why not.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+    Files { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
     /// The engine that was asked for hosts before cannot be asked again.
     #[error("cannot continue to request hosts")]
     Provision(#[source] ResumeError),

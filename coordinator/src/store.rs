@@ -42,59 +42,31 @@ const BATCH: usize = 1_024;
 /// Why the store cannot be used.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// sled said so.
     #[error("the store in {} failed", path.display())]
-    Sled {
-        /// Where.
-        path: PathBuf,
-        /// What sled said.
-        source: sled::Error,
-    },
+    Sled { path: PathBuf, source: sled::Error },
     /// sled panicked, as it does on damage.
     #[error("the store in {} is damaged: {what}", path.display())]
-    Panicked {
-        /// Where.
-        path: PathBuf,
-        /// What it said.
-        what: String,
-    },
+    Panicked { path: PathBuf, what: String },
     /// A value that cannot be read.
     #[error("the store in {} holds a value that cannot be read", path.display())]
-    Value {
-        /// Where.
-        path: PathBuf,
-        /// Why not.
-        source: prost::DecodeError,
-    },
+    Value { path: PathBuf, source: prost::DecodeError },
     /// Attempts that cannot be packed or unpacked.
     #[error("the store in {} has attempts that cannot be read or written", path.display())]
-    Packs {
-        /// Where.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
+    Packs { path: PathBuf, source: std::io::Error },
     /// It is the index of another journal.
     #[error(
         "the store in {} belongs to another journal, {of}, and not to this one, {journal}: data directories were mixed",
         path.display()
     )]
     Foreign {
-        /// Where.
         path: PathBuf,
-        /// Whose it is.
         of: JournalId,
         /// The journal beside it.
         journal: JournalId,
     },
     /// Files could not be set aside.
     #[error("cannot replace the store in {}", path.display())]
-    Files {
-        /// Where.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
+    Files { path: PathBuf, source: std::io::Error },
 }
 
 impl Hinted for StoreError {
@@ -151,7 +123,6 @@ impl StoreCache {
     }
 }
 
-/// What opening found.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) store: Store,

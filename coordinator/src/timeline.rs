@@ -24,7 +24,6 @@ impl TimeLine {
         Self { base: wall_clock().max(latest), since: Instant::now() }
     }
 
-    /// Now.
     pub(crate) fn now(&self) -> Timestamp {
         let elapsed = u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Timestamp(self.base.0.saturating_add(elapsed))

@@ -74,7 +74,6 @@ fn damage_to_what_a_start_does_not_read_is_told_afterwards() {
     assert_eq!(export(coordinator, acknowledged.keys()), acknowledged);
 }
 
-/// Whether it started.
 fn damage_and_start(seed: u64, whole: &Path, acknowledged: &Acknowledged) -> bool {
     let mut random = Seed(seed).child("damage");
     let copy = tempfile::tempdir().unwrap();

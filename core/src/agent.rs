@@ -19,9 +19,7 @@ use crate::value::id::{AgentEpoch, AgentId, LeaseEpoch};
 #[expect(clippy::large_enum_variant, reason = "one at a time, handed over at once")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// A connection stands.
     LinkUp,
-    /// The connection broke.
     LinkDown,
     /// The host was looked at again: its settings may have changed since.
     Probed(HostFacts),
@@ -51,7 +49,6 @@ pub enum Action {
     Forget(LeaseEpoch),
     /// Remember the start, durably: it was raised above one that the coordinator knows.
     Remember(AgentEpoch),
-    /// Execute.
     Execute(Box<Grant>),
     /// Prepare the host for its part of a run that several serve together.
     Prepare(Box<Grant>),
@@ -64,29 +61,23 @@ pub enum Action {
     },
     /// Tell the owner that a report was refused.
     Complain {
-        /// Whose report.
         lease: LeaseEpoch,
-        /// Why.
         reason: String,
     },
     /// Boot the host anew. The coordinator may ask several times.
     Reboot {
-        /// Why.
         reason: String,
     },
     /// End: the host goes back to the engine that gave it out, and every report is acknowledged.
     Leave {
-        /// Why.
         reason: String,
     },
     /// Close the session: the host may not join now. The shell tries again later.
     Withdraw {
-        /// Why.
         reason: String,
     },
     /// End: the host may not join until a person has done something.
     GiveUp {
-        /// Why.
         reason: String,
     },
 }

@@ -113,7 +113,6 @@ pub struct Experiment {
     pub order: Order,
     /// How the number of runs is found.
     pub rule: Rule,
-    /// What is measured.
     pub metrics: Vec<Metric>,
     /// What is read from the output, in the plan's order.
     pub own_metrics: Vec<OwnMetric>,
@@ -131,7 +130,6 @@ pub struct Experiment {
     pub canary: Option<Setup>,
     /// The environment of the timed runs.
     pub environment: Environment,
-    /// Bounds.
     pub limits: Limits,
     /// What becomes of the output.
     pub output: OutputChoice,
@@ -140,7 +138,6 @@ pub struct Experiment {
 /// One code version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
-    /// Its name.
     pub name: String,
     /// Added to the environment of its runs.
     pub env: BTreeMap<String, String>,
@@ -161,7 +158,6 @@ pub struct Version {
 /// One program with one fixed input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Benchmark {
-    /// Its name.
     pub name: String,
     /// What is executed; placeholders are still in place.
     pub command: CommandLine,
@@ -205,7 +201,6 @@ impl CommandLine {
 /// What a correct run looks like.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expectation {
-    /// Expected exit code.
     pub exit: u8,
     /// Other exit codes that count as well.
     pub accept: AcceptedExits,
@@ -219,9 +214,7 @@ pub enum AcceptedExits {
     /// None.
     #[default]
     None,
-    /// These.
     These(BTreeSet<u8>),
-    /// All.
     All,
 }
 
@@ -285,7 +278,6 @@ pub enum Weights {
 /// the preparation and the cleanup, in the working directory before and after each execution, warm-ups included.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setup {
-    /// What is executed.
     pub command: CommandLine,
     /// If it lasts longer it has failed.
     pub timeout: Span,

@@ -28,7 +28,6 @@ pub const ALLOCATION_MARGIN: Span = Span::from_secs(10);
 /// What an agent says of its host when it joins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFacts {
-    /// Which machine.
     pub host: HostId,
     /// Which boot of it.
     pub boot: BootId,
@@ -108,9 +107,7 @@ impl Mark {
 /// By what machines are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Identifier {
-    /// The boot id.
     Boot,
-    /// The hardware id.
     Hardware,
 }
 
@@ -229,7 +226,6 @@ pub struct Use {
 /// The rest of a group that a host has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visit {
-    /// The next run.
     pub next: RunIndex,
     /// The first run after the group.
     pub end: RunIndex,
@@ -240,14 +236,12 @@ pub struct Visit {
 pub struct Reboot {
     /// When it should be back.
     pub give_up: Timestamp,
-    /// For which experiment.
     pub experiment: ExperimentId,
 }
 
 /// Whether a host is given runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is.
     Serving,
     /// It ends what it has and gets no more.
     Draining {
@@ -256,9 +250,7 @@ pub enum Standing {
     },
     /// Something is wrong with it.
     Quarantined {
-        /// Who found it.
         by: String,
-        /// What.
         reason: String,
     },
 }
@@ -266,11 +258,8 @@ pub enum Standing {
 /// That a host was given no more runs, for a while or until now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exclusion {
-    /// Which.
     pub host: HostId,
-    /// Since when.
     pub at: Timestamp,
-    /// Why.
     pub cause: ExclusionCause,
     /// Since when it is given runs again, if it is.
     pub resumed: Option<Timestamp>,
@@ -280,30 +269,20 @@ pub struct Exclusion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExclusionCause {
     /// Somebody wanted it to end what it had.
-    Drained {
-        /// Who.
-        by: String,
-    },
+    Drained { by: String },
     /// Something is wrong with it.
-    Quarantined {
-        /// Who found it.
-        by: String,
-        /// What.
-        reason: String,
-    },
+    Quarantined { by: String, reason: String },
 }
 
 /// Whether a host is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// Connected.
     Here {
         /// Whether it waits for work, and whether it was already looked at for what waits now.
         asking: Asking,
     },
     /// Not connected.
     Away {
-        /// Since when.
         since: Timestamp,
         /// When its lease is given up; without it only the lease's own deadline counts (after a restart of the
         /// coordinator, when a silent agent cannot know yet that it should connect again).

@@ -127,7 +127,6 @@ pub enum Reuse {
     AmongOthers,
     /// It has to be renewed.
     After(Renewal),
-    /// Nothing but time.
     Free,
 }
 
@@ -143,7 +142,6 @@ pub enum Renewal {
 /// Hosts that may be given visits, and those of them that can be renewed.
 #[derive(Clone, Copy, Debug)]
 pub struct Renewable {
-    /// All of them.
     pub hosts: u32,
     /// Those that can boot anew.
     pub by_boot: u32,

@@ -135,7 +135,6 @@ pub struct Machine {
     in_vain: BTreeSet<HostNumber>,
     /// Those of them that are kept for a gang.
     hold: Option<Hold>,
-    /// Connected hosts.
     here: u32,
     /// Those of them that may be given runs.
     available: u32,

@@ -21,9 +21,7 @@ use crate::value::id::{BenchmarkIndex, RunIndex, VersionIndex};
 /// One benchmark in one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell {
-    /// The benchmark.
     pub benchmark: BenchmarkIndex,
-    /// The version.
     pub version: VersionIndex,
 }
 
@@ -57,7 +55,6 @@ impl Task {
 /// An experiment with every run specified.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// What is compared.
     pub experiment: Experiment,
     /// The benchmarks that take part, ascending; all, or those drawn from the population.
     pub benchmarks: Vec<BenchmarkIndex>,
@@ -123,9 +120,7 @@ pub enum PlanError {
     /// A run of a cell that the experiment does not have.
     #[error("run {run} belongs to cell {cell}, but the experiment has only {cells} cells")]
     UnknownCell {
-        /// The run.
         run: u32,
-        /// Its cell.
         cell: u32,
         /// How many there are.
         cells: u32,
@@ -136,7 +131,6 @@ pub enum PlanError {
     /// Runs that are no whole number of groups, or more than a plan can number.
     #[error("{runs} runs are not groups of {boots} boots with {of_a_boot} runs each")]
     TornGroup {
-        /// How many runs.
         runs: usize,
         /// Boots of a group.
         boots: u32,
@@ -151,7 +145,6 @@ pub enum PlanError {
     /// Too many builds of a version, or too few of them before the first run that is measured.
     #[error("version {version} has {planned} builds in the plan, and {builds} in the experiment")]
     Builds {
-        /// The version.
         version: u32,
         /// How many the plan has.
         planned: u32,

@@ -19,10 +19,7 @@ use crate::value::id::{Attempt, LeaseEpoch};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
     /// It waits for a host.
-    Waiting {
-        /// Its next attempt.
-        attempt: Attempt,
-    },
+    Waiting { attempt: Attempt },
     /// A host holds a lease on it.
     Leased {
         /// Which; the lease lies with the host.
@@ -32,7 +29,6 @@ pub enum RunState {
     },
     /// The agent said that it began.
     Running {
-        /// Under which lease.
         lease: LeaseEpoch,
         /// Who, by its number in the machine.
         host: HostNumber,
@@ -88,7 +84,6 @@ pub enum LossReason {
     },
     /// The agent said that it could not execute the run.
     NotExecuted {
-        /// In its words.
         reason: String,
         /// Who stood in the way.
         obstacle: Obstacle,

@@ -22,10 +22,7 @@ const RELEASE: &str = env!("CARGO_PKG_VERSION");
 pub enum CheckpointError {
     /// Another release wrote it.
     #[error("release {wrote} wrote it, this is {RELEASE}")]
-    Release {
-        /// Which.
-        wrote: String,
-    },
+    Release { wrote: String },
     /// The payload has another version.
     #[error("its payload has version {0}, this release reads {VERSION}")]
     Version(u8),

@@ -39,7 +39,6 @@ pub enum PayloadError {
     Bytes {
         /// What should lie there.
         what: &'static str,
-        /// Why.
         source: prost::DecodeError,
     },
     /// The message is not what it should be.
@@ -47,7 +46,6 @@ pub enum PayloadError {
     Malformed {
         /// What should lie there.
         what: &'static str,
-        /// Why.
         source: Malformed,
     },
 }
@@ -61,7 +59,6 @@ impl Hinted for PayloadError {
     }
 }
 
-/// Appends a message.
 pub(crate) fn append(message: &impl Message, into: &mut Vec<u8>) {
     message.encode(into).expect("a Vec has room for any message");
 }

@@ -58,7 +58,6 @@ pub struct Host {
 pub enum Cut {
     /// What is sent to it.
     In,
-    /// What it sends.
     Out,
     /// Both.
     Both,

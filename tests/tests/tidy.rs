@@ -331,7 +331,8 @@ fn what_is_measured_is_optimised_throughout_and_what_is_copied_to_a_cluster_wher
         assert!(!is_fast_before || *level == most, "[profile.dist.package] slows {package} down");
     }
     // What each run, report and export passes through.
-    for part in ["agent", "analysis", "coordinator", "core", "journal", "observations", "proto", "statistics"] {
+    for part in ["agent", "analysis", "coordinator", "core", "journal", "observations", "proto", "statistics"]
+    {
         let level = dist.get(&format!("speedup-{part}")).unwrap_or(&most);
         assert_eq!(level, &most, "[profile.dist.package] of {part}");
     }

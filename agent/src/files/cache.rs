@@ -77,7 +77,6 @@ pub(super) struct Draft {
 pub(super) enum Rejected {
     /// They are not those of the content; what there was of it is gone.
     Wrong(String),
-    /// The disk refused.
     Disk(StagingError),
 }
 
@@ -270,7 +269,6 @@ impl Draft {
         self.had
     }
 
-    /// Whether all are.
     pub(super) fn is_complete(&self) -> bool {
         self.had == self.content.bytes
     }

@@ -22,7 +22,6 @@ use super::{Files, Hashing, READ_BYTES, StagingError, hash};
 pub(crate) enum NotCollected {
     /// The build did not make one.
     NotMade {
-        /// Which.
         name: String,
         /// What was found instead.
         reason: String,

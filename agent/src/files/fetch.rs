@@ -22,14 +22,12 @@ const SILENCE: Duration = Duration::from_secs(600);
 /// The pause before it is tried again.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Fetches contents.
 pub(super) struct Fetching<'a> {
     line: Line<'a>,
 }
 
 /// Why a content did not come.
 enum Interrupted {
-    /// The way there.
     Trouble(Trouble),
     /// What came was wrong.
     Wrong(String),

@@ -28,7 +28,6 @@ pub(super) enum Trouble {
     Passing(String),
     /// It will not.
     Lasting(String),
-    /// This host's own.
     Here(StagingError),
 }
 

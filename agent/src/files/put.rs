@@ -32,7 +32,6 @@ pub(crate) fn time_of_build(order: &WorkOrder) -> Duration {
     (staging_time(&order.files) + setup + order.timeout + time_for([None])).into()
 }
 
-/// Puts products.
 pub(super) struct Putting<'a> {
     line: Line<'a>,
     deadline: Instant,

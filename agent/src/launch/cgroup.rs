@@ -31,7 +31,6 @@ pub(super) const MOST_GROUPS: usize = 2;
 /// Tells the groups of this process apart.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// The host's hierarchies.
 #[derive(Debug)]
 pub(super) struct Cgroups {
     hierarchies: Hierarchies,

@@ -16,7 +16,6 @@ pub struct LaunchCommand {
     pub argv: Vec<OsString>,
     /// The complete environment, in this order.
     pub env: Vec<(OsString, OsString)>,
-    /// The working directory.
     pub directory: PathBuf,
     /// After this long the process group is asked to end (SIGTERM).
     pub timeout: Duration,

@@ -133,7 +133,6 @@ mod tests {
 
     use super::*;
 
-    /// A host's files.
     struct Host(tempfile::TempDir);
 
     impl Host {

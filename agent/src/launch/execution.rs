@@ -14,7 +14,6 @@ pub struct Execution {
     pub wall_ns: u64,
     /// What the kernel accounted to the process and to those of its descendants that it waited for.
     pub usage: Usage,
-    /// How it ended.
     pub end: End,
     /// What it wrote to standard output, unless that went to `/dev/null`.
     pub stdout: Option<CapturedOutput>,
@@ -50,13 +49,10 @@ pub struct Standstill {
 /// Why it is not known when a program ended.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unseen {
-    /// A signal.
     #[error("a signal stopped the agent, and the program ended before the agent continued")]
     Stopped,
-    /// The freezer.
     #[error("the agent's control group was frozen during the run")]
     Frozen,
-    /// The host.
     #[error("the host was suspended during the run, for {:.3} s", .0.as_secs_f64())]
     Suspended(Duration),
     /// Something that leaves no trace.

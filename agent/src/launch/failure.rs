@@ -22,7 +22,6 @@ pub enum LaunchError {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// No such program.
     #[error("cannot run {}: there is no such program", .program.display())]
     NotFound {
         /// The program as named in the command.
@@ -31,7 +30,6 @@ pub enum LaunchError {
     /// The file is there and may not be executed.
     #[error("cannot run {}: not executable", .program.display())]
     NotExecutable {
-        /// The file.
         program: PathBuf,
         /// What the kernel said.
         source: io::Error,
@@ -47,7 +45,6 @@ pub enum LaunchError {
     /// Not a format that this kernel executes.
     #[error("cannot run {}: neither a program for this machine nor a script with a #! line", .program.display())]
     Format {
-        /// The file.
         program: PathBuf,
         /// What the kernel said.
         source: io::Error,
@@ -55,7 +52,6 @@ pub enum LaunchError {
     /// The working directory cannot be entered.
     #[error("cannot run in the directory {}", .directory.display())]
     Directory {
-        /// The directory.
         directory: PathBuf,
         /// What the kernel said.
         source: io::Error,
@@ -63,9 +59,7 @@ pub enum LaunchError {
     /// Another step between clone and execution failed.
     #[error("cannot run {}: the step {step:?} failed", .program.display())]
     Step {
-        /// The program.
         program: PathBuf,
-        /// The step.
         step: LaunchStep,
         /// What the kernel said.
         source: io::Error,
@@ -73,7 +67,6 @@ pub enum LaunchError {
     /// The agent lacks something on this host that has nothing to do with the command.
     #[error("the launcher could not {tried}")]
     Host {
-        /// What it tried.
         tried: &'static str,
         /// What the kernel said.
         source: io::Error,
@@ -130,13 +123,10 @@ impl Hinted for LaunchError {
 pub enum LaunchStep {
     /// The CPUs that it may use.
     Affinity = 1,
-    /// Its scheduling class.
     Scheduler,
-    /// Its nice value.
     Priority,
     /// Randomisation of its address space.
     AddressSpace,
-    /// Resource limits.
     ResourceLimits,
     /// The user as whom it executes.
     User,
@@ -146,11 +136,9 @@ pub enum LaunchStep {
     Group,
     /// The limit that marks it and its descendants.
     Mark,
-    /// No new privileges.
     Privileges,
     /// Entering the working directory.
     Directory,
-    /// Standard streams.
     Streams,
     /// `execve`.
     Exec,

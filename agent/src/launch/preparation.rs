@@ -23,13 +23,10 @@ use super::user::User;
 pub struct Preparation {
     /// The CPUs that it may use.
     pub cpus: Option<CpuMask>,
-    /// Its scheduling class.
     pub scheduler: Option<Scheduler>,
-    /// Its nice value.
     pub nice: Option<i8>,
     /// Whether its address space is randomised.
     pub aslr: Option<bool>,
-    /// Its resource limits.
     pub limits: ResourceLimits,
     /// The user as whom it executes.
     pub user: Option<User>,
@@ -40,9 +37,7 @@ pub struct Preparation {
 /// A step that was tried and failed, while the program executed all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailedStep {
-    /// Which.
     pub step: LaunchStep,
-    /// The kernel's error.
     pub errno: i32,
 }
 

@@ -32,7 +32,6 @@ pub(super) enum Polled {
     Ready,
     /// The time is up.
     Elapsed,
-    /// A signal came.
     Interrupted,
 }
 

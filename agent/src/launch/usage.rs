@@ -10,7 +10,6 @@ use rustix::process::Pid;
 
 use super::execution::{End, Switches, Usage};
 
-/// A reaped child.
 #[derive(Debug)]
 pub(super) struct Gone {
     pub end: End,

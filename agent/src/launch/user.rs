@@ -41,7 +41,6 @@ pub enum UserError {
     Lookup {
         /// Who was looked up.
         name: String,
-        /// Why not.
         source: io::Error,
     },
     /// The agent lacks the privilege to become another user.

@@ -48,13 +48,16 @@ pub(super) struct Seen {
 /// Where the wait stands. Times count from the start.
 #[derive(Debug, Clone, Copy)]
 enum Phase {
-    /// Within its time.
     Running,
     /// Asked to end at this time.
-    Asked { at_ns: u64 },
+    Asked {
+        at_ns: u64,
+    },
     /// Killed. A process that does not go even then hangs in the kernel, and so shall the wait: the host is
     /// not fit for another run while it is there.
-    Killed { cut: Option<End> },
+    Killed {
+        cut: Option<End>,
+    },
 }
 
 impl Watch<'_> {

@@ -9,7 +9,6 @@ use speedup_core::host::fingerprint::HardwareId;
 use super::machine::{DEVICE_TREE, FIRMWARE};
 use super::system::{Reading, System};
 
-/// Network cards.
 const CARDS: &str = "sys/class/net";
 /// What their addresses are called among the marks.
 const CARD: &str = "network address";

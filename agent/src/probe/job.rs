@@ -17,7 +17,6 @@ const ANSWER_BYTES: u64 = 256;
 /// A job of an engine, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Job {
-    /// Its id.
     pub(super) id: Option<JobId>,
     /// What the engine calls this host.
     pub(super) node: Option<NodeName>,

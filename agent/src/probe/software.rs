@@ -18,7 +18,6 @@ const GNU_LIBRARIES: [&str; 10] = [
 ];
 /// With what the C library of GNU begins to say which it is.
 const GNU: &[u8] = b"GNU C Library ";
-/// Longest such sentence.
 const MAX_SENTENCE: usize = 256;
 /// The other C library in wide use, which does not say it: its file's hash does.
 const MUSL: [&str; 4] = [

@@ -11,7 +11,6 @@ use crate::limits::NotAllowed;
 /// Why a run was not executed.
 #[derive(Debug)]
 pub(crate) struct NotExecuted {
-    /// In words.
     pub(super) reason: String,
     /// Who stood in the way.
     pub(super) obstacle: Obstacle,

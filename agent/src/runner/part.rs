@@ -26,7 +26,6 @@ use crate::surroundings::{Before, Established};
 use crate::wall_clock::unix_ns;
 use crate::workplace::Workplace;
 
-/// What was prepared.
 pub(crate) struct Part {
     /// Of a host that does not start the program.
     watch: Option<Watch>,

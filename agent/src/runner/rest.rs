@@ -16,7 +16,6 @@ const REST_LOOK: Duration = Duration::from_secs(1);
 /// Why a host has not come to rest.
 #[derive(Debug, PartialEq, Eq)]
 enum Unrest {
-    /// Waiting may help.
     Beyond(String),
     /// The host does not tell.
     Unreadable(&'static str),

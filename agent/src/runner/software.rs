@@ -44,7 +44,6 @@ pub(super) struct Ready {
 struct Variables {
     /// As the shell left them, with its own directory in them.
     made: BTreeMap<String, String>,
-    /// That directory.
     home: String,
     blake3: ContentHash,
     told: MadeVariables,

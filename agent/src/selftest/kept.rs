@@ -11,7 +11,6 @@ use speedup_core::value::id::BootId;
 use super::Selftest;
 
 const FILE: &str = "selftest.json";
-/// This release's timer.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
 #[derive(Debug, Serialize, Deserialize)]

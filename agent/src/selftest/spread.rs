@@ -13,7 +13,6 @@ pub struct Spread {
     pub median_ns: u64,
     /// A quarter is not below it.
     pub upper_quartile_ns: u64,
-    /// The largest.
     pub max_ns: u64,
 }
 

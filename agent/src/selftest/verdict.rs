@@ -12,7 +12,6 @@ pub(super) const GOOD_EXCESS_NS: u64 = 3_000;
 /// What this host's timer is worth.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TimerVerdict {
-    /// In one word.
     pub quality: Quality,
     /// In sentences, the most important first.
     pub sentences: Vec<String>,

@@ -11,7 +11,6 @@ pub(super) fn line(path: &Path) -> Option<String> {
     (!line.is_empty()).then(|| line.to_owned())
 }
 
-/// A whole number.
 pub(super) fn number(path: &Path) -> Option<u64> {
     line(path)?.parse().ok()
 }

@@ -34,7 +34,6 @@ pub(super) struct Wanted {
     pub(super) turbo: Option<bool>,
     /// Transparent huge pages; [`HugePages::Never`] is the program's own and not wanted here.
     pub(super) huge_pages: Option<HugePages>,
-    /// The CPUs.
     pub(super) cpus: CpuSet,
 }
 
@@ -52,7 +51,6 @@ pub(super) struct HostSettings {
 /// A file of the kernel with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Knob {
-    /// Below the root.
     path: PathBuf,
     value: String,
 }

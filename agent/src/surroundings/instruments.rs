@@ -119,7 +119,6 @@ impl Instruments {
         }
     }
 
-    /// One reading.
     pub(super) fn read(&mut self) -> Reading {
         let state = self.state();
         self.last = Some((Instant::now(), state));

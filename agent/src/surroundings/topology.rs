@@ -21,9 +21,7 @@ pub(crate) struct Topology {
 pub(super) struct Cpu {
     /// The hardware threads of its core that are online, itself among them.
     pub(super) core: CpuSet,
-    /// Its package.
     pub(super) package: u64,
-    /// Its memory node.
     pub(super) node: u32,
     /// How strong it is, relative to the others.
     pub(super) capacity: u64,
@@ -66,12 +64,10 @@ impl Topology {
         Self { cpus: online.iter().map(|number| (number, cpu(number))).collect() }
     }
 
-    /// The CPUs.
     pub(super) fn online(&self) -> CpuSet {
         self.cpus.keys().copied().collect()
     }
 
-    /// One of them.
     pub(super) fn cpu(&self, number: u32) -> Option<&Cpu> {
         self.cpus.get(&number)
     }

@@ -17,7 +17,6 @@ pub enum DetectError {
     Several {
         /// One of the formats.
         first: Format,
-        /// Another one.
         second: Format,
     },
 }

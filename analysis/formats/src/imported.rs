@@ -25,11 +25,8 @@ pub struct Imported {
 /// What a file tells about the machine it comes from. Nothing of it is verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MachineFacts {
-    /// Its name.
     pub host_name: Option<Name>,
-    /// Its operating system.
     pub operating_system: Option<Name>,
-    /// Its instruction set.
     pub architecture: Option<Name>,
     /// The model of its processor.
     pub processor: Option<Name>,
@@ -40,9 +37,7 @@ pub struct MachineFacts {
 /// A benchmark without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingResult {
-    /// The benchmark.
     pub benchmark: Name,
-    /// How it ended.
     pub kind: FailureKind,
     /// What the tool says about it.
     pub message: Option<Name>,
@@ -51,7 +46,6 @@ pub struct MissingResult {
 /// How a benchmark without a result ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// It failed.
     Failed,
     /// It was left out on purpose.
     Skipped,
@@ -62,25 +56,15 @@ pub enum FailureKind {
 pub enum ImportWarning {
     /// Some runs ended with another exit code than 0, and the tool was told to go on: their values are in the series.
     FailedRuns {
-        /// The benchmark.
         benchmark: Name,
         /// How many runs failed.
         failed: usize,
-        /// Of how many.
         runs: usize,
     },
     /// Values that are NaN or infinite, left out.
-    NotFinite {
-        /// Of which series.
-        series: SeriesName,
-        /// How many.
-        values: usize,
-    },
+    NotFinite { series: SeriesName, values: usize },
     /// A benchmark of which the file has summaries only, left out.
-    SummaryOnly {
-        /// The benchmark.
-        benchmark: Name,
-    },
+    SummaryOnly { benchmark: Name },
     /// The tool measured the same thing several times; the later series have the label `occurrence`.
     Repeated {
         /// The series as the tool names it.
@@ -89,19 +73,9 @@ pub enum ImportWarning {
     /// The tool rounds what it prints to a few digits.
     Rounded,
     /// The tool left out values that it took for outliers.
-    OutliersRemoved {
-        /// The benchmark.
-        benchmark: Name,
-        /// How many.
-        removed: usize,
-    },
+    OutliersRemoved { benchmark: Name, removed: usize },
     /// A data point whose end was never written: the tool was stopped in it. Left out.
-    Unfinished {
-        /// The benchmark.
-        benchmark: Name,
-        /// How many values.
-        values: usize,
-    },
+    Unfinished { benchmark: Name, values: usize },
     /// The runs come from several machines.
     SeveralHosts,
     /// Runs with the same word in this column are one observation.

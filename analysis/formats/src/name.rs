@@ -14,7 +14,6 @@ pub struct Name(String);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a name of {bytes} bytes is longer than {MAX_NAME_BYTES}")]
 pub struct NameTooLong {
-    /// Its length.
     pub bytes: usize,
 }
 

@@ -32,9 +32,7 @@ impl Options<'_> {
 /// Which columns of a table, or fields of JSON lines, hold what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns<'a> {
-    /// The benchmark.
     pub benchmark: &'a str,
-    /// The version.
     pub version: &'a str,
     /// What the values of one run have in common: a number or a word. The same word in another cell is another run.
     pub run: &'a str,

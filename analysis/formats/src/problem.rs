@@ -15,9 +15,7 @@ use std::fmt;
 pub struct ReadError {
     /// As what it was read.
     pub format: Format,
-    /// Where.
     pub place: FilePlace,
-    /// Why.
     pub problem: FileProblem,
 }
 
@@ -73,7 +71,6 @@ pub enum FilePlace {
     File,
     /// A line and a character of it, both from 1.
     Line {
-        /// The line.
         line: usize,
         /// The character, or the field of a table.
         column: usize,
@@ -121,15 +118,11 @@ pub enum FileProblem {
     Unexpected {
         /// What the grammar has here.
         expected: &'static str,
-        /// What is here.
         found: char,
     },
     /// The text ends inside a value: the file was cut off.
     #[error("the text ends where {expected} is expected")]
-    Truncated {
-        /// What is missing.
-        expected: &'static str,
-    },
+    Truncated { expected: &'static str },
     /// Deeper nesting than any known format has.
     #[error("arrays and objects are nested deeper than {MAX_NESTING}")]
     TooDeep,
@@ -138,26 +131,16 @@ pub enum FileProblem {
     TooManyNodes,
     /// An object names something twice; readers of JSON differ in which one they take.
     #[error("the key {key} occurs twice in one object")]
-    DuplicateKey {
-        /// The key.
-        key: Name,
-    },
+    DuplicateKey { key: Name },
     /// A field that the format always has.
     #[error("{field} is missing")]
-    Missing {
-        /// The field.
-        field: &'static str,
-    },
+    Missing { field: &'static str },
     /// A value of another kind.
     #[error("expected {expected}")]
-    Expected {
-        /// The kind.
-        expected: &'static str,
-    },
+    Expected { expected: &'static str },
     /// A text that is no number, or none that can be measured.
     #[error("{text} {problem}")]
     Number {
-        /// The text's beginning.
         text: Name,
         /// What is wrong with it.
         problem: NumberProblem,
@@ -175,53 +158,25 @@ pub enum FileProblem {
     },
     /// The file has means and spreads, not the values they come from.
     #[error("it has summaries only: {what}")]
-    SummaryOnly {
-        /// What it has.
-        what: &'static str,
-    },
+    SummaryOnly { what: &'static str },
     /// Lists that belong together differ in length.
     #[error("{left} has {left_length} entries, {right} has {right_length}")]
-    LengthsDiffer {
-        /// One list.
-        left: &'static str,
-        /// Its length.
-        left_length: usize,
-        /// The other.
-        right: &'static str,
-        /// Its length.
-        right_length: usize,
-    },
+    LengthsDiffer { left: &'static str, left_length: usize, right: &'static str, right_length: usize },
     /// A table without a column that is asked for, or with two of that name.
     #[error("the header has no column {column}, or several")]
-    NoColumn {
-        /// The column.
-        column: Name,
-    },
+    NoColumn { column: Name },
     /// A row with more or fewer fields than the header.
     #[error("the row has {fields} fields, the header has {header}")]
-    RowLength {
-        /// Its fields.
-        fields: usize,
-        /// The header's.
-        header: usize,
-    },
+    RowLength { fields: usize, header: usize },
     /// A second number where one is allowed.
     #[error("more than one number on a line")]
     SecondNumber,
     /// A data point that was there before.
     #[error("invocation {run}, iteration {iteration} of {series} occurs twice")]
-    RepeatedDataPoint {
-        /// The invocation.
-        run: u64,
-        /// The iteration.
-        iteration: u64,
-        /// Of what.
-        series: Name,
-    },
+    RepeatedDataPoint { run: u64, iteration: u64, series: Name },
     /// One metric of one benchmark in two units.
     #[error("{series} is in `{before}` before and in `{now}` here")]
     UnitChanged {
-        /// The series.
         series: Name,
         /// The unit of its earlier values.
         before: Name,

@@ -20,7 +20,6 @@ pub struct Runs {
 /// Values that are no runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunsError {
-    /// There is none.
     #[error("there is no run")]
     NoRun,
     /// A run has no value.

@@ -17,9 +17,7 @@ pub const MAX_RSS: &str = "max_rss";
 /// The values of one metric of one benchmark, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// What was measured.
     pub name: SeriesName,
-    /// In what.
     pub unit: SeriesUnit,
     /// The values, by run. Times are for one execution of what is measured: a tool's total over n iterations is divided
     /// by n.

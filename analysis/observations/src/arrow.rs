@@ -28,12 +28,10 @@ const UNIT: &str = "unit";
 /// The time zone of moments.
 const UTC: &str = "UTC";
 
-/// Around the batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Container {
     /// With an index at its end, for random access.
     File,
-    /// For pipes.
     Stream,
 }
 
@@ -78,7 +76,6 @@ impl<W: Write> ArrowWriter<W> {
         Ok(Self { to: to.map_err(io_error)?, schema, kinds, pages, rows: 0, bytes: 0 })
     }
 
-    /// Adds rows.
     pub(super) fn page(&mut self, page: ColumnPage) -> io::Result<()> {
         self.rows += page.rows;
         self.bytes += page.bytes;
@@ -86,7 +83,6 @@ impl<W: Write> ArrowWriter<W> {
         if self.rows >= BATCH_ROWS || self.bytes >= BATCH_BYTES { self.end_batch() } else { Ok(()) }
     }
 
-    /// Ends.
     pub(super) fn end(mut self) -> io::Result<()> {
         if self.rows > 0 {
             self.end_batch()?;

@@ -76,7 +76,6 @@ impl Read {
 pub(super) struct Column {
     pub(super) name: &'static str,
     pub(super) read: Read,
-    /// What that means.
     pub(super) meaning: &'static str,
 }
 

@@ -8,7 +8,6 @@ use super::column::{Read, metric, own};
 use super::column_set::{Of, Shown};
 use super::row::Row;
 
-/// Rows as columns.
 pub(super) struct ColumnPage {
     pub(super) columns: Vec<Buffer>,
     pub(super) rows: usize,
@@ -172,7 +171,6 @@ impl Levels {
         }
     }
 
-    /// Each of them.
     pub(super) fn iter(&self) -> impl Iterator<Item = i16> {
         let (level, rows, each) = match self {
             Self::All(level, rows) => (*level, *rows, &[][..]),
@@ -237,7 +235,6 @@ impl Texts {
         self.places.push(place);
     }
 
-    /// Each of them.
     pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
         self.places.iter().map(|place| &self.all[place.clone()])
     }

@@ -131,11 +131,9 @@ fn metric_words() -> BTreeMap<String, String> {
 /// A column as the reference shows it.
 #[derive(Clone, Debug)]
 pub struct DescribedColumn {
-    /// Its name.
     pub name: &'static str,
     /// The type of what stands in it.
     pub kind: &'static str,
-    /// What that means.
     pub meaning: String,
 }
 

@@ -39,7 +39,6 @@ impl Lines {
         lines.into_text()
     }
 
-    /// Adds a row.
     pub(super) fn row(&mut self, row: &Row<'_>, columns: &[Shown]) -> io::Result<()> {
         for (place, column) in columns.iter().enumerate() {
             self.begin(place);
@@ -62,7 +61,6 @@ impl Lines {
         Ok(())
     }
 
-    /// All lines.
     pub(super) fn into_text(self) -> Vec<u8> {
         self.text
     }

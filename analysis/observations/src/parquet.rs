@@ -54,7 +54,6 @@ pub(super) struct ParquetWriter<W: Write + Send> {
 type EncodedColumn = (Bytes, ColumnCloseResult);
 
 impl<W: Write + Send> ParquetWriter<W> {
-    /// Begins a file.
     pub(super) fn new(columns: &[Shown], to: W) -> io::Result<Self> {
         let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
         let schema = Type::group_type_builder("observations").with_fields(fields).build();
@@ -67,7 +66,6 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(Self { file, schema, pages: Vec::new(), rows: 0, bytes: 0, encoding: VecDeque::new() })
     }
 
-    /// Adds rows.
     pub(super) fn page(&mut self, mut page: ColumnPage) -> io::Result<()> {
         while self.rows + page.rows >= GROUP_ROWS {
             let rest = page.split_off(GROUP_ROWS - self.rows);

@@ -6,7 +6,6 @@ use speedup_core::run::AfterLoss;
 use speedup_core::run::record::{Outcome, RankTime, Record};
 use speedup_core::value::id::RunIndex;
 
-/// One row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row<'a> {
     /// The run it is about.
@@ -89,7 +88,6 @@ pub(super) fn settled_by(ended: &EndedAttempt) -> Option<RunEnd> {
 }
 
 impl<'a> Row<'a> {
-    /// The run.
     pub(super) fn run(&self) -> RunIndex {
         self.planned.run
     }

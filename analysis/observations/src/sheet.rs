@@ -47,7 +47,6 @@ impl Settled {
         Self(vec![false; sheet.plan.runs() as usize])
     }
 
-    /// Marks a run.
     pub(super) fn mark(&mut self, run: RunIndex) {
         if let Some(settled) = self.0.get_mut(run.0 as usize) {
             *settled = true;
@@ -107,7 +106,6 @@ impl<'a> RunSheet<'a> {
         self.plan.is_build(run).then(|| Built::new(self.plan, ended))
     }
 
-    /// What was planned.
     pub(super) fn experiment(&self) -> &'a Experiment {
         &self.plan.experiment
     }

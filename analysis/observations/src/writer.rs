@@ -191,7 +191,6 @@ impl<'s> RowForm<'s> {
     }
 }
 
-/// Rows as text.
 enum Text {
     Lines(Lines),
     Objects(Vec<u8>),

@@ -27,7 +27,6 @@ use crate::section::of_controls;
 /// What the values are that were compared, which an answer does not know.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// The metric.
     pub metric: &'a str,
     /// Its unit; empty for numbers alone.
     pub unit: &'a str,

@@ -20,7 +20,6 @@ pub struct Document {
 /// A part under a heading of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
-    /// What it tells.
     pub kind: Kind,
     /// Its heading; that of [`Kind::Head`] is the title.
     pub heading: String,
@@ -47,7 +46,6 @@ pub enum Kind {
     Ranks,
     /// What to run next.
     Advice,
-    /// The suite.
     Suite,
     /// The proportion of accelerated benchmarks.
     Proportion,
@@ -59,7 +57,6 @@ pub enum Kind {
     SpeedupTest,
     /// The clusters of the times.
     Mixtures,
-    /// Another metric.
     Metric,
     /// What the evidence says of independence.
     Independence,
@@ -71,9 +68,7 @@ pub enum Kind {
     Exclusions,
     /// Failures and lost attempts.
     Mishaps,
-    /// The caveats.
     Caveats,
-    /// The runs, drawn.
     Runs,
     /// How the report was made, and how to make it again.
     Method,
@@ -84,27 +79,20 @@ pub enum Kind {
 /// A piece of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Element {
-    /// Sentences.
     Paragraph {
-        /// The sentences.
         text: String,
-        /// What they mean.
         tone: Tone,
     },
     /// What was shown of a candidate: the sentences that are read first, all candidates' alike.
     Verdict {
-        /// The sentences.
         text: String,
-        /// What they mean.
         tone: Tone,
     },
     /// One of a list.
     Item(String),
     /// A command to be typed as it stands.
     Command(String),
-    /// Rows and columns.
     Table(Table),
-    /// A drawing.
     Figure(Box<Figure>),
 }
 
@@ -113,9 +101,7 @@ pub enum Element {
 pub enum Tone {
     /// Nothing a colour should say.
     Plain,
-    /// Significantly better.
     Better,
-    /// Significantly worse.
     Worse,
 }
 
@@ -144,9 +130,7 @@ pub struct TableRow {
 /// A field of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its text.
     pub text: String,
-    /// What it means.
     pub tone: Tone,
     /// How far it may be shortened.
     pub most: Most,
@@ -155,18 +139,15 @@ pub struct Field {
 /// How long a text may be where there is little room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Most {
-    /// It stays whole.
     Whole,
     /// A name in a table, which has its share of the page.
     Name,
-    /// So many characters.
     Characters(usize),
 }
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its heading.
     pub heading: String,
     /// The heading where there is little room.
     pub short: String,
@@ -179,16 +160,13 @@ pub struct Column {
 /// At which side a column's fields are flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Words.
     Left,
-    /// Numbers.
     Right,
 }
 
 /// A part of a legend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LegendEntry {
-    /// Sentences.
     pub text: String,
     /// The column without which there is nothing to explain.
     pub column: Option<usize>,

@@ -33,24 +33,20 @@ impl Label {
 pub struct Heading {
     /// In CSV; empty for what only the table has.
     pub name: &'static str,
-    /// In the table.
     pub column: Option<Label>,
 }
 
 /// What stands in a cell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum SheetCell {
-    /// Words.
     Words(String),
     /// A number: all its digits in CSV, four in the table.
     Number(f64),
-    /// A whole number.
     Count(u64),
     /// A number that the table shows otherwise.
     Shown(f64, String),
     /// Numbers, of which some may be absent: all their digits in CSV with a semicolon between them, so many in the table.
     List(Vec<Option<f64>>, usize),
-    /// Nothing.
     #[default]
     Absent,
 }
@@ -67,7 +63,6 @@ pub type SheetColumn<T> = (Heading, fn(&T) -> SheetCell);
 /// A table of facts.
 #[derive(Debug)]
 pub struct Sheet {
-    /// The columns.
     pub headings: Vec<Heading>,
     /// The rows, each as long as the headings.
     pub rows: Vec<Vec<SheetCell>>,

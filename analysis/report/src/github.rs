@@ -11,7 +11,6 @@ pub const MOST_ANNOTATIONS: usize = 10;
 /// How grave an annotation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnnotationLevel {
-    /// It failed.
     Error,
     /// It does not fail, and somebody should look.
     Warning,

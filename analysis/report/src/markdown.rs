@@ -12,9 +12,7 @@ const STROKES: [&str; 4] = ["solid", "dashed", "dashed and dotted", "shortly das
 /// A file that stands beside the Markdown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrawingFile {
-    /// Its name.
     pub name: String,
-    /// An SVG document.
     pub svg: String,
 }
 

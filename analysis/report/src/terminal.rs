@@ -19,7 +19,6 @@ const MOST_DRAWN: usize = 12;
 /// What a terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terminal {
-    /// Its columns.
     pub width: usize,
     /// Whether it is given colours.
     pub coloured: bool,

@@ -23,7 +23,6 @@ const USUAL_MAXIMUM: u64 = 10_000;
 /// Values of a pilot: more would need no plan.
 const MOST_PILOT_VALUES: usize = 1 << 20;
 
-/// The advice.
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Advice {

@@ -38,7 +38,6 @@ impl Drop for Advisor {
 }
 
 impl Advisor {
-    /// Advises a coordinator.
     pub(crate) fn start(coordinator: Channel) -> Self {
         let experiments = experiments_of(coordinator);
         Self(tokio::spawn(advise(Reporter::new(experiments))))
@@ -129,7 +128,6 @@ struct Decision {
     from: u32,
     /// What is to be appended; nothing where the runs are enough.
     further: Option<Extension>,
-    /// Why.
     words: String,
 }
 

@@ -17,7 +17,6 @@ pub(crate) struct Intake {
 }
 
 enum Stage {
-    /// Nothing came yet.
     Nothing,
     /// The head came, and some of the plan's order.
     Head(Box<Head>),

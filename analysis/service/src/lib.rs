@@ -44,7 +44,6 @@ pub fn advisor(coordinator: Channel) -> Advisor {
     Advisor::start(coordinator)
 }
 
-/// The coordinator's experiments.
 fn experiments_of(coordinator: Channel) -> ExperimentsClient<Channel> {
     ExperimentsClient::new(coordinator)
         .max_encoding_message_size(limits::MAX_REQUEST_BYTES)

@@ -45,7 +45,6 @@ impl Reporter {
         Self { coordinator, turns: Arc::new(Turns::new()) }
     }
 
-    /// The coordinator's door.
     pub(crate) fn experiments(&self) -> ExperimentsClient<Channel> {
         self.coordinator.clone()
     }
@@ -66,7 +65,6 @@ impl Reporter {
         turn.compute("the rule", move || apply(&study)).await
     }
 
-    /// The report.
     pub(crate) async fn report(&self, asked: Asked) -> Result<v1::ReportResponse, Status> {
         // The turn is taken before the export: it is the values of the runs that fill the memory.
         let turn = self.turn().await?;

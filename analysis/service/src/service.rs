@@ -18,7 +18,6 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 /// How the analysis is started.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The coordinator.
     pub coordinator: Reach,
     /// Where the door is, which every user of this machine may pass; port 0 takes a free one.
     pub bind: SocketAddr,
@@ -32,12 +31,7 @@ pub enum AnalysisStartError {
     NotLoopback(SocketAddr),
     /// The address cannot be bound.
     #[error("cannot listen on {address}")]
-    Bind {
-        /// Which.
-        address: SocketAddr,
-        /// Why not.
-        source: std::io::Error,
-    },
+    Bind { address: SocketAddr, source: std::io::Error },
 }
 
 impl Hinted for AnalysisStartError {

@@ -36,7 +36,6 @@ impl Turns {
         }
     }
 
-    /// The next turn.
     pub(crate) async fn next(&self) -> Result<Turn, Status> {
         let _place: Place<'_> = self.waiting.try_acquire().map_err(|_| {
             Status::resource_exhausted(with_hint(

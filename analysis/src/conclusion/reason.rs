@@ -25,7 +25,6 @@ words! {
         BaselineZero = "baseline_zero",
         /// Benchmarks are significantly faster and slower at once.
         BenchmarksOppose = "benchmarks_oppose",
-        /// Nothing varies.
         Constant = "constant",
         /// A pilot whose runs do not vary.
         ConstantPilot = "constant_pilot",
@@ -61,7 +60,6 @@ words! {
         NoEffectSize = "no_effect_size",
         /// A mean has no error, from which intervals are made.
         NoError = "no_error",
-        /// No mixture fits.
         NoFit = "no_fit",
         /// There is no interval.
         NoInterval = "no_interval",

@@ -98,7 +98,6 @@ impl From<Protocol> for Summary {
 }
 
 impl Direction {
-    /// Of a speedup.
     pub(crate) fn of(speedup: f64) -> Self {
         if speedup > 1.0 {
             Self::CandidateFaster

@@ -71,9 +71,7 @@ words! {
         DisturbedUnevenly = "disturbed_unevenly",
         /// One benchmark makes up most of the suite.
         DominatedByOne = "dominated_by_one",
-        /// The times drift.
         Drift = "drift",
-        /// Nothing was measured.
         Empty = "empty",
         /// Hosts had unlike environment variables for one version.
         EnvironmentDiffers = "environment_differs",
@@ -85,7 +83,6 @@ words! {
         EqualBuilds = "equal_builds",
         /// Runs were added after the plan was submitted.
         Extended = "extended",
-        /// Benchmarks failed.
         FailedRuns = "failed_runs",
         /// Versions fail in unlike shares of their runs.
         FailuresDiffer = "failures_differ",
@@ -101,7 +98,6 @@ words! {
         FirstRun = "first_run",
         /// Other work ran on the host.
         HostDisturbed = "host_disturbed",
-        /// Hosts differ.
         HostEffect = "host_effect",
         /// Hosts served several runs, made fresh between them.
         HostsRepeat = "hosts_repeat",
@@ -113,7 +109,6 @@ words! {
         IndependentRuns = "independent_runs",
         /// The evidence is against fresh hosts.
         IndependenceBroken = "independence_broken",
-        /// Runs shared hosts.
         IndependenceNotProvided = "independence_not_provided",
         /// The interval covers 1 beside a verdict of one direction.
         IntervalCoversOne = "interval_covers_one",
@@ -203,7 +198,6 @@ words! {
         PairsNotNormal = "pairs_not_normal",
         /// The method takes no pairs.
         PairsNotUsed = "pairs_not_used",
-        /// Runs are missing.
         Partial = "partial",
         /// The plan is from a pilot, and errs as it does.
         PilotError = "pilot_error",
@@ -261,7 +255,6 @@ words! {
         Survivors = "survivors",
         /// A test could not be made.
         TestRefused = "test_refused",
-        /// Equal values.
         Ties = "ties",
         /// Runs that did not end in time are missing.
         TimeoutsCensor = "timeouts_censor",

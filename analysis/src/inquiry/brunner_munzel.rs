@@ -43,7 +43,6 @@ pub struct BrunnerMunzelFinding {
     pub caveats: Vec<Warning>,
 }
 
-/// It has none.
 pub(super) struct Options;
 
 impl Asked for Options {

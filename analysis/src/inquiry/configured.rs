@@ -36,7 +36,6 @@ use thiserror::Error;
 pub struct ConfiguredBenchmark {
     /// The line on which it begins, from 1.
     pub line: u64,
-    /// Its name.
     pub name: String,
     /// The level of its tests.
     pub level: ConfiguredLevel,
@@ -51,9 +50,7 @@ pub struct ConfiguredBenchmark {
 /// What the column `ConfLevel` says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ConfiguredLevel {
-    /// Nothing.
     Omitted,
-    /// A level.
     Given(ConfidenceLevel),
     /// A number that is no confidence level: the published program takes it as omitted (Touati 2010 §6.2.2).
     OutOfRange(f64),
@@ -62,16 +59,13 @@ pub enum ConfiguredLevel {
 /// A file of samples that cannot be opened or read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnreadableFile {
-    /// Its path.
     pub path: String,
-    /// Why not.
     pub cause: String,
 }
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
 pub struct ConfiguredOptions {
-    /// Whose verdicts.
     pub mode: SpeedupTestMode,
     /// Kolmogorov and Smirnov's test as R made it before 4.2: by its limit law whenever values are equal.
     pub legacy_ks: bool,
@@ -115,7 +109,6 @@ pub struct ConfiguredAnswer {
 /// What is said of a line of the configuration.
 #[derive(Clone, Debug)]
 pub struct BenchmarkAnswer {
-    /// Its name.
     pub name: String,
     /// What became of it.
     pub state: BenchmarkState,
@@ -176,7 +169,6 @@ pub struct OverallGain {
 /// The plain means of the benchmarks' speedups by one summary of the times (Touati 2010 §3.2, example 3.1).
 #[derive(Clone, Copy, Debug)]
 pub struct MeansOfSpeedups {
-    /// The summary.
     pub by: Summary,
     /// The means.
     pub means: SpeedupMeans,
@@ -190,34 +182,16 @@ pub enum ConfiguredError {
     NothingReadable(String),
     /// A coefficient that cannot weigh.
     #[error("line {line}: Coef is {value}, which is not a positive number")]
-    Coefficient {
-        /// Where.
-        line: u64,
-        /// The coefficient.
-        value: f64,
-    },
+    Coefficient { line: u64, value: f64 },
     /// Some benchmarks have a coefficient, and this one has none.
     #[error("line {line}: Coef is missing, and other benchmarks have one")]
-    MissingCoefficient {
-        /// Where.
-        line: u64,
-    },
+    MissingCoefficient { line: u64 },
     /// A level that is none.
     #[error("line {line}: ConfLevel {level} does not lie strictly between 0 and 1")]
-    Level {
-        /// Where.
-        line: u64,
-        /// The number.
-        level: f64,
-    },
+    Level { line: u64, level: f64 },
     /// Samples without a ratio.
     #[error("the benchmark {name:?} has no speedup")]
-    Ratio {
-        /// Whose.
-        name: String,
-        /// Why.
-        source: RatioError,
-    },
+    Ratio { name: String, source: RatioError },
     /// Samples without an overall speedup.
     #[error("the benchmarks have no overall speedup")]
     Suite(#[from] SuiteError),

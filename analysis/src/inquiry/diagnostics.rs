@@ -55,7 +55,6 @@ pub struct Diagnostic {
     pub reason: Option<Reason>,
 }
 
-/// It has none.
 pub(super) struct Options;
 
 impl Asked for Options {

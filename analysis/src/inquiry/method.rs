@@ -11,13 +11,11 @@ pub(super) type FindResult = Result<Findings, InquiryError>;
 
 /// A method with its options.
 pub(super) trait Asked {
-    /// The full name.
     fn name(&self) -> &'static str;
 
     /// Where it is from.
     fn sources(&self) -> &'static [&'static str];
 
-    /// What it finds.
     fn find(&self, inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult;
 
     /// Refuses options out of range.
@@ -78,7 +76,6 @@ pub(super) trait Found {
 /// What a method draws at random, each time as many values as it was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MethodEffort {
-    /// Nothing.
     Computed,
     /// Replicates of which a statistic is computed.
     Drawn(u32),

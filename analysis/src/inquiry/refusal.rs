@@ -16,7 +16,6 @@ use thiserror::Error;
 /// Why an inquiry has no answer: input that cannot be meant.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum InquiryError {
-    /// Nothing to compare.
     #[error("a comparison needs two versions, but there is {versions}")]
     TooFewVersions {
         /// How many there are.
@@ -33,24 +32,13 @@ pub enum InquiryError {
     TooManyValues,
     /// Two versions of one name.
     #[error("two versions are called {version:?}")]
-    VersionTwice {
-        /// The name.
-        version: String,
-    },
+    VersionTwice { version: String },
     /// A version without benchmarks.
     #[error("{version} has no benchmarks")]
-    NoBenchmarks {
-        /// The version.
-        version: String,
-    },
+    NoBenchmarks { version: String },
     /// Two benchmarks of one name.
     #[error("{version} has the benchmark {benchmark:?} twice")]
-    BenchmarkTwice {
-        /// The version.
-        version: String,
-        /// The name.
-        benchmark: String,
-    },
+    BenchmarkTwice { version: String, benchmark: String },
     /// No benchmark is in all versions.
     #[error("no benchmark is in all versions: {examples}")]
     NothingInCommon {
@@ -59,34 +47,23 @@ pub enum InquiryError {
     },
     /// A sample or a run without values.
     #[error("{benchmark} of {version} has no values, or a run without any")]
-    NoValues {
-        /// The version.
-        version: String,
-        /// The benchmark.
-        benchmark: String,
-    },
+    NoValues { version: String, benchmark: String },
     /// A value that is not a number, or infinite.
     #[error("value {at} of {benchmark} of {version} is {value}, which is not a finite number")]
     NotFinite {
-        /// The version.
         version: String,
-        /// The benchmark.
         benchmark: String,
         /// Its position, from 1.
         at: usize,
-        /// The value.
         value: f64,
     },
     /// A value that is not positive.
     #[error("value {at} of {benchmark} of {version} is {value}, which is not positive")]
     NotPositive {
-        /// The version.
         version: String,
-        /// The benchmark.
         benchmark: String,
         /// Its position, from 1.
         at: usize,
-        /// The value.
         value: f64,
     },
     /// A value whose squares or ratios would not be doubles.
@@ -94,23 +71,15 @@ pub enum InquiryError {
         "value {at} of {benchmark} of {version} is {value:e}, outside {LEAST_VALUE:e} to {LARGEST_VALUE:e}"
     )]
     OutOfRange {
-        /// The version.
         version: String,
-        /// The benchmark.
         benchmark: String,
         /// Its position, from 1.
         at: usize,
-        /// The value.
         value: f64,
     },
     /// Blocks that are not those of the runs.
     #[error("the blocks of {benchmark} of {version} do not match its runs one to one")]
-    Blocks {
-        /// The version.
-        version: String,
-        /// The benchmark.
-        benchmark: String,
-    },
+    Blocks { version: String, benchmark: String },
     /// A margin that is no share.
     #[error("a margin must be above 0 and below 1, not {0}")]
     Margin(f64),
@@ -151,12 +120,7 @@ pub enum InquiryError {
     QuantileTwice(f64),
     /// A control that is no version.
     #[error("there is no version {asked:?} for the control; the versions are {}", versions.join(", "))]
-    NoControl {
-        /// The name.
-        asked: String,
-        /// The versions.
-        versions: Vec<String>,
-    },
+    NoControl { asked: String, versions: Vec<String> },
     /// A control that is the baseline itself.
     #[error("{0:?} is the baseline, and a control is the same program measured again")]
     ControlIsBaseline(String),
@@ -181,22 +145,12 @@ pub enum InquiryError {
         counted(*weights as u64, "weight"),
         counted(*benchmarks as u64, "benchmark")
     )]
-    WeightCount {
-        /// Weights given.
-        weights: usize,
-        /// The baseline's benchmarks.
-        benchmarks: usize,
-    },
+    WeightCount { weights: usize, benchmarks: usize },
     /// A weight that is not positive, or out of range.
     #[error(
         "the weight of {benchmark} is {weight:?}, which is not a positive number between 1e-100 and 1e100"
     )]
-    Weight {
-        /// The benchmark.
-        benchmark: String,
-        /// The weight.
-        weight: f64,
-    },
+    Weight { benchmark: String, weight: f64 },
     /// A share of the baseline's time, where values are not times.
     #[error("weights by the share of the baseline's time need times, and larger values are better here")]
     FractionOfScores,

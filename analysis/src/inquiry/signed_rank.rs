@@ -45,7 +45,6 @@ pub struct SignedRankFinding {
     pub caveats: Vec<Warning>,
 }
 
-/// It has none.
 pub(super) struct Options;
 
 impl Asked for Options {

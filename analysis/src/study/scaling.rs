@@ -121,7 +121,6 @@ pub struct ScalingSample<'a> {
     pub hosts: u32,
     /// What they are called together.
     pub benchmark: &'a str,
-    /// Their times.
     pub times: &'a Sample,
 }
 

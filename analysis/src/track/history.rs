@@ -21,11 +21,9 @@ const FLOOR_POWER: f64 = 0.8;
 /// A track with all that is recorded of it.
 #[derive(Clone, Debug)]
 pub struct TrackHistory {
-    /// What was declared.
     pub terms: TrackTerms,
     /// Its experiments, in the order of their commits.
     pub entries: Vec<TrackEntry>,
-    /// What was acknowledged.
     pub acknowledged: Vec<TrackAcknowledgement>,
 }
 

@@ -71,7 +71,6 @@ pub enum LevelsError {
     /// The counts of a level do not add up to the members there are.
     #[error("the counts of level {level} add up to {counted}, and it has {present} members")]
     Count {
-        /// The level.
         level: usize,
         /// The sum of its counts.
         counted: usize,
@@ -83,15 +82,11 @@ pub enum LevelsError {
     NotSquarable {
         /// Its position, from 0.
         index: usize,
-        /// The value.
         value: f64,
     },
     /// All observations are smaller than [`SMALLEST_OBSERVATION`].
     #[error("no observation is larger than {largest:e}, too small to square")]
-    TooSmall {
-        /// The largest magnitude.
-        largest: f64,
-    },
+    TooSmall { largest: f64 },
 }
 
 impl Hinted for LevelsError {

@@ -86,19 +86,14 @@ pub enum MixtureError {
     NotALaw {
         /// Its position, from 0.
         index: usize,
-        /// Its weight.
         weight: f64,
         /// Its mean.
         mean: f64,
-        /// Its standard deviation.
         sd: f64,
     },
     /// The weights do not add up to 1.
     #[error("the weights add up to {sum}, not to 1")]
-    WeightSum {
-        /// Their sum.
-        sum: f64,
-    },
+    WeightSum { sum: f64 },
 }
 
 impl Hinted for MixtureError {

@@ -56,7 +56,6 @@ pub enum SampleError {
     NotFinite {
         /// Its position in run order, from 0.
         index: usize,
-        /// The value.
         value: f64,
     },
     /// An observation beyond [`LARGEST_OBSERVATION`].
@@ -64,7 +63,6 @@ pub enum SampleError {
     TooLarge {
         /// Its position in run order, from 0.
         index: usize,
-        /// The value.
         value: f64,
     },
     /// Observations whose differences are below [`SMALLEST_RANGE`].

@@ -71,21 +71,15 @@ pub enum TrackError {
     /// A commit that does not come after the previous one.
     #[error("commit {commit} does not come after commit {previous}, the latest of the track")]
     Order {
-        /// The commit.
         commit: usize,
         /// The one before.
         previous: usize,
     },
-    /// No ratio.
     #[error("the point of commit {commit} has no ratio")]
-    Empty {
-        /// The commit.
-        commit: usize,
-    },
+    Empty { commit: usize },
     /// A ratio that is no number.
     #[error("the point of commit {commit} has the logarithm {ratio}; a ratio must be positive and finite")]
     NotFinite {
-        /// The commit.
         commit: usize,
         /// The logarithm.
         ratio: f64,

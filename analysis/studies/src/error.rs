@@ -22,9 +22,7 @@ pub enum SimulationError {
     /// A count out of range.
     #[error("the {what} must be {fewest} to {MOST_REPEATED}, not {given}")]
     Count {
-        /// What is counted.
         what: &'static str,
-        /// The number given.
         given: u64,
         /// The least that makes an experiment.
         fewest: u64,
@@ -39,16 +37,11 @@ pub enum SimulationError {
         "the variations of the levels are at least 0 and below 1, one of them at least {LEAST_VARIATION:e}, and {given:?} \
          are not"
     )]
-    LevelVariations {
-        /// Measurement, execution, compilation.
-        given: [f64; 3],
-    },
+    LevelVariations { given: [f64; 3] },
     /// A ratio out of range.
     #[error("the {what} must be strictly between {above} and {below}, not {given}")]
     Range {
-        /// What.
         what: &'static str,
-        /// The number given.
         given: f64,
         /// The number below the range.
         above: f64,
@@ -57,12 +50,7 @@ pub enum SimulationError {
     },
     /// An experiment that fills the memory.
     #[error("an experiment has at most {most} measurements, not {measurements}")]
-    TooLarge {
-        /// Asked for.
-        measurements: u64,
-        /// Allowed.
-        most: u64,
-    },
+    TooLarge { measurements: u64, most: u64 },
     /// The bootstrap was refused.
     #[error("the bootstrap is not drawn")]
     Bootstrap(#[from] BootstrapError),

@@ -2,17 +2,14 @@
 
 /// A struct or an enum.
 pub(crate) struct Declaration {
-    /// Its name.
     pub(crate) name: String,
     /// Its first words.
     pub(crate) words: String,
-    /// What it holds.
     pub(crate) body: Body,
 }
 
 /// What a type holds.
 pub(crate) enum Body {
-    /// Fields.
     Fields(Vec<Field>),
     /// One value, as which it is written.
     Newtype(String),
@@ -20,28 +17,20 @@ pub(crate) enum Body {
     Variants {
         /// The field that says which.
         tag: Option<String>,
-        /// The variants.
         variants: Vec<Variant>,
     },
 }
 
-/// A field.
 pub(crate) struct Field {
-    /// Its name.
     pub(crate) name: String,
-    /// Its type.
     pub(crate) of: String,
-    /// What it is.
     pub(crate) words: String,
 }
 
-/// A variant.
 pub(crate) struct Variant {
     /// Its name in JSON.
     pub(crate) name: String,
-    /// What it means.
     pub(crate) words: String,
-    /// Its fields.
     pub(crate) fields: Vec<Field>,
 }
 

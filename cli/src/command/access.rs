@@ -198,7 +198,6 @@ async fn whoami(arguments: WhoamiArguments, console: &Console) -> Result<Exit, F
     Ok(Exit::Done)
 }
 
-/// What holds.
 pub(super) async fn listed(coordinator: &CoordinatorArguments) -> Result<v1::AccessList, Failure> {
     let connection = coordinator.connect().await?;
     let answer = connection.access().list(v1::ListAccessRequest {}).await;
@@ -206,7 +205,6 @@ pub(super) async fn listed(coordinator: &CoordinatorArguments) -> Result<v1::Acc
     Ok(answer.map_err(|status| Failure::status("cannot list the certificates", &status))?.into_inner())
 }
 
-/// What was ended.
 pub(super) async fn revoked(
     coordinator: &CoordinatorArguments,
     what: What,

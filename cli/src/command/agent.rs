@@ -104,7 +104,6 @@ pub(crate) struct StartArguments {
     system_root: PathBuf,
 }
 
-/// A command's words.
 #[derive(Clone, Debug)]
 struct Words(Vec<String>);
 

@@ -250,7 +250,6 @@ fn node_name() -> String {
 
 /// Where a coordinator is.
 struct Places {
-    /// For others.
     url: String,
     /// On its own machine.
     local: String,

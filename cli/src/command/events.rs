@@ -44,7 +44,6 @@ pub(crate) struct Arguments {
 /// The columns of CSV.
 const FIELDS: [&str; 7] = ["at", "at_unix_ns", "by", "what", "experiment", "host", "words"];
 
-/// One event.
 #[derive(Debug, Serialize)]
 struct Shown {
     at: String,

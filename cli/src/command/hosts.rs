@@ -67,7 +67,6 @@ pub(crate) struct ListArguments {
     output: FormArgument,
 }
 
-/// One host.
 #[derive(Debug, Serialize)]
 struct HostStatus {
     #[serde(flatten)]
@@ -79,7 +78,6 @@ struct HostStatus {
     away_since_ns: Option<Timestamp>,
     lease: Option<Lease>,
     served: u64,
-    /// Of its fingerprint.
     class: Option<ClassId>,
     /// serving, draining or quarantined.
     standing: &'static str,

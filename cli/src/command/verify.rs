@@ -34,7 +34,6 @@ pub(crate) struct Arguments {
     output: OutputArgument,
 }
 
-/// What verifying found.
 #[derive(Serialize)]
 struct Verified {
     schema_version: u32,

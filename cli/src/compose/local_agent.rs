@@ -24,7 +24,6 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Most bytes and lines of the end of its log that are shown when it dies.
 const SHOWN: (u64, usize) = (2_000, 20);
 
-/// A local agent.
 #[derive(Debug)]
 pub(crate) struct LocalAgent {
     child: Child,

@@ -18,11 +18,9 @@ const PORT: u16 = 7_078;
 /// Where the page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Web {
-    /// There is none.
     Off,
     /// On loopback, on the usual port or, where that is taken, another.
     Usual,
-    /// Here.
     At(SocketAddr),
 }
 

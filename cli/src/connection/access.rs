@@ -38,7 +38,6 @@ pub(crate) struct Access {
 /// Where a coordinator is on its own machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Local {
-    /// Its address there.
     address: String,
     /// Which network of which boot of which machine that is an address in.
     network: String,
@@ -52,7 +51,6 @@ fn network() -> Option<String> {
     Some(format!("{} {}", boot.trim(), namespace.display()))
 }
 
-/// Credentials, as PEM.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Parts {
     authority: String,
@@ -190,7 +188,6 @@ impl Written {
         &self.path
     }
 
-    /// What it says.
     pub(crate) fn access(&self) -> &Access {
         &self.access
     }

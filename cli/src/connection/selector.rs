@@ -33,9 +33,7 @@ struct Candidate<'a> {
 /// What a user writes to mean one experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Selector {
-    /// A whole id.
     Id(ExperimentId),
-    /// The newest.
     Last,
     /// A name, or the first digits of an id.
     Text(String),

@@ -36,7 +36,6 @@ pub(crate) struct Started {
 pub(crate) enum KeptAt {
     /// In this directory, by `run` or `bench`.
     Data(PathBuf),
-    /// With a coordinator.
     Coordinator {
         /// Its name or address; none for the usual one.
         #[serde(default, skip_serializing_if = "Option::is_none")]

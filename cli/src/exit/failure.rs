@@ -12,7 +12,6 @@ use crate::exit::Exit;
 /// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// The exit code.
     pub(crate) exit: Exit,
     /// What was tried; its sources are the causes.
     pub(crate) error: Error,
@@ -51,7 +50,6 @@ impl Failure {
         }
     }
 
-    /// What was tried.
     pub(crate) fn context(self, tried: impl Into<String>) -> Self {
         Self { error: self.error.context(tried.into()), ..self }
     }
@@ -79,7 +77,6 @@ impl Failure {
             .hint("the coordinator is of another release; use the same release of speedup everywhere")
     }
 
-    /// Tells the user.
     pub(crate) fn tell(self, console: &Console) -> Exit {
         console.talk(self.text(console));
         self.exit

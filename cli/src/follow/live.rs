@@ -37,21 +37,12 @@ const FRAME: Duration = Duration::from_millis(200);
 /// Answers that may wait to be drawn.
 const WAITING: usize = 2;
 
-/// How watching ended.
 #[derive(Debug)]
 pub(crate) enum Seen {
     /// The experiment is finished.
-    Finished {
-        /// How it stands.
-        status: Box<ExperimentStatus>,
-        /// What that means.
-        exit: Exit,
-    },
+    Finished { status: Box<ExperimentStatus>, exit: Exit },
     /// The coordinator paused it.
-    Stuck {
-        /// Why.
-        reason: String,
-    },
+    Stuck { reason: String },
     /// The user went; it is paused or goes on.
     Detached {
         /// Whether it is paused.

@@ -35,7 +35,6 @@ pub(crate) enum Left {
     Untold,
     /// It cannot be said yet.
     Unknown,
-    /// About so long.
     About(Duration),
 }
 
@@ -44,7 +43,6 @@ pub(crate) enum Left {
 enum Pace {
     /// The runs of each cell.
     OfCells(CellEta),
-    /// All runs.
     OfAll(Eta),
 }
 
@@ -109,7 +107,6 @@ impl<'a> Progress<'a> {
         self.paused
     }
 
-    /// Says something between.
     pub(crate) fn say(&self, text: &str) {
         match &self.form {
             Form::Bar(bar) => bar.step_aside(|| self.console.talk(text)),

@@ -17,7 +17,6 @@ const NAMED: usize = 5;
 #[derive(Debug)]
 pub(super) struct LocalCommit {
     pub(super) commit: Commit,
-    /// A tar archive.
     pub(super) archive: File,
     /// What the user should know of it.
     pub(super) notes: Vec<String>,

@@ -40,11 +40,9 @@ pub(crate) struct LocalFiles {
 /// Where the content of a file is.
 #[derive(Clone, Debug)]
 enum Bytes {
-    /// On the disk.
     At(PathBuf),
     /// In a file without a name.
     Held {
-        /// The file.
         file: Arc<File>,
         /// What it is, as people are told.
         what: String,

@@ -17,7 +17,6 @@ const SEEDS: u64 = 1 << 53;
 pub(crate) struct Point<'a> {
     /// The commits beside which it is measured; the first is the baseline.
     pub(crate) references: &'a [Commit],
-    /// The commit.
     pub(crate) commit: &'a Commit,
     /// The seed of all points; each has a child of its own.
     pub(crate) seed: Seed,

@@ -30,7 +30,6 @@ const MAX_CHANGES_BYTES: u64 = 256 << 20;
 /// References among which a mistyped one is looked for.
 const MAX_REFERENCES: &str = "--count=1000";
 
-/// A repository.
 #[derive(Clone, Debug)]
 pub(crate) struct Repository {
     /// The directory that named it: itself, or one below it.

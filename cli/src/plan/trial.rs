@@ -27,18 +27,14 @@ use crate::results::failed_runs::{self, Told};
 pub(crate) struct Trial {
     /// Each cell that was measured.
     pub(crate) cells: Vec<TriedCell>,
-    /// What failed.
     pub(crate) told: Told,
-    /// How it ended.
     pub(crate) exit: Exit,
 }
 
 /// A cell that was measured once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct TriedCell {
-    /// Its benchmark.
     pub(crate) benchmark: String,
-    /// Its version.
     pub(crate) version: String,
     /// How long its program ran.
     pub(crate) wall_ns: Span,

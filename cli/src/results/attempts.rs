@@ -24,7 +24,6 @@ const PAGES_AHEAD: usize = 4;
 pub(crate) struct Attempts {
     /// How the experiment stood when it was asked for.
     pub(crate) status: ExperimentStatus,
-    /// Every planned run.
     pub(crate) plan: Plan,
     /// The attempts as they come; they may be decoded on any thread.
     pub(crate) pages: mpsc::Receiver<Result<Page, Failure>>,

@@ -102,7 +102,6 @@ struct Mark {
 /// What is kept under a name.
 #[derive(Debug)]
 pub(crate) struct Samples<'a> {
-    /// The series.
     pub(crate) series: Vec<NamedSeries<'a>>,
     /// Whether the benchmarks are hyperfine's commands, which may be versions of one thing.
     pub(crate) are_commands: bool,
@@ -113,7 +112,6 @@ pub(crate) struct Samples<'a> {
 pub(crate) struct NamedSeries<'a> {
     /// Its version, if it has one.
     pub(crate) version: Option<String>,
-    /// Its values.
     pub(crate) series: &'a Series,
     /// The block of each run, where blocks make pairs; else nothing.
     pub(crate) blocks: Vec<Option<String>>,
@@ -225,7 +223,6 @@ impl NamedSamples {
         read().with_context(tried).map_err(Failure::infrastructure)
     }
 
-    /// Removes a set.
     pub(crate) fn remove(&self, name: &SetName) -> Result<(), Failure> {
         let path = self.require(name)?;
         fs::remove_file(&path).map_err(|error| {

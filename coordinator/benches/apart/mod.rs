@@ -61,14 +61,12 @@ fn coordinate(data: &Path) -> Result<(), Failure> {
     })
 }
 
-/// The other process.
 pub(crate) struct Coordinator {
     child: Child,
     pub(crate) site: Site,
 }
 
 impl Coordinator {
-    /// Starts it.
     pub(crate) fn start(data: &Path) -> Result<Self, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
         let mut child = command.arg(ARGUMENT).arg(data).stdout(Stdio::piped()).spawn()?;
@@ -90,7 +88,6 @@ impl Coordinator {
         Usage::of(self.child.id())
     }
 
-    /// Ends it.
     pub(crate) fn kill(mut self) -> Result<(), Failure> {
         self.child.kill()?;
         self.child.wait()?;

@@ -14,7 +14,6 @@ pub(crate) struct AccessEvent {
     pub(crate) change: Change,
 }
 
-/// What changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     TokenCreated { token: TokenId, role: Role, name: Option<String>, uses: u32, expires: u64 },

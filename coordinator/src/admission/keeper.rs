@@ -56,7 +56,6 @@ pub enum AdmissionError {
     Event {
         /// Where it is.
         path: PathBuf,
-        /// Why not.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The thread cannot be started.
@@ -115,7 +114,6 @@ pub(crate) struct NewToken {
     pub(crate) by: String,
 }
 
-/// What was revoked.
 #[derive(Clone, Debug)]
 pub(crate) struct Revoked(Vec<Change>);
 
@@ -188,7 +186,6 @@ impl Admission {
         &self.log
     }
 
-    /// What holds now.
     pub(crate) fn registry(&self) -> RwLockReadGuard<'_, Registry> {
         self.registry.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -219,7 +216,6 @@ impl Admission {
         Ok(signing.complete(self.authority.pem(), &issued.pem)?)
     }
 
-    /// Makes a token.
     pub(crate) async fn create_token(&self, new: NewToken) -> Result<Token, Unheard> {
         let token = Token::random(self.authority.fingerprint());
         let NewToken { role, name, uses, lifetime, by } = new;
@@ -259,7 +255,6 @@ impl Admission {
         .await
     }
 
-    /// Ends what holds.
     pub(crate) async fn revoke(&self, target: Target, by: String) -> Result<Revoked, Unheard> {
         self.ask(move |registry, _, now| {
             let changes = registry.revoke(&target)?;

@@ -37,7 +37,6 @@ pub(crate) struct Holder {
     pub(crate) by: String,
 }
 
-/// What is revoked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     User(String),
@@ -91,7 +90,6 @@ impl Hinted for Refusal {
     }
 }
 
-/// Tokens and certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Registry {
     tokens: BTreeMap<TokenId, TokenState>,
@@ -112,7 +110,6 @@ impl Registry {
         usable.map(|(id, token)| (*id, token))
     }
 
-    /// Certificates that hold.
     pub(crate) fn certificates(&self, now: u64) -> impl Iterator<Item = (Serial, &Holder)> {
         let holding = self.certificates.iter().filter(move |(_, holder)| holder.not_after >= now);
         holding.map(|(serial, holder)| (*serial, holder))

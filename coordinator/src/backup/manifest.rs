@@ -30,7 +30,6 @@ pub(super) struct Manifest {
 pub(super) struct Saved {
     /// Where it lies below the data directory, with `/`.
     pub(super) path: String,
-    /// Its length.
     pub(super) bytes: u64,
     /// Its BLAKE3.
     pub(super) hash: blake3::Hash,
@@ -44,10 +43,7 @@ pub enum ManifestError {
     Foreign,
     /// A later release wrote it.
     #[error("it is of version {found}, and this release knows version {VERSION}")]
-    Newer {
-        /// Its version.
-        found: u32,
-    },
+    Newer { found: u32 },
     /// Its last line is missing.
     #[error("its end is missing")]
     Truncated,
@@ -63,7 +59,6 @@ pub enum ManifestError {
 }
 
 impl Manifest {
-    /// The lines.
     pub(super) fn encode(&self) -> String {
         let mut text = format!("{TITLE}{VERSION}\nrelease {}\nposition {}\n", self.release, self.position.0);
         for Saved { path, bytes, hash } in &self.files {
@@ -74,7 +69,6 @@ impl Manifest {
         text
     }
 
-    /// Reads the lines.
     pub(super) fn decode(text: &str) -> Result<Self, ManifestError> {
         let version = text.lines().next().and_then(|line| line.strip_prefix(TITLE)?.parse().ok());
         match version.ok_or(ManifestError::Foreign)? {

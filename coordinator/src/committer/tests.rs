@@ -17,7 +17,6 @@ use crate::indexer::backlog;
 enum Fault {
     /// No write takes more than a few bytes, and then there is no space.
     NoSpace,
-    /// A sync fails.
     Sync,
 }
 

@@ -19,10 +19,8 @@ pub(crate) struct Peer {
     is_told: Arc<AtomicBool>,
 }
 
-/// Who it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Caller {
-    /// This process itself.
     Inside,
     /// Anyone on this machine, where the coordinator was started without TLS.
     Unchecked,

@@ -36,7 +36,6 @@ const OTHER: &str = "other";
 /// What every answer says of the coordinator.
 const RELEASE: &str = concat!("speedup/", env!("CARGO_PKG_VERSION"));
 
-/// Counts calls.
 #[derive(Clone, Debug)]
 pub(crate) struct Counting(pub(crate) Metrics);
 

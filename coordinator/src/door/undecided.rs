@@ -15,7 +15,6 @@ use crate::handle::Handle;
 /// How often the machine is asked at most: a decision takes longer than that.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Who listens.
 pub(super) type Listener = mpsc::Sender<Result<v1::Undecided, Status>>;
 
 /// Tells of each experiment that awaits a decision, once for each number of runs, until nobody listens.

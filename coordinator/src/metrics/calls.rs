@@ -13,7 +13,6 @@ const ANSWER_SECONDS: [f64; 11] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.
 /// What became of a call, in classes: codes would make too many histograms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It was answered.
     Ok,
     /// The coordinator did not do what was asked, for a reason of the caller's.
     Rejected,

@@ -16,7 +16,6 @@ const STATES: [&str; 7] = ["waiting", "leased", "running", "measured", "failed",
 const PRESENCES: [&str; 2] = ["here", "away"];
 const STANDINGS: [&str; 3] = ["serving", "draining", "quarantined"];
 
-/// The gauges.
 pub(super) struct Figures {
     experiments: IntGaugeVec,
     runs: IntGaugeVec,

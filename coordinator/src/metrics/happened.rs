@@ -7,7 +7,6 @@ use speedup_core::run::{LossReason, Obstacle};
 
 use super::Making;
 
-/// The counters.
 pub(super) struct Happened {
     submitted: IntCounter,
     finished: IntCounterVec,
@@ -62,7 +61,6 @@ impl Happened {
         happened
     }
 
-    /// Counts a change.
     pub(super) fn count(&self, change: &Change) {
         match change {
             Change::Submitted { .. } => self.submitted.inc(),

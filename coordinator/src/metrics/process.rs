@@ -9,7 +9,6 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::{Making, shown};
 
-/// The figures.
 pub(super) struct Process {
     /// The kernel's count, put here whenever it is read.
     cpu: Counter,

@@ -13,7 +13,6 @@ use crate::timeline::wall_clock;
 
 const STATES: [&str; 3] = ["queued", "running", "ending"];
 
-/// The figures.
 pub(super) struct Provision {
     engines: IntGaugeVec,
     jobs: IntGaugeVec,

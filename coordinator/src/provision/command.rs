@@ -24,30 +24,20 @@ const MAX_WORDS: (u64, usize) = (2_000, 20);
 pub(crate) enum CommandError {
     /// It cannot be started.
     #[error("cannot execute {program}")]
-    NotStarted {
-        /// Which.
-        program: String,
-        /// Why not.
-        source: std::io::Error,
-    },
+    NotStarted { program: String, source: std::io::Error },
     /// It does not end.
     #[error("{program} has not answered within {} seconds", .patience.as_secs_f64())]
     TimedOut {
-        /// Which.
         program: String,
         /// How long was waited.
         patience: Duration,
     },
     /// It says too much.
     #[error("{program} printed more than {MAX_OUTPUT_BYTES} bytes")]
-    TooLong {
-        /// Which.
-        program: String,
-    },
+    TooLong { program: String },
     /// It says that it failed.
     #[error("{program}: {words}")]
     Failed {
-        /// Which.
         program: String,
         /// Its own words, or its exit status.
         words: String,
@@ -57,7 +47,6 @@ pub(crate) enum CommandError {
 /// What a command reads.
 #[derive(Debug)]
 pub(crate) enum Input<'a> {
-    /// A text.
     Text(&'a str),
     /// A file, from where it stands.
     File(File),

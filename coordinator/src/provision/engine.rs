@@ -51,7 +51,6 @@ pub(crate) trait Engine: Send + Sync + 'static {
 /// What an engine is asked for, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// The command.
     pub(crate) command: Vec<String>,
     /// What the job executes.
     pub(crate) script: String,
@@ -66,11 +65,9 @@ pub(crate) enum EngineError {
     /// It answers something else than it is known to.
     #[error("{program} answered {answer:?}, which is not a {wanted}")]
     Answer {
-        /// Who.
         program: &'static str,
         /// What, at most a line.
         answer: String,
-        /// What was expected.
         wanted: &'static str,
     },
     /// It would let a job wait for ever.

@@ -47,7 +47,6 @@ struct Process {
 }
 
 impl Local {
-    /// No process yet.
     pub(crate) fn new(queue: &QueueName, agent: AgentStart) -> Self {
         let is_usual = queue.as_str() == SYSTEM;
         let prefix = if is_usual { SYSTEM.to_owned() } else { format!("{SYSTEM}-{queue}") };

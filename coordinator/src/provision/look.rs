@@ -34,7 +34,6 @@ pub(crate) struct Seen {
     pub(crate) demand: Demand,
     /// All that is missing.
     pub(crate) missing: u32,
-    /// What is remembered.
     pub(crate) ledger: Ledger,
     /// Why the engine did not answer.
     pub(crate) trouble: Option<String>,
@@ -43,15 +42,11 @@ pub(crate) struct Seen {
 /// What a queue is given to look with.
 #[derive(Clone, Debug)]
 pub(crate) struct Views {
-    /// The machine.
     pub(crate) handle: Handle,
-    /// The other queues.
     pub(crate) shares: Shares,
-    /// What is kept.
     pub(crate) record: Arc<Record>,
     /// Agents that are turned away for good, whichever queue they are of.
     pub(crate) refused: broadcast::Sender<RefusedAgent>,
-    /// What is counted.
     pub(crate) metrics: Metrics,
 }
 
@@ -88,7 +83,6 @@ struct Round {
 /// Why a round cannot be ended.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LookError {
-    /// The coordinator stops.
     #[error(transparent)]
     Gone(#[from] Gone),
     /// What has to be remembered cannot be kept.

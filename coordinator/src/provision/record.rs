@@ -55,7 +55,6 @@ pub(crate) struct Record {
     queues: Mutex<BTreeMap<QueueName, Queue>>,
 }
 
-/// The file.
 #[derive(Serialize, Deserialize)]
 struct File {
     version: u32,
@@ -76,30 +75,15 @@ struct File1 {
 /// Why the record cannot be read or kept.
 #[derive(Debug, Error)]
 pub enum RecordError {
-    /// The disk refused.
     #[error("cannot {what} {}", path.display())]
-    Disk {
-        /// What was tried.
-        what: &'static str,
-        /// On which file.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
+    Disk { what: &'static str, path: PathBuf, source: io::Error },
     /// It is not what this release writes.
     #[error("{} is not a record of provisioning that this release understands", path.display())]
-    Form {
-        /// Which file.
-        path: PathBuf,
-        /// Why not.
-        source: serde_json::Error,
-    },
+    Form { path: PathBuf, source: serde_json::Error },
     /// A later release wrote it.
     #[error("{} is of version {found}, and this release knows versions up to {known}", path.display())]
     Version {
-        /// Which file.
         path: PathBuf,
-        /// Its version.
         found: u32,
         /// The latest that this release knows.
         known: u32,
@@ -113,7 +97,6 @@ impl Record {
         Ok(Self { data: data.to_owned(), queues: Mutex::new(queues) })
     }
 
-    /// All queues.
     pub(crate) async fn queues(&self) -> Vec<Queue> {
         self.queues.lock().await.values().cloned().collect()
     }
@@ -125,7 +108,6 @@ impl Record {
         self.write(&queues).await
     }
 
-    /// Forgets a queue.
     pub(crate) async fn forget(&self, queue: &QueueName) -> Result<(), RecordError> {
         let mut queues = self.queues.lock().await;
         queues.remove(queue);

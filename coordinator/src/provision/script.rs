@@ -33,7 +33,6 @@ pub(crate) enum SurroundingsError {
     /// It is too much.
     #[error("the {what} has {bytes} bytes, more than the {most} allowed")]
     TooLong {
-        /// Which part.
         what: &'static str,
         /// How many it has.
         bytes: usize,
@@ -42,10 +41,7 @@ pub(crate) enum SurroundingsError {
     },
     /// No shell reads that.
     #[error("the {what} holds a control character")]
-    Character {
-        /// Which part.
-        what: &'static str,
-    },
+    Character { what: &'static str },
 }
 
 impl Surroundings {

@@ -65,7 +65,6 @@ type Ended = oneshot::Sender<Result<(), EngineError>>;
 /// When the first look is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Begin {
-    /// At once.
     Now,
     /// When the coordinator that has just started has said where it is found.
     AfterAPause,
@@ -76,17 +75,13 @@ enum Begin {
 pub(crate) struct Wanted {
     /// What the queue is called; chosen here, where it is not said.
     pub(crate) name: Option<QueueName>,
-    /// Which.
     pub(crate) spec: Spec,
-    /// What is allowed.
     pub(crate) limits: ProvisionLimits,
     /// How often the engine is asked what its jobs do.
     pub(crate) look_every: Duration,
-    /// Who wants it.
     pub(crate) by: String,
 }
 
-/// What was added.
 #[derive(Clone, Debug)]
 pub(crate) struct Added {
     /// What the queue is called.
@@ -100,16 +95,13 @@ pub(crate) struct Added {
 /// Which queues are meant.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selected {
-    /// Of this engine.
     pub(crate) kind: Option<String>,
-    /// Of this name.
     pub(crate) name: Option<QueueName>,
 }
 
 /// What is shown of a queue that is asked.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
-    /// Which, and how.
     pub(crate) queue: Queue,
     /// What was last seen.
     pub(crate) seen: Seen,
@@ -118,7 +110,6 @@ pub(crate) struct Shown {
 /// Whether an engine gives out hosts that are of use to a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HostsToCome {
-    /// It does.
     Some,
     /// No engine is asked, or it stands still.
     None,
@@ -158,28 +149,16 @@ pub(crate) enum AddError {
     /// There is no such engine.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// There are enough.
     #[error("there are {MAX_QUEUES} queues already, and more are not allowed")]
     TooMany,
     /// There is no place for the agents' state and logs.
     #[error("cannot make {} for the agents", path.display())]
-    Place {
-        /// Which.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
-    /// It refused.
+    Place { path: PathBuf, source: std::io::Error },
     #[error("the engine rejects such a job")]
     Refused(#[source] EngineError),
     /// The jobs of the engine asked before are still there.
     #[error("the jobs of queue {queue} have not ended")]
-    NotEnded {
-        /// Which.
-        queue: QueueName,
-        /// Why not.
-        source: EngineError,
-    },
+    NotEnded { queue: QueueName, source: EngineError },
     /// It cannot be written down.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -191,12 +170,10 @@ pub(crate) enum RemoveError {
     /// There is none of that name.
     #[error("there is no queue {name}{}", listed(.known))]
     Unknown {
-        /// The name.
         name: QueueName,
         /// Those that are there.
         known: Vec<QueueName>,
     },
-    /// There are several.
     #[error("there are {} queues{}", .0.len(), listed(.0))]
     Several(Vec<QueueName>),
     /// Its jobs cannot be ended.
@@ -212,12 +189,7 @@ pub enum ResumeError {
     Record(#[from] RecordError),
     /// Its options are none to this release.
     #[error("cannot continue with queue {queue}: {words}")]
-    Options {
-        /// Which.
-        queue: QueueName,
-        /// Why not.
-        words: String,
-    },
+    Options { queue: QueueName, words: String },
 }
 
 impl Provisioning {

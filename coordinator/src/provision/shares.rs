@@ -25,7 +25,6 @@ pub(crate) struct Parts(BTreeMap<QueueName, Part>);
 pub(crate) struct Part {
     /// What it has under way, and could have.
     pub(crate) claim: Claim,
-    /// Its jobs.
     pub(crate) jobs: BTreeSet<JobId>,
 }
 

@@ -84,7 +84,6 @@ struct Current {
 pub(crate) struct ShownSshHost {
     /// How it is reached.
     pub(crate) host: SshHost,
-    /// What it does.
     pub(crate) seen: SshSeen,
     /// Where log and state of its agent lie there.
     pub(crate) directory: String,
@@ -108,7 +107,6 @@ pub(crate) enum SshRemoval {
 pub(crate) enum Unreachable {
     /// They stay, and are tried again when they are to be removed again.
     Keep,
-    /// They are forgotten.
     Forget,
 }
 

@@ -87,7 +87,6 @@ pub(super) async fn doors(
 /// them are HTTP/2 settings, so that an honest client waits by itself.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Calls at once.
     streams: u32,
     /// Bytes of a call, and of all calls, that may be on their way; none for the usual, a MiB each.
     windows: Option<(u32, u32)>,

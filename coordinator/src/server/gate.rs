@@ -21,7 +21,6 @@ const COMPLAINT: Duration = Duration::from_secs(10);
 /// One connection with a certificate, by its number among them, and how it hears that it has to end.
 type Known = (u64, oneshot::Sender<()>);
 
-/// Counts connections.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     all: AtomicUsize,

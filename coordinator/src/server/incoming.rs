@@ -326,7 +326,6 @@ async fn seated<T>(
     }
 }
 
-/// One connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     wire: Wire,

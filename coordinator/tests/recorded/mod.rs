@@ -28,7 +28,6 @@ const RUNS: u32 = 60;
 /// So that there are many.
 const SEGMENT_BYTES: u64 = 16 << 10;
 
-/// Starts a coordinator.
 pub(crate) fn start(data: &Path) -> Result<Running, StartError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let bind = ([127, 0, 0, 1], 0).into();

@@ -35,7 +35,6 @@ impl Visitor {
         HostsClient::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER_BYTES)
     }
 
-    /// Reports.
     pub(crate) fn analysis(&self) -> AnalysisClient<Channel> {
         AnalysisClient::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER_BYTES)
     }
@@ -110,19 +109,16 @@ impl Visitor {
         self.analysis().watch(request).await.map(tonic::Response::into_inner)
     }
 
-    /// Pauses an experiment.
     pub(crate) async fn pause(&self, id: Uuid) -> Result<(), Status> {
         let request = v1::ChangeRequest { experiment: id_text(id), by: self.by() };
         self.experiments().pause(request).await.map(drop)
     }
 
-    /// Resumes an experiment.
     pub(crate) async fn resume(&self, id: Uuid) -> Result<(), Status> {
         let request = v1::ChangeRequest { experiment: id_text(id), by: self.by() };
         self.experiments().resume(request).await.map(drop)
     }
 
-    /// Cancels an experiment.
     pub(crate) async fn cancel(&self, id: Uuid) -> Result<(), Status> {
         let request = v1::ChangeRequest { experiment: id_text(id), by: self.by() };
         self.experiments().cancel(request).await.map(drop)
@@ -160,13 +156,11 @@ impl Visitor {
         self.hosts().summary(v1::HostsSummaryRequest {}).await.map(tonic::Response::into_inner)
     }
 
-    /// One host.
     pub(crate) async fn host(&self, id: &str) -> Result<v1::ShowHostResponse, Status> {
         let request = v1::ShowHostRequest { host: id.to_owned() };
         self.hosts().show(request).await.map(tonic::Response::into_inner)
     }
 
-    /// Drains a host.
     pub(crate) async fn drain(&self, host: String) -> Result<(), Status> {
         self.hosts().drain(v1::ChangeHostRequest { host, by: self.by() }).await.map(drop)
     }

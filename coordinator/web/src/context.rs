@@ -29,7 +29,6 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Links and sessions.
     pub(crate) fn entries(&self) -> MutexGuard<'_, Entries> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -44,7 +44,6 @@ impl std::fmt::Debug for Entrance {
     }
 }
 
-/// A session.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
     pub(crate) certificate: Arc<Certificate>,
@@ -53,7 +52,6 @@ pub(crate) struct Session {
     pub(crate) form_token: Arc<str>,
 }
 
-/// Something that ends.
 #[derive(Debug)]
 struct Kept<T> {
     expires: u64,
@@ -63,7 +61,6 @@ struct Kept<T> {
     value: T,
 }
 
-/// Links and sessions.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
     links: HashMap<SecretHash, Kept<()>>,
@@ -112,7 +109,6 @@ impl Entries {
         Some(kept.value.clone())
     }
 
-    /// Ends a session.
     pub(crate) fn leave(&mut self, secret: &str) {
         self.sessions.remove(&SecretHash::of(secret));
     }

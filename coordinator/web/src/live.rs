@@ -39,7 +39,6 @@ const WAITING: usize = 4;
 /// How long a stream lasts: the browser takes it up again, with a session that is looked at anew.
 const LIFETIME: Duration = Duration::from_secs(900);
 
-/// The streams.
 pub(crate) fn routes() -> Router<Arc<Context>> {
     Router::new()
         .route("/live/experiments", get(experiments))

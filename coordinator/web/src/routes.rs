@@ -192,7 +192,6 @@ async fn access(visitor: Visitor, Query(at): Query<page::events::Listing>) -> Pa
     Ok(Html(page::access::whole(&visitor, &at, &events, &holds)))
 }
 
-/// A link.
 #[derive(Debug, Deserialize)]
 struct Link {
     link: String,

@@ -36,12 +36,7 @@ pub struct Options {
 pub enum SiteError {
     /// The address cannot be bound.
     #[error("cannot listen on {address} for the web page")]
-    Bind {
-        /// Which.
-        address: SocketAddr,
-        /// Why not.
-        source: std::io::Error,
-    },
+    Bind { address: SocketAddr, source: std::io::Error },
     /// There is none to listen on.
     #[error("the web page has no address to listen on")]
     NoAddress,

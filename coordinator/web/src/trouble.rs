@@ -4,12 +4,10 @@ use axum::http::StatusCode;
 use speedup_core::value::hint::split_hint;
 use tonic::{Code, Status};
 
-/// Something failed.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// Nobody is signed in.
     SignedOut,
-    /// Anything else.
     Failed {
         /// What it is for a browser.
         code: StatusCode,

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use speedup_access::Role;
 use tonic::transport::Channel;
 
-/// Who asks.
 #[derive(Clone, Debug)]
 pub(crate) struct Visitor {
     /// Where people sign in.

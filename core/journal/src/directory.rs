@@ -27,7 +27,6 @@ pub trait Directory: Debug + Send + Sync {
     fn open_to_write(&self, name: &str) -> io::Result<Box<dyn SegmentFile>>;
     /// Gives a file another name, at once and as a whole.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
-    /// Removes a file.
     fn remove(&self, name: &str) -> io::Result<()>;
     /// Makes all names made, changed and removed before durable.
     fn sync(&self) -> io::Result<()>;
@@ -35,7 +34,6 @@ pub trait Directory: Debug + Send + Sync {
 
 /// One open file.
 pub trait SegmentFile: Debug + Send {
-    /// Its length.
     fn length(&self) -> io::Result<u64>;
     /// Reads from `offset` on; fewer bytes than the buffer takes are no error, and none are the end of the file.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;

@@ -14,7 +14,6 @@ pub struct JournalFailure {
     pub doing: &'static str,
     /// On which file or directory.
     pub path: PathBuf,
-    /// The system's reason.
     #[source]
     pub cause: Arc<io::Error>,
 }

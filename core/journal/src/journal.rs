@@ -60,7 +60,6 @@ pub struct Opening {
 enum Found {
     /// It was made just now.
     New(Box<Recovered>),
-    /// It was there.
     There(Box<Checked>),
 }
 

@@ -33,7 +33,6 @@ pub enum LockError {
     /// Another process has the journal open.
     #[error("the journal in {} is in use by {holder}", directory.display())]
     Held {
-        /// The journal's directory.
         directory: PathBuf,
         /// The process that holds it, as it wrote into the lock file.
         holder: Holder,

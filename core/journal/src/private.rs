@@ -31,7 +31,6 @@ const MODE_BITS: u32 = 0o7777;
 /// What users other than its owner may do with a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
-    /// Nothing.
     Nothing,
     /// Pass through it to what is given to them below, without listing it: programs of another user execute there.
     Pass,
@@ -40,7 +39,6 @@ pub enum Others {
 /// What was open to other users and is not any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closed {
-    /// The directory.
     pub path: PathBuf,
     /// The mode it had.
     pub mode: u32,
@@ -57,9 +55,7 @@ pub enum NotPrivate {
     Foreign {
         /// Which directory or file.
         path: PathBuf,
-        /// Who owns it.
         owner: u32,
-        /// Who we are.
         user: u32,
     },
     /// Others may have changed it.
@@ -67,12 +63,7 @@ pub enum NotPrivate {
         "other users may write to {}: its mode is {mode:04o}; `chmod go-rwx {}` closes it",
         path.display(), path.display()
     )]
-    Writable {
-        /// Which directory.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
+    Writable { path: PathBuf, mode: u32 },
     /// A file operation failed.
     #[error(transparent)]
     Failed(#[from] JournalFailure),

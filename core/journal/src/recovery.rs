@@ -51,9 +51,7 @@ pub struct Recovery {
 /// synced. The journal alone cannot tell: whoever was told of its records can.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
-    /// The segment.
     pub file: PathBuf,
-    /// Its length now.
     pub at_byte: u64,
     /// How many bytes were cut.
     pub bytes: u64,
@@ -66,7 +64,6 @@ pub struct Cut {
 /// How much of the journal opening reads. The last segment is always read in full, and every header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenCheck {
-    /// All segments.
     EverySegment,
     /// The last one: for a caller that replays the rest at once, and meets any damage then.
     LastSegment,

@@ -40,11 +40,9 @@ pub struct Replay {
 /// A record that owns its payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnedRecord {
-    /// Its number.
     pub position: Position,
     /// Encoding of the payload.
     pub version: PayloadVersion,
-    /// What was appended.
     pub payload: Vec<u8>,
 }
 
@@ -53,20 +51,15 @@ pub struct OwnedRecord {
 pub enum ReplayError {
     /// There is no segment here.
     #[error("there is no journal in {}", directory.display())]
-    Absent {
-        /// The directory.
-        directory: PathBuf,
-    },
+    Absent { directory: PathBuf },
     /// The records asked for were removed, or cannot have been there yet.
     #[error("the journal in {} has no position {from}: it holds {first} to {end}, the end excluded", directory.display())]
     OutOfRange {
-        /// The directory.
         directory: PathBuf,
         /// What was asked for.
         from: Position,
         /// The first position there is.
         first: Position,
-        /// The durable end.
         end: Position,
     },
     /// A segment cannot be read.

@@ -33,7 +33,6 @@ pub enum SegmentError {
     /// A newer program wrote it.
     #[error("{} has journal format version {version}, which this program does not know", file.display())]
     Newer {
-        /// The segment.
         file: PathBuf,
         /// The version it has.
         version: u32,
@@ -53,7 +52,6 @@ pub enum SegmentError {
      the first was in {}", directory.display(), file_name(*from)
 )]
 pub struct Missing {
-    /// The journal's directory.
     pub directory: PathBuf,
     /// The first missing record.
     pub from: Position,
@@ -65,7 +63,6 @@ pub struct Missing {
 #[derive(Debug, thiserror::Error)]
 #[error("the journal is damaged: {} cannot be read from byte {at_byte} (position {position}) on", file.display())]
 pub struct Damaged {
-    /// The segment.
     pub file: PathBuf,
     /// Byte of the segment.
     pub at_byte: u64,

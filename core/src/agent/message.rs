@@ -12,9 +12,7 @@ use crate::value::id::{AgentEpoch, AgentId, Attempt, ExperimentId, LeaseEpoch, R
 pub enum AgentMessage {
     /// It is there, for this host. The first message of a session.
     Join {
-        /// The host.
         facts: Box<HostFacts>,
-        /// Which agent.
         agent: AgentId,
         /// Which start of it.
         epoch: AgentEpoch,
@@ -22,15 +20,9 @@ pub enum AgentMessage {
     /// It has nothing to do, and no report that it has not sent in this session.
     Ask,
     /// It is prepared for its part of a run that several hosts serve together, and waits for the others.
-    Ready {
-        /// Under which lease.
-        lease: LeaseEpoch,
-    },
+    Ready { lease: LeaseEpoch },
     /// It begins; silence follows until the run is over.
-    Started {
-        /// Under which lease.
-        lease: LeaseEpoch,
-    },
+    Started { lease: LeaseEpoch },
     /// An attempt is over.
     Report(Box<AttemptReport>),
 }
@@ -38,11 +30,9 @@ pub enum AgentMessage {
 /// An attempt is over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttemptReport {
-    /// Under which lease.
     pub lease: LeaseEpoch,
     /// Which start of the agent executed it; an earlier one than the speaker's after a restart.
     pub executed_by: AgentEpoch,
-    /// What was done.
     pub record: Record,
 }
 
@@ -56,45 +46,36 @@ pub enum CoordinatorMessage {
     },
     /// The host may not join; the session ends.
     TurnedAway {
-        /// Why, in words.
         reason: String,
         /// The latest known start of its agent, when the claimed one is not later.
         known_epoch: Option<AgentEpoch>,
         /// It would be turned away again and again: a person has to do something first.
         is_lasting: bool,
     },
-    /// Work.
     Grant(Box<Grant>),
     /// All hosts of the gang are prepared: the agent starts the program.
     Begin {
-        /// Under which lease.
         lease: LeaseEpoch,
     },
     /// The run of the gang is over, or given up: the agent ends its part.
     End {
-        /// Under which lease.
         lease: LeaseEpoch,
     },
     /// The host is to boot anew before its next run.
     Reboot {
-        /// Why, in words.
         reason: String,
     },
     /// The host goes back to the engine that gave it out: the agent ends.
     Dismissed {
-        /// Why, in words.
         reason: String,
     },
     /// The report is durable; the agent may forget it.
     Acknowledged {
-        /// Whose report.
         lease: LeaseEpoch,
     },
     /// The report is refused for good; the agent may forget it.
     Refused {
-        /// Whose report.
         lease: LeaseEpoch,
-        /// Why, in words.
         reason: String,
     },
 }
@@ -119,7 +100,6 @@ pub struct Grant {
     pub run: RunIndex,
     /// Which try, for the logs.
     pub attempt: Attempt,
-    /// What is done.
     pub order: WorkOrder,
 }
 

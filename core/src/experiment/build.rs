@@ -43,7 +43,6 @@ pub struct Build {
 pub struct Product {
     /// What commands call it: `{build.NAME}`.
     pub name: String,
-    /// What it holds.
     pub content: Content,
 }
 

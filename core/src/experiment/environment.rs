@@ -46,9 +46,7 @@ pub struct Environment {
     pub cpus: CpuChoice,
     /// CPUs that are kept free of it, for the agent and the system.
     pub housekeeping: u32,
-    /// Its nice value.
     pub nice: Option<i8>,
-    /// Its scheduling class.
     pub scheduler: Option<Scheduler>,
     /// Whether its address space is randomised.
     pub aslr: Option<bool>,
@@ -58,7 +56,6 @@ pub struct Environment {
     pub directory_length: DirectoryLength,
     /// What becomes of the page cache before it.
     pub page_cache: PageCache,
-    /// Transparent huge pages.
     pub huge_pages: Option<HugePages>,
     /// The CPU frequency governor.
     pub governor: Option<String>,
@@ -85,14 +82,12 @@ pub enum CpuChoice {
     Cores(u32),
     /// The CPUs of a NUMA node.
     NumaNode(u32),
-    /// These.
     List(CpuSet),
 }
 
 /// A scheduling class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scheduler {
-    /// Linux's usual one.
     Other,
     /// The same, without preference for what wakes often.
     Batch,

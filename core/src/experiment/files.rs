@@ -59,7 +59,6 @@ pub enum FileSource {
 /// A file that travels by content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Content {
-    /// What it holds.
     pub blake3: ContentHash,
     /// How long it is.
     pub bytes: u64,

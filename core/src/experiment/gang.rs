@@ -45,7 +45,6 @@ pub const RUN_VARIABLE: &str = "SPEEDUP_RUN";
 /// How a run is spread over hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gang {
-    /// How many.
     pub hosts: u32,
     /// How many ranks each of them has.
     pub ranks_per_host: u32,
@@ -81,7 +80,6 @@ pub enum ScalingLaw {
 /// What starts the ranks of a run, on its first host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GangLauncher {
-    /// The command itself.
     #[default]
     None,
     /// The mpirun of Open MPI.

@@ -77,7 +77,6 @@ pub enum Unit {
     Nanoseconds,
     /// Bytes.
     Bytes,
-    /// Events.
     Count,
     /// Microjoules.
     Microjoules,
@@ -232,7 +231,6 @@ pub enum Absence {
     NotCounted,
     /// The run lasted so long that the counter may have begun anew more than once.
     Wrapped,
-    /// Reading it failed.
     Unreadable {
         /// What was tried, and what the host said.
         reason: String,

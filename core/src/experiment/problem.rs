@@ -75,9 +75,7 @@ impl Problems {
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where.
     pub place: KeyPath,
-    /// What.
     pub fault: Fault,
 }
 
@@ -140,19 +138,16 @@ pub enum Fault {
     OutOfRange {
         /// The number, with its unit.
         value: String,
-        /// What is allowed.
         allowed: String,
     },
     /// Fewer than two versions.
     #[error("{0} version(s): there is nothing to compare")]
     TooFewVersions(usize),
-    /// No benchmark.
     #[error("there is no benchmark")]
     NoBenchmark,
     /// More than is held.
     #[error("{count} {what}, but at most {most} are allowed")]
     TooMany {
-        /// Of what.
         what: &'static str,
         /// How many there are.
         count: usize,
@@ -183,7 +178,6 @@ pub enum Fault {
          independent, and builds cannot be added later"
     )]
     RuleOfBuilds {
-        /// How often.
         builds: u32,
         /// What the rule's maximum allows of each cell.
         visits: u32,
@@ -203,10 +197,8 @@ pub enum Fault {
     /// Nobody fills it in.
     #[error("{{rank}} is filled in where the ranks of a run are timed, and these are not")]
     RankUnknown,
-    /// There is none.
     #[error("time_ranks needs what starts the ranks")]
     NoRanks,
-    /// Nothing is executed.
     #[error("the command is empty")]
     EmptyCommand,
     /// A character that no argument and no environment can hold, or that would upset a terminal.
@@ -215,7 +207,6 @@ pub enum Fault {
     /// Longer than it may be, with its placeholders filled in.
     #[error("{what} may have {bytes} bytes with its placeholders filled in, but at most {most} are allowed")]
     TooLong {
-        /// What.
         what: &'static str,
         /// How long it may get.
         bytes: usize,
@@ -274,7 +265,6 @@ pub enum Fault {
     /// A file, or all of them, hold more than hosts and coordinator are asked to.
     #[error("{what} {bytes} bytes, but at most {most} are allowed")]
     TooManyBytes {
-        /// Of what.
         what: &'static str,
         /// How many there are.
         bytes: u64,

@@ -28,7 +28,6 @@ pub const MAX_FACT_BYTES: usize = 4_096;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Stated", into = "Stated")]
 pub enum Fact {
-    /// It is this.
     Value(String),
     /// The host has no such thing.
     Absent,

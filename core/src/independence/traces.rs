@@ -39,7 +39,6 @@ pub enum Since {
     Unknown,
     /// It is the same.
     Kept,
-    /// It is another.
     Renewed,
 }
 

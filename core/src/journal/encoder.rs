@@ -20,7 +20,6 @@ pub struct Encoder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a record of {bytes} bytes is longer than a journal takes ({MAX_RECORD_BYTES} bytes)")]
 pub struct RecordTooLarge {
-    /// Its length.
     pub bytes: usize,
 }
 

@@ -40,7 +40,6 @@ pub(super) enum Parsed<'a> {
     Lacks(usize),
     /// The segment ends before the frame does.
     EndsEarly,
-    /// No frame.
     Invalid,
 }
 

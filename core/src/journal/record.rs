@@ -30,7 +30,6 @@ pub struct PayloadVersion(pub u8);
 /// One record, its payload borrowed from the bytes it was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JournalRecord<'a> {
-    /// Its number.
     pub position: Position,
     /// Encoding of the payload.
     pub version: PayloadVersion,

@@ -31,7 +31,6 @@ pub enum Tail {
 /// What one step found.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ScanStep<'a> {
-    /// The next record.
     Record(JournalRecord<'a>),
     /// Call again with a window of at least this many bytes, from [`Scanner::offset`] on. The segment has them.
     Lacks(usize),

@@ -75,7 +75,6 @@ pub(super) struct Search {
 pub(super) enum Found {
     /// It needs this many bytes from its offset on.
     Lacks(usize),
-    /// It has ended.
     Verdict(SegmentEnd),
 }
 

@@ -39,7 +39,6 @@ pub struct Kept {
     pub plan: Arc<Plan>,
     /// When it was submitted.
     pub submitted: Timestamp,
-    /// By whom.
     pub by: String,
     /// What may happen to it.
     pub phase: Phase,
@@ -57,7 +56,6 @@ pub struct Kept {
     pub abandoned_in_a_row: u32,
     /// Hosts on which an attempt was lost since one was executed there.
     pub troubles: BTreeMap<HostNumber, Trouble>,
-    /// Attempts given out.
     pub attempts: u64,
     /// Time on hosts of the attempts that ended.
     pub host_time: Span,
@@ -71,10 +69,7 @@ pub enum Phase {
     /// Its runs are given out.
     Running,
     /// None is given out until it is resumed.
-    Paused {
-        /// Why.
-        reason: String,
-    },
+    Paused { reason: String },
     /// All are settled; its rule has to say whether they are enough.
     Deciding,
     /// Its rule said that they are enough.

@@ -30,7 +30,6 @@ pub enum Piece {
     },
     /// A class of hosts, before all hosts.
     Class {
-        /// Which.
         id: ClassId,
         /// What its hosts have in common, for the first classes.
         fingerprint: Option<Box<Fingerprint>>,
@@ -48,7 +47,6 @@ pub enum Piece {
 /// An active experiment, without what its plan and its runs' states say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivePiece {
-    /// Which.
     pub experiment: ExperimentId,
     /// What is kept of it as it is.
     pub kept: Kept,
@@ -81,11 +79,9 @@ pub enum Misfit {
     /// The states are not those of the plan's runs.
     #[error("experiment {experiment} has {runs} runs and {states} states")]
     Runs {
-        /// Which.
         experiment: ExperimentId,
         /// Runs of its plan.
         runs: u32,
-        /// States there are.
         states: u64,
     },
     /// A lease and its run do not say the same.
@@ -96,12 +92,7 @@ pub enum Misfit {
     HeldByNobody(ExperimentId),
     /// A build that the plan does not have.
     #[error("run {run} of experiment {experiment} is no build")]
-    NoBuild {
-        /// Of which experiment.
-        experiment: ExperimentId,
-        /// Which run.
-        run: RunIndex,
-    },
+    NoBuild { experiment: ExperimentId, run: RunIndex },
     /// A host that is not there was tried.
     #[error("experiment {0} was tried on a host that is not there")]
     UnknownHost(ExperimentId),

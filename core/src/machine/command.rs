@@ -13,13 +13,10 @@ use crate::value::id::{AgentEpoch, AgentId, ExperimentId, HostId, JobId, LeaseEp
 /// What is asked of the machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// Take an experiment.
     Submit {
-        /// Its new id.
         experiment: ExperimentId,
         /// Every run of it.
         plan: Arc<Plan>,
-        /// Who asks.
         by: String,
         /// Take it even when the pool is too small for it now.
         wait_for_hosts: bool,
@@ -45,16 +42,13 @@ pub enum Command {
         request: Request,
         /// How many runs the plan had when this was computed.
         from: u32,
-        /// What.
         decision: Decision,
-        /// Why.
         words: String,
     },
     /// Take hosts of the class of this one for the experiment too.
     Approve {
         /// Which experiment, and who asks.
         request: Request,
-        /// Which host.
         host: HostId,
     },
     /// Give a host no more runs.
@@ -63,18 +57,15 @@ pub enum Command {
     Quarantine {
         /// Which, and who asks.
         request: HostRequest,
-        /// What is wrong.
         reason: String,
     },
     /// Give a host runs again.
     ResumeHost(HostRequest),
     /// Forget which machine and agent a host id belongs to: the next to join with it is the host.
     ResetHost(HostRequest),
-    /// An agent connected.
     Join {
         /// What it says of its host.
         facts: HostFacts,
-        /// Which agent.
         agent: AgentId,
         /// Which start of it.
         epoch: AgentEpoch,
@@ -82,40 +73,22 @@ pub enum Command {
     /// An agent wants work.
     Ask(Speaker),
     /// An agent of a gang is prepared, and waits for the others.
-    Ready {
-        /// Who.
-        speaker: Speaker,
-        /// Under which lease.
-        lease: LeaseEpoch,
-    },
+    Ready { speaker: Speaker, lease: LeaseEpoch },
     /// An agent begins a run.
-    Started {
-        /// Who.
-        speaker: Speaker,
-        /// Under which lease.
-        lease: LeaseEpoch,
-    },
+    Started { speaker: Speaker, lease: LeaseEpoch },
     /// An agent reports an attempt.
-    Report {
-        /// Who.
-        speaker: Speaker,
-        /// What.
-        report: Box<AttemptReport>,
-    },
+    Report { speaker: Speaker, report: Box<AttemptReport> },
 }
 
 /// What happened, whatever the machine says to it: nothing of it is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// The process started.
     Start,
     /// An agent's connection ended.
     Leave(Speaker),
     /// The job in which a host's agent lived has ended, by its engine's word: nothing is left to wait for.
     JobEnded {
-        /// Of which host.
         host: HostId,
-        /// Which job.
         job: JobId,
         /// What the engine says of it.
         words: String,
@@ -131,7 +104,6 @@ pub enum Notice {
 /// What a rule says of the runs that were given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// They are enough.
     Enough,
     /// These are to be appended.
     Extend(Extension),
@@ -140,25 +112,20 @@ pub enum Decision {
 /// Something asked for an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Which.
     pub experiment: ExperimentId,
-    /// Who asks.
     pub by: String,
 }
 
 /// Something asked for a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostRequest {
-    /// Which.
     pub host: HostId,
-    /// Who asks.
     pub by: String,
 }
 
 /// The agent that says something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Speaker {
-    /// For which host.
     pub host: HostId,
     /// Which start of it.
     pub epoch: AgentEpoch,
@@ -169,47 +136,20 @@ pub struct Speaker {
 pub enum Effect {
     /// Send the host its work.
     Grant {
-        /// The lease.
         lease: Box<Lease>,
         /// The plan it belongs to.
         plan: Arc<Plan>,
     },
     /// Tell the host that all hosts of its gang are prepared: it starts the program.
-    Begin {
-        /// Whom.
-        host: HostId,
-        /// Under which lease.
-        lease: LeaseEpoch,
-    },
+    Begin { host: HostId, lease: LeaseEpoch },
     /// Tell the host that the run of its gang is over, or given up: it ends its part.
-    End {
-        /// Whom.
-        host: HostId,
-        /// Under which lease.
-        lease: LeaseEpoch,
-    },
+    End { host: HostId, lease: LeaseEpoch },
     /// Have the agent of the host say again what it has reported and what was not acknowledged.
-    Remind {
-        /// Whom.
-        host: HostId,
-    },
+    Remind { host: HostId },
     /// Tell the host that the report is kept.
-    Acknowledge {
-        /// To whom.
-        host: HostId,
-        /// Whose report.
-        lease: LeaseEpoch,
-    },
+    Acknowledge { host: HostId, lease: LeaseEpoch },
     /// Tell the host to boot anew.
-    Reboot {
-        /// Whom.
-        host: HostId,
-        /// Why.
-        reason: String,
-    },
+    Reboot { host: HostId, reason: String },
     /// Tell the agent of a host that goes back to its engine to end.
-    Dismiss {
-        /// Whom.
-        host: HostId,
-    },
+    Dismiss { host: HostId },
 }

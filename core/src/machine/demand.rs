@@ -16,7 +16,6 @@ use crate::value::time::{Span, Timestamp};
 /// Hosts that are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Missing {
-    /// How many.
     hosts: u32,
     /// How many of them serve a run together.
     together: u32,

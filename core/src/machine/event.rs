@@ -20,7 +20,6 @@ use crate::value::time::Timestamp;
 pub struct Event {
     /// When, on the coordinator's time line.
     pub at: Timestamp,
-    /// What.
     pub change: Change,
 }
 
@@ -40,89 +39,49 @@ pub enum Change {
     CoordinatorStarted,
     /// An experiment was submitted.
     Submitted {
-        /// Its new id.
         experiment: ExperimentId,
         /// Every run of it.
         plan: Arc<Plan>,
-        /// Who submitted it.
         by: String,
         /// Which request it was, where it may be repeated.
         request: Option<RequestKey>,
     },
     /// No run of it is given out until it is resumed.
-    Paused {
-        /// Which.
-        experiment: ExperimentId,
-        /// Who.
-        by: String,
-        /// Why.
-        reason: String,
-    },
+    Paused { experiment: ExperimentId, by: String, reason: String },
     /// Its runs are given out again.
-    Resumed {
-        /// Which.
-        experiment: ExperimentId,
-        /// Who.
-        by: String,
-    },
+    Resumed { experiment: ExperimentId, by: String },
     /// No further run of it is given out.
     Cancelled {
-        /// Which.
         experiment: ExperimentId,
-        /// Who.
         by: String,
         /// Why; may be empty where a person did it.
         reason: String,
     },
     /// Further runs were appended to its plan.
     Extended {
-        /// Which.
         experiment: ExperimentId,
         /// The first of them: as many as there were before.
         from: u32,
-        /// Every appended run.
         appended: Extension,
-        /// Who.
         by: String,
     },
     /// All its runs are settled, and its rule has to say whether they are enough.
-    AwaitingDecision {
-        /// Which.
-        experiment: ExperimentId,
-    },
+    AwaitingDecision { experiment: ExperimentId },
     /// Its rule has said whether its runs are enough; where they are not, further ones follow.
-    Decided {
-        /// Which.
-        experiment: ExperimentId,
-        /// Who.
-        by: String,
-        /// Whether they are.
-        enough: bool,
-        /// Why, in words.
-        words: String,
-    },
+    Decided { experiment: ExperimentId, by: String, enough: bool, words: String },
     /// It takes hosts of this class only, and of those that are approved from now on. A class pinned before is let go of:
     /// nothing was measured on it.
-    ClassPinned {
-        /// Which.
-        experiment: ExperimentId,
-        /// Which class.
-        class: ClassId,
-    },
+    ClassPinned { experiment: ExperimentId, class: ClassId },
     /// It takes hosts of this class too.
     ClassApproved {
-        /// Which.
         experiment: ExperimentId,
         /// The class of which host.
         host: HostId,
-        /// Which class.
         class: ClassId,
-        /// Who.
         by: String,
     },
     /// All its runs are settled; the machine forgets it, the store keeps it.
     Finished {
-        /// Which.
         experiment: ExperimentId,
         /// How its runs were settled.
         tally: Tally,
@@ -133,148 +92,77 @@ pub enum Change {
     HostJoined {
         /// What it says of the host.
         facts: Box<HostFacts>,
-        /// Which agent.
         agent: AgentId,
         /// Which start of it.
         epoch: AgentEpoch,
     },
-    /// Its connection ended.
     HostLeft {
-        /// Which.
         host: HostId,
         /// When a lease it holds is given up.
         give_up: Timestamp,
     },
     /// It joined with another fingerprint than before.
     HostDrifted {
-        /// Which.
         host: HostId,
         /// The names of the facts that are different.
         facts: Vec<String>,
     },
     /// It ends what it has and gets no more.
-    HostDrained {
-        /// Which.
-        host: HostId,
-        /// Who.
-        by: String,
-    },
+    HostDrained { host: HostId, by: String },
     /// Something is wrong with it: it gets no more.
-    HostQuarantined {
-        /// Which.
-        host: HostId,
-        /// Who.
-        by: String,
-        /// What is wrong.
-        reason: String,
-    },
+    HostQuarantined { host: HostId, by: String, reason: String },
     /// It is given runs again.
-    HostResumed {
-        /// Which.
-        host: HostId,
-        /// Who.
-        by: String,
-    },
+    HostResumed { host: HostId, by: String },
     /// Its id is anybody's again: its attempt and visits have been given up, and the next to join with it is the host.
-    HostReset {
-        /// Which.
-        host: HostId,
-        /// Who.
-        by: String,
-    },
+    HostReset { host: HostId, by: String },
     /// Something happened between the coordinator and an engine that gives out hosts. Nothing follows from it.
     EngineNoted(EngineNote),
     /// It was asked to boot anew.
     RebootAsked {
-        /// Which.
         host: HostId,
-        /// For which experiment.
         experiment: ExperimentId,
         /// When it should be back.
         give_up: Timestamp,
     },
     /// The rest of a visit goes to another host: this one is gone or silent.
-    VisitBroken {
-        /// Which host.
-        host: HostId,
-        /// Of which experiment.
-        experiment: ExperimentId,
-    },
+    VisitBroken { host: HostId, experiment: ExperimentId },
     /// A connected host waits for work. Not kept: it asks again when it connects again.
-    HostAsked {
-        /// Which.
-        host: HostId,
-    },
+    HostAsked { host: HostId },
     /// Nothing of what waits suits the asking host. Not kept.
     HostPassed {
-        /// Which.
         host: HostId,
         /// When it will have rested, if that is what it lacks.
         until: Option<Timestamp>,
     },
     /// An asking host is kept for a run that several hosts serve together, until all of them ask. Not kept.
-    HostHeld {
-        /// Which.
-        host: HostId,
-        /// Of which experiment.
-        experiment: ExperimentId,
-        /// For which run.
-        run: RunIndex,
-    },
+    HostHeld { host: HostId, experiment: ExperimentId, run: RunIndex },
     /// A host of a gang is prepared. Not kept: its agent says so again when it connects again.
-    HostReady {
-        /// Which.
-        host: HostId,
-        /// Under which lease.
-        lease: LeaseEpoch,
-    },
+    HostReady { host: HostId, lease: LeaseEpoch },
     /// An attempt was given to a host.
     LeaseGranted(Box<Lease>),
     /// An attempt was given to hosts that serve it together, in the order of their seats.
     GangGranted(Vec<Lease>),
     /// The agent said that it began.
-    RunStarted {
-        /// Which host.
-        host: HostId,
-        /// Under which lease.
-        lease: LeaseEpoch,
-    },
+    RunStarted { host: HostId, lease: LeaseEpoch },
     /// The attempt was executed: the run is settled.
-    RunReported {
-        /// Which host.
-        host: HostId,
-        /// Under which lease.
-        lease: LeaseEpoch,
-        /// What was done.
-        record: Arc<Record>,
-    },
+    RunReported { host: HostId, lease: LeaseEpoch, record: Arc<Record> },
     /// The part of a host is over in a run that another host has started.
     PartEnded {
-        /// Which host.
         host: HostId,
-        /// Under which lease.
         lease: LeaseEpoch,
         /// What it was like meanwhile.
         record: Arc<Record>,
     },
     /// The attempt was lost through the infrastructure; where several hosts served it, through this one.
     AttemptLost {
-        /// Which host.
         host: HostId,
-        /// Under which lease.
         lease: LeaseEpoch,
-        /// Why.
         reason: LossReason,
         /// What becomes of the run.
         after: AfterLoss,
     },
     /// An attempt that had been given up was reported after all: kept, marked, not analysed.
-    LateReport {
-        /// What it was.
-        superseded: Superseded,
-        /// What was done.
-        record: Arc<Record>,
-    },
+    LateReport { superseded: Superseded, record: Arc<Record> },
 }
 
 impl Change {
@@ -313,15 +201,10 @@ impl Change {
 /// An attempt that was given up before its report came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Superseded {
-    /// Its lease.
     pub lease: LeaseEpoch,
-    /// Of which experiment.
     pub experiment: ExperimentId,
-    /// Which run.
     pub run: RunIndex,
-    /// Which try.
     pub attempt: Attempt,
-    /// On which host.
     pub host: HostId,
     /// By which start of its agent.
     pub agent_epoch: AgentEpoch,
@@ -347,9 +230,7 @@ pub struct Tally {
     pub waiting: u32,
     /// Given to a host.
     pub leased: u32,
-    /// Begun.
     pub running: u32,
-    /// Settled: measured.
     pub measured: u32,
     /// Settled: the benchmark failed.
     pub failed: u32,
@@ -395,9 +276,7 @@ pub struct EndedAttempt {
     pub lease: Lease,
     /// The number of its cell in the plan.
     pub cell: u32,
-    /// When it ended.
     pub ended: Timestamp,
-    /// How.
     pub end: AttemptEnd,
 }
 
@@ -408,7 +287,6 @@ pub enum AttemptEnd {
     Reported(Arc<Record>),
     /// It was lost; a report may still come and is then kept beside.
     Lost {
-        /// Why.
         reason: LossReason,
         /// What became of the run.
         after: AfterLoss,

@@ -16,7 +16,6 @@ use crate::value::id::{Attempt, ExperimentId};
 use crate::value::time::Timestamp;
 
 impl Machine {
-    /// Applies one event.
     pub(super) fn evolve(&mut self, event: &Event) {
         self.latest = self.latest.max(event.at);
         match &event.change {

@@ -20,20 +20,16 @@ use crate::value::time::Timestamp;
 /// What a run is doing, or what it waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum Explanation {
-    /// It waits.
     Waiting {
-        /// Its next attempt.
         attempt: Attempt,
         /// Why nobody has taken it.
         waiting_for: WaitingFor,
     },
     /// A host has it.
     Held {
-        /// Who.
         host: HostId,
         /// What people call it.
         host_name: Option<HostName>,
-        /// Under which lease.
         lease: LeaseEpoch,
         /// Whether the agent said that it began.
         begun: bool,
@@ -42,7 +38,6 @@ pub enum Explanation {
         /// When it is given up.
         deadline: Timestamp,
     },
-    /// It is done.
     Settled(Settlement),
 }
 
@@ -52,17 +47,12 @@ pub const LATEST_LOSSES: usize = 5;
 /// An attempt at a run that was lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LostAttempt {
-    /// Of which run.
     pub run: RunIndex,
-    /// Which.
     pub attempt: Attempt,
-    /// On which host.
     pub host: HostId,
     /// What people call that.
     pub host_name: Option<HostName>,
-    /// When.
     pub at: Timestamp,
-    /// Why.
     pub reason: LossReason,
 }
 
@@ -71,7 +61,6 @@ pub struct LostAttempt {
 pub enum WaitingFor {
     /// The experiment is paused.
     Resume {
-        /// Why it was.
         reason: String,
     },
     /// Builds: it is planned when all of them are there.
@@ -81,7 +70,6 @@ pub enum WaitingFor {
         /// All that are wanted.
         builds: u32,
     },
-    /// Hosts.
     Hosts(Hindrances),
 }
 
@@ -93,9 +81,7 @@ pub enum Hindrance {
     Able,
     /// At work on another run.
     Busy,
-    /// Resting.
     Resting,
-    /// Booting anew.
     Rebooting,
     /// In an allocation that may end before the run would.
     Ending,
@@ -115,7 +101,6 @@ pub enum Hindrance {
     Tried,
     /// Of a class that the experiment does not take.
     OtherClass,
-    /// Drained or quarantined.
     OutOfService,
     /// Not connected.
     Away,
@@ -150,11 +135,9 @@ impl Hindrance {
 /// Hosts, counted by what keeps them from a run. Each counts once, under the first that applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Hindrances {
-    /// Booting anew.
     pub rebooting: u32,
     /// Not connected.
     pub away: u32,
-    /// Drained or quarantined.
     pub out_of_service: u32,
     /// Of a class that the experiment does not take.
     pub other_class: u32,
@@ -174,7 +157,6 @@ pub struct Hindrances {
     pub tried: u32,
     /// At work on another run.
     pub busy: u32,
-    /// Resting.
     pub resting: u32,
     /// In an allocation that may end before the run would.
     pub ending: u32,

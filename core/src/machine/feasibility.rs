@@ -112,11 +112,9 @@ pub struct Estimate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum EstimateSource {
-    /// Somebody said so.
     Given,
     /// The mean of what was measured before.
     Measured {
-        /// In which experiment.
         experiment: String,
     },
     /// A trial that executed each cell once.

@@ -25,11 +25,8 @@ use crate::value::time::Timestamp;
 /// Hosts that are kept for a gang. A restart forgets it: they ask again.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Hold {
-    /// Of which experiment.
     experiment: ExperimentId,
-    /// For which run.
     run: RunIndex,
-    /// Of which class.
     class: ClassId,
     /// In which job of their engine, where they have to be in one.
     job: Option<String>,
@@ -50,7 +47,6 @@ pub(super) enum Gathering {
     Complete(Vec<HostNumber>),
     /// Enough hosts, of which these are free, and the last by then at the latest.
     By(Vec<HostNumber>, Timestamp),
-    /// Too few hosts.
     Lacking,
 }
 

@@ -17,7 +17,6 @@ use crate::value::time::{Span, Timestamp};
 /// What is next for an asking host.
 #[derive(Clone, Debug)]
 pub(super) enum Match<'a> {
-    /// This run.
     Run(ExperimentId, &'a Active, RunIndex),
     /// This run, together with others: these hosts, in the order of their seats.
     Gang(ExperimentId, &'a Active, RunIndex, Vec<HostNumber>),
@@ -27,7 +26,6 @@ pub(super) enum Match<'a> {
     Reboot(ExperimentId),
     /// Nothing before it has rested.
     Later(Timestamp),
-    /// Nothing.
     Nothing,
 }
 

@@ -82,9 +82,7 @@ fn is_usual(patience: &Span) -> bool {
 /// One job of ours, as the engine tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Which.
     pub id: JobId,
-    /// What it does.
     pub state: JobState,
     /// The engine's own word for that, and its reason, where it gives one.
     pub words: String,
@@ -105,7 +103,6 @@ pub enum JobState {
     Running,
     /// It is about to end.
     Ending,
-    /// It has ended.
     Ended(JobEnd),
 }
 
@@ -119,9 +116,7 @@ impl JobState {
 /// How a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JobEnd {
-    /// By itself, well.
     Completed,
-    /// Somebody ended it.
     Cancelled,
     /// It or its node failed, or it was refused.
     Failed,
@@ -176,13 +171,11 @@ pub struct Demand {
 /// A host that an engine gave out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provided {
-    /// Which.
     pub host: HostId,
     /// What the engine calls it.
     pub node: NodeName,
     /// The job in which its agent lives, or last lived.
     pub job: Option<JobId>,
-    /// Its latest boot.
     pub boot: BootId,
     /// Whether its agent is connected.
     pub is_here: bool,
@@ -199,7 +192,6 @@ pub struct Provided {
 /// Whether a host is given runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engaged {
-    /// It is.
     Serving,
     /// No more, because it is given back.
     GivenBack,

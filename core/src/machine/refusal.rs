@@ -22,7 +22,6 @@ pub enum Refusal {
     /// Too many are active.
     #[error("{MAX_ACTIVE} experiments are active already")]
     TooManyActive,
-    /// It was cancelled.
     #[error("experiment {0} was cancelled")]
     Cancelled(ExperimentId),
     /// Its builds come first.
@@ -34,7 +33,6 @@ pub enum Refusal {
     /// A run of a version that could not be built.
     #[error("run {run} needs {build}, which there is not")]
     NotBuilt {
-        /// Which run.
         run: RunIndex,
         /// Which build, in words.
         build: String,
@@ -69,7 +67,6 @@ pub enum Refusal {
         "the decision on experiment {experiment} was computed from {computed_from} runs, and it has {runs}"
     )]
     StaleDecision {
-        /// The experiment.
         experiment: ExperimentId,
         /// From how many runs.
         computed_from: u32,
@@ -87,16 +84,10 @@ pub enum Refusal {
     UnknownHost(HostId),
     /// Another agent serves the host.
     #[error("host {host} is served by another agent ({agent}) already")]
-    HostClaimed {
-        /// The host.
-        host: HostId,
-        /// Who serves it.
-        agent: AgentId,
-    },
+    HostClaimed { host: HostId, agent: AgentId },
     /// Another machine has the same id.
     #[error("another machine joined as host {host}: its {by} is {other}")]
     AnotherMachine {
-        /// The host.
         host: HostId,
         /// What tells them apart.
         by: Identifier,
@@ -105,27 +96,16 @@ pub enum Refusal {
     },
     /// The machine has joined under another id.
     #[error("this machine has joined as host {other}, which has the same {by} id")]
-    SameMachine {
-        /// Under which.
-        other: HostId,
-        /// What tells so.
-        by: Identifier,
-    },
+    SameMachine { other: HostId, by: Identifier },
     /// A boot that was left behind.
     #[error("host {host} was in boot {boot} before its latest: a boot does not come back")]
-    OldBoot {
-        /// The host.
-        host: HostId,
-        /// Which boot.
-        boot: BootId,
-    },
+    OldBoot { host: HostId, boot: BootId },
     /// Too many boots or allocations.
     #[error("host {0} has had {MAX_BOOTS} boots or allocations")]
     TooManyBoots(HostId),
     /// A later start of the agent is known.
     #[error("host {host} was served by agent start {known} already, {claimed} is older")]
     StaleAgent {
-        /// The host.
         host: HostId,
         /// The latest known start.
         known: AgentEpoch,
@@ -138,14 +118,11 @@ pub enum Refusal {
         in_days(Timestamp(claimed.0) - *now), in_days(MAX_EPOCH_LEAD)
     )]
     FutureAgent {
-        /// The host.
         host: HostId,
         /// The start that was claimed.
         claimed: AgentEpoch,
-        /// The coordinator's time.
         now: Timestamp,
     },
-    /// Too many hosts.
     #[error("{MAX_HOSTS} hosts are known already")]
     TooManyHosts,
     /// The host has not joined, or its agent started anew since.
@@ -153,12 +130,7 @@ pub enum Refusal {
     NotJoined(HostId),
     /// A report for a lease that was never given to this agent.
     #[error("lease {lease} was never given to this start of the agent of host {host}")]
-    NotYourLease {
-        /// Who reported.
-        host: HostId,
-        /// For which lease.
-        lease: LeaseEpoch,
-    },
+    NotYourLease { host: HostId, lease: LeaseEpoch },
 }
 
 fn in_days(span: Span) -> f64 {

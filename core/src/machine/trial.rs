@@ -21,7 +21,6 @@ use crate::value::time::{Span, Timestamp};
 /// How an attempt ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// It is measured.
     Measured,
     /// It was not executed, because of this.
     Not(Obstacle),

@@ -23,7 +23,6 @@ use crate::value::id::ExperimentId;
 /// Attempts of one experiment that were lost on one host, with none of it executed there since.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trouble {
-    /// All of them.
     pub lost: u32,
     /// Those in whose way the host or its agent stood.
     pub by_host: u32,

@@ -45,7 +45,6 @@ pub struct Conditions {
 /// A setting that the plan wants and the host did not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unmet {
-    /// Which.
     pub setting: Setting,
     /// What was tried and why it failed, or what was found instead.
     pub reason: String,

@@ -32,17 +32,9 @@ pub enum Disturbance {
         ns: u64,
     },
     /// The processor throttled itself for heat or power.
-    Throttled {
-        /// So many times.
-        count: u64,
-    },
+    Throttled { count: u64 },
     /// Tasks stalled for want of a resource, and the run alone cannot have been the cause.
-    Pressure {
-        /// Of which.
-        resource: Resource,
-        /// For so long.
-        ns: u64,
-    },
+    Pressure { resource: Resource, ns: u64 },
     /// Others than the run used its CPUs.
     OtherLoad {
         /// For so long, summed over the CPUs.
@@ -56,34 +48,24 @@ pub enum Disturbance {
         after_khz: u64,
     },
     /// The program was stopped for a while, which its time includes. It may have done so itself.
-    ProgramStopped {
-        /// By this signal.
-        signal: u8,
-    },
+    ProgramStopped { signal: u8 },
     /// The agent was stopped for a while, and went on before the program ended. Who stopped it may have stopped more.
     AgentStopped,
     /// The cleanup after the run failed: what it should have undone may still be there.
-    CleanupFailed {
-        /// How.
-        reason: String,
-    },
+    CleanupFailed { reason: String },
 }
 
 /// What tasks can stall for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Resource {
-    /// A CPU.
     Cpu,
-    /// Memory.
     Memory,
-    /// Input and output.
     Io,
 }
 
 /// What is known of the time between two readings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Its length.
     pub elapsed_ns: u64,
     /// The CPUs of the run.
     pub cpus: u32,

@@ -21,19 +21,14 @@ pub const LEASE_MARGIN: Span = Span::from_secs(60);
 pub struct Lease {
     /// Its number, never given twice.
     pub epoch: LeaseEpoch,
-    /// Of which experiment.
     pub experiment: ExperimentId,
-    /// Which run.
     pub run: RunIndex,
-    /// Which try.
     pub attempt: Attempt,
-    /// On which host.
     pub host: HostId,
     /// By which start of its agent.
     pub agent_epoch: AgentEpoch,
     /// When it was given.
     pub granted: Timestamp,
-    /// When it ends.
     pub deadline: Timestamp,
     /// When the agent said that it began, if it did.
     pub started: Option<Timestamp>,
@@ -61,7 +56,6 @@ pub struct LeaseSeat {
 /// A host of a gang.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
-    /// Its id.
     pub host: HostId,
     /// What people call it, if that is known.
     pub name: Option<HostName>,
@@ -154,7 +148,6 @@ pub struct Evidence {
     /// Whether the hosts of the run had served in the scope together before, where the policy asks.
     #[serde(default)]
     pub set_served: Option<bool>,
-    /// Its class.
     pub class: Option<ClassId>,
     /// The build that the run uses, where its version is built.
     pub build: Option<Box<UsedBuild>>,

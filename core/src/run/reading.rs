@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// One reading of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
-    /// Load averages.
     pub load: Option<Load>,
     /// Tasks that could run at this moment, the agent among them.
     pub runnable: Option<u32>,
@@ -34,9 +33,7 @@ pub struct Reading {
 pub struct Load {
     /// Over the last minute.
     pub one_percent: u32,
-    /// Over five minutes.
     pub five_percent: u32,
-    /// Over fifteen minutes.
     pub fifteen_percent: u32,
 }
 
@@ -74,8 +71,6 @@ pub struct Frequency {
 /// How often CPUs were throttled for heat or power since the host booted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throttled {
-    /// Single cores, summed.
     pub core: u64,
-    /// Whole packages, summed.
     pub package: u64,
 }

@@ -20,15 +20,12 @@ pub const MAX_REASON_BYTES: usize = 2_000;
 /// The record of one attempt, as the agent that executed it reports it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// How it ended.
     pub outcome: Outcome,
     /// When the clock started, by the agent's wall clock (nanoseconds since the Unix epoch): information, not evidence.
     pub started_unix_ns: u64,
     /// What was measured, whatever the outcome; empty when nothing was executed.
     pub metrics: BTreeMap<Metric, u64>,
-    /// Standard output.
     pub stdout: Output,
-    /// Standard error.
     pub stderr: Output,
     /// Processes that outlived the run and were ended.
     pub survivors: u32,
@@ -80,7 +77,6 @@ pub struct RankTime {
     pub system: Span,
     /// The peak of its resident memory, in bytes.
     pub max_rss_bytes: u64,
-    /// How it ended.
     pub end: RankEnd,
 }
 
@@ -89,7 +85,6 @@ pub struct RankTime {
 pub enum RankEnd {
     /// By itself, with this code.
     Exited(u8),
-    /// By this signal.
     Signalled(u8),
 }
 
@@ -163,15 +158,9 @@ impl Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Failure {
     /// It ended with another exit code than expected.
-    Exit {
-        /// The code.
-        code: u8,
-        /// The expected one.
-        expected: u8,
-    },
+    Exit { code: u8, expected: u8 },
     /// A signal ended it.
     Signal {
-        /// The signal's number.
         signal: u8,
         /// Whether the kernel dumped the program's memory, which was part of the time.
         #[serde(default)]
@@ -186,7 +175,6 @@ pub enum Failure {
     WrongOutput {
         /// BLAKE3 of what it wrote.
         blake3: [u8; 32],
-        /// What was expected.
         expected: [u8; 32],
     },
     /// It wrote more than the plan allows.
@@ -196,14 +184,12 @@ pub enum Failure {
     },
     /// Its output has no value of one of the plan's own metrics.
     NoValue {
-        /// The metric's name.
         metric: String,
         /// What was found instead.
         reason: String,
     },
     /// It was a build, and what it was to make is not there.
     NoProduct {
-        /// The product's name.
         name: String,
         /// What was found instead.
         reason: String,
@@ -212,7 +198,6 @@ pub enum Failure {
     Warmup {
         /// Which, from 1.
         number: u32,
-        /// How.
         failure: String,
     },
 }

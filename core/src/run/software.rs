@@ -65,10 +65,7 @@ pub enum ImageIdentity {
     /// What the plan's command told.
     Told(String),
     /// It is not known.
-    Unknown {
-        /// Why not.
-        reason: String,
-    },
+    Unknown { reason: String },
 }
 
 /// The text whose hash stands for variables: `NAME=VALUE`, sorted, each with a final zero.

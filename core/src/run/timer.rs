@@ -16,7 +16,6 @@ pub struct TimerError {
 pub struct TimerTest {
     /// When it was made, by the host's clock (nanoseconds since the Unix epoch).
     pub tested_unix_ns: u64,
-    /// Its result.
     pub error: TimerError,
     /// Median time of the same program at the floor, nanoseconds.
     pub floor_ns: u64,

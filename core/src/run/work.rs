@@ -26,7 +26,6 @@ pub struct WorkOrder {
     pub command: CommandLine,
     /// Its environment, beside what the agent gives every run.
     pub env: BTreeMap<String, String>,
-    /// Values of placeholders.
     pub vars: BTreeMap<String, String>,
     /// What a correct run looks like.
     pub expect: Expectation,
@@ -52,7 +51,6 @@ pub struct WorkOrder {
     pub env_padding: Option<u32>,
     /// By how much the name of the working directory is lengthened, in bytes, where the plan has it drawn.
     pub directory_padding: Option<u32>,
-    /// What is measured.
     pub metrics: Vec<Metric>,
     /// What is read from the output.
     pub own_metrics: Vec<OwnMetric>,
@@ -87,7 +85,6 @@ pub struct WorkSeat {
 /// A command with nothing left to fill in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// The argument vector.
     pub argv: Vec<String>,
     /// The environment beside what the agent gives every run.
     pub env: BTreeMap<String, String>,

@@ -86,7 +86,6 @@ uuid_id!(
 /// Why a text is no id.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum IdError {
-    /// Nothing there.
     #[error("an id may not be empty")]
     Empty,
     /// More than [`MAX_ID_BYTES`].

@@ -51,31 +51,20 @@ pub struct Authority {
 pub enum AuthorityError {
     /// The directory cannot be made.
     #[error("cannot make {}", path.display())]
-    Directory {
-        /// Which.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    Directory { path: PathBuf, source: io::Error },
     /// A file cannot be used.
     #[error("cannot use a file of the certificate authority")]
     File(#[from] PrivateFileError),
     /// One of the two files is there without the other.
     #[error("{} is there, {} is not", there.display(), missing.display())]
     Half {
-        /// Which is.
         there: PathBuf,
         /// Which is not.
         missing: PathBuf,
     },
     /// Its files are not what they should be.
     #[error("the certificate authority in {} is damaged", path.display())]
-    Damaged {
-        /// Where.
-        path: PathBuf,
-        /// How.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+    Damaged { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
 }
 
 impl Hinted for AuthorityError {
@@ -108,11 +97,9 @@ pub enum IssueError {
 /// A certificate that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issued {
-    /// Its number.
     pub serial: Serial,
     /// The last second in which it holds, since 1970.
     pub not_after: u64,
-    /// It, as PEM.
     pub pem: String,
 }
 

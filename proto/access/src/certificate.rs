@@ -16,7 +16,6 @@ pub struct Serial([u8; Self::BYTES]);
 impl Serial {
     const BYTES: usize = 16;
 
-    /// A new one.
     pub(crate) fn random() -> Self {
         let mut bytes: [u8; Self::BYTES] = crate::random();
         bytes[0] = bytes[0] & 0x3F | 0x40;
@@ -61,9 +60,7 @@ impl FromStr for Serial {
 /// A certificate of someone who connects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// Whose it is.
     pub identity: Identity,
-    /// Its number.
     pub serial: Serial,
     /// The last second in which it holds, since 1970.
     pub not_after: u64,

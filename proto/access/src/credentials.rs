@@ -24,12 +24,7 @@ pub struct Credentials {
 pub enum CredentialsError {
     /// A part is no PEM.
     #[error("the {part} is no PEM")]
-    Pem {
-        /// Which.
-        part: &'static str,
-        /// Why not.
-        source: rustls::pki_types::pem::Error,
-    },
+    Pem { part: &'static str, source: rustls::pki_types::pem::Error },
     /// The certificate is not understood.
     #[error("the certificate cannot be used")]
     Certificate(#[from] CertificateError),

@@ -22,7 +22,6 @@ pub enum EnrolmentError {
     /// It is not there, or is another than the token was made by.
     #[error("cannot reach the coordinator, or it is not the one that made the token")]
     Unreachable(#[source] tonic::transport::Error),
-    /// It refuses.
     #[error("the coordinator gives no certificate")]
     Refused(#[source] Box<Status>),
     /// What it gives cannot be used.

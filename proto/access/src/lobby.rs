@@ -23,7 +23,6 @@ const LOOK: Duration = Duration::from_millis(10);
 /// How many a lobby seats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seats {
-    /// In all.
     pub most: usize,
     /// From one address; of IPv6, from one network of 64 bits, which is what one machine has.
     pub most_of_address: usize,

@@ -16,34 +16,16 @@ const MAX_BYTES: u64 = 64 << 10;
 pub enum PrivateFileError {
     /// It cannot be read.
     #[error("cannot read {}", path.display())]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// Others can read or change it.
     #[error("{} may be read or changed by others: its mode is {mode:03o}", path.display())]
-    Open {
-        /// Which.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
+    Open { path: PathBuf, mode: u32 },
     /// It is larger than any is.
     #[error("{} is larger than {MAX_BYTES} bytes", path.display())]
-    TooLarge {
-        /// Which.
-        path: PathBuf,
-    },
+    TooLarge { path: PathBuf },
     /// It cannot be written.
     #[error("cannot write {}", path.display())]
-    Write {
-        /// Which.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
 impl Hinted for PrivateFileError {

@@ -54,22 +54,13 @@ pub struct Reach {
 pub enum ReachError {
     /// The address is none.
     #[error("{url:?} is not an address such as https://127.0.0.1:7077")]
-    Address {
-        /// What was given.
-        url: String,
-    },
+    Address { url: String },
     /// Without TLS only this machine is spoken to.
     #[error("{url} is without TLS, and not on this machine")]
-    NotLoopback {
-        /// What was given.
-        url: String,
-    },
+    NotLoopback { url: String },
     /// It wants TLS, and there is nothing to trust it by.
     #[error("there are no credentials for {url}")]
-    NoCredentials {
-        /// What was given.
-        url: String,
-    },
+    NoCredentials { url: String },
     /// Certificates cannot be used.
     #[error(transparent)]
     Trust(#[from] TrustError),

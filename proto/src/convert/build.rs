@@ -46,7 +46,6 @@ impl TryFrom<v1::Product> for Product {
     }
 }
 
-/// Products, as messages.
 pub(super) fn products_out(products: &[Product]) -> Vec<v1::Product> {
     products.iter().map(Into::into).collect()
 }

@@ -238,7 +238,6 @@ impl ActiveInParts {
         Ok(())
     }
 
-    /// Adds runs.
     pub(crate) fn add(&mut self, wire: journal::CheckpointRuns) -> Result<(), Malformed> {
         let journal::CheckpointRuns { cells, states, counts } = wire;
         same_length(&states, &counts, "states")?;

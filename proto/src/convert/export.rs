@@ -23,7 +23,6 @@ pub enum ExportPart {
     Head {
         /// How the experiment stands.
         status: Box<ExperimentStatus>,
-        /// What was compared.
         experiment: Box<Experiment>,
         /// The benchmarks that take part.
         benchmarks: Vec<BenchmarkIndex>,

@@ -36,7 +36,6 @@ pub enum Why {
     /// A number that does not fit.
     #[error("{number} is more than the {most} possible")]
     TooLarge {
-        /// The number.
         number: u64,
         /// The largest one possible.
         most: u64,
@@ -44,7 +43,6 @@ pub enum Why {
     /// A signed number that does not fit.
     #[error("{number} is not within {} and {}", bounds.0, bounds.1)]
     Outside {
-        /// The number.
         number: i32,
         /// The least and the largest one possible.
         bounds: (i8, i8),

@@ -29,11 +29,9 @@ pub enum Proposal {
 /// A plan that is submitted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Submission {
-    /// The plan.
     pub plan: Proposal,
     /// Take it even when the pool is too small for it now.
     pub wait_for_hosts: bool,
-    /// Who asks.
     pub by: String,
     /// Which request it is, where it may be repeated.
     pub request: Option<Uuid>,

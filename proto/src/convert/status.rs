@@ -18,13 +18,11 @@ use v1::stored_status::Phase as StoredPhase;
 /// The status of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExperimentStatus {
-    /// Which.
     pub experiment: ExperimentId,
     /// What people call it.
     pub name: String,
     /// When it was submitted.
     pub submitted: Timestamp,
-    /// Who submitted it.
     pub submitted_by: String,
     /// Words to find it by.
     pub tags: Vec<String>,
@@ -50,17 +48,13 @@ pub enum StatusPhase {
     /// They would be, and no connected host can take any of them.
     WaitingForHosts,
     /// None is given out until it is resumed.
-    Paused {
-        /// Why.
-        reason: String,
-    },
+    Paused { reason: String },
     /// All its runs are settled; its rule has to say whether they are enough.
     Deciding,
     /// It was cancelled; runs under way end.
     Cancelling,
     /// All its runs are settled.
     Finished {
-        /// When.
         at: Timestamp,
         /// Whether it was cancelled.
         cancelled: bool,

@@ -15,13 +15,11 @@ pub(crate) trait System {
     fn execute(&self, runs: u32);
     /// The process that schedules.
     fn server(&self) -> Process;
-    /// Those that execute.
     fn workers(&self) -> Vec<Process>;
 }
 
 /// A coordinator and its agents.
 pub(crate) struct Ours {
-    /// The processes.
     pub(crate) pool: Pool,
     agents: usize,
 }

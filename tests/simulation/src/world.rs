@@ -46,7 +46,6 @@ pub enum Choice {
     Quiet(usize),
     /// An agent's process dies: now, or after this many of the actions it will do.
     CrashAgent(usize, usize),
-    /// It starts again.
     StartAgent(usize),
     /// What an agent executes ends, or its preparation does.
     Finish(usize, Ending),
@@ -56,13 +55,11 @@ pub enum Choice {
     Sync,
     /// The coordinator dies; this many unsynced events have reached the disk.
     CrashCoordinator(usize),
-    /// It starts again.
     StartCoordinator,
     /// The coordinator stands still: stopped, or its machine suspended. It handles nothing, and what it is sent waits.
     Stand,
     /// It goes on: it hears what has waited before it looks what the time has ended.
     Wake,
-    /// Time passes.
     Pass(Span),
     /// The coordinator's clock is set back by this much.
     StepBack(Span),
@@ -93,16 +90,13 @@ pub enum Rebirth {
     OldBoot,
     /// A fact of its fingerprint.
     Fact,
-    /// Its allocation.
     Allocation,
 }
 
 /// How an execution ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ending {
-    /// As expected.
     Measured,
-    /// The benchmark fails.
     Failed,
     /// A build ends well, but without something that it was to make.
     Lacking,
@@ -115,11 +109,8 @@ pub enum Ending {
 pub enum Wish {
     /// Submit the plan at this place in the list of plans.
     Submit(usize),
-    /// Pause an experiment.
     Pause(ExperimentId),
-    /// Resume it.
     Resume(ExperimentId),
-    /// Cancel it.
     Cancel(ExperimentId),
     /// One more run of each cell.
     Extend(ExperimentId),
@@ -129,11 +120,9 @@ pub enum Wish {
     Further(ExperimentId),
     /// Hosts of the class of this one may take part.
     Approve(ExperimentId, usize),
-    /// Drain a host.
     Drain(usize),
     /// Give it back to its engine: its agent is to end.
     GiveBack(usize),
-    /// Quarantine it.
     Quarantine(usize),
     /// Give it runs again.
     ResumeHost(usize),
@@ -147,13 +136,9 @@ const MAX_AGENTS: usize = 12;
 /// An execution that an agent began.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Execution {
-    /// Under which lease.
     pub lease: LeaseEpoch,
-    /// On which host.
     pub host: usize,
-    /// Of which experiment.
     pub experiment: ExperimentId,
-    /// Which run.
     pub run: RunIndex,
     /// What it is to make, if it is a build.
     pub collect: Vec<String>,

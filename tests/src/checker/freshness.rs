@@ -110,7 +110,6 @@ fn rested(planned: &Planned, attempts: &[&Row]) -> Vec<String> {
     said.chain(soon).collect()
 }
 
-/// Nothing.
 fn any(_: &Planned, _: &[&Row]) -> Vec<String> {
     Vec::new()
 }

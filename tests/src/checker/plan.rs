@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// What was planned.
 #[derive(Debug)]
 pub(super) struct Planned {
     /// Benchmark and version of each cell.

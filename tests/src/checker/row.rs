@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 /// A row of an export. Names and meanings are the export's.
 #[derive(Clone, Debug, Deserialize)]
-#[expect(missing_docs, reason = "the names are the columns of the export, documented there")]
 pub struct Row {
     pub experiment: String,
     pub benchmark: String,

@@ -65,7 +65,6 @@ impl Plan {
 /// Whether runs wait until [`Site::open_gate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// They do.
     Closed,
     /// They do not.
     Open,

@@ -49,7 +49,6 @@ pub enum Who {
 /// What Slurm does with a job whose node failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterNodeFailure {
-    /// It has failed.
     Fail,
     /// It waits again, under the same number.
     Requeue,
@@ -69,7 +68,6 @@ enum Accounts {
 pub struct SlurmSite {
     /// The coordinator, the hosts, and what becomes of plans.
     pub site: Site,
-    /// Their Slurm.
     pub slurm: Slurm,
 }
 

@@ -27,7 +27,6 @@ pub struct SshSite {
 pub enum SshKey {
     /// One that the hosts know.
     Known,
-    /// Another.
     Unknown,
 }
 

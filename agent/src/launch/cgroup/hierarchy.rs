@@ -16,11 +16,9 @@ const ASIDE: &str = "speedup-agent";
 pub(super) enum Version {
     /// A hierarchy for each controller.
     One,
-    /// One hierarchy.
     Two,
 }
 
-/// A hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hierarchy {
     pub(super) version: Version,

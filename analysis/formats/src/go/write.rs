@@ -11,18 +11,10 @@ use std::fmt::Write;
 pub enum WriteGoError {
     /// A metric that would be read as another one, or has white space.
     #[error("the metric of {series} is no unit of Go benchmark text")]
-    Metric {
-        /// The series.
-        series: Box<SeriesName>,
-    },
+    Metric { series: Box<SeriesName> },
     /// A label or version that is no `key: value` line.
     #[error("the label {key} of {series} is no configuration line of Go benchmark text")]
-    Label {
-        /// The series.
-        series: Box<SeriesName>,
-        /// The label.
-        key: Name,
-    },
+    Label { series: Box<SeriesName>, key: Name },
     /// Two series whose names are the same in Go benchmark text.
     #[error("{series} and another series have the same name in Go benchmark text")]
     Repeated {

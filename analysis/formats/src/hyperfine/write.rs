@@ -12,34 +12,19 @@ use std::collections::BTreeMap;
 pub enum WriteHyperfineError {
     /// A run with several values; hyperfine has one value a run.
     #[error("{series} has several values per run, but hyperfine's format has one")]
-    SeveralValuesInARun {
-        /// The series.
-        series: Box<SeriesName>,
-    },
+    SeveralValuesInARun { series: Box<SeriesName> },
     /// A metric, or a metric in a unit, that the format has no place for.
     #[error("hyperfine's format has no place for {series} in this unit")]
-    NoPlace {
-        /// The series.
-        series: Box<SeriesName>,
-    },
+    NoPlace { series: Box<SeriesName> },
     /// Two metrics of one benchmark have different numbers of runs, or there are no wall times.
     #[error("the metrics of {benchmark} do not have the same runs")]
-    UnevenRuns {
-        /// The benchmark.
-        benchmark: Name,
-    },
+    UnevenRuns { benchmark: Name },
     /// Two series of one name.
     #[error("{series} occurs twice")]
-    Repeated {
-        /// The series.
-        series: Box<SeriesName>,
-    },
+    Repeated { series: Box<SeriesName> },
     /// Memory that is no whole number of bytes.
     #[error("{series} has a value that is no whole number of bytes")]
-    NotWholeBytes {
-        /// The series.
-        series: Box<SeriesName>,
-    },
+    NotWholeBytes { series: Box<SeriesName> },
 }
 
 impl WriteHyperfineError {
@@ -63,9 +48,7 @@ pub struct Hyperfine2Header<'a> {
     pub writer: &'a str,
     /// When the measurement began, as RFC 3339.
     pub start_time: Option<&'a str>,
-    /// The operating system.
     pub operating_system: Option<&'a str>,
-    /// The instruction set.
     pub architecture: Option<&'a str>,
 }
 

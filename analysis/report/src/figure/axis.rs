@@ -141,7 +141,6 @@ pub(crate) struct Labels<'a> {
 }
 
 impl<'a> Labels<'a> {
-    /// Round values.
     pub(crate) fn round(axis: &'a Axis, name: &'a str) -> Self {
         let (ticks, decimals) = axis.ticks(TICKS);
         Self { axis, name, ticks: ticks.into_iter().map(|tick| (tick, label(tick, decimals))).collect() }

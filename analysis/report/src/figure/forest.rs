@@ -10,7 +10,6 @@ use crate::document::clean;
 /// Speedups with their intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forest {
-    /// What is compared.
     pub title: String,
     /// The benchmarks, in plan order.
     pub rows: Vec<ForestRow>,
@@ -64,11 +63,9 @@ impl Forest {
 /// A benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForestRow {
-    /// Its name.
     pub name: String,
     /// The speedup; `None` without data.
     pub speedup: Option<f64>,
-    /// Its interval.
     pub interval: Option<(f64, f64)>,
     /// What the verdict is.
     pub mark: Mark,

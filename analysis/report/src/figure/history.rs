@@ -12,13 +12,11 @@ use crate::document::clean;
 /// The history of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
-    /// What is shown.
     pub title: String,
     /// Commits of the branch, measured or not; their places are from 0.
     pub commits: usize,
     /// What the first and the last commit are called.
     pub ends: [String; 2],
-    /// The points.
     pub points: Vec<HistoryPoint>,
     /// Levels: from which commit to which, and the ratio.
     pub levels: Vec<(usize, usize, f64)>,
@@ -35,7 +33,6 @@ pub struct History {
 pub struct HistoryPoint {
     /// Its place on the branch.
     pub commit: usize,
-    /// Its ratio.
     pub ratio: f64,
     /// The interval of that, where there is one.
     pub interval: Option<[f64; 2]>,

@@ -12,13 +12,11 @@ use crate::duration::{Unit, span};
 /// The drawings of one benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panels {
-    /// Its name.
     pub benchmark: String,
     /// What was shown of it, in a few words.
     pub verdict: String,
     /// The versions, in their order: what the marks stand for.
     pub versions: Vec<String>,
-    /// The drawings.
     pub panels: Vec<Panel>,
     /// What they are drawn from.
     pub figures: BenchmarkFigures,
@@ -31,9 +29,7 @@ pub struct Panels {
 /// A drawing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panel {
-    /// What is drawn.
     pub kind: PanelKind,
-    /// Its caption.
     pub title: &'static str,
     /// The same in words.
     pub description: String,

@@ -13,9 +13,7 @@ use crate::share::{ends, factor, percent_rounded};
 /// Proportions with their intervals, from none to all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProportionFigure {
-    /// What is compared.
     pub title: String,
-    /// The proportions.
     pub rows: Vec<ProportionRow>,
     /// The same in words.
     pub description: String,
@@ -24,7 +22,6 @@ pub struct ProportionFigure {
 /// A proportion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProportionRow {
-    /// Of which benchmarks.
     pub name: String,
     /// The share of all.
     pub share: f64,

@@ -9,7 +9,6 @@ use crate::document::clean;
 /// Speedups against numbers of hosts, both logarithmic, with what hosts without loss would bring.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScalingFigure {
-    /// What is drawn.
     pub title: String,
     /// The same in words.
     pub description: String,
@@ -20,7 +19,6 @@ pub struct ScalingFigure {
 /// The speedups of a version.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScalingSeriesCurve {
-    /// The version.
     pub version: String,
     /// At each number of hosts, the fewest first.
     pub points: Vec<SpeedupPoint>,
@@ -33,7 +31,6 @@ pub struct ScalingSeriesCurve {
 pub struct SpeedupPoint {
     /// The number of hosts.
     pub hosts: f64,
-    /// The speedup.
     pub speedup: f64,
     /// The ends of its interval; none on the fewest hosts.
     pub ends: Option<(f64, f64)>,

@@ -43,7 +43,6 @@ struct Row {
     precision: SheetCell,
     benchmarks_needed: SheetCell,
     benchmarks_needed_by_wilson: SheetCell,
-    /// Codes.
     warnings: SheetCell,
 }
 

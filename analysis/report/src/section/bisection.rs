@@ -20,7 +20,6 @@ pub(super) fn of(report: &Report) -> Option<&BisectionReport> {
     report.rule.as_ref()?.bisection.as_ref()
 }
 
-/// The answer.
 pub(super) fn write_verdict(document: &mut Document, bisection: &BisectionReport) {
     let (text, tone) = (bisection.sentence.clone(), Tone::from(bisection.gated()));
     document.push(Element::Verdict { text, tone });

@@ -7,7 +7,6 @@ use tonic::{Code, Status};
 
 use crate::coordinator::{experiment, pieces, serve};
 
-/// The whole table.
 async fn table(pieces: Vec<v1::ExportChunk>, form: i32) -> Result<Vec<u8>, Status> {
     let mut served = serve(pieces, None).await;
     let request = v1::ObservationsRequest { experiment: id_text(experiment().0), form };

@@ -16,24 +16,15 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConfigurationWarning {
     /// `ConfLevel` is no confidence level.
-    LevelOutOfRange {
-        /// Where.
-        line: u64,
-        /// The number.
-        level: f64,
-    },
+    LevelOutOfRange { line: u64, level: f64 },
     /// The level of the command line was taken instead of the configuration's.
     LevelsOverridden,
     /// Coefficients that are all whole numbers weigh equally in the original.
     WholeCoefficients,
     /// Some coefficients are missing, so all weigh equally.
-    MissingCoefficients {
-        /// How many.
-        missing: usize,
-    },
+    MissingCoefficients { missing: usize },
     /// Two benchmarks of one name.
     NameTwice {
-        /// The name.
         name: String,
         /// Where it stands.
         lines: [u64; 2],
@@ -48,50 +39,21 @@ pub enum BenchmarkWarning {
     /// So the benchmark was ignored.
     SamplesUnavailable,
     /// At most 30 runs that are not normal: the t test is not made.
-    SmallNotNormal {
-        /// Whose.
-        side: Side,
-        /// The runs.
-        n: usize,
-    },
+    SmallNotNormal { side: Side, n: usize },
     /// More than 30 runs that are not normal.
-    NotNormalLarge {
-        /// Whose.
-        side: Side,
-    },
+    NotNormalLarge { side: Side },
     /// At most 30 runs and more than a shift between the versions: the rank-sum test is not made.
-    SmallNoLocationShift {
-        /// Whose.
-        side: Side,
-        /// The runs.
-        n: usize,
-    },
+    SmallNoLocationShift { side: Side, n: usize },
     /// More than 30 runs and more than a shift between the versions.
     NoLocationShift,
     /// No level above one half.
-    NoLevelAboveHalf {
-        /// By which protocol.
-        protocol: Protocol,
-    },
+    NoLevelAboveHalf { protocol: Protocol },
     /// A test could not be made at all.
-    TestRefused {
-        /// By which protocol.
-        protocol: Protocol,
-        /// Why.
-        refusal: SubTestRefusal,
-    },
+    TestRefused { protocol: Protocol, refusal: SubTestRefusal },
     /// The values of a sample differ by rounding alone.
-    SpreadOfRounding {
-        /// Whose.
-        side: Side,
-    },
+    SpreadOfRounding { side: Side },
     /// Another caveat of the analysis.
-    Caveat {
-        /// Of which protocol.
-        protocol: Protocol,
-        /// Which.
-        caveat: Caveat,
-    },
+    Caveat { protocol: Protocol, caveat: Caveat },
 }
 
 impl ConfigurationWarning {

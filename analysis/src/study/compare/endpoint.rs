@@ -274,7 +274,6 @@ impl EndpointRow {
         }
     }
 
-    /// What is adjusted.
     pub(super) fn tested(&self) -> Tested {
         let differ = self.p_value.filter(|_| self.verdict != EndpointVerdict::NotEnoughData).unwrap_or(1.0);
         Tested {

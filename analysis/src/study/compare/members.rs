@@ -49,7 +49,6 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The benchmarks.
     pub(crate) fn benchmarks(&self) -> usize {
         self.benchmarks
     }

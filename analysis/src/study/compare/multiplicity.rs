@@ -59,7 +59,6 @@ pub struct MultiplicityReport {
 pub(crate) struct Multiplicity {
     /// Of its benchmarks, in words.
     pub(crate) reports: Vec<MultiplicityReport>,
-    /// Of its total.
     pub(crate) total: Vec<AdjustedReport>,
 }
 

@@ -57,7 +57,6 @@ impl PlainBenchmark<'_> {
         self.arranged.as_ref()?.as_ref().ok()
     }
 
-    /// What is independent.
     fn compared(&self) -> (&Sample, &Sample) {
         self.pairs().map_or((self.first, self.second), Arranged::samples)
     }

@@ -201,7 +201,6 @@ pub(crate) struct Conclusion {
     reason: Option<Reason>,
     speedup: Option<f64>,
     interval: Option<IntervalReport>,
-    /// Two-sided.
     pub(crate) p_value: Option<f64>,
 }
 

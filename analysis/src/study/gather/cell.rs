@@ -24,9 +24,7 @@ pub(crate) struct CellRecords {
     pub(crate) timer: Option<TimerError>,
     /// The conditions of the measured runs.
     pub(crate) conditions: ConditionCounts,
-    /// What they executed.
     pub(crate) programs: Programs,
-    /// With which software.
     pub(crate) software: SoftwareSeen,
     /// What was not measured.
     pub(crate) mishaps: Mishaps,
@@ -229,7 +227,6 @@ impl CellRecords {
         Some(lower.map_or(upper, |lower| (*lower as f64 + upper) / 2.0))
     }
 
-    /// The measured runs.
     pub(crate) fn runs(&self) -> usize {
         self.seats.len()
     }

@@ -107,7 +107,6 @@ pub(crate) struct Evidence {
     /// By the whole path from the top: a leaf switch has one.
     switches: Numbers<SwitchPath>,
     classes: Numbers<ClassId>,
-    /// By their numbers.
     stays: Vec<Stay>,
     pub(crate) served: Vec<Served>,
     /// Of each attempt in the same place; nothing where the policy does not ask for fresh hosts.

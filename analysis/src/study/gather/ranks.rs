@@ -26,9 +26,7 @@ struct RankFacts {
 /// Which rank took the longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slowest {
-    /// One.
     Rank {
-        /// Its number.
         rank: u32,
         /// Where it was.
         at: RankPlace,

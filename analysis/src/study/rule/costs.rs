@@ -50,7 +50,6 @@ impl Costs {
         }
     }
 
-    /// Attempts that ended.
     pub(super) fn attempts(&self) -> u64 {
         self.attempts
     }

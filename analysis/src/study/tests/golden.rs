@@ -205,7 +205,6 @@ fn placed() -> Report {
     study.report(None).unwrap()
 }
 
-/// Nothing measured yet.
 fn empty() -> Synthetic {
     Synthetic::named("sort", "utf8 c", 30, "").take(0).running()
 }

@@ -35,7 +35,6 @@ pub(crate) enum Sign {
     ModesAreHosts,
     /// They are fingerprint classes.
     ModesAreClasses,
-    /// Hosts differ.
     HostEffect,
     /// Some hosts are unlike all others.
     OutlyingHosts,

@@ -256,7 +256,6 @@ impl HostCounts {
         }
     }
 
-    /// Adds a host.
     fn add(&mut self, judged: &[Judged<'_>], plan: &Plan) {
         let Some(host) = judged.first().map(|one| one.stay.host) else { return };
         let versions = plan.experiment.versions.len().max(1) as u32;

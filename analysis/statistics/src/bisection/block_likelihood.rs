@@ -79,7 +79,6 @@ impl BlockRuns {
         self.good.len() + self.bad.len() + self.between.len()
     }
 
-    /// The ends alone.
     pub(super) fn ends(&self) -> Self {
         Self { good: self.good.clone(), bad: self.bad.clone(), between: Vec::new() }
     }

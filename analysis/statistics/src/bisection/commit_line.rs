@@ -26,7 +26,6 @@ pub enum CommitLineError {
     /// A commit that is not on the line.
     #[error("commit {commit} is not among the {commits} commits of the line, which are counted from 0")]
     Unknown {
-        /// The commit.
         commit: usize,
         /// How many there are.
         commits: usize,
@@ -44,12 +43,7 @@ pub enum CommitLineError {
     },
     /// A value without a logarithm.
     #[error("a run of commit {commit} has the value {value}; a bisection takes positive, finite values")]
-    NotPositive {
-        /// The commit.
-        commit: usize,
-        /// The value.
-        value: f64,
-    },
+    NotPositive { commit: usize, value: f64 },
 }
 
 impl Hinted for CommitLineError {

@@ -28,7 +28,6 @@ pub(super) struct StepPosterior {
     pub(super) no_step: f64,
     /// Sizes in ascending order with their probabilities: of a step beyond the margin, then of whatever there is.
     pub(super) sizes: Vec<SizeProbability>,
-    /// The likeliest scale.
     pub(super) scale: f64,
     /// What the ends say; none before there are runs enough.
     pub(super) contrast: Option<EndContrast>,

@@ -107,16 +107,10 @@ pub enum AaError {
     TooFew(usize),
     /// Every run has one host.
     #[error("{runs} runs and {hosts} hosts are named, but every run has one")]
-    Unmatched {
-        /// Runs.
-        runs: usize,
-        /// Hosts named.
-        hosts: usize,
-    },
+    Unmatched { runs: usize, hosts: usize },
     /// Too few hosts for two halves.
     #[error("two halves by host need at least 2 hosts, but there are {0}")]
     FewHosts(usize),
-    /// All equal.
     #[error("the runs do not vary, so no split can differ")]
     Constant,
     /// No splits, or too many.
@@ -127,7 +121,6 @@ pub enum AaError {
     TooLarge {
         /// Runs of the pool.
         runs: usize,
-        /// Splits asked for.
         splits: u64,
     },
     /// A factor is of positive quantities.

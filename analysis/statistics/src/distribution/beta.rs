@@ -11,7 +11,6 @@ use std::f64::consts::PI;
 /// A point of [0, 1] with its distance to 1, so that neither end loses digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnitPoint {
-    /// x.
     pub x: f64,
     /// 1 − x.
     pub complement: f64,

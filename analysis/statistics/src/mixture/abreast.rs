@@ -64,7 +64,6 @@ impl Samples {
 /// A start from which a sample is drafted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StartOf {
-    /// The sample's number.
     pub(super) sample: usize,
     /// The start's place among those of the sample.
     pub(super) place: usize,
@@ -152,7 +151,6 @@ fn run_lanes(
 }
 
 impl Course {
-    /// mclust's rule.
     #[inline(always)]
     fn stops(&self, in_standard_units: f64) -> bool {
         let log_likelihood = in_standard_units - self.offset;

@@ -90,12 +90,10 @@ impl State {
         (next, cancelled)
     }
 
-    /// The smallest variance.
     pub(super) fn least_variance(&self) -> f64 {
         self.variance[..self.components].iter().fold(f64::INFINITY, |a, b| a.min(*b))
     }
 
-    /// The smallest weight.
     pub(super) fn least_weight(&self) -> f64 {
         self.weight[..self.components].iter().fold(f64::INFINITY, |a, b| a.min(*b))
     }

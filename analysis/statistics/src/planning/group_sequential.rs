@@ -96,7 +96,6 @@ pub enum LooksError {
     Fraction {
         /// Its position, from 0.
         index: usize,
-        /// Its value.
         fraction: f64,
     },
     /// A drift that is not a number.

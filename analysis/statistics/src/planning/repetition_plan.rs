@@ -76,12 +76,7 @@ pub struct RepetitionPlan {
 pub enum RepetitionPlanError {
     /// A cost that is negative, no number, or beyond [x.
     #[error("the cost of a unit above level {level} is {value:?}, not between 0 and {LARGEST_TIME:e}")]
-    Cost {
-        /// The level.
-        level: usize,
-        /// The cost.
-        value: f64,
-    },
+    Cost { level: usize, value: f64 },
     /// A variance or mean that is no number.
     #[error("a variance or the mean is {0:?}, which is not a finite number")]
     NotFinite(f64),
@@ -91,13 +86,7 @@ pub enum RepetitionPlanError {
         counted(*levels as u64, "level"),
         counted(*costs as u64, "cost")
     )]
-    NumberOfCosts {
-        /// The levels.
-        levels: usize,
-        /// The costs.
-        costs: usize,
-    },
-    /// No level varies.
+    NumberOfCosts { levels: usize, costs: usize },
     #[error("no level varies, so there is nothing to repeat")]
     NothingVaries,
     /// A budget that is no number, or beyond [x.

@@ -103,7 +103,6 @@ pub enum RequiredError {
     SmallPilot {
         /// Runs of the pilot.
         runs: usize,
-        /// Runs needed.
         needed: usize,
     },
     /// A pilot without spread says nothing of the spread to come.
@@ -114,7 +113,6 @@ pub enum RequiredError {
     Spread {
         /// The mean.
         mean: f64,
-        /// The standard deviation.
         sd: f64,
     },
     /// A relative half-width is of positive quantities.

@@ -57,10 +57,7 @@ pub enum Estimated {
 pub enum TwoStageError {
     /// A pilot too small for a variance.
     #[error("a pilot needs at least 2 runs of each version, and one has {runs}")]
-    SmallPilot {
-        /// Its runs.
-        runs: usize,
-    },
+    SmallPilot { runs: usize },
     /// Pilots of different sizes.
     #[error("both versions need the same number of pilot runs, and these have {n} and {m}")]
     UnequalPilots {
@@ -69,7 +66,6 @@ pub enum TwoStageError {
         /// Runs of the second.
         m: usize,
     },
-    /// No spread.
     #[error("the pilot's runs do not vary")]
     Constant,
     /// A half-width that is not a positive number.
@@ -77,18 +73,10 @@ pub enum TwoStageError {
     HalfWidth(f64),
     /// More runs than anyone will make.
     #[error("the half-width needs {runs:e} runs")]
-    TooMany {
-        /// The runs.
-        runs: f64,
-    },
+    TooMany { runs: f64 },
     /// The second stage is not complete, so the interval has no level yet.
     #[error("the second stage needs {needed} runs of each version, but there are {runs}")]
-    Incomplete {
-        /// Runs needed.
-        needed: u64,
-        /// Runs at hand.
-        runs: usize,
-    },
+    Incomplete { needed: u64, runs: usize },
 }
 
 impl Hinted for TwoStageError {

@@ -79,9 +79,7 @@ pub enum EarlierError {
     /// The normality of a small sample could not be tested.
     #[error("the normality of the {} was not tested", side.name())]
     Untested {
-        /// The sample.
         side: Side,
-        /// Why.
         #[source]
         source: ShapiroWilkError,
     },
@@ -92,7 +90,6 @@ pub enum EarlierError {
         p_value.get()
     )]
     NotNormal {
-        /// The sample.
         side: Side,
         /// The p-value of Shapiro–Wilk.
         p_value: PValue,

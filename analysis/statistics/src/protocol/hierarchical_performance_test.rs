@@ -87,7 +87,6 @@ pub enum PerformanceTestError {
     Divided {
         /// Its position, from 0.
         benchmark: usize,
-        /// Why.
         #[source]
         source: SampleError,
     },
@@ -96,7 +95,6 @@ pub enum PerformanceTestError {
     RankSum {
         /// Its position, from 0.
         benchmark: usize,
-        /// Why.
         #[source]
         source: RankSumError,
     },
@@ -113,10 +111,7 @@ pub enum PerformanceTestError {
     },
     /// More speedups than are tried.
     #[error("the test changes at {speedups} speedups, too many to try with this rank-sum rule")]
-    TooManySpeedups {
-        /// How many.
-        speedups: usize,
-    },
+    TooManySpeedups { speedups: usize },
 }
 
 impl Hinted for PerformanceTestError {

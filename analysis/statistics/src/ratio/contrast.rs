@@ -25,10 +25,7 @@ pub(crate) enum Scale {
     /// In their logarithms; told as a ratio.
     Logarithms,
     /// In their unit: the baseline's less so many times the candidate's.
-    Unit {
-        /// The multiple.
-        factor: f64,
-    },
+    Unit { factor: f64 },
 }
 
 /// How the two versions of a stratum depend on each other; strata are independent.
@@ -36,7 +33,6 @@ pub(crate) enum Scale {
 pub(crate) enum Dependence {
     /// Not at all.
     None,
-    /// In whatever way.
     Any,
 }
 

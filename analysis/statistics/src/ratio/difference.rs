@@ -19,7 +19,6 @@ use crate::inference::{Alternative, ConfidenceLevel, PValue, RatioInterval};
 /// A difference of centres, baseline less candidate, with an interval and tests that agree: the interval leaves 0 out where the
 /// two-sided test rejects the factor 1.
 pub trait CenterDifference {
-    /// The estimate.
     fn estimate(&self) -> f64;
     /// The equal-tailed two-sided interval.
     fn interval(&self, level: ConfidenceLevel) -> RatioInterval;

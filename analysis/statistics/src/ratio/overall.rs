@@ -40,9 +40,7 @@ pub enum BenchmarkWeights {
 /// The times of one benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct SuiteMember<'a> {
-    /// Of the baseline.
     pub baseline: &'a Sample,
-    /// Of the candidate.
     pub candidate: &'a Sample,
 }
 
@@ -78,23 +76,16 @@ pub struct Overall {
 /// Why a suite has no overall speedup.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum SuiteError {
-    /// No benchmarks.
     #[error("an overall speedup needs at least one benchmark")]
     Empty,
     /// Not one weight a benchmark.
     #[error("got {} for {}", counted(*weights as u64, "weight"), counted(*benchmarks as u64, "benchmark"))]
-    WeightCount {
-        /// Weights given.
-        weights: usize,
-        /// Benchmarks given.
-        benchmarks: usize,
-    },
+    WeightCount { weights: usize, benchmarks: usize },
     /// A weight that is not positive and finite.
     #[error("the weight of benchmark {index} is {weight}, which is not a positive number")]
     Weight {
         /// Its position, from 0.
         index: usize,
-        /// The weight.
         weight: f64,
     },
     /// A time that is not positive.
@@ -102,7 +93,6 @@ pub enum SuiteError {
     Ratio {
         /// Its position, from 0.
         index: usize,
-        /// Why.
         #[source]
         source: RatioError,
     },

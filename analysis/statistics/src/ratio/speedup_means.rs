@@ -38,7 +38,6 @@ pub struct SpeedupMeans {
 /// Why speedups have no means.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum SpeedupMeansError {
-    /// No benchmarks.
     #[error("a mean of speedups needs at least one benchmark")]
     Empty,
     /// A speedup that is not positive and finite.
@@ -46,7 +45,6 @@ pub enum SpeedupMeansError {
     Speedup {
         /// Its position, from 0.
         index: usize,
-        /// The speedup.
         speedup: f64,
     },
 }

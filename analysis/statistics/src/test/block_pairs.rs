@@ -7,9 +7,7 @@ use thiserror::Error;
 /// What is left of one block: a version whose run was lost is missing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Block {
-    /// The baseline's observation.
     pub baseline: Option<f64>,
-    /// The candidate's observation.
     pub candidate: Option<f64>,
 }
 
@@ -44,10 +42,7 @@ pub struct BlockPairs {
 pub enum BlockPairsError {
     /// No block has both runs.
     #[error("none of the {blocks} blocks has a run of both versions")]
-    NonePaired {
-        /// Blocks.
-        blocks: usize,
-    },
+    NonePaired { blocks: usize },
     /// An observation that is not one.
     #[error("a block holds what is no observation")]
     Observation(#[source] SampleError),

@@ -72,25 +72,14 @@ pub enum ProportionMethod {
 /// Why numbers are not a proportion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ProportionError {
-    /// No benchmarks.
     #[error("a proportion needs at least one benchmark")]
     NoBenchmarks,
     /// More accelerated than there are.
     #[error("{accelerated} accelerated benchmarks are more than the {benchmarks} measured")]
-    TooMany {
-        /// Accelerated benchmarks.
-        accelerated: u64,
-        /// All benchmarks.
-        benchmarks: u64,
-    },
+    TooMany { accelerated: u64, benchmarks: u64 },
     /// More drawn than the population has.
     #[error("{benchmarks} benchmarks cannot be drawn from a population of {size}")]
-    Population {
-        /// All benchmarks.
-        benchmarks: u64,
-        /// The population.
-        size: u64,
-    },
+    Population { benchmarks: u64, size: u64 },
 }
 
 impl ProportionMethod {

@@ -20,18 +20,12 @@ pub struct AlarmRate {
 pub enum AlarmRateError {
     /// A number out of range.
     #[error("the {what} must be above 0 and at most {MOST_A_YEAR:e}, not {given}")]
-    Range {
-        /// What.
-        what: &'static str,
-        /// The number given.
-        given: f64,
-    },
+    Range { what: &'static str, given: f64 },
     /// An alarm would be raised at every point.
     #[error(
         "{alarms} false alarms a year are not fewer than the {points} points a year of all benchmarks: every point would raise an alarm"
     )]
     EveryPoint {
-        /// Alarms a year.
         alarms: f64,
         /// Points a year, of all benchmarks.
         points: f64,

@@ -30,7 +30,6 @@ fn compositions(total: usize) -> impl Iterator<Item = Vec<usize>> {
     })
 }
 
-/// C(n, k).
 fn choices(n: usize, k: usize) -> u64 {
     (1..=k).fold(1, |ways, i| ways * (n - k + i) as u64 / i as u64)
 }

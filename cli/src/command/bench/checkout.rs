@@ -38,7 +38,6 @@ const GATE: &str = "read -r line && exec \"$@\" </dev/null";
 pub(super) struct Checkout {
     /// What it is called in reports.
     pub(super) name: String,
-    /// Which it is.
     pub(super) commit: Commit,
     /// Where commands stand in it: as this command stands in the working tree.
     pub(super) directory: String,
@@ -106,7 +105,6 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Makes the directory.
     pub(super) fn start() -> Result<Self, Failure> {
         let started = Self::started().context("cannot make a directory for the commits");
         started.map_err(|error| Failure::infrastructure(error).hint("TMPDIR names another place"))
@@ -187,7 +185,6 @@ impl Keeper {
         self.ended.as_mut().map_or(Ok(()), |to| writeln!(to, "{group}"))
     }
 
-    /// Removes everything.
     pub(super) fn remove(mut self) -> Result<(), Failure> {
         let status = self.end().context("cannot wait for what removes the commits");
         match status.map_err(Failure::infrastructure)?.success() {

@@ -58,7 +58,6 @@ impl FromStr for Ignored {
 /// What the experiment is made of beside the arguments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting<'a> {
-    /// The commands.
     pub(super) variants: &'a [Variant],
     /// Where they read from and write to.
     pub(super) streams: &'a [Streams],

@@ -47,7 +47,6 @@ impl Exports {
         all.into_iter().flatten().filter(|path| *path != Path::new(HERE)).try_for_each(|path| claim(path))
     }
 
-    /// Writes them.
     pub(super) fn write(
         &self,
         series: &[Series],

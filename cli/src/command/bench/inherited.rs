@@ -20,7 +20,6 @@ const OF_THIS_PROGRAM: &str = "_";
 /// The environment of the commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Inherited {
-    /// What they see.
     pub(super) variables: BTreeMap<String, String>,
     /// The names of what they do not see, as it looks like a secret or cannot stand in a plan.
     pub(super) withheld: Vec<String>,

@@ -26,9 +26,7 @@ const METRICS: [(Metric, &str, SeriesUnit, f64); 4] = [
 /// What an experiment measured, and the level of its intervals.
 #[derive(Debug)]
 pub(super) struct Measured {
-    /// The values.
     pub(super) series: Vec<Series>,
-    /// The confidence level.
     pub(super) level: ConfidenceLevel,
 }
 

@@ -17,11 +17,8 @@ const fn decimals(unit: TimeUnit) -> usize {
 /// A form of table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Markup {
-    /// For Markdown.
     Markdown,
-    /// For AsciiDoc.
     Asciidoc,
-    /// For Emacs' org-mode.
     Orgmode,
 }
 

@@ -17,7 +17,6 @@ pub(super) struct Timing {
     pub(super) command: String,
     /// The values of its parameters.
     pub(super) parameters: BTreeMap<String, String>,
-    /// The wall times.
     pub(super) wall: Sample,
     /// The mean of the time in user mode.
     pub(super) user: Option<f64>,
@@ -58,7 +57,6 @@ impl TimeUnit {
         }
     }
 
-    /// Its sign.
     pub(super) const fn sign(self) -> &'static str {
         match self {
             Self::Microsecond => "µs",

@@ -29,7 +29,6 @@ pub(super) struct Variant {
     pub(super) name: String,
     /// What it is called where there is room: as the user named it, or its command.
     pub(super) title: String,
-    /// What is executed.
     pub(super) command: String,
     /// Which of the commands it is of.
     pub(super) position: usize,
@@ -125,7 +124,6 @@ fn unscaled(value: i128, places: usize) -> String {
 /// The commands as they are given.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Given<'a> {
-    /// The commands.
     pub(super) commands: &'a [String],
     /// What they are called: a name for all, for each, or for each with each combination of values.
     pub(super) names: &'a [String],

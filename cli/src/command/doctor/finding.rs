@@ -11,16 +11,13 @@ use crate::console::Paint;
 pub(super) struct Finding {
     /// What was looked at.
     pub(super) check: String,
-    /// How it is.
     pub(super) verdict: Verdict,
-    /// What was seen.
     pub(super) words: String,
     /// What can be done, where something can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hint: Option<String>,
 }
 
-/// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Verdict {

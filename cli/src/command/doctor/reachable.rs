@@ -13,7 +13,6 @@ use crate::exit::failure::Failure;
 
 /// Certificates count with five minutes of difference; half of them is near.
 const CLOCKS_S: u64 = 150;
-/// This release.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
 pub(super) async fn findings(place: &CoordinatorArguments) -> Vec<Finding> {

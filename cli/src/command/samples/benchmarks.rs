@@ -41,7 +41,6 @@ pub(crate) struct Arguments {
     output: FormArgument,
 }
 
-/// The answer.
 #[derive(Debug, Serialize)]
 struct Answer {
     schema_version: u32,

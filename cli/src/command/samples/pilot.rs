@@ -49,7 +49,6 @@ impl PilotArguments {
         !self.files.is_empty()
     }
 
-    /// Reads it.
     pub(in crate::command) fn read(&self, console: &Console) -> Result<Pilot, Failure> {
         let usual = Columns::default();
         let columns = Columns {

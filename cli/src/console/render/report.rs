@@ -14,11 +14,9 @@ use crate::console::render::json::indented;
 /// How much of a report is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// All of it.
     Whole,
     /// What was shown, what that is worth, and the times: what fits a screen.
     Brief,
-    /// Some sections.
     Sections(Vec<Kind>),
 }
 

@@ -8,7 +8,6 @@ use speedup_report::facts::{ABSENT, Sheet, SheetCell};
 
 use crate::console::{Console, Paint};
 
-/// Space between columns.
 const GAP: usize = 2;
 /// No name is shortened to less.
 const LEAST_NAME: usize = 8;

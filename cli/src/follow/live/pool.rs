@@ -32,7 +32,6 @@ const COUNTED_RUNS: u32 = 100_000;
 /// The pause after reading the attempts is at least so many times what that took.
 const REST: u32 = 20;
 
-/// The hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pool {
     /// All of them in a few words; empty before they were looked at.

@@ -21,7 +21,6 @@ const COLUMNS_OF_KEYS: usize = 88;
 /// Columns of the bar at most: the eye should see its end.
 const BAR: usize = 80;
 
-/// Columns and rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) columns: usize,

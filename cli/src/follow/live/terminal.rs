@@ -32,7 +32,6 @@ pub(super) struct Style {
 /// What the user did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
-    /// Goes.
     Detach,
     /// Looks elsewhere.
     Look(Look),

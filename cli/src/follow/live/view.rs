@@ -11,9 +11,7 @@ use super::pool::Pool;
 /// What is known, as it came last.
 #[derive(Debug)]
 pub(super) struct View {
-    /// Of which experiment.
     pub(super) experiment: ExperimentId,
-    /// How it stands.
     pub(super) status: Option<ExperimentStatus>,
     /// How long it still takes, where that can be said.
     pub(super) left: Option<Duration>,
@@ -32,7 +30,6 @@ pub(super) struct View {
 /// A part of the screen that scrolls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pane {
-    /// The hosts.
     Hosts,
     /// What is shown so far.
     Estimates,
@@ -43,16 +40,13 @@ pub(super) enum Pane {
 pub(super) struct Window {
     /// The first.
     pub(super) top: usize,
-    /// How many fit.
     pub(super) rows: usize,
 }
 
 /// Where to look next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// One line up.
     Up,
-    /// One line down.
     Down,
     /// As many lines up as are seen.
     PageUp,
@@ -62,7 +56,6 @@ pub(super) enum Look {
     Home,
     /// The last line.
     End,
-    /// The other pane.
     Other,
 }
 

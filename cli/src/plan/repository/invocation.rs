@@ -53,12 +53,10 @@ pub(super) fn git(directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// What git answered.
 #[derive(Debug)]
 pub(super) struct Answer {
     /// Whether it did what it was asked.
     pub(super) is_success: bool,
-    /// What it wrote.
     pub(super) output: Vec<u8>,
     messages: Vec<u8>,
 }

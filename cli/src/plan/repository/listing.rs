@@ -19,9 +19,7 @@ const OF_GIT: &[u8] = b".git";
 /// A file of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Its path.
     pub(super) path: Vec<u8>,
-    /// What it is.
     pub(super) kind: Kind,
     /// The id of its content.
     pub(super) object: String,
@@ -32,7 +30,6 @@ pub(super) struct Entry {
 /// What a file of a commit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A regular file.
     File {
         /// Whether it may be executed.
         executable: bool,
@@ -44,7 +41,6 @@ pub(super) enum Kind {
 /// The files of a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Listing {
-    /// In Git's order.
     pub(super) entries: Vec<Entry>,
     /// Where it has other repositories, which are no part of it.
     pub(super) submodules: Vec<String>,
@@ -64,7 +60,6 @@ pub(super) enum Flaw {
 }
 
 impl Listing {
-    /// What git answered.
     pub(super) fn parse(answer: &[u8]) -> Result<Self, Flaw> {
         let mut listing = Self::default();
         let mut bytes = 0_u64;

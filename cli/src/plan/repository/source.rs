@@ -145,7 +145,6 @@ impl CommitSource<'_> {
         read
     }
 
-    /// Reads one content.
     fn one(
         &self,
         entry: &Entry,

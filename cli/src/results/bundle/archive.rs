@@ -12,7 +12,6 @@ use thiserror::Error;
 
 use super::manifest::{Listed, Manifest, SCHEMA_VERSION};
 
-/// The manifest's name.
 pub(crate) const MANIFEST: &str = "manifest.json";
 /// Bytes of a bundle when unpacked: some four million attempts. It is what verifying holds in memory.
 pub(crate) const MAX_UNPACKED_BYTES: u64 = 2 << 30;

@@ -18,7 +18,6 @@ pub(crate) const OBSERVATIONS: &str = "observations.pb";
 pub(crate) const TABLE: &str = "observations.csv";
 /// The facts of the hosts that had runs, as they were recorded.
 pub(crate) const HOSTS: &str = "hosts.json";
-/// The report.
 pub(crate) const REPORT: &str = "report.json";
 /// What a bundle is, for who finds one.
 pub(crate) const README: &str = "README.txt";

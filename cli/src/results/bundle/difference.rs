@@ -16,7 +16,6 @@ pub(crate) struct Difference {
     pub(crate) place: String,
     /// What the bundle has there.
     before: Option<Value>,
-    /// What was computed.
     now: Option<Value>,
 }
 

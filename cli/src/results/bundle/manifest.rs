@@ -20,7 +20,6 @@ pub(crate) struct Manifest {
     pub(crate) schema_version: u32,
     /// The release of speedup that made it.
     pub(crate) release: String,
-    /// The experiment.
     pub(crate) experiment: ExperimentId,
     /// What people call it.
     pub(crate) name: String,
@@ -48,16 +47,12 @@ pub(crate) struct Asked {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Listed {
-    /// Its name.
     pub(crate) name: String,
-    /// Its size.
     pub(crate) bytes: u64,
-    /// Its content.
     pub(crate) blake3: String,
 }
 
 impl Listed {
-    /// Of a file.
     pub(crate) fn of(name: &str, content: &[u8]) -> Self {
         let blake3 = blake3::hash(content).to_hex().to_string();
         Self { name: name.to_owned(), bytes: content.len() as u64, blake3 }

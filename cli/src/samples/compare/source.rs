@@ -53,7 +53,6 @@ pub(crate) struct ReadingArguments {
 }
 
 impl ReadingArguments {
-    /// The files.
     pub(crate) fn sources(&self, files: &[PathBuf], console: &Console) -> Result<Vec<Source>, Failure> {
         let usual = Columns::default();
         let columns = Columns {
@@ -94,7 +93,6 @@ impl Reading<'_> {
 pub(crate) struct Source {
     /// Its path, or that it is standard input.
     pub(crate) name: String,
-    /// What it holds.
     pub(crate) imported: Imported,
     /// Whether its benchmarks are hyperfine's commands, of which one file holds versions of one thing.
     pub(crate) holds_commands: bool,

@@ -17,7 +17,6 @@ const COMMAND: &str = "command";
 /// Versions of one metric.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Versions {
-    /// The metric.
     pub(crate) metric: String,
     /// Its unit, by which the values of all versions are measured.
     pub(crate) unit: SeriesUnit,
@@ -65,10 +64,8 @@ impl VersionsError {
 /// A series and the version it is of.
 #[derive(Debug)]
 pub(crate) struct Placed<'s> {
-    /// The version.
     pub(crate) version: String,
     benchmark: String,
-    /// Its values.
     pub(crate) series: &'s Series,
     /// The block of each of its runs, where blocks make pairs.
     pub(crate) blocks: Vec<Option<String>>,

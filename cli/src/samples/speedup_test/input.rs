@@ -17,7 +17,6 @@ use thiserror::Error;
 use self::configuration::{Configuration, Entry};
 use self::sample_file::{MAX_VALUES, SampleFileError};
 
-/// What was read.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     /// In the order of the configuration.

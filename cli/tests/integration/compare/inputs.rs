@@ -7,7 +7,6 @@ use serde_json::Value;
 use super::{METHODS, json, lines, refused, varied};
 
 enum Expected {
-    /// With these words.
     Refused(&'static str),
     /// By every method; with this caveat of all samples, if there is one.
     Answered(Option<&'static str>),

@@ -49,7 +49,6 @@ struct SentAttempts {
     /// The run of the last.
     #[prost(uint32, tag = "1")]
     run: u32,
-    /// Its number.
     #[prost(uint32, tag = "2")]
     attempt: u32,
     /// How many they were.

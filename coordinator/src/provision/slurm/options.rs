@@ -61,7 +61,6 @@ pub(crate) struct SlurmOptions {
 }
 
 impl SlurmOptions {
-    /// Checks the words.
     pub(crate) fn parse(given: Vec<String>) -> Result<Self, OptionsError> {
         checked(&given)?;
         if let Some(first) = given.first().filter(|word| !word.starts_with('-')) {

@@ -102,9 +102,7 @@ pub(crate) enum SshState {
 /// What is shown of a host.
 #[derive(Clone, Debug)]
 pub(crate) struct SshSeen {
-    /// What it does.
     pub(crate) state: SshState,
-    /// Since when.
     pub(crate) since: Timestamp,
     /// What last failed, and when.
     pub(crate) error: Option<(Timestamp, String)>,
@@ -139,7 +137,6 @@ pub(super) struct Keeper {
     tunnel: Option<Tunnel>,
     shared: Arc<Shared>,
     seen: Arc<Mutex<SshSeen>>,
-    /// In a row.
     failures: u32,
 }
 
@@ -343,7 +340,6 @@ fn pause(failures: u32) -> Duration {
     Duration::from_secs(doubled).min(LONGEST_PAUSE)
 }
 
-/// This process's program.
 const PROGRAM: &str = "/proc/self/exe";
 
 async fn read_program() -> Result<Program, std::io::Error> {

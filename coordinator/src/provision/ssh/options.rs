@@ -9,7 +9,6 @@ const MAX_OPTIONS: usize = 64;
 const MAX_OPTION_BYTES: usize = 4_096;
 /// Those without a value.
 const FLAGS: [&str; 3] = ["-4", "-6", "-C"];
-/// Those with one.
 const VALUED: [&str; 6] = ["-J", "-b", "-c", "-i", "-m", "-p"];
 /// What `-o` may set, in lower case as ssh compares.
 const KEYWORDS: [&str; 32] = [
@@ -64,12 +63,7 @@ pub(crate) enum SshOptionsError {
     TooMany,
     /// Its value could be read as something else.
     #[error("the value {value:?} of {option} holds a character that no such value has")]
-    Value {
-        /// Which option.
-        option: String,
-        /// Its value.
-        value: String,
-    },
+    Value { option: String, value: String },
 }
 
 /// Checks the options of a user.

@@ -33,7 +33,6 @@ pub(crate) struct SshHost {
     pub(crate) tunnel: bool,
     /// What its agent reboots it with.
     pub(crate) reboot_command: Option<String>,
-    /// Who added it.
     pub(crate) by: String,
 }
 
@@ -52,13 +51,11 @@ impl SshHost {
     }
 }
 
-/// What is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
     version: u32,
     /// By what this coordinator's directories are told from those of others on the same hosts.
     pub(super) name: String,
-    /// By their names.
     pub(super) hosts: BTreeMap<HostId, SshHost>,
 }
 

@@ -39,7 +39,6 @@ pub(super) struct Wanted {
 pub(super) struct Found {
     /// Whether the program is there.
     pub(super) has_program: bool,
-    /// The agent.
     pub(super) agent: Agent,
 }
 
@@ -93,7 +92,6 @@ pub(super) enum AnswerError {
 pub(super) struct Answer(Vec<(String, String)>);
 
 impl Answer {
-    /// Picks our lines.
     pub(super) fn read(said: &str) -> Result<Self, AnswerError> {
         let lines = said.lines().filter_map(|line| line.strip_prefix(MARK)?.strip_prefix(' '));
         let pairs = lines.map(|line| {

@@ -10,7 +10,6 @@ use crate::visitor::Visitor;
 /// Certificates of users that are shown; those of agents are a number.
 const SHOWN: usize = 200;
 
-/// The whole page.
 pub(crate) fn whole(
     visitor: &Visitor,
     at: &events::Listing,

@@ -56,7 +56,6 @@ fn place(text: &str) -> Result<String, Trouble> {
     })
 }
 
-/// The whole page.
 pub(crate) fn whole(visitor: &Visitor, at: &Listing, listed: &ListEventsResponse) -> Markup {
     let body = html! {
         h1 { "Events" }

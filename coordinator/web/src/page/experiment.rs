@@ -45,7 +45,6 @@ impl Standing {
         self.measured + self.failed + self.abandoned + self.cancelled
     }
 
-    /// All of them.
     pub(super) fn runs(&self) -> u64 {
         self.done() + self.waiting + self.under_way
     }
@@ -76,7 +75,6 @@ pub(super) fn standing(status: &ExperimentStatus) -> Standing {
     }
 }
 
-/// The whole page.
 pub(crate) fn whole(
     visitor: &Visitor,
     status: &ExperimentStatus,

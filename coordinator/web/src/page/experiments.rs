@@ -68,7 +68,6 @@ impl Listing {
     }
 }
 
-/// The whole page.
 pub(crate) fn whole(visitor: &Visitor, wanted: &Listing, listed: &(Vec<ExperimentStatus>, bool)) -> Markup {
     let number = wanted.number();
     let body = html! {

@@ -13,7 +13,6 @@ use crate::visitor::Visitor;
 /// Characters of a reason: a line of a table, and less than the coordinator takes in any script.
 const MAX_REASON: usize = 120;
 
-/// The whole page.
 pub(crate) fn whole(visitor: &Visitor, shown: &ShowHostResponse) -> Markup {
     let facts = shown.host.as_ref().and_then(|host| host.facts.clone()).unwrap_or_default();
     let body = html! {

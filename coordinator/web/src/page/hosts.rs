@@ -76,7 +76,6 @@ pub(crate) fn link(host: &str) -> String {
     format!("/hosts/of/{}", encoded(host))
 }
 
-/// The whole page.
 pub(crate) fn whole(visitor: &Visitor, at: &Listing, summary: &HostsSummary, listed: &HostsPage) -> Markup {
     let live = format!("/live/hosts{}", at.query(&at.after));
     let body = html! {

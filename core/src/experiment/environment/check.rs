@@ -13,7 +13,6 @@ pub(crate) struct OutOfBounds {
     pub(crate) key: &'static str,
     /// The value, as it can be shown.
     pub(crate) value: String,
-    /// What is allowed.
     pub(crate) allowed: String,
 }
 

@@ -34,7 +34,6 @@ pub struct OwnMetric {
     pub name: String,
     /// How its values are found.
     pub pattern: Pattern,
-    /// Where.
     pub from: Stream,
     /// The unit of its values, as people read it; may be empty.
     pub unit: String,
@@ -61,14 +60,12 @@ pub enum Pattern {
 pub enum Tool {
     /// Google Benchmark, in JSON.
     GoogleBenchmark,
-    /// Go's benchmark text.
     Go,
 }
 
 /// What is wanted of the report of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted<'p> {
-    /// The tool.
     pub tool: Tool,
     /// The benchmark, and after a colon what of it.
     pub text: &'p str,
@@ -108,7 +105,6 @@ pub enum OwnMetricError {
         /// How long it is.
         bytes: usize,
     },
-    /// No regular expression.
     #[error("this is not a regular expression: {cause}")]
     Regex {
         /// What is wrong, in one line.
@@ -120,7 +116,6 @@ pub enum OwnMetricError {
         /// How many it has.
         groups: usize,
     },
-    /// No JSON pointer.
     #[error("{0:?} is not a JSON pointer")]
     Pointer(String),
 }
@@ -128,7 +123,6 @@ pub enum OwnMetricError {
 /// Why a run has no values of an own metric.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ValueError {
-    /// Nothing matches.
     #[error("nothing in the output matches")]
     NotFound,
     /// What matches is no number.
@@ -139,10 +133,7 @@ pub enum ValueError {
     },
     /// A number that nothing can be concluded from.
     #[error("{text} is not a finite number")]
-    NotFinite {
-        /// The number.
-        text: String,
-    },
+    NotFinite { text: String },
     /// More than are kept.
     #[error("more than {MAX_SERIES_VALUES} values in one run")]
     TooMany,

@@ -39,7 +39,6 @@ pub struct Waits {
 /// Hosts that the same keeps from a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeptHosts {
-    /// What keeps them.
     pub hindrance: Hindrance,
     /// How many they are.
     pub hosts: u32,
@@ -50,7 +49,6 @@ pub struct KeptHosts {
 /// A host with the name that people know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NamedHost {
-    /// Which.
     pub host: HostId,
     /// What people call it, where they call no other host of the pool so.
     pub host_name: Option<HostName>,

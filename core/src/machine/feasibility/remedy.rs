@@ -24,10 +24,7 @@ pub enum Remedy {
         hosts: u32,
     },
     /// The policy `rebooted`, because hosts can boot anew.
-    Rebooted {
-        /// How many can.
-        hosts: u32,
-    },
+    Rebooted { hosts: u32 },
     /// The scope `benchmark`: a host serves one run of each benchmark.
     ScopeBenchmark {
         /// Fresh hosts that are needed then.
@@ -43,7 +40,6 @@ pub enum Remedy {
         /// How many at least.
         more: u32,
     },
-    /// Further hosts.
     WaitForHosts {
         /// How many at least.
         more: u32,

@@ -16,7 +16,6 @@ pub struct Shortage {
     pub needed: u32,
     /// How many such hosts there are.
     pub here: u32,
-    /// Which kind.
     pub want: Want,
 }
 
@@ -24,7 +23,6 @@ pub struct Shortage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Want {
-    /// Fresh ones.
     Fresh,
     /// As many fresh ones, or one that can boot anew between its visits.
     FreshOrRebooting,

@@ -45,7 +45,6 @@ pub struct BatchSystem {
 /// How a job is submitted.
 #[derive(Clone, Debug)]
 pub struct Submit {
-    /// The command.
     pub command: Vec<String>,
     /// What it reads, or what its file `{script}` holds.
     pub input: String,
@@ -58,9 +57,7 @@ pub struct Submit {
 /// What a job says of itself, as its shell reads it within double quotes.
 #[derive(Clone, Debug)]
 pub struct InJob {
-    /// Its id.
     pub id: String,
-    /// Its node.
     pub node: String,
     /// How long it may last; no end is known where there is none.
     pub lasts: Option<Span>,
@@ -69,7 +66,6 @@ pub struct InJob {
 /// How jobs are listed.
 #[derive(Clone, Debug)]
 pub struct List {
-    /// The command.
     pub command: Vec<String>,
     /// What finds each job in its answer: the groups `id` and `state`, and `name` and `node` where they are told.
     pub job: Regex,
@@ -82,7 +78,6 @@ pub struct List {
 /// How a job is cancelled.
 #[derive(Clone, Debug)]
 pub struct Cancel {
-    /// The command.
     pub command: Vec<String>,
     /// What finds in the words of its failure that the job has ended already.
     pub gone: Option<Regex>,
@@ -102,13 +97,11 @@ pub struct Exclude {
 /// What stands for the placeholders of a submission.
 #[derive(Clone, Debug)]
 pub struct JobRequest<'a> {
-    /// The job's name.
     pub name: &'a str,
     /// The directory where its output goes.
     pub logs: &'a str,
     /// The file with the script.
     pub script_file: &'a str,
-    /// What it executes.
     pub script: &'a str,
     /// What the user adds to the command.
     pub options: &'a [String],
@@ -122,7 +115,6 @@ pub struct JobRequest<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{program} answered {answer:?}, in which {wanted}")]
 pub struct AnswerError {
-    /// Who answered.
     pub program: String,
     /// What, at most a line.
     pub answer: String,

@@ -14,9 +14,7 @@ use crate::value::time::Timestamp;
 /// What to have the engine or the machine do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProvisionAction {
-    /// Ask for jobs.
     Submit {
-        /// How many.
         jobs: u32,
         /// How many hosts each has, of an engine whose jobs may have several; of others there are as many jobs as hosts.
         hosts: u32,
@@ -25,37 +23,27 @@ pub enum ProvisionAction {
     },
     /// Change the nodes that a queued job may not have.
     Exclude {
-        /// Which job.
         job: JobId,
-        /// The nodes.
         nodes: Nodes,
     },
     /// Give a host no more runs, for its node is given back: its agent ends once it has none, and the job with it.
     GiveBack {
-        /// Which.
         host: HostId,
-        /// Its job.
         job: JobId,
-        /// Why.
         why: Cancelled,
     },
     /// Give a host runs again.
     Resume {
-        /// Which.
         host: HostId,
     },
     /// Have a node boot anew once the job on it has ended.
     Reboot {
-        /// Which.
         node: NodeName,
         /// The boot that it is to leave.
         leaves: BootId,
     },
-    /// End a job.
     Cancel {
-        /// Which.
         job: JobId,
-        /// Why.
         why: Cancelled,
     },
 }

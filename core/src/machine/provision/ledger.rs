@@ -112,7 +112,6 @@ pub struct Unreached {
 /// That a host is given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenBack {
-    /// Since when.
     pub since: Timestamp,
     /// Why its job ends.
     pub why: Cancelled,
@@ -121,7 +120,6 @@ pub struct GivenBack {
 /// Why a job was ended by us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cancelled {
-    /// Nothing needs it.
     Unneeded,
     /// Its agent did not join, or stayed away.
     Silent,

@@ -9,7 +9,6 @@ const MAX_CHARACTERS: usize = 1_000;
 /// What happened between this coordinator and an engine that gives out hosts, or a host that it reaches by ssh.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineNote {
-    /// What.
     pub kind: EngineNoteKind,
     /// With which host, where it is one that is reached by ssh.
     pub host: Option<HostId>,
@@ -24,7 +23,6 @@ pub struct EngineNote {
 pub enum EngineNoteKind {
     /// Somebody had it asked for hosts.
     Added,
-    /// Somebody ended that.
     Removed,
     /// Jobs were asked for.
     JobsAsked,
@@ -38,7 +36,6 @@ pub enum EngineNoteKind {
     Stopped,
     /// Somebody had an agent started by ssh, and kept running.
     SshAdded,
-    /// Somebody ended that.
     SshRemoved,
     /// An agent was started by ssh.
     SshStarted,

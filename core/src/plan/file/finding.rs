@@ -57,7 +57,6 @@ pub struct Finding {
     pub column: usize,
     /// The keys that lead there; empty where that is the whole text, or it could not be read so far.
     pub path: KeyPath,
-    /// The cause.
     pub message: String,
     /// What can be done about it.
     pub hint: String,

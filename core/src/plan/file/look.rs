@@ -51,7 +51,6 @@ pub struct WantedCommit {
 /// A commit as it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundCommit {
-    /// Which it is.
     pub commit: Commit,
     /// Its source: a tar archive that travels by content.
     pub source: Content,
@@ -84,10 +83,7 @@ pub enum WantedAt {
         executable: bool,
     },
     /// A file at the same path on every host, whose hash the plan does not say.
-    Shared {
-        /// Its path.
-        path: String,
-    },
+    Shared { path: String },
 }
 
 impl WantedFile {

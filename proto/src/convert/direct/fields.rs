@@ -133,7 +133,6 @@ impl<'a> Value<'a> {
         }))
     }
 
-    /// A truth value.
     pub(super) fn truth(self) -> Result<bool, Unusual> {
         self.number::<u64>().map(|number| number != 0)
     }
@@ -159,7 +158,6 @@ impl<'a> Value<'a> {
         self.bytes()?.try_into().map_err(|_| Unusual)
     }
 
-    /// A text.
     pub(super) fn text(self) -> Result<&'a str, Unusual> {
         std::str::from_utf8(self.bytes()?).map_err(|_| Unusual)
     }

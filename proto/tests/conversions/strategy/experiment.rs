@@ -142,7 +142,6 @@ fn own_metric() -> impl Strategy<Value = OwnMetric> {
     parts.prop_map(|(name, pattern, from, unit, better)| OwnMetric { name, pattern, from, unit, better })
 }
 
-/// What is measured.
 pub(crate) fn measured() -> impl Strategy<Value = (Vec<Metric>, Vec<OwnMetric>)> {
     (vec(metric(), 0..=Metric::ALL.len()), vec(own_metric(), 0..4))
 }

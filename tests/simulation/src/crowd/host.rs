@@ -15,7 +15,6 @@ pub(super) enum Happening {
     IsReady(LeaseEpoch),
     /// What it did ends.
     Ends(LeaseEpoch),
-    /// Its agent dies.
     Crashes,
     /// It is there again.
     ComesBack,

@@ -68,7 +68,6 @@ fn carry(mut from: TcpStream, mut to: TcpStream) {
     let _ = from.shutdown(Shutdown::Both);
 }
 
-/// Killed when dropped.
 struct Agent(Child);
 
 impl Agent {

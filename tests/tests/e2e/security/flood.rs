@@ -13,7 +13,6 @@ use speedup_tests::pool::{Pool, eventually};
 use crate::SPEEDUP;
 use crate::security::attacks::stranger;
 
-/// Connections at once.
 const CONNECTIONS: usize = 8;
 /// Streams that are opened in all.
 const STREAMS: usize = 800_000;

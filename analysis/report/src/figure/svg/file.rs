@@ -10,12 +10,10 @@ use crate::html::STYLE;
 const WIDTH: usize = 760;
 const LARGER: f64 = 1.25;
 
-/// A drawing.
 #[derive(Clone, Debug)]
 pub(crate) struct File {
     /// What it shows, in words.
     pub(crate) description: String,
-    /// An SVG document.
     pub(crate) svg: String,
 }
 

@@ -30,7 +30,6 @@ impl Strips {
         Self { axis, ticks, decimals }
     }
 
-    /// The scale itself.
     pub(crate) fn scale(&self) -> Markup {
         html! {
             svg class="strip" width="100%" height=(SCALE) aria-hidden="true" focusable="false" {

@@ -211,7 +211,6 @@ fn steps(cell: &CellFigures, x: &Axis, y: &Axis) -> Vec<(f64, f64)> {
     corners
 }
 
-/// Precision against cost.
 fn precision(panels: &Panels, panel: &Panel) -> String {
     let curves = || {
         let of_versions = panels.figures.precision.iter().zip(1..);

@@ -18,7 +18,6 @@ pub struct Effort {
 /// Why an effort cannot be given.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum EffortError {
-    /// No hosts.
     #[error("no run is made without a host")]
     NoHosts,
     /// A duration that is not one.
@@ -29,7 +28,6 @@ pub enum EffortError {
     TooMany {
         /// Runs of each version.
         runs_each: u64,
-        /// Versions.
         versions: u64,
     },
 }

@@ -42,7 +42,6 @@ pub enum ScoreReference {
 /// Why there are no scores.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum ScoreError {
-    /// No benchmarks.
     #[error("a performance test needs at least one benchmark")]
     Empty,
     /// One side has more benchmarks than the other.
@@ -58,9 +57,7 @@ pub enum ScoreError {
     NotPositive {
         /// Its position, from 0.
         benchmark: usize,
-        /// The sample.
         side: Side,
-        /// The smallest value.
         value: f64,
     },
     /// A score outside 1e-150 to 1e150.
@@ -70,9 +67,7 @@ pub enum ScoreError {
     OutOfRange {
         /// Its position, from 0.
         benchmark: usize,
-        /// The sample.
         side: Side,
-        /// The score.
         value: f64,
     },
     /// Scores that are not a sample.
@@ -80,7 +75,6 @@ pub enum ScoreError {
     NotASample {
         /// Its position, from 0.
         benchmark: usize,
-        /// Why.
         #[source]
         source: SampleError,
     },

@@ -90,7 +90,6 @@ impl Normality {
 }
 
 impl MeanTest {
-    /// Makes all sub-tests.
     pub(super) fn new(baseline: &Sample, candidate: &Sample, beyond_5000: Beyond5000) -> Self {
         Self {
             samples: [

@@ -19,7 +19,6 @@ pub struct MedianTest {
 }
 
 impl MedianTest {
-    /// Makes all sub-tests.
     pub(super) fn new(baseline: &Sample, candidate: &Sample, rules: Rules) -> Self {
         let sizes = [(Side::Baseline, baseline.len()), (Side::Candidate, candidate.len())];
         let small = sizes.into_iter().filter(|(_, n)| *n <= LARGE_ABOVE).map(|(side, _)| side);

@@ -42,7 +42,6 @@ impl Ranks {
         Ok(Self { doubled, doubled_v, zeros, tie_term })
     }
 
-    /// What they say.
     pub(super) fn statistic(&self) -> SignedRankStatistic {
         let Self { ref doubled, doubled_v, zeros, tie_term } = *self;
         SignedRankStatistic { doubled_v, n: doubled.len(), zeros, tie_term }

@@ -56,7 +56,6 @@ pub(super) struct Shown {
     longest_job_ns: Option<Span>,
 }
 
-/// One job.
 #[derive(Debug, Serialize)]
 struct Job {
     id: String,
@@ -193,7 +192,6 @@ impl Shown {
         (!parts.is_empty()).then(|| format!("In each job, {}.", parts.join("; ")))
     }
 
-    /// What was spent.
     pub(super) fn bill(&self) -> String {
         match self.max_node_hours {
             Some(most) => format!("{:.2} of {most:.2} node hours are spent.", self.node_hours),

@@ -20,9 +20,7 @@ const MOST_LEFT: usize = 100;
 /// An experiment that was left with runs to execute.
 #[derive(Clone, Debug)]
 pub(crate) struct Left {
-    /// Its id.
     pub(crate) experiment: ExperimentId,
-    /// Its name.
     pub(super) name: String,
 }
 

@@ -36,7 +36,6 @@ struct Said {
 }
 
 impl World {
-    /// Asserts it.
     pub(super) fn builds_held(&self) {
         let mut said: BTreeMap<ExperimentId, Said> = BTreeMap::new();
         let mut leases: BTreeMap<LeaseEpoch, &Lease> = BTreeMap::new();

@@ -58,7 +58,6 @@ struct Said {
 }
 
 impl World {
-    /// Asserts it.
     pub(super) fn freshness_held(&self) {
         let mut said = Said::default();
         for event in &self.durable {
