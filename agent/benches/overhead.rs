@@ -11,17 +11,12 @@
 //! `SPEEDUP_BENCH_RUNS` is the number of runs of each timer (default 1000).
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark prints its figures, or fails")]
 
-use std::hint::black_box;
-use std::path::Path;
-use std::process::Stdio;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::{hint::black_box, path::Path, process::Stdio, sync::atomic::AtomicBool, time::Duration};
 
 use rustix::time::{ClockId, clock_gettime};
 use speedup_agent::launch::{End, LaunchCommand, Launcher, Preparation, Sink};
 use speedup_agent::selftest::{Floor, MemoryProgram};
-use speedup_core::experiment::metric::Metric;
-use speedup_core::value::seed::{Seed, shuffle};
+use speedup_core::{experiment::metric::Metric, value::seed::Seed, value::seed::shuffle};
 
 /// Runs of one timer in a row.
 const BLOCK: usize = 25;

@@ -1,10 +1,7 @@
 //! The entry: how this agent is let in by the coordinator. Its certificate is for this host alone, lies in the state
 //! directory, and is renewed before it runs out; its key was made here and never leaves.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::{fmt, path::Path, path::PathBuf, sync::Arc, time::Duration, time::Instant};
 
 use serde::{Deserialize, Serialize};
 use speedup_access::enrolment::{self, EnrolmentError};
@@ -12,9 +9,7 @@ use speedup_access::private_file::{self, PrivateFileError};
 use speedup_access::{
     Credentials, CredentialsError, Identity, IdentityError, Reach, ReachError, Role, Token, unix_seconds,
 };
-use speedup_core::value::causes::with_causes;
-use speedup_core::value::hint::Hinted;
-use speedup_core::value::id::HostId;
+use speedup_core::{value::causes::with_causes, value::hint::Hinted, value::id::HostId};
 use thiserror::Error;
 use tonic::Code;
 

@@ -1,12 +1,10 @@
 //! Which file system a directory is on, by the kernel's list of mounts: its names tell apart what one number of `statfs` does
 //! not, such as the programs behind FUSE.
 
-use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read as _;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsString, fs::File, io::Read as _, os::unix::ffi::OsStrExt as _, os::unix::ffi::OsStringExt as _,
+    os::unix::fs::MetadataExt as _, path::Path, path::PathBuf,
+};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use speedup_core::run::file_system::{FileSystem, Location, MAX_KIND_BYTES};

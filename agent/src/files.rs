@@ -16,9 +16,7 @@ mod program;
 mod put;
 mod stamp;
 
-pub(crate) use self::collect::NotCollected;
-pub(crate) use self::program::{Programs, Seen};
-pub(crate) use self::put::time_of_build;
+pub(crate) use self::{collect::NotCollected, program::Programs, program::Seen, put::time_of_build};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
@@ -32,10 +30,7 @@ use speedup_core::run::work::WorkOrder;
 use thiserror::Error;
 use tokio::time::Instant;
 
-use self::cache::Cache;
-use self::fetch::Fetching;
-use self::put::Putting;
-use self::stamp::Stamp;
+use self::{cache::Cache, fetch::Fetching, put::Putting, stamp::Stamp};
 use crate::stop::Stop;
 
 /// Bytes that are read at once while a file is hashed.

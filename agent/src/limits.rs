@@ -3,12 +3,10 @@
 //!
 //! They bound what the agent starts, where, and with which settings; not what a program does once it runs.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap, ffi::OsStr, ffi::OsString, fs::File, io, io::Read as _,
+    os::unix::fs::PermissionsExt as _, path::Path, path::PathBuf,
+};
 
 use serde::Deserialize;
 use speedup_core::experiment::environment::Setting;

@@ -3,9 +3,7 @@
 use speedup_access::Reach;
 use speedup_core::agent::message::{AgentMessage, CoordinatorMessage};
 use speedup_core::value::causes::with_causes;
-use speedup_proto::convert::Malformed;
-use speedup_proto::v1::agents_client::AgentsClient;
-use speedup_proto::{limits, v1};
+use speedup_proto::{convert::Malformed, limits, v1, v1::agents_client::AgentsClient};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;

@@ -1,8 +1,7 @@
 //! The outbox: reports on disk until the coordinator has them. It is the journal of the coordinator, small; its id is the
 //! agent's, its lock keeps a second agent from the same state directory, and it counts the starts.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use speedup_core::agent::message::AttemptReport;
 use speedup_core::value::hint::Hinted;
@@ -10,9 +9,7 @@ use speedup_core::value::id::{AgentEpoch, AgentId, LeaseEpoch};
 use speedup_journal::{
     Beginning, Journal, JournalId, OpenError, Options, PayloadVersion, ReplayError, WriteError,
 };
-use speedup_proto::convert::OutboxEntry;
-use speedup_proto::outbox_payload;
-use speedup_proto::payload::PayloadError;
+use speedup_proto::{convert::OutboxEntry, outbox_payload, payload::PayloadError};
 use thiserror::Error;
 use uuid::Uuid;
 

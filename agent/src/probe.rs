@@ -31,9 +31,8 @@ use speedup_core::value::id::{AllocationId, BootId, HostId, HostName, IdError, J
 use speedup_core::value::time::Timestamp;
 use thiserror::Error;
 
-use self::facts::Facts;
 pub use self::hardware::Hardware;
-use self::system::System;
+use self::{facts::Facts, system::System};
 
 /// Why the host cannot be named.
 #[derive(Debug, Error)]

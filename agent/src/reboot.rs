@@ -2,8 +2,7 @@
 //!
 //! The command is the owner's, so it executes as the agent itself, with its environment: nothing of a plan goes into it.
 
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::{process::Child, process::Command, process::ExitStatus, process::Stdio, time::Duration};
 
 use std::os::unix::process::CommandExt as _;
 

@@ -19,50 +19,34 @@ mod rest;
 mod software;
 mod variables;
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeMap, ffi::OsString, path::Path, path::PathBuf, rc::Rc, sync::atomic::AtomicBool,
+    sync::atomic::Ordering, time::Duration, time::Instant,
+};
 
-use speedup_core::agent::message::Grant;
-use speedup_core::experiment::Setup;
-use speedup_core::experiment::environment::{DIRECTORY_NAME, PageCache};
-use speedup_core::experiment::gang::RANKS_VARIABLE;
-use speedup_core::experiment::metric::Stream;
-use speedup_core::experiment::template::TemplateError;
-use speedup_core::host::HostFacts;
-use speedup_core::run::conditions::{Conditions, Unmet};
-use speedup_core::run::disturbance::Disturbance;
-use speedup_core::run::program::Program;
-use speedup_core::run::record::{Failure, MAX_REASON_BYTES, Outcome, Record};
-use speedup_core::run::timer::TimerError;
-use speedup_core::run::work::{Resolved, WorkOrder};
-use speedup_core::value::causes::with_causes;
-use speedup_core::value::hint::Hinted;
-use speedup_core::value::id::{BootId, ExperimentId, JobId};
-use speedup_core::value::time::Span;
+use speedup_core::{
+    agent::message::Grant, experiment::Setup, experiment::environment::DIRECTORY_NAME,
+    experiment::environment::PageCache, experiment::gang::RANKS_VARIABLE, experiment::metric::Stream,
+    experiment::template::TemplateError, host::HostFacts, run::conditions::Conditions,
+    run::conditions::Unmet, run::disturbance::Disturbance, run::program::Program, run::record::Failure,
+    run::record::MAX_REASON_BYTES, run::record::Outcome, run::record::Record, run::timer::TimerError,
+    run::work::Resolved, run::work::WorkOrder, value::causes::with_causes, value::hint::Hinted,
+    value::id::BootId, value::id::ExperimentId, value::id::JobId, value::time::Span,
+};
 use speedup_journal::private::Others;
 
 use self::cut_off::EndedBy;
 use self::judgement::{judge, unmeasured};
-pub(crate) use self::not_executed::NotExecuted;
-pub(crate) use self::part::Part;
 use self::record::record;
 use self::software::Ready;
 use self::variables::{pad, size_of_variables, variables};
-use crate::file_system::Mounts;
-use crate::files::{Files, NotCollected, Programs, Seen};
-use crate::launch::{
-    End, Execution, LaunchCommand, LaunchError, Launcher, Preparation, Sink, forget_peak, program_of, rank,
+pub(crate) use self::{not_executed::NotExecuted, part::Part};
+use crate::{
+    file_system::Mounts, files::Files, files::NotCollected, files::Programs, files::Seen, launch::End,
+    launch::Execution, launch::LaunchCommand, launch::LaunchError, launch::Launcher, launch::Preparation,
+    launch::Sink, launch::forget_peak, launch::program_of, launch::rank, limits::Limits, scratch, series,
+    surroundings::Established, surroundings::Surroundings, wall_clock::unix_ns, workplace::Workplace,
 };
-use crate::limits::Limits;
-use crate::scratch;
-use crate::series;
-use crate::surroundings::{Established, Surroundings};
-use crate::wall_clock::unix_ns;
-use crate::workplace::Workplace;
 
 /// What a program may do after it was asked to end, before it is killed.
 const KILL_GRACE: Duration = Duration::from_secs(1);

@@ -10,12 +10,10 @@
 
 use std::path::{Path, PathBuf};
 
-use speedup_core::run::file_system::FileSystem;
-use speedup_core::value::id::ExperimentId;
+use speedup_core::{run::file_system::FileSystem, value::id::ExperimentId};
 use speedup_journal::private::{self, NotPrivate, Others};
 
-use crate::file_system::{allows_execution, file_system, mark_of};
-use crate::workplace;
+use crate::{file_system::allows_execution, file_system::file_system, file_system::mark_of, workplace};
 
 /// Where temporary files are on every Linux, the largest first after the one that the environment names.
 const TEMPORARY: [&str; 2] = ["/var/tmp", "/tmp"];

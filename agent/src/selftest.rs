@@ -21,15 +21,11 @@ pub use program::MemoryProgram;
 pub use spread::Spread;
 pub use verdict::{Quality, TimerVerdict};
 
-use std::io;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::{io, path::Path, sync::atomic::AtomicBool, time::Duration};
 
 use rustix::time::{ClockId, clock_getres};
 use serde::{Deserialize, Serialize};
-use speedup_core::run::timer::{TimerError, TimerTest};
-use speedup_core::value::seed::Seed;
+use speedup_core::{run::timer::TimerError, run::timer::TimerTest, value::seed::Seed};
 use thiserror::Error;
 
 use crate::launch::{

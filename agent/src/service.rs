@@ -2,39 +2,26 @@
 
 mod attempt;
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{path::Path, path::PathBuf, time::Duration};
 
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal};
-use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Grant};
-use speedup_core::agent::{Action, Agent, Input};
-use speedup_core::host::HostFacts;
-use speedup_core::run::timer::TimerTest;
-use speedup_core::value::causes::with_causes;
-use speedup_core::value::hint::Hinted;
-use speedup_core::value::id::BootId;
-use speedup_core::value::seed::Seed;
+use rustix::{io::Errno, process::Pid, process::Signal};
+use speedup_core::{
+    agent::Action, agent::Agent, agent::Input, agent::message::AgentMessage,
+    agent::message::CoordinatorMessage, agent::message::Grant, host::HostFacts, run::timer::TimerTest,
+    value::causes::with_causes, value::hint::Hinted, value::id::BootId, value::seed::Seed,
+};
 use speedup_journal::private::{self, NotPrivate, Others};
 use thiserror::Error;
 use tracing::Instrument as _;
 
 use self::attempt::Held;
-use crate::entry::{Admittance, Entry, EntryError};
-use crate::files::Files;
-use crate::launch::{LaunchError, User, UserError};
-use crate::leash::end_with_parent;
-use crate::limits::{Limits, LimitsError};
-use crate::link::{Link, LinkError};
-use crate::outbox::{self, Outbox, OutboxError};
-use crate::probe::{self, Names, ProbeError};
-use crate::reboot::RebootCommand;
-use crate::runner::Runner;
-use crate::scratch::Scratch;
-use crate::selftest::{self, Depth, Selftest};
-use crate::stop::Stop;
-use crate::surroundings::Surroundings;
-use crate::unreached::Unreached;
+use crate::{
+    entry::Admittance, entry::Entry, entry::EntryError, files::Files, launch::LaunchError, launch::User,
+    launch::UserError, leash::end_with_parent, limits::Limits, limits::LimitsError, link::Link,
+    link::LinkError, outbox, outbox::Outbox, outbox::OutboxError, probe, probe::Names, probe::ProbeError,
+    reboot::RebootCommand, runner::Runner, scratch::Scratch, selftest, selftest::Depth, selftest::Selftest,
+    stop::Stop, surroundings::Surroundings, unreached::Unreached,
+};
 
 /// Where reports wait in the state directory.
 const OUTBOX: &str = "outbox";

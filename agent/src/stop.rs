@@ -1,9 +1,7 @@
 //! The wish to stop: SIGTERM or SIGINT. It wakes the loop when it waits, and is a flag for the launcher when a run is
 //! timed, because then nobody polls the loop.
 
-use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{io, sync::Arc, sync::atomic::AtomicBool, sync::atomic::Ordering};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 

@@ -14,8 +14,7 @@ mod topology;
 #[cfg(test)]
 mod tree;
 
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::{path::Path, path::PathBuf, time::Instant};
 
 use speedup_core::experiment::environment::{Environment, HugePages, Setting};
 use speedup_core::run::conditions::{Conditions, Unmet};

@@ -1,14 +1,10 @@
 //! What the agent of an engine's job leaves in its state directory while it cannot reach the coordinator: the coordinator may
 //! see that directory, as on the shared disk of a cluster, and tell the user what an agent that is never heard cannot.
 
-use std::fs;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::{fs, io::ErrorKind, path::Path, path::PathBuf};
 
 use speedup_access::private_file::{self, PrivateFileError};
-use speedup_core::machine::provision::UnreachedAgent;
-use speedup_core::value::causes::with_causes;
-use speedup_core::value::id::JobId;
+use speedup_core::{machine::provision::UnreachedAgent, value::causes::with_causes, value::id::JobId};
 
 /// Most bytes of the reason, so that the file is not longer than what is read of it.
 const MAX_REASON_BYTES: usize = 2_048;

@@ -10,12 +10,10 @@
 //! SCRATCH/experiments/ID/work…   the working directory of one run, new for each; nothing else begins with a w
 //! ```
 
-use std::cell::RefCell;
-use std::fs::Permissions;
-use std::io;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::{
+    cell::RefCell, fs::Permissions, io, os::unix::fs::MetadataExt as _, os::unix::fs::PermissionsExt as _,
+    path::Path, path::PathBuf, time::Duration, time::Instant, time::SystemTime,
+};
 
 use speedup_core::experiment::environment::{DIRECTORY_NAME, DirectoryLength, Setting};
 use speedup_core::run::conditions::Unmet;

@@ -74,9 +74,7 @@ use method::{Asked, Found, methods};
 use pairing::Pairing;
 use serde::{Deserialize, Serialize};
 use speedup_core::value::seed::Seed;
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::ratio::BenchmarkWeights;
-use speedup_statistics::test::Selection;
+use speedup_statistics::{inference::ConfidenceLevel, ratio::BenchmarkWeights, test::Selection};
 
 methods! { $
     Ratio(options: RatioOptions) of ratio finds Vec<RatioSuite>, "ratio":

@@ -31,78 +31,67 @@ mod standing;
 mod tests;
 mod validity;
 
-pub use self::advice::{
-    AdviceReport, MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH, ReachReport, RequiredRunsReport,
-};
-pub use self::compare::comparison::{
-    BenchmarkReport, CellReport, ComparisonReport, ObservedReport, SampleReport,
-};
-pub use self::compare::endpoint::{
-    AdjustedEndpoint, DifferenceReport, EndpointReport, EndpointRow, EndpointVerdict,
-};
-pub use self::compare::headline::HeadlineReport;
-pub use self::compare::level_spread::LevelSpread;
-pub use self::compare::metric::{MetricReport, MetricRow};
-pub use self::compare::mixture::{ComponentReport, FEWEST_RUNS_OF_A_MIXTURE, MixtureReport};
 pub(crate) use self::compare::multiplicity::adjusted_by;
-pub use self::compare::multiplicity::{AdjustedReport, MultiplicityReport, OneSidedReport};
-pub use self::compare::own_metric::{IterationReport, OwnComparison};
-pub use self::compare::proportion::{
-    MOST_SHARE_POINTS, ProportionReport, RequiredReport, RequiredShareReport, SharePoint, TrueShareReport,
-};
-pub use self::compare::protocol::{
-    AnswerOutcome, AssumptionReport, IntervalReport, ProtocolAnswer, ProtocolAssumption, ProtocolReport,
-    TestReport,
-};
-pub use self::compare::suite::{
-    FEWEST_TYPICAL, OverallReport, SpeedupMeansReport, SuiteReport, TypicalReport, VerdictCounts,
-};
-pub use self::compare::tail::TailTakes;
-pub use self::design::{DesignKind, DesignReport};
 use self::gather::cell::CellRecords;
-pub use self::gather::condition::ConditionCounts;
 use self::gather::evidence::Evidence;
-pub use self::gather::mishap::{FailureCount, FailureExample, LossCount, LossExample, Mishaps};
-pub use self::missing::{AttemptCounts, MissingReport};
-pub use self::ranks::{RankValue, RanksReport, SlowestReport, VersionRanks};
-pub use self::report::figures::{
-    BenchmarkFigures, CellFigures, FiguresReport, FitFigure, MOST_BENCHMARKS_DRAWN, MOST_CELLS_DRAWN,
-    MOST_POINTS_DRAWN, PrecisionFigure,
-};
-pub use self::report::head::{CommitReport, Head, ReportPhase, State};
-pub use self::report::method::{LevelSource, MethodNote, MethodReport};
-pub use self::report::{MishapTotals, Report, SCHEMA_VERSION};
 use self::rule::Costs;
-pub use self::rule::{
-    BisectionReport, BisectionVerdict, CommitSetReport, Further, LineCommit, LineCommitState, LookReport,
-    NextProbes, PathWeightReport, RuleKind, RuleReport, RuleRow, RuleState, SeveralStepsReport,
-    StepSizeReport, first_decisive_look,
-};
-pub use self::run_unit::RunUnit;
-pub use self::scaling::{
-    EfficiencyRatioRow, ScalingComparison, ScalingReport, ScalingRow, ScalingSample, ScalingValue,
-    SerialShareReport, VersionScaling,
-};
-pub use self::standing::{StudyPhase, StudyStanding};
 use self::validity::built::Builds;
 use self::validity::canary::Canary;
-pub use self::validity::canary::{CanaryOutcome, CanaryReport, HostTrend, PoolTrend, TrendOver};
-pub use self::validity::controls::{ControlKind, ControlRow, ControlsReport};
-pub use self::validity::diagnostic::DiagnosticReport;
-pub use self::validity::diagnostics::{
-    DiagnosticsReport, DiagnosticsSummary, GranularityKind, GranularityReport,
+pub use self::{
+    advice::AdviceReport, advice::MOST_RUNS_ADVISED, advice::POWER, advice::RELATIVE_HALF_WIDTH,
+    advice::ReachReport, advice::RequiredRunsReport, compare::comparison::BenchmarkReport,
+    compare::comparison::CellReport, compare::comparison::ComparisonReport,
+    compare::comparison::ObservedReport, compare::comparison::SampleReport,
+    compare::endpoint::AdjustedEndpoint, compare::endpoint::DifferenceReport,
+    compare::endpoint::EndpointReport, compare::endpoint::EndpointRow, compare::endpoint::EndpointVerdict,
+    compare::headline::HeadlineReport, compare::level_spread::LevelSpread, compare::metric::MetricReport,
+    compare::metric::MetricRow, compare::mixture::ComponentReport,
+    compare::mixture::FEWEST_RUNS_OF_A_MIXTURE, compare::mixture::MixtureReport,
+    compare::multiplicity::AdjustedReport, compare::multiplicity::MultiplicityReport,
+    compare::multiplicity::OneSidedReport, compare::own_metric::IterationReport,
+    compare::own_metric::OwnComparison, compare::proportion::MOST_SHARE_POINTS,
+    compare::proportion::ProportionReport, compare::proportion::RequiredReport,
+    compare::proportion::RequiredShareReport, compare::proportion::SharePoint,
+    compare::proportion::TrueShareReport, compare::protocol::AnswerOutcome,
+    compare::protocol::AssumptionReport, compare::protocol::IntervalReport,
+    compare::protocol::ProtocolAnswer, compare::protocol::ProtocolAssumption,
+    compare::protocol::ProtocolReport, compare::protocol::TestReport, compare::suite::FEWEST_TYPICAL,
+    compare::suite::OverallReport, compare::suite::SpeedupMeansReport, compare::suite::SuiteReport,
+    compare::suite::TypicalReport, compare::suite::VerdictCounts, compare::tail::TailTakes,
+    design::DesignKind, design::DesignReport, gather::condition::ConditionCounts,
+    gather::mishap::FailureCount, gather::mishap::FailureExample, gather::mishap::LossCount,
+    gather::mishap::LossExample, gather::mishap::Mishaps, missing::AttemptCounts, missing::MissingReport,
+    ranks::RankValue, ranks::RanksReport, ranks::SlowestReport, ranks::VersionRanks, report::MishapTotals,
+    report::Report, report::SCHEMA_VERSION, report::figures::BenchmarkFigures, report::figures::CellFigures,
+    report::figures::FiguresReport, report::figures::FitFigure, report::figures::MOST_BENCHMARKS_DRAWN,
+    report::figures::MOST_CELLS_DRAWN, report::figures::MOST_POINTS_DRAWN, report::figures::PrecisionFigure,
+    report::head::CommitReport, report::head::Head, report::head::ReportPhase, report::head::State,
+    report::method::LevelSource, report::method::MethodNote, report::method::MethodReport,
+    rule::BisectionReport, rule::BisectionVerdict, rule::CommitSetReport, rule::Further, rule::LineCommit,
+    rule::LineCommitState, rule::LookReport, rule::NextProbes, rule::PathWeightReport, rule::RuleKind,
+    rule::RuleReport, rule::RuleRow, rule::RuleState, rule::SeveralStepsReport, rule::StepSizeReport,
+    rule::first_decisive_look, run_unit::RunUnit, scaling::EfficiencyRatioRow, scaling::ScalingComparison,
+    scaling::ScalingReport, scaling::ScalingRow, scaling::ScalingSample, scaling::ScalingValue,
+    scaling::SerialShareReport, scaling::VersionScaling, standing::StudyPhase, standing::StudyStanding,
+    validity::canary::CanaryOutcome, validity::canary::CanaryReport, validity::canary::HostTrend,
+    validity::canary::PoolTrend, validity::canary::TrendOver, validity::controls::ControlKind,
+    validity::controls::ControlRow, validity::controls::ControlsReport,
+    validity::diagnostic::DiagnosticReport, validity::diagnostics::DiagnosticsReport,
+    validity::diagnostics::DiagnosticsSummary, validity::diagnostics::GranularityKind,
+    validity::diagnostics::GranularityReport, validity::exclusion::ExcludedHost,
+    validity::exclusion::ExclusionKind, validity::exclusion::ExclusionsReport,
+    validity::host_effect::HostEffectReport, validity::host_effect::OutlyingHost,
+    validity::host_effect::OutlyingReport, validity::host_effect::WithoutReport,
+    validity::independence::EvidenceCounts, validity::independence::IndependenceKind,
+    validity::independence::IndependenceReport, validity::independence::ViolatingRun,
+    validity::placement::PlacementReport, validity::placement::VersionPlacement,
+    validity::placement::WithinPlacement,
 };
-pub use self::validity::exclusion::{ExcludedHost, ExclusionKind, ExclusionsReport};
-pub use self::validity::host_effect::{HostEffectReport, OutlyingHost, OutlyingReport, WithoutReport};
-pub use self::validity::independence::{EvidenceCounts, IndependenceKind, IndependenceReport, ViolatingRun};
-pub use self::validity::placement::{PlacementReport, VersionPlacement, WithinPlacement};
-use speedup_core::host::Exclusion;
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::plan::Plan;
-use speedup_core::repetition::Rule;
-use speedup_core::run::AfterLoss;
-use speedup_core::run::record::Outcome;
-use speedup_core::value::id::{ExperimentId, RunIndex, VersionIndex};
+use speedup_core::{
+    host::Exclusion, machine::event::AttemptEnd, machine::event::EndedAttempt, plan::Plan, repetition::Rule,
+    run::AfterLoss, run::record::Outcome, value::id::ExperimentId, value::id::RunIndex,
+    value::id::VersionIndex,
+};
 use speedup_statistics::inference::{ConfidenceLevel, LevelError};
 use std::collections::BTreeSet;
 use thiserror::Error;

@@ -9,19 +9,16 @@ use speedup_analysis::inquiry::{
     Answer, DistributionOptions, EarlierOptions, EffectOptions, Inquiry, Method, MixtureOptions,
     PerformanceTestOptions, SpeedupTestOptions, Suite,
 };
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, Critical, RatioInterval, Side};
-use speedup_statistics::levels::{EffectSize, EffectSizeError, LevelTree, RandomEffects};
-use speedup_statistics::planning::{Costs, RepetitionPlan, VarianceComponents};
-use speedup_statistics::protocol::hierarchical_performance_test::{
-    HierarchicalPerformanceTest, PerformanceRules, ScoreSuite,
-};
-use speedup_statistics::ratio::{
-    BenchmarkWeights, MeanRatio, MedianRatio, PairedRatio, RatioError, SuiteMember, SuiteRatio,
-    SuiteRatioError,
-};
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::{
-    FTest, KolmogorovSmirnovStatistic, PairedTTest, RankSum, ShapiroWilk, StudentTTest, WelchTTest,
+use speedup_statistics::{
+    inference::Alternative, inference::ConfidenceLevel, inference::Critical, inference::RatioInterval,
+    inference::Side, levels::EffectSize, levels::EffectSizeError, levels::LevelTree, levels::RandomEffects,
+    planning::Costs, planning::RepetitionPlan, planning::VarianceComponents,
+    protocol::hierarchical_performance_test::HierarchicalPerformanceTest,
+    protocol::hierarchical_performance_test::PerformanceRules,
+    protocol::hierarchical_performance_test::ScoreSuite, ratio::BenchmarkWeights, ratio::MeanRatio,
+    ratio::MedianRatio, ratio::PairedRatio, ratio::RatioError, ratio::SuiteMember, ratio::SuiteRatio,
+    ratio::SuiteRatioError, sample::Sample, test::FTest, test::KolmogorovSmirnovStatistic, test::PairedTTest,
+    test::RankSum, test::ShapiroWilk, test::StudentTTest, test::WelchTTest,
 };
 
 /// log₂ of 1e99, below.

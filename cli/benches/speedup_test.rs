@@ -4,10 +4,7 @@
 //! `cargo bench -p speedup-cli --bench speedup_test`; `SPEEDUP_BENCH_RUNS` sets the runs of each command, which take turns.
 #![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
-use std::fmt::Write as _;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::{fmt::Write as _, path::Path, process::Command, process::Stdio, time::Instant};
 
 const BENCHMARKS: usize = 30;
 const RUNS_OF_EACH: usize = 30;

@@ -5,15 +5,11 @@ pub(crate) mod local_agent;
 mod orphan;
 pub(crate) mod web;
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::{net::Ipv4Addr, net::SocketAddr, path::Path, path::PathBuf};
 
 use anyhow::anyhow;
 use speedup_access::{Credentials, Identity, Role};
-use speedup_core::machine::Settings;
-use speedup_core::value::hint::Hinted;
-use speedup_core::value::id::BootId;
-use speedup_core::value::seed::Seed;
+use speedup_core::{machine::Settings, value::hint::Hinted, value::id::BootId, value::seed::Seed};
 use tonic::transport::Channel;
 
 use crate::exit::failure::Failure;

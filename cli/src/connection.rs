@@ -5,28 +5,23 @@ pub(crate) mod directories;
 pub(crate) mod selector;
 pub(crate) mod started;
 
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::{path::Path, path::PathBuf, time::Duration, time::Instant};
 
 use anyhow::{Error, anyhow};
 use clap::Args;
 use speedup_access::{Credentials, Reach};
 use speedup_core::value::id::ExperimentId;
-use speedup_proto::limits::{MAX_ACCESS_BYTES, MAX_ANSWER_BYTES, MAX_PIECE_MESSAGE_BYTES, MAX_REQUEST_BYTES};
-use speedup_proto::v1::access_client::AccessClient;
-use speedup_proto::v1::analysis_client::AnalysisClient;
-use speedup_proto::v1::events_client::EventsClient;
-use speedup_proto::v1::experiments_client::ExperimentsClient;
-use speedup_proto::v1::files_client::FilesClient;
-use speedup_proto::v1::hosts_client::HostsClient;
-use speedup_proto::v1::page_client::PageClient;
-use speedup_proto::v1::provision_client::ProvisionClient;
+use speedup_proto::{
+    limits::MAX_ACCESS_BYTES, limits::MAX_ANSWER_BYTES, limits::MAX_PIECE_MESSAGE_BYTES,
+    limits::MAX_REQUEST_BYTES, v1::access_client::AccessClient, v1::analysis_client::AnalysisClient,
+    v1::events_client::EventsClient, v1::experiments_client::ExperimentsClient,
+    v1::files_client::FilesClient, v1::hosts_client::HostsClient, v1::page_client::PageClient,
+    v1::provision_client::ProvisionClient,
+};
 use tonic::transport::Channel;
 
-use self::selector::Selector;
-use self::started::{KeptAt, Started};
-use crate::compose::{self, Coordinator};
-use crate::exit::failure::Failure;
+use self::{selector::Selector, started::KeptAt, started::Started};
+use crate::{compose, compose::Coordinator, exit::failure::Failure};
 
 /// Which coordinator.
 #[derive(Clone, Debug, Default, Args)]

@@ -7,15 +7,11 @@ pub(crate) mod progress;
 use std::time::Duration;
 
 use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::ExperimentStatus;
-use speedup_proto::v1;
-use speedup_proto::v1::experiments_client::ExperimentsClient;
+use speedup_proto::{convert::ExperimentStatus, v1, v1::experiments_client::ExperimentsClient};
 use tokio::time::Instant;
-use tonic::transport::Channel;
-use tonic::{Code, Status, Streaming};
+use tonic::{Code, Status, Streaming, transport::Channel};
 
-use crate::connection::selector::get;
-use crate::exit::failure::Failure;
+use crate::{connection::selector::get, exit::failure::Failure};
 
 const TRIED: &str = "cannot follow the experiment";
 /// The first pause before the coordinator is asked again; each further one is twice as long.

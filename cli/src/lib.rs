@@ -29,9 +29,7 @@ use std::process::ExitCode;
 
 use speedup_agent::launch::timed_rank;
 
-use crate::arguments::command_line::{self, Read};
-use crate::console::Console;
-use crate::results::draft;
+use crate::{arguments::command_line, arguments::command_line::Read, console::Console, results::draft};
 
 /// The whole command, or the timer of a rank where it is started under that name: reads the arguments of the process, does what they ask, and gives the exit code.
 pub fn main() -> ExitCode {

@@ -13,31 +13,22 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, Error, anyhow};
 use clap::ValueEnum;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::json;
 use speedup_analysis::track::{
     TrackAcknowledgement, TrackEntry, TrackEntryState, TrackHistory, TrackReport, TrackTerms,
 };
-use speedup_core::experiment::commit::Commit;
-use speedup_core::experiment::metric::Unit;
-use speedup_core::experiment::{Experiment, Metric};
-use speedup_core::value::bounded::read_at_most;
-use speedup_core::value::id::ExperimentId;
-use speedup_core::value::seed::Seed;
+use speedup_core::{
+    experiment::Experiment, experiment::Metric, experiment::commit::Commit, experiment::metric::Unit,
+    value::bounded::read_at_most, value::id::ExperimentId, value::seed::Seed,
+};
 use uuid::{Builder, Uuid};
 
-use crate::command::by;
-use crate::connection::directories;
-use crate::connection::started::KeptAt;
-use crate::exit::failure::Failure;
-use crate::plan::files::LocalFiles;
-use crate::plan::point::Point;
-use crate::plan::repository::Repository;
-use crate::plan::selection;
-use crate::plan::source;
-use crate::results::draft;
-use crate::samples::named;
+use crate::{
+    command::by, connection::directories, connection::started::KeptAt, exit::failure::Failure,
+    plan::files::LocalFiles, plan::point::Point, plan::repository::Repository, plan::selection, plan::source,
+    results::draft, samples::named,
+};
 
 /// Characters of a name: with what stands before it, it is a tag of each experiment.
 const MOST_NAME_CHARS: usize = 48;

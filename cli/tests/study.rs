@@ -1,8 +1,6 @@
 //! `speedup study pool` as a user has it: the real binary.
 
-use std::fmt::Write as _;
-use std::fs;
-use std::process::{Command, Output};
+use std::{fmt::Write as _, fs, process::Command, process::Output};
 
 use serde_json::Value;
 

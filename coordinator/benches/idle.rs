@@ -12,9 +12,7 @@ mod workload;
 use std::time::{Duration, Instant};
 
 use apart::{Coordinator, Usage};
-use speedup_proto::v1;
-use speedup_proto::v1::experiments_client::ExperimentsClient;
-use speedup_proto::v1::hosts_client::HostsClient;
+use speedup_proto::{v1, v1::experiments_client::ExperimentsClient, v1::hosts_client::HostsClient};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 

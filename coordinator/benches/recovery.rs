@@ -10,19 +10,14 @@
 
 mod workload;
 
-use std::path::{Path, PathBuf};
-use std::process::Command as Process;
-use std::sync::Arc;
-use std::time::Instant;
+use std::{path::Path, path::PathBuf, process::Command as Process, sync::Arc, time::Instant};
 
 use speedup_coordinator::{Options, Security, StoreCache, start};
-use speedup_core::agent::message::AttemptReport;
-use speedup_core::host::HostFacts;
-use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
-use speedup_core::plan::Plan;
-use speedup_core::run::record::Record;
-use speedup_core::value::id::{AgentEpoch, AgentId, ExperimentId};
-use speedup_core::value::time::Timestamp;
+use speedup_core::{
+    agent::message::AttemptReport, host::HostFacts, machine::Command, machine::Effect, machine::Machine,
+    machine::Settings, machine::Speaker, plan::Plan, run::record::Record, value::id::AgentEpoch,
+    value::id::AgentId, value::id::ExperimentId, value::time::Timestamp,
+};
 use speedup_journal::{Journal, JournalId, PayloadVersion};
 use speedup_proto::journal_payload;
 use uuid::Uuid;

@@ -12,14 +12,11 @@ mod apart;
 mod simulated;
 mod workload;
 
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::{path::PathBuf, time::Duration, time::Instant};
 
 use apart::{Coordinator, Usage};
 use simulated::Run;
-use speedup_proto::v1;
-use speedup_proto::v1::experiments_client::ExperimentsClient;
-use speedup_proto::v1::hosts_client::HostsClient;
+use speedup_proto::{v1, v1::experiments_client::ExperimentsClient, v1::hosts_client::HostsClient};
 use tonic::transport::Channel;
 use workload::experiment;
 

@@ -12,16 +12,13 @@ mod manifest;
 mod restore;
 
 use speedup_core::value::hint::Hinted;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{io, path::Path, path::PathBuf};
 
 use speedup_journal::{Position, ReplayError};
 use thiserror::Error;
 
-pub use self::make::back_up;
-pub use self::manifest::ManifestError;
 pub(crate) use self::restore::RESTORING;
-pub use self::restore::restore;
+pub use self::{make::back_up, manifest::ManifestError, restore::restore};
 
 /// The manifest's name in a backup.
 const MANIFEST: &str = "MANIFEST";

@@ -17,8 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use speedup_core::experiment::files::{ContentHash, MAX_FILE_BYTES};
 use speedup_journal::private;
-use speedup_proto::convert::Blob;
-use speedup_proto::limits::MAX_PIECE_BYTES;
+use speedup_proto::{convert::Blob, limits::MAX_PIECE_BYTES};
 use thiserror::Error;
 use uuid::Uuid;
 

@@ -7,8 +7,7 @@
 //! What a start does not read any more, the same thread reads at leisure afterwards: damage to old segments is told while
 //! the store still has what they held.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::{sync::mpsc::Receiver, sync::mpsc::RecvTimeoutError, time::Duration, time::Instant};
 
 use speedup_core::machine::{Machine, Misfit, Piece, Settings};
 use speedup_core::value::causes::with_causes;
@@ -16,8 +15,7 @@ use speedup_core::value::hint::{Hinted, with_hint};
 use speedup_journal::{
     CheckpointReadError, CheckpointWriteError, Checkpoints, PayloadVersion, Position, Reader, ReplayError,
 };
-use speedup_proto::payload::PayloadError;
-use speedup_proto::{checkpoint_payload, journal_payload};
+use speedup_proto::{checkpoint_payload, journal_payload, payload::PayloadError};
 use thiserror::Error;
 
 use crate::store::{Store, StoreError};

@@ -7,17 +7,12 @@
 
 use std::time::{Duration, Instant};
 
-use speedup_core::machine::event::{Change, Event};
-use speedup_core::value::causes::with_causes;
+use speedup_core::{machine::event::Change, machine::event::Event, value::causes::with_causes};
 use speedup_journal::{Journal, PayloadVersion, Position, WriteError};
 use speedup_proto::journal_payload;
-use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::sync::watch;
-use tokio::task::block_in_place;
+use tokio::{runtime::Handle, runtime::RuntimeFlavor, sync::watch, task::block_in_place};
 
-use crate::group::Group;
-use crate::indexer::{Backlog, Batch};
-use crate::metrics::Metrics;
+use crate::{group::Group, indexer::Backlog, indexer::Batch, metrics::Metrics};
 
 /// What takes less than this is done where the owner runs: to make room for the other tasks of its thread would take a tenth of it.
 const SHORT: Duration = Duration::from_micros(500);

@@ -33,8 +33,7 @@ use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::experiment_named;
 use tonic::Status;
 
-use crate::handle::Gone;
-use crate::store::StoreError;
+use crate::{handle::Gone, store::StoreError};
 
 /// Longest name of a user.
 const MAX_USER_BYTES: usize = 256;

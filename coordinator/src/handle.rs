@@ -10,10 +10,7 @@ use speedup_journal::Position;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::group::Down;
-use crate::indexer::Urge;
-use crate::owner::{Request, SessionId};
-use crate::store::Store;
+use crate::{group::Down, indexer::Urge, owner::Request, owner::SessionId, store::Store};
 
 /// The owner has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

@@ -3,11 +3,9 @@
 
 mod backlog;
 
-use std::sync::mpsc::SyncSender;
-use std::time::Duration;
+use std::{sync::mpsc::SyncSender, time::Duration};
 
-use speedup_core::machine::event::{EndedAttempt, Event};
-use speedup_core::value::causes::with_causes;
+use speedup_core::{machine::event::EndedAttempt, machine::event::Event, value::causes::with_causes};
 use speedup_journal::Position;
 use tokio::sync::watch;
 

@@ -13,17 +13,14 @@ mod process;
 mod provision;
 mod refused;
 
-use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{fmt, sync::Arc, time::Duration};
 
 use prometheus::core::Collector;
 use prometheus::{
     Counter, Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
     Opts, Registry,
 };
-use speedup_core::machine::event::Event;
-use speedup_core::machine::provision::JobFailure;
+use speedup_core::{machine::event::Event, machine::provision::JobFailure};
 
 pub(crate) use self::calls::Outcome;
 pub(crate) use self::pages::{Pages, serve};

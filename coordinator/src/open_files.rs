@@ -1,12 +1,9 @@
 //! Open files: every connected agent is one. The usual soft limit of 1,024 is meant for programs that use `select`.
 
-use std::future::Future;
-use std::io;
-use std::time::Duration;
+use std::{future::Future, io, time::Duration};
 
 use futures_util::future::Either;
-use rustix::io::Errno;
-use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::{io::Errno, process::Resource, process::getrlimit, process::setrlimit};
 use speedup_core::value::hint::with_hint;
 
 /// How long no connection is accepted when there are no more files: without a pause the attempt would be repeated at once.

@@ -4,12 +4,10 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use prost::Message as _;
-use speedup_core::plan::{Cell, Plan};
-use speedup_core::run::lease::Lease;
-use speedup_core::run::work::WorkOrder;
-use speedup_core::value::id::ExperimentId;
-use speedup_proto::encoded::SentGrant;
-use speedup_proto::v1;
+use speedup_core::{
+    plan::Cell, plan::Plan, run::lease::Lease, run::work::WorkOrder, value::id::ExperimentId,
+};
+use speedup_proto::{encoded::SentGrant, v1};
 
 /// So much of them is kept; then they are made anew as they are needed.
 const MOST_BYTES: usize = 8 << 20;
@@ -53,12 +51,10 @@ impl Orders {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::agent::message;
-    use speedup_core::plan::file;
-    use speedup_core::run::lease::Evidence;
-    use speedup_core::value::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
-    use speedup_core::value::seed::Seed;
-    use speedup_core::value::time::Timestamp;
+    use speedup_core::{
+        agent::message, plan::file, run::lease::Evidence, value::id::AgentEpoch, value::id::Attempt,
+        value::id::LeaseEpoch, value::id::RunIndex, value::seed::Seed, value::time::Timestamp,
+    };
     use uuid::Uuid;
 
     use super::*;

@@ -1,9 +1,7 @@
 //! The owner: one task that owns the machine. It takes requests in batches, lets the machine decide and evolve, and has
 //! the committer make what came of a batch durable, as one group. What comes meanwhile is the next batch.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Instant;
+use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use speedup_core::agent::message::{AgentMessage, CoordinatorMessage};
 use speedup_core::host::HostFacts;
@@ -11,8 +9,7 @@ use speedup_core::machine::{Command, Effect, Handled, Machine, Notice, Refusal, 
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::id::{AgentEpoch, AgentId, HostId};
 use speedup_journal::WriteError;
-use speedup_proto::v1;
-use speedup_proto::v1::coordinator_message::Message as Answer;
+use speedup_proto::{v1, v1::coordinator_message::Message as Answer};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::committer::Committer;

@@ -4,12 +4,9 @@
 
 mod replaying;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{fs, path::Path, path::PathBuf};
 
-use speedup_core::machine::{Machine, Settings};
-use speedup_core::value::causes::with_causes;
-use speedup_core::value::hint::Hinted;
+use speedup_core::{machine::Machine, machine::Settings, value::causes::with_causes, value::hint::Hinted};
 use speedup_journal::private::{self, NotPrivate, Others};
 use speedup_journal::{
     Checkpoints, Cut, Journal, JournalId, OpenCheck, OpenError, Options, Position, ReplayError,

@@ -4,48 +4,34 @@ mod doors;
 mod gate;
 mod incoming;
 
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::{
+    net::SocketAddr, path::Path, path::PathBuf, sync::Arc, thread::JoinHandle, time::Duration, time::Instant,
+};
 
 use rustix::net::sockopt::{
     set_socket_keepalive, set_tcp_keepcnt, set_tcp_keepidle, set_tcp_keepintvl, set_tcp_nodelay,
     set_tcp_user_timeout,
 };
 use rustls::ServerConfig;
-use speedup_access::ServerNames;
-use speedup_access::liveness::{KEEPALIVE, UNACKNOWLEDGED_MS};
-use speedup_access::server::ServerError;
-use speedup_core::machine::Settings;
-use speedup_core::value::hint::Hinted;
+use speedup_access::{ServerNames, liveness::KEEPALIVE, liveness::UNACKNOWLEDGED_MS, server::ServerError};
+use speedup_core::{machine::Settings, value::hint::Hinted};
 use speedup_journal::{Holder, JournalId, LockError, OpenError, WriteError};
 use thiserror::Error;
-use tokio::net::{TcpListener, TcpSocket};
-use tokio::sync::{Mutex, mpsc, oneshot, watch};
-use tonic::service::Routes;
-use tonic::transport::Channel;
+use tokio::{net::TcpListener, net::TcpSocket, sync::Mutex, sync::mpsc, sync::oneshot, sync::watch};
+use tonic::{service::Routes, transport::Channel};
 use uuid::Uuid;
 
-use self::doors::{Bounds, doors};
 pub(crate) use self::gate::Gate;
 pub use self::incoming::Ways;
-use self::incoming::{ByKind, Incoming, incoming};
-use crate::admission::{Admission, AdmissionError};
-use crate::blobs::{BlobError, Blobs, Unnamed};
-use crate::checkpoint::Checkpointer;
-use crate::committer::Committer;
-use crate::door::{Counting, Guard};
-use crate::handle::{Handle, Progress};
-use crate::hearing::Hearing;
-use crate::indexer::{Indexer, backlog};
-use crate::metrics::{Metrics, Pages};
-use crate::owner::{Owner, Request, WAITING_REQUESTS};
-use crate::provision::{AgentPlace, AgentStart, Provisioning, RecordError, ResumeError, SshHosts};
-use crate::recovery::{Recovered, RecoveryError, recover};
-use crate::store::StoreCache;
-use crate::timeline::TimeLine;
+use self::{doors::Bounds, doors::doors, incoming::ByKind, incoming::Incoming, incoming::incoming};
+use crate::{
+    admission::Admission, admission::AdmissionError, blobs::BlobError, blobs::Blobs, blobs::Unnamed,
+    checkpoint::Checkpointer, committer::Committer, door::Counting, door::Guard, handle::Handle,
+    handle::Progress, hearing::Hearing, indexer::Indexer, indexer::backlog, metrics::Metrics, metrics::Pages,
+    owner::Owner, owner::Request, owner::WAITING_REQUESTS, provision::AgentPlace, provision::AgentStart,
+    provision::Provisioning, provision::RecordError, provision::ResumeError, provision::SshHosts,
+    recovery::Recovered, recovery::RecoveryError, recovery::recover, store::StoreCache, timeline::TimeLine,
+};
 
 /// Connections that may wait to be accepted: after a restart all agents connect at once.
 const WAITING_CONNECTIONS: u32 = 16_384;

@@ -1,10 +1,8 @@
 //! The status of an experiment, as users see it: from the machine while it is active, from the store after.
 
-use speedup_core::machine::Machine;
-use speedup_core::machine::event::Tally;
-use speedup_core::plan::Plan;
-use speedup_core::value::id::ExperimentId;
-use speedup_core::value::time::Timestamp;
+use speedup_core::{
+    machine::Machine, machine::event::Tally, plan::Plan, value::id::ExperimentId, value::time::Timestamp,
+};
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 use speedup_proto::v1;
 use speedup_proto::v1::experiment_status::Finished;

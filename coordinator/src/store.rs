@@ -22,9 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use prost::Message as _;
-use speedup_core::value::causes::with_causes;
-use speedup_core::value::hint::Hinted;
-use speedup_core::value::id::ExperimentId;
+use speedup_core::{value::causes::with_causes, value::hint::Hinted, value::id::ExperimentId};
 use speedup_journal::{JournalId, Position};
 use speedup_proto::v1;
 use thiserror::Error;

@@ -6,18 +6,14 @@
 
 mod recorded;
 
-use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::thread;
-use std::time::Duration;
+use std::{
+    fs, panic::AssertUnwindSafe, panic::catch_unwind, panic::resume_unwind, path::Path, path::PathBuf,
+    sync::Mutex, thread, time::Duration,
+};
 
 use rand_chacha::ChaCha8Rng;
 use recorded::{Acknowledged, export, record, start};
-use speedup_core::value::causes::with_causes;
-use speedup_core::value::hint::Hinted;
-use speedup_core::value::seed::{Seed, below};
+use speedup_core::{value::causes::with_causes, value::hint::Hinted, value::seed::Seed, value::seed::below};
 
 const USUAL_SEEDS: u64 = 60;
 

@@ -9,23 +9,19 @@
     reason = "a program that prints figures of the clock"
 )]
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Instant;
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
-use speedup_core::agent::message::AttemptReport;
-use speedup_core::experiment::environment::Environment;
-use speedup_core::experiment::{
-    AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, Independence, KeepOutput,
-    Levels, Limits, Metric, Order, OutputChoice, Policy, Rule, Scope, Version, Weights,
+use speedup_core::{
+    agent::message::AttemptReport, experiment::AcceptedExits, experiment::AnalysisChoice,
+    experiment::Benchmark, experiment::CommandLine, experiment::Expectation, experiment::Experiment,
+    experiment::Independence, experiment::KeepOutput, experiment::Levels, experiment::Limits,
+    experiment::Metric, experiment::Order, experiment::OutputChoice, experiment::Policy, experiment::Rule,
+    experiment::Scope, experiment::Version, experiment::Weights, experiment::environment::Environment,
+    host::HostFacts, machine::Command, machine::Effect, machine::Machine, machine::Settings,
+    machine::Speaker, plan::Plan, run::record::Outcome, run::record::Output, run::record::Record,
+    value::id::AgentEpoch, value::id::AgentId, value::id::ExperimentId, value::id::HostId,
+    value::id::LeaseEpoch, value::seed::Seed, value::time::Span, value::time::Timestamp,
 };
-use speedup_core::host::HostFacts;
-use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
-use speedup_core::plan::Plan;
-use speedup_core::run::record::{Outcome, Output, Record};
-use speedup_core::value::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch};
-use speedup_core::value::seed::Seed;
-use speedup_core::value::time::{Span, Timestamp};
 use uuid::Uuid;
 
 const ROUNDS: usize = 3;

@@ -21,17 +21,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::build::Build;
-use crate::experiment::commit::Commit;
-use crate::experiment::environment::Environment;
-use crate::experiment::files::StagedFile;
-use crate::experiment::gang::Gang;
-use crate::experiment::prior::LinePrior;
-use crate::experiment::software::Software;
-use crate::repetition::MAX_LINE;
-use crate::value::id::{BenchmarkIndex, VersionIndex};
-use crate::value::seed::{Seed, below};
-use crate::value::time::Span;
+use crate::{
+    experiment::build::Build, experiment::commit::Commit, experiment::environment::Environment,
+    experiment::files::StagedFile, experiment::gang::Gang, experiment::prior::LinePrior,
+    experiment::software::Software, repetition::MAX_LINE, value::id::BenchmarkIndex, value::id::VersionIndex,
+    value::seed::Seed, value::seed::below, value::time::Span,
+};
 
 pub use crate::experiment::endpoint::{Endpoint, EndpointSubject, Family, MetricVerdict};
 pub use crate::experiment::metric::{Metric, OwnMetric};

@@ -2,8 +2,7 @@
 
 pub mod fingerprint;
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 

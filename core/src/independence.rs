@@ -19,9 +19,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::host::fingerprint::ClassId;
-use crate::repetition::Order;
-use crate::value::time::{Span, Timestamp};
+use crate::{host::fingerprint::ClassId, repetition::Order, value::time::Span, value::time::Timestamp};
 
 pub use traces::{Readings, Since, Traces};
 

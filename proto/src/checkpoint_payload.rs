@@ -6,8 +6,7 @@
 use speedup_core::machine::Piece;
 use thiserror::Error;
 
-use crate::convert::{ActiveInParts, Malformed};
-use crate::journal::v1 as journal;
+use crate::{convert::ActiveInParts, convert::Malformed, journal::v1 as journal};
 use journal::checkpoint_piece::Piece as Wire;
 use prost::Message as _;
 
@@ -75,8 +74,7 @@ pub struct Decoder {
 impl Decoder {
     /// Takes the next record; gives a piece when one is complete.
     pub fn decode(&mut self, version: u8, bytes: &[u8]) -> Result<Option<Piece>, CheckpointError> {
-        use speedup_core::value::id::LeaseEpoch;
-        use speedup_core::value::time::Timestamp;
+        use speedup_core::{value::id::LeaseEpoch, value::time::Timestamp};
         if version != VERSION {
             return Err(CheckpointError::Version(version));
         }

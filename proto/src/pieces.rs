@@ -2,9 +2,7 @@
 
 use std::io::{self, Read, Take};
 
-use crate::convert::Blob;
-use crate::limits::MAX_PIECE_BYTES;
-use crate::v1;
+use crate::{convert::Blob, limits::MAX_PIECE_BYTES, v1};
 use v1::put_request::Part;
 
 /// The messages that put a content, read as they are taken. What is shorter than announced ends early; of what is longer one

@@ -6,8 +6,7 @@
 //! `reserved` in its message or enum: what the API says otherwise since a release has new numbers. With `SPEEDUP_RELEASE=VERSION` the test writes the lines of this tree: once, when it is
 //! released.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::{collections::BTreeMap, collections::BTreeSet, path::Path, path::PathBuf};
 
 use prost::Message as _;
 use prost_types::field_descriptor_proto::{Label, Type};

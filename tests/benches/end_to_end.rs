@@ -9,8 +9,7 @@
 mod floors;
 mod system;
 
-use std::path::PathBuf;
-use std::time::Instant;
+use std::{path::PathBuf, time::Instant};
 
 use floors::{Floors, floors};
 use system::{HyperQueue, Ours, System};

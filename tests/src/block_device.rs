@@ -9,14 +9,11 @@
 //! above is in use. It speaks the kernel's FUSE protocol (`linux/fuse.h`) itself, for one file and the calls that a loop
 //! device makes. It needs root, `/dev/fuse`, loop devices, and `mkfs.ext4`, `losetup`, `mount` and `umount`.
 
-use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{Read as _, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::{
+    ffi::OsStr, fs::File, io::Read as _, io::Write as _, path::Path, path::PathBuf, process::Command,
+    process::Output, process::Stdio, sync::Arc, sync::Condvar, sync::Mutex, sync::MutexGuard,
+    sync::PoisonError, thread::JoinHandle, time::Duration, time::Instant,
+};
 
 use rand_chacha::ChaCha8Rng;
 use rustix::io::Errno;

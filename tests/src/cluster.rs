@@ -8,13 +8,10 @@ mod site;
 mod slurm;
 mod ssh;
 
-use std::collections::BTreeSet;
-use std::fs::File;
-use std::net::{IpAddr, Ipv4Addr};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::{
+    collections::BTreeSet, fs::File, net::IpAddr, net::Ipv4Addr, os::unix::fs::PermissionsExt as _,
+    path::Path, path::PathBuf, process::Command, sync::Arc, sync::Mutex, sync::PoisonError, sync::Weak,
+};
 
 pub use self::gridengine::GridEngineSite;
 pub use self::site::{Experiment, Gate, Plan, Site};

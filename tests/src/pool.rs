@@ -11,14 +11,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use speedup_access::{Credentials, Identity, Reach, Role, enrolment};
-use speedup_proto::v1;
-use speedup_proto::v1::experiments_client::ExperimentsClient;
-use speedup_proto::v1::hosts_client::HostsClient;
+use speedup_proto::{v1, v1::experiments_client::ExperimentsClient, v1::hosts_client::HostsClient};
 use tempfile::TempDir;
 use tonic::transport::Channel;
 
-use crate::cluster::install;
-use crate::process::Process;
+use crate::{cluster::install, process::Process};
 
 /// How long a condition may take to come true before a test fails. Generous: machines of tests are shared and slow.
 pub const PATIENCE: Duration = Duration::from_secs(120);

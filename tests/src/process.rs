@@ -1,8 +1,6 @@
 //! A process as the kernel shows it from outside.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::process::Child;
+use std::{collections::BTreeMap, path::PathBuf, process::Child};
 
 /// A process that is not yet waited for.
 #[derive(Clone, Debug)]

@@ -1,15 +1,11 @@
 //! A terminal of which the tests see the screen and press the keys: a pseudo-terminal of the kernel, whose other end a real
 //! process has as its own.
 
-use std::ffi::OsStr;
-use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Write as _};
-use std::os::fd::AsFd as _;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::{
+    ffi::OsStr, fs::File, fs::OpenOptions, io::Read as _, io::Write as _, os::fd::AsFd as _,
+    os::unix::ffi::OsStrExt as _, os::unix::fs::OpenOptionsExt as _, process::Child, process::Command,
+    process::ExitStatus, process::Stdio, sync::Arc, sync::Mutex, sync::PoisonError, thread::JoinHandle,
+};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};

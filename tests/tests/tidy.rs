@@ -1,9 +1,7 @@
 //! The rules that can be tests: the dependency law, the form of modules, the purity of the heart, the project's own
 //! texts.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::{collections::BTreeMap, collections::BTreeSet, path::Path, path::PathBuf, process::Command};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()

@@ -10,13 +10,10 @@
 //! before it is used. Where the bound is reached, what was used longest ago goes first; nothing that the present run
 //! needs ever does.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::time::SystemTime;
+use std::{
+    collections::BTreeMap, collections::BTreeSet, fs, fs::File, fs::Permissions, io, io::Write as _,
+    os::unix::fs::PermissionsExt as _, path::Path, path::PathBuf, sync::atomic::AtomicBool, time::SystemTime,
+};
 
 use speedup_core::experiment::files::{Content, ContentHash};
 

@@ -1,21 +1,17 @@
 //! Collecting what a build made: regular files in its working directory, taken into the cache by their content. A path is
 //! walked part by part and no link is followed, so that nothing else of the host can be collected.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom};
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    collections::BTreeMap, collections::BTreeSet, fs::File, io::Read as _, io::Seek as _, io::SeekFrom,
+    os::fd::OwnedFd, os::unix::fs::PermissionsExt as _, path::Path, sync::atomic::AtomicBool,
+    sync::atomic::Ordering,
+};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
-use rustix::io::Errno;
+use rustix::{fs::AtFlags, fs::CWD, fs::FileType, fs::Mode, fs::OFlags, fs::openat, fs::statat, io::Errno};
 use speedup_core::experiment::build::{Product, is_inside};
 use speedup_core::experiment::files::{Content, MAX_FILE_BYTES};
 
-use super::cache::{Draft, Rejected};
-use super::{Files, Hashing, READ_BYTES, StagingError, hash};
+use super::{Files, Hashing, READ_BYTES, StagingError, cache::Draft, cache::Rejected, hash};
 
 /// Why a build's products are not here.
 #[derive(Debug)]
@@ -193,8 +189,7 @@ fn copy(found: &Found<'_>, draft: &mut Draft, stop: &AtomicBool) -> Result<(), R
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, Permissions};
-    use std::os::unix::fs::symlink;
+    use std::{fs, fs::Permissions, os::unix::fs::symlink};
 
     use rustix::fs::mknodat;
 

@@ -1,18 +1,14 @@
 //! Fetching contents from the coordinator, over a connection of its own that is gone before the run begins. Where it
 //! breaks off it is taken up again from the last byte that came.
 
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::{sync::atomic::AtomicBool, time::Duration};
 
 use speedup_access::Reach;
 use speedup_core::experiment::files::Content;
-use speedup_proto::convert::Blob;
-use speedup_proto::v1;
+use speedup_proto::{convert::Blob, v1};
 use tokio::time::Instant;
 
-use super::StagingError;
-use super::cache::{Cache, Draft, Rejected};
-use super::line::{Line, Trouble};
+use super::{StagingError, cache::Cache, cache::Draft, cache::Rejected, line::Line, line::Trouble};
 use crate::stop::Stop;
 
 /// How long nothing of a content may come while the coordinator cannot be reached: it may be starting anew.

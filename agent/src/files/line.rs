@@ -1,19 +1,15 @@
 //! The line on which contents travel: a connection of its own, that is gone before a run begins.
 
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::{sync::atomic::AtomicBool, time::Duration};
 
 use speedup_access::Reach;
 use speedup_core::value::causes::with_causes;
-use speedup_proto::limits::MAX_PIECE_MESSAGE_BYTES;
-use speedup_proto::v1::files_client::FilesClient;
+use speedup_proto::{limits::MAX_PIECE_MESSAGE_BYTES, v1::files_client::FilesClient};
 use tokio::time::Instant;
-use tonic::transport::Channel;
-use tonic::{Code, Status};
+use tonic::{Code, Status, transport::Channel};
 
 use super::StagingError;
-use crate::link::flushed;
-use crate::stop::Stop;
+use crate::{link::flushed, stop::Stop};
 
 /// The line to the coordinator.
 pub(super) struct Line<'a> {

@@ -1,11 +1,7 @@
 //! What was in the program that a run executed. Before the run the file is looked at, which reads nothing of it and so warms
 //! nothing; it is read when the run is over, once as long as it looks the same.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::{collections::BTreeMap, fs::File, io, path::Path, path::PathBuf, sync::atomic::AtomicBool};
 
 use speedup_core::experiment::files::ContentHash;
 use speedup_core::run::program::{MAX_HASHED_BYTES, MAX_PATH_BYTES, Program, ProgramContent};
@@ -87,8 +83,7 @@ impl Programs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::{fs, os::unix::fs::PermissionsExt as _};
 
     static GO: AtomicBool = AtomicBool::new(false);
 

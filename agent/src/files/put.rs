@@ -1,25 +1,17 @@
 //! Putting what a build made at the coordinator, before anybody is told of the build: what is reported is durable there.
 //! Where it breaks off it is put once more, until the build's lease is over.
 
-use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::mpsc;
-use std::time::Duration;
+use std::{fs::File, io, path::Path, path::PathBuf, sync::mpsc, time::Duration};
 
 use speedup_access::Reach;
 use speedup_core::experiment::build::Product;
 use speedup_core::experiment::files::{Content, staging_time, time_for};
 use speedup_core::run::work::WorkOrder;
 use speedup_core::value::time::Span;
-use speedup_proto::convert::Blob;
-use speedup_proto::pieces::Pieces;
-use speedup_proto::v1;
+use speedup_proto::{convert::Blob, pieces::Pieces, v1};
 use tokio::time::Instant;
 
-use super::StagingError;
-use super::cache::Cache;
-use super::line::{Line, Trouble};
+use super::{StagingError, cache::Cache, line::Line, line::Trouble};
 use crate::stop::Stop;
 
 /// Pauses before it is tried again: the first, and the longest.

@@ -1,9 +1,7 @@
 //! What a file looks like from outside. Whoever writes to a file, replaces it or changes its mode changes its stamp: the
 //! time of the last change of the inode is the kernel's to set.
 
-use std::io;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::{io, os::unix::fs::MetadataExt as _, path::Path};
 
 /// What a file looks like from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

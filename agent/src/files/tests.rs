@@ -1,13 +1,10 @@
 //! The cache and shared files on a disk, without a coordinator.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::{collections::BTreeMap, collections::BTreeSet, fs, os::unix::fs::PermissionsExt as _};
 
 use speedup_core::experiment::files::Content;
 
-use super::cache::Rejected;
-use super::*;
+use super::{cache::Rejected, *};
 
 static GO: AtomicBool = AtomicBool::new(false);
 

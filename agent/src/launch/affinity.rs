@@ -1,8 +1,7 @@
 //! The CPUs that a thread may use. Without the C library's set, which ends at 1,024 of them.
 #![expect(unsafe_code, reason = "rustix's and libc's sets of CPUs are too small for large hosts")]
 
-use std::io;
-use std::mem::size_of;
+use std::{io, mem::size_of};
 
 use speedup_core::value::cpu_set::{CpuSet, MAX_CPUS};
 

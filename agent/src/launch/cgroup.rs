@@ -11,9 +11,7 @@
 mod group;
 mod hierarchy;
 
-use std::io;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{io, path::PathBuf, sync::atomic::AtomicU64, sync::atomic::Ordering};
 
 use speedup_core::experiment::metric::{Absence, Metric};
 
@@ -21,9 +19,7 @@ use group::Group;
 pub(super) use hierarchy::own_unified_group;
 use hierarchy::{Hierarchies, Hierarchy};
 
-use super::child::Report;
-use super::execution::MetricReadings;
-use super::meters::absence_of;
+use super::{child::Report, execution::MetricReadings, meters::absence_of};
 
 /// A run needs no more groups than there are controllers here: memory and CPU time.
 pub(super) const MOST_GROUPS: usize = 2;

@@ -17,17 +17,11 @@ use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
 
 use rustix::process::{Pid, PidfdFlags, Signal};
 
-use super::cgroup::{Groups, MOST_GROUPS};
-use super::clock;
-use super::execution::Switches;
-use super::failure::LaunchStep;
-use super::image::Image;
-use super::mark::Mark;
-use super::preparation::{Preparation, Trials};
-use super::signals;
-use super::stack::Stack;
-use super::trampoline::{Door, Leap, Places};
-use super::usage::{self, Gone};
+use super::{
+    cgroup::Groups, cgroup::MOST_GROUPS, clock, execution::Switches, failure::LaunchStep, image::Image,
+    mark::Mark, preparation::Preparation, preparation::Trials, signals, stack::Stack, trampoline::Door,
+    trampoline::Leap, trampoline::Places, usage, usage::Gone,
+};
 use crate::leash::end_with_parent;
 
 /// All that the child does, prepared so that it need not allocate.

@@ -1,8 +1,6 @@
 //! What to run: decided entirely by the caller, nothing is inherited from the agent.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use speedup_core::experiment::metric::Metric;
 

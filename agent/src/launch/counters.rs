@@ -9,15 +9,12 @@
 //! distributions), only user mode is counted, and the reading says so. See `perf_event_open(2)`.
 #![expect(unsafe_code, reason = "perf_event_open has no safe interface")]
 
-use std::os::fd::{FromRawFd, OwnedFd};
-use std::ptr;
+use std::{os::fd::FromRawFd, os::fd::OwnedFd, ptr};
 
 use rustix::io::Errno;
 use speedup_core::experiment::metric::{Absence, Metric};
 
-use super::errno;
-use super::execution::MetricReadings;
-use super::meters::absence_of;
+use super::{errno, execution::MetricReadings, meters::absence_of};
 
 /// The kernel's `struct perf_event_attr` as it was first published, which every later kernel takes.
 #[repr(C)]

@@ -5,13 +5,11 @@
 //! `max_energy_range_uj`; what that may hide is refused (see [`Domain::spent`]).
 //! Source: the kernel's `Documentation/power/powercap/powercap.rst`.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{io, path::Path, path::PathBuf};
 
 use speedup_core::experiment::metric::{Absence, Metric};
 
-use super::execution::MetricReadings;
-use super::meters::{absence_of, read_number};
+use super::{execution::MetricReadings, meters::absence_of, meters::read_number};
 
 /// Where the domains lie.
 const CLASS: &str = "sys/class/powercap";

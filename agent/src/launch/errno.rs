@@ -2,8 +2,7 @@
 //!
 //! Safe to use between clone and `execve`. The child shares the agent's errno; `child` says why that is right.
 
-use std::ffi::c_long;
-use std::io;
+use std::{ffi::c_long, io};
 
 use rustix::io::Errno;
 

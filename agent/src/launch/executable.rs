@@ -1,9 +1,7 @@
 //! Programs of our own in memory: instructions that the assembler placed in this binary, as an executable file without a
 //! path. The host need not have a compiler.
 
-use std::ffi::CStr;
-use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::{ffi::CStr, io, os::fd::AsRawFd as _, os::fd::OwnedFd};
 
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 

@@ -1,7 +1,6 @@
 //! What came of a command.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::{collections::BTreeMap, collections::BTreeSet, time::Duration};
 
 use speedup_core::experiment::metric::{Absence, Metric};
 

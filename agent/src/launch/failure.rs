@@ -1,11 +1,9 @@
 //! Why a command could not be started.
 
 use speedup_core::value::hint::Hinted;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{io, path::Path, path::PathBuf};
 
-use super::command::LaunchCommand;
-use super::image::Image;
+use super::{command::LaunchCommand, image::Image};
 
 /// The command did not start. Nothing of it is left.
 #[derive(Debug, thiserror::Error)]

@@ -1,17 +1,13 @@
 //! What `execve` is handed: the program's path, its arguments and its environment, ready as C strings.
 
-use std::ffi::{CStr, CString, OsStr, OsString, c_char};
-use std::io;
-use std::iter;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
-use std::ptr;
+use std::{
+    ffi::CStr, ffi::CString, ffi::OsStr, ffi::OsString, ffi::c_char, io, iter, os::unix::ffi::OsStrExt,
+    os::unix::ffi::OsStringExt, path::Path, path::PathBuf, ptr,
+};
 
-use rustix::fs::{Access, AtFlags, CWD};
-use rustix::io::Errno;
+use rustix::{fs::Access, fs::AtFlags, fs::CWD, io::Errno};
 
-use super::command::LaunchCommand;
-use super::failure::LaunchError;
+use super::{command::LaunchCommand, failure::LaunchError};
 
 /// Where programs are looked up when the environment has no `PATH`, as `execvp` does.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";

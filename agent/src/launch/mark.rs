@@ -6,10 +6,7 @@
 //! this stays.
 #![expect(unsafe_code, reason = "rustix's prlimit cannot read another process's limit without setting it")]
 
-use std::io;
-use std::mem;
-use std::ptr;
-use std::sync::OnceLock;
+use std::{io, mem, ptr, sync::OnceLock};
 
 use rustix::process::{Pid, Resource, Rlimit};
 

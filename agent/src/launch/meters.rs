@@ -1,8 +1,7 @@
 //! The meters of the host beside the clock and `wait4`, all that a run wants of them together. A meter that is not there,
 //! or that the agent may not use, is no reason not to execute the run: the reading says why it has no value.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{io, path::Path, path::PathBuf};
 
 use speedup_core::experiment::metric::{Absence, MAX_ABSENCE_BYTES, Metric};
 

@@ -10,13 +10,9 @@ use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
-use rustix::process::Pid;
+use rustix::{fs::Mode, fs::OFlags, io::Errno, process::Pid};
 
-use super::signals::Blocked;
-use super::stack::Stack;
-use super::usage;
+use super::{signals::Blocked, stack::Stack, usage};
 
 /// What is to be made within.
 pub(super) type Make = fn(&CStr) -> rustix::io::Result<OwnedFd>;

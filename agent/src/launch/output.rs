@@ -7,16 +7,11 @@
 //! program would stall. Why not `RLIMIT_FSIZE`: it bounds the program's own files too. Without a quota the
 //! stream is a plain memfd, and the wait looks at its length now and then.
 
-use std::fs::File;
-use std::io::{self, Read, Seek};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::{fs::File, io, io::Read, io::Seek, os::fd::AsFd, os::fd::BorrowedFd, os::fd::OwnedFd};
 
 use rustix::fs::{MemfdFlags, OFlags};
 
-use super::command::Sink;
-use super::execution::CapturedOutput;
-use super::quota::Quota;
-use super::stack::Stack;
+use super::{command::Sink, execution::CapturedOutput, quota::Quota, stack::Stack};
 
 /// Read back in pieces of this size, which blake3 takes at full speed.
 const PIECE: usize = 128 * 1024;

@@ -7,16 +7,12 @@
     reason = "scheduling, personality and limits of the child, without the C library's threads"
 )]
 
-use std::ptr;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::{ptr, sync::atomic::AtomicI32, sync::atomic::Ordering};
 
 use rustix::io::Errno;
 use speedup_core::experiment::environment::{ResourceLimits, Scheduler};
 
-use super::affinity::CpuMask;
-use super::errno;
-use super::failure::LaunchStep;
-use super::user::User;
+use super::{affinity::CpuMask, errno, failure::LaunchStep, user::User};
 
 /// How the program is to execute. What is absent stays as the agent has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

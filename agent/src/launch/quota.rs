@@ -1,15 +1,12 @@
 //! A file system in memory with room for one stream: what bounds output without waking the agent.
 
-use std::ffi::{CStr, CString};
-use std::io;
-use std::os::fd::OwnedFd;
+use std::{ffi::CStr, ffi::CString, io, os::fd::OwnedFd};
 
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
+use rustix::{
+    fs::Mode, fs::OFlags, io::Errno, mount::FsMountFlags, mount::FsOpenFlags, mount::MountAttrFlags,
+};
 
-use super::namespace;
-use super::stack::Stack;
+use super::{namespace, stack::Stack};
 
 /// Room past the limit, so that a stream that fills it is longer than the limit: one page of the largest size
 /// that Linux has.

@@ -5,22 +5,17 @@
     reason = "signals are passed on to the rank by a handler, and the end by a signal is the same one"
 )]
 
-use std::ffi::OsString;
-use std::io::Write as _;
-use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::{
+    ffi::OsString, io::Write as _, os::unix::process::CommandExt as _, path::Path, path::PathBuf,
+    process::Command, process::ExitCode, sync::atomic::AtomicI32, sync::atomic::Ordering,
+};
 
 use rustix::process::Pid;
 use speedup_core::experiment::gang::{RANK, RANKS_VARIABLE};
 use speedup_core::run::record::{MAX_RANKS, RankEnd, RankTime};
 use speedup_core::value::time::Span;
 
-use super::clock::now_ns;
-use super::execution::End;
-use super::signals::Blocked;
-use super::usage;
+use super::{clock::now_ns, execution::End, signals::Blocked, usage};
 use crate::wall_clock::unix_ns;
 
 /// The name under which this program times a rank.

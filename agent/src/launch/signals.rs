@@ -1,13 +1,10 @@
 //! Signals kept off while a child shares the agent's memory, and let in only inside the wait.
 #![expect(unsafe_code, reason = "signal masks, handlers and ppoll with a mask have no safe interface")]
 
-use std::io;
-use std::mem::{self, MaybeUninit};
-use std::os::fd::{AsRawFd, BorrowedFd};
-use std::ptr;
-use std::sync::Once;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::{
+    io, mem, mem::MaybeUninit, os::fd::AsRawFd, os::fd::BorrowedFd, ptr, sync::Once, sync::atomic::AtomicU32,
+    sync::atomic::Ordering, time::Duration,
+};
 
 use rustix::process::Pid;
 

@@ -1,9 +1,7 @@
 //! The stack on which a child runs until it is the program.
 #![expect(unsafe_code, reason = "maps memory with a guard page, which no safe interface offers")]
 
-use std::ffi::c_void;
-use std::io;
-use std::ptr::{self, NonNull};
+use std::{ffi::c_void, io, ptr, ptr::NonNull};
 
 /// What the child's few calls need many times over, also in a debug build.
 const USABLE: usize = 64 * 1024;

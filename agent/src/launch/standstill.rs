@@ -15,9 +15,7 @@
 //! * The wait itself, where it outlasted the program's time: the last resort against whatever leaves no trace
 //!   (a debugger, a freezer of version 1, a virtual machine that was paused while its clock went on).
 
-use std::fs::File;
-use std::os::unix::fs::FileExt as _;
-use std::time::Duration;
+use std::{fs::File, os::unix::fs::FileExt as _, time::Duration};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
@@ -122,8 +120,7 @@ fn suspended_ns() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::usage;
-    use super::*;
+    use super::{super::usage, *};
 
     const TIMEOUT: Duration = Duration::from_secs(1);
 

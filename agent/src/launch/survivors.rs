@@ -1,14 +1,11 @@
 //! What a program leaves behind when it ends, and its end.
 
-use std::io;
-use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
+use std::{io, os::fd::OwnedFd, time::Duration, time::Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus};
 
-use super::mark::Mark;
-use super::signals;
+use super::{mark::Mark, signals};
 
 /// A killed process is gone within milliseconds, unless it hangs in the kernel or forks faster than we kill.
 const PATIENCE: Duration = Duration::from_secs(5);

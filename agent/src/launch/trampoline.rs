@@ -22,12 +22,10 @@
     reason = "maps the shared report, and reads the instructions that the assembler placed here"
 )]
 
-use std::ffi::c_int;
-use std::io;
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
-use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::{
+    ffi::c_int, io, os::fd::AsFd as _, os::fd::AsRawFd as _, os::fd::BorrowedFd, os::fd::OwnedFd,
+    os::fd::RawFd, ptr, ptr::NonNull, sync::atomic::AtomicBool, sync::atomic::Ordering, time::Duration,
+};
 
 use rustix::fs::MemfdFlags;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
@@ -218,8 +216,7 @@ mod code {
 
     use std::mem::offset_of;
 
-    use super::super::failure::LaunchStep;
-    use super::{DOOR, REPORT, Report};
+    use super::{super::failure::LaunchStep, DOOR, REPORT, Report};
 
     core::arch::global_asm!(
         ".pushsection .rodata.speedup_trampoline, \"a\", @progbits",

@@ -1,10 +1,7 @@
 //! What the kernel accounts: to a child that is gone, and to the agent itself.
 #![expect(unsafe_code, reason = "wait4 and getrusage have no safe interface")]
 
-use std::fs::File;
-use std::io;
-use std::mem;
-use std::os::unix::fs::FileExt as _;
+use std::{fs::File, io, mem, os::unix::fs::FileExt as _};
 
 use rustix::process::Pid;
 

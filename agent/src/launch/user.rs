@@ -6,12 +6,7 @@
 #![expect(unsafe_code, reason = "users are looked up by the C library, and changed past it")]
 
 use speedup_core::value::hint::Hinted;
-use std::ffi::{CStr, CString, c_int};
-use std::io;
-use std::mem;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::ptr;
+use std::{ffi::CStr, ffi::CString, ffi::c_int, io, mem, os::unix::ffi::OsStrExt, path::Path, ptr};
 
 use thiserror::Error;
 

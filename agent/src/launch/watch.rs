@@ -1,17 +1,13 @@
 //! The wait: asleep until the process is gone or its time is up.
 
-use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::{io, sync::atomic::AtomicBool, sync::atomic::Ordering, time::Duration};
 
 use rustix::process::Signal;
 
-use super::child::{Child, Report};
-use super::clock;
-use super::execution::{End, Usage};
-use super::output::Spool;
-use super::signals::{self, Blocked, Polled};
-use super::usage;
+use super::{
+    child::Child, child::Report, clock, execution::End, execution::Usage, output::Spool, signals,
+    signals::Blocked, signals::Polled, usage,
+};
 
 /// How often streams are looked at that the kernel does not bound (see `output`). A program writes some GB/s
 /// to memory, so one that floods its output is stopped within a few hundred MB of the limit. Hosts that can

@@ -1,11 +1,7 @@
 //! Limits of files on a disk, and what is judged by them.
 
 use speedup_core::experiment::files::{ContentHash, StagedFile};
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::symlink;
-use std::time::Duration;
+use std::{collections::BTreeMap, ffi::OsString, fs, fs::Permissions, os::unix::fs::symlink, time::Duration};
 
 use speedup_core::experiment::environment::{Environment, ResourceLimits};
 use tempfile::TempDir;

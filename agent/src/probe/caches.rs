@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use speedup_core::value::cpu_set::CpuSet;
 
-use super::facts::Facts;
-use super::system::System;
-use super::topology;
+use super::{facts::Facts, system::System, topology};
 
 /// Most caches that a CPU belongs to: today's have four.
 const MAX_CACHES: u32 = 16;

@@ -1,8 +1,6 @@
 //! What decides on the frequency and on sleep: drivers, governors, turbo. Never the frequency itself.
 
-use super::facts::Facts;
-use super::system::{Reading, System};
-use super::topology::of_each_cpu;
+use super::{facts::Facts, system::Reading, system::System, topology::of_each_cpu};
 
 const CPUS: &str = "sys/devices/system/cpu";
 

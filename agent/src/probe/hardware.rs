@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use speedup_core::host::fingerprint::HardwareId;
 
-use super::machine::{DEVICE_TREE, FIRMWARE};
-use super::system::{Reading, System};
+use super::{machine::DEVICE_TREE, machine::FIRMWARE, system::Reading, system::System};
 
 const CARDS: &str = "sys/class/net";
 /// What their addresses are called among the marks.

@@ -1,8 +1,6 @@
 //! The kernel, and what it does to programs: mitigations, randomisation, clock, control groups.
 
-use super::command_line;
-use super::facts::Facts;
-use super::system::{Reading, System};
+use super::{command_line, facts::Facts, system::Reading, system::System};
 
 const MITIGATIONS: &str = "sys/devices/system/cpu/vulnerabilities";
 /// Most vulnerabilities that are stated one by one: kernels of today name some twenty.

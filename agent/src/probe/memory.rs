@@ -1,8 +1,6 @@
 //! How much memory, and how it is given out.
 
-use super::facts::Facts;
-use super::processor::values;
-use super::system::{Reading, System};
+use super::{facts::Facts, processor::values, system::Reading, system::System};
 
 const HUGE: &str = "sys/kernel/mm/transparent_hugepage";
 /// The total is rounded to the power of two between this part of it and half of that.

@@ -1,7 +1,6 @@
 //! The processor by its own account, from `/proc/cpuinfo`: what it is and what it can, never how fast it is just now.
 
-use super::facts::{Facts, tally};
-use super::system::System;
+use super::{facts::Facts, facts::tally, system::System};
 
 /// Facts and their keys, by kind of processor: x86, Arm (which has no names of models there), RISC-V and Power.
 const FIELDS: [(&str, &str); 16] = [

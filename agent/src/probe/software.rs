@@ -1,7 +1,6 @@
 //! Software beside the kernel: the release of the system, its C library, and this program.
 
-use super::facts::Facts;
-use super::system::{Reading, System};
+use super::{facts::Facts, system::Reading, system::System};
 
 /// Where distributions keep the C library of GNU; the first that is there counts.
 const GNU_LIBRARIES: [&str; 10] = [

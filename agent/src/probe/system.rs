@@ -1,9 +1,6 @@
 //! The files of a host: read within bounds, and never outside the root.
 
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::{fs::File, io, io::Read as _, os::fd::OwnedFd, path::Path, path::PathBuf};
 
 use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, readlinkat};
 

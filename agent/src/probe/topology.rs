@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use speedup_core::value::cpu_set::CpuSet;
 
-use super::facts::{Facts, tally};
-use super::system::{Reading, System};
+use super::{facts::Facts, facts::tally, system::Reading, system::System};
 
 const CPUS: &str = "sys/devices/system/cpu";
 const NODES: &str = "sys/devices/system/node";

@@ -10,9 +10,7 @@
 //! looks like a signal's. A success is taken as it is unless the agent's signal was there when the command ended:
 //! waiting after each would slow every experiment down for the sake of programs that answer SIGTERM with success.
 
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::{path::Path, sync::atomic::AtomicBool, sync::atomic::Ordering, time::Duration};
 
 use speedup_core::host::HostFacts;
 

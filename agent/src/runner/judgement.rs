@@ -1,7 +1,6 @@
 //! The judgement of an execution: whether the benchmark did what the plan expects, and whether its time is known.
 
-use speedup_core::run::record::Failure;
-use speedup_core::run::work::WorkOrder;
+use speedup_core::{run::record::Failure, run::work::WorkOrder};
 
 use super::NotExecuted;
 use crate::launch::{End, Execution};

@@ -1,12 +1,9 @@
 //! Why a run was not executed, and who stood in the way.
 
-use speedup_core::run::Obstacle;
-use speedup_core::run::record::Outcome;
-use speedup_core::value::causes::with_causes;
+use speedup_core::{run::Obstacle, run::record::Outcome, value::causes::with_causes};
 
 use super::cut;
-use crate::files::StagingError;
-use crate::limits::NotAllowed;
+use crate::{files::StagingError, limits::NotAllowed};
 
 /// Why a run was not executed.
 #[derive(Debug)]

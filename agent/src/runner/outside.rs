@@ -1,12 +1,9 @@
 //! Commands of the plan outside the clock: the setup, the preparation and the cleanup; and the canary, which is timed by
 //! itself when the run is over.
 
-use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::{collections::BTreeMap, rc::Rc};
 
-use speedup_core::experiment::environment::DIRECTORY_NAME;
-use speedup_core::value::excerpt::legible;
-use speedup_core::value::time::Span;
+use speedup_core::{experiment::environment::DIRECTORY_NAME, value::excerpt::legible, value::time::Span};
 
 use super::judgement::unmeasured;
 use super::software::Ready;

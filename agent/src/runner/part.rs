@@ -3,20 +3,15 @@
 //! working directory of the same name, with what the plan's preparation makes in it, and read what they are like before and
 //! after; what the launcher has started there and left behind is ended.
 
-use std::borrow::Cow;
-use std::path::PathBuf;
-use std::rc::Rc;
-use std::sync::atomic::AtomicBool;
+use std::{borrow::Cow, path::PathBuf, rc::Rc, sync::atomic::AtomicBool};
 
 use rustix::process::{Pid, PidfdFlags, Signal};
-use speedup_core::agent::message::Grant;
-use speedup_core::experiment::environment::DIRECTORY_NAME;
-use speedup_core::experiment::gang::{HOSTFILE, HOSTS_VARIABLE, JOB, RANK_TIMER, RUN_VARIABLE};
-use speedup_core::experiment::template::placeholders;
-use speedup_core::run::disturbance::Disturbance;
-use speedup_core::run::record::{Outcome, Record};
-use speedup_core::run::work::WorkOrder;
-use speedup_core::value::id::JobId;
+use speedup_core::{
+    agent::message::Grant, experiment::environment::DIRECTORY_NAME, experiment::gang::HOSTFILE,
+    experiment::gang::HOSTS_VARIABLE, experiment::gang::JOB, experiment::gang::RANK_TIMER,
+    experiment::gang::RUN_VARIABLE, experiment::template::placeholders, run::disturbance::Disturbance,
+    run::record::Outcome, run::record::Record, run::work::WorkOrder, value::id::JobId,
+};
 
 use super::software::Ready;
 use super::{NotExecuted, Runner, Standing, Steps, Undertaking, cut, insist, no_directory, no_place};

@@ -1,13 +1,11 @@
 //! The owner's permission: a run of which his limits forbid a part is refused before anything of it is executed, and each
 //! command is judged again right before it is.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use speedup_core::run::work::{Resolved, WorkOrder};
 
-use super::variables::variables;
-use super::{NotExecuted, Runner, Step, Steps, Undertaking, command};
+use super::{NotExecuted, Runner, Step, Steps, Undertaking, command, variables::variables};
 use crate::launch::{LaunchCommand, Preparation, Sink};
 use crate::limits::NotAllowed;
 use crate::workplace::EXPERIMENTS;

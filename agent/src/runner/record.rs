@@ -8,8 +8,7 @@ use speedup_core::run::conditions::Conditions;
 use speedup_core::run::record::{Outcome, Output, Record};
 use speedup_core::run::work::WorkOrder;
 
-use crate::launch::{Execution, MetricReadings, Usage};
-use crate::wall_clock::unix_ns;
+use crate::{launch::Execution, launch::MetricReadings, launch::Usage, wall_clock::unix_ns};
 
 /// The record of an execution.
 pub(super) fn record(

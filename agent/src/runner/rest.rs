@@ -1,11 +1,8 @@
 //! The wait until a host has come to rest, before anything of a run is executed.
 
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::{sync::atomic::Ordering, time::Duration, time::Instant};
 
-use speedup_core::experiment::Rest;
-use speedup_core::run::record::RestReading;
-use speedup_core::value::time::Span;
+use speedup_core::{experiment::Rest, run::record::RestReading, value::time::Span};
 
 use super::{NotExecuted, Undertaking, interrupted, wait};
 

@@ -7,10 +7,7 @@
 mod container;
 mod shell;
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::rc::Rc;
-use std::slice;
+use std::{collections::BTreeMap, path::Path, rc::Rc, slice};
 
 use speedup_core::experiment::environment::DIRECTORY_NAME;
 use speedup_core::experiment::files::ContentHash;

@@ -1,7 +1,6 @@
 //! The environment variables of a command, and the padding that gives them a size.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use speedup_core::experiment::environment::{EnvSize, PADDING, Setting};
 use speedup_core::run::conditions::Unmet;

@@ -6,12 +6,10 @@
 //! returns.
 #![expect(unsafe_code, reason = "the floor is made of clone, execve and wait4")]
 
-use std::ffi::{CString, c_char, c_int, c_void};
-use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
-use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    ffi::CString, ffi::c_char, ffi::c_int, ffi::c_void, io, os::unix::ffi::OsStrExt as _, path::Path, ptr,
+    sync::atomic::AtomicU64, sync::atomic::Ordering,
+};
 
 use rustix::time::{ClockId, clock_gettime};
 

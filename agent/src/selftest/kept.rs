@@ -2,8 +2,7 @@
 //!
 //! It holds for one boot and one release: another kernel or another timer is another instrument.
 
-use std::io;
-use std::path::Path;
+use std::{io, path::Path};
 
 use serde::{Deserialize, Serialize};
 use speedup_core::value::id::BootId;

@@ -5,10 +5,7 @@
 //! the kernel is timed.
 #![expect(unsafe_code, reason = "reads the instructions that the assembler placed in this binary")]
 
-use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{io, os::fd::AsRawFd as _, os::fd::OwnedFd, path::PathBuf, time::Duration};
 
 use crate::launch::executable_in_memory;
 

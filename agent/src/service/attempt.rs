@@ -1,15 +1,10 @@
 //! One attempt: its files, the run, and what it made on its way to the coordinator.
 
-use speedup_core::agent::Input;
-use speedup_core::agent::message::Grant;
-use speedup_core::run::record::Record;
+use speedup_core::{agent::Input, agent::message::Grant, run::record::Record};
 use tokio::time::Instant;
 
 use super::{AgentError, Service};
-use crate::files::time_of_build;
-use crate::launch::forget_peak;
-use crate::outbox::Outbox;
-use crate::runner::{NotExecuted, Part};
+use crate::{files::time_of_build, launch::forget_peak, outbox::Outbox, runner::NotExecuted, runner::Part};
 
 /// What is prepared for a part of a run that several hosts serve together.
 pub(super) struct Held {

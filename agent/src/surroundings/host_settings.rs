@@ -5,9 +5,7 @@
 //! that also an agent that was killed leaves the host as it found it. A boot undoes everything by itself; so the file
 //! names the boot.
 
-use std::fs;
-use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::{fs, io, path::Component, path::Path, path::PathBuf};
 
 use speedup_core::experiment::environment::{HugePages, Setting};
 use speedup_core::run::conditions::Unmet;

@@ -2,10 +2,9 @@
 //! opening them; what a host does not have is found out once. Where one run follows another, what the host was like after the first is
 //! what it is like before the second: only what is judged between two readings is read again.
 
-use std::fs::{self, File};
-use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::{
+    fs, fs::File, os::unix::fs::FileExt as _, path::Path, path::PathBuf, time::Duration, time::Instant,
+};
 
 use speedup_core::run::disturbance::TICK_NS;
 use speedup_core::run::reading::{CpuTime, Frequency, Load, Pressure, Reading, Throttled};
@@ -13,8 +12,7 @@ use speedup_core::run::record::RestReading;
 use speedup_core::value::cpu_set::CpuSet;
 use speedup_core::value::time::Span;
 
-use super::file::line;
-use super::topology::Topology;
+use super::{file::line, topology::Topology};
 
 /// Most CPUs whose frequency is read, evenly spread over those of the run: before Linux 5.18 the kernel waits 10 ms for
 /// that of an idle one.

@@ -1,7 +1,6 @@
 //! Where the program executes, and where the agent stands aside, by the plan and the host's topology.
 
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use speedup_core::experiment::environment::{CpuChoice, Setting};
 use speedup_core::run::conditions::Unmet;

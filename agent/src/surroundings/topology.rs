@@ -1,7 +1,6 @@
 //! The host's CPUs: which share a core, a package, a memory node, and how strong each is.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use speedup_core::value::cpu_set::CpuSet;
 

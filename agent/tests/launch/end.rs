@@ -1,8 +1,6 @@
 //! Nothing outlives a run, and every run ends.
 
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::{path::Path, sync::atomic::AtomicBool, time::Duration};
 
 use speedup_agent::launch::{End, LaunchCommand, Launcher};
 
@@ -101,8 +99,7 @@ fn a_stop_that_is_already_wanted_kills_at_once() {
 mod interrupt {
     #![expect(unsafe_code, reason = "a signal handler has no safe interface")]
 
-    use std::os::unix::thread::JoinHandleExt;
-    use std::sync::atomic::Ordering;
+    use std::{os::unix::thread::JoinHandleExt, sync::atomic::Ordering};
 
     use super::*;
 

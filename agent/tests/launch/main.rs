@@ -8,9 +8,7 @@ mod output;
 mod preparation;
 mod start;
 
-use std::ffi::OsString;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::{ffi::OsString, sync::atomic::AtomicBool, time::Duration};
 
 use speedup_agent::launch::{Execution, LaunchCommand, LaunchError, Launcher, Preparation, Sink};
 

@@ -3,10 +3,7 @@
 //! Hosts differ in what they have and allow. Each test asks for values where there must be some, and else for the reason;
 //! `SPEEDUP_TEST_METERS=all` says that this host has control groups that may be written, so that a reason will not do.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::atomic::AtomicBool;
+use std::{collections::BTreeSet, path::Path, path::PathBuf, process::Stdio, sync::atomic::AtomicBool};
 
 use speedup_agent::launch::{End, Execution, LaunchCommand, Launcher, Preparation, Usage, User, forget_peak};
 use speedup_agent::selftest::MemoryProgram;
@@ -379,8 +376,7 @@ fn as_a_user_without_rights() {
 
 #[test]
 fn an_agent_without_permission_measures_what_it_may() {
-    use std::os::unix::fs::PermissionsExt;
-    use std::os::unix::process::CommandExt as _;
+    use std::{os::unix::fs::PermissionsExt, os::unix::process::CommandExt as _};
     if !rustix::process::geteuid().is_root() {
         return skip("it is not root, and all the other tests here were such an agent");
     }

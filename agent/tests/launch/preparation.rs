@@ -1,7 +1,6 @@
 //! A program executes as its preparation says, seen by the program itself.
 
-use std::os::unix::fs::PermissionsExt;
-use std::sync::atomic::AtomicBool;
+use std::{os::unix::fs::PermissionsExt, sync::atomic::AtomicBool};
 
 use speedup_agent::launch::{
     CpuMask, End, Execution, FailedStep, LaunchCommand, LaunchError, LaunchStep, Launcher, NoHugePages,
@@ -11,8 +10,7 @@ use speedup_core::experiment::environment::{ResourceLimits, Scheduler};
 use speedup_core::value::cpu_set::CpuSet;
 use speedup_core::value::hint::Hinted;
 
-use super::end::WRITTEN;
-use super::{command, fail, run, shell, skip, text};
+use super::{command, end::WRITTEN, fail, run, shell, skip, text};
 
 fn prepared(argv: &[&str], preparation: Preparation) -> LaunchCommand {
     LaunchCommand { preparation, ..command(argv) }

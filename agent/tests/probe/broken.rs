@@ -1,14 +1,12 @@
 //! Files that are not there, cannot be read, or hold what no kernel writes.
 
-use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::{fs, os::unix::fs::PermissionsExt as _, os::unix::fs::symlink};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use speedup_agent::probe::{ProbeError, probe};
 use speedup_core::host::fingerprint::{Fact, MAX_FACT_BYTES, MAX_FACTS};
 
-use crate::probed;
-use crate::tree::Tree;
+use crate::{probed, tree::Tree};
 
 const RELEASE: &str = "proc/sys/kernel/osrelease";
 

@@ -1,8 +1,6 @@
 //! Trees of files of other machines, made from their texts as `tests/trees/README.md` says.
 
-use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::{fs, os::unix::fs::symlink, path::Path, path::PathBuf};
 
 use speedup_core::value::cpu_set::CpuSet;
 use tempfile::TempDir;

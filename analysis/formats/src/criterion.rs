@@ -9,14 +9,11 @@
 mod batches;
 
 use self::batches::{Batch, values_of};
-use crate::collection::Collection;
-use crate::json::{Json, Misfit, parse};
-use crate::name::Name;
-use crate::options::Options;
-use crate::problem::{Fault, FileProblem};
-use crate::series::{SeriesName, SeriesUnit, WALL};
-use crate::table::{Header, rows};
-use crate::text::{decode, lines};
+use crate::{
+    collection::Collection, json::Json, json::Misfit, json::parse, name::Name, options::Options,
+    problem::Fault, problem::FileProblem, series::SeriesName, series::SeriesUnit, series::WALL,
+    table::Header, table::rows, text::decode, text::lines,
+};
 use std::collections::BTreeMap;
 
 /// Nanoseconds.

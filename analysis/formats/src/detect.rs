@@ -1,7 +1,6 @@
 //! What a file is, by its contents.
 
-use crate::format::Format;
-use crate::{criterion, go, google_benchmark, jmh, options, plain, text};
+use crate::{criterion, format::Format, go, google_benchmark, jmh, options, plain, text};
 
 /// How much of a file is looked at.
 const LOOKED_AT_BYTES: usize = 1 << 20;

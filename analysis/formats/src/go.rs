@@ -18,13 +18,11 @@ mod write;
 pub(crate) use events::read_events;
 pub use write::{WriteGoError, write_go};
 
-use crate::collection::{Collection, check_labels};
-use crate::decimal;
-use crate::imported::{FailureKind, ImportWarning, MissingResult};
-use crate::name::Name;
-use crate::problem::{Fault, FileProblem};
-use crate::series::{SeriesName, SeriesUnit, WALL};
-use crate::text::{column, fields, lines};
+use crate::{
+    collection::Collection, collection::check_labels, decimal, imported::FailureKind,
+    imported::ImportWarning, imported::MissingResult, name::Name, problem::Fault, problem::FileProblem,
+    series::SeriesName, series::SeriesUnit, series::WALL, text::column, text::fields, text::lines,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What to do with the units of Go benchmark text.

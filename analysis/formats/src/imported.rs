@@ -1,8 +1,6 @@
 //! What was read from one file.
 
-use crate::format::Format;
-use crate::name::Name;
-use crate::series::{Series, SeriesName};
+use crate::{format::Format, name::Name, series::Series, series::SeriesName};
 use std::fmt;
 
 /// The contents of one file.

@@ -1,7 +1,6 @@
 //! What a file does not say itself.
 
-use crate::go::GoUnits;
-use crate::name::Name;
+use crate::{go::GoUnits, name::Name};
 
 /// What the bytes of a file do not say.
 #[derive(Clone, Debug, Default)]

@@ -4,13 +4,10 @@
 //! this reader; what `scan` would take too, but nobody means, is refused with its place: several numbers on a line,
 //! hexadecimal numbers, `NA`, infinities. There are no comments, as there are none for `scan`.
 
-use crate::collection::Collection;
-use crate::decimal;
-use crate::name::Name;
-use crate::options::Options;
-use crate::problem::{Fault, FileProblem};
-use crate::series::{SeriesName, SeriesUnit};
-use crate::text::{column, fields, lines};
+use crate::{
+    collection::Collection, decimal, name::Name, options::Options, problem::Fault, problem::FileProblem,
+    series::SeriesName, series::SeriesUnit, text::column, text::fields, text::lines,
+};
 
 /// Every number is a run of its own, of a unit that the file does not tell.
 pub(crate) fn read(text: &str, options: &Options<'_>) -> Result<Collection, Fault> {

@@ -1,12 +1,10 @@
 //! Why a file is refused, and where in it.
 
-use crate::bounds::{
-    MAX_COLUMNS, MAX_FILE_BYTES, MAX_JSON_NODES, MAX_LABEL_BYTES, MAX_LABELS, MAX_NESTING, MAX_REMARKS,
-    MAX_SERIES, MAX_VALUES,
+use crate::{
+    bounds::MAX_COLUMNS, bounds::MAX_FILE_BYTES, bounds::MAX_JSON_NODES, bounds::MAX_LABEL_BYTES,
+    bounds::MAX_LABELS, bounds::MAX_NESTING, bounds::MAX_REMARKS, bounds::MAX_SERIES, bounds::MAX_VALUES,
+    decimal::NumberProblem, format::Format, name::Name, name::NameTooLong, name::write_escaped,
 };
-use crate::decimal::NumberProblem;
-use crate::format::Format;
-use crate::name::{Name, NameTooLong, write_escaped};
 use std::fmt;
 
 /// A file that could not be read: as what it was read, where it went wrong, and why.

@@ -1,14 +1,10 @@
 //! One way in for all formats.
 
-use crate::bounds::MAX_FILE_BYTES;
-use crate::collection::Collection;
-use crate::format::Format;
-use crate::imported::Imported;
-use crate::options::Options;
-use crate::problem::{Fault, FilePlace, FileProblem, ReadError};
 use crate::{
-    asv, benchmark_dotnet, criterion, go, google_benchmark, hyperfine, jmh, plain, pyperf, pytest_benchmark,
-    rebench, table, text,
+    asv, benchmark_dotnet, bounds::MAX_FILE_BYTES, collection::Collection, criterion, format::Format, go,
+    google_benchmark, hyperfine, imported::Imported, jmh, options::Options, plain, problem::Fault,
+    problem::FilePlace, problem::FileProblem, problem::ReadError, pyperf, pytest_benchmark, rebench, table,
+    text,
 };
 
 /// Reads a file of a known format.

@@ -4,15 +4,11 @@
 //! is one process, so it is a run, and its iterations are the values of the run. The row of the criterion `total` closes a
 //! data point: values behind the last one belong to a data point that was never finished and are left out.
 
-use crate::bounds::MAX_COLUMNS;
-use crate::collection::Collection;
-use crate::imported::ImportWarning;
-use crate::json::parse;
-use crate::name::Name;
-use crate::problem::{Fault, FileProblem};
-use crate::series::{SeriesName, SeriesUnit, WALL};
-use crate::text::lines;
-use crate::{decimal, imported::MachineFacts};
+use crate::{
+    bounds::MAX_COLUMNS, collection::Collection, decimal, imported::ImportWarning, imported::MachineFacts,
+    json::parse, name::Name, problem::Fault, problem::FileProblem, series::SeriesName, series::SeriesUnit,
+    series::WALL, text::lines,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The criterion that closes a data point.

@@ -1,9 +1,7 @@
 //! What was measured of one benchmark: the one type that all formats are read into and written from.
 
-use crate::name::Name;
-use crate::runs::Runs;
-use std::collections::BTreeMap;
-use std::fmt;
+use crate::{name::Name, runs::Runs};
+use std::{collections::BTreeMap, fmt};
 
 /// The metric of elapsed time, whatever the tool calls it (`time`, `real_time`, `ns/op`, `total`).
 pub const WALL: &str = "wall";

@@ -3,16 +3,12 @@
 //! One row is one value. Columns for benchmark, version, run, metric and unit are used where they exist; rows without a run
 //! are runs of their own. Several value columns are several metrics, named as the columns.
 
-use crate::bounds::MAX_COLUMNS;
-use crate::collection::Collection;
-use crate::decimal;
-use crate::imported::{BlockUse, ImportWarning};
-use crate::json::{Json, Misfit, parse};
-use crate::name::Name;
-use crate::options::{BLOCK, Columns, Options, VALUE};
-use crate::problem::{Fault, FileProblem};
-use crate::series::{SeriesName, SeriesUnit, WALL};
-use crate::text::lines;
+use crate::{
+    bounds::MAX_COLUMNS, collection::Collection, decimal, imported::BlockUse, imported::ImportWarning,
+    json::Json, json::Misfit, json::parse, name::Name, options::BLOCK, options::Columns, options::Options,
+    options::VALUE, problem::Fault, problem::FileProblem, series::SeriesName, series::SeriesUnit,
+    series::WALL, text::lines,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One row of a table or one line's object, as the columns name its parts.

@@ -1,7 +1,6 @@
 //! Bytes as text, unpacked no further than a file may be large, and text as lines with their numbers.
 
-use crate::bounds::MAX_FILE_BYTES;
-use crate::problem::{Fault, FileProblem};
+use crate::{bounds::MAX_FILE_BYTES, problem::Fault, problem::FileProblem};
 use flate2::read::MultiGzDecoder;
 use std::io::Read;
 

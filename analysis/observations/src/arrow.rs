@@ -2,16 +2,13 @@
 //!
 //! Rows are held until a batch of them is full, so that memory does not grow with their number.
 
-use std::collections::BTreeMap;
-use std::io::{self, Write};
-use std::sync::Arc;
+use std::{collections::BTreeMap, io, io::Write, sync::Arc};
 
 use arrow_array::builder::{
     BooleanBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder, TimestampNanosecondBuilder,
 };
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_ipc::CompressionType;
-use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use arrow_ipc::{CompressionType, writer::FileWriter, writer::IpcWriteOptions, writer::StreamWriter};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 
 use super::column_page::{Buffer, ColumnPage, EMPTY_LIST, IN_LIST, NO_LIST, Values};

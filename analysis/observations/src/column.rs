@@ -1,24 +1,19 @@
 //! The columns of an export, in their order. Names are stable; a unit is the last word of its name.
 
-use std::borrow::Cow;
-use std::fmt::{Display, Write as _};
+use std::{borrow::Cow, fmt::Display, fmt::Write as _};
 
 use arrayvec::ArrayString;
-use speedup_core::experiment::metric::Metric;
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::run::conditions::Conditions;
-use speedup_core::run::disturbance::Disturbance;
-use speedup_core::run::lease::{Lease, Member};
-use speedup_core::run::program::Program;
-use speedup_core::run::reading::Reading;
-use speedup_core::run::record::{Failure, Outcome, Output, RankEnd, Record, RestReading};
-use speedup_core::run::software::{ImageIdentity, MadeVariables, UsedContainer, UsedVariables};
-use speedup_core::run::{AfterLoss, LossReason};
-use speedup_core::value::id::{ExperimentId, RunIndex};
-use speedup_core::value::time::Timestamp;
+use speedup_core::{
+    experiment::metric::Metric, machine::event::AttemptEnd, machine::event::EndedAttempt, run::AfterLoss,
+    run::LossReason, run::conditions::Conditions, run::disturbance::Disturbance, run::lease::Lease,
+    run::lease::Member, run::program::Program, run::reading::Reading, run::record::Failure,
+    run::record::Outcome, run::record::Output, run::record::RankEnd, run::record::Record,
+    run::record::RestReading, run::software::ImageIdentity, run::software::MadeVariables,
+    run::software::UsedContainer, run::software::UsedVariables, value::id::ExperimentId, value::id::RunIndex,
+    value::time::Timestamp,
+};
 
-use super::column_set::Kind;
-use super::row::{Row, RunEnd};
+use super::{column_set::Kind, row::Row, row::RunEnd};
 
 /// What stands in a column of a row.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,12 +1,8 @@
 //! Rows as columns: of each row whether a value is there, and the values that are, as Parquet and Arrow take them.
 
-use std::iter::repeat_n;
-use std::ops::Range;
-use std::ptr;
+use std::{iter::repeat_n, ops::Range, ptr};
 
-use super::column::{Read, metric, own};
-use super::column_set::{Of, Shown};
-use super::row::Row;
+use super::{column::Read, column::metric, column::own, column_set::Of, column_set::Shown, row::Row};
 
 pub(super) struct ColumnPage {
     pub(super) columns: Vec<Buffer>,

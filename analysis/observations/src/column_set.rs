@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use speedup_core::experiment::Experiment;
-use speedup_core::experiment::metric::Metric;
+use speedup_core::{experiment::Experiment, experiment::metric::Metric};
 
 use super::column::{COLUMNS, Column, KEPT, RANK, Read, SEAT, Value, metric, own};
 use super::row::Row;

@@ -1,7 +1,6 @@
 //! Samples that were imported as Apache Parquet: a row for each value, under the usual names of columns.
 
-use std::io::{self, Write};
-use std::sync::Arc;
+use std::{io, io::Write, sync::Arc};
 
 use ::parquet::basic::{LogicalType, Repetition, Type as Physical};
 use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};

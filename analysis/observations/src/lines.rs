@@ -6,9 +6,7 @@ use std::io::{self, Write as _};
 use itoa::Integer;
 use speedup_core::value::time::Timestamp;
 
-use super::column::{Read, metric, own};
-use super::column_set::{Of, Shown};
-use super::row::Row;
+use super::{column::Read, column::metric, column::own, column_set::Of, column_set::Shown, row::Row};
 
 /// Bytes up to the second in a moment's text, `1970-01-01T00:00:00`.
 const TO_THE_SECOND: usize = 19;

@@ -3,11 +3,9 @@
 //! Whole numbers are signed, moments are in nanoseconds of UTC, an own metric is a list of doubles. What is not known is null.
 //! Rows are held until a group of them is full, so that memory does not grow with their number.
 
-use std::collections::VecDeque;
-use std::io::{self, Write};
-use std::panic::resume_unwind;
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::{
+    collections::VecDeque, io, io::Write, panic::resume_unwind, sync::Arc, thread, thread::JoinHandle,
+};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;

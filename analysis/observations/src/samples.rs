@@ -1,7 +1,6 @@
 //! The sample as another tool's file: the values of the runs that count, by benchmark, version and metric.
 
-use std::collections::BTreeMap;
-use std::io;
+use std::{collections::BTreeMap, io};
 
 use speedup_core::experiment::Experiment;
 use speedup_core::experiment::metric::{Metric, Unit as Measured};
@@ -12,9 +11,7 @@ use speedup_formats::{
     write_hyperfine_1, write_hyperfine_2,
 };
 
-use super::column::{metric, own};
-use super::lines::rfc3339;
-use super::row::Row;
+use super::{column::metric, column::own, lines::rfc3339, row::Row};
 
 /// The tool whose format is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,12 +4,10 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use speedup_core::experiment::Experiment;
-use speedup_core::experiment::files::ContentHash;
-use speedup_core::experiment::metric::Metric;
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::plan::Plan;
-use speedup_core::value::id::RunIndex;
+use speedup_core::{
+    experiment::Experiment, experiment::files::ContentHash, experiment::metric::Metric,
+    machine::event::AttemptEnd, machine::event::EndedAttempt, plan::Plan, value::id::RunIndex,
+};
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
 use super::row::{Planned, Row, Subject};

@@ -1,29 +1,22 @@
 //! Rows as a reader of the export sees them.
 
-use std::collections::BTreeMap;
-use std::convert::Infallible;
-use std::sync::Arc;
+use std::{collections::BTreeMap, convert::Infallible, sync::Arc};
 
 use serde_json::Value as Json;
-use speedup_core::experiment::CommandLine;
-use speedup_core::experiment::build::{Build, Product, USUAL_TIMEOUT, UsedBuild};
-use speedup_core::experiment::environment::Setting;
-use speedup_core::experiment::files::{Content, ContentHash};
-use speedup_core::experiment::metric::{Absence, Metric};
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
-use speedup_core::plan::{self, Plan};
-use speedup_core::run::conditions::{Conditions, Unmet};
-use speedup_core::run::disturbance::Disturbance;
-use speedup_core::run::file_system::{FileSystem, Location};
-use speedup_core::run::lease::{Evidence, Lease, LeaseSeat};
-use speedup_core::run::program::{Program, ProgramContent};
-use speedup_core::run::reading::{CpuTime, Load, Reading};
-use speedup_core::run::record::{Failure, Outcome, Output, Record, RestReading};
-use speedup_core::run::timer::TimerError;
-use speedup_core::run::{AfterLoss, LossReason, Obstacle};
-use speedup_core::value::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
-use speedup_core::value::seed::Seed;
-use speedup_core::value::time::{Span, Timestamp};
+use speedup_core::{
+    experiment::CommandLine, experiment::build::Build, experiment::build::Product,
+    experiment::build::USUAL_TIMEOUT, experiment::build::UsedBuild, experiment::environment::Setting,
+    experiment::files::Content, experiment::files::ContentHash, experiment::metric::Absence,
+    experiment::metric::Metric, machine::event::AttemptEnd, machine::event::EndedAttempt,
+    machine::event::Tally, plan, plan::Plan, run::AfterLoss, run::LossReason, run::Obstacle,
+    run::conditions::Conditions, run::conditions::Unmet, run::disturbance::Disturbance,
+    run::file_system::FileSystem, run::file_system::Location, run::lease::Evidence, run::lease::Lease,
+    run::lease::LeaseSeat, run::program::Program, run::program::ProgramContent, run::reading::CpuTime,
+    run::reading::Load, run::reading::Reading, run::record::Failure, run::record::Outcome,
+    run::record::Output, run::record::Record, run::record::RestReading, run::timer::TimerError,
+    value::id::AgentEpoch, value::id::Attempt, value::id::LeaseEpoch, value::id::RunIndex, value::seed::Seed,
+    value::time::Span, value::time::Timestamp,
+};
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
 use super::*;

@@ -1,24 +1,15 @@
 //! Rows in the form that was asked for.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
-use std::io::{self, Write};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{borrow::Cow, fmt::Write as _, io, io::Write, sync::atomic::AtomicUsize, sync::atomic::Ordering};
 
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
-use speedup_core::machine::event::EndedAttempt;
-use speedup_core::value::id::RunIndex;
+use speedup_core::{machine::event::EndedAttempt, value::id::RunIndex};
 
-use super::arrow::{ArrowWriter, Container};
-use super::column::Value;
-use super::column_page::ColumnPage;
-use super::column_set::{Shown, columns};
-use super::lines::{Lines, rfc3339};
-use super::pages::PagesError;
-use super::parquet::ParquetWriter;
-use super::row::{Row, settled_by};
-use super::samples::{Samples, Tool};
-use super::sheet::{Built, RunSheet, Settled};
+use super::{
+    arrow::ArrowWriter, arrow::Container, column::Value, column_page::ColumnPage, column_set::Shown,
+    column_set::columns, lines::Lines, lines::rfc3339, pages::PagesError, parquet::ParquetWriter, row::Row,
+    row::settled_by, samples::Samples, samples::Tool, sheet::Built, sheet::RunSheet, sheet::Settled,
+};
 
 /// Rows of runs without attempts that are prepared at once.
 const ROWS_AT_ONCE: usize = 512;

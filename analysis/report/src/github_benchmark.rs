@@ -2,8 +2,7 @@
 //! version with its interval, and the medians of other metrics of which less is better.
 
 use serde::Serialize;
-use speedup_analysis::count;
-use speedup_analysis::study::Report;
+use speedup_analysis::{count, study::Report};
 
 use crate::tracked::{Tracked, of_report};
 

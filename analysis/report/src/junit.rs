@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, PreEscaped, html};
-use speedup_analysis::gate::{Conclusion, Ruling};
-use speedup_analysis::study::Report;
+use speedup_analysis::{gate::Conclusion, gate::Ruling, study::Report};
 use speedup_statistics::inference::Threshold;
 
 use crate::document::clean;

@@ -35,5 +35,4 @@ pub mod terminal;
 pub mod track;
 mod tracked;
 
-pub use self::document::Document;
-pub use self::duration::roughly;
+pub use self::{document::Document, duration::roughly};

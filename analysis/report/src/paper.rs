@@ -14,13 +14,9 @@ mod results;
 mod rows;
 mod warning;
 
-pub use self::json::json;
-pub use self::page::report;
-pub use self::results::results;
-pub use self::rows::sheet;
+pub use self::{json::json, page::report, results::results, rows::sheet};
 
-use std::fmt::{Display, Write as _};
-use std::time::Duration;
+use std::{fmt::Display, fmt::Write as _, time::Duration};
 
 use speedup_analysis::conclusion::Warning;
 use speedup_analysis::count::counted;

@@ -18,8 +18,7 @@ mod suite;
 
 use speedup_analysis::study::Report;
 
-use crate::document::Document;
-use crate::figure::forest::by_effect;
+use crate::{document::Document, figure::forest::by_effect};
 
 pub(crate) use self::controls::sheet as of_controls;
 pub(crate) use self::endpoints::sentence as of_endpoint;

@@ -5,8 +5,7 @@ use speedup_analysis::count::{counted, percent, ratio};
 use speedup_analysis::track::{
     RatioReport, TrackBenchmark, TrackCommit, TrackEntryState, TrackPointReport, TrackReport, TrackStepReport,
 };
-use speedup_core::experiment::commit::Commit;
-use speedup_core::experiment::metric::{Better, Metric};
+use speedup_core::{experiment::commit::Commit, experiment::metric::Better, experiment::metric::Metric};
 use speedup_statistics::track::{ChangeShape, Track};
 
 use crate::document::{

@@ -4,8 +4,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "a golden file is a file")]
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::{collections::BTreeMap, path::Path, path::PathBuf};
 
 use serde_json::Value;
 use speedup_analysis::conclusion::{Reason, ReasonCode, Verdict};

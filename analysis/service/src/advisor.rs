@@ -6,19 +6,12 @@
 use std::time::Duration;
 
 use speedup_analysis::study::{RuleReport, RuleState, Study};
-use speedup_core::machine;
-use speedup_core::plan::Extension;
-use speedup_core::run::record::MAX_REASON_BYTES;
-use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::{experiment_named, id_text};
-use speedup_proto::v1;
+use speedup_core::{machine, plan::Extension, run::record::MAX_REASON_BYTES, value::id::ExperimentId};
+use speedup_proto::{convert::experiment_named, convert::id_text, v1};
 use tokio::task::JoinHandle;
-use tonic::transport::Channel;
-use tonic::{Code, Status};
+use tonic::{Code, Status, transport::Channel};
 
-use crate::experiments_of;
-use crate::refusal::from_coordinator;
-use crate::reporter::Reporter;
+use crate::{experiments_of, refusal::from_coordinator, reporter::Reporter};
 
 /// How long after the first failure the coordinator is asked again; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);

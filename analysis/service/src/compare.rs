@@ -3,12 +3,9 @@
 use speedup_analysis::inquiry::{
     Answer, Inquiry, MOST_VALUES, MOST_VERSIONS, Method, MethodEffort, NamedSample, Preference, Suite,
 };
-use speedup_core::value::hint::with_hint;
-use speedup_core::value::seed::Seed;
+use speedup_core::{value::hint::with_hint, value::seed::Seed};
 use speedup_proto::v1::{self, compare_request::Weighting};
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::ratio::BenchmarkWeights;
-use speedup_statistics::test::Selection;
+use speedup_statistics::{inference::ConfidenceLevel, ratio::BenchmarkWeights, test::Selection};
 use tonic::Status;
 
 use crate::refusal::{invalid, level};

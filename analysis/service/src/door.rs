@@ -4,19 +4,12 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use speedup_core::value::hint::with_hint;
-use speedup_proto::v1;
-use speedup_proto::v1::analysis_server::Analysis;
-use speedup_proto::v1::experiments_client::ExperimentsClient;
+use speedup_proto::{v1, v1::analysis_server::Analysis, v1::experiments_client::ExperimentsClient};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::Channel;
-use tonic::{Request, Response, Status};
+use tonic::{Request, Response, Status, transport::Channel};
 
-use crate::advise;
-use crate::compare;
-use crate::observations;
-use crate::reporter::{Asked, Reporter, json};
-use crate::watch;
+use crate::{advise, compare, observations, reporter::Asked, reporter::Reporter, reporter::json, watch};
 
 /// Experiments watched at once: each holds a stream of the coordinator's.
 const MOST_WATCHES: usize = 64;

@@ -25,11 +25,8 @@ pub use advisor::Advisor;
 pub use reporter::recompute;
 pub use service::{AnalysisStartError, Options, Service, start};
 
-use speedup_proto::limits;
-use speedup_proto::v1::analysis_server::AnalysisServer;
-use speedup_proto::v1::experiments_client::ExperimentsClient;
-use tonic::service::Routes;
-use tonic::transport::Channel;
+use speedup_proto::{limits, v1::analysis_server::AnalysisServer, v1::experiments_client::ExperimentsClient};
+use tonic::{service::Routes, transport::Channel};
 
 /// `routes` with the service `speedup.v1.Analysis`, which asks the coordinator through `coordinator`.
 pub fn routes(coordinator: Channel, routes: Routes) -> Routes {

@@ -1,13 +1,10 @@
 //! The observations of an experiment as a table, sent while it is written: neither rows nor bytes are ever all here.
 
-use std::io::{self, ErrorKind, Write};
-use std::iter;
-use std::time::Duration;
+use std::{io, io::ErrorKind, io::Write, iter, time::Duration};
 
-use speedup_core::machine::event::EndedAttempt;
-use speedup_core::plan::Plan;
-use speedup_core::value::hint::with_hint;
-use speedup_core::value::id::ExperimentId;
+use speedup_core::{
+    machine::event::EndedAttempt, plan::Plan, value::hint::with_hint, value::id::ExperimentId,
+};
 use speedup_observations::{ExportForm, PagesError, RowForm, RunSheet, write_rows};
 use speedup_proto::convert::{ExperimentStatus, ExportPart, experiment_named};
 use speedup_proto::v1;
@@ -18,9 +15,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tonic::{Status, Streaming};
 
-use crate::intake::{Intake, IntakeError};
-use crate::refusal::from_coordinator;
-use crate::reporter::Reporter;
+use crate::{intake::Intake, intake::IntakeError, refusal::from_coordinator, reporter::Reporter};
 
 /// Bytes of a chunk: clients of gRPC usually take four megabytes.
 const CHUNK_BYTES: usize = 1 << 20;

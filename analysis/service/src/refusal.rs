@@ -1,7 +1,6 @@
 //! What is refused, and what the coordinator refused, as statuses.
 
-use speedup_core::value::causes::with_causes;
-use speedup_core::value::hint::{Hinted, with_hint};
+use speedup_core::{value::causes::with_causes, value::hint::Hinted, value::hint::with_hint};
 use speedup_statistics::inference::ConfidenceLevel;
 use tonic::{Code, Status};
 

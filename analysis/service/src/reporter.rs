@@ -4,21 +4,16 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use speedup_analysis::study::{Figures, Mixtures, ReportOptions, Study};
-use speedup_core::value::hint::with_hint;
-use speedup_core::value::id::ExperimentId;
+use speedup_core::{value::hint::with_hint, value::id::ExperimentId};
 use speedup_proto::convert::{experiment_named, id_text};
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_proto::v1::report_request::Form;
 use speedup_proto::{limits, v1};
 use speedup_report::{Document, html, markdown};
-use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
-use tonic::Status;
-use tonic::transport::Channel;
+use tokio::{sync::mpsc, task::spawn_blocking};
+use tonic::{Status, transport::Channel};
 
-use crate::intake::Intake;
-use crate::refusal::{from_coordinator, level};
-use crate::turns::{Turn, Turns};
+use crate::{intake::Intake, refusal::from_coordinator, refusal::level, turns::Turn, turns::Turns};
 
 /// Pieces of an export that come while those before them are taken in.
 const PIECES_AHEAD: usize = 3;

@@ -1,14 +1,12 @@
 //! The analysis on its own: a server with this one door, for a coordinator elsewhere.
 
-use std::net::SocketAddr;
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use speedup_access::Reach;
 use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 use tokio::task::JoinHandle;
-use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
+use tonic::{transport::Server, transport::server::TcpIncoming};
 
 use crate::advisor::Advisor;
 

@@ -3,9 +3,7 @@
 use super::word::{Word, words};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
-use speedup_statistics::inference::Unbounded;
-use speedup_statistics::protocol::speedup_test::StopReason;
-use speedup_statistics::ratio::RatioError;
+use speedup_statistics::{inference::Unbounded, protocol::speedup_test::StopReason, ratio::RatioError};
 
 /// Why there is no answer: a code that stays the same between releases, and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

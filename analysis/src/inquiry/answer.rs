@@ -8,8 +8,7 @@ use crate::conclusion::{Reason, Warning, WarningCode};
 use crate::gate::Conclusion;
 use crate::study::ControlsReport;
 use serde::Serialize;
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{inference::ConfidenceLevel, sample::Sample};
 
 /// The version of the answer's shape; it changes when a field changes its name or meaning.
 pub const SCHEMA_VERSION: u32 = 1;

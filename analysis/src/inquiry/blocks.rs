@@ -1,9 +1,7 @@
 //! What follows from blocks: the runs of two versions in one are a pair.
 
-use super::pairing::{Pair, Pairing};
-use super::{Method, Preference};
-use crate::conclusion::{Warning, WarningCode};
-use crate::count::{counted, grouped};
+use super::{Method, Preference, pairing::Pair, pairing::Pairing};
+use crate::{conclusion::Warning, conclusion::WarningCode, count::counted, count::grouped};
 use speedup_statistics::sample::Sample;
 
 /// Blocks that are named in a sentence.

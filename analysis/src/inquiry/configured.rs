@@ -11,17 +11,14 @@ mod verdict;
 mod warning;
 mod weights;
 
-pub use self::verdict::ProtocolVerdict;
-pub use self::warning::{BenchmarkWarning, ConfigurationWarning};
+pub use self::{verdict::ProtocolVerdict, warning::BenchmarkWarning, warning::ConfigurationWarning};
 
-use self::verdict::{rules, verdicts};
-use self::weights::weights;
+use self::{verdict::rules, verdict::verdicts, weights::weights};
 use super::proportion::{AcceleratedShare, Asking};
 use super::{DiagnosticsFinding, SpeedupTestMode, order_dependence};
 use crate::conclusion::{Protocol, Warning};
 use serde::Serialize;
-use speedup_core::experiment::Weights;
-use speedup_core::value::hint::Hinted;
+use speedup_core::{experiment::Weights, value::hint::Hinted};
 use speedup_statistics::inference::{ConfidenceLevel, Interval};
 use speedup_statistics::protocol::speedup_test::{ObservedSpeedups, SpeedupTest};
 use speedup_statistics::ratio::{

@@ -228,8 +228,7 @@ fn clusters(sample: &Sample, mixture: &Mixture) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Findings, Inquiry, Method, Suite};
-    use super::*;
+    use super::{super::Findings, super::Inquiry, super::Method, super::Suite, *};
 
     fn asked(values: Vec<f64>, options: DistributionOptions) -> Result<DistributionFinding, InquiryError> {
         let suites = vec![Suite::of_one("before", "sort", values)];

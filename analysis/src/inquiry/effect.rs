@@ -7,8 +7,7 @@ use crate::conclusion::{Reason, ReasonCode, Verdict, Warning};
 use crate::gate::Conclusion;
 use rand_chacha::rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
-use speedup_core::value::hint::Hinted;
-use speedup_core::value::seed::Seed;
+use speedup_core::{value::hint::Hinted, value::seed::Seed};
 use speedup_statistics::inference::{
     Caveat, ConfidenceLevel, Critical, Interval, RatioInterval, Side, Threshold, ThresholdDecision,
 };

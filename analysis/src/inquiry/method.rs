@@ -1,9 +1,7 @@
 //! What a method is to an inquiry: a row of the list in [`super`], and one type with its options that answers these questions.
 
-use super::pairing::Pairing;
-use super::{Findings, Inquiry, InquiryError, Method};
-use crate::conclusion::{Reason, Warning};
-use crate::gate::{Conclusion, GateError};
+use super::{Findings, Inquiry, InquiryError, Method, pairing::Pairing};
+use crate::{conclusion::Reason, conclusion::Warning, gate::Conclusion, gate::GateError};
 use speedup_statistics::inference::{ConfidenceLevel, Threshold};
 
 /// What a method finds, or why it finds nothing.

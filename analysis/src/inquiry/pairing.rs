@@ -4,8 +4,7 @@ use super::blocked::Blocked;
 use super::suite::{MOST_VALUES, MOST_VERSIONS, NamedSample, Observed};
 use super::{Inquiry, InquiryError, Preference, Unmatched};
 use crate::study::design::Arranged;
-use speedup_statistics::ratio::{BenchmarkWeights, SuiteMember};
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{ratio::BenchmarkWeights, ratio::SuiteMember, sample::Sample};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The samples, checked, by version and benchmark.

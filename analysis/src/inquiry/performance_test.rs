@@ -8,8 +8,7 @@ use crate::conclusion::{Reason, ReasonCode, Verdict, Warning};
 use crate::count::counted;
 use crate::gate::{Conclusion, GateError};
 use serde::{Deserialize, Serialize};
-use speedup_core::value::causes::with_causes;
-use speedup_core::value::hint::Hinted;
+use speedup_core::{value::causes::with_causes, value::hint::Hinted};
 use speedup_statistics::inference::{ConfidenceLevel, Side, Threshold};
 use speedup_statistics::protocol::hierarchical_performance_test::{
     BenchmarkRisk, BenchmarkVerdict, HierarchicalPerformanceTest, PerformanceComparison, PerformanceRules,

@@ -11,11 +11,8 @@ use crate::study::compare::headline::Declared;
 use crate::study::compare::plain::{PlainBenchmark, PlainReport, PlainSamples};
 use crate::study::{BenchmarkReport, ComparisonReport, ControlsReport, EndpointReport, SuiteReport};
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::Center;
-use speedup_core::experiment::endpoint::MAX_QUANTILES;
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::sample::SampleQuantile;
-use speedup_statistics::test::Proportion;
+use speedup_core::{experiment::Center, experiment::endpoint::MAX_QUANTILES};
+use speedup_statistics::{inference::ConfidenceLevel, sample::SampleQuantile, test::Proportion};
 
 /// Options of the ratio.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -3,8 +3,7 @@
 use super::distribution::MOST_ASKED;
 use super::suite::{LARGEST_VALUE, LEAST_VALUE, MOST_VALUES, MOST_VERSIONS};
 use crate::count::counted;
-use speedup_core::experiment::endpoint::MAX_QUANTILES;
-use speedup_core::value::hint::Hinted;
+use speedup_core::{experiment::endpoint::MAX_QUANTILES, value::hint::Hinted};
 use speedup_statistics::inference::{LevelError, ThresholdError};
 use speedup_statistics::levels::{LevelsError, MOST_DRAWS};
 use speedup_statistics::mixture::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES};

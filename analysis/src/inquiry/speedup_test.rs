@@ -12,19 +12,16 @@ use crate::study::compare::protocol::{AssumptionReport, Judged, mean_seen, media
 use crate::study::{IntervalReport, ProtocolReport};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
-use speedup_statistics::inference::{
-    Adjustment, Alternative, Caveat, ConfidenceLevel, PValue, Risk, Threshold,
+use speedup_statistics::{
+    inference::Adjustment, inference::Alternative, inference::Caveat, inference::ConfidenceLevel,
+    inference::PValue, inference::Risk, inference::Threshold, protocol::speedup_test::ObservedSpeedups,
+    protocol::speedup_test::ProtocolConclusion, protocol::speedup_test::ProtocolOutcome,
+    protocol::speedup_test::Question, protocol::speedup_test::Rules, protocol::speedup_test::SpeedupTest,
+    protocol::speedup_test::published, protocol::speedup_test::published::PublishedVerdict,
+    ratio::MedianRatio, ratio::Overall, ratio::PairedRatio, ratio::RatioError, ratio::Speedup,
+    ratio::SpeedupMeans, ratio::SuiteError, ratio::SuiteMember, ratio::SuiteRatio, ratio::SuiteRatioError,
+    ratio::Summary, sample::Sample, test::PrecisionError, test::ProportionMethod, test::PseudoMedian,
 };
-use speedup_statistics::protocol::speedup_test::published::{self, PublishedVerdict};
-use speedup_statistics::protocol::speedup_test::{
-    ObservedSpeedups, ProtocolConclusion, ProtocolOutcome, Question, Rules, SpeedupTest,
-};
-use speedup_statistics::ratio::{
-    MedianRatio, Overall, PairedRatio, RatioError, Speedup, SpeedupMeans, SuiteError, SuiteMember,
-    SuiteRatio, SuiteRatioError, Summary,
-};
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::{PrecisionError, ProportionMethod, PseudoMedian};
 
 /// The least precision: what is finer asks for more benchmarks than can be counted.
 const LEAST_PRECISION: f64 = 1e-6;

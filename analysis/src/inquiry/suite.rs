@@ -2,8 +2,7 @@
 
 use super::InquiryError;
 use serde::{Deserialize, Serialize};
-use speedup_statistics::levels::LevelTree;
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{levels::LevelTree, sample::Sample};
 use std::collections::BTreeSet;
 
 /// The most versions of an inquiry: more than anybody compares, few enough to compare each with the baseline.

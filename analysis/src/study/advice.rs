@@ -8,8 +8,7 @@ use crate::conclusion::{Reason, Verdict, Word};
 use crate::study::RunUnit;
 use crate::study::compare::comparison::ComparisonReport;
 use serde::{Deserialize, Serialize};
-use speedup_statistics::distribution::normal;
-use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::{distribution::normal, inference::ConfidenceLevel};
 
 /// The probability with which the observed difference is to be shown: the usual one (Cohen 1988, §2.4).
 pub const POWER: f64 = 0.8;

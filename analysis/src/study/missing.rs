@@ -11,8 +11,7 @@ pub(super) mod losses;
 use crate::count::{counted, grouped};
 use crate::study::validity::diagnostic::{DiagnosticReport, Sign};
 use serde::{Deserialize, Serialize};
-use speedup_statistics::inference::Alternative;
-use speedup_statistics::test::FisherExact;
+use speedup_statistics::{inference::Alternative, test::FisherExact};
 
 /// What is missing from the samples of a candidate and of the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,23 +5,16 @@ pub(super) mod figures;
 pub(super) mod head;
 pub(super) mod method;
 
-use super::Study;
-use super::rule::RuleReport;
-use crate::conclusion::{Warning, WarningCode, listed};
-use crate::study::compare::comparison::BenchmarkReport;
-use crate::study::compare::endpoint::EndpointReport;
-use crate::study::compare::metric::MetricReport;
-use crate::study::compare::suite::SuiteReport;
-use crate::study::ranks::RanksReport;
-use crate::study::report::figures::FiguresReport;
-use crate::study::report::head::Head;
-use crate::study::report::method::MethodReport;
-use crate::study::scaling::ScalingReport;
-use crate::study::validity::canary::CanaryReport;
-use crate::study::validity::controls::ControlsReport;
-use crate::study::validity::diagnostics::DiagnosticsSummary;
-use crate::study::validity::exclusion::ExclusionsReport;
-use crate::study::validity::independence::IndependenceReport;
+use super::{Study, rule::RuleReport};
+use crate::{
+    conclusion::Warning, conclusion::WarningCode, conclusion::listed,
+    study::compare::comparison::BenchmarkReport, study::compare::endpoint::EndpointReport,
+    study::compare::metric::MetricReport, study::compare::suite::SuiteReport, study::ranks::RanksReport,
+    study::report::figures::FiguresReport, study::report::head::Head, study::report::method::MethodReport,
+    study::scaling::ScalingReport, study::validity::canary::CanaryReport,
+    study::validity::controls::ControlsReport, study::validity::diagnostics::DiagnosticsSummary,
+    study::validity::exclusion::ExclusionsReport, study::validity::independence::IndependenceReport,
+};
 use serde::{Deserialize, Serialize};
 
 /// The version of the report's shape.

@@ -1,8 +1,6 @@
 //! How an experiment stands when its report is asked for.
 
-use speedup_core::machine::event::Tally;
-use speedup_core::value::id::ExperimentId;
-use speedup_core::value::time::Timestamp;
+use speedup_core::{machine::event::Tally, value::id::ExperimentId, value::time::Timestamp};
 
 /// How an experiment stands, as its coordinator says.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,20 +22,15 @@ mod synthetic;
 use self::synthetic::{Synthetic, Times};
 use super::*;
 use crate::conclusion::{Direction, Protocol, ReasonCode, Verdict, WarningCode};
-use speedup_core::experiment::environment::Setting;
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::run::conditions::{Conditions, Unmet};
-use speedup_core::run::disturbance::Disturbance;
-use speedup_core::run::file_system::{FileSystem, Location};
-use speedup_core::run::record::{Failure, Record};
-use speedup_core::run::timer::TimerError;
-use speedup_core::run::{AfterLoss, LossReason, Obstacle};
-use speedup_core::value::id::Attempt;
-use speedup_core::value::seed::Seed;
-use speedup_core::value::time::Span;
+use speedup_core::{
+    experiment::environment::Setting, machine::event::AttemptEnd, machine::event::EndedAttempt,
+    run::AfterLoss, run::LossReason, run::Obstacle, run::conditions::Conditions, run::conditions::Unmet,
+    run::disturbance::Disturbance, run::file_system::FileSystem, run::file_system::Location,
+    run::record::Failure, run::record::Record, run::timer::TimerError, value::id::Attempt, value::seed::Seed,
+    value::time::Span,
+};
 use speedup_statistics::ratio::Summary;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// The report of two versions when the record of each run is changed: the function is told the version and the repetition, from 0.
 fn changed_report(synthetic: &Synthetic, change: impl Fn(u32, u64, &mut Record)) -> Report {

@@ -2,9 +2,7 @@
 
 use crate::conclusion::{Spelled, Word};
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::commit::Commit;
-use speedup_core::value::id::ExperimentId;
-use speedup_core::value::time::Timestamp;
+use speedup_core::{experiment::commit::Commit, value::id::ExperimentId, value::time::Timestamp};
 
 /// An experiment of a track that ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,11 +1,9 @@
 //! What a track says, with stable names.
 
 use super::{TrackAcknowledgement, TrackEntryState, TrackTerms};
-use crate::conclusion::Word;
-use crate::study::{CommitSetReport, StepSizeReport};
+use crate::{conclusion::Word, study::CommitSetReport, study::StepSizeReport};
 use serde::{Deserialize, Serialize};
-use speedup_core::value::id::ExperimentId;
-use speedup_core::value::time::Timestamp;
+use speedup_core::{value::id::ExperimentId, value::time::Timestamp};
 use speedup_statistics::track::ChangeShape;
 
 /// The version of the report.

@@ -1,8 +1,7 @@
 //! What is declared of a track before its first point, and stays.
 
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::commit::Commit;
-use speedup_core::experiment::metric::Better;
+use speedup_core::{experiment::commit::Commit, experiment::metric::Better};
 
 /// What is declared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

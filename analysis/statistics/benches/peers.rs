@@ -22,10 +22,7 @@ use speedup_statistics::mixture::goodness_of_fit::{GoodnessOfFit, GoodnessOfFitO
 use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit};
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{ExactRule, KolmogorovSmirnovStatistic, RankSum, ShapiroWilk};
-use std::error::Error;
-use std::hint::black_box;
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::{error::Error, hint::black_box, io::Write as _, process::Command, process::Stdio};
 
 type Done = Result<(), Box<dyn Error>>;
 

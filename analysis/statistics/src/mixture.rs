@@ -35,8 +35,7 @@ pub use schedule::NoFit;
 pub use search::{Criterion, Entry};
 pub use state::{MOST_COMPONENTS, VarianceModel};
 
-use crate::distribution::{Tails, normal};
-use crate::number::StandardNormals;
+use crate::{distribution::Tails, distribution::normal, number::StandardNormals};
 use rand::{Rng, RngExt};
 use serde::Serialize;
 use speedup_core::value::hint::Hinted;

@@ -55,8 +55,7 @@ mod two_samples;
 
 use case::{Case, Ledger};
 use minima::{Account, Folder, Minima};
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 const MINIMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference_minima.json");
 

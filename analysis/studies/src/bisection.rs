@@ -5,8 +5,7 @@ mod midpoints;
 mod outcomes;
 mod search;
 
-use super::row::StudyRow;
-use super::{LawShape, Replication, SimulationError};
+use super::{LawShape, Replication, SimulationError, row::StudyRow};
 use clap::{Args, ValueEnum};
 pub use history_law::HistoryLaw;
 use speedup_core::experiment::prior::MAX_PRIOR_WEIGHT;

@@ -5,8 +5,7 @@ mod proportions;
 mod samples;
 mod true_share;
 
-use super::row::StudyRow;
-use super::{LawShape, LevelModel, Replication, SimulationError};
+use super::{LawShape, LevelModel, Replication, SimulationError, row::StudyRow};
 use clap::{Args, ValueEnum};
 use speedup_statistics::levels::{BootstrapError, MOST_DRAWS};
 

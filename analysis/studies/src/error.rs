@@ -1,8 +1,7 @@
 //! What no study is made of.
 
 use super::replication::MOST_REPLICATES;
-use speedup_statistics::levels::BootstrapError;
-use speedup_statistics::scaling::ScalingError;
+use speedup_statistics::{levels::BootstrapError, scaling::ScalingError};
 use thiserror::Error;
 
 /// The most runs, units or benchmarks of an experiment that a study draws: a hundred times what anybody repeats.

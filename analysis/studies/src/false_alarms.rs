@@ -10,12 +10,9 @@ mod suites;
 pub(super) use samples::concludes;
 pub(super) use suites::{SUITE_METHODS, confidences};
 
-use super::row::StudyRow;
-use super::{LawShape, LevelModel, Replication, SimulationError, SuiteModel};
-use clap::builder::TypedValueParser as _;
-use clap::{Args, ValueEnum};
-use speedup_statistics::inference::Threshold;
-use speedup_statistics::levels::{BootstrapError, MOST_DRAWS};
+use super::{LawShape, LevelModel, Replication, SimulationError, SuiteModel, row::StudyRow};
+use clap::{Args, ValueEnum, builder::TypedValueParser as _};
+use speedup_statistics::{inference::Threshold, levels::BootstrapError, levels::MOST_DRAWS};
 use std::str::FromStr as _;
 
 /// The study of false alarms. A comparison without an answer is no alarm, and counted besides.

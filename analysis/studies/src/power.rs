@@ -4,8 +4,7 @@ mod normal_means;
 mod speedup_test;
 mod suites;
 
-use super::row::StudyRow;
-use super::{LawShape, Replication, SimulationError, SuiteModel};
+use super::{LawShape, Replication, SimulationError, SuiteModel, row::StudyRow};
 use clap::{Args, ValueEnum};
 
 /// The study of power. A comparison without an answer has found nothing, and is counted besides.

@@ -2,8 +2,7 @@
 
 use super::SimulationError;
 use crate::law::draws::Draws;
-use clap::Args;
-use clap::builder::TypedValueParser as _;
+use clap::{Args, builder::TypedValueParser as _};
 use rayon::prelude::*;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::ConfidenceLevel;

@@ -1,7 +1,6 @@
 //! One share that a study found.
 
-use super::replication::Tally;
-use super::{LawShape, Replication};
+use super::{LawShape, Replication, replication::Tally};
 use serde::Serialize;
 use speedup_statistics::test::error_of_share;
 

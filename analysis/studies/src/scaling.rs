@@ -1,7 +1,6 @@
 //! How often the intervals of scaling contain the truth, and how often a law is rejected that holds, or that does not.
 
-use super::row::{Cell, StudyRow, Unanswered};
-use super::{LawShape, Replication, SimulationError};
+use super::{LawShape, Replication, SimulationError, row::Cell, row::StudyRow, row::Unanswered};
 use crate::law::draws::Draws;
 use clap::Args;
 use speedup_core::experiment::gang::ScalingLaw;

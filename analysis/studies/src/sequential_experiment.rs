@@ -3,15 +3,13 @@
 
 use speedup_analysis::conclusion::Verdict;
 use speedup_analysis::study::{RuleReport, RuleState, Study, StudyPhase, StudyStanding};
-use speedup_core::experiment::metric::Metric;
-use speedup_core::experiment::{Center, Spending};
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
-use speedup_core::plan::{self, Plan};
-use speedup_core::run::lease::{Evidence, Lease};
-use speedup_core::run::record::{Outcome, Record};
-use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
-use speedup_core::value::seed::Seed;
-use speedup_core::value::time::Timestamp;
+use speedup_core::{
+    experiment::Center, experiment::Spending, experiment::metric::Metric, machine::event::AttemptEnd,
+    machine::event::EndedAttempt, machine::event::Tally, plan, plan::Plan, run::lease::Evidence,
+    run::lease::Lease, run::record::Outcome, run::record::Record, value::id::AgentEpoch, value::id::Attempt,
+    value::id::ExperimentId, value::id::LeaseEpoch, value::id::RunIndex, value::seed::Seed,
+    value::time::Timestamp,
+};
 use speedup_statistics::inference::ConfidenceLevel;
 
 /// Nanoseconds of the unit that times are drawn in: a run of 100 takes 100 ms, and rounding to nanoseconds changes no tie.

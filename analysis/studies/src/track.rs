@@ -3,12 +3,9 @@
 mod followed;
 mod series_law;
 
-use super::row::{Cell, StudyRow, Unanswered};
-use super::{LawShape, Replication, SimulationError};
-use crate::law::draws::Draws;
-use crate::replication::Tally;
-use clap::builder::TypedValueParser as _;
-use clap::{Args, ValueEnum};
+use super::{LawShape, Replication, SimulationError, row::Cell, row::StudyRow, row::Unanswered};
+use crate::{law::draws::Draws, replication::Tally};
+use clap::{Args, ValueEnum, builder::TypedValueParser as _};
 use followed::{Detector, Followed, Series};
 pub use series_law::SeriesLaw;
 use speedup_statistics::inference::{ConfidenceLevel, Threshold};

@@ -1,14 +1,11 @@
 //! The command line as a whole: what all verbs have in common is added to what each of them declares.
 
-use std::ffi::OsString;
-use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::{ffi::OsString, fmt::Write as _, path::PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _, value_parser};
 
-use super::headings::{REACHING, heading, is_long_only};
-use super::{Arguments, tips};
+use super::{Arguments, headings::REACHING, headings::heading, headings::is_long_only, tips};
 
 /// The id of `-o/--output FILE` of the verbs whose answer has several forms.
 pub(crate) const ANSWER_FILE: &str = "answer_file";

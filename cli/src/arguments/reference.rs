@@ -3,8 +3,7 @@
 
 mod plan_file;
 
-use std::fmt::Write as _;
-use std::path::Path;
+use std::{fmt::Write as _, path::Path};
 
 use clap::Command;
 use speedup_observations::{DescribedColumn, column_reference};

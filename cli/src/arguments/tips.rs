@@ -2,8 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::Command;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, error::ContextKind, error::ContextValue, error::ErrorKind};
 use speedup_formats::Format;
 
 /// What a verb is called elsewhere, and what it is here; the first that exists where it was typed is told.

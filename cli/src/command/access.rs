@@ -4,20 +4,16 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use speedup_access::{Serial, enrolment};
 use speedup_core::value::time::Timestamp;
-use speedup_proto::v1;
-use speedup_proto::v1::revoke_request::What;
+use speedup_proto::{v1, v1::revoke_request::What};
 use std::path::PathBuf;
 
-use super::token::{TokenArgument, TokenStatus};
-use super::{print, print_json, token};
-use crate::arguments::{Form, FormArgument, Output, OutputArgument};
-use crate::connection::CoordinatorArguments;
-use crate::connection::access::{self, Access};
-use crate::console::render::csv;
-use crate::console::render::table::{Column, table};
-use crate::console::{Console, moment};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use super::{print, print_json, token, token::TokenArgument, token::TokenStatus};
+use crate::{
+    arguments::Form, arguments::FormArgument, arguments::Output, arguments::OutputArgument,
+    connection::CoordinatorArguments, connection::access, connection::access::Access, console::Console,
+    console::moment, console::render::csv, console::render::table::Column, console::render::table::table,
+    exit::Exit, exit::failure::Failure,
+};
 
 /// Manages certificates: who may do what
 #[derive(Debug, Subcommand)]

@@ -3,8 +3,7 @@
 mod facts;
 mod selftest;
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand, value_parser};

@@ -7,13 +7,11 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{json_line, print};
-use crate::arguments::{Output, OutputArgument};
-use crate::compose::{self, AnalysisOptions};
-use crate::connection::CoordinatorArguments;
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::follow::interrupt::Interrupts;
+use crate::{
+    arguments::Output, arguments::OutputArgument, compose, compose::AnalysisOptions,
+    connection::CoordinatorArguments, console::Console, exit::Exit, exit::failure::Failure,
+    follow::interrupt::Interrupts,
+};
 
 /// Serves reports and comparisons over gRPC in a separate process
 #[derive(Debug, Subcommand)]

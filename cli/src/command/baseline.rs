@@ -10,14 +10,11 @@ use speedup_formats::{
 };
 
 use super::{print, print_json};
-use crate::arguments::{Form, FormArgument};
-use crate::console::Console;
-use crate::console::render::table::of_sheet;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::results::draft;
-use crate::samples::compare::source::{Reading, Source};
-use crate::samples::named::{NamedSamples, SetName};
+use crate::{
+    arguments::Form, arguments::FormArgument, console::Console, console::render::table::of_sheet, exit::Exit,
+    exit::failure::Failure, results::draft, samples::compare::source::Reading,
+    samples::compare::source::Source, samples::named::NamedSamples, samples::named::SetName,
+};
 use speedup_report::facts::{Sheet, SheetCell, number, words};
 
 /// The version of the JSON that is printed.

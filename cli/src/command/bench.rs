@@ -19,8 +19,7 @@ mod table;
 mod timing;
 mod variant;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
@@ -32,23 +31,15 @@ use speedup_core::value::time::Span;
 use speedup_formats::Series;
 use speedup_statistics::inference::ConfidenceLevel;
 
-use crate::arguments::words::centers;
-use crate::arguments::{Output, fraction};
-use crate::command::coordinator::span;
-use crate::command::print;
-use crate::command::run::{Remainder, Session, Telling};
-use crate::connection::Connection;
-use crate::console::Console;
-use crate::console::render::report::Extent;
-use crate::console::render::table::of_sheet;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::exit::gate::GateArguments;
-use crate::plan::files::LocalFiles;
-use crate::plan::repository::{GitRefusal, Range};
-use crate::plan::source::TagArguments;
-use crate::plan::source::drawn_seed;
-use crate::samples::named::{NamedSamples, NamedSeries, Samples, SetName};
+use crate::{
+    arguments::Output, arguments::fraction, arguments::words::centers, command::coordinator::span,
+    command::print, command::run::Remainder, command::run::Session, command::run::Telling,
+    connection::Connection, console::Console, console::render::report::Extent,
+    console::render::table::of_sheet, exit::Exit, exit::failure::Failure, exit::gate::GateArguments,
+    plan::files::LocalFiles, plan::repository::GitRefusal, plan::repository::Range,
+    plan::source::TagArguments, plan::source::drawn_seed, samples::named::NamedSamples,
+    samples::named::NamedSeries, samples::named::Samples, samples::named::SetName,
+};
 use bounds::Bounds;
 use checkout::{Checkout, Keeper};
 use experiment::Setting;

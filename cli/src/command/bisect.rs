@@ -13,23 +13,15 @@ use speedup_statistics::inference::ConfidenceLevel;
 use super::run::{Remainder, Session, Telling, require_one_host};
 use super::submit::{Submitted, submit};
 use super::{report, wait};
-use crate::arguments::{OutputArgument, fraction};
-use crate::connection::{CoordinatorArguments, selector, started};
-use crate::console::Console;
-use crate::console::render::report::Extent;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::exit::gate::{Gate, GateArguments};
-use crate::plan::feasibility::{self, EstimateArguments};
-use crate::plan::files::LocalFiles;
-use crate::plan::line::Sought;
-use crate::plan::prior::path_weight;
-use crate::plan::repository::{GitRefusal, LineOptions, Range};
-use crate::plan::selection::OnlyArguments;
-use crate::plan::source;
-use crate::plan::source::TagArguments;
-use crate::plan::{doubt, dropped};
-use crate::results::asked::{self, Wanted};
+use crate::{
+    arguments::OutputArgument, arguments::fraction, connection::CoordinatorArguments, connection::selector,
+    connection::started, console::Console, console::render::report::Extent, exit::Exit,
+    exit::failure::Failure, exit::gate::Gate, exit::gate::GateArguments, plan::doubt, plan::dropped,
+    plan::feasibility, plan::feasibility::EstimateArguments, plan::files::LocalFiles, plan::line::Sought,
+    plan::prior::path_weight, plan::repository::GitRefusal, plan::repository::LineOptions,
+    plan::repository::Range, plan::selection::OnlyArguments, plan::source, plan::source::TagArguments,
+    results::asked, results::asked::Wanted,
+};
 
 /// Finds the commit of a range that made a program slower
 ///

@@ -1,15 +1,12 @@
 //! `speedup bundle`: everything that a report is from, in one file.
 
-use std::collections::BTreeSet;
-use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::{collections::BTreeSet, io::BufWriter, path::Path, path::PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
 use prost::Message as _;
 use speedup_core::value::id::{ExperimentId, HostId};
-use speedup_proto::convert::ExportPart;
-use speedup_proto::v1;
+use speedup_proto::{convert::ExportPart, v1};
 use speedup_statistics::inference::ConfidenceLevel;
 
 use super::hosts;

@@ -6,17 +6,14 @@ use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::{ExperimentStatus, id_text};
 use speedup_proto::v1;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
-use tonic::transport::Channel;
-use tonic::{Response, Status};
+use tonic::{Response, Status, transport::Channel};
 
 use super::{by, print_json};
-use crate::arguments::{Output, OutputArgument};
-use crate::connection::CoordinatorArguments;
-use crate::connection::selector::Selector;
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::exit::standing::{self, Shown};
+use crate::{
+    arguments::Output, arguments::OutputArgument, connection::CoordinatorArguments,
+    connection::selector::Selector, console::Console, exit::Exit, exit::failure::Failure, exit::standing,
+    exit::standing::Shown,
+};
 
 /// One experiment of one coordinator.
 #[derive(Debug, Args)]

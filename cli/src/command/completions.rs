@@ -3,11 +3,7 @@
 use clap::Args;
 use clap_complete::Shell;
 
-use crate::arguments::command_line;
-use crate::command::print;
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{arguments::command_line, command::print, console::Console, exit::Exit, exit::failure::Failure};
 
 /// Prints the completion script for a shell
 #[derive(Clone, Copy, Debug, Args)]

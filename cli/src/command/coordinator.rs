@@ -2,28 +2,22 @@
 
 mod backup;
 
-use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
-use std::time::Duration;
+use std::{net::IpAddr, net::SocketAddr, path::Path, path::PathBuf, str::FromStr, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 use jiff::SignedDuration;
 use serde_json::json;
-use speedup_core::machine::Settings;
-use speedup_core::value::time::Span;
+use speedup_core::{machine::Settings, value::time::Span};
 
 use super::{json_line, print, user};
-use crate::arguments::{Output, OutputArgument};
-use crate::compose::web::{self, Web};
-use crate::compose::{self, AgentPlace, Coordinator, CoordinatorOptions, Security, StoreCache};
-use crate::connection::access::{self, Access, Written};
-use crate::connection::{directories, journal_failed};
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::follow::interrupt::Interrupts;
+use crate::{
+    arguments::Output, arguments::OutputArgument, compose, compose::AgentPlace, compose::Coordinator,
+    compose::CoordinatorOptions, compose::Security, compose::StoreCache, compose::web, compose::web::Web,
+    connection::access, connection::access::Access, connection::access::Written, connection::directories,
+    connection::journal_failed, console::Console, exit::Exit, exit::failure::Failure,
+    follow::interrupt::Interrupts,
+};
 
 /// How often it is looked whether the access file is to be renewed: what it holds has weeks.
 const LOOK: Duration = Duration::from_secs(6 * 3_600);

@@ -6,8 +6,7 @@ mod host;
 mod port;
 mod reachable;
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
 

@@ -3,20 +3,15 @@
 use clap::Args;
 use serde::Serialize;
 use speedup_core::value::time::Timestamp;
-use speedup_proto::convert::{id_text, known_moment};
-use speedup_proto::limits::MAX_EVENTS;
-use speedup_proto::v1;
+use speedup_proto::{convert::id_text, convert::known_moment, limits::MAX_EVENTS, v1};
 use uuid::Uuid;
 
 use super::{print, print_json};
-use crate::arguments::{Form, FormArgument};
-use crate::connection::selector::Selector;
-use crate::connection::{Connection, SourceArguments};
-use crate::console::render::csv;
-use crate::console::render::table::{Column, table};
-use crate::console::{Console, Paint, moment};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{
+    arguments::Form, arguments::FormArgument, connection::Connection, connection::SourceArguments,
+    connection::selector::Selector, console::Console, console::Paint, console::moment, console::render::csv,
+    console::render::table::Column, console::render::table::table, exit::Exit, exit::failure::Failure,
+};
 
 /// Shows who did what and when, newest first
 #[derive(Debug, Args)]

@@ -5,19 +5,16 @@ use serde::Serialize;
 use serde_json::json;
 use speedup_core::machine::{Explanation, LATEST_LOSSES, LostAttempt, Outlook};
 use speedup_core::value::id::{ExperimentId, RunIndex};
-use speedup_proto::convert::{ExperimentStatus, StatusPhase, id_text};
-use speedup_proto::v1;
+use speedup_proto::{convert::ExperimentStatus, convert::StatusPhase, convert::id_text, v1};
 
 use super::{hosts, print, print_json};
-use crate::arguments::{Output, OutputArgument};
-use crate::connection::selector::{self, Selector};
-use crate::connection::{Connection, SourceArguments};
-use crate::console::Console;
-use crate::console::render::counted;
-use crate::console::render::explanation::{losses, outlook, sentences};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::exit::standing::{self, Shown};
+use crate::{
+    arguments::Output, arguments::OutputArgument, connection::Connection, connection::SourceArguments,
+    connection::selector, connection::selector::Selector, console::Console, console::render::counted,
+    console::render::explanation::losses, console::render::explanation::outlook,
+    console::render::explanation::sentences, exit::Exit, exit::failure::Failure, exit::standing,
+    exit::standing::Shown,
+};
 
 /// Says what an experiment, or one run of it, is waiting for
 #[derive(Debug, Args)]

@@ -1,8 +1,6 @@
 //! `speedup export`: the raw observations.
 
-use std::io::{self, BufWriter, IsTerminal as _, Write};
-use std::iter;
-use std::path::{Path, PathBuf};
+use std::{io, io::BufWriter, io::IsTerminal as _, io::Write, iter, path::Path, path::PathBuf};
 
 use anyhow::{Error, anyhow};
 use clap::{Args, ValueEnum};
@@ -11,14 +9,11 @@ use speedup_observations::{ExportForm, PagesError, RowForm, RowsPer, RunSheet, w
 use tokio::task::spawn_blocking;
 
 use super::baseline::{self, ExportFormat};
-use crate::connection::selector::Selector;
-use crate::connection::{Connection, SourceArguments};
-use crate::console::{Console, Out, Reader};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::results::attempts::{Attempts, Page};
-use crate::results::draft::Draft;
-use crate::samples::named::SetName;
+use crate::{
+    connection::Connection, connection::SourceArguments, connection::selector::Selector, console::Console,
+    console::Out, console::Reader, exit::Exit, exit::failure::Failure, results::attempts::Attempts,
+    results::attempts::Page, results::draft::Draft, samples::named::SetName,
+};
 
 /// Bytes gathered before they are written.
 const BUFFER: usize = 256 << 10;

@@ -16,8 +16,7 @@ use speedup_core::host::{HostFacts, Standing};
 use speedup_core::run::lease::Lease;
 use speedup_core::value::id::{HostId, HostName};
 use speedup_core::value::time::Timestamp;
-use speedup_proto::convert::{Malformed, held_lease, known_moment};
-use speedup_proto::v1;
+use speedup_proto::{convert::Malformed, convert::held_lease, convert::known_moment, v1};
 
 use super::{json, print, print_json, printed};
 use crate::arguments::{Form, FormArgument, OutputArgument};

@@ -1,18 +1,13 @@
 //! `speedup init`: a plan to begin with, from commands.
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::{collections::BTreeSet, fmt::Write as _, path::Path, path::PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use speedup_core::experiment::template::placeholders;
 
 use super::print;
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::results::draft::replace;
+use crate::{console::Console, exit::Exit, exit::failure::Failure, results::draft::replace};
 
 /// Most commands: a plan of more versions is written by a program.
 const MOST_COMMANDS: usize = 20;
@@ -130,10 +125,7 @@ fn line(command: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::experiment::CommandLine;
-    use speedup_core::experiment::template::expand;
-    use speedup_core::plan;
-    use speedup_core::value::seed::Seed;
+    use speedup_core::{experiment::CommandLine, experiment::template::expand, plan, value::seed::Seed};
 
     use super::*;
 

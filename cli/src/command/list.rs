@@ -4,14 +4,12 @@ use clap::Args;
 use speedup_proto::convert::ExperimentStatus;
 
 use super::{hosts, print, print_json, printed};
-use crate::arguments::{Form, FormArgument};
-use crate::connection::{Connection, SourceArguments, directories, selector};
-use crate::console::render::csv;
-use crate::console::render::table::{Column, Ranked, print_fitted};
-use crate::console::{Console, moment};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::exit::standing::{self, Shown};
+use crate::{
+    arguments::Form, arguments::FormArgument, connection::Connection, connection::SourceArguments,
+    connection::directories, connection::selector, console::Console, console::moment, console::render::csv,
+    console::render::table::Column, console::render::table::Ranked, console::render::table::print_fitted,
+    exit::Exit, exit::failure::Failure, exit::standing, exit::standing::Shown,
+};
 
 /// Lists experiments, newest first
 #[derive(Debug, Args)]
@@ -178,8 +176,7 @@ fn row(status: &ExperimentStatus) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::console::render::table::table;
-    use crate::exit::standing::tests::status;
+    use crate::{console::render::table::table, exit::standing::tests::status};
 
     #[test]
     fn every_column_of_csv_is_a_field_of_the_json() {

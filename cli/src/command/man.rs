@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 
-use crate::arguments::command_line;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{arguments::command_line, exit::Exit, exit::failure::Failure};
 
 /// Writes the man pages
 #[derive(Clone, Debug, Args)]

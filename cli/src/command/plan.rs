@@ -5,10 +5,7 @@ mod check;
 use clap::{Args, Subcommand};
 use speedup_core::plan;
 
-use crate::command::print_json;
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{command::print_json, console::Console, exit::Exit, exit::failure::Failure};
 
 /// Checks a plan without running it, or prints its JSON Schema
 #[derive(Debug, Subcommand)]

@@ -1,11 +1,9 @@
 //! `speedup report`: what the runs say.
 
-use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::{borrow::Cow, path::Path, path::PathBuf};
 
 use anyhow::{Error, anyhow};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, builder::PossibleValuesParser, builder::TypedValueParser};
 use speedup_analysis::study::Report;
 use speedup_report::document::Kind;
 use speedup_report::junit::JunitRules;
@@ -14,22 +12,14 @@ use speedup_report::terminal::Plots;
 use speedup_report::{Document, bencher, github_benchmark, html, junit, latex, markdown, openmetrics, sheet};
 use speedup_statistics::inference::ConfidenceLevel;
 
-use super::compare::AnswerForm;
-use super::print;
-use crate::arguments::command_line::ANSWER_FILE;
-use crate::arguments::{Output, SummaryForm, fraction};
-use crate::connection::SourceArguments;
-use crate::connection::selector::Selector;
-use crate::console::render::json::escaped;
-use crate::console::render::report::{Answered, Extent};
-use crate::console::{Console, render};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::exit::gate::GateArguments;
-use crate::plan::selection::OnlyArguments;
-use crate::results::asked::{self, Wanted};
-use crate::results::draft::replace;
-use crate::samples::named::SetName;
+use super::{compare::AnswerForm, print};
+use crate::{
+    arguments::Output, arguments::SummaryForm, arguments::command_line::ANSWER_FILE, arguments::fraction,
+    connection::SourceArguments, connection::selector::Selector, console::Console, console::render,
+    console::render::json::escaped, console::render::report::Answered, console::render::report::Extent,
+    exit::Exit, exit::failure::Failure, exit::gate::GateArguments, plan::selection::OnlyArguments,
+    results::asked, results::asked::Wanted, results::draft::replace, samples::named::SetName,
+};
 
 /// Reports what the runs say: which version is faster, by how much
 ///

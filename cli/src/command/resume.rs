@@ -4,16 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::bench;
-use super::change::{ExperimentArguments, change};
-use super::run::{Remainder, Session, Telling};
-use crate::arguments::Output;
-use crate::connection::selector::Selector;
-use crate::connection::{require_data, started};
-use crate::console::Console;
-use crate::console::render::report::Extent;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use super::{bench, change::ExperimentArguments, change::change, run::Remainder, run::Session, run::Telling};
+use crate::{
+    arguments::Output, connection::require_data, connection::selector::Selector, connection::started,
+    console::Console, console::render::report::Extent, exit::Exit, exit::failure::Failure,
+};
 
 /// Resumes a paused experiment or an interrupted run
 #[derive(Debug, Args)]

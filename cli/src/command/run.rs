@@ -10,15 +10,11 @@ use speedup_core::experiment::Experiment;
 use speedup_core::machine::feasibility::{HostClass, shortage};
 use speedup_core::plan::Plan;
 
-use crate::arguments::OutputArgument;
-use crate::connection::SourceArguments;
-use crate::console::Console;
-use crate::console::render::report::Extent;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::exit::gate::GateArguments;
-use crate::plan::source::PlanArguments;
-use crate::plan::{commits, doubt, dropped};
+use crate::{
+    arguments::OutputArgument, connection::SourceArguments, console::Console,
+    console::render::report::Extent, exit::Exit, exit::failure::Failure, exit::gate::GateArguments,
+    plan::commits, plan::doubt, plan::dropped, plan::source::PlanArguments,
+};
 pub(crate) use session::{Remainder, Session, Telling};
 
 /// Runs a plan on this machine, and reports
@@ -74,8 +70,7 @@ pub(super) fn require_one_host(experiment: Experiment) -> Result<Experiment, Fai
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::plan;
-    use speedup_core::value::seed::Seed;
+    use speedup_core::{plan, value::seed::Seed};
 
     use super::*;
     use crate::plan::source::tests::PLAN;

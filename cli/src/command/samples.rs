@@ -7,9 +7,7 @@ mod repetitions;
 
 use clap::Subcommand;
 
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{console::Console, exit::Exit, exit::failure::Failure};
 
 /// Computes how many benchmarks or runs to plan
 #[derive(Debug, Subcommand)]

@@ -5,12 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Error, anyhow};
 use clap::Args;
 use comfy_table::Table;
-use speedup_analysis::count::counted;
-use speedup_analysis::inquiry::Suite;
-use speedup_analysis::study::{ScalingReport, ScalingSample};
-use speedup_core::experiment::gang::ScalingLaw;
-use speedup_core::value::causes::with_causes;
-use speedup_core::value::hint::Hinted as _;
+use speedup_analysis::{count::counted, inquiry::Suite, study::ScalingReport, study::ScalingSample};
+use speedup_core::{experiment::gang::ScalingLaw, value::causes::with_causes, value::hint::Hinted as _};
 use speedup_report::answer::Subject;
 use speedup_report::terminal::{self, Terminal, USUAL_WIDTH};
 use speedup_report::{Document, html, markdown};
@@ -19,12 +15,10 @@ use speedup_statistics::sample::Sample;
 use speedup_statistics::scaling::{ScalingCurve, ScalingError};
 
 use super::{print, print_json};
-use crate::arguments::fraction;
-use crate::console::{Console, render};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::samples::compare::source::ReadingArguments;
-use crate::samples::compare::versions::Versions;
+use crate::{
+    arguments::fraction, console::Console, console::render, exit::Exit, exit::failure::Failure,
+    samples::compare::source::ReadingArguments, samples::compare::versions::Versions,
+};
 
 /// Computes what more hosts bring from files with times
 #[derive(Debug, Args)]

@@ -4,9 +4,7 @@ mod pool;
 
 use clap::Subcommand;
 
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{console::Console, exit::Exit, exit::failure::Failure};
 
 /// Shows whether a pool of runs is as alike as the tests suppose
 #[derive(Debug, Subcommand)]

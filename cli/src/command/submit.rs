@@ -2,23 +2,17 @@
 
 use clap::Args;
 use serde_json::json;
-use speedup_core::experiment::Experiment;
-use speedup_core::plan::Plan;
-use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::{Proposal, Submission, experiment_named};
-use speedup_proto::v1;
+use speedup_core::{experiment::Experiment, plan::Plan, value::id::ExperimentId};
+use speedup_proto::{convert::Proposal, convert::Submission, convert::experiment_named, v1};
 use uuid::Uuid;
 
 use super::{by, print, print_json};
-use crate::arguments::{Output, OutputArgument};
-use crate::connection::{Connection, CoordinatorArguments, SourceArguments, selector, started};
-use crate::console::Console;
-use crate::console::render::counted;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::plan::feasibility::{self, EstimateArguments};
-use crate::plan::source::PlanArguments;
-use crate::plan::{commits, doubt, dropped};
+use crate::{
+    arguments::Output, arguments::OutputArgument, connection::Connection, connection::CoordinatorArguments,
+    connection::SourceArguments, connection::selector, connection::started, console::Console,
+    console::render::counted, exit::Exit, exit::failure::Failure, plan::commits, plan::doubt, plan::dropped,
+    plan::feasibility, plan::feasibility::EstimateArguments, plan::source::PlanArguments,
+};
 
 /// Submits a plan to the coordinator
 #[derive(Debug, Args)]

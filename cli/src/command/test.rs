@@ -1,31 +1,24 @@
 //! `speedup test`: the Speedup-Test on sample files, in place of the program of Touati 2010.
 
-use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::{fs::File, io, path::Path, path::PathBuf, time::Instant};
 
 use anyhow::{Error, anyhow};
 use clap::Args;
 use speedup_analysis::inquiry::SpeedupTestMode;
 use speedup_analysis::inquiry::configured::{ConfiguredAnswer, ConfiguredOptions};
-use speedup_core::experiment::Weights;
-use speedup_core::value::hint::Hinted as _;
+use speedup_core::{experiment::Weights, value::hint::Hinted as _};
 use speedup_report::paper;
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::test::ProportionMethod;
+use speedup_statistics::{inference::ConfidenceLevel, test::ProportionMethod};
 
 use super::{print, print_json};
-use crate::arguments::words::{proportion_intervals, words};
-use crate::arguments::{Form, FormArgument, fraction};
-use crate::console::render::table::table;
-use crate::console::{Console, Paint, render};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::results::draft;
-use crate::samples::speedup_test::Outputs;
-use crate::samples::speedup_test::input;
-use crate::samples::speedup_test::input::configuration::{Configuration, ConfigurationError};
+use crate::{
+    arguments::Form, arguments::FormArgument, arguments::fraction, arguments::words::proportion_intervals,
+    arguments::words::words, console::Console, console::Paint, console::render,
+    console::render::table::table, exit::Exit, exit::failure::Failure, results::draft,
+    samples::speedup_test::Outputs, samples::speedup_test::input,
+    samples::speedup_test::input::configuration::Configuration,
+    samples::speedup_test::input::configuration::ConfigurationError,
+};
 
 /// The name of standard input.
 const STDIN: &str = "-";

@@ -1,29 +1,20 @@
 //! `speedup token`: what others enrol with.
 
-use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{fs::File, io, path::Path, path::PathBuf};
 
 use anyhow::{Error, anyhow};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use speedup_access::{Role, Token};
-use speedup_core::value::bounded::read_text_at_most;
-use speedup_core::value::time::Span;
-use speedup_proto::convert::duration;
-use speedup_proto::v1;
-use speedup_proto::v1::revoke_request::What;
+use speedup_core::{value::bounded::read_text_at_most, value::time::Span};
+use speedup_proto::{convert::duration, v1, v1::revoke_request::What};
 
-use super::access;
-use super::coordinator::span;
-use super::{print, print_json};
-use crate::arguments::{Form, FormArgument, Output, OutputArgument};
-use crate::connection::CoordinatorArguments;
-use crate::console::render::csv;
-use crate::console::render::table::{Column, table};
-use crate::console::{Console, moment};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use super::{access, coordinator::span, print, print_json};
+use crate::{
+    arguments::Form, arguments::FormArgument, arguments::Output, arguments::OutputArgument,
+    connection::CoordinatorArguments, console::Console, console::moment, console::render::csv,
+    console::render::table::Column, console::render::table::table, exit::Exit, exit::failure::Failure,
+};
 
 /// Digits of a token's id that people tell it by.
 const SHOWN_DIGITS: usize = 12;

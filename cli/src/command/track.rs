@@ -9,10 +9,7 @@ mod run;
 
 use clap::{Args, Subcommand};
 
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::tracks::{TrackName, Tracks};
+use crate::{console::Console, exit::Exit, exit::failure::Failure, tracks::TrackName, tracks::Tracks};
 
 /// Follows a branch: each commit beside a reference, for years
 #[derive(Debug, Subcommand)]

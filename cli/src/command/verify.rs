@@ -1,8 +1,6 @@
 //! `speedup verify`: the report of a bundle, computed again.
 
-use std::fs::File;
-use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::{fs::File, io::BufReader, path::Path, path::PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;

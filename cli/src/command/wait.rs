@@ -2,20 +2,15 @@
 
 use anyhow::anyhow;
 use clap::Args;
-use speedup_core::value::id::ExperimentId;
-use speedup_core::value::time::Span;
+use speedup_core::{value::id::ExperimentId, value::time::Span};
 use speedup_proto::convert::StatusPhase;
 
-use super::coordinator::span;
-use super::watch::{stuck, why_abandoned};
-use crate::connection::selector::Selector;
-use crate::connection::{Connection, CoordinatorArguments};
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::exit::standing::{self, Standing};
-use crate::follow::progress::why_waiting;
-use crate::follow::{Follower, PATIENCE, Told};
+use super::{coordinator::span, watch::stuck, watch::why_abandoned};
+use crate::{
+    connection::Connection, connection::CoordinatorArguments, connection::selector::Selector,
+    console::Console, exit::Exit, exit::failure::Failure, exit::standing, exit::standing::Standing,
+    follow::Follower, follow::PATIENCE, follow::Told, follow::progress::why_waiting,
+};
 
 /// Waits until an experiment is finished
 ///

@@ -5,17 +5,13 @@ use clap::Args;
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::ExperimentStatus;
 
-use crate::connection::selector::Selector;
-use crate::connection::{Connection, CoordinatorArguments};
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::exit::standing::Standing;
-use crate::follow::interrupt::Interrupts;
-use crate::follow::live::{self, Seen};
-use crate::follow::progress::{Left, Place, Progress, sentence};
-use crate::follow::{Follower, PATIENCE, Told};
-use crate::results::failed_runs;
+use crate::{
+    connection::Connection, connection::CoordinatorArguments, connection::selector::Selector,
+    console::Console, exit::Exit, exit::failure::Failure, exit::standing::Standing, follow::Follower,
+    follow::PATIENCE, follow::Told, follow::interrupt::Interrupts, follow::live, follow::live::Seen,
+    follow::progress::Left, follow::progress::Place, follow::progress::Progress, follow::progress::sentence,
+    results::failed_runs,
+};
 
 /// Shows the progress of an experiment
 ///

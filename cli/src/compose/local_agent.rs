@@ -1,21 +1,16 @@
 //! The agent of `speedup run`: this same binary once more, in a process of its own, so that what is measured shares no
 //! memory and no thread with the coordinator.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
-use std::time::Duration;
+use std::{fs, fs::File, path::Path, path::PathBuf, process::ExitStatus, process::Stdio, time::Duration};
 
 use anyhow::{Context as _, Error, anyhow};
 use rustix::process::{Pid, Signal, kill_process};
 use speedup_core::value::excerpt::last_lines;
 use speedup_proto::v1;
-use tokio::process::{Child, Command};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{process::Child, process::Command, time::Instant, time::sleep, time::timeout};
 
 use super::orphan;
-use crate::connection::Connection;
-use crate::exit::failure::Failure;
+use crate::{connection::Connection, exit::failure::Failure};
 
 /// How long an agent may take to join.
 const JOIN: Duration = Duration::from_secs(30);

@@ -1,10 +1,7 @@
 //! Agents of commands that were killed: each command records the process of its agent in the data directory, and the next one there ends
 //! that process.
 
-use std::fs;
-use std::io::{self, ErrorKind};
-use std::path::Path;
-use std::time::Duration;
+use std::{fs, io, io::ErrorKind, path::Path, time::Duration};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
@@ -62,8 +59,7 @@ fn identity(process: Pid) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::process::ExitStatusExt as _;
-    use std::process::{Child, Command};
+    use std::{os::unix::process::ExitStatusExt as _, process::Child, process::Command};
 
     use super::*;
 

@@ -1,8 +1,6 @@
 //! The web page beside a coordinator: where it listens, by what names it is reached, and who is let in.
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::str::FromStr;
-use std::sync::Arc;
+use std::{net::Ipv4Addr, net::SocketAddr, str::FromStr, sync::Arc};
 
 use anyhow::{Error, anyhow};
 use speedup_access::{Certificate, Serial, ServerNames};

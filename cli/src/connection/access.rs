@@ -1,16 +1,14 @@
 //! The access file: how commands and agents find the coordinator that was started on this machine, or on another with the
 //! same home directory, and what they are let in with. Whoever can read it may do what it was written for.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{fs, path::Path, path::PathBuf};
 
 use anyhow::{Error, anyhow};
 use serde::{Deserialize, Serialize};
 use speedup_access::{Credentials, private_file};
 use speedup_core::value::hint::Hinted;
 
-use crate::connection::directories;
-use crate::exit::failure::Failure;
+use crate::{connection::directories, exit::failure::Failure};
 
 /// The coordinator that has no other name.
 pub(crate) const DEFAULT: &str = "default";

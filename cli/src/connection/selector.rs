@@ -1,20 +1,14 @@
 //! Which experiment is meant: a whole id, the beginning of one, a name, or `last`.
 
-use std::fmt;
-use std::path::Path;
-use std::str::FromStr;
+use std::{fmt, path::Path, str::FromStr};
 
 use anyhow::anyhow;
-use speedup_core::value::id::ExperimentId;
-use speedup_core::value::time::Timestamp;
-use speedup_proto::convert::{ExperimentStatus, id_text};
-use speedup_proto::v1;
+use speedup_core::{value::id::ExperimentId, value::time::Timestamp};
+use speedup_proto::{convert::ExperimentStatus, convert::id_text, v1};
 use tonic::transport::Channel;
 
 use super::started::Started;
-use crate::console::moment;
-use crate::exit::failure::Failure;
-use crate::samples::named::SetName;
+use crate::{console::moment, exit::failure::Failure, samples::named::SetName};
 
 /// Fewest digits of an id that select by its beginning: fewer would match by accident.
 const MIN_PREFIX: usize = 4;

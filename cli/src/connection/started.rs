@@ -11,8 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
-use speedup_core::value::id::ExperimentId;
-use speedup_core::value::time::Timestamp;
+use speedup_core::{value::id::ExperimentId, value::time::Timestamp};
 
 use super::directories;
 use crate::exit::failure::Failure;

@@ -6,8 +6,7 @@ use anyhow::Error;
 use speedup_core::value::hint::{Hinted, split_hint};
 use tonic::{Code, Status};
 
-use crate::console::Console;
-use crate::exit::Exit;
+use crate::{console::Console, exit::Exit};
 
 /// Why a command failed.
 #[derive(Debug)]

@@ -7,18 +7,13 @@ use speedup_analysis::gate::{Conclusion, GateError, Judgement};
 use speedup_analysis::inquiry::Answer;
 use speedup_analysis::study::{BisectionVerdict, SCHEMA_VERSION};
 use speedup_analysis::track::TrackReport;
-use speedup_report::github::AnnotationLevel;
-use speedup_report::junit::JunitRules;
-use speedup_report::{Document, markdown};
+use speedup_report::{Document, github::AnnotationLevel, junit::JunitRules, markdown};
 use speedup_statistics::inference::Threshold;
 
-use crate::arguments::fraction;
-use crate::console::Console;
-use crate::console::render::report::{Answered, read};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::exit::github;
-use crate::tracks;
+use crate::{
+    arguments::fraction, console::Console, console::render::report::Answered, console::render::report::read,
+    exit::Exit, exit::failure::Failure, exit::github, tracks,
+};
 
 /// Conclusions that are named of each kind; the report has them all.
 const MOST_NAMED: usize = 20;

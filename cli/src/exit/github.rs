@@ -1,9 +1,7 @@
 //! What a step of a GitHub workflow tells beside its exit code: annotations, which its runner finds among the lines that the step
 //! prints, and the summary of its job, a file of Markdown.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::{fs::OpenOptions, io, io::Write as _, path::PathBuf};
 
 use anyhow::{Context as _, Error};
 use speedup_analysis::gate::Conclusion;

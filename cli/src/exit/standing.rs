@@ -1,9 +1,7 @@
 //! How an experiment stands: in words, as JSON, and as an exit code.
 
 use serde::Serialize;
-use speedup_core::machine::event::Tally;
-use speedup_core::value::id::ExperimentId;
-use speedup_core::value::time::Timestamp;
+use speedup_core::{machine::event::Tally, value::id::ExperimentId, value::time::Timestamp};
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
 use crate::exit::Exit;

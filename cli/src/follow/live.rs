@@ -17,18 +17,13 @@ use std::time::{Duration, Instant};
 use anyhow::Error;
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
-use tokio::sync::mpsc;
-use tokio::time::sleep_until;
+use tokio::{sync::mpsc, time::sleep_until};
 
-use crate::connection::Connection;
-use crate::console::Console;
-use crate::console::render::report::speaks_unicode_here;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::exit::standing::Standing;
-use crate::follow::interrupt::Interrupts;
-use crate::follow::progress::Eta;
-use crate::follow::{Follower, PATIENCE, Told};
+use crate::{
+    connection::Connection, console::Console, console::render::report::speaks_unicode_here, exit::Exit,
+    exit::failure::Failure, exit::standing::Standing, follow::Follower, follow::PATIENCE, follow::Told,
+    follow::interrupt::Interrupts, follow::progress::Eta,
+};
 use terminal::{Act, Style, Terminal};
 use view::View;
 

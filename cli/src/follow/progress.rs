@@ -5,8 +5,7 @@ mod bar;
 mod cell_eta;
 mod eta;
 
-use std::mem::discriminant;
-use std::time::{Duration, Instant};
+use std::{mem::discriminant, time::Duration, time::Instant};
 
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};

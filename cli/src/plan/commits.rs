@@ -1,14 +1,10 @@
 //! The commits that a plan names: found in their repositories, with their sources as archives that travel.
 
-use std::fs::File;
-use std::path::Path;
+use std::{fs::File, path::Path};
 
-use speedup_core::experiment::Experiment;
-use speedup_core::experiment::commit::Commit;
-use speedup_core::plan::file::WantedCommit;
+use speedup_core::{experiment::Experiment, experiment::commit::Commit, plan::file::WantedCommit};
 
-use crate::console::Console;
-use crate::plan::repository::{GitRefusal, Repository};
+use crate::{console::Console, plan::repository::GitRefusal, plan::repository::Repository};
 
 /// Submodules that are named.
 const NAMED: usize = 5;

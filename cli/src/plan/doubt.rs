@@ -88,8 +88,7 @@ fn one_run(experiment: &Experiment) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::plan;
-    use speedup_core::value::seed::Seed;
+    use speedup_core::{plan, value::seed::Seed};
 
     use super::*;
     use crate::plan::source::tests::PLAN;

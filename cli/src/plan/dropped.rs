@@ -68,8 +68,7 @@ fn dropped(experiment: &Experiment, shell: impl Iterator<Item = (String, String)
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::plan;
-    use speedup_core::value::seed::Seed;
+    use speedup_core::{plan, value::seed::Seed};
 
     use super::*;
     use crate::plan::source::tests::PLAN;

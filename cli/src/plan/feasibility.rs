@@ -187,10 +187,7 @@ pub(crate) fn remedies(feasibility: &Feasibility) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::experiment::CommandLine;
-    use speedup_core::experiment::build::Build;
-    use speedup_core::plan;
-    use speedup_core::value::seed::Seed;
+    use speedup_core::{experiment::CommandLine, experiment::build::Build, plan, value::seed::Seed};
 
     use super::*;
     use crate::plan::source::tests::PLAN;

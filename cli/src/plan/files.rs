@@ -1,19 +1,13 @@
 //! The files and commits that a plan names: looked at when the plan is read, sent to the coordinator before it is submitted.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Seek as _};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{collections::BTreeMap, fs::File, io, io::Seek as _, path::Path, path::PathBuf, sync::Arc};
 
 use anyhow::{Context as _, Error, anyhow};
 use speedup_core::experiment::Experiment;
 use speedup_core::experiment::commit::Commit;
 use speedup_core::experiment::files::{Content, ContentHash, FileSource, contents};
 use speedup_core::plan::file::{FoundCommit, PlanLook, Unusable, WantedAt, WantedCommit, WantedFile};
-use speedup_proto::convert::Blob;
-use speedup_proto::pieces::Pieces;
-use speedup_proto::v1;
+use speedup_proto::{convert::Blob, pieces::Pieces, v1};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 

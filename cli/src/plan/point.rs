@@ -6,8 +6,7 @@ use speedup_core::experiment::{Experiment, Levels, Metric, Order, Rule};
 use speedup_core::value::seed::{Seed, below};
 
 use super::line::{TemplateLook, any, of_commit};
-use crate::exit::failure::Failure;
-use crate::plan::files::LocalFiles;
+use crate::{exit::failure::Failure, plan::files::LocalFiles};
 
 /// Seeds that every reader of JSON keeps.
 const SEEDS: u64 = 1 << 53;

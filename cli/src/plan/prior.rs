@@ -6,8 +6,7 @@ use anyhow::anyhow;
 use speedup_core::experiment::commit::Commit;
 use speedup_core::experiment::prior::{LinePrior, MAX_PRIOR_PATHS, MAX_PRIOR_WEIGHT, PathWeight};
 
-use crate::exit::failure::Failure;
-use crate::plan::repository::Repository;
+use crate::{exit::failure::Failure, plan::repository::Repository};
 
 /// `PATH=WEIGHT`, as `src/codec=5`.
 pub(crate) fn path_weight(text: &str) -> Result<PathWeight, String> {

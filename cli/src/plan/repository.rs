@@ -19,9 +19,7 @@ use speedup_core::experiment::commit::{Commit, MAX_REVISION_BYTES, MAX_SUBJECT_B
 use speedup_core::plan::file::nearest;
 
 use self::invocation::{Answer, git};
-pub(crate) use self::line::LineOptions;
-pub(crate) use self::range::{BaseOf, Range};
-pub(crate) use self::refusal::GitRefusal;
+pub(crate) use self::{line::LineOptions, range::BaseOf, range::Range, refusal::GitRefusal};
 
 /// Most bytes of an answer of a few lines.
 const MAX_ANSWER_BYTES: u64 = 1 << 20;

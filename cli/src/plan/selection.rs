@@ -2,8 +2,7 @@
 
 use anyhow::anyhow;
 use clap::Args;
-use speedup_core::experiment::Experiment;
-use speedup_core::plan::file::nearest;
+use speedup_core::{experiment::Experiment, plan::file::nearest};
 
 use crate::exit::failure::Failure;
 
@@ -111,8 +110,7 @@ fn is_like(pattern: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::plan;
-    use speedup_core::value::seed::Seed;
+    use speedup_core::{plan, value::seed::Seed};
 
     use super::*;
     use crate::plan::source::tests::PLAN;

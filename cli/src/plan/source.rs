@@ -1,29 +1,21 @@
 //! The plan as the user gives it: a file or standard input, and the flags that change it.
 
-use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
+use std::{collections::BTreeSet, fs::File, io, io::Read, path::Path};
 
 use anyhow::{Error, anyhow};
 use clap::Args;
-use speedup_core::experiment::Experiment;
-use speedup_core::machine::event::AttemptEnd;
-use speedup_core::plan::file::{self, MAX_PLAN_BYTES, PlanFileError, PlanLook};
-use speedup_core::run::AfterLoss;
-use speedup_core::run::record::Outcome;
-use speedup_core::value::bounded::read_at_most;
-use speedup_core::value::id::{BenchmarkIndex, ExperimentId};
-use speedup_core::value::seed::Seed;
+use speedup_core::{
+    experiment::Experiment, machine::event::AttemptEnd, plan::file, plan::file::MAX_PLAN_BYTES,
+    plan::file::PlanFileError, plan::file::PlanLook, run::AfterLoss, run::record::Outcome,
+    value::bounded::read_at_most, value::id::BenchmarkIndex, value::id::ExperimentId, value::seed::Seed,
+};
 use uuid::Uuid;
 
-use crate::connection::selector::Selector;
-use crate::connection::{Connection, SourceArguments};
-use crate::exit::failure::Failure;
-use crate::plan::files::LocalFiles;
-use crate::plan::line::TemplateLook;
-use crate::plan::selection::{OnlyArguments, select};
-use crate::results::attempts::Attempts;
+use crate::{
+    connection::Connection, connection::SourceArguments, connection::selector::Selector,
+    exit::failure::Failure, plan::files::LocalFiles, plan::line::TemplateLook,
+    plan::selection::OnlyArguments, plan::selection::select, results::attempts::Attempts,
+};
 
 /// The plan on standard input.
 pub(crate) const STDIN: &str = "-";

@@ -1,8 +1,7 @@
 //! A trial: each cell of a plan is executed once on this machine, to tell how long it takes and whether it works. What it
 //! measures is kept nowhere.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::{fs, fs::Permissions, os::unix::fs::PermissionsExt as _};
 
 use anyhow::Context as _;
 use serde::Serialize;
@@ -13,14 +12,11 @@ use speedup_core::run::record::Outcome;
 use speedup_core::value::id::ExperimentId;
 use speedup_core::value::time::Span;
 
-use crate::command::run::Session;
-use crate::connection::{Connection, directories};
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::plan::files::LocalFiles;
-use crate::results::attempts::Attempts;
-use crate::results::failed_runs::{self, Told};
+use crate::{
+    command::run::Session, connection::Connection, connection::directories, console::Console, exit::Exit,
+    exit::failure::Failure, plan::files::LocalFiles, results::attempts::Attempts, results::failed_runs,
+    results::failed_runs::Told,
+};
 
 /// What a trial found.
 #[derive(Debug)]

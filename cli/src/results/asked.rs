@@ -1,11 +1,9 @@
 //! The report of an experiment, as the coordinator's analysis makes it.
 
 use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::id_text;
-use speedup_proto::v1;
+use speedup_proto::{convert::id_text, v1};
 
-use crate::connection::Connection;
-use crate::exit::failure::Failure;
+use crate::{connection::Connection, exit::failure::Failure};
 
 /// What is asked of a report besides its experiment.
 #[derive(Clone, Copy, Debug, Default)]

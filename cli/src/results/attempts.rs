@@ -5,15 +5,12 @@ use speedup_core::experiment::Experiment;
 use speedup_core::machine::event::EndedAttempt;
 use speedup_core::plan::{Plan, Stage};
 use speedup_core::value::id::{BenchmarkIndex, ExperimentId};
-use speedup_proto::convert::{ExperimentStatus, ExportPart};
-use speedup_proto::v1;
+use speedup_proto::{convert::ExperimentStatus, convert::ExportPart, v1};
 use tokio::sync::mpsc;
 use tonic::Streaming;
 use v1::export_chunk::Part;
 
-use crate::connection::Connection;
-use crate::connection::selector;
-use crate::exit::failure::Failure;
+use crate::{connection::Connection, connection::selector, exit::failure::Failure};
 
 const TRIED: &str = "cannot read the attempts";
 /// Pages that are read before they are wanted.

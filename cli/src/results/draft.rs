@@ -1,14 +1,11 @@
 //! Files that are put in their place only when they are whole: half a file must not look like a whole one, so it has
 //! another name until then.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write as _};
-use std::path::{Path, PathBuf};
+use std::{fs, fs::File, io, io::ErrorKind, io::Write as _, path::Path, path::PathBuf};
 
 use anyhow::{Context as _, Error};
 
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{exit::Exit, exit::failure::Failure};
 
 /// A file that is being written, and is then put in its place. A pipe or a device is written as it is: there is nothing to
 /// put in its place.
@@ -91,8 +88,7 @@ fn refused(path: &Path, error: io::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read as _;
-    use std::os::unix::fs::FileTypeExt as _;
+    use std::{io::Read as _, os::unix::fs::FileTypeExt as _};
 
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 

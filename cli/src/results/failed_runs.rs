@@ -1,15 +1,12 @@
 //! What went wrong, in short: failed runs by cell and reason, and the reasons of attempts that were lost.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, collections::BTreeSet, collections::VecDeque, fmt::Write as _};
 
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::plan::Plan;
-use speedup_core::run::LossReason;
-use speedup_core::run::record::{Failure as BenchmarkFailure, Outcome, Record};
-use speedup_core::value::excerpt::legible;
-use speedup_core::value::id::{ExperimentId, VersionIndex};
-use speedup_core::value::time::Timestamp;
+use speedup_core::{
+    machine::event::AttemptEnd, machine::event::EndedAttempt, plan::Plan, run::LossReason,
+    run::record::Failure as BenchmarkFailure, run::record::Outcome, run::record::Record,
+    value::excerpt::legible, value::id::ExperimentId, value::id::VersionIndex, value::time::Timestamp,
+};
 
 use crate::connection::Connection;
 use crate::console::render::counted;
@@ -197,9 +194,7 @@ fn shown(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::plan;
-    use speedup_core::run::record::Output;
-    use speedup_core::value::seed::Seed;
+    use speedup_core::{plan, run::record::Output, value::seed::Seed};
 
     use super::*;
     use crate::plan::source::tests::PLAN;

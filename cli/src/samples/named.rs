@@ -3,19 +3,13 @@
 //! A set is a file of JSON lines in the user's state directory, one value a line, which `compare` reads as any other file.
 //! It is put in its place when it is whole.
 
-use std::fmt;
-use std::fs;
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::{fmt, fs, io, io::ErrorKind, path::Path, path::PathBuf, str::FromStr};
 
 use anyhow::{Context as _, Error, anyhow};
 use serde::{Deserialize, Serialize};
 use speedup_formats::Series;
 
-use crate::connection::directories;
-use crate::exit::failure::Failure;
-use crate::results::draft;
+use crate::{connection::directories, exit::failure::Failure, results::draft};
 
 /// What a set is called where a file could be meant.
 const PREFIX: &str = "saved:";

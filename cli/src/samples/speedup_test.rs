@@ -3,10 +3,7 @@
 
 pub(crate) mod input;
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt as _, path::Path, path::PathBuf};
 
 use thiserror::Error;
 

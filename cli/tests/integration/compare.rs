@@ -7,9 +7,7 @@ mod forms;
 mod inputs;
 mod refusals;
 
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::{fmt::Write as _, path::Path, path::PathBuf, process::Command, process::Output};
 
 use serde_json::Value;
 

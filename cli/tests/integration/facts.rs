@@ -1,7 +1,6 @@
 //! `speedup agent facts` as a user has it: the real binary, on this host and on the files of others.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::{path::Path, path::PathBuf, process::Command, process::Output};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -1,7 +1,6 @@
 //! `speedup compare --format md -o FILE`: what goes into the summary of a job.
 
-use std::fs;
-use std::process::Command;
+use std::{fs, process::Command};
 
 #[test]
 fn markdown_says_the_same_of_more_than_two_versions() {

@@ -2,9 +2,7 @@
 
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
-use std::io::{BufRead as _, BufReader};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::{io::BufRead as _, io::BufReader, path::Path, process::Child, process::Command, process::Stdio};
 
 use speedup_access::{Credentials, Identity, Role};
 use speedup_coordinator::{Options, Security, StoreCache, raise_open_files, start};

@@ -1,9 +1,6 @@
 //! Simulated agents: real connections and the real machine of an agent, but nothing is executed and nothing kept.
 
-use std::path::PathBuf;
-use std::process::Command;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{path::PathBuf, process::Command, sync::Arc, time::Duration};
 
 use speedup_access::{Credentials, Identity, Reach, Role, enrolment};
 use speedup_core::agent::message::CoordinatorMessage;
@@ -11,8 +8,7 @@ use speedup_core::agent::{Action, Agent, Input};
 use speedup_core::host::HostFacts;
 use speedup_core::run::record::Record;
 use speedup_core::value::id::{AgentEpoch, AgentId, LeaseEpoch};
-use speedup_proto::v1;
-use speedup_proto::v1::agents_client::AgentsClient;
+use speedup_proto::{v1, v1::agents_client::AgentsClient};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use uuid::Uuid;

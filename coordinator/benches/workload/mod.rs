@@ -2,16 +2,13 @@
 
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
-use speedup_core::experiment::files::ContentHash;
-use speedup_core::experiment::{Experiment, Metric};
-use speedup_core::plan;
-use speedup_core::run::conditions::Conditions;
-use speedup_core::run::file_system::{FileSystem, Location};
-use speedup_core::run::program::{Program, ProgramContent};
-use speedup_core::run::reading::{CpuTime, Load, Pressure, Reading};
-use speedup_core::run::record::{Outcome, Output, Record};
-use speedup_core::run::timer::TimerError;
-use speedup_core::value::seed::Seed;
+use speedup_core::{
+    experiment::Experiment, experiment::Metric, experiment::files::ContentHash, plan,
+    run::conditions::Conditions, run::file_system::FileSystem, run::file_system::Location,
+    run::program::Program, run::program::ProgramContent, run::reading::CpuTime, run::reading::Load,
+    run::reading::Pressure, run::reading::Reading, run::record::Outcome, run::record::Output,
+    run::record::Record, run::timer::TimerError, value::seed::Seed,
+};
 
 /// The record of a run. What was measured differs from run to run, as it does.
 pub(crate) fn record(number: u64) -> Record {

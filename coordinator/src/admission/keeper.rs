@@ -11,8 +11,7 @@ use speedup_access::{
     Authority, AuthorityError, Credentials, CredentialsError, Identity, IssueError, Issued, Role, Serial,
     Signing, Token, TokenId, unix_seconds,
 };
-use speedup_core::value::causes::with_causes;
-use speedup_core::value::hint::Hinted;
+use speedup_core::{value::causes::with_causes, value::hint::Hinted};
 use speedup_journal::private::{self, NotPrivate, Others};
 use speedup_journal::{Journal, JournalId, OpenError, Options, PayloadVersion, ReplayError, WriteError};
 use speedup_proto::journal::v1 as wire;

@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 
 use prost::Message as _;
 use speedup_journal::{Position, Reader, ReplayError};
-use speedup_proto::convert::timestamp_of_seconds;
-use speedup_proto::journal::v1 as wire;
-use speedup_proto::v1::{EventKind, LoggedEvent};
+use speedup_proto::{convert::timestamp_of_seconds, journal::v1 as wire, v1::EventKind, v1::LoggedEvent};
 use thiserror::Error;
 
 use super::event::{AccessEvent, Change, MalformedEvent};

@@ -1,16 +1,11 @@
 //! Takes a backup, beside a coordinator that runs or of one that does not.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::{fs, fs::File, io, io::ErrorKind, io::Read as _, io::Write as _, path::Path, path::PathBuf};
 
-use speedup_journal::durable::{self, parent_of};
-use speedup_journal::{Position, Reader, private};
+use speedup_journal::{Position, Reader, durable, durable::parent_of, private};
 
-use super::manifest::{Manifest, Saved};
-use super::{BackupError, Contents, MANIFEST, disk};
-use crate::blobs;
-use crate::provision;
+use super::{BackupError, Contents, MANIFEST, disk, manifest::Manifest, manifest::Saved};
+use crate::{blobs, provision};
 
 /// What a copy passes through memory at once.
 const PIECE: usize = 1 << 20;

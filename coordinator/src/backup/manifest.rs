@@ -1,8 +1,7 @@
 //! The manifest: what files a backup has, each with its hash and length, in lines that people can read; the last line is
 //! the hash of those before it.
 
-use std::fmt::Write as _;
-use std::path::{Component, Path};
+use std::{fmt::Write as _, path::Component, path::Path};
 
 use speedup_journal::Position;
 use thiserror::Error;

@@ -1,12 +1,9 @@
 //! Restores a backup into an empty data directory.
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read as _};
-use std::path::Path;
+use std::{fs, fs::File, io::ErrorKind, io::Read as _, path::Path};
 
 use speedup_core::value::bounded::read_at_most;
-use speedup_journal::Reader;
-use speedup_journal::durable::parent_of;
+use speedup_journal::{Reader, durable::parent_of};
 
 use super::make::{copy, make_directory, sync_below, sync_directory};
 use super::manifest::{MAX_BYTES, Manifest, Saved};

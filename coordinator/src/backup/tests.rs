@@ -1,13 +1,11 @@
 //! Backups of a coordinator that runs, and what is wrong with some.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use speedup_core::machine::Settings;
 
 use super::*;
-use crate::server::{self, Coordinator, Options, Security};
-use crate::store::StoreCache;
+use crate::{server, server::Coordinator, server::Options, server::Security, store::StoreCache};
 
 async fn started(data: &Path) -> Coordinator {
     let options = Options {

@@ -1,9 +1,6 @@
 //! A journal whose disk fails under the running committer.
 
-use std::io;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{io, path::Path, sync::Arc, sync::atomic::AtomicUsize, sync::atomic::Ordering};
 
 use rustix::io::Errno;
 use speedup_core::value::time::Timestamp;

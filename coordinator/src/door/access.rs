@@ -1,7 +1,6 @@
 //! The door where one is let in: enrolling, renewing, tokens, revoking.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use speedup_access::{CertificateError, Identity, Issued, Role, Serial, TokenId, unix_seconds};
 use speedup_core::machine::{self, Command, HostRequest};

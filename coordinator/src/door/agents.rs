@@ -1,32 +1,24 @@
 //! The door of the agents: one task a session carries what the agent says to the owner; what the owner answers goes
 //! back through a bounded channel.
 
-use std::pin::Pin;
-use std::time::Duration;
+use std::{pin::Pin, time::Duration};
 
 use futures_util::{Stream, StreamExt as _};
-use speedup_core::agent::message::{AgentMessage, AttemptReport, CoordinatorMessage};
-use speedup_core::experiment::build::Product;
-use speedup_core::host::HostFacts;
-use speedup_core::machine::Refusal;
-use speedup_core::machine::provision::RefusedAgent;
-use speedup_core::run::Obstacle;
-use speedup_core::run::record::Outcome;
-use speedup_core::value::hint::Hinted;
-use speedup_core::value::id::{AgentEpoch, AgentId, HostId};
-use speedup_proto::v1;
-use speedup_proto::v1::agents_server::Agents;
+use speedup_core::{
+    agent::message::AgentMessage, agent::message::AttemptReport, agent::message::CoordinatorMessage,
+    experiment::build::Product, host::HostFacts, machine::Refusal, machine::provision::RefusedAgent,
+    run::Obstacle, run::record::Outcome, value::hint::Hinted, value::id::AgentEpoch, value::id::AgentId,
+    value::id::HostId,
+};
+use speedup_proto::{v1, v1::agents_server::Agents};
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::Caller;
-use super::files::missing;
-use crate::blobs::Blobs;
-use crate::group::Down;
-use crate::handle::{Gone, Handle};
-use crate::owner::SessionId;
-use crate::provision::Provisioning;
+use super::{Caller, files::missing};
+use crate::{
+    blobs::Blobs, group::Down, handle::Gone, handle::Handle, owner::SessionId, provision::Provisioning,
+};
 
 /// Messages that may wait for an agent. It gets one answer a message of its own, so that only one that does not read
 /// ever has this many.

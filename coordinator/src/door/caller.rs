@@ -1,7 +1,6 @@
 //! Who calls: what the doors may know of a connection's other end.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{sync::Arc, sync::atomic::AtomicBool, sync::atomic::Ordering};
 
 use speedup_access::{Certificate, Role};
 use speedup_core::value::hint::with_hint;

@@ -1,9 +1,7 @@
 //! The count of calls, by method and code, and the time until their answers: before all doors and the guard, so that refusals
 //! count as well. Every answer leaves with the coordinator's release.
 
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::{pin::Pin, task::Context, task::Poll, task::ready, time::Instant};
 
 use http_body::Frame;
 use tonic::body::Body;

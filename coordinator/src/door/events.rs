@@ -1,18 +1,14 @@
 //! The door to the event log.
 
-use speedup_core::value::causes::with_causes;
-use speedup_core::value::hint::with_hint;
+use speedup_core::{value::causes::with_causes, value::hint::with_hint};
 use speedup_journal::Position;
-use speedup_proto::convert::{hex_bytes, hex_text};
-use speedup_proto::limits::MAX_EVENTS;
-use speedup_proto::v1;
-use speedup_proto::v1::events_server::Events;
+use speedup_proto::{
+    convert::hex_bytes, convert::hex_text, limits::MAX_EVENTS, v1, v1::events_server::Events,
+};
 use tonic::{Request, Response, Status};
 
 use super::{blocking, experiment_id};
-use crate::admission::Admission;
-use crate::handle::Handle;
-use crate::store::EventPlace;
+use crate::{admission::Admission, handle::Handle, store::EventPlace};
 
 /// Longest place in a log.
 const MAX_PLACE_BYTES: usize = 64;

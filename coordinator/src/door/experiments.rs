@@ -4,19 +4,14 @@ mod export;
 mod plan;
 mod requested;
 
-use std::collections::BTreeMap;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::BTreeMap, pin::Pin, sync::Arc, time::Duration};
 
 use futures_util::Stream;
-use speedup_core::machine::event::{RequestKey, Tally};
-use speedup_core::machine::{
-    Command, LATEST_LOSSES, Refusal, Request as Asked, hosts_needed, needed_allocation,
+use speedup_core::{
+    machine::Command, machine::LATEST_LOSSES, machine::Refusal, machine::Request as Asked,
+    machine::event::RequestKey, machine::event::Tally, machine::hosts_needed, machine::needed_allocation,
+    value::hint::with_hint, value::id::ExperimentId, value::id::RunIndex, value::time::Timestamp,
 };
-use speedup_core::value::hint::with_hint;
-use speedup_core::value::id::{ExperimentId, RunIndex};
-use speedup_core::value::time::Timestamp;
 use speedup_proto::convert::{ExperimentStatus, Submission, experiment_named, id_text, timestamp};
 use speedup_proto::v1;
 use speedup_proto::v1::experiments_server::Experiments;
@@ -25,10 +20,8 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use uuid::Uuid;
 
-use self::export::{Cursor, export};
-use self::plan::{apart, draw};
-use super::files::require_files;
-use super::{Caller, blocking, experiment_id, refused, undecided};
+use self::{export::Cursor, export::export, plan::apart, plan::draw};
+use super::{Caller, blocking, experiment_id, files::require_files, refused, undecided};
 use crate::blobs::Blobs;
 use crate::handle::Handle;
 use crate::provision::{HostsToCome, Provisioning, TooShort};
@@ -307,8 +300,7 @@ impl ExperimentsDoor {
         run: u32,
         last: Option<v1::EndedAttempt>,
     ) -> Result<v1::Explanation, Status> {
-        use v1::after_loss::After;
-        use v1::record::Outcome;
+        use v1::{after_loss::After, record::Outcome};
         let finished = status(&self.handle, id).await?;
         let Tally { measured, failed, abandoned, cancelled, .. } = finished.tally;
         let runs = measured + failed + abandoned + cancelled;

@@ -1,20 +1,14 @@
 //! The door through which the content of files comes in and goes out. Files are read and written where they do not hold
 //! up the service, one piece at a time, so that slow peers take no thread.
 
-use std::fs::File;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{fs::File, pin::Pin, sync::Arc, time::Duration};
 
 use futures_util::Stream;
 use speedup_core::experiment::build::Product;
 use speedup_core::experiment::files::{ContentHash, MAX_FILES, StagedFile, contents};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::hint::with_hint;
-use speedup_proto::convert::{Blob, required};
-use speedup_proto::v1;
-use speedup_proto::v1::files_server::Files;
-use speedup_proto::v1::put_request::Part;
+use speedup_proto::{convert::Blob, convert::required, v1, v1::files_server::Files, v1::put_request::Part};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};

@@ -1,21 +1,16 @@
 //! The guard before all doors: it looks at who calls what, by the table of methods, before anything of a request is read.
 
-use std::future::{Ready, ready};
-use std::task::{Context, Poll};
+use std::{future::Ready, future::ready, task::Context, task::Poll};
 
 use futures_util::future::Either;
 use speedup_access::{Certificate, Role, unix_seconds};
 use speedup_core::value::hint::with_hint;
-use tonic::Status;
-use tonic::body::Body;
-use tonic::codegen::http::{Request, Response};
+use tonic::{Status, body::Body, codegen::http::Request, codegen::http::Response};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::caller::{Caller, Peer};
-use super::methods::{Need, is_enough, need};
-use crate::admission::Admission;
-use crate::metrics::{Metrics, RefusedCall};
+use super::{caller::Caller, caller::Peer, methods::Need, methods::is_enough, methods::need};
+use crate::{admission::Admission, metrics::Metrics, metrics::RefusedCall};
 
 /// What one is told who shows no certificate where one is needed.
 const NO_CERTIFICATE: &str = "this needs a certificate, but the client presented none";

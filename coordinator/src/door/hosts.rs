@@ -4,13 +4,10 @@ use prost::Message as _;
 use speedup_core::machine::{Command, HostRequest, Machine, Request as Asked};
 use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::{ExperimentId, HostId};
-use speedup_proto::convert::id_text;
-use speedup_proto::v1;
-use speedup_proto::v1::hosts_server::Hosts;
+use speedup_proto::{convert::id_text, v1, v1::hosts_server::Hosts};
 use tonic::{Request, Response, Status};
 
-use super::experiments::require_owner;
-use super::{Caller, blocking, experiment_id, refused};
+use super::{Caller, blocking, experiment_id, experiments::require_owner, refused};
 use crate::handle::Handle;
 
 /// Most hosts of one answer.

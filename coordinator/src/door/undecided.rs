@@ -1,12 +1,9 @@
 //! The stream of experiments that await a decision of their rule.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use speedup_core::machine::{Machine, Phase};
-use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::id_text;
-use speedup_proto::v1;
+use speedup_core::{machine::Machine, machine::Phase, value::id::ExperimentId};
+use speedup_proto::{convert::id_text, v1};
 use tokio::sync::mpsc;
 use tonic::Status;
 

@@ -148,8 +148,7 @@ impl Drop for Waiting {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::machine::event::{Change, Event};
-    use speedup_core::value::time::Timestamp;
+    use speedup_core::{machine::event::Change, machine::event::Event, value::time::Timestamp};
     use speedup_journal::Position;
 
     use super::*;

@@ -4,9 +4,7 @@ use std::path::Path;
 
 use prometheus::{IntGauge, IntGaugeVec};
 use rustix::fs::statvfs;
-use speedup_core::host::Standing;
-use speedup_core::machine::event::Tally;
-use speedup_core::machine::{Machine, Phase};
+use speedup_core::{host::Standing, machine::Machine, machine::Phase, machine::event::Tally};
 
 use super::{Making, shown};
 use crate::handle::Progress;

@@ -1,9 +1,7 @@
 //! What the journal recorded since the start, counted when it is durable.
 
 use prometheus::{IntCounter, IntCounterVec};
-use speedup_core::machine::event::Change;
-use speedup_core::run::record::Outcome;
-use speedup_core::run::{LossReason, Obstacle};
+use speedup_core::{machine::event::Change, run::LossReason, run::Obstacle, run::record::Outcome};
 
 use super::Making;
 

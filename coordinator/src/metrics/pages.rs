@@ -2,11 +2,7 @@
 //!
 //! `/metrics` is for Prometheus. `/healthz` says whether the coordinator answers, for those who watch over processes.
 
-use std::convert::Infallible;
-use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{convert::Infallible, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
@@ -16,12 +12,9 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use prometheus::TextEncoder;
 use speedup_access::{Lobby, Seat, Seats};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Mutex;
-use tokio::time::timeout;
+use tokio::{net::TcpListener, net::TcpStream, sync::Mutex, time::timeout};
 
-use super::Metrics;
-use super::figures::Counted;
+use super::{Metrics, figures::Counted};
 use crate::blobs::Blobs;
 use crate::handle::Handle;
 use crate::open_files::paced;

@@ -1,11 +1,9 @@
 //! This process, under the names that Prometheus gives the figures of any process.
 
-use std::fs;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{fs, time::SystemTime, time::UNIX_EPOCH};
 
 use prometheus::{Counter, Gauge, IntGauge};
-use rustix::process::{Resource, getrlimit};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::{process::Resource, process::getrlimit, time::ClockId, time::clock_gettime};
 
 use super::{Making, shown};
 

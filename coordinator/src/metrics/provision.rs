@@ -1,15 +1,13 @@
 //! What is asked of engines that give out hosts, summed over the engines of each kind.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use prometheus::{IntCounterVec, IntGaugeVec};
 use speedup_core::machine::provision::{JobFailure, JobState};
 use speedup_core::value::time::{Span, Timestamp};
 
 use super::{Making, shown};
-use crate::provision::{Shown, Spec};
-use crate::timeline::wall_clock;
+use crate::{provision::Shown, provision::Spec, timeline::wall_clock};
 
 const STATES: [&str; 3] = ["queued", "running", "ending"];
 
@@ -117,8 +115,7 @@ mod tests {
     use speedup_core::machine::provision::{Job, Ledger, ProvisionLimits, QUEUE_PATIENCE};
 
     use super::*;
-    use crate::metrics::Metrics;
-    use crate::provision::{Queue, Seen, Surroundings};
+    use crate::{metrics::Metrics, provision::Queue, provision::Seen, provision::Surroundings};
 
     fn job(id: &str, state: JobState) -> Job {
         let id = id.parse().unwrap();

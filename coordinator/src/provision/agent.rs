@@ -1,7 +1,6 @@
 //! How an agent is started where an engine gives out a host.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::{net::IpAddr, net::Ipv4Addr, net::Ipv6Addr, net::SocketAddr, path::PathBuf};
 
 /// Where the program, the state and the access of agents lie, as every node sees them: on a shared disk.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,16 +1,12 @@
 //! Programs of the system, executed as the user would: with the user's environment and without a shell, within bounds of
 //! time and output.
 
-use std::fs::File;
-use std::io::Cursor;
-use std::process::{ExitStatus, Stdio};
-use std::time::Duration;
+use std::{fs::File, io::Cursor, process::ExitStatus, process::Stdio, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use speedup_core::value::excerpt::last_lines;
 use thiserror::Error;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::{Child, Command};
+use tokio::{io::AsyncRead, io::AsyncReadExt as _, io::AsyncWriteExt as _, process::Child, process::Command};
 
 /// How long a command may take: a controller under load answers late, one that is away not at all.
 const PATIENCE: Duration = Duration::from_secs(30);

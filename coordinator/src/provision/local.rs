@@ -1,11 +1,7 @@
 //! Agents as processes of this machine, each as a host of its own: the second engine, for a first look and for tests.
 //! They end with the coordinator.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::path::PathBuf;
-use std::process::Stdio;
-use std::time::Duration;
+use std::{collections::BTreeMap, fs::File, path::PathBuf, process::Stdio, time::Duration};
 
 use async_trait::async_trait;
 use rustix::process::{Pid, Signal, kill_process};
@@ -13,12 +9,10 @@ use speedup_core::machine::provision::{Job, JobEnd, JobState, Nodes};
 use speedup_core::value::id::{JobId, NodeName, QueueName};
 use speedup_core::value::time::{Span, Timestamp};
 use speedup_journal::private;
-use tokio::process::{Child, Command};
-use tokio::sync::Mutex;
+use tokio::{process::Child, process::Command, sync::Mutex};
 use uuid::Uuid;
 
-use super::agent::AgentStart;
-use super::engine::{Engine, EngineError, Request};
+use super::{agent::AgentStart, engine::Engine, engine::EngineError, engine::Request};
 use crate::timeline::wall_clock;
 
 /// What the ids of its jobs begin with.

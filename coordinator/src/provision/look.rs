@@ -1,8 +1,7 @@
 //! One round: the machine says what the plans could use, the engine what its jobs do; what is decided is carried out, and
 //! what is remembered of it is durable before the next step.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc, sync::Mutex, sync::PoisonError};
 
 use speedup_core::machine::provision::{
     Cancelled, Claim, Demand, EngineNote, EngineNoteKind, Job, JobFailure, JobState, Ledger, Nodes,
@@ -14,16 +13,13 @@ use speedup_core::value::causes::with_causes;
 use speedup_core::value::count::counted;
 use speedup_core::value::id::{HostId, JobId};
 use speedup_core::value::time::Timestamp;
-use tokio::sync::broadcast::{self, error::TryRecvError};
-use tokio::sync::watch;
+use tokio::{sync::broadcast, sync::broadcast::error::TryRecvError, sync::watch};
 
 use super::engine::{Engine, EngineError};
 use super::record::{Queue, Record, RecordError};
 use super::shares::{Part, Parts, Shares};
 use super::unjoined;
-use crate::handle::{Gone, Handle};
-use crate::metrics::Metrics;
-use crate::timeline::wall_clock;
+use crate::{handle::Gone, handle::Handle, metrics::Metrics, timeline::wall_clock};
 
 /// What is shown of the latest round.
 #[derive(Clone, Debug, Default)]

@@ -1,19 +1,14 @@
 //! What is kept over a restart: which engines are asked, within which limits, and their ledgers. One small file, put in place
 //! whole; that jobs exist at all is known from the engines, by their names.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{collections::BTreeMap, fs, io, io::ErrorKind, path::Path, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use speedup_core::machine::provision::{Ledger, ProvisionLimits};
 use speedup_core::value::bounded::read_text_at_most;
 use speedup_core::value::id::QueueName;
 use speedup_core::value::time::Span;
-use speedup_journal::durable::sync_directory;
-use speedup_journal::private::replace;
+use speedup_journal::{durable::sync_directory, private::replace};
 use thiserror::Error;
 use tokio::sync::Mutex;
 

@@ -21,8 +21,7 @@ use super::look::{LookError, Looker, Seen, Views, tell};
 use super::record::{Queue, Record, RecordError};
 use super::shares::Shares;
 use super::spec::{Spec, SpecError};
-use crate::handle::Handle;
-use crate::metrics::Metrics;
+use crate::{handle::Handle, metrics::Metrics};
 
 /// How long a coordinator that stops waits until the jobs of its engine are cancelled.
 const FAREWELL: Duration = Duration::from_secs(40);

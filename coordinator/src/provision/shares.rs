@@ -1,8 +1,7 @@
 //! What the queues know of each other: how much each has under way and could have, and which jobs are whose. Who reads it, and asks
 //! the machine what is missing, holds it until what it decides is entered: so two queues never ask for the same host.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc};
 
 use speedup_core::machine::provision::{Claim, share};
 use speedup_core::value::id::{JobId, QueueName};

@@ -9,8 +9,7 @@ mod options;
 mod state;
 mod trial;
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
 use async_trait::async_trait;
 use speedup_core::machine::provision::{Job, Nodes};

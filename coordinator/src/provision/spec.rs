@@ -1,8 +1,7 @@
 //! Which engine a queue asks, and how: what is kept of it, and the engine that is made of it. One more engine is one more
 //! variant here.
 
-use std::fmt;
-use std::net::SocketAddr;
+use std::{fmt, net::SocketAddr};
 
 use serde::{Deserialize, Serialize};
 use speedup_core::machine::provision::batch::{self, BatchFileError};
@@ -10,12 +9,10 @@ use speedup_core::value::id::QueueName;
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::agent::AgentStart;
-use super::batch::Batch;
-use super::engine::Engine;
-use super::local::Local;
-use super::script::{Surroundings, SurroundingsError};
-use super::slurm::{OptionsError, Slurm, SlurmOptions, checked};
+use super::{
+    agent::AgentStart, batch::Batch, engine::Engine, local::Local, script::Surroundings,
+    script::SurroundingsError, slurm::OptionsError, slurm::Slurm, slurm::SlurmOptions, slurm::checked,
+};
 
 /// Which engine is asked, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

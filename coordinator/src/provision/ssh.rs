@@ -24,14 +24,10 @@ use speedup_core::value::causes::with_causes;
 use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::HostId;
 use thiserror::Error;
-use tokio::sync::{Mutex, OnceCell, Semaphore, watch};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::{sync::Mutex, sync::OnceCell, sync::Semaphore, sync::watch, task::JoinHandle, task::JoinSet};
 
-use super::agent::AgentStart;
-use super::look::tell;
-use super::record::RecordError;
-use crate::admission::Admission;
-use crate::handle::Handle;
+use super::{agent::AgentStart, look::tell, record::RecordError};
+use crate::{admission::Admission, handle::Handle};
 pub(crate) use destination::{Destination, DestinationError};
 use keeper::{First, Glance, Keeper, Shared};
 pub(crate) use keeper::{SshSeen, SshState};

@@ -1,9 +1,7 @@
 //! What agents of jobs that do not join leave on the shared disk: why they cannot reach the coordinator, in their state
 //! directory, and the last words of a job that has ended.
 
-use std::fs::File;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::{fs::File, io::ErrorKind, path::Path, path::PathBuf};
 
 use speedup_core::machine::provision::{Job, UnreachedAgent};
 use speedup_core::value::bounded::read_text_at_most;

@@ -6,16 +6,12 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
-use speedup_core::machine::Machine;
-use speedup_core::machine::event::Event;
-use speedup_core::value::causes::with_causes;
+use speedup_core::{machine::Machine, machine::event::Event, value::causes::with_causes};
 use speedup_journal::{Journal, Position, Replay};
 use speedup_proto::journal_payload;
 
 use super::RecoveryError;
-use crate::checkpoint;
-use crate::indexer::{Batch, GATHERED};
-use crate::store::{Store, Writes};
+use crate::{checkpoint, indexer::Batch, indexer::GATHERED, store::Store, store::Writes};
 
 /// Events that go from thread to thread together.
 const TOGETHER: usize = 1_024;

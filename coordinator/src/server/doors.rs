@@ -1,9 +1,7 @@
 //! The services behind the doors, each with its bounds, as one set of routes.
 
-use speedup_proto::v1::access_server::AccessServer;
-use speedup_proto::{limits, v1};
-use tonic::service::Routes;
-use tonic::transport::Server;
+use speedup_proto::{limits, v1, v1::access_server::AccessServer};
+use tonic::{service::Routes, transport::Server};
 
 use super::StartError;
 use crate::admission::Admission;

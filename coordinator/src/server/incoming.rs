@@ -1,36 +1,26 @@
 //! Connections as they come in: accepted, secured within a bounded time, counted, and ended when their certificate is.
 
-use std::convert::Infallible;
-use std::future::Future;
-use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::Duration;
+use std::{
+    convert::Infallible, future::Future, io, io::ErrorKind, net::SocketAddr, pin::Pin, sync::Arc,
+    task::Context, task::Poll, time::Duration,
+};
 
 use futures_util::Stream;
 use hyper_util::rt::TokioIo;
 use rustix::process::{Resource, getrlimit};
-use rustls::ServerConfig;
-use rustls::server::Acceptor;
+use rustls::{ServerConfig, server::Acceptor};
 use speedup_access::{AskedOut, Certificate, Lobby, Seat, Seats, server, unix_seconds};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
-use tokio_rustls::LazyConfigAcceptor;
-use tokio_rustls::server::TlsStream;
-use tonic::codegen::http::Uri;
-use tonic::transport::server::Connected;
-use tonic::transport::{Channel, Endpoint};
+use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
+use tonic::{codegen::http::Uri, transport::Channel, transport::Endpoint, transport::server::Connected};
 use tower_service::Service;
 
 use super::gate::{Gate, MAX_CONNECTIONS, MAX_OF_CERTIFICATE, Place};
-use crate::door::{Caller, Peer};
-use crate::metrics::RefusedConnection;
-use crate::open_files::paced;
+use crate::{door::Caller, door::Peer, metrics::RefusedConnection, open_files::paced};
 
 /// How long a handshake may take: three times that of a host on the other side of the world that loses a packet.
 const HANDSHAKE: Duration = Duration::from_secs(5);

@@ -1,8 +1,6 @@
 //! Damaged stores: the last one is kept, for whoever wants to know what became of it.
 
-use std::fs;
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::{fs, io, io::ErrorKind, path::Path, path::PathBuf};
 
 use rustix::fs::statvfs;
 use speedup_journal::durable::{parent_of, sync_directory};

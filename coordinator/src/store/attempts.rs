@@ -1,12 +1,9 @@
 //! The ended attempts of experiments: written into packs, and read one by one.
 
-use std::collections::BTreeMap;
-use std::io;
-use std::vec;
+use std::{collections::BTreeMap, io, vec};
 
 use bytes::Bytes;
-use speedup_core::machine::event::EndedAttempt;
-use speedup_core::value::id::ExperimentId;
+use speedup_core::{machine::event::EndedAttempt, value::id::ExperimentId};
 use speedup_proto::v1;
 
 use super::pack::{At, Pack, Packer, Placed, Row, Unpacker};

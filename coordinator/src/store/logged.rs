@@ -9,9 +9,7 @@ use speedup_core::machine::provision::{EngineNote, EngineNoteKind};
 use speedup_core::value::count::counted;
 use speedup_core::value::id::{ExperimentId, HostId};
 use speedup_core::value::time::Timestamp;
-use speedup_proto::convert::{id_text, timestamp};
-use speedup_proto::v1;
-use speedup_proto::v1::EventKind as Kind;
+use speedup_proto::{convert::id_text, convert::timestamp, v1, v1::EventKind as Kind};
 use uuid::Uuid;
 
 /// A row of the log, as releases since 0.1.0 keep it.

@@ -160,8 +160,7 @@ impl Unpacker {
 mod tests {
     use std::collections::BTreeMap;
 
-    use rand_chacha::ChaCha8Rng;
-    use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+    use rand_chacha::{ChaCha8Rng, rand_core::Rng as _, rand_core::SeedableRng as _};
 
     use super::*;
 

@@ -1,10 +1,8 @@
 //! What is read of a store, and how much of it.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use rand_chacha::{ChaCha8Rng, rand_core::Rng as _, rand_core::SeedableRng as _};
 use speedup_core::machine::event::{Change, Event};
 use speedup_core::run::record::{Outcome, Output, Record};
 use speedup_core::value::time::Timestamp;

@@ -1,7 +1,6 @@
 //! What the store keeps of events and attempts, gathered for one application.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
 use prost::Message as _;
@@ -11,8 +10,7 @@ use speedup_core::plan::Extension;
 use speedup_core::run::record::Record;
 use speedup_core::value::id::{ExperimentId, HostId};
 use speedup_core::value::time::Timestamp;
-use speedup_proto::stored::stored_attempt;
-use speedup_proto::v1;
+use speedup_proto::{stored::stored_attempt, v1};
 
 use super::attempts::{AttemptId, attempt_key};
 use crate::status::submitted_status;

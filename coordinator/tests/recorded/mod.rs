@@ -1,18 +1,14 @@
 //! A data directory with a journal of many small segments, a checkpoint and a store; and what of it was acknowledged.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use speedup_coordinator::{Coordinator, Options, Security, StartError, StoreCache};
-use speedup_core::agent::message::AttemptReport;
-use speedup_core::host::HostFacts;
-use speedup_core::machine::{Command, Effect, Machine, Settings, Speaker};
-use speedup_core::plan::{self, Plan};
-use speedup_core::run::record::{Outcome, Output, Record};
-use speedup_core::value::id::{AgentEpoch, AgentId, ExperimentId};
-use speedup_core::value::seed::{Seed, below};
-use speedup_core::value::time::Timestamp;
+use speedup_core::{
+    agent::message::AttemptReport, host::HostFacts, machine::Command, machine::Effect, machine::Machine,
+    machine::Settings, machine::Speaker, plan, plan::Plan, run::record::Outcome, run::record::Output,
+    run::record::Record, value::id::AgentEpoch, value::id::AgentId, value::id::ExperimentId,
+    value::seed::Seed, value::seed::below, value::time::Timestamp,
+};
 use speedup_journal::{Journal, JournalId, PayloadVersion};
 use speedup_proto::journal_payload;
 use speedup_proto::v1::experiments_client::ExperimentsClient;

@@ -1,15 +1,11 @@
 //! What is asked of the coordinator and of the analysis, as the person who asks.
 
-use speedup_proto::convert::id_text;
-use speedup_proto::limits::{MAX_ACCESS_BYTES, MAX_ANSWER_BYTES};
-use speedup_proto::v1;
-use speedup_proto::v1::access_client::AccessClient;
-use speedup_proto::v1::analysis_client::AnalysisClient;
-use speedup_proto::v1::events_client::EventsClient;
-use speedup_proto::v1::experiments_client::ExperimentsClient;
-use speedup_proto::v1::hosts_client::HostsClient;
-use tonic::Status;
-use tonic::transport::Channel;
+use speedup_proto::{
+    convert::id_text, limits::MAX_ACCESS_BYTES, limits::MAX_ANSWER_BYTES, v1,
+    v1::access_client::AccessClient, v1::analysis_client::AnalysisClient, v1::events_client::EventsClient,
+    v1::experiments_client::ExperimentsClient, v1::hosts_client::HostsClient,
+};
+use tonic::{Status, transport::Channel};
 use uuid::Uuid;
 
 use crate::page::events;

@@ -2,16 +2,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use axum::extract::FromRequestParts;
-use axum::http::HeaderMap;
-use axum::http::header::COOKIE;
-use axum::http::request::Parts;
+use axum::{extract::FromRequestParts, http::HeaderMap, http::header::COOKIE, http::request::Parts};
 use speedup_access::{Role, unix_seconds};
 use tokio::sync::{Semaphore, watch};
 
-use crate::entry::{Entrance, Entries};
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
+use crate::{entry::Entrance, entry::Entries, trouble::Trouble, visitor::Visitor};
 
 /// What door and page have in common.
 #[derive(Debug)]

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use speedup_access::{Certificate, unix_seconds};
-use speedup_proto::convert::timestamp_of_seconds;
-use speedup_proto::v1;
-use speedup_proto::v1::page_server::Page;
+use speedup_proto::{convert::timestamp_of_seconds, v1, v1::page_server::Page};
 use tonic::{Request, Response, Status};
 
 use crate::context::Shared;

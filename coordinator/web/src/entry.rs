@@ -3,8 +3,7 @@
 //! Pure but for the secrets: time is an argument. Of secrets only hashes are kept, in memory alone: a coordinator that
 //! starts anew knows no session.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use speedup_access::{Certificate, Secret, SecretHash, Serial};
 use tonic::transport::Channel;

@@ -1,30 +1,20 @@
 //! What changes while one looks: parts of a page, rendered anew and sent as server-sent events when they are others than
 //! before. A stream that nobody reads is not written on, and the number of streams is bounded.
 
-use std::collections::HashMap;
-use std::convert::Infallible;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::HashMap, convert::Infallible, sync::Arc, time::Duration};
 
-use axum::Router;
-use axum::extract::{Path, Query, State};
-use axum::http::StatusCode;
-use axum::response::sse::{Event, Sse};
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::{
+    Router, extract::Path, extract::Query, extract::State, http::StatusCode, response::IntoResponse,
+    response::Response, response::sse::Event, response::sse::Sse, routing::get,
+};
 use maud::Markup;
-use speedup_proto::v1;
-use speedup_proto::v1::experiment_status::Phase;
-use tokio::sync::mpsc;
-use tokio::time::Instant;
+use speedup_proto::{v1, v1::experiment_status::Phase};
+use tokio::{sync::mpsc, time::Instant};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status};
 use uuid::Uuid;
 
-use crate::context::Context;
-use crate::page;
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
+use crate::{context::Context, page, trouble::Trouble, visitor::Visitor};
 
 /// Most streams at once: half of the connections, so that pages still load.
 pub(crate) const MAX_STREAMS: usize = 256;

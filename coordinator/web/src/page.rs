@@ -12,14 +12,12 @@ mod plan;
 pub(crate) mod report;
 pub(crate) mod sign_in;
 
-use axum::http::header::CONTENT_TYPE;
-use axum::response::{IntoResponse, Response};
+use axum::{http::header::CONTENT_TYPE, response::IntoResponse, response::Response};
 use maud::{Markup, html};
 use speedup_core::value::count::{counted, grouped};
 use speedup_proto::convert::known_moment;
 
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
+use crate::{trouble::Trouble, visitor::Visitor};
 
 /// A page as an answer.
 #[derive(Clone, Debug)]

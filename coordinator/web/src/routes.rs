@@ -14,13 +14,11 @@ use speedup_access::unix_seconds;
 use speedup_proto::convert::id_text;
 use uuid::Uuid;
 
-use crate::context::{Context, Shared, cookie_name, session_secret};
-use crate::door::SIGN_IN;
-use crate::entry::{Entrance, SESSION_LIFETIME_S};
-use crate::page::{self, Html};
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
-use crate::{live, shield};
+use crate::{
+    context::Context, context::Shared, context::cookie_name, context::session_secret, door::SIGN_IN,
+    entry::Entrance, entry::SESSION_LIFETIME_S, live, page, page::Html, shield, trouble::Trouble,
+    visitor::Visitor,
+};
 
 /// Most bytes of a form: a token and a few words.
 const MAX_FORM_BYTES: usize = 8 << 10;

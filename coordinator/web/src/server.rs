@@ -1,20 +1,13 @@
 //! Connections: accepted, secured, counted and bounded in time. Whoever sends slowly, or too much, is let go.
 
-use std::convert::Infallible;
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::{convert::Infallible, net::SocketAddr, sync::Arc, sync::Mutex, sync::PoisonError, time::Duration};
 
-use axum::Router;
-use axum::body::Body;
-use axum::http::HeaderMap;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
+use axum::{Router, body::Body, http::HeaderMap};
+use hyper::{body::Incoming, server::conn::http1};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::net::sockopt::{set_socket_keepalive, set_tcp_nodelay, set_tcp_user_timeout};
 use rustls::ServerConfig;
-use speedup_access::liveness::UNACKNOWLEDGED_MS;
-use speedup_access::{Lobby, Seat, Seats};
+use speedup_access::{Lobby, Seat, Seats, liveness::UNACKNOWLEDGED_MS};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};

@@ -1,8 +1,7 @@
 //! What holds for every request: by what name the page was called, where a form was sent from, how long it may take, and
 //! what a browser may do with the answer.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -13,8 +12,7 @@ use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use crate::context::Context;
-use crate::trouble::Trouble;
+use crate::{context::Context, trouble::Trouble};
 
 /// What the page may load and do: its own style, script and pictures, its own forms, and nothing else.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' \

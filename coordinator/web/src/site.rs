@@ -1,15 +1,12 @@
 //! What is started: the page's address first, so that links can name it, then the page itself.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
 use rustls::ServerConfig;
 use speedup_access::Secret;
 use speedup_proto::v1::page_server::PageServer;
 use thiserror::Error;
-use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinHandle;
+use tokio::{net::TcpListener, sync::Semaphore, sync::watch, task::JoinHandle};
 use tonic::service::Routes;
 
 use crate::context::{Context, Shared, is_signed_in};

@@ -6,10 +6,7 @@
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for a person who measures")]
 
 use speedup_journal::{Journal, JournalId, OpenCheck, Options, PayloadVersion, Position};
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::{fs::File, os::unix::fs::FileExt, path::Path, path::PathBuf, time::Duration, time::Instant};
 
 const PAYLOAD_BYTES: usize = 200;
 const FRAME_BYTES: usize = PAYLOAD_BYTES + 26;

@@ -16,9 +16,7 @@ use crate::segment::{DamagedBy, SegmentError, SegmentReader};
 use speedup_core::journal::{
     Encoder, JournalId, JournalRecord, PayloadVersion, Position, RecordTooLarge, SegmentHeader, Tail,
 };
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{io, path::Path, path::PathBuf, sync::Arc};
 
 const NAME: &str = "checkpoint";
 const UNFINISHED_NAME: &str = "checkpoint.new";

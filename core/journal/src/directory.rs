@@ -1,17 +1,11 @@
 //! The seam under the journal: one directory and its files. Tests put a failing or forgetful disk behind it.
 
-use std::fmt::Debug;
-use std::fs::{self, File, OpenOptions};
-use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::{fmt::Debug, fs, fs::File, fs::OpenOptions, io, os::unix::fs::FileExt, path::Path, path::PathBuf};
 
 use crate::lock::release;
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
+use rustix::{fs::FlockOperation, fs::flock, io::Errno};
 
-use crate::durable::sync_directory;
-use crate::private;
+use crate::{durable::sync_directory, private};
 
 /// The directory of one journal; files are named within it.
 pub trait Directory: Debug + Send + Sync {

@@ -1,8 +1,6 @@
 //! Names that outlast a power cut.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::{fs, fs::File, io, io::ErrorKind, path::Path};
 
 /// Makes all names made, changed and removed in a directory before durable.
 pub fn sync_directory(path: &Path) -> io::Result<()> {

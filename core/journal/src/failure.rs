@@ -1,9 +1,7 @@
 //! An operation on a file that failed.
 
 use speedup_core::value::hint::Hinted;
-use std::io;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::{io, path::PathBuf, sync::Arc};
 
 /// What we tried, on which file; the system's reason is the source. It can be cloned, because a journal that has failed
 /// gives the same failure to every later caller.

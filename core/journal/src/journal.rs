@@ -1,20 +1,16 @@
 //! The writer: append, sync, and only then acknowledge.
 
-use crate::checkpoint::Checkpoints;
-use crate::directory::{Directory, DiskDirectory, write_all_at};
-use crate::failure::JournalFailure;
-use crate::lock::DirectoryLock;
-use crate::private::{self, Others};
-use crate::recovery::{self, Checked, OpenError, Options, Recovered, Recovery};
-use crate::replay::{Replay, ReplayError};
-use crate::segment::{self, OpenSegment};
+use crate::{
+    checkpoint::Checkpoints, directory::Directory, directory::DiskDirectory, directory::write_all_at,
+    failure::JournalFailure, lock::DirectoryLock, private, private::Others, recovery, recovery::Checked,
+    recovery::OpenError, recovery::Options, recovery::Recovered, recovery::Recovery, replay::Replay,
+    replay::ReplayError, segment, segment::OpenSegment,
+};
 use speedup_core::journal::{
     FRAME_HEADER_BYTES, JournalId, PayloadVersion, Position, RecordTooLarge, SegmentHeader,
 };
 use speedup_core::value::hint::Hinted;
-use std::io::ErrorKind;
-use std::path::Path;
-use std::sync::Arc;
+use std::{io::ErrorKind, path::Path, sync::Arc};
 
 /// How much a group may hold before it must be synced: it is kept in memory, and written at once.
 pub const MAX_GROUP_BYTES: usize = 64 << 20;

@@ -3,10 +3,8 @@
 //! It says who has the journal. What is written is locked besides, the last segment itself (see recovery), so that a lock
 //! file that was removed lets nobody in.
 
-use crate::failure::JournalFailure;
-use crate::private::FILE_MODE;
-use rustix::fs::{FlockOperation, OFlags, flock};
-use rustix::io::Errno;
+use crate::{failure::JournalFailure, private::FILE_MODE};
+use rustix::{fs::FlockOperation, fs::OFlags, fs::flock, io::Errno};
 use speedup_core::value::hint::Hinted;
 use std::fmt;
 use std::fs::{File, OpenOptions};

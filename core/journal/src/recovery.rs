@@ -7,8 +7,7 @@ use crate::private::NotPrivate;
 use crate::segment::{self, Beginning, Missing, OpenSegment, SegmentError, SegmentReader};
 use speedup_core::journal::{Encoder, Extent, HEADER_BYTES, JournalId, Position, SegmentHeader, Tail};
 use speedup_core::value::hint::Hinted;
-use std::io;
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 /// A segment's usual length: it is copied and removed as a whole, and the last one is read in full on opening.
 const USUAL_SEGMENT_BYTES: u64 = 64 << 20;

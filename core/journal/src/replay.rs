@@ -6,9 +6,7 @@ use crate::failure::JournalFailure;
 use crate::segment::{self, Beginning, SegmentError, SegmentReader};
 use speedup_core::journal::{JournalId, JournalRecord, PayloadVersion, Position, Tail};
 use speedup_core::value::hint::Hinted;
-use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{collections::VecDeque, path::Path, path::PathBuf, sync::Arc};
 
 /// Reads a journal without its lock, also while a service writes it.
 ///

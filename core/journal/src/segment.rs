@@ -7,9 +7,7 @@ use speedup_core::journal::{
     PayloadVersion, Position, ScanStep, Scanner, SegmentEnd, SegmentHeader, Tail, TornTail, marked_end,
 };
 use speedup_core::value::hint::Hinted;
-use std::io::ErrorKind;
-use std::ops::Range;
-use std::path::PathBuf;
+use std::{io::ErrorKind, ops::Range, path::PathBuf};
 
 /// How much is read at once. Larger records get a larger buffer, up to the longest record.
 const READ_BYTES: usize = 256 << 10;

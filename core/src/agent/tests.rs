@@ -6,10 +6,7 @@ use super::*;
 use crate::plan::Cell;
 use crate::value::id::{Attempt, BenchmarkIndex, ExperimentId, RunIndex, VersionIndex};
 
-use crate::plan;
-use crate::run::record::Outcome;
-use crate::run::work::{WorkOrder, WorkSeat};
-use crate::value::seed::Seed;
+use crate::{plan, run::record::Outcome, run::work::WorkOrder, run::work::WorkSeat, value::seed::Seed};
 
 const START: AgentEpoch = AgentEpoch(5);
 

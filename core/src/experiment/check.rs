@@ -7,8 +7,7 @@ mod gang;
 mod sampling;
 mod software;
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::{borrow::Cow, collections::BTreeMap, collections::BTreeSet};
 
 use super::problem::{ExperimentError, Fault, KeyPath, Problems};
 use super::{

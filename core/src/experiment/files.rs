@@ -2,8 +2,7 @@
 //! coordinator and fetched by the agents, or lies on a file system that all hosts share and is used in place. Either way
 //! its BLAKE3 hash is part of the experiment, and no run begins on a host where the file has another.
 
-use std::collections::BTreeSet;
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use serde::{Deserialize, Serialize};
 

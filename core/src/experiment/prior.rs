@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::problem::{Fault, KeyPath, Problems};
-use super::{Experiment, Rule};
+use super::{Experiment, Rule, problem::Fault, problem::KeyPath, problem::Problems};
 
 /// Most paths of a prior: more is a list that nobody reads.
 pub const MAX_PRIOR_PATHS: usize = 64;

@@ -1,10 +1,7 @@
 //! The door: what the plan file cannot even say, but a message over the wire can. The rest is tried through plan files.
 
-use super::prior::{LinePrior, PathWeight};
-use super::*;
-use crate::plan::{self, Cell};
-use crate::run::work::WorkOrder;
-use crate::value::id::RunIndex;
+use super::{prior::LinePrior, prior::PathWeight, *};
+use crate::{plan, plan::Cell, run::work::WorkOrder, value::id::RunIndex};
 
 fn experiment() -> Experiment {
     let text = "

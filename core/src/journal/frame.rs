@@ -1,7 +1,6 @@
 //! One frame: what stands before each payload, and the checksum over both.
 
-use super::header::HEADER_BYTES;
-use super::record::Position;
+use super::{header::HEADER_BYTES, record::Position};
 
 /// Length of what stands before each payload.
 pub const FRAME_HEADER_BYTES: usize = 26;

@@ -1,7 +1,6 @@
 //! How a segment ends, and the search behind damage: was it synced? And is there anything at all?
 
-use super::frame::{FRAME_HEADER_BYTES, FrameHeader, Parsed, parse};
-use super::record::Position;
+use super::{frame::FRAME_HEADER_BYTES, frame::FrameHeader, frame::Parsed, frame::parse, record::Position};
 
 /// How a segment ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

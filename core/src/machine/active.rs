@@ -1,21 +1,14 @@
 //! An experiment that is not finished, as the machine keeps it.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::{cmp::Reverse, collections::BTreeMap, collections::BTreeSet, sync::Arc};
 
-use super::queue::Queue;
-use super::trouble::Trouble;
-use super::{ABANDONED_IN_A_ROW, COORDINATOR};
-use crate::experiment::Rule;
-use crate::experiment::build::Product;
-use crate::host::fingerprint::ClassId;
-use crate::independence::Independence;
-use crate::machine::event::{Change, Tally};
-use crate::plan::Plan;
-use crate::run::{HostNumber, RunState, Settlement};
-use crate::value::id::{Attempt, ExperimentId, RunIndex};
-use crate::value::time::{Span, Timestamp};
+use super::{ABANDONED_IN_A_ROW, COORDINATOR, queue::Queue, trouble::Trouble};
+use crate::{
+    experiment::Rule, experiment::build::Product, host::fingerprint::ClassId, independence::Independence,
+    machine::event::Change, machine::event::Tally, plan::Plan, run::HostNumber, run::RunState,
+    run::Settlement, value::id::Attempt, value::id::ExperimentId, value::id::RunIndex, value::time::Span,
+    value::time::Timestamp,
+};
 
 /// An experiment that is not finished.
 #[derive(Clone, Debug, PartialEq)]

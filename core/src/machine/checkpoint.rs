@@ -9,8 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
-use super::queue::Queue;
-use super::{Active, Class, Kept, Machine, Settings};
+use super::{Active, Class, Kept, Machine, Settings, queue::Queue};
 use crate::host::fingerprint::{ClassId, Fingerprint};
 use crate::host::{Asking, Host, Presence};
 use crate::machine::event::{Superseded, Tally};

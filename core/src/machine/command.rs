@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::agent::message::AttemptReport;
-use crate::host::HostFacts;
-use crate::machine::event::RequestKey;
-use crate::machine::provision::EngineNote;
-use crate::plan::{Extension, Plan};
-use crate::run::lease::Lease;
-use crate::value::id::{AgentEpoch, AgentId, ExperimentId, HostId, JobId, LeaseEpoch};
+use crate::{
+    agent::message::AttemptReport, host::HostFacts, machine::event::RequestKey,
+    machine::provision::EngineNote, plan::Extension, plan::Plan, run::lease::Lease, value::id::AgentEpoch,
+    value::id::AgentId, value::id::ExperimentId, value::id::HostId, value::id::JobId, value::id::LeaseEpoch,
+};
 
 /// What is asked of the machine.
 #[derive(Clone, Debug, PartialEq)]

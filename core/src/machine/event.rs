@@ -5,15 +5,12 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use crate::host::HostFacts;
-use crate::host::fingerprint::ClassId;
-use crate::machine::provision::EngineNote;
-use crate::plan::{Extension, Plan};
-use crate::run::lease::Lease;
-use crate::run::record::Record;
-use crate::run::{AfterLoss, LossReason, Settlement};
-use crate::value::id::{AgentEpoch, AgentId, Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
-use crate::value::time::Timestamp;
+use crate::{
+    host::HostFacts, host::fingerprint::ClassId, machine::provision::EngineNote, plan::Extension, plan::Plan,
+    run::AfterLoss, run::LossReason, run::Settlement, run::lease::Lease, run::record::Record,
+    value::id::AgentEpoch, value::id::AgentId, value::id::Attempt, value::id::ExperimentId,
+    value::id::HostId, value::id::LeaseEpoch, value::id::RunIndex, value::time::Timestamp,
+};
 
 /// One change, and when.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,13 +7,11 @@ mod pool;
 use std::sync::Arc;
 
 use super::{Active, Machine, Phase};
-use crate::host::fingerprint::ClassId;
-use crate::host::{Asking, Presence, Standing};
-use crate::machine::event::{Change, Event};
-use crate::plan::{Extension, Plan};
-use crate::run::{HostNumber, RunState};
-use crate::value::id::{Attempt, ExperimentId};
-use crate::value::time::Timestamp;
+use crate::{
+    host::Asking, host::Presence, host::Standing, host::fingerprint::ClassId, machine::event::Change,
+    machine::event::Event, plan::Extension, plan::Plan, run::HostNumber, run::RunState, value::id::Attempt,
+    value::id::ExperimentId, value::time::Timestamp,
+};
 
 impl Machine {
     pub(super) fn evolve(&mut self, event: &Event) {

@@ -6,18 +6,16 @@ mod shortage;
 #[cfg(test)]
 mod tests;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{Bisection, Experiment, Rule, Sameness, Version};
-use crate::independence::Renewable;
-use crate::machine::sets::hosts_for_sets;
-use crate::machine::{hosts_needed, largest_gang, needs_reboots};
-use crate::plan::Plan;
-use crate::value::id::RunIndex;
-use crate::value::time::Span;
+use crate::{
+    experiment::Bisection, experiment::Experiment, experiment::Rule, experiment::Sameness,
+    experiment::Version, independence::Renewable, machine::hosts_needed, machine::largest_gang,
+    machine::needs_reboots, machine::sets::hosts_for_sets, plan::Plan, value::id::RunIndex,
+    value::time::Span,
+};
 
 pub use remedy::Remedy;
 pub use shortage::{Shortage, Want, shortage};

@@ -5,22 +5,18 @@
 //! could ever come together. They are held until that gang is complete, whoever is first in the order of turns by then: so it
 //! waits for the longest lease of those that were there when hosts were first held for it, at most.
 
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
-use std::ops::Bound;
+use std::{cmp::Reverse, collections::BTreeSet, ops::Bound};
 
 use super::matching::{holds, longest_visit, rests_until, used, violation};
 use super::queue::lane_of;
 use super::time_limit::longest_run;
 use super::{Active, Effect, Machine, Phase};
-use crate::experiment::gang::Gang;
-use crate::host::fingerprint::ClassId;
-use crate::host::{Asking, Host, Presence, Standing, VISIT_GRACE};
-use crate::machine::event::{Change, Event};
-use crate::run::lease::{LEASE_MARGIN, Lease};
-use crate::run::{HostNumber, RunState};
-use crate::value::id::{ExperimentId, HostId, LeaseEpoch, RunIndex};
-use crate::value::time::Timestamp;
+use crate::{
+    experiment::gang::Gang, host::Asking, host::Host, host::Presence, host::Standing, host::VISIT_GRACE,
+    host::fingerprint::ClassId, machine::event::Change, machine::event::Event, run::HostNumber,
+    run::RunState, run::lease::LEASE_MARGIN, run::lease::Lease, value::id::ExperimentId, value::id::HostId,
+    value::id::LeaseEpoch, value::id::RunIndex, value::time::Timestamp,
+};
 
 /// Hosts that are kept for a gang. A restart forgets it: they ask again.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,13 +6,11 @@ use super::nesting::Again;
 use super::queue::{hosts_of_lane, lane_of, lanes, tasks_of, use_of, use_of_lane};
 use super::time_limit::{longest_of_any_build, longest_run, longest_unbuilt};
 use super::{Active, Machine, Phase};
-use crate::experiment::{Experiment, Order};
-use crate::host::{ALLOCATION_MARGIN, Host, Use};
-use crate::independence::{Since, Traces, Violation};
-use crate::plan::{Plan, Task};
-use crate::run::HostNumber;
-use crate::value::id::{ExperimentId, RunIndex};
-use crate::value::time::{Span, Timestamp};
+use crate::{
+    experiment::Experiment, experiment::Order, host::ALLOCATION_MARGIN, host::Host, host::Use,
+    independence::Since, independence::Traces, independence::Violation, plan::Plan, plan::Task,
+    run::HostNumber, value::id::ExperimentId, value::id::RunIndex, value::time::Span, value::time::Timestamp,
+};
 
 /// What is next for an asking host.
 #[derive(Clone, Debug)]

@@ -8,10 +8,8 @@
 #[cfg(test)]
 mod tests;
 
-use super::queue::{lane_of, nested_lane};
-use super::{Active, Machine};
-use crate::run::HostNumber;
-use crate::value::id::RunIndex;
+use super::{Active, Machine, queue::lane_of, queue::nested_lane};
+use crate::{run::HostNumber, value::id::RunIndex};
 
 /// Whether the rest of a visit may go to a host, as far as the plan nests.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,12 +6,10 @@ use std::collections::BTreeMap;
 
 use super::Active;
 use super::queue::{hosts_of_lane, is_in_one_job, lane_of, lanes, use_of, use_of_lane};
-use crate::host::Host;
-use crate::host::fingerprint::ClassId;
-use crate::plan::Plan;
-use crate::run::HostNumber;
-use crate::value::id::RunIndex;
-use crate::value::seed::shuffle;
+use crate::{
+    host::Host, host::fingerprint::ClassId, plan::Plan, run::HostNumber, value::id::RunIndex,
+    value::seed::shuffle,
+};
 
 impl Active {
     /// Notes that hosts were given a run together.

@@ -16,15 +16,11 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::*;
-use crate::agent::message::AttemptReport;
-use crate::host::HostFacts;
-use crate::host::fingerprint::Fact;
-use crate::plan::{self, Plan};
-use crate::run::Obstacle;
-use crate::run::lease::Lease;
-use crate::run::record::{Outcome as RunOutcome, Record};
-use crate::value::id::{AgentEpoch, AgentId};
-use crate::value::seed::Seed;
+use crate::{
+    agent::message::AttemptReport, host::HostFacts, host::fingerprint::Fact, plan, plan::Plan, run::Obstacle,
+    run::lease::Lease, run::record::Outcome as RunOutcome, run::record::Record, value::id::AgentEpoch,
+    value::id::AgentId, value::seed::Seed,
+};
 
 const FIRST: ExperimentId = ExperimentId(Uuid::from_u128(1));
 const SECOND: ExperimentId = ExperimentId(Uuid::from_u128(2));

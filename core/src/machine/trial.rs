@@ -1,22 +1,17 @@
 //! A machine with hosts that do what a test says. After each command every invariant is checked.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use uuid::Uuid;
 
 use super::{Active, Command, Effect, Handled, HostRequest, Machine, Phase, Request, Settings, Speaker};
-use crate::agent::message::AttemptReport;
-use crate::experiment::MAX_RUNS;
-use crate::host::{HostFacts, Standing};
-use crate::machine::event::Change;
-use crate::plan::{self, Plan};
-use crate::run::Obstacle;
-use crate::run::lease::Lease;
-use crate::run::record::{Outcome as Ended, Record};
-use crate::value::id::{AgentEpoch, AgentId, ExperimentId, HostId, RunIndex};
-use crate::value::seed::Seed;
-use crate::value::time::{Span, Timestamp};
+use crate::{
+    agent::message::AttemptReport, experiment::MAX_RUNS, host::HostFacts, host::Standing,
+    machine::event::Change, plan, plan::Plan, run::Obstacle, run::lease::Lease,
+    run::record::Outcome as Ended, run::record::Record, value::id::AgentEpoch, value::id::AgentId,
+    value::id::ExperimentId, value::id::HostId, value::id::RunIndex, value::seed::Seed, value::time::Span,
+    value::time::Timestamp,
+};
 
 /// How an attempt ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

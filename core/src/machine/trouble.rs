@@ -12,8 +12,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::queue::largest_gang;
-use super::{Active, LOST_IN_A_ROW, Machine};
+use super::{Active, LOST_IN_A_ROW, Machine, queue::largest_gang};
 use crate::host::Host;
 use crate::run::lease::Lease;
 use crate::run::{HostNumber, LossReason};

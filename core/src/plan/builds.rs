@@ -4,8 +4,7 @@
 //! All builds come before all runs, but in a bisection, where each version is built when it is first to be run.
 
 use super::{Extension, Plan, PlanError, Shape};
-use crate::experiment::Experiment;
-use crate::value::id::{RunIndex, VersionIndex};
+use crate::{experiment::Experiment, value::id::RunIndex, value::id::VersionIndex};
 
 /// The builds of a plan, and the uses of them.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -25,8 +25,7 @@ mod tests;
 use schemars::generate::SchemaSettings;
 use serde::Deserialize as _;
 use serde_json::Value;
-use toml::Spanned;
-use toml::de::{DeTable, Deserializer};
+use toml::{Spanned, de::DeTable, de::Deserializer};
 
 pub(crate) use finding::Flaws;
 pub use finding::{Finding, PlanFileError};
@@ -36,8 +35,7 @@ pub(crate) use quantity::span;
 pub use spelling::nearest;
 
 use self::form::Form;
-use crate::experiment::Experiment;
-use crate::value::seed::Seed;
+use crate::{experiment::Experiment, value::seed::Seed};
 
 /// A size as plans and flags write it, in bytes.
 pub fn size(text: &str) -> Result<u64, String> {

@@ -3,12 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::environment::Setting;
-use crate::run::disturbance::Disturbance;
-use crate::run::file_system::FileSystem;
-use crate::run::reading::Reading;
-use crate::run::software::UsedSoftware;
-use crate::value::cpu_set::CpuSet;
+use crate::{
+    experiment::environment::Setting, run::disturbance::Disturbance, run::file_system::FileSystem,
+    run::reading::Reading, run::software::UsedSoftware, value::cpu_set::CpuSet,
+};
 
 /// Most settings that can be unmet, and most kinds of disturbance: each is told once.
 pub const MAX_NOTES: usize = 32;

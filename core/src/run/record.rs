@@ -4,15 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::build::{Build, Product};
-use crate::experiment::files::MAX_FILE_BYTES;
-use crate::experiment::gang::MAX_RANKS_PER_HOST;
-use crate::experiment::metric::{Absence, Metric};
-use crate::run::Obstacle;
-use crate::run::conditions::Conditions;
-use crate::run::program::Program;
-use crate::run::timer::TimerError;
-use crate::value::time::Span;
+use crate::{
+    experiment::build::Build, experiment::build::Product, experiment::files::MAX_FILE_BYTES,
+    experiment::gang::MAX_RANKS_PER_HOST, experiment::metric::Absence, experiment::metric::Metric,
+    run::Obstacle, run::conditions::Conditions, run::program::Program, run::timer::TimerError,
+    value::time::Span,
+};
 
 /// Most bytes of an explanation in words; longer ones are cut where they enter.
 pub const MAX_REASON_BYTES: usize = 2_000;

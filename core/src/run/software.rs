@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::files::ContentHash;
-use crate::value::time::Span;
+use crate::{experiment::files::ContentHash, value::time::Span};
 
 /// Most bytes of all variables that a preparation may make, as `execve` counts them: much less than Linux takes, and more than
 /// the largest module trees make. They travel with a record.

@@ -3,21 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::experiment::build::{self, Product, UsedBuild};
-use crate::experiment::environment::{DirectoryLength, EnvSize, Environment};
-use crate::experiment::files::{self, StagedFile};
-use crate::experiment::gang::RANK;
-use crate::experiment::software::Software;
-use crate::experiment::template::{TemplateError, expand, placeholders};
-use crate::experiment::{
-    AcceptedExits, Benchmark, CommandLine, Expectation, Experiment, Metric, OutputChoice, OwnMetric, Rest,
-    Setup,
+use crate::{
+    experiment::AcceptedExits, experiment::Benchmark, experiment::CommandLine, experiment::Expectation,
+    experiment::Experiment, experiment::Metric, experiment::OutputChoice, experiment::OwnMetric,
+    experiment::Rest, experiment::Setup, experiment::build, experiment::build::Product,
+    experiment::build::UsedBuild, experiment::environment::DirectoryLength, experiment::environment::EnvSize,
+    experiment::environment::Environment, experiment::files, experiment::files::StagedFile,
+    experiment::gang::RANK, experiment::software::Software, experiment::template::TemplateError,
+    experiment::template::expand, experiment::template::placeholders, plan::Cell, plan::Plan, plan::Task,
+    run::lease::Lease, value::id::RunIndex, value::id::VersionIndex, value::seed::below, value::time::Span,
 };
-use crate::plan::{Cell, Plan, Task};
-use crate::run::lease::Lease;
-use crate::value::id::{RunIndex, VersionIndex};
-use crate::value::seed::below;
-use crate::value::time::Span;
 
 /// All that an agent needs to execute one run.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,6 @@
 //! An error in one line: what was tried, and each cause behind it.
 
-use std::error::Error;
-use std::iter::successors;
+use std::{error::Error, iter::successors};
 
 /// The error and its causes, the outermost first. It takes for granted that no error says its cause itself.
 pub fn with_causes(error: &dyn Error) -> String {

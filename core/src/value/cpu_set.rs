@@ -1,7 +1,6 @@
 //! Sets of CPUs, written as the kernel writes them: `0-3,8`.
 
-use std::fmt;
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

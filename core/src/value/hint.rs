@@ -1,7 +1,6 @@
 //! What the reader of an error can do about it: a value of the error, which only a door that prints joins to a text.
 
-use std::error::Error;
-use std::fmt::Display;
+use std::{error::Error, fmt::Display};
 
 /// What stands before a hint where it shares one text with the words that it is about.
 const MARK: &str = "\nhint: ";

@@ -1,8 +1,6 @@
 //! Names of things. Each id is a type of its own, so that one never stands where another is meant.
 
-use std::fmt;
-use std::str::FromStr;
-use std::sync::Arc;
+use std::{fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

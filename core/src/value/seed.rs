@@ -3,8 +3,7 @@
 
 use std::fmt;
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use rand_chacha::{ChaCha8Rng, rand_core::Rng as _, rand_core::SeedableRng as _};
 use serde::{Deserialize, Serialize};
 
 /// The seed of an experiment. The same plan and seed give the same order of runs, on any machine and in any release

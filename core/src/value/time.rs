@@ -1,7 +1,6 @@
 //! Time as an argument. The heart never reads a clock; the shells say what time it is.
 
-use std::fmt;
-use std::ops::{Add, Sub};
+use std::{fmt, ops::Add, ops::Sub};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,12 +1,9 @@
 //! The authority: it makes the certificates of one coordinator. Its key never leaves the coordinator's data directory.
 
-use std::collections::BTreeSet;
-use std::fs::DirBuilder;
-use std::io;
-use std::net::IpAddr;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+use std::{
+    collections::BTreeSet, fs::DirBuilder, io, net::IpAddr, os::unix::fs::DirBuilderExt as _, path::Path,
+    path::PathBuf, time::Duration, time::UNIX_EPOCH,
+};
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateSigningRequestParams, DnType, ExtendedKeyUsagePurpose,

@@ -1,7 +1,6 @@
 //! What a peer shows: the identity, number and end of a certificate. Whether it is genuine was looked at before.
 
-use std::fmt;
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 use rustls::pki_types::CertificateDer;
 use thiserror::Error;

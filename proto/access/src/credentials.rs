@@ -3,12 +3,10 @@
 use std::fmt;
 
 use rcgen::{CertificateParams, KeyPair};
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{pki_types::CertificateDer, pki_types::PrivateKeyDer, pki_types::pem::PemObject as _};
 use thiserror::Error;
 
-use crate::certificate::{Certificate, CertificateError};
-use crate::token::AuthorityFingerprint;
+use crate::{certificate::Certificate, certificate::CertificateError, token::AuthorityFingerprint};
 
 /// Certificate, key and authority.
 #[derive(Clone, PartialEq, Eq)]

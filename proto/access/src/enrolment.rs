@@ -1,11 +1,8 @@
 //! How one comes to credentials: with a token, by the word of an admin, or with those that one has and that run out.
 
-use speedup_proto::limits::MAX_ACCESS_BYTES;
-use speedup_proto::v1;
-use speedup_proto::v1::access_client::AccessClient;
+use speedup_proto::{limits::MAX_ACCESS_BYTES, v1, v1::access_client::AccessClient};
 use thiserror::Error;
-use tonic::Status;
-use tonic::transport::Channel;
+use tonic::{Status, transport::Channel};
 
 use crate::credentials::{Credentials, CredentialsError, Signing};
 use crate::identity::Identity;

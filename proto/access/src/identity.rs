@@ -1,9 +1,7 @@
 //! Who someone is: a user with a role, or the agent of a host. In a certificate it is the one URI among the subject's
 //! alternative names: `speedup://user/NAME?role=ROLE` or `speedup://host/HOST?role=agent`.
 
-use std::fmt;
-use std::fmt::Write as _;
-use std::str::FromStr;
+use std::{fmt, fmt::Write as _, str::FromStr};
 
 use serde::Serialize;
 use speedup_core::value::id::{HostId, MAX_ID_BYTES};

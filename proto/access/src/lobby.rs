@@ -7,13 +7,11 @@
 //! Addresses are told apart: one that fills its own share takes its own seats, and where all are taken, the address
 //! with the most gives one up.
 
-use std::collections::{BTreeMap, HashMap};
-use std::future::Future;
-use std::net::{IpAddr, Ipv6Addr};
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeMap, collections::HashMap, future::Future, net::IpAddr, net::Ipv6Addr, pin::Pin,
+    sync::Arc, sync::Mutex, sync::MutexGuard, sync::PoisonError, task::Context, task::Poll, task::ready,
+    time::Duration, time::Instant,
+};
 
 use tokio::sync::{Notify, oneshot};
 

@@ -1,28 +1,18 @@
 //! A connection to a coordinator: over TLS, or plain on loopback where its user says so.
 
-use std::error::Error;
-use std::future::{Future, poll_fn};
-use std::io;
-use std::iter::successors;
-use std::net::IpAddr;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::Duration;
+use std::{
+    error::Error, future::Future, future::poll_fn, io, iter::successors, net::IpAddr, pin::Pin, sync::Arc,
+    task::Context, task::Poll, time::Duration,
+};
 
 use bytes::Bytes;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioIo;
-use rustls::pki_types::ServerName;
-use rustls::{AlertDescription, ClientConfig};
+use hyper_util::{client::legacy::connect::HttpConnector, rt::TokioIo};
+use rustls::{AlertDescription, ClientConfig, pki_types::ServerName};
 use speedup_core::value::hint::Hinted;
 use thiserror::Error as ThisError;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
-use tonic::codegen::http::Uri;
-use tonic::transport::{Channel, Endpoint};
+use tokio::{io::AsyncRead, io::AsyncWrite, io::ReadBuf, net::TcpStream};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+use tonic::{codegen::http::Uri, transport::Channel, transport::Endpoint};
 use tower_service::Service;
 
 use crate::credentials::Credentials;

@@ -4,17 +4,14 @@
 //! authority is not. One of this authority that has run out is let in too, so that its holder is told in words: what
 //! the caller makes of [`Certificate::not_after`] decides.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::{sync::Arc, sync::Mutex, sync::PoisonError, time::Duration};
 
-use rustls::crypto::CryptoProvider;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
-use rustls::sign::CertifiedKey;
 use rustls::{
     CertificateError as Invalid, DigitallySignedStruct, DistinguishedName, Error, ServerConfig,
-    ServerConnection, SignatureScheme,
+    ServerConnection, SignatureScheme, crypto::CryptoProvider, pki_types::CertificateDer,
+    pki_types::PrivateKeyDer, pki_types::PrivatePkcs8KeyDer, pki_types::UnixTime, server::ClientHello,
+    server::ResolvesServerCert, server::WebPkiClientVerifier, server::danger::ClientCertVerified,
+    server::danger::ClientCertVerifier, sign::CertifiedKey,
 };
 use thiserror::Error as ThisError;
 

@@ -1,8 +1,7 @@
 //! Enrolment tokens: a secret, and the fingerprint of the authority whom to tell it. Whoever has one becomes, once or a few
 //! times and not for long, what it was made for.
 
-use std::fmt;
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 use thiserror::Error;
 

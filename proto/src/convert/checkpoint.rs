@@ -2,8 +2,7 @@
 
 mod host;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use speedup_core::experiment::MAX_RUNS;
 use speedup_core::machine::event::Superseded;
@@ -18,8 +17,7 @@ use super::field::{at_most, class, id, required};
 use super::id::{experiment_id, id_bytes};
 use super::malformed::{Malformed, Why};
 use super::plan::{stages, wire_stages};
-use crate::journal::v1 as journal;
-use crate::v1;
+use crate::{journal::v1 as journal, v1};
 
 /// Runs in one record: their cells take at most three bytes each, and so may their states.
 const RUNS_A_RECORD: usize = 1 << 20;

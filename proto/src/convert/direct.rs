@@ -24,8 +24,7 @@ use speedup_core::value::id::{HostId, LeaseEpoch};
 use speedup_core::value::time::Timestamp;
 
 use self::fields::{Fields, Unusual, Writer, once};
-use super::ended_attempt::lost;
-use super::malformed::Malformed;
+use super::{ended_attempt::lost, malformed::Malformed};
 use crate::v1;
 
 /// What an attempt usually takes.

@@ -7,8 +7,7 @@ use speedup_core::run::record::Record;
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::value::time::Timestamp;
 
-use super::field::{chosen, optional, required};
-use super::malformed::{Malformed, Within};
+use super::{field::chosen, field::optional, field::required, malformed::Malformed, malformed::Within};
 use crate::v1;
 use v1::ended_attempt::{End, Lost};
 

@@ -7,15 +7,14 @@ mod pool;
 
 use std::sync::Arc;
 
-use speedup_core::experiment::gang::MAX_GANG;
-use speedup_core::host::HostFacts;
-use speedup_core::machine::event::{Change, Event, RequestKey, Superseded, Tally};
-use speedup_core::plan::{Extension, Plan, Shape};
-use speedup_core::run::lease::{Lease, LeaseSeat};
-use speedup_core::run::record::Record;
-use speedup_core::run::{AfterLoss, LossReason};
-use speedup_core::value::id::{AgentEpoch, AgentId, Attempt, ExperimentId, HostId, LeaseEpoch, RunIndex};
-use speedup_core::value::time::Timestamp;
+use speedup_core::{
+    experiment::gang::MAX_GANG, host::HostFacts, machine::event::Change, machine::event::Event,
+    machine::event::RequestKey, machine::event::Superseded, machine::event::Tally, plan::Extension,
+    plan::Plan, plan::Shape, run::AfterLoss, run::LossReason, run::lease::Lease, run::lease::LeaseSeat,
+    run::record::Record, value::id::AgentEpoch, value::id::AgentId, value::id::Attempt,
+    value::id::ExperimentId, value::id::HostId, value::id::LeaseEpoch, value::id::RunIndex,
+    value::time::Timestamp,
+};
 use thiserror::Error;
 use uuid::Uuid;
 
@@ -23,8 +22,7 @@ use super::field::{chosen, each, exactly, id, optional, required};
 use super::id::{agent_id, experiment_id, id_bytes};
 use super::malformed::{Malformed, Within};
 use super::plan::order;
-use crate::journal::v1 as journal;
-use crate::v1;
+use crate::{journal::v1 as journal, v1};
 use journal::event::Change as Kept;
 use pool::{
     class_approved, class_pinned, decided, engine_noted, host_changed, host_drifted, reboot_asked,

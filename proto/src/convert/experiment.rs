@@ -2,18 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use speedup_core::experiment::commit::Commit;
-use speedup_core::experiment::endpoint::{MAX_METRIC_VERDICTS, MAX_QUANTILES};
-use speedup_core::experiment::files::MAX_FILES;
-use speedup_core::experiment::metric::{MAX_OWN_METRICS, Metric};
-use speedup_core::experiment::{
-    AcceptedExits, AnalysisChoice, Benchmark, Center, CommandLine, Expectation, Experiment, Family,
-    Independence, KeepOutput, Limits, MAX_BENCHMARKS, MAX_TAGS, MetricVerdict, OutputChoice, Rest, Setup,
-    Version, Weights,
+use speedup_core::{
+    experiment::AcceptedExits, experiment::AnalysisChoice, experiment::Benchmark, experiment::Center,
+    experiment::CommandLine, experiment::Expectation, experiment::Experiment, experiment::Family,
+    experiment::Independence, experiment::KeepOutput, experiment::Limits, experiment::MAX_BENCHMARKS,
+    experiment::MAX_TAGS, experiment::MetricVerdict, experiment::OutputChoice, experiment::Rest,
+    experiment::Setup, experiment::Version, experiment::Weights, experiment::commit::Commit,
+    experiment::endpoint::MAX_METRIC_VERDICTS, experiment::endpoint::MAX_QUANTILES,
+    experiment::files::MAX_FILES, experiment::metric::MAX_OWN_METRICS, experiment::metric::Metric,
+    repetition::MAX_LINE, value::seed::Seed, value::time::Span,
 };
-use speedup_core::repetition::MAX_LINE;
-use speedup_core::value::seed::Seed;
-use speedup_core::value::time::Span;
 
 use super::environment::wire_environment;
 use super::field::{at_most, chosen, each, enumerated, enumeration, exactly, optional, required, small};

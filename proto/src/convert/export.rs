@@ -10,11 +10,8 @@ use super::field::{chosen, each, id, required};
 use super::malformed::{Malformed, Within};
 use super::plan::{benchmarks, order, stages, wire_stages};
 use super::status::ExperimentStatus;
-use crate::limits::MAX_EXCLUSIONS;
-use crate::stored::ExportAttempts;
-use crate::v1;
-use v1::exclusion::{Cause, Drained, Quarantined};
-use v1::export_chunk::Part;
+use crate::{limits::MAX_EXCLUSIONS, stored::ExportAttempts, v1};
+use v1::{exclusion::Cause, exclusion::Drained, exclusion::Quarantined, export_chunk::Part};
 
 /// One part of an export.
 #[derive(Clone, Debug, PartialEq)]

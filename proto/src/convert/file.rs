@@ -2,8 +2,7 @@
 
 use speedup_core::experiment::files::{Content, ContentHash, FileSource, StagedFile};
 
-use super::field::{chosen, exactly};
-use super::malformed::Malformed;
+use super::{field::chosen, field::exactly, malformed::Malformed};
 use crate::v1;
 use v1::staged_file::Source;
 

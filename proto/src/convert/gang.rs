@@ -2,8 +2,7 @@
 
 use speedup_core::experiment::gang::{Gang, GangLauncher, ScalingLaw, ScalingSeries};
 
-use super::field::{enumerated, enumeration, optional};
-use super::malformed::{Malformed, Why};
+use super::{field::enumerated, field::enumeration, field::optional, malformed::Malformed, malformed::Why};
 use crate::v1;
 
 enumeration!(ScalingLaw, v1::ScalingLaw, [Strong, Weak]);

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use speedup_core::host::fingerprint::{
-    Difference, Fact, Fingerprint, FingerprintError, HardwareId, MAX_FACT_BYTES, MAX_FACTS,
+use speedup_core::{
+    host::Host, host::HostFacts, host::Presence, host::Sharing, host::Standing,
+    host::fingerprint::Difference, host::fingerprint::Fact, host::fingerprint::Fingerprint,
+    host::fingerprint::FingerprintError, host::fingerprint::HardwareId, host::fingerprint::MAX_FACT_BYTES,
+    host::fingerprint::MAX_FACTS, machine::MAX_DRIFTED, machine::MAX_HOSTS, machine::feasibility::HostClass,
+    machine::feasibility::Pool, run::lease::Lease, run::timer::TimerError, run::timer::TimerTest,
+    value::id::AgentEpoch, value::id::Attempt, value::id::LeaseEpoch, value::id::RunIndex,
+    value::time::Timestamp,
 };
-use speedup_core::host::{Host, HostFacts, Presence, Sharing, Standing};
-use speedup_core::machine::feasibility::{HostClass, Pool};
-use speedup_core::machine::{MAX_DRIFTED, MAX_HOSTS};
-use speedup_core::run::lease::Lease;
-use speedup_core::run::timer::{TimerError, TimerTest};
-use speedup_core::value::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
-use speedup_core::value::time::Timestamp;
 
 use super::field::{at_most, chosen, id, no_longer, optional, optional_id, required, structure};
 use super::id::{experiment_named, id_text};

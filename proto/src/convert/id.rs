@@ -3,8 +3,7 @@
 use speedup_core::value::id::{AgentId, ExperimentId};
 use uuid::Uuid;
 
-use super::field::{exactly, no_longer};
-use super::malformed::{Malformed, Why};
+use super::{field::exactly, field::no_longer, malformed::Malformed, malformed::Why};
 
 /// The length of a UUID as text with its hyphens: the one form that is taken, so that equal ids are equal texts.
 const UUID_TEXT_BYTES: usize = 36;

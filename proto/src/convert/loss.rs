@@ -1,7 +1,6 @@
 //! The loss of an attempt: why, and what becomes of its run.
 
-use speedup_core::run::{AfterLoss, LossReason};
-use speedup_core::value::id::Attempt;
+use speedup_core::{run::AfterLoss, run::LossReason, value::id::Attempt};
 
 use super::field::chosen;
 use super::malformed::{Malformed, Within};

@@ -11,8 +11,7 @@ use super::id::{agent_id, experiment_id, id_bytes};
 use super::malformed::{Malformed, Why, Within};
 use super::{encoded_record, read_record};
 use crate::{encoded, v1};
-use v1::agent_message::Message as FromAgent;
-use v1::coordinator_message::Message as FromCoordinator;
+use v1::{agent_message::Message as FromAgent, coordinator_message::Message as FromCoordinator};
 
 impl From<AgentMessage> for v1::AgentMessage {
     fn from(message: AgentMessage) -> Self {

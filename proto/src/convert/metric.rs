@@ -10,8 +10,7 @@ use speedup_core::experiment::metric::{
 use super::field::{at_most, chosen, cut, enumerated, enumeration};
 use super::malformed::{Malformed, Why, Within};
 use crate::v1;
-use v1::absent_metric as wire;
-use v1::own_metric::Pattern as WirePattern;
+use v1::{absent_metric as wire, own_metric::Pattern as WirePattern};
 
 enumeration!(
     Metric,

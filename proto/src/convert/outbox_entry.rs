@@ -1,10 +1,8 @@
 //! An entry of an agent's outbox.
 
-use speedup_core::agent::message::AttemptReport;
-use speedup_core::value::id::{AgentEpoch, LeaseEpoch};
+use speedup_core::{agent::message::AttemptReport, value::id::AgentEpoch, value::id::LeaseEpoch};
 
-use super::field::chosen;
-use super::malformed::{Malformed, Within};
+use super::{field::chosen, malformed::Malformed, malformed::Within};
 use crate::journal::v1 as journal;
 use journal::outbox_entry::Entry;
 

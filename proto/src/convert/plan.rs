@@ -6,8 +6,7 @@ use speedup_core::value::id::BenchmarkIndex;
 
 use super::field::{at_most, each, required, structure};
 use super::malformed::{Malformed, Why};
-use crate::limits::MAX_STAGES;
-use crate::v1;
+use crate::{limits::MAX_STAGES, v1};
 
 impl From<&Plan> for v1::Plan {
     fn from(plan: &Plan) -> Self {

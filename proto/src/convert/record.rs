@@ -1,13 +1,11 @@
 //! The record of an attempt, its outcome and its output; of one that was not executed, why and who stood in the way.
 
-use speedup_core::experiment::files::ContentHash;
-use speedup_core::experiment::{MAX_NAME_BYTES, MAX_OUTPUT_KEPT};
-use speedup_core::run::Obstacle;
-use speedup_core::run::program::{MAX_PATH_BYTES, Program, ProgramContent};
-use speedup_core::run::record::{
-    Failure, MAX_RANKS, Outcome, Output, RankEnd, RankTime, Record, RestReading,
+use speedup_core::{
+    experiment::MAX_NAME_BYTES, experiment::MAX_OUTPUT_KEPT, experiment::files::ContentHash, run::Obstacle,
+    run::program::MAX_PATH_BYTES, run::program::Program, run::program::ProgramContent, run::record::Failure,
+    run::record::MAX_RANKS, run::record::Outcome, run::record::Output, run::record::RankEnd,
+    run::record::RankTime, run::record::Record, run::record::RestReading, value::time::Span,
 };
-use speedup_core::value::time::Span;
 
 use super::build::{products_in, products_out};
 use super::field::{

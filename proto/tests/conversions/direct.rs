@@ -9,8 +9,7 @@ use speedup_proto::stored::{ExportAttempts, stored_attempt};
 use speedup_proto::v1;
 use speedup_proto::{journal_payload, payload::PayloadError};
 
-use crate::hostile::{encoded_event, mutated};
-use crate::strategy;
+use crate::{hostile::encoded_event, hostile::mutated, strategy};
 
 fn encoded_attempt() -> impl Strategy<Value = Vec<u8>> {
     strategy::ended_attempt().prop_map(|attempt| v1::EndedAttempt::from(&attempt).encode_to_vec())

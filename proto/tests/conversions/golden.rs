@@ -10,26 +10,20 @@ mod environment;
 mod gangs;
 mod software;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use speedup_core::agent::message::AttemptReport;
-use speedup_core::experiment::environment::Environment;
-use speedup_core::experiment::metric::{Absence, Better, OwnMetric, Pattern, Stream};
-use speedup_core::experiment::*;
-use speedup_core::host::fingerprint::{Fact, Fingerprint, HardwareId};
-use speedup_core::host::{HostFacts, Sharing};
-use speedup_core::machine::event::{Change, Event, RequestKey, Superseded, Tally};
-use speedup_core::machine::provision::{EngineNote, EngineNoteKind};
-use speedup_core::plan::{Extension, Plan, Shape};
-use speedup_core::run::lease::{Evidence, Lease};
-use speedup_core::run::record::{Failure, Outcome, Output, Record};
-use speedup_core::run::{AfterLoss, LossReason, Obstacle};
-use speedup_core::value::id::*;
-use speedup_core::value::seed::Seed;
-use speedup_core::value::time::{Span, Timestamp};
-use speedup_proto::convert::OutboxEntry;
-use speedup_proto::{journal_payload, outbox_payload};
+use speedup_core::{
+    agent::message::AttemptReport, experiment::environment::Environment, experiment::metric::Absence,
+    experiment::metric::Better, experiment::metric::OwnMetric, experiment::metric::Pattern,
+    experiment::metric::Stream, experiment::*, host::HostFacts, host::Sharing, host::fingerprint::Fact,
+    host::fingerprint::Fingerprint, host::fingerprint::HardwareId, machine::event::Change,
+    machine::event::Event, machine::event::RequestKey, machine::event::Superseded, machine::event::Tally,
+    machine::provision::EngineNote, machine::provision::EngineNoteKind, plan::Extension, plan::Plan,
+    plan::Shape, run::AfterLoss, run::LossReason, run::Obstacle, run::lease::Evidence, run::lease::Lease,
+    run::record::Failure, run::record::Outcome, run::record::Output, run::record::Record, value::id::*,
+    value::seed::Seed, value::time::Span, value::time::Timestamp,
+};
+use speedup_proto::{convert::OutboxEntry, journal_payload, outbox_payload};
 use uuid::Uuid;
 
 const JOURNAL_V1: &str = include_str!("../golden/journal_v1.txt");

@@ -1,7 +1,6 @@
 //! Whatever bytes come: they are refused or converted, and nothing panics.
 
-use proptest::collection::vec;
-use proptest::prelude::*;
+use proptest::{collection::vec, prelude::*};
 use prost::Message;
 use speedup_core::agent::message::{AgentMessage, CoordinatorMessage};
 use speedup_core::host::HostFacts;

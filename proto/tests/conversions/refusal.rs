@@ -2,22 +2,16 @@
 
 use std::error::Error as _;
 
-use proptest::strategy::{Strategy, ValueTree as _};
-use proptest::test_runner::TestRunner;
+use proptest::{strategy::Strategy, strategy::ValueTree as _, test_runner::TestRunner};
 use prost::Message as _;
-use speedup_core::experiment::files::MAX_FILES;
-use speedup_core::experiment::metric::{MAX_OWN_METRICS, MAX_SERIES_VALUES, Metric};
-use speedup_core::experiment::{Experiment, MAX_BENCHMARKS, MAX_OUTPUT_KEPT, MAX_RUNS};
-use speedup_core::host::HostFacts;
-use speedup_core::host::fingerprint::{HashIdError, MAX_FACT_BYTES, MAX_FACTS};
-use speedup_core::machine::Request;
-use speedup_core::machine::event::Tally;
-use speedup_core::plan::Plan;
-use speedup_core::repetition::MAX_LINE;
-use speedup_core::run::Obstacle;
-use speedup_core::run::record::{MAX_REASON_BYTES, Outcome, Record};
-use speedup_core::value::hint::Hinted;
-use speedup_core::value::id::{IdError, MAX_ID_BYTES};
+use speedup_core::{
+    experiment::Experiment, experiment::MAX_BENCHMARKS, experiment::MAX_OUTPUT_KEPT, experiment::MAX_RUNS,
+    experiment::files::MAX_FILES, experiment::metric::MAX_OWN_METRICS, experiment::metric::MAX_SERIES_VALUES,
+    experiment::metric::Metric, host::HostFacts, host::fingerprint::HashIdError,
+    host::fingerprint::MAX_FACT_BYTES, host::fingerprint::MAX_FACTS, machine::Request, machine::event::Tally,
+    plan::Plan, repetition::MAX_LINE, run::Obstacle, run::record::MAX_REASON_BYTES, run::record::Outcome,
+    run::record::Record, value::hint::Hinted, value::id::IdError, value::id::MAX_ID_BYTES,
+};
 use speedup_proto::convert::{Blob, Malformed, Submission, Why, id_text};
 use speedup_proto::limits::MAX_BY_BYTES;
 use speedup_proto::payload::PayloadError;

@@ -5,10 +5,8 @@ use std::fmt::Debug;
 
 use proptest::prelude::*;
 use prost::Message;
-use speedup_core::machine::event::{Change, Event};
-use speedup_core::value::time::Timestamp;
-use speedup_proto::convert::{Malformed, NotKept};
-use speedup_proto::{encoded, journal_payload, outbox_payload, v1};
+use speedup_core::{machine::event::Change, machine::event::Event, value::time::Timestamp};
+use speedup_proto::{convert::Malformed, convert::NotKept, encoded, journal_payload, outbox_payload, v1};
 
 use crate::strategy;
 

@@ -7,29 +7,23 @@ mod environment;
 mod experiment;
 mod record;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use proptest::collection::{btree_map, vec};
-use proptest::option;
-use proptest::prelude::*;
-use speedup_core::agent::message::{AgentMessage, AttemptReport, CoordinatorMessage, Grant};
-use speedup_core::experiment::build::{Product, UsedBuild};
-use speedup_core::experiment::files::{Content, ContentHash};
-use speedup_core::host::fingerprint::{ClassId, Fact, Fingerprint, HardwareId};
-use speedup_core::host::{Exclusion, ExclusionCause, HostFacts, Sharing};
-use speedup_core::machine::event::{AttemptEnd, Change, EndedAttempt, Event, RequestKey, Superseded, Tally};
-use speedup_core::machine::provision::{EngineNote, EngineNoteKind};
-use speedup_core::machine::{
-    Explanation, Hindrance, Hindrances, KeptHosts, NamedHost, Outlook, WaitingFor, Waits,
+use proptest::{collection::btree_map, collection::vec, option, prelude::*};
+use speedup_core::{
+    agent::message::AgentMessage, agent::message::AttemptReport, agent::message::CoordinatorMessage,
+    agent::message::Grant, experiment::build::Product, experiment::build::UsedBuild,
+    experiment::files::Content, experiment::files::ContentHash, host::Exclusion, host::ExclusionCause,
+    host::HostFacts, host::Sharing, host::fingerprint::ClassId, host::fingerprint::Fact,
+    host::fingerprint::Fingerprint, host::fingerprint::HardwareId, machine::Explanation, machine::Hindrance,
+    machine::Hindrances, machine::KeptHosts, machine::NamedHost, machine::Outlook, machine::WaitingFor,
+    machine::Waits, machine::event::AttemptEnd, machine::event::Change, machine::event::EndedAttempt,
+    machine::event::Event, machine::event::RequestKey, machine::event::Superseded, machine::event::Tally,
+    machine::provision::EngineNote, machine::provision::EngineNoteKind, plan::Extension, plan::Shape,
+    run::AfterLoss, run::LossReason, run::Obstacle, run::Settlement, run::lease::Evidence, run::lease::Lease,
+    run::lease::LeaseSeat, run::lease::Member, run::timer::TimerError, run::timer::TimerTest,
+    run::work::WorkOrder, run::work::WorkSeat, value::id::*, value::time::Span, value::time::Timestamp,
 };
-use speedup_core::plan::{Extension, Shape};
-use speedup_core::run::lease::{Evidence, Lease, LeaseSeat, Member};
-use speedup_core::run::timer::{TimerError, TimerTest};
-use speedup_core::run::work::{WorkOrder, WorkSeat};
-use speedup_core::run::{AfterLoss, LossReason, Obstacle, Settlement};
-use speedup_core::value::id::*;
-use speedup_core::value::time::{Span, Timestamp};
 use speedup_proto::convert::{ExperimentStatus, ExportPart, OutboxEntry, Proposal, StatusPhase, Submission};
 use uuid::Uuid;
 

@@ -1,16 +1,11 @@
 //! What each step of a run costs at least on this machine, by the system calls alone.
 
-use std::fs::File;
-use std::io::Write as _;
-use std::os::unix::fs::FileExt as _;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::{fs::File, io::Write as _, os::unix::fs::FileExt as _, path::Path, time::Duration, time::Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 use speedup_agent::selftest::Floor;
 use speedup_tests::pool::Pool;
-use tonic_health::pb::HealthCheckRequest;
-use tonic_health::pb::health_client::HealthClient;
+use tonic_health::{pb::HealthCheckRequest, pb::health_client::HealthClient};
 
 const TIMES: usize = 300;
 /// Bytes of the records of a run in the journal, in round numbers.

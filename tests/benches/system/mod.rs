@@ -1,10 +1,8 @@
 //! The systems that execute the runs: ours, and HyperQueue, each with one server and some workers on loopback.
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::{path::Path, path::PathBuf, process::Child, process::Command, process::Stdio};
 
-use speedup_tests::pool::{Pool, eventually};
-use speedup_tests::process::Process;
+use speedup_tests::{pool::Pool, pool::eventually, process::Process};
 use tempfile::TempDir;
 
 /// A server with workers that serve one run at a time each.

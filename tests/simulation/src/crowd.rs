@@ -4,8 +4,7 @@
 mod host;
 mod waiting;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc};
 
 use rand_chacha::ChaCha8Rng;
 use speedup_core::agent::message::AttemptReport;

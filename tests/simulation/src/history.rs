@@ -1,10 +1,8 @@
 //! Worlds from their beginning to their end.
 
-use speedup_core::plan::Plan;
-use speedup_core::value::seed::{Seed, below};
+use speedup_core::{plan::Plan, value::seed::Seed, value::seed::below};
 
-use crate::experiment;
-use crate::world::{Choice, Weights, Wish, World};
+use crate::{experiment, world::Choice, world::Weights, world::Wish, world::World};
 
 /// How many things happen in a world before it is left in peace.
 const STEPS: usize = 600;

@@ -12,21 +12,18 @@ mod cut;
 mod made;
 mod verdict;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc};
 
 use rand_chacha::ChaCha8Rng;
-use speedup_core::agent::Agent;
-use speedup_core::agent::message::{AgentMessage, AttemptReport, CoordinatorMessage};
-use speedup_core::host::fingerprint::{Fact, Fingerprint, HardwareId};
-use speedup_core::host::{HostFacts, Sharing};
-use speedup_core::machine::event::Event;
-use speedup_core::machine::{Active, Effect, Machine, Phase, Settings};
-use speedup_core::plan::{Cell, Plan};
-use speedup_core::run::work::WorkOrder;
-use speedup_core::value::id::{AgentEpoch, AgentId, BootId, ExperimentId, HostId, LeaseEpoch, RunIndex};
-use speedup_core::value::seed::below;
-use speedup_core::value::time::{Span, Timestamp};
+use speedup_core::{
+    agent::Agent, agent::message::AgentMessage, agent::message::AttemptReport,
+    agent::message::CoordinatorMessage, host::HostFacts, host::Sharing, host::fingerprint::Fact,
+    host::fingerprint::Fingerprint, host::fingerprint::HardwareId, machine::Active, machine::Effect,
+    machine::Machine, machine::Phase, machine::Settings, machine::event::Event, plan::Cell, plan::Plan,
+    run::work::WorkOrder, value::id::AgentEpoch, value::id::AgentId, value::id::BootId,
+    value::id::ExperimentId, value::id::HostId, value::id::LeaseEpoch, value::id::RunIndex,
+    value::seed::below, value::time::Span, value::time::Timestamp,
+};
 use uuid::Uuid;
 
 /// One thing that may happen.

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::plan::Planned;
-use super::{Complaint, Row, Rule};
+use super::{Complaint, Row, Rule, plan::Planned};
 
 /// What is wrong with runs, attempts and leases.
 pub(super) fn complaints(planned: &Planned, rows: &[Row]) -> Vec<Complaint> {

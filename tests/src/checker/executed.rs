@@ -3,9 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::history::{grouped, in_order};
-use super::plan::Planned;
-use super::{Complaint, Row, Rule};
+use super::{Complaint, Row, Rule, history::grouped, history::in_order, plan::Planned};
 
 /// One line of the log: `seconds.microseconds host boot allocation benchmark version`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::history::{grouped, in_order};
-use super::plan::Planned;
-use super::{Complaint, Row, Rule};
+use super::{Complaint, Row, Rule, history::grouped, history::in_order, plan::Planned};
 
 /// What is wrong with the attempts of one host in one unit of the scope, in the order of their leases.
 type Promise = fn(&Planned, &[&Row]) -> Vec<String>;

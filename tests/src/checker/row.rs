@@ -1,7 +1,6 @@
 //! A row of an export, as far as the rules need it.
 
-use std::collections::BTreeSet;
-use std::fmt::{Display, Formatter};
+use std::{collections::BTreeSet, fmt::Display, fmt::Formatter};
 
 use serde::Deserialize;
 

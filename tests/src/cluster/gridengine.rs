@@ -1,7 +1,6 @@
 //! A real Grid Engine over simulated hosts, and a site whose hosts come from it through the recipe of `deploy/batch/`.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::{path::Path, path::PathBuf, process::Command, process::Output};
 
 use serde_json::Value;
 

@@ -1,15 +1,12 @@
 //! A site: a coordinator on this machine, simulated hosts of its own whose agents start at each boot, and a plan whose
 //! runs may be held at a gate.
 
-use std::cell::Cell;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{cell::Cell, path::Path, path::PathBuf, sync::Arc};
 
 use serde_json::Value;
 
 use super::{Cluster, Host};
-use crate::checker::{self, Verdict};
-use crate::pool::{Pool, eventually};
+use crate::{checker, checker::Verdict, pool::Pool, pool::eventually};
 
 /// Lines of a log that are shown when a test fails.
 const SHOWN_LINES: usize = 60;

@@ -1,9 +1,6 @@
 //! A real Slurm over simulated hosts, and a site whose hosts come from it: no agent runs before a plan needs it.
 
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::process::{Command, Output};
-use std::sync::Arc;
+use std::{os::unix::fs::PermissionsExt as _, path::Path, process::Command, process::Output, sync::Arc};
 
 use serde_json::Value;
 

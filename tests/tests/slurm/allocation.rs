@@ -1,9 +1,7 @@
 //! Coordinator and agents within one allocation, by `deploy/slurm/allocation.sbatch` as it stands and by a user who may do nothing
 //! special. What was measured is judged by the checker from an export of what the jobs left, when no coordinator runs.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{collections::BTreeSet, fs, path::Path, path::PathBuf};
 
 use serde_json::Value;
 use speedup_tests::checker::{self, Row, Verdict};

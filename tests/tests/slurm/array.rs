@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use speedup_tests::cluster::{Gate, Plan};
-use speedup_tests::pool::eventually;
+use speedup_tests::{cluster::Gate, cluster::Plan, pool::eventually};
 
 use crate::site;
 

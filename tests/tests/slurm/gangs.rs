@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use speedup_tests::cluster::SlurmSite;
-use speedup_tests::ledger::Ledger;
-use speedup_tests::pool::eventually;
+use speedup_tests::{cluster::SlurmSite, ledger::Ledger, pool::eventually};
 
 use crate::site;
 

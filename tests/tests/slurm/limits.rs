@@ -1,7 +1,6 @@
 //! What administrators allow a user, by limits of associations and qualities of service.
 
-use speedup_tests::cluster::{Gate, Plan, SlurmSite};
-use speedup_tests::pool::eventually;
+use speedup_tests::{cluster::Gate, cluster::Plan, cluster::SlurmSite, pool::eventually};
 
 use crate::SPEEDUP;
 

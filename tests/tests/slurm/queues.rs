@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use speedup_tests::checker::Row;
-use speedup_tests::cluster::{Gate, Plan};
-use speedup_tests::pool::eventually;
+use speedup_tests::{checker::Row, cluster::Gate, cluster::Plan, pool::eventually};
 
 use crate::site;
 

@@ -4,9 +4,7 @@
 use std::collections::BTreeSet;
 
 use speedup_core::experiment::gang::GangLauncher;
-use speedup_tests::cluster::{Cut, Host, SshSite};
-use speedup_tests::ledger::Ledger;
-use speedup_tests::pool::eventually;
+use speedup_tests::{cluster::Cut, cluster::Host, cluster::SshSite, ledger::Ledger, pool::eventually};
 
 use crate::site;
 

@@ -1,9 +1,6 @@
 //! One control group of one run: made, joined, emptied, read, removed.
 
-use std::io;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::{io, os::fd::OwnedFd, path::Path, path::PathBuf, time::Duration, time::Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, Mode, OFlags};

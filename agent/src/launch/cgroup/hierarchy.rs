@@ -1,7 +1,6 @@
 //! Where the control groups of this host lie, and the agent's own in each hierarchy.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{io, path::Path, path::PathBuf};
 
 use speedup_core::experiment::metric::Absence;
 

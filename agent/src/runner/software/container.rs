@@ -1,8 +1,7 @@
 //! The container of a run: what its image is, and whether it starts. The launcher is executed with the program, so its start
 //! is within the clock; a program that does nothing is therefore tried before the first run, and its time recorded.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::{collections::BTreeMap, path::Path, path::PathBuf};
 
 use speedup_core::experiment::environment::DIRECTORY_NAME;
 use speedup_core::experiment::software::{Container, IMAGE, SCRATCH, WORK};

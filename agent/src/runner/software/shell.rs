@@ -2,8 +2,7 @@
 //! and `spack` (`/etc/profile`), in an empty home directory, so that nobody's own files come in. It gets none of the plan's
 //! variables: those are the program's, and stronger.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use speedup_core::experiment::software::Software;
 use speedup_core::run::software::{MAX_VARIABLES, MAX_VARIABLES_BYTES};

@@ -1,10 +1,8 @@
 //! Series as Go benchmark text.
 
 use super::{DIMENSIONS, MEMORY_UNIT, PREFIX, RATE_UNIT, VERSION, WALL_UNIT, key_and_value, measured_in};
-use crate::name::Name;
-use crate::series::{Series, SeriesName, SeriesUnit, WALL};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+use crate::{name::Name, series::Series, series::SeriesName, series::SeriesUnit, series::WALL};
+use std::{collections::BTreeMap, collections::BTreeSet, fmt::Write};
 
 /// Series that Go benchmark text cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,14 +1,11 @@
 //! Google Benchmark's table: `--benchmark_format=csv`, and `--benchmark_out_format=csv`.
 
-use super::console::processors_of;
-use super::{aggregates, measured_as, shift_of};
-use crate::collection::Collection;
-use crate::decimal::NumberProblem;
-use crate::imported::{FailureKind, ImportWarning, MissingResult};
-use crate::name::Name;
-use crate::problem::{Fault, FileProblem};
-use crate::series::SeriesName;
-use crate::table::{Header, Row, rows};
+use super::{aggregates, console::processors_of, measured_as, shift_of};
+use crate::{
+    collection::Collection, decimal::NumberProblem, imported::FailureKind, imported::ImportWarning,
+    imported::MissingResult, name::Name, problem::Fault, problem::FileProblem, series::SeriesName,
+    table::Header, table::Row, table::rows,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How the header of each such table begins.

@@ -1,9 +1,7 @@
 //! From values to what a format means by them.
 
 use super::Json;
-use crate::decimal;
-use crate::name::Name;
-use crate::problem::{Fault, FilePlace, FileProblem};
+use crate::{decimal, name::Name, problem::Fault, problem::FilePlace, problem::FileProblem};
 use std::fmt::Write;
 
 /// A value that does not fit its place in a format. Its JSON pointer is found when it is reported: on the way down nothing

@@ -1,9 +1,7 @@
 //! From text to values.
 
 use super::Json;
-use crate::bounds::{MAX_JSON_NODES, MAX_NESTING};
-use crate::name::Name;
-use crate::problem::{Fault, FileProblem};
+use crate::{bounds::MAX_JSON_NODES, bounds::MAX_NESTING, name::Name, problem::Fault, problem::FileProblem};
 use std::borrow::Cow;
 
 /// The one value of a text; `first_line` is where the text begins in its file.

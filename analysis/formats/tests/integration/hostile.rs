@@ -3,12 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 #![expect(clippy::disallowed_methods, reason = "the golden files are read from the disk")]
 
-use proptest::collection::vec;
-use proptest::prelude::*;
-use proptest::sample::Index;
+use proptest::{collection::vec, prelude::*, sample::Index};
 use speedup_formats::*;
-use std::path::Path;
-use std::sync::LazyLock;
+use std::{path::Path, sync::LazyLock};
 
 /// Every golden file, packed ones included; the examples of plain numbers and of tables; and lines of JSON.
 static GOLDEN: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {

@@ -3,8 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 #![expect(clippy::disallowed_methods, reason = "the golden files are read from the disk")]
 
-use proptest::collection::{btree_map, vec};
-use proptest::prelude::*;
+use proptest::{collection::btree_map, collection::vec, prelude::*};
 use speedup_formats::*;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,6 @@
 //! The earlier protocol: a row for each benchmark.
 
-use speedup_analysis::count::counted;
-use speedup_analysis::inquiry::{EarlierFinding, EarlierSuite};
+use speedup_analysis::{count::counted, inquiry::EarlierFinding, inquiry::EarlierSuite};
 
 use super::{Told, achieved, codes, lower, method, reason, verdict};
 use crate::facts::{Sheet, SheetCell, hidden, level, number, words};

@@ -1,8 +1,7 @@
 //! Mixtures, their fit, and the metrics of variability: a row for each sample.
 
 use speedup_analysis::inquiry::{MixtureFinding, MixtureFindings};
-use speedup_statistics::mixture::Component;
-use speedup_statistics::mixture::variability::ProbabilityShortest;
+use speedup_statistics::{mixture::Component, mixture::variability::ProbabilityShortest};
 
 use super::{Told, codes, reason};
 use crate::facts::{Heading, Sheet, SheetCell, hidden, number, words};

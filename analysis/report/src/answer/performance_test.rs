@@ -1,7 +1,6 @@
 //! The hierarchical performance test: a row for each benchmark.
 
-use speedup_analysis::conclusion::Verdict;
-use speedup_analysis::inquiry::PerformanceFinding;
+use speedup_analysis::{conclusion::Verdict, inquiry::PerformanceFinding};
 use speedup_statistics::protocol::hierarchical_performance_test::{ReliableSpeedup, Winner};
 
 use super::{Told, codes, reason, verdict};

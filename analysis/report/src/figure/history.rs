@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use speedup_analysis::count::{counted, percent};
 use speedup_analysis::track::{TrackBenchmark, TrackCommit, TrackReport, TrackStepReport};
 
-use super::Mark;
-use super::axis::{Axis, Spacing};
+use super::{Mark, axis::Axis, axis::Spacing};
 use crate::document::clean;
 
 /// The history of a benchmark.

@@ -6,8 +6,7 @@ use speedup_analysis::study::{
 };
 
 use super::axis::Axis;
-use crate::document::clean;
-use crate::duration::{Unit, span};
+use crate::{document::clean, duration::Unit, duration::span};
 
 /// The drawings of one benchmark.
 #[derive(Clone, Debug, PartialEq)]

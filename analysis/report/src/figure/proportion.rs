@@ -7,8 +7,7 @@ use speedup_analysis::study::{
 };
 
 use super::Mark;
-use crate::document::clean;
-use crate::share::{ends, factor, percent_rounded};
+use crate::{document::clean, share::ends, share::factor, share::percent_rounded};
 
 /// Proportions with their intervals, from none to all.
 #[derive(Clone, Debug, PartialEq)]

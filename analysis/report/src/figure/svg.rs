@@ -16,8 +16,7 @@ mod values;
 
 use maud::{Markup, html};
 
-pub(crate) use self::file::{File, files};
-pub(crate) use self::strip::Strips;
+pub(crate) use self::{file::File, file::files, strip::Strips};
 use super::{Forest, History, Mark, Panel, Panels, ProportionFigure, ScalingFigure};
 
 /// The shapes of the versions, in their order, about a point; the first again after the last.

@@ -7,8 +7,7 @@ mod panel;
 mod scaling;
 
 use super::escaped;
-use crate::figure::axis::Labels;
-use crate::figure::{Figure, Mark};
+use crate::{figure::Figure, figure::Mark, figure::axis::Labels};
 
 /// What the drawings need before the text: marks, and the colours of the versions and verdicts, which are those of the page.
 pub(super) const PREAMBLE: &str = r"\usepackage{tikz}

@@ -8,8 +8,7 @@ use speedup_analysis::inquiry::configured::{
     BenchmarkAnswer, ConfiguredAnswer, MeansOfSpeedups, OverallGain, ProtocolVerdict,
 };
 use speedup_analysis::inquiry::{AcceleratedShare, SpeedupTestMode};
-use speedup_statistics::inference::Interval;
-use speedup_statistics::ratio::SpeedupMeans;
+use speedup_statistics::{inference::Interval, ratio::SpeedupMeans};
 
 use super::results::{fifteen_digits, three_decimals};
 use crate::facts::{ABSENT, Sheet, SheetCell, number, words};

@@ -4,8 +4,7 @@
 use speedup_analysis::conclusion::Warning;
 use speedup_analysis::count::counted;
 use speedup_analysis::inquiry::configured::{BenchmarkWarning, ConfigurationWarning, UnreadableFile};
-use speedup_statistics::inference::Side;
-use speedup_statistics::protocol::speedup_test::LARGE_ABOVE;
+use speedup_statistics::{inference::Side, protocol::speedup_test::LARGE_ABOVE};
 
 /// What must be known of the whole test.
 pub(super) fn of_configuration(warning: &ConfigurationWarning) -> Warning {

@@ -1,8 +1,6 @@
 //! The end of a report: its caveats, the runs drawn, and how it was made.
 
-use speedup_analysis::conclusion::Warning;
-use speedup_analysis::count::percent;
-use speedup_analysis::study::{LevelSource, Report};
+use speedup_analysis::{conclusion::Warning, count::percent, study::LevelSource, study::Report};
 
 use super::benchmarks::abbreviated;
 use crate::document::{Document, Element, Kind, Tone};

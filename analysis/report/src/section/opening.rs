@@ -4,8 +4,7 @@ use speedup_analysis::count::{counted, grouped, percent};
 use speedup_analysis::study::{ConditionCounts, Report, State, SuiteReport, TrueShareReport};
 
 use super::{bisection, endpoints};
-use crate::document::{Document, Element, Kind, Tone};
-use crate::share::percent_rounded;
+use crate::{document::Document, document::Element, document::Kind, document::Tone, share::percent_rounded};
 
 pub(super) fn write(document: &mut Document, report: &Report) {
     write_head(document, report);

@@ -6,8 +6,7 @@ use speedup_analysis::study::{
 };
 use speedup_core::experiment::gang::ScalingLaw;
 
-use super::benchmarks::NOTHING;
-use super::endpoints::in_words;
+use super::{benchmarks::NOTHING, endpoints::in_words};
 use crate::answer::Subject;
 use crate::document::{Align, Column, Document, Element, Field, Kind, LegendEntry, Table, TableRow, Tone};
 use crate::duration::{Unit, four_digits};

@@ -1,8 +1,6 @@
 //! Whatever is asked, there is an answer or a refusal: never a panic, which would be an internal error.
 
-use proptest::collection::vec;
-use proptest::option;
-use proptest::prelude::*;
+use proptest::{collection::vec, option, prelude::*};
 use speedup_proto::v1::advise_request::{Benchmarks, Levels, Question, Repetitions, repetitions::Goal};
 use speedup_proto::v1::{AdviseRequest, CompareRequest, SampledBenchmark, SampledVersion};
 use tonic::Code;

@@ -1,8 +1,6 @@
 //! Tables of what a coordinator exports.
 
-use speedup_proto::convert::id_text;
-use speedup_proto::v1;
-use speedup_proto::v1::observations_request::Form;
+use speedup_proto::{convert::id_text, v1, v1::observations_request::Form};
 use tonic::{Code, Status};
 
 use crate::coordinator::{experiment, pieces, serve};

@@ -2,14 +2,8 @@
 
 use speedup_analysis::conclusion::{ReasonCode, Verdict};
 use speedup_analysis::study::{MixtureReport, Report, State};
-use speedup_proto::convert::id_text;
-use speedup_proto::v1;
-use speedup_proto::v1::analysis_client::AnalysisClient;
-use speedup_proto::v1::report_request::Form;
-use tonic::service::Routes;
-use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
-use tonic::{Code, Status};
+use speedup_proto::{convert::id_text, v1, v1::analysis_client::AnalysisClient, v1::report_request::Form};
+use tonic::{Code, Status, service::Routes, transport::Server, transport::server::TcpIncoming};
 
 use crate::coordinator::{experiment, pieces, serve};
 

@@ -2,8 +2,7 @@
 
 use speedup_analysis::study::{Report, State};
 use speedup_core::value::time::Timestamp;
-use speedup_proto::convert::{StatusPhase, id_text};
-use speedup_proto::v1;
+use speedup_proto::{convert::StatusPhase, convert::id_text, v1};
 use tokio::sync::mpsc;
 use tonic::{Code, Streaming};
 

@@ -3,8 +3,7 @@
 //! Those of the tests themselves are the original program's (Touati 2010 §6.2.5); the others tell where it would have been silent.
 
 use super::{ConfiguredBenchmark, ConfiguredError, ConfiguredLevel, ConfiguredOptions, UnreadableFile};
-use crate::conclusion::{Protocol, WarningCode};
-use crate::inquiry::SpeedupTestMode;
+use crate::{conclusion::Protocol, conclusion::WarningCode, inquiry::SpeedupTestMode};
 use speedup_statistics::inference::{Caveat, Side};
 use speedup_statistics::protocol::speedup_test::{
     ProtocolConclusion, ProtocolOutcome, StopReason, SubTestRefusal,

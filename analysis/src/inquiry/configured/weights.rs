@@ -1,7 +1,6 @@
 //! What the benchmarks count, from the configuration and the command line.
 
-use speedup_statistics::protocol::speedup_test::published;
-use speedup_statistics::ratio::BenchmarkWeights;
+use speedup_statistics::{protocol::speedup_test::published, ratio::BenchmarkWeights};
 
 use super::{ConfigurationWarning, ConfiguredBenchmark, ConfiguredError, ConfiguredOptions};
 use crate::inquiry::SpeedupTestMode;

@@ -1,11 +1,8 @@
 //! Runs of two versions in one block.
 
 use super::*;
-use crate::conclusion::{ReasonCode, WarningCode};
-use crate::study::DesignKind;
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::ratio::PairedMedianRatio;
-use speedup_statistics::sample::Sample;
+use crate::{conclusion::ReasonCode, conclusion::WarningCode, study::DesignKind};
+use speedup_statistics::{inference::ConfidenceLevel, ratio::PairedMedianRatio, sample::Sample};
 
 /// What the blocks have in common differs far more than the versions do.
 const COMMON: [f64; 10] = [1.0, 9.0, 3.0, 17.0, 5.0, 33.0, 2.0, 21.0, 7.0, 12.0];

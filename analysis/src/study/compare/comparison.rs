@@ -1,14 +1,11 @@
 //! One benchmark: its cells, and each candidate against the baseline.
 
-use super::headline::{Declared, HeadlineReport};
-use super::level_spread::{self, LevelSpread};
-use super::looked::{self, Looked};
-use super::members::speedup_within;
-use super::mixture::MixtureReport;
-use super::multiplicity::{AdjustedReport, OneSidedReport};
-use super::paired;
-use super::protocol::{self, IntervalReport, Judged, ProtocolReport};
-use super::stratified;
+use super::{
+    headline::Declared, headline::HeadlineReport, level_spread, level_spread::LevelSpread, looked,
+    looked::Looked, members::speedup_within, mixture::MixtureReport, multiplicity::AdjustedReport,
+    multiplicity::OneSidedReport, paired, protocol, protocol::IntervalReport, protocol::Judged,
+    protocol::ProtocolReport, stratified,
+};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, WarningCode, Warnings};
 use crate::count::counted;
 use crate::study::advice::AdviceReport;
@@ -19,8 +16,7 @@ use crate::study::gather::mishap::Mishaps;
 use crate::study::rule::LookReport;
 use crate::study::validity::diagnostics::DiagnosticsReport;
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::Center;
-use speedup_core::run::timer::TimerError;
+use speedup_core::{experiment::Center, run::timer::TimerError};
 use speedup_statistics::inference::{Caveat, ConfidenceLevel, Critical};
 use speedup_statistics::levels::{EffectSize, LevelTree, RandomEffects};
 use speedup_statistics::protocol::speedup_test::SpeedupTest;

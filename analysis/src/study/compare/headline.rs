@@ -6,8 +6,7 @@
 //! ratio to be within the declared margin, else *undecided*. The interval of the median supposes neither a shift nor a shape
 //! in common (order statistics of each version, combined on the log scale); that of the mean is Fieller's.
 
-use super::multiplicity::OneSidedReport;
-use super::protocol::{IntervalReport, ProtocolReport};
+use super::{multiplicity::OneSidedReport, protocol::IntervalReport, protocol::ProtocolReport};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict};
 use crate::count::counted;
 use crate::study::design::{Arranged, DesignKind, INDEPENDENT_RUN, class_weight};

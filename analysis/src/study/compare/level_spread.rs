@@ -1,8 +1,6 @@
 //! How much of the spread of a version's times comes from each level of its runs: builds, hosts, boots and the runs themselves.
 
-use crate::conclusion::Word;
-use crate::study::RunUnit;
-use crate::study::design::Arranged;
+use crate::{conclusion::Word, study::RunUnit, study::design::Arranged};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::levels::{DroppedWhy, LevelTree, Reshaped};
 

@@ -7,8 +7,7 @@
 use super::protocol::{AnswerOutcome, IntervalReport, Judged, ProtocolAnswer, ProtocolReport, TestReport};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict};
 use crate::study::rule::{LookReport, RuleReport, RuleRow, RuleState};
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::protocol::speedup_test::Question;
+use speedup_statistics::{inference::ConfidenceLevel, protocol::speedup_test::Question};
 
 /// The method of the interval.
 fn interval_of(center: Protocol) -> &'static str {

@@ -1,8 +1,7 @@
 //! The other metrics: medians and their ratios. Verdicts on them are [`super::endpoint`]s.
 
 use super::own_metric::{IterationReport, OwnComparison};
-use crate::study::Study;
-use crate::study::gather::cell::CellRecords;
+use crate::{study::Study, study::gather::cell::CellRecords};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::metric::{Better, Metric, OwnMetric, Unit};
 use speedup_statistics::inference::ConfidenceLevel;

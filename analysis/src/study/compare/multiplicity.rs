@@ -4,11 +4,8 @@
 //! endpoints that the plan puts in it; where a margin is declared, also the tests of being the same. What could not be tested counts with a p-value of 1: whether it can
 //! is seen in the data, so to leave it out would choose the family by its results. Gates go by this family.
 
-use super::comparison::ComparisonReport;
-use super::endpoint::EndpointRow;
-use super::suite::VerdictCounts;
-use crate::conclusion::Verdict;
-use crate::count::{counted, grouped, percent};
+use super::{comparison::ComparisonReport, endpoint::EndpointRow, suite::VerdictCounts};
+use crate::{conclusion::Verdict, count::counted, count::grouped, count::percent};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{Adjustment, ConfidenceLevel, ErrorRate, PValue};
 

@@ -5,9 +5,7 @@
 //! iterations, whatever their number, so that a program that prints more of them does not know its mean better than its
 //! runs allow.
 
-use super::comparison::by_levels;
-use super::paired;
-use super::protocol::IntervalReport;
+use super::{comparison::by_levels, paired, protocol::IntervalReport};
 use crate::conclusion::{Reason, ReasonCode, Word};
 use crate::study::RunUnit;
 use crate::study::Study;
@@ -15,8 +13,7 @@ use crate::study::design::{Arranged, Design, Run, class_weight};
 use crate::study::gather::cell::{CellRecords, Iterations};
 use crate::study::gather::evidence::Seat;
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::Rule;
-use speedup_core::experiment::metric::Better;
+use speedup_core::{experiment::Rule, experiment::metric::Better};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::levels::RandomEffects;
 use speedup_statistics::ratio::{

@@ -12,11 +12,8 @@ use crate::study::RunUnit;
 use crate::study::design::Arranged;
 use crate::study::gather::cell::CellRecords;
 use crate::study::validity::controls::{ControlRow, ControlsReport};
-use speedup_core::experiment::Family;
-use speedup_core::experiment::metric::Better;
-use speedup_statistics::ratio::BenchmarkWeights;
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::Selection;
+use speedup_core::{experiment::Family, experiment::metric::Better};
+use speedup_statistics::{ratio::BenchmarkWeights, sample::Sample, test::Selection};
 
 /// The samples of two versions, benchmark by benchmark.
 pub(crate) struct PlainSamples<'a> {

@@ -7,8 +7,7 @@
 
 use super::paired::{Allowed, MainTest, judge, refusal, report_with};
 use super::protocol::{IntervalReport, Judged};
-use crate::conclusion::{Protocol, Reason, ReasonCode};
-use crate::study::design::class_weight;
+use crate::{conclusion::Protocol, conclusion::Reason, conclusion::ReasonCode, study::design::class_weight};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::protocol::speedup_test::LARGE_ABOVE;
 use speedup_statistics::ratio::{BenchmarkWeights, SuiteMember, SuiteRatio};

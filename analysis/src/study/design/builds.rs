@@ -13,8 +13,7 @@
 use super::{
     Arranged, Design, DesignKind, DesignReport, Run, Unit, UnitDependence, UnitRuns, alone, sample, units,
 };
-use crate::conclusion::{Reason, ReasonCode};
-use crate::study::RunUnit;
+use crate::{conclusion::Reason, conclusion::ReasonCode, study::RunUnit};
 use speedup_statistics::levels::{LevelTree, LevelsError};
 use std::collections::BTreeMap;
 

@@ -10,8 +10,7 @@ use speedup_core::run::record::Record;
 use speedup_core::run::timer::TimerError;
 use speedup_core::value::id::RunIndex;
 use speedup_statistics::sample::{Sample, SampleError};
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::{borrow::Cow, collections::BTreeMap, collections::BTreeSet};
 
 /// What is kept of a cell.
 #[derive(Clone, Debug, Default)]

@@ -2,8 +2,7 @@
 //! plan's environment their hosts had not. All of them are in the sample; none is dropped for it.
 
 use serde::{Deserialize, Serialize};
-use speedup_core::run::conditions::Conditions;
-use speedup_core::run::disturbance::Disturbance;
+use speedup_core::{run::conditions::Conditions, run::disturbance::Disturbance};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The conditions of the measured runs of a cell.

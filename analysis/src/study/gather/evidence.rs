@@ -5,18 +5,14 @@
 
 use super::numbers::{Number, Numbers};
 use crate::study::validity::host_effect::HostLabel;
-use speedup_core::host::fingerprint::{ClassId, HardwareId};
-use speedup_core::independence::{Independence, Readings, Rest};
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::run::lease::Lease;
-use speedup_core::run::record::{Outcome, Record};
-use speedup_core::value::id::{
-    AllocationId, Attempt, BootId, HostId, HostName, LeaseEpoch, RunIndex, SwitchPath,
+use speedup_core::{
+    host::fingerprint::ClassId, host::fingerprint::HardwareId, independence::Independence,
+    independence::Readings, independence::Rest, machine::event::AttemptEnd, machine::event::EndedAttempt,
+    run::lease::Lease, run::record::Outcome, run::record::Record, value::id::AllocationId,
+    value::id::Attempt, value::id::BootId, value::id::HostId, value::id::HostName, value::id::LeaseEpoch,
+    value::id::RunIndex, value::id::SwitchPath, value::time::Span, value::time::Timestamp,
 };
-use speedup_core::value::time::{Span, Timestamp};
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::{borrow::Cow, collections::BTreeMap, collections::BTreeSet, sync::Arc};
 
 /// A run, and the stay in which it was executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,7 @@
     reason = "looked up for every attempt, where a map in the order of names takes several times as long; told in that order only"
 )]
 
-use std::collections::HashMap;
-use std::hash::Hash;
-use std::num::NonZeroU32;
+use std::{collections::HashMap, hash::Hash, num::NonZeroU32};
 
 /// Small numbers for names, as they first came: never part of a report, which must not depend on that order.
 #[derive(Debug)]

@@ -167,8 +167,7 @@ fn scrambled(rank: u64) -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use speedup_core::run::record::RankEnd;
-    use speedup_core::value::time::Span;
+    use speedup_core::{run::record::RankEnd, value::time::Span};
 
     fn facts(rank: u32, ns: u64, host: u32) -> RankFacts {
         let rank = RankTime {

@@ -1,19 +1,14 @@
 //! The samples of the benchmarks that take part, as the methods take them.
 
-use super::cell::CellRecords;
-use super::evidence::{NamedSeat, Seats};
+use super::{cell::CellRecords, evidence::NamedSeat, evidence::Seats};
 use crate::conclusion::Reason;
 use crate::study::Study;
 use crate::study::design::{Arranged, Design, Run, has_builds, in_order};
 use crate::study::validity::diagnostic::DiagnosedCell;
 use rayon::prelude::*;
-use speedup_core::experiment::Benchmark;
-use speedup_core::experiment::metric::Metric;
-use speedup_core::plan::Plan;
-use speedup_core::value::id::RunIndex;
+use speedup_core::{experiment::Benchmark, experiment::metric::Metric, plan::Plan, value::id::RunIndex};
 use speedup_statistics::sample::Sample;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// A benchmark with the samples of its versions.
 pub(crate) struct Sampled<'a> {

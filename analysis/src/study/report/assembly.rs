@@ -1,41 +1,30 @@
 //! Puts the report of a study together.
 
-use super::figures::FiguresReport;
-use super::head::Head;
-use super::method::MethodReport;
-use crate::conclusion::Warnings;
-use crate::study::compare::comparison::{BenchmarkReport, CellReport, ComparisonReport, Pair};
-use crate::study::compare::endpoint::EndpointReport;
-use crate::study::compare::headline::Declared;
-use crate::study::compare::members::Members;
-use crate::study::compare::metric::MetricReport;
-use crate::study::compare::mixture::MixtureReport;
-use crate::study::compare::multiplicity::Multiplicity;
-use crate::study::compare::suite::{Conclusion, Suite, SuiteReport};
-use crate::study::compare::{looked, multiplicity, proportion};
-use crate::study::design::{Design, DesignKind};
-use crate::study::gather::cell::CellRecords;
-use crate::study::gather::sampled::Sampled;
-use crate::study::missing::{AttemptCounts, MissingReport, completeness, lacking, losses};
-use crate::study::ranks::RanksReport;
-use crate::study::report::{MishapTotals, Report, SCHEMA_VERSION};
-use crate::study::rule::RuleReport;
-use crate::study::scaling::{self, ScalingReport};
-use crate::study::validity::canary::CanaryReport;
-use crate::study::validity::controls::ControlsReport;
-use crate::study::validity::diagnostics::{self, DiagnosticsReport, DiagnosticsSummary};
-use crate::study::validity::exclusion::ExclusionsReport;
-use crate::study::validity::host_effect::OutlyingReport;
-use crate::study::validity::independence::IndependenceReport;
-use crate::study::validity::placement::PlacementReport;
-use crate::study::validity::{built, disturbance, sensitivity, software};
-use crate::study::{Figures, Mixtures, ReportOptions, Study};
+use super::{figures::FiguresReport, head::Head, method::MethodReport};
+use crate::{
+    conclusion::Warnings, study::Figures, study::Mixtures, study::ReportOptions, study::Study,
+    study::compare::comparison::BenchmarkReport, study::compare::comparison::CellReport,
+    study::compare::comparison::ComparisonReport, study::compare::comparison::Pair,
+    study::compare::endpoint::EndpointReport, study::compare::headline::Declared, study::compare::looked,
+    study::compare::members::Members, study::compare::metric::MetricReport,
+    study::compare::mixture::MixtureReport, study::compare::multiplicity,
+    study::compare::multiplicity::Multiplicity, study::compare::proportion,
+    study::compare::suite::Conclusion, study::compare::suite::Suite, study::compare::suite::SuiteReport,
+    study::design::Design, study::design::DesignKind, study::gather::cell::CellRecords,
+    study::gather::sampled::Sampled, study::missing::AttemptCounts, study::missing::MissingReport,
+    study::missing::completeness, study::missing::lacking, study::missing::losses, study::ranks::RanksReport,
+    study::report::MishapTotals, study::report::Report, study::report::SCHEMA_VERSION,
+    study::rule::RuleReport, study::scaling, study::scaling::ScalingReport, study::validity::built,
+    study::validity::canary::CanaryReport, study::validity::controls::ControlsReport,
+    study::validity::diagnostics, study::validity::diagnostics::DiagnosticsReport,
+    study::validity::diagnostics::DiagnosticsSummary, study::validity::disturbance,
+    study::validity::exclusion::ExclusionsReport, study::validity::host_effect::OutlyingReport,
+    study::validity::independence::IndependenceReport, study::validity::placement::PlacementReport,
+    study::validity::sensitivity, study::validity::software,
+};
 use rayon::prelude::*;
-use speedup_core::experiment::metric::Metric;
-use speedup_core::experiment::{self, Rule};
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::ratio::BenchmarkWeights;
-use speedup_statistics::test::Selection;
+use speedup_core::{experiment, experiment::Rule, experiment::metric::Metric};
+use speedup_statistics::{inference::ConfidenceLevel, ratio::BenchmarkWeights, test::Selection};
 
 /// What all comparisons of a report share.
 #[derive(Clone, Copy)]

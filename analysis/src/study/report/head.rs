@@ -1,11 +1,8 @@
 //! The head of a report: what the experiment is, and how far it has come.
 
-use crate::conclusion::{Spelled, Word};
-use crate::study::{Study, StudyPhase, StudyStanding};
+use crate::{conclusion::Spelled, conclusion::Word, study::Study, study::StudyPhase, study::StudyStanding};
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::Version;
-use speedup_core::machine::event::Tally;
-use speedup_core::value::time::Timestamp;
+use speedup_core::{experiment::Version, machine::event::Tally, value::time::Timestamp};
 use speedup_statistics::inference::ConfidenceLevel;
 
 /// What the experiment is, and how far it has come.

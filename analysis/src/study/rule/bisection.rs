@@ -11,8 +11,7 @@ pub use self::report::{
     PathWeightReport, SeveralStepsReport, StepSizeReport,
 };
 use super::{RuleKind, RuleReport, RuleState};
-use crate::study::gather::cell::CellRecords;
-use crate::study::{Study, StudyPhase};
+use crate::{study::Study, study::StudyPhase, study::gather::cell::CellRecords};
 use speedup_core::experiment::metric::Metric;
 use speedup_core::experiment::{Bisection, EndpointSubject};
 use speedup_core::value::id::VersionIndex;

@@ -1,10 +1,8 @@
 //! What bounds the runs that a rule may append, beside its own maximum: the limits of the plan and of plans.
 
 use super::Finding;
-use crate::count::counted;
-use crate::study::Study;
-use speedup_core::experiment::MAX_RUNS;
-use speedup_core::value::time::Span;
+use crate::{count::counted, study::Study};
+use speedup_core::{experiment::MAX_RUNS, value::time::Span};
 
 /// Holds a finding within the bounds: all benchmarks give up the same share. Says which bound it was, if one was met.
 pub(super) fn hold(study: &Study, finding: &mut Finding) -> Option<String> {

@@ -1,17 +1,12 @@
 //! A time on hosts, split over the levels: the pilot's variances and costs give the boots of a visit and the runs of a
 //! boot, and what is left of the time gives the visits.
 
-use super::costs::UnitCosts;
-use super::units;
-use super::{Finding, RuleReport, RuleRow};
+use super::{Finding, RuleReport, RuleRow, costs::UnitCosts, units};
 use crate::count::{counted, grouped};
 use crate::study::BenchmarkReport;
 use crate::study::Study;
 use crate::study::design::INDEPENDENT_RUN;
-use speedup_core::experiment::Metric;
-use speedup_core::plan::Shape;
-use speedup_core::value::id::RunIndex;
-use speedup_core::value::time::Span;
+use speedup_core::{experiment::Metric, plan::Shape, value::id::RunIndex, value::time::Span};
 use speedup_statistics::levels::{LevelTree, RandomEffects, Reshaped};
 use speedup_statistics::planning::{Costs, RepetitionPlan, VarianceComponents};
 use std::collections::BTreeMap;

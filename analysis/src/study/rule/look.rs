@@ -1,20 +1,16 @@
 //! What one look at one comparison sees: a two-sided test at the risk of the look, and what goes with it.
 
 use super::units::{Comparison, Units};
-use crate::study::Study;
-use crate::study::design::{Design, class_weight};
-use crate::study::gather::numbers::Number;
-use speedup_core::experiment::Center;
-use speedup_core::experiment::metric::Metric;
-use speedup_core::value::id::RunIndex;
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, Interval, PValue};
-use speedup_statistics::planning::group_sequential::Look;
-use speedup_statistics::ratio::{
-    BenchmarkWeights, MeanRatio, PairedMedianRatio, PairedRatio, QuantileRatio, Speedup, SuiteMember,
-    SuiteRatio,
+use crate::{
+    study::Study, study::design::Design, study::design::class_weight, study::gather::numbers::Number,
 };
-use speedup_statistics::sample::{Sample, SampleQuantile};
-use speedup_statistics::test::{OneSampleTTest, PairedTTest, WelchTTest};
+use speedup_core::{experiment::Center, experiment::metric::Metric, value::id::RunIndex};
+use speedup_statistics::{
+    inference::Alternative, inference::ConfidenceLevel, inference::Interval, inference::PValue,
+    planning::group_sequential::Look, ratio::BenchmarkWeights, ratio::MeanRatio, ratio::PairedMedianRatio,
+    ratio::PairedRatio, ratio::QuantileRatio, ratio::Speedup, ratio::SuiteMember, ratio::SuiteRatio,
+    sample::Sample, sample::SampleQuantile, test::OneSampleTTest, test::PairedTTest, test::WelchTTest,
+};
 use std::collections::BTreeMap;
 
 /// What is looked at.

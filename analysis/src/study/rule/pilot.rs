@@ -1,11 +1,8 @@
 //! Stein's two stages: from the pilot's spread, the visits that bring the interval of the difference of means to within
 //! the precision; after the second stage, that interval.
 
-use super::units::{self, Comparison, Units};
-use super::{Finding, RuleRow};
-use crate::conclusion::Verdict;
-use crate::count::{counted, grouped, percent};
-use crate::study::Study;
+use super::{Finding, RuleRow, units, units::Comparison, units::Units};
+use crate::{conclusion::Verdict, count::counted, count::grouped, count::percent, study::Study};
 use speedup_statistics::inference::{ConfidenceLevel, Interval};
 use speedup_statistics::planning::two_stage::{TwoStage, TwoStageError};
 

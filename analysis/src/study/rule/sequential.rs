@@ -1,12 +1,8 @@
 //! Looks at growing data: at each, a two-sided test of the declared centre of every benchmark at the risk that the spending
 //! function gives the look; a benchmark whose candidates are all concluded gets no further runs.
 
-use super::look::{Looked, Seen};
-use super::units::{self, Comparison};
-use super::{Finding, LookReport, RuleRow, pilot};
-use crate::conclusion::Verdict;
-use crate::count::{self, counted, p_value, percent};
-use crate::study::Study;
+use super::{Finding, LookReport, RuleRow, look::Looked, look::Seen, pilot, units, units::Comparison};
+use crate::{conclusion::Verdict, count, count::counted, count::p_value, count::percent, study::Study};
 use speedup_core::experiment::{Center, Experiment, Rule, Spending};
 use speedup_statistics::distribution::normal;
 use speedup_statistics::inference::{ConfidenceLevel, PValue};

@@ -2,8 +2,7 @@
 //! pairs, the difference of two such means.
 
 use crate::study::Study;
-use speedup_core::experiment::{Metric, Order};
-use speedup_core::value::id::RunIndex;
+use speedup_core::{experiment::Metric, experiment::Order, value::id::RunIndex};
 use speedup_statistics::sample::Sample;
 use std::collections::BTreeMap;
 

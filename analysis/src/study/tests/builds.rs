@@ -1,11 +1,8 @@
 //! Versions that are built several times: runs of a build are not independent.
 
-use super::synthetic::{Synthetic, Times};
-use super::{codes, only};
-use crate::conclusion::{ReasonCode, Verdict, WarningCode};
-use crate::study::*;
-use speedup_core::experiment::build::Product;
-use speedup_core::experiment::files::{Content, ContentHash};
+use super::{codes, only, synthetic::Synthetic, synthetic::Times};
+use crate::{conclusion::ReasonCode, conclusion::Verdict, conclusion::WarningCode, study::*};
+use speedup_core::{experiment::build::Product, experiment::files::Content, experiment::files::ContentHash};
 use speedup_statistics::levels::EffectSize;
 
 const BLOCKED: &str = "[independence]\npolicy = \"distinct\"\n[design]\norder = \"blocked\"\n";

@@ -1,16 +1,12 @@
 //! What was seen of the hosts beside the runs: the canary, and hosts that were taken out of service.
 
-use super::synthetic::Synthetic;
-use super::{codes, sentence};
-use crate::study::validity::canary::Canary;
-use crate::study::*;
+use super::{codes, sentence, synthetic::Synthetic};
+use crate::{study::validity::canary::Canary, study::*};
 use rand::RngExt as _;
-use speedup_core::host::{Exclusion, ExclusionCause};
-use speedup_core::machine::event::AttemptEnd;
-use speedup_core::run::record::{Outcome, Record};
-use speedup_core::value::id::LeaseEpoch;
-use speedup_core::value::seed::Seed;
-use speedup_core::value::time::{Span, Timestamp};
+use speedup_core::{
+    host::Exclusion, host::ExclusionCause, machine::event::AttemptEnd, run::record::Outcome,
+    run::record::Record, value::id::LeaseEpoch, value::seed::Seed, value::time::Span, value::time::Timestamp,
+};
 use speedup_statistics::inference::ConfidenceLevel;
 use std::sync::Arc;
 

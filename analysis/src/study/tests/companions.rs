@@ -1,16 +1,13 @@
 //! What stands beside the verdicts: adjusted ones, diagnostics, hosts, advice, mixtures.
 
-use super::synthetic::{Synthetic, Times};
-use super::{codes, only, sentence, two};
+use super::{codes, only, sentence, synthetic::Synthetic, synthetic::Times, two};
 use crate::conclusion::{ReasonCode, WarningCode, Warnings};
 use crate::study::gather::evidence::Seats;
 use crate::study::validity::diagnostic::DiagnosedCell;
 use crate::study::validity::diagnostics::conclude;
 use crate::study::*;
 use rand::RngExt as _;
-use speedup_core::machine::event::EndedAttempt;
-use speedup_core::run::record::Failure;
-use speedup_core::value::seed::Seed;
+use speedup_core::{machine::event::EndedAttempt, run::record::Failure, value::seed::Seed};
 use speedup_statistics::distribution::{Tails, normal};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::sample::Sample;

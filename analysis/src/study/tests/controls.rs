@@ -1,10 +1,7 @@
 //! The baseline run again: what the experiment says where nothing differs.
 
-use super::codes;
-use super::synthetic::{Synthetic, Times};
-use crate::conclusion::Verdict;
-use crate::gate::Conclusion;
-use crate::study::ControlKind;
+use super::{codes, synthetic::Synthetic, synthetic::Times};
+use crate::{conclusion::Verdict, gate::Conclusion, study::ControlKind};
 
 const AGAIN: &str = "[controls]\nbaseline_again = true\n";
 

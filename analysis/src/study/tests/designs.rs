@@ -1,12 +1,8 @@
 //! Blocked and nested designs: what is independent is what is compared.
 
-use super::synthetic::{Synthetic, Times};
-use super::{codes, only};
-use crate::conclusion::{ReasonCode, Verdict, WarningCode};
-use crate::study::*;
-use speedup_core::run::record::Failure;
-use speedup_core::run::{AfterLoss, LossReason};
-use speedup_core::value::id::Attempt;
+use super::{codes, only, synthetic::Synthetic, synthetic::Times};
+use crate::{conclusion::ReasonCode, conclusion::Verdict, conclusion::WarningCode, study::*};
+use speedup_core::{run::AfterLoss, run::LossReason, run::record::Failure, value::id::Attempt};
 use speedup_statistics::test::VanElteren;
 
 const DISTINCT: &str = "[independence]\npolicy = \"distinct\"\n";

@@ -1,12 +1,10 @@
 //! The verdicts that a plan declares beside the headlines.
 
-use super::changed_report;
-use super::synthetic::Synthetic;
+use super::{changed_report, synthetic::Synthetic};
 use crate::conclusion::{ReasonCode, Verdict};
 use crate::gate::{Conclusion, Judgement};
 use crate::study::{EndpointReport, EndpointVerdict, Report};
-use speedup_core::experiment::metric::{Better, Metric};
-use speedup_core::run::record::Record;
+use speedup_core::{experiment::metric::Better, experiment::metric::Metric, run::record::Record};
 use speedup_statistics::inference::Threshold;
 
 const RATE: &str = "[metrics.output.rate]\nregex = 'x ([0-9]+)'\nunit = \"MB/s\"\nbetter = \"higher\"\n[analysis.verdicts.rate]\n";

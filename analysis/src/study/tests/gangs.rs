@@ -1,8 +1,7 @@
 //! Runs on several hosts: which of the hosts are unlike the others, and whether sets of them are.
 
 use super::synthetic::Synthetic;
-use crate::conclusion::ReasonCode;
-use crate::study::{HostEffectReport, Report};
+use crate::{conclusion::ReasonCode, study::HostEffectReport, study::Report};
 use speedup_core::experiment::metric::Metric;
 use speedup_core::machine::event::AttemptEnd;
 use speedup_core::value::seed::{Seed, shuffle};

@@ -8,16 +8,12 @@
 use super::synthetic::{Synthetic, Times, with_ranks};
 use crate::study::{Figures, Mixtures, Report, ReportOptions};
 use serde_json::Value;
-use speedup_core::experiment::gang::ScalingLaw;
-use speedup_core::experiment::metric::Metric;
-use speedup_core::host::{Exclusion, ExclusionCause};
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::run::record::Failure;
-use speedup_core::run::{AfterLoss, LossReason, Obstacle};
-use speedup_core::value::id::Attempt;
-use speedup_core::value::time::{Span, Timestamp};
-use std::path::PathBuf;
-use std::sync::Arc;
+use speedup_core::{
+    experiment::gang::ScalingLaw, experiment::metric::Metric, host::Exclusion, host::ExclusionCause,
+    machine::event::AttemptEnd, machine::event::EndedAttempt, run::AfterLoss, run::LossReason, run::Obstacle,
+    run::record::Failure, value::id::Attempt, value::time::Span, value::time::Timestamp,
+};
+use std::{path::PathBuf, sync::Arc};
 
 /// Two versions, every verdict, failures and losses, one host.
 fn finished() -> Synthetic {

@@ -1,15 +1,10 @@
 //! Hosts against each other: which are unlike the others, what depends on them, and how often that is a false alarm.
 
-use super::sentence;
-use super::synthetic::{Synthetic, Times};
-use crate::conclusion::{Verdict, WarningCode};
-use crate::study::*;
+use super::{sentence, synthetic::Synthetic, synthetic::Times};
+use crate::{conclusion::Verdict, conclusion::WarningCode, study::*};
 use rand::RngExt as _;
-use speedup_core::independence::Violation;
-use speedup_core::value::seed::Seed;
-use speedup_statistics::diagnostics::host_effect::HostRanks;
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::sample::Sample;
+use speedup_core::{independence::Violation, value::seed::Seed};
+use speedup_statistics::{diagnostics::host_effect::HostRanks, inference::ConfidenceLevel, sample::Sample};
 
 fn outlying(report: &Report) -> &OutlyingReport {
     report.diagnostics.as_ref().unwrap().hosts.outlying().expect("hosts were compared")

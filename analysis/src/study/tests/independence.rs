@@ -1,11 +1,8 @@
 //! The statement on independence: true where it is true, and broken by a single run that found no fresh host.
 
-use super::codes;
-use super::synthetic::Synthetic;
+use super::{codes, synthetic::Synthetic};
 use crate::study::*;
-use speedup_core::host::fingerprint::HardwareId;
-use speedup_core::independence::Violation;
-use speedup_core::machine::event::EndedAttempt;
+use speedup_core::{host::fingerprint::HardwareId, independence::Violation, machine::event::EndedAttempt};
 
 fn plan(policy: &str, scope: &str, more: &str) -> Synthetic {
     let independence = format!("[independence]\npolicy = \"{policy}\"\nscope = \"{scope}\"\n");

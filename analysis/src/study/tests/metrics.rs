@@ -1,7 +1,6 @@
 //! The other metrics of a report: those of a plan's own, and what is lacking.
 
-use super::changed_report;
-use super::synthetic::Synthetic;
+use super::{changed_report, synthetic::Synthetic};
 use crate::conclusion::{ReasonCode, Warning};
 use crate::study::{IntervalReport, MetricReport, OwnComparison, Report, RunUnit};
 use speedup_core::experiment::metric::{Absence, Better, Metric};

@@ -1,8 +1,7 @@
 //! Where in the network runs were: whether that mattered, and whether the versions were placed alike.
 
 use super::synthetic::Synthetic;
-use crate::conclusion::Verdict;
-use crate::study::{PlacementReport, Report};
+use crate::{conclusion::Verdict, study::PlacementReport, study::Report};
 use speedup_core::experiment::metric::Metric;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::value::seed::{Seed, below};

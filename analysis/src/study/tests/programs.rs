@@ -1,7 +1,6 @@
 //! What the runs of one version executed: one program, or several.
 
-use super::codes;
-use super::synthetic::{Synthetic, Times};
+use super::{codes, synthetic::Synthetic, synthetic::Times};
 use crate::study::{ControlKind, Report};
 use speedup_core::experiment::files::ContentHash;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};

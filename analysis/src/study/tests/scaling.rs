@@ -3,8 +3,7 @@
 use super::synthetic::{Synthetic, Times};
 use crate::conclusion::WarningCode;
 use crate::study::{EndpointVerdict, Report, ScalingReport, VersionScaling};
-use speedup_core::experiment::gang::ScalingLaw;
-use speedup_core::run::record::Failure;
+use speedup_core::{experiment::gang::ScalingLaw, run::record::Failure};
 
 const HOSTS: [u32; 4] = [1, 2, 4, 8];
 

@@ -1,7 +1,6 @@
 //! With which software the runs of one version were executed: one, or several.
 
-use super::codes;
-use super::synthetic::Synthetic;
+use super::{codes, synthetic::Synthetic};
 use crate::study::Report;
 use speedup_core::experiment::files::ContentHash;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};

@@ -8,8 +8,7 @@
 use crate::conclusion::{WarningCode, Warnings};
 use crate::count::{counted, grouped, p_value, percent};
 use serde::{Deserialize, Serialize};
-use speedup_core::run::record::Record;
-use speedup_core::value::id::LeaseEpoch;
+use speedup_core::{run::record::Record, value::id::LeaseEpoch};
 use speedup_statistics::diagnostics::run_order::{Drift, RegionalDrift};
 use speedup_statistics::inference::{Adjustment, Alternative, ConfidenceLevel, PValue};
 use speedup_statistics::sample::Sample;

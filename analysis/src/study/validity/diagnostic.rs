@@ -1,13 +1,10 @@
 //! One diagnostic: what it says, of what it is a sign, and the cell of which it is asked.
 
-use crate::conclusion::WarningCode;
-use crate::study::gather::evidence::{NamedSeat, Seats};
+use crate::{conclusion::WarningCode, study::gather::evidence::NamedSeat, study::gather::evidence::Seats};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::id::RunIndex;
-use speedup_statistics::inference::PValue;
-use speedup_statistics::sample::Sample;
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use speedup_statistics::{inference::PValue, sample::Sample};
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// One test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

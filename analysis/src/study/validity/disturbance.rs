@@ -5,8 +5,7 @@ use crate::count::{counted, grouped};
 use crate::study::gather::condition::ConditionCounts;
 use crate::study::gather::sampled::Sampled;
 use speedup_core::experiment::Experiment;
-use speedup_statistics::inference::{Alternative, ConfidenceLevel};
-use speedup_statistics::test::FisherExact;
+use speedup_statistics::{inference::Alternative, inference::ConfidenceLevel, test::FisherExact};
 use std::collections::BTreeMap;
 
 /// Disturbed runs are in their samples: noise if both versions have their share of it, else bias.

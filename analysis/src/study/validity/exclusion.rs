@@ -6,8 +6,7 @@ use crate::count::counted;
 use crate::study::Study;
 use crate::study::report::head::calendar;
 use serde::{Deserialize, Serialize};
-use speedup_core::host::{Exclusion, ExclusionCause};
-use speedup_core::value::id::HostId;
+use speedup_core::{host::Exclusion, host::ExclusionCause, value::id::HostId};
 use std::collections::BTreeSet;
 
 /// Exclusions that are listed; the others are counted.

@@ -5,14 +5,14 @@
 //! run, and nothing is tested: that is the price of independence, and what a selftest of the pool is for.
 
 use super::diagnostic::{DiagnosedCell, DiagnosticReport, Sign};
-use crate::conclusion::{Reason, ReasonCode, Verdict};
-use crate::count::{counted, percent};
+use crate::{
+    conclusion::Reason, conclusion::ReasonCode, conclusion::Verdict, count::counted, count::percent,
+};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::diagnostics::host_effect::{CellsAndHosts, HostEffectError, HostRanks};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::sample::Sample;
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::{borrow::Cow, collections::BTreeMap, collections::BTreeSet};
 
 /// Outlying hosts that are named; the others are counted.
 const MOST_HOSTS_NAMED: usize = 10;

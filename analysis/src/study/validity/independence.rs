@@ -4,9 +4,7 @@
 mod words;
 
 use super::freshness::{self, Against, Judged};
-use crate::conclusion::Warnings;
-use crate::study::gather::evidence::Evidence;
-use crate::study::gather::numbers::Number;
+use crate::{conclusion::Warnings, study::gather::evidence::Evidence, study::gather::numbers::Number};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Policy, Scope};
 use speedup_core::independence::Violation;

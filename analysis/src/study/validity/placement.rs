@@ -3,22 +3,18 @@
 //! had the better one.
 
 use super::diagnostic::{DiagnosedCell, DiagnosticReport, Sign};
-use crate::conclusion::Verdict;
-use crate::count::{counted, p_value, percent, ratio};
-use crate::study::Study;
-use crate::study::compare::protocol::IntervalReport;
-use crate::study::design::class_weight;
-use crate::study::gather::numbers::Number;
-use crate::study::gather::sampled::Sampled;
+use crate::{
+    conclusion::Verdict, count::counted, count::p_value, count::percent, count::ratio, study::Study,
+    study::compare::protocol::IntervalReport, study::design::class_weight, study::gather::numbers::Number,
+    study::gather::sampled::Sampled,
+};
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::Rule;
-use speedup_core::value::id::RunIndex;
+use speedup_core::{experiment::Rule, value::id::RunIndex};
 use speedup_statistics::diagnostics::StratifiedKendall;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::ratio::{BenchmarkWeights, SuiteMember, SuiteRatio};
 use speedup_statistics::sample::Sample;
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// Over how many leaf switches runs were spread, where that varies within a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,8 +4,7 @@
 //! Beta laws, which Bernoulli outcomes leave Beta laws, so that the rates are integrated out in closed form; the next run goes where
 //! it is expected to leave the least entropy.
 
-use super::answer::{CommitSet, commit_set};
-use super::commit_line::{CommitLine, CommitLineError};
+use super::{answer::CommitSet, answer::commit_set, commit_line::CommitLine, commit_line::CommitLineError};
 use crate::inference::ConfidenceLevel;
 use serde::Serialize;
 

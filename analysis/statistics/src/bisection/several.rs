@@ -9,8 +9,7 @@ use super::block_likelihood::{BlockRuns, StepLaw, noise_density};
 use super::commit_line::CommitLine;
 use super::step_posterior::{Gap, StepPosterior};
 use crate::sample::median_of_sorted;
-use std::collections::BTreeMap;
-use std::f64::consts::PI;
+use std::{collections::BTreeMap, f64::consts::PI};
 
 /// Two steps are rarer than one.
 const PRIOR_OF_TWO: f64 = 0.1;

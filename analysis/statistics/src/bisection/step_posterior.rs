@@ -3,8 +3,7 @@
 use super::block_likelihood::{BlockRuns, StepLaw};
 use super::commit_line::CommitLine;
 use super::law_grid::{EndContrast, Fineness, LawGrid, SizeNode};
-use std::collections::BTreeMap;
-use std::f64::consts::PI;
+use std::{collections::BTreeMap, f64::consts::PI};
 
 /// That there is no step is as likely beforehand as that there is one.
 const PRIOR_OF_NO_STEP: f64 = 0.5;

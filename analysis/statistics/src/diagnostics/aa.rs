@@ -6,8 +6,7 @@ use crate::number::monotone_root;
 use crate::sample::Sample;
 use crate::test::{RankSum, RankSumLaw, RankSumStatistic, WelchTTest, error_of_share};
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
-use speedup_core::value::seed::{Seed, shuffle};
+use speedup_core::{value::hint::Hinted, value::seed::Seed, value::seed::shuffle};
 use std::collections::BTreeSet;
 use thiserror::Error;
 

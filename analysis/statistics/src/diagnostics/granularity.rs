@@ -1,7 +1,6 @@
 //! Whether a metric is continuous enough for methods that assume that no two runs are equal.
 
-use crate::inference::Caveat;
-use crate::sample::Sample;
+use crate::{inference::Caveat, sample::Sample};
 use serde::Serialize;
 
 /// How coarse the values of a sample are.

@@ -1,7 +1,6 @@
 //! Whether one of several members is the extreme one more often than chance makes it.
 
-use crate::distribution::binomial;
-use crate::inference::PValue;
+use crate::{distribution::binomial, inference::PValue};
 use serde::Serialize;
 
 /// The member of several that is the extreme one, say the slowest, more often than chance explains best.

@@ -1,7 +1,6 @@
 //! The binomial law.
 
-use super::Tails;
-use super::beta::{self, UnitPoint};
+use super::{Tails, beta, beta::UnitPoint};
 
 /// `P[K ≤ k]` and `P[K > k]` of the number of successes in `trials`, each of probability `success` (DLMF
 /// 8.17.5).

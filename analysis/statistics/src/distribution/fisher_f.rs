@@ -1,7 +1,6 @@
 //! Fisher's F law.
 
-use super::Tails;
-use super::beta::{self, UnitPoint};
+use super::{Tails, beta, beta::UnitPoint};
 
 /// `P[F ≤ f]` and `P[F > f]` for `df1` and `df2` degrees of freedom: I at df1·f/(df1·f + df2) with shapes
 /// df1/2, df2/2.

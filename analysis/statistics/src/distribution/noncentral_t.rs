@@ -4,8 +4,7 @@
 //! Distributions 2, §31.2). The series of AS 243, which R and scipy sum, is a difference of probabilities and keeps
 //! absolute digits only; this integrand is positive, so that its quadrature keeps the digits of either tail.
 
-use super::beta::stirling_remainder;
-use super::{Tails, normal};
+use super::{Tails, beta::stirling_remainder, normal};
 use crate::number::gauss_legendre::integral;
 use std::f64::consts::PI;
 

@@ -1,7 +1,6 @@
 //! Student's t law, with any positive number of degrees of freedom.
 
-use super::Tails;
-use super::beta::{self, UnitPoint};
+use super::{Tails, beta, beta::UnitPoint};
 
 /// `P[T ≤ t]` and `P[T > t]`: the half of I at df/(df + t²) with shapes df/2 and ½ lies beyond |t| (DLMF
 /// 8.17(i)).

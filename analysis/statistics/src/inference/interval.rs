@@ -1,7 +1,6 @@
 //! A confidence interval that says what made it and how sure it is.
 
-use crate::distribution::{normal, student_t};
-use crate::inference::{Caveat, ConfidenceLevel};
+use crate::{distribution::normal, distribution::student_t, inference::Caveat, inference::ConfidenceLevel};
 use serde::Serialize;
 
 /// A confidence interval. A one-sided one has an infinite end, which JSON shows as null.

@@ -23,12 +23,9 @@ mod tuple_sums;
 
 pub use replicates::{RatioReplicates, Replicates};
 
-use crate::inference::Caveat;
-use crate::levels::LevelTree;
-use crate::sample::Sample;
+use crate::{inference::Caveat, levels::LevelTree, sample::Sample};
 use serde::{Deserialize, Serialize};
-use speedup_core::value::hint::Hinted;
-use speedup_core::value::seed::Seed;
+use speedup_core::{value::hint::Hinted, value::seed::Seed};
 use thiserror::Error;
 
 /// The most draws: more than an interval at any level in use can show, few enough to keep them all.

@@ -20,9 +20,7 @@ mod observations;
 mod pass;
 mod pools;
 
-use super::points::Points;
-use super::race::{Deficit, Race, Runner};
-use super::state::{Start, State};
+use super::{points::Points, race::Deficit, race::Race, race::Runner, state::Start, state::State};
 pub(super) use course::{LEAST_DENSITY, MOST_STEPS};
 pub(super) use laws::{
     CANCELLED, INVERSE_RATE, LEAST_COUNT, LEAST_VARIANCE, LOG2_ROOT_TWO_PI, NOWHERE, RATE,

@@ -1,12 +1,11 @@
 //! From a sample to the mixture that its criterion chooses (Worms 2016 §4).
 
-use super::search::{Best, Criterion, Search};
-use super::state::VarianceModel;
-use super::{MOST_COMPONENTS, Mixture};
+use super::{
+    MOST_COMPONENTS, Mixture, search::Best, search::Criterion, search::Search, state::VarianceModel,
+};
 use crate::sample::Sample;
 use serde::{Deserialize, Serialize};
-use speedup_core::value::count::counted;
-use speedup_core::value::hint::Hinted;
+use speedup_core::{value::count::counted, value::hint::Hinted};
 use thiserror::Error;
 
 /// How far the likelihood is climbed.

@@ -10,8 +10,7 @@ use crate::sample::Sample;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use speedup_core::value::hint::Hinted;
-use speedup_core::value::seed::{Seed, below};
+use speedup_core::{value::hint::Hinted, value::seed::Seed, value::seed::below};
 use thiserror::Error;
 
 /// The fewest resamples; the paper finds the p-value's noise too large below (Worms 2016 §5.1.3).

@@ -1,13 +1,11 @@
 //! Every model on one sample, and the one with the largest criterion.
 
-use super::converge::{Settled, converge};
-use super::draft::{Draft, Ending};
-use super::kernel::Kernel;
-use super::points::Points;
-use super::schedule::{NoFit, Rule, Run, last_step, mclust};
-use super::start::{gap_classes, quantile_classes};
-use super::state::{MOST_COMPONENTS, Start, State, VarianceModel};
-use super::{Component, Mixture};
+use super::{
+    Component, Mixture, converge::Settled, converge::converge, draft::Draft, draft::Ending, kernel::Kernel,
+    points::Points, schedule::NoFit, schedule::Rule, schedule::Run, schedule::last_step, schedule::mclust,
+    start::gap_classes, start::quantile_classes, state::MOST_COMPONENTS, state::Start, state::State,
+    state::VarianceModel,
+};
 use serde::Serialize;
 use std::ops::RangeInclusive;
 

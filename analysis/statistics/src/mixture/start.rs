@@ -1,7 +1,6 @@
 //! Where a fit starts: classes of neighbouring observations.
 
-use super::points::Points;
-use super::state::{MOST_COMPONENTS, State, Sums, VarianceModel};
+use super::{points::Points, state::MOST_COMPONENTS, state::State, state::Sums, state::VarianceModel};
 
 /// Probabilities to try before a sample has too many equal values for quantile classes. More than enough for a sample
 /// of 1000 with 99 % equal; without a limit a sample of a million equal values and another one would take hours.

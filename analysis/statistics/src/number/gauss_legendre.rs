@@ -1,7 +1,6 @@
 //! Gauss–Legendre quadrature: 20 points a panel, panels halved until their halves agree.
 
-use std::f64::consts::PI;
-use std::sync::LazyLock;
+use std::{f64::consts::PI, sync::LazyLock};
 
 /// Points of a panel: exact for polynomials of degree 39.
 pub(crate) const POINTS: usize = 20;

@@ -17,8 +17,7 @@ pub use budget::{BudgetedPlan, OneLevelDesign};
 
 use crate::levels::{RandomEffects, Reshaped};
 use serde::Serialize;
-use speedup_core::value::count::counted;
-use speedup_core::value::hint::Hinted;
+use speedup_core::{value::count::counted, value::hint::Hinted};
 use thiserror::Error;
 
 /// The most repetitions of a level within a unit that a plan asks for: more would outlast anybody's patience.

@@ -14,10 +14,7 @@ mod mean;
 mod median;
 mod ratio;
 
-use crate::inference::ConfidenceLevel;
-use crate::planning::power::PowerError;
-use crate::ratio::RatioError;
-use crate::sample::Sample;
+use crate::{inference::ConfidenceLevel, planning::power::PowerError, ratio::RatioError, sample::Sample};
 pub use detection::{RankSumDetection, SpeedupGoal, WelchDetection};
 pub use effort::{Effort, EffortError};
 pub use mean::MeanPrecision;

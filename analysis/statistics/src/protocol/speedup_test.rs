@@ -14,10 +14,7 @@ mod mean;
 mod median;
 pub mod published;
 
-use crate::ratio::RatioError;
-use crate::ratio::mean::require_positive;
-use crate::sample::Sample;
-use crate::test::ExactRule;
+use crate::{ratio::RatioError, ratio::mean::require_positive, sample::Sample, test::ExactRule};
 pub use conclusion::{
     Assumption, AssumptionCheck, AssumptionOutcome, ProtocolConclusion, ProtocolOutcome, Question,
     StopReason, SubTest, SubTestRefusal,

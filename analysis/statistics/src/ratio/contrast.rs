@@ -8,8 +8,7 @@
 //!
 //! Strata are compared each within itself; their differences are averaged by weights, and so are the squares of their distances.
 
-use crate::inference::{Alternative, PValue};
-use crate::sample::SampleQuantile;
+use crate::{inference::Alternative, inference::PValue, sample::SampleQuantile};
 
 /// Two quantiles that are compared, and what that counts for.
 #[derive(Clone, Copy, Debug)]

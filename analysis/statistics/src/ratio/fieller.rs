@@ -5,8 +5,7 @@
 //! formula printed in Kalibera 2012 §6.2 has the denominator under the root with the rest; in eq. 12 it divides the
 //! whole.
 
-use crate::inference::Unbounded;
-use crate::test::t_test::ROUNDING_OF_MEANS;
+use crate::{inference::Unbounded, test::t_test::ROUNDING_OF_MEANS};
 
 /// The mean of a sample and the estimated variance of that mean.
 #[derive(Clone, Copy, Debug, PartialEq)]

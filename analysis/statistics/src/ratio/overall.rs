@@ -9,8 +9,7 @@ use crate::ratio::RatioError;
 use crate::ratio::mean::require_positive;
 use crate::sample::Sample;
 use serde::{Deserialize, Serialize};
-use speedup_core::value::count::counted;
-use speedup_core::value::hint::Hinted;
+use speedup_core::{value::count::counted, value::hint::Hinted};
 use thiserror::Error;
 
 /// What stands for the times of a benchmark.

@@ -5,9 +5,7 @@
 //! different programs; the harmonic mean is the arithmetic one of the inverses, which are speedups too. They are for
 //! comparison with what others quote. [`crate::ratio::Overall`] is the overall speedup.
 
-use crate::inference::Caveat;
-use crate::number::rounding::CompensatedSum;
-use crate::ratio::{SuiteMember, Summary};
+use crate::{inference::Caveat, number::rounding::CompensatedSum, ratio::SuiteMember, ratio::Summary};
 use serde::Serialize;
 use thiserror::Error;
 

@@ -1,11 +1,9 @@
 //! Run times at each number of hosts.
 
 use super::{ScalingEffect, ideal};
-use crate::ratio::{MeanRatio, RatioError};
-use crate::sample::Sample;
+use crate::{ratio::MeanRatio, ratio::RatioError, sample::Sample};
 use serde::Serialize;
-use speedup_core::experiment::gang::ScalingLaw;
-use speedup_core::value::hint::Hinted;
+use speedup_core::{experiment::gang::ScalingLaw, value::hint::Hinted};
 use thiserror::Error;
 
 /// The most numbers of hosts: more than powers of two there are machines for.

@@ -4,9 +4,9 @@
 //! (1995): W = (Σ aᵢ x₍ᵢ₎)² / Σ(xᵢ − x̄)² with approximate weights a, and a normalising transformation of 1 −
 //! W. Its constants and its three regimes (n = 3, n ≤ 11, n ≥ 12) are the paper's.
 
-use crate::distribution::{Tails, normal};
-use crate::inference::{Caveat, PValue};
-use crate::sample::Sample;
+use crate::{
+    distribution::Tails, distribution::normal, inference::Caveat, inference::PValue, sample::Sample,
+};
 use serde::Serialize;
 use speedup_core::value::hint::Hinted;
 use thiserror::Error;

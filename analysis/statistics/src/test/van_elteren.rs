@@ -125,8 +125,7 @@ impl VanElteren {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inference::Continuity;
-    use crate::test::NormalRankSum;
+    use crate::{inference::Continuity, test::NormalRankSum};
     use rand::RngExt as _;
     use speedup_core::value::seed::Seed;
 

@@ -1,7 +1,6 @@
 //! What the reference shows against itself, and which change a point finds.
 
-use crate::inference::ConfidenceLevel;
-use crate::sample::{Sample, SampleError, SampleQuantile};
+use crate::{inference::ConfidenceLevel, sample::Sample, sample::SampleError, sample::SampleQuantile};
 use serde::Serialize;
 use speedup_core::value::hint::Hinted;
 use thiserror::Error;

@@ -2,8 +2,7 @@
 
 use super::change_place::{ChangePlace, log_likelihood, median_of_points};
 use super::stretch::{Stretch, StretchLevel};
-use crate::bisection::{CommitSet, StepSize, commit_set};
-use crate::inference::ConfidenceLevel;
+use crate::{bisection::CommitSet, bisection::StepSize, bisection::commit_set, inference::ConfidenceLevel};
 use serde::{Deserialize, Serialize};
 
 /// A change that raised an alarm.

@@ -4,8 +4,7 @@
 #![expect(clippy::print_stdout, reason = "the figures found are printed, for --nocapture")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use speedup_core::experiment::gang::ScalingLaw;
-use speedup_core::value::seed::Seed;
+use speedup_core::{experiment::gang::ScalingLaw, value::seed::Seed};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_studies::{LawShape, Replication, ScalingStudy, StudyRow};
 

@@ -6,8 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use speedup_core::value::seed::Seed;
-use speedup_statistics::inference::{ConfidenceLevel, Threshold};
-use speedup_statistics::track::AlarmRate;
+use speedup_statistics::{inference::ConfidenceLevel, inference::Threshold, track::AlarmRate};
 use speedup_studies::{LawShape, Replication, SeriesKind, SeriesLaw, StudyRow, TrackStudy};
 
 const SIMULATIONS: u32 = 50;

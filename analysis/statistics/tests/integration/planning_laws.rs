@@ -3,28 +3,24 @@
 
 use proptest::prelude::*;
 use speedup_core::value::seed::Seed;
-use speedup_statistics::diagnostics::Granularity;
-use speedup_statistics::diagnostics::aa::{AaOptions, AaStudy, AaTest, Detectable};
-use speedup_statistics::diagnostics::host_effect::{
-    ByHost, ClusterHosts, ENOUGH_AS_LARGE, OutlyingHosts, Shuffles, VarianceShare,
+use speedup_statistics::{
+    diagnostics::Granularity, diagnostics::aa::AaOptions, diagnostics::aa::AaStudy, diagnostics::aa::AaTest,
+    diagnostics::aa::Detectable, diagnostics::host_effect::ByHost, diagnostics::host_effect::ClusterHosts,
+    diagnostics::host_effect::ENOUGH_AS_LARGE, diagnostics::host_effect::OutlyingHosts,
+    diagnostics::host_effect::Shuffles, diagnostics::host_effect::VarianceShare,
+    diagnostics::run_order::Autocorrelation, diagnostics::run_order::Drift,
+    diagnostics::run_order::FirstRunEffect, diagnostics::run_order::RunsTest, distribution::noncentral_t,
+    inference::Alternative, inference::ConfidenceLevel, inference::Risk,
+    planning::group_sequential::GroupSequential, planning::group_sequential::Sides,
+    planning::group_sequential::SpendingFunction, planning::group_sequential::equal_fractions,
+    planning::power::Group, planning::power::MeanDesign, planning::power::ProportionTestPower,
+    planning::power::Rejections, planning::power::TTestPower, planning::power::WelchPower,
+    planning::required_repetitions::Attainability, planning::required_repetitions::Effort,
+    planning::required_repetitions::MeanPrecision, planning::required_repetitions::MedianPrecision,
+    planning::required_repetitions::RankSumDetection, planning::required_repetitions::RatioPrecision,
+    planning::required_repetitions::SpeedupGoal, planning::required_repetitions::WelchDetection,
+    planning::two_stage::TwoStage, ratio::MeanRatio, sample::Sample, test::OneSampleTTest,
 };
-use speedup_statistics::diagnostics::run_order::{Autocorrelation, Drift, FirstRunEffect, RunsTest};
-use speedup_statistics::distribution::noncentral_t;
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, Risk};
-use speedup_statistics::planning::group_sequential::{
-    GroupSequential, Sides, SpendingFunction, equal_fractions,
-};
-use speedup_statistics::planning::power::{
-    Group, MeanDesign, ProportionTestPower, Rejections, TTestPower, WelchPower,
-};
-use speedup_statistics::planning::required_repetitions::{
-    Attainability, Effort, MeanPrecision, MedianPrecision, RankSumDetection, RatioPrecision, SpeedupGoal,
-    WelchDetection,
-};
-use speedup_statistics::planning::two_stage::TwoStage;
-use speedup_statistics::ratio::MeanRatio;
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::OneSampleTTest;
 
 const ALTERNATIVES: [Alternative; 3] = [Alternative::TwoSided, Alternative::Greater, Alternative::Less];
 /// The same questions with the two samples exchanged.

@@ -1,8 +1,7 @@
 //! Files about one sample.
 
 use crate::case::{Case, Ledger, relative};
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::ShapiroWilk;
+use speedup_statistics::{sample::Sample, test::ShapiroWilk};
 
 pub(crate) fn describe(case: &mut Case<'_>, ledger: &mut Ledger) {
     let sample = case.sample("/x");

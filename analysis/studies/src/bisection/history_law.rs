@@ -1,9 +1,7 @@
 //! The law of the runs of a history of commits.
 
 use super::BisectionSection;
-use crate::error::LARGEST_VARIATION;
-use crate::law::draws::Draws;
-use crate::{LawShape, SimulationError};
+use crate::{LawShape, SimulationError, error::LARGEST_VARIATION, law::draws::Draws};
 use clap::Args;
 
 /// How the value of a run comes about: level times host times noise, and now and then a stall.

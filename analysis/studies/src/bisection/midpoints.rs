@@ -1,7 +1,6 @@
 //! Halving by midpoints with the same runs: what everyone does by hand.
 
-use super::BisectionStudy;
-use super::search::History;
+use super::{BisectionStudy, search::History};
 use crate::law::draws::Draws;
 
 /// The commit that is left when the runs are used up. Each midpoint gets an equal part of the blocks, in each of which all but the ends'

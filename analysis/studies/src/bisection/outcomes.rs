@@ -1,9 +1,7 @@
 //! Searches whose runs pass or fail.
 
 use super::{BisectionSection, BisectionStudy};
-use crate::law::draws::Draws;
-use crate::replication::Tally;
-use crate::row::{Cell, StudyRow, Unanswered};
+use crate::{law::draws::Draws, replication::Tally, row::Cell, row::StudyRow, row::Unanswered};
 use speedup_statistics::bisection::{CommitLine, CommitSet, FailureRate, OutcomeBisection, RunOutcome};
 
 impl BisectionStudy {

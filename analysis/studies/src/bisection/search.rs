@@ -1,11 +1,7 @@
 //! Searches of simulated histories, and what they answer.
 
-use super::midpoints::midpoint;
-use super::{BisectionSection, BisectionStudy};
-use crate::LawShape;
-use crate::law::draws::Draws;
-use crate::replication::Tally;
-use crate::row::{Cell, StudyRow, Unanswered};
+use super::{BisectionSection, BisectionStudy, midpoints::midpoint};
+use crate::{LawShape, law::draws::Draws, replication::Tally, row::Cell, row::StudyRow, row::Unanswered};
 use speedup_statistics::bisection::{CommitLine, StepAnswer, StepBisection, StepRule, StepVerdict};
 use speedup_statistics::inference::Threshold;
 

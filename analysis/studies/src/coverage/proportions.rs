@@ -1,12 +1,10 @@
 //! Coverage of the intervals of a proportion, exactly: the sum of the binomial probabilities of the counts whose interval
 //! contains the proportion (Brown, Cai, DasGupta 2001, §2).
 
-use super::by_levels::covers;
-use super::{Coverage, CoverageSection};
+use super::{Coverage, CoverageSection, by_levels::covers};
 use crate::row::{Cell, StudyRow};
 use rayon::prelude::*;
-use speedup_statistics::distribution::binomial;
-use speedup_statistics::test::{Proportion, ProportionMethod, Selection};
+use speedup_statistics::{distribution::binomial, test::Proportion, test::ProportionMethod, test::Selection};
 
 impl Coverage {
     pub(super) fn of_proportions(&self) -> Vec<StudyRow> {

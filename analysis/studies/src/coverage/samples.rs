@@ -1,10 +1,7 @@
 //! Coverage of the intervals from two samples.
 
-use super::by_levels::covers;
-use super::{Coverage, CoverageSection};
-use crate::LawShape;
-use crate::law::draws::Draws;
-use crate::row::{Cell, StudyRow, Unanswered};
+use super::{Coverage, CoverageSection, by_levels::covers};
+use crate::{LawShape, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswered};
 use speedup_statistics::distribution::student_t;
 use speedup_statistics::inference::{Alternative, Interval, RatioInterval};
 use speedup_statistics::planning::two_stage::TwoStage;

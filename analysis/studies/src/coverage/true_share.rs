@@ -1,9 +1,7 @@
 //! Coverage of the share of benchmarks that are truly faster, whatever the power of their tests.
 
 use super::{Coverage, CoverageSection};
-use crate::LawShape;
-use crate::law::draws::Draws;
-use crate::row::{Cell, StudyRow, Unanswered};
+use crate::{LawShape, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswered};
 use speedup_statistics::inference::{Interval, Risk};
 use speedup_statistics::ratio::QuantileRatio;
 use speedup_statistics::test::{Proportion, ProportionMethod, Selection, ShareCurve, SpeedupLimits};

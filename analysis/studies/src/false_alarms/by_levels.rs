@@ -1,9 +1,7 @@
 //! False alarms of the effect size by levels, for each threshold.
 
 use super::{AlarmSection, FalseAlarmStudy};
-use crate::LawShape;
-use crate::law::draws::Draws;
-use crate::row::{Cell, StudyRow, Unanswered};
+use crate::{LawShape, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswered};
 use speedup_statistics::inference::{Critical, RatioInterval, ThresholdDecision};
 use speedup_statistics::levels::{EffectSize, HierarchicalBootstrap, LevelTree, RandomEffects};
 

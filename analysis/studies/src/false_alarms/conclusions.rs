@@ -2,16 +2,14 @@
 //! code.
 
 use super::{AlarmSection, FalseAlarmStudy};
-use crate::LawShape;
-use crate::law::draws::Draws;
-use crate::row::{Cell, StudyRow, Unanswered};
+use crate::{LawShape, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswered};
 use speedup_analysis::conclusion::{Verdict, Warning, WarningCode};
 use speedup_analysis::gate::{Conclusion, Judgement};
 use speedup_analysis::inquiry::{Findings, Inquiry, Method, NamedSample, RatioOptions, RatioSuite, Suite};
 use speedup_core::experiment::Center;
-use speedup_statistics::inference::Threshold;
-use speedup_statistics::ratio::QuantileRatio;
-use speedup_statistics::sample::{Sample, SampleQuantile};
+use speedup_statistics::{
+    inference::Threshold, ratio::QuantileRatio, sample::Sample, sample::SampleQuantile,
+};
 
 const OF_SUITES: [&str; 5] = ["gate", "suite_verdict", "any_adjusted", "any_plain", "gate_by_mean"];
 const DEPENDENT: [&str; 3] = ["median_ratio", "mean_ratio", "order_told"];

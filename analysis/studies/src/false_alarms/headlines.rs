@@ -1,9 +1,7 @@
 //! False alarms of headlines: the two-sided interval of the ratio of the declared centres.
 
 use super::{AlarmSection, FalseAlarmStudy};
-use crate::LawShape;
-use crate::law::draws::Draws;
-use crate::row::{Cell, StudyRow, Unanswered};
+use crate::{LawShape, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswered};
 use clap::ValueEnum;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::ratio::{MeanRatio, QuantileRatio, Speedup};

@@ -1,9 +1,7 @@
 //! False alarms from two samples.
 
 use super::{AlarmSection, FalseAlarmStudy};
-use crate::LawShape;
-use crate::law::draws::Draws;
-use crate::row::{Cell, StudyRow, Unanswered};
+use crate::{LawShape, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswered};
 use speedup_statistics::inference::{
     Alternative, ConfidenceLevel, Critical, PValue, RatioInterval, Risk, ThresholdDecision,
 };

@@ -1,8 +1,7 @@
 //! False alarms over a suite: two machines of one speed.
 
 use super::{AlarmSection, FalseAlarmStudy};
-use crate::law::suite_model::Scores;
-use crate::row::{Cell, StudyRow, Unanswered};
+use crate::{law::suite_model::Scores, row::Cell, row::StudyRow, row::Unanswered};
 use speedup_statistics::inference::{Alternative, Side};
 use speedup_statistics::protocol::hierarchical_performance_test::{
     HierarchicalPerformanceTest, PerformanceRules,

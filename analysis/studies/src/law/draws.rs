@@ -4,9 +4,7 @@ use crate::LawShape;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use speedup_core::value::seed::{Seed, below};
-use speedup_statistics::mixture::Mixture;
-use speedup_statistics::number::StandardNormals;
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{mixture::Mixture, number::StandardNormals, sample::Sample};
 
 /// The stream of one replicate.
 #[derive(Clone, Debug)]

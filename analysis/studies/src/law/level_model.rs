@@ -1,8 +1,7 @@
 //! Experiments of three levels, as Kalibera 2012 §8.4 simulates them.
 
 use super::draws::Draws;
-use crate::error::LEAST_VARIATION;
-use crate::{LawShape, SimulationError};
+use crate::{LawShape, SimulationError, error::LEAST_VARIATION};
 use clap::Args;
 use speedup_statistics::levels::LevelTree;
 use std::str::FromStr;

@@ -4,11 +4,8 @@
 //! medians, for normality. The paper draws the samples from runs of real programs; here they come from a law.
 
 use super::{Power, PowerSection};
-use crate::LawShape;
-use crate::law::draws::Draws;
-use crate::row::{Cell, StudyRow, Unanswered};
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::ShapiroWilk;
+use crate::{LawShape, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswered};
+use speedup_statistics::{sample::Sample, test::ShapiroWilk};
 
 const METHODS: [&str; 2] = ["sample_mean_not_normal", "sample_median_not_normal"];
 /// The paper's limit on all runs of an application.

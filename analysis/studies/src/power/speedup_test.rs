@@ -1,10 +1,9 @@
 //! Power of the Speedup-Test on one benchmark, beside the tests that it rests on.
 
 use super::{Power, PowerSection};
-use crate::LawShape;
-use crate::false_alarms::concludes;
-use crate::law::draws::Draws;
-use crate::row::{Cell, StudyRow, Unanswered};
+use crate::{
+    LawShape, false_alarms::concludes, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswered,
+};
 use speedup_statistics::inference::{Alternative, PValue};
 use speedup_statistics::planning::power::{Group, Rejections, WelchPower};
 use speedup_statistics::protocol::speedup_test::{Question, SpeedupTest};

@@ -1,9 +1,7 @@
 //! The law of the runs of a series of points.
 
 use super::SeriesKind;
-use crate::error::LARGEST_VARIATION;
-use crate::law::draws::Draws;
-use crate::{LawShape, SimulationError};
+use crate::{LawShape, SimulationError, error::LARGEST_VARIATION, law::draws::Draws};
 use clap::Args;
 
 /// How the value of a run comes about: level times noise, and what the kind of the series adds.

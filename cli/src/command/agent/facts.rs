@@ -1,21 +1,17 @@
 //! `speedup agent facts`: what makes this host identical to another or not.
 
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::{fs::File, io, io::Read as _, path::Path, path::PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use speedup_core::host::fingerprint::{ClassId, Difference, Fact, Fingerprint, HardwareId};
 
-use crate::arguments::{Output, OutputArgument};
-use crate::command::{print, print_json};
-use crate::compose::{self, Hardware, Probed};
-use crate::console::render::table::{Column, table};
-use crate::console::{Console, Paint};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{
+    arguments::Output, arguments::OutputArgument, command::print, command::print_json, compose,
+    compose::Hardware, compose::Probed, console::Console, console::Paint, console::render::table::Column,
+    console::render::table::table, exit::Exit, exit::failure::Failure,
+};
 
 /// The form of the JSON that is printed and read.
 const SCHEMA_VERSION: u32 = 1;

@@ -4,18 +4,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use speedup_core::value::id::BootId;
-use speedup_core::value::seed::Seed;
+use speedup_core::{value::id::BootId, value::seed::Seed};
 
-use crate::arguments::{Output, OutputArgument};
-use crate::command::{print, print_json};
-use crate::compose;
-use crate::compose::selftest::{AgainstFloor, Depth, Quality, Selftest, Spread, TimerVerdict};
-use crate::connection::directories;
-use crate::console::render::table::{Column, table};
-use crate::console::{Console, Paint};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{
+    arguments::Output, arguments::OutputArgument, command::print, command::print_json, compose,
+    compose::selftest::AgainstFloor, compose::selftest::Depth, compose::selftest::Quality,
+    compose::selftest::Selftest, compose::selftest::Spread, compose::selftest::TimerVerdict,
+    connection::directories, console::Console, console::Paint, console::render::table::Column,
+    console::render::table::table, exit::Exit, exit::failure::Failure,
+};
 
 /// Tests the timer of this host: its bias, its spread, and whether it is quiet
 #[derive(Debug, Args)]

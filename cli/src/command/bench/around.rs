@@ -1,9 +1,7 @@
 //! What is executed before and after everything: setup, warm-ups, cleanup. Nothing is measured here; how long the last
 //! warm-ups took only says how many runs fit a time.
 
-use std::io;
-use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::{io, process::Command, process::ExitStatus, process::Stdio, time::Duration, time::Instant};
 
 use anyhow::{Context as _, anyhow};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

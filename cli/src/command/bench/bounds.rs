@@ -6,11 +6,9 @@ use std::time::Duration;
 use anyhow::anyhow;
 use clap::Args;
 use speedup_core::experiment::{MAX_RUNS, Rule};
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::sample::SampleQuantile;
+use speedup_statistics::{inference::ConfidenceLevel, sample::SampleQuantile};
 
-use crate::arguments::fraction;
-use crate::exit::failure::Failure;
+use crate::{arguments::fraction, exit::failure::Failure};
 
 /// Fewest runs of a command where nothing else is asked for, as hyperfine's.
 const FEWEST: u32 = 10;

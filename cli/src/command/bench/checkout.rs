@@ -12,8 +12,7 @@ use speedup_core::experiment::commit::Commit;
 use speedup_core::run::work::Resolved;
 use speedup_core::value::excerpt::last_lines;
 
-use super::around;
-use super::variant;
+use super::{around, variant};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::exit::failure::Failure;

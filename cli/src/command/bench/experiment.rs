@@ -1,8 +1,7 @@
 //! The experiment of a comparison, on one host: of commands one benchmark, each command a version; of commits a benchmark a command,
 //! each commit a version.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::str::FromStr;
+use std::{collections::BTreeMap, collections::BTreeSet, str::FromStr};
 
 use anyhow::anyhow;
 use speedup_core::experiment::environment::Environment;
@@ -12,12 +11,10 @@ use speedup_core::experiment::{
 };
 use speedup_core::value::seed::Seed;
 
-use super::Arguments;
-use super::bounds::Settled;
-use super::checkout::Checkout;
-use super::shell::Shell;
-use super::streams::Streams;
-use super::variant::{OWN, Variant};
+use super::{
+    Arguments, bounds::Settled, checkout::Checkout, shell::Shell, streams::Streams, variant::OWN,
+    variant::Variant,
+};
 use crate::exit::failure::Failure;
 
 /// What a command may write to each stream: it is held in memory.

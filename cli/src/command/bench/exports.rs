@@ -6,14 +6,11 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Map, Value, json};
 use speedup_formats::{Series, write_hyperfine_1_with};
-use speedup_statistics::inference::{ConfidenceLevel, Interval};
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{inference::ConfidenceLevel, inference::Interval, sample::Sample};
 
 use super::table::{self, Markup};
 use super::timing::{TimeUnit, Timing, mean_interval, median_interval, unit_of};
-use crate::command::print;
-use crate::console::Console;
-use crate::exit::failure::Failure;
+use crate::{command::print, console::Console, exit::failure::Failure};
 
 /// Standard output, where a file could be.
 const HERE: &str = "-";

@@ -1,8 +1,7 @@
 //! What the commands see of this shell's environment. It is part of the plan, so it is kept with what was measured: what looks
 //! like a secret stays out of both.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::{collections::BTreeMap, ffi::OsString};
 
 use anyhow::anyhow;
 use speedup_core::experiment::MAX_VAR_BYTES;

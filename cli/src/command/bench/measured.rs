@@ -11,9 +11,7 @@ use speedup_formats::{MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, SeriesUni
 use speedup_statistics::inference::ConfidenceLevel;
 
 use super::experiment::{Recorded, recorded};
-use crate::connection::Connection;
-use crate::exit::failure::Failure;
-use crate::results::attempts::Attempts;
+use crate::{connection::Connection, exit::failure::Failure, results::attempts::Attempts};
 
 /// The metrics that the format has, with their name and unit there, and how much of ours is one of it.
 const METRICS: [(Metric, &str, SeriesUnit, f64); 4] = [

@@ -1,13 +1,11 @@
 //! Where the commands read from and write to.
 
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::{path::Path, path::PathBuf, str::FromStr};
 
 use anyhow::{Context as _, anyhow};
 
 use super::exports::claim;
-use crate::arguments::Output;
-use crate::exit::failure::Failure;
+use crate::{arguments::Output, exit::failure::Failure};
 
 /// What `--output` says.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -121,8 +121,7 @@ pub(super) fn csv(timings: &[&Timing]) -> Result<String, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::timing::tests::timing;
-    use super::*;
+    use super::{super::timing::tests::timing, *};
 
     #[test]
     fn markup_is_as_hyperfine_writes_it() {

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::anyhow;
-use speedup_core::experiment::template::is_identifier;
-use speedup_core::experiment::{MAX_NAME_BYTES, MAX_VERSIONS};
+use speedup_core::{
+    experiment::MAX_NAME_BYTES, experiment::MAX_VERSIONS, experiment::template::is_identifier,
+};
 
 use crate::exit::failure::Failure;
 

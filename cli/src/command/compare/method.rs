@@ -4,13 +4,11 @@ use anyhow::anyhow;
 use clap::Args;
 use speedup_analysis::inquiry::{METHODS, Method, Offer, SpeedupTestMode};
 use speedup_core::experiment::Center;
-use speedup_statistics::inference::Adjustment;
-use speedup_statistics::levels::Statistic;
-use speedup_statistics::mixture::FitMethod;
-use speedup_statistics::mixture::goodness_of_fit::ResampleSize;
-use speedup_statistics::protocol::NormalityReading;
-use speedup_statistics::protocol::hierarchical_performance_test::{RankSumRule, ScoreReference};
-use speedup_statistics::test::{HalfIntegers, ProportionMethod};
+use speedup_statistics::{
+    inference::Adjustment, levels::Statistic, mixture::FitMethod, mixture::goodness_of_fit::ResampleSize,
+    protocol::NormalityReading, protocol::hierarchical_performance_test::RankSumRule,
+    protocol::hierarchical_performance_test::ScoreReference, test::HalfIntegers, test::ProportionMethod,
+};
 
 use crate::arguments::fraction;
 use crate::arguments::words::{centers, proportion_intervals, words};

@@ -6,13 +6,10 @@ use clap::Args;
 use serde_json::json;
 use speedup_core::value::hint::Hinted;
 
-use crate::arguments::{Output, OutputArgument};
-use crate::command::{coordinator, json_line, print};
-use crate::compose::{self, BackupError};
-use crate::connection::access;
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{
+    arguments::Output, arguments::OutputArgument, command::coordinator, command::json_line, command::print,
+    compose, compose::BackupError, connection::access, console::Console, exit::Exit, exit::failure::Failure,
+};
 
 /// Backs up a data directory, even while its coordinator runs
 #[derive(Debug, Args)]

@@ -6,8 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{StatVfsMountFlags, statfs, statvfs};
-use rustix::process::{Resource, getrlimit};
+use rustix::{fs::StatVfsMountFlags, fs::statfs, fs::statvfs, process::Resource, process::getrlimit};
 
 use super::finding::Finding;
 
@@ -150,8 +149,7 @@ pub(super) fn open_files() -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Verdict;
-    use super::*;
+    use super::{super::Verdict, *};
 
     #[test]
     fn a_directory_that_is_not_there_or_open_to_others_is_told() {

@@ -131,8 +131,7 @@ fn addresses(randomized: Option<&str>) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Verdict;
-    use super::*;
+    use super::{super::Verdict, *};
 
     #[test]
     fn each_thing_that_is_set_badly_is_told_with_what_to_do() {

@@ -1,9 +1,6 @@
 //! The address where a coordinator is to listen: whether it can.
 
-use std::fs::File;
-use std::io::ErrorKind;
-use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
+use std::{fs::File, io::ErrorKind, net::SocketAddr, net::TcpListener, path::Path};
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -41,8 +38,7 @@ fn is_in_use(data: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Verdict;
-    use super::*;
+    use super::{super::Verdict, *};
 
     #[test]
     fn an_address_that_is_taken_or_not_here_is_told() {

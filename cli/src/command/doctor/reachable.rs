@@ -3,13 +3,10 @@
 
 use speedup_access::{Certificate, unix_seconds};
 use speedup_proto::v1;
-use tonic::Code;
-use tonic::metadata::MetadataMap;
+use tonic::{Code, metadata::MetadataMap};
 
 use super::finding::Finding;
-use crate::connection::{CoordinatorArguments, Found};
-use crate::console::moment;
-use crate::exit::failure::Failure;
+use crate::{connection::CoordinatorArguments, connection::Found, console::moment, exit::failure::Failure};
 
 /// Certificates count with five minutes of difference; half of them is near.
 const CLOCKS_S: u64 = 150;
@@ -105,8 +102,7 @@ fn releases(headers: &MetadataMap) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Verdict;
-    use super::*;
+    use super::{super::Verdict, *};
 
     fn headers(name: &'static str, value: &str) -> MetadataMap {
         let mut headers = MetadataMap::new();

@@ -3,8 +3,7 @@
 
 mod shown;
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::{fs::File, path::Path, path::PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
@@ -17,13 +16,10 @@ use speedup_proto::v1;
 use speedup_proto::v1::add_provisioner_request::{BatchSystem, Engine, LocalProcesses, Slurm};
 
 use super::CommonArguments;
-use crate::arguments::Output;
-use crate::command::coordinator::span;
-use crate::command::{by, print, print_json};
-use crate::connection::Connection;
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{
+    arguments::Output, command::by, command::coordinator::span, command::print, command::print_json,
+    connection::Connection, console::Console, exit::Exit, exit::failure::Failure,
+};
 use shown::Shown;
 
 /// Seconds of an hour.

@@ -2,18 +2,14 @@
 
 use clap::Args;
 use serde::Serialize;
-use speedup_core::host::fingerprint::{Difference, Fact};
-use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::{Malformed, experiment_named};
-use speedup_proto::v1;
+use speedup_core::{host::fingerprint::Difference, host::fingerprint::Fact, value::id::ExperimentId};
+use speedup_proto::{convert::Malformed, convert::experiment_named, v1};
 
 use super::HostStatus;
-use crate::arguments::{Output, OutputArgument};
-use crate::command::{print, print_json};
-use crate::connection::SourceArguments;
-use crate::console::{Console, moment};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{
+    arguments::Output, arguments::OutputArgument, command::print, command::print_json,
+    connection::SourceArguments, console::Console, console::moment, exit::Exit, exit::failure::Failure,
+};
 
 const TRIED: &str = "cannot show the host";
 

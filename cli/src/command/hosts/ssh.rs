@@ -1,28 +1,20 @@
 //! `speedup hosts ssh`: hosts that the coordinator's machine reaches by ssh, with an agent kept running on each.
 
-use std::collections::BTreeSet;
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{collections::BTreeSet, fs::File, path::Path, path::PathBuf, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use speedup_core::value::bounded::read_text_at_most;
-use speedup_core::value::time::{Span, Timestamp};
-use speedup_proto::convert::known_moment;
-use speedup_proto::v1;
+use speedup_core::{value::bounded::read_text_at_most, value::time::Span, value::time::Timestamp};
+use speedup_proto::{convert::known_moment, v1};
 use tokio::time::Instant;
 
 use super::CommonArguments;
-use crate::arguments::Output;
-use crate::command::coordinator::span;
-use crate::command::{by, print, print_json};
-use crate::connection::Connection;
-use crate::console::render::table::{Column, table};
-use crate::console::{Console, Paint, moment};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{
+    arguments::Output, command::by, command::coordinator::span, command::print, command::print_json,
+    connection::Connection, console::Console, console::Paint, console::moment,
+    console::render::table::Column, console::render::table::table, exit::Exit, exit::failure::Failure,
+};
 
 /// Largest file of hosts: one a line, as many as a coordinator takes.
 const MAX_FILE_BYTES: u64 = 1 << 20;

@@ -1,21 +1,15 @@
 //! `speedup hosts drain`, `resume`, `quarantine`, `approve`, `reset`: what a host is given, and whose its id is.
 
 use clap::Args;
-use speedup_proto::convert::id_text;
-use speedup_proto::v1;
-use speedup_proto::v1::hosts_client::HostsClient;
-use tonic::transport::Channel;
-use tonic::{Response, Status};
+use speedup_proto::{convert::id_text, v1, v1::hosts_client::HostsClient};
+use tonic::{Response, Status, transport::Channel};
 
-use super::HostStatus;
-use super::show::standing;
-use crate::arguments::{Output, OutputArgument};
-use crate::command::{by, print_json};
-use crate::connection::selector::Selector;
-use crate::connection::{Connection, CoordinatorArguments};
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use super::{HostStatus, show::standing};
+use crate::{
+    arguments::Output, arguments::OutputArgument, command::by, command::print_json, connection::Connection,
+    connection::CoordinatorArguments, connection::selector::Selector, console::Console, exit::Exit,
+    exit::failure::Failure,
+};
 
 /// One host of one coordinator.
 #[derive(Debug, Args)]

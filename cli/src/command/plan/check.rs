@@ -1,33 +1,25 @@
 //! `speedup plan check`: validates a plan and says what it would take. Runs nothing, unless a trial is asked for.
 
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use clap::Args;
 use serde::Serialize;
 use speedup_analysis::study::{TailTakes, first_decisive_look};
-use speedup_core::experiment::commit::Commit;
-use speedup_core::experiment::files::{Content, FileSource, StagedFile};
-use speedup_core::experiment::metric::OwnMetric;
-use speedup_core::experiment::{
-    Benchmark, Center, CommandLine, Endpoint, EndpointSubject, Experiment, Independence, Rule,
+use speedup_core::{
+    experiment::Benchmark, experiment::Center, experiment::CommandLine, experiment::Endpoint,
+    experiment::EndpointSubject, experiment::Experiment, experiment::Independence, experiment::Rule,
+    experiment::commit::Commit, experiment::files::Content, experiment::files::FileSource,
+    experiment::files::StagedFile, experiment::metric::OwnMetric, machine::feasibility::Feasibility,
+    plan::Plan, value::seed::Seed, value::time::Span,
 };
-use speedup_core::machine::feasibility::Feasibility;
-use speedup_core::plan::Plan;
-use speedup_core::value::seed::Seed;
-use speedup_core::value::time::Span;
 
-use crate::arguments::{Output, OutputArgument};
-use crate::command::{block_on, print, print_json};
-use crate::connection::{CoordinatorArguments, SourceArguments};
-use crate::console::render::table::{Column, table};
-use crate::console::{Console, Paint, moment};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::plan::doubt;
-use crate::plan::feasibility::{self, EstimateArguments};
-use crate::plan::source::PlanArguments;
-use crate::plan::trial::{Trial, TriedCell};
+use crate::{
+    arguments::Output, arguments::OutputArgument, command::block_on, command::print, command::print_json,
+    connection::CoordinatorArguments, connection::SourceArguments, console::Console, console::Paint,
+    console::moment, console::render::table::Column, console::render::table::table, exit::Exit,
+    exit::failure::Failure, plan::doubt, plan::feasibility, plan::feasibility::EstimateArguments,
+    plan::source::PlanArguments, plan::trial::Trial, plan::trial::TriedCell,
+};
 
 /// Most benchmarks that are shown to people; JSON has all.
 const SHOWN: usize = 50;

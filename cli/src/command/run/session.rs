@@ -7,20 +7,16 @@
 mod course;
 mod left;
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{path::Path, path::PathBuf, time::Duration};
 
 use anyhow::anyhow;
 
-use crate::command::user;
-use crate::compose::local_agent::LocalAgent;
-use crate::compose::{self, Coordinator};
-use crate::connection::access::{self, Access, Written};
-use crate::connection::selector::Selector;
-use crate::connection::{self, Connection, Embedding, directories};
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{
+    command::user, compose, compose::Coordinator, compose::local_agent::LocalAgent, connection,
+    connection::Connection, connection::Embedding, connection::access, connection::access::Access,
+    connection::access::Written, connection::directories, connection::selector::Selector, console::Console,
+    exit::Exit, exit::failure::Failure,
+};
 pub(crate) use course::{Remainder, Telling};
 use left::{Left, leave, left};
 

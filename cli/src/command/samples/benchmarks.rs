@@ -6,12 +6,10 @@ use speedup_analysis::count::{counted, percent};
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::test::{Selection, benchmarks_by_wald, benchmarks_by_wilson};
 
-use crate::arguments::{FormArgument, fraction};
-use crate::command::print_answer;
-use crate::console::render::table::of_sheet;
-use crate::console::{Console, Paint};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{
+    arguments::FormArgument, arguments::fraction, command::print_answer, console::Console, console::Paint,
+    console::render::table::of_sheet, exit::Exit, exit::failure::Failure,
+};
 use speedup_report::facts::{Sheet, SheetCell, hidden, number, words};
 
 /// The version of the JSON value; it changes when a field changes its name or meaning.

@@ -4,8 +4,7 @@
 use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
-use speedup_analysis::conclusion::{Warning, WarningCode};
-use speedup_analysis::count::{counted, percent};
+use speedup_analysis::{conclusion::Warning, conclusion::WarningCode, count::counted, count::percent};
 use speedup_statistics::inference::{Caveat, ConfidenceLevel};
 use speedup_statistics::levels::{DroppedLevel, DroppedWhy, LevelTree, RandomEffects, Reshaped};
 use speedup_statistics::planning::{
@@ -13,12 +12,10 @@ use speedup_statistics::planning::{
 };
 
 use super::pilot::PilotArguments;
-use crate::arguments::{FormArgument, fraction};
-use crate::command::print_answer;
-use crate::console::render::table::of_sheet;
-use crate::console::{Console, Paint};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{
+    arguments::FormArgument, arguments::fraction, command::print_answer, console::Console, console::Paint,
+    console::render::table::of_sheet, exit::Exit, exit::failure::Failure,
+};
 use speedup_report::facts::{Sheet, SheetCell, hidden, number, significant};
 
 /// The version of the JSON value; it changes when a field changes its name or meaning.

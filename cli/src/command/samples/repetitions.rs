@@ -3,8 +3,7 @@
 use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
-use speedup_analysis::conclusion::{Reason, ReasonCode, Warning};
-use speedup_analysis::count::percent;
+use speedup_analysis::{conclusion::Reason, conclusion::ReasonCode, conclusion::Warning, count::percent};
 use speedup_core::value::hint::Hinted;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::planning::power::PowerError;
@@ -15,12 +14,10 @@ use speedup_statistics::planning::required_repetitions::{
 use speedup_statistics::sample::Sample;
 
 use super::pilot::PilotArguments;
-use crate::arguments::{FormArgument, fraction};
-use crate::command::print_answer;
-use crate::console::render::table::of_sheet;
-use crate::console::{Console, Paint};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{
+    arguments::FormArgument, arguments::fraction, command::print_answer, console::Console, console::Paint,
+    console::render::table::of_sheet, exit::Exit, exit::failure::Failure,
+};
 use speedup_report::facts::{Sheet, SheetCell, exact, hidden, number, words};
 
 /// The version of the JSON value; it changes when a field changes its name or meaning.

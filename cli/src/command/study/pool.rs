@@ -4,20 +4,17 @@
 use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
-use speedup_analysis::conclusion::Warning;
-use speedup_analysis::count::{counted, percent};
+use speedup_analysis::{conclusion::Warning, count::counted, count::percent};
 use speedup_core::value::seed::Seed;
 use speedup_statistics::diagnostics::aa::{AaError, AaOptions, AaStudy, AaTest, Detectable, FalseAlarms};
 use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel};
 use speedup_statistics::sample::Sample;
 
-use crate::arguments::{FormArgument, fraction};
-use crate::command::print_answer;
-use crate::command::samples::pilot::PilotArguments;
-use crate::console::render::table::of_sheet;
-use crate::console::{Console, Paint};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::{
+    arguments::FormArgument, arguments::fraction, command::print_answer,
+    command::samples::pilot::PilotArguments, console::Console, console::Paint,
+    console::render::table::of_sheet, exit::Exit, exit::failure::Failure,
+};
 use speedup_report::facts::{Sheet, SheetCell, number, significant, words};
 
 /// The version of the JSON value; it changes when a field changes its name or meaning.

@@ -7,11 +7,9 @@ use clap::Args;
 use speedup_analysis::track::{TrackAcknowledgement, TrackStepReport};
 use speedup_core::value::time::Timestamp;
 
-use crate::command::by;
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::tracks::{TrackName, Tracks};
+use crate::{
+    command::by, console::Console, exit::Exit, exit::failure::Failure, tracks::TrackName, tracks::Tracks,
+};
 
 /// Fewest digits of a commit: fewer are the number of a step.
 const MIN_DIGITS: usize = 7;

@@ -5,24 +5,18 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use speedup_analysis::track::{TrackHistory, TrackTerms};
-use speedup_core::experiment::metric::Better;
-use speedup_core::experiment::{Experiment, Metric};
-use speedup_core::value::seed::Seed;
+use speedup_core::{
+    experiment::Experiment, experiment::Metric, experiment::metric::Better, value::seed::Seed,
+};
 use speedup_statistics::inference::ConfidenceLevel;
 use uuid::Uuid;
 
-use crate::arguments::fraction;
-use crate::command::run::require_one_host;
-use crate::connection::CoordinatorArguments;
-use crate::connection::started::KeptAt;
-use crate::console::Console;
-use crate::console::render::counted;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::plan::repository::Repository;
-use crate::plan::selection::OnlyArguments;
-use crate::plan::{doubt, source};
-use crate::tracks::{Cadence, Definition, TrackName, Tracks};
+use crate::{
+    arguments::fraction, command::run::require_one_host, connection::CoordinatorArguments,
+    connection::started::KeptAt, console::Console, console::render::counted, exit::Exit,
+    exit::failure::Failure, plan::doubt, plan::repository::Repository, plan::selection::OnlyArguments,
+    plan::source, tracks::Cadence, tracks::Definition, tracks::TrackName, tracks::Tracks,
+};
 
 /// Points a year of a track with one a day; the fewest for which one is declared whose commits are all measured.
 const DAYS: f64 = 365.0;

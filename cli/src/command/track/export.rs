@@ -2,12 +2,10 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::command::{json_line, print};
-use crate::console::Console;
-use crate::console::render::csv;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::tracks::{TrackName, TrackValue, Tracks};
+use crate::{
+    command::json_line, command::print, console::Console, console::render::csv, exit::Exit,
+    exit::failure::Failure, tracks::TrackName, tracks::TrackValue, tracks::Tracks,
+};
 
 /// Writes the values of all points of a track, one per benchmark, block and version
 #[derive(Debug, Args)]

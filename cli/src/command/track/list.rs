@@ -4,13 +4,10 @@ use clap::Args;
 use serde::Serialize;
 use speedup_report::facts::{Sheet, SheetCell, number, words};
 
-use crate::arguments::{Form, FormArgument};
-use crate::command::{print, print_json};
-use crate::console::Console;
-use crate::console::render::table::of_sheet;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::tracks::{Cadence, Tracks};
+use crate::{
+    arguments::Form, arguments::FormArgument, command::print, command::print_json, console::Console,
+    console::render::table::of_sheet, exit::Exit, exit::failure::Failure, tracks::Cadence, tracks::Tracks,
+};
 
 /// Lists tracks
 #[derive(Debug, Args)]

@@ -3,13 +3,10 @@
 use clap::{Args, ValueEnum};
 use speedup_report::{Document, html, latex, markdown, track};
 
-use crate::command::{print, print_json};
-use crate::console::Console;
-use crate::console::render;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::exit::gate::GateArguments;
-use crate::tracks::{TrackName, Tracks};
+use crate::{
+    command::print, command::print_json, console::Console, console::render, exit::Exit,
+    exit::failure::Failure, exit::gate::GateArguments, tracks::TrackName, tracks::Tracks,
+};
 
 /// Reports what a track says: steps with their commits and sizes, levels, and the noise floor
 #[derive(Debug, Args)]

@@ -3,25 +3,16 @@
 use anyhow::anyhow;
 use clap::Args;
 use speedup_analysis::track::{PointRuns, TrackEntry, TrackEntryState};
-use speedup_core::experiment::Experiment;
-use speedup_core::experiment::commit::Commit;
-use speedup_core::value::id::ExperimentId;
+use speedup_core::{experiment::Experiment, experiment::commit::Commit, value::id::ExperimentId};
 use speedup_proto::convert::StatusPhase;
 use uuid::Uuid;
 
-use crate::command::run::Session;
-use crate::command::submit::submit_once;
-use crate::command::wait;
-use crate::connection::Connection;
-use crate::connection::started::KeptAt;
-use crate::console::render::counted;
-use crate::console::{Console, moment};
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::exit::gate::{Gate, GateArguments};
-use crate::plan::files::LocalFiles;
-use crate::results::attempts::Attempts;
-use crate::tracks::{KeptTrack, TrackName, Tracks};
+use crate::{
+    command::run::Session, command::submit::submit_once, command::wait, connection::Connection,
+    connection::started::KeptAt, console::Console, console::moment, console::render::counted, exit::Exit,
+    exit::failure::Failure, exit::gate::Gate, exit::gate::GateArguments, plan::files::LocalFiles,
+    results::attempts::Attempts, tracks::KeptTrack, tracks::TrackName, tracks::Tracks,
+};
 
 /// Measures the commits of a track that are due, the oldest first
 ///

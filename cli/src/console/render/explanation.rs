@@ -6,8 +6,7 @@ use speedup_core::machine::{
 use speedup_core::run::Settlement;
 use speedup_core::value::id::{HostId, HostName, RunIndex};
 
-use super::counted;
-use super::table::printable;
+use super::{counted, table::printable};
 use crate::console::moment;
 
 /// Most benchmarks or cells that are named of those that wait for the same.
@@ -235,9 +234,7 @@ fn remedies(waits: &Waits) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::run::LossReason;
-    use speedup_core::value::id::{Attempt, LeaseEpoch};
-    use speedup_core::value::time::Timestamp;
+    use speedup_core::{run::LossReason, value::id::Attempt, value::id::LeaseEpoch, value::time::Timestamp};
 
     use super::*;
 

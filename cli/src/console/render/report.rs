@@ -8,8 +8,7 @@ use speedup_report::Document;
 use speedup_report::document::Kind;
 use speedup_report::terminal::{self, Plots, Terminal, USUAL_WIDTH};
 
-use crate::console::Paint;
-use crate::console::render::json::indented;
+use crate::{console::Paint, console::render::json::indented};
 
 /// How much of a report is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 use console::measure_text_width;
-use speedup_report::document::shortened;
 pub(crate) use speedup_report::facts::Label as Column;
-use speedup_report::facts::{ABSENT, Sheet, SheetCell};
+use speedup_report::{document::shortened, facts::ABSENT, facts::Sheet, facts::SheetCell};
 
 use crate::console::{Console, Paint};
 

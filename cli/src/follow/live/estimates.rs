@@ -3,15 +3,12 @@
 use std::time::Duration;
 
 use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::id_text;
-use speedup_proto::v1;
-use speedup_report::Document;
-use speedup_report::document::{Element, Tone};
+use speedup_proto::{convert::id_text, v1};
+use speedup_report::{Document, document::Element, document::Tone};
 use tokio::sync::mpsc::Sender;
 use tonic::{Code, Status};
 
-use crate::connection::Connection;
-use crate::console::render::report::{Answered, read};
+use crate::{connection::Connection, console::render::report::Answered, console::render::report::read};
 
 /// Rows of a table that are shown: who wants more of a hundred thousand benchmarks asks for the report.
 const ROWS: usize = 500;

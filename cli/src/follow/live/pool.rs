@@ -1,26 +1,20 @@
 //! What the hosts do, asked for now and then: nobody tells it by itself.
 
-use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::{collections::HashMap, time::Duration, time::Instant};
 
-use speedup_core::host::Standing;
-use speedup_core::machine::event::AttemptEnd;
-use speedup_core::plan::Plan;
-use speedup_core::run::lease::Lease;
-use speedup_core::value::id::{ExperimentId, HostId};
-use speedup_core::value::time::Timestamp;
-use speedup_proto::convert::{held_lease, known_moment};
-use speedup_proto::v1;
+use speedup_core::{
+    host::Standing, machine::event::AttemptEnd, plan::Plan, run::lease::Lease, value::id::ExperimentId,
+    value::id::HostId, value::time::Timestamp,
+};
+use speedup_proto::{convert::held_lease, convert::known_moment, v1};
 use tokio::sync::mpsc::Sender;
 use tonic::Status;
 
 use super::terminal::Style;
-use crate::connection::Connection;
-use crate::console::moment;
-use crate::console::render::counted;
-use crate::console::render::table::{Column, table};
-use crate::exit::failure::Failure;
-use crate::results::attempts::Attempts;
+use crate::{
+    connection::Connection, console::moment, console::render::counted, console::render::table::Column,
+    console::render::table::table, exit::failure::Failure, results::attempts::Attempts,
+};
 
 /// How often the hosts are looked at.
 const LOOK: Duration = Duration::from_secs(2);

@@ -5,9 +5,7 @@ use speedup_core::machine::event::Tally;
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 use speedup_report::terminal::{self, Plots, Terminal};
 
-use super::estimates::Estimates;
-use super::terminal::Style;
-use super::view::{Pane, View, Window};
+use super::{estimates::Estimates, terminal::Style, view::Pane, view::View, view::Window};
 use crate::connection::selector;
 use crate::console::moment;
 use crate::console::render::table::printable;
@@ -199,10 +197,8 @@ fn keys(columns: usize, style: Style) -> String {
 mod tests {
     use console::measure_text_width;
 
-    use super::super::pool::Pool;
-    use super::*;
-    use crate::console::Paint;
-    use crate::exit::standing::tests::status;
+    use super::{super::pool::Pool, *};
+    use crate::{console::Paint, exit::standing::tests::status};
 
     const PLAIN: Style = Style { paint: Paint::NONE, unicode: false };
 

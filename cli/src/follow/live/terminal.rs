@@ -11,8 +11,7 @@ use crossterm::terminal::{
 use crossterm::{execute, queue};
 use tokio_stream::StreamExt as _;
 
-use super::screen::Size;
-use super::view::Look;
+use super::{screen::Size, view::Look};
 use crate::console::Paint;
 
 /// A terminal in raw mode, on its other screen. Talk goes to standard error, and so does this.

@@ -5,8 +5,7 @@ use std::time::Duration;
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::ExperimentStatus;
 
-use super::estimates::Estimates;
-use super::pool::Pool;
+use super::{estimates::Estimates, pool::Pool};
 
 /// What is known, as it came last.
 #[derive(Debug)]

@@ -1,15 +1,12 @@
 //! The bar: drawn once an event, whole.
 
-use std::fmt::Write;
-use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{fmt::Write, io, sync::Arc, sync::Mutex, sync::PoisonError};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use speedup_core::machine::event::Tally;
 
-use crate::console;
-use crate::exit::standing;
+use crate::{console, exit::standing};
 
 /// The bar, and below it the sentence.
 const TEMPLATE: &str = "{wide_bar} {percent:>3} %\n{sentence}";

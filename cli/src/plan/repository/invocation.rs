@@ -1,13 +1,9 @@
 //! How git is executed: without what the shell around us says of other repositories, without anything that a repository can have executed,
 //! and with bounds on what it answers.
 
-use std::io::{self, Read as _};
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::thread;
+use std::{io, io::Read as _, path::Path, process::Command, process::Stdio, thread};
 
-use speedup_core::value::bounded::read_at_most;
-use speedup_core::value::excerpt::legible;
+use speedup_core::{value::bounded::read_at_most, value::excerpt::legible};
 
 use super::GitRefusal;
 

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use speedup_core::experiment::commit::Commit;
-use speedup_core::repetition::MAX_LINE;
+use speedup_core::{experiment::commit::Commit, repetition::MAX_LINE};
 
-use super::invocation::{Answer, git};
-use super::{BaseOf, GitRefusal, Range, Repository, subject_of_line};
+use super::{BaseOf, GitRefusal, Range, Repository, invocation::Answer, invocation::git, subject_of_line};
 
 /// Most bytes of a list of commits: a line of ids and one of a subject each, of a history a thousand times as long as can be searched.
 const MAX_LINE_BYTES: u64 = 256 << 20;

@@ -1,7 +1,6 @@
 //! Why a commit or its source cannot be taken, and what the user can do about it.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{io, path::Path, path::PathBuf};
 
 use speedup_core::repetition::MAX_LINE;
 use thiserror::Error;

@@ -1,15 +1,12 @@
 //! The source of a commit: its files as Git keeps them. No filter is applied, no line end converted, no attribute of `git archive` heeded, so
 //! the same commit is the same bytes on every machine. It becomes an archive that travels, or a directory.
 
-use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek as _, Write as _};
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{OpenOptionsExt as _, symlink};
-use std::path::Path;
-use std::process::{ChildStdin, Stdio};
-use std::thread;
-use std::time::{Duration, SystemTime};
+use std::{
+    ffi::OsStr, fs, fs::File, fs::OpenOptions, io, io::BufRead, io::BufReader, io::BufWriter, io::Read,
+    io::Seek as _, io::Write as _, os::unix::ffi::OsStrExt as _, os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::symlink, path::Path, process::ChildStdin, process::Stdio, thread, time::Duration,
+    time::SystemTime,
+};
 
 use speedup_core::experiment::commit::Commit;
 use tar::{Builder, EntryType, Header};

@@ -1,12 +1,9 @@
 //! Bundles as bytes: a tar archive, packed by gzip, that any system opens. The manifest goes first, and says name, size and
 //! content of every other file. Reading one puts nothing on a disk and takes a known amount of memory, whatever it holds.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufRead, Read, Write};
+use std::{collections::BTreeMap, collections::BTreeSet, io, io::BufRead, io::Read, io::Write};
 
-use flate2::Compression;
-use flate2::bufread::GzDecoder;
-use flate2::write::GzEncoder;
+use flate2::{Compression, bufread::GzDecoder, write::GzEncoder};
 use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 

@@ -2,15 +2,12 @@
 
 use anyhow::{Error, anyhow};
 use prost::Message as _;
-use speedup_core::plan::Plan;
-use speedup_core::value::id::ExperimentId;
+use speedup_core::{plan::Plan, value::id::ExperimentId};
 use speedup_observations::{ExportForm, PagesError, RowForm, RowWriter, RunSheet};
-use speedup_proto::convert::{ExperimentStatus, ExportPart, Malformed};
-use speedup_proto::v1;
+use speedup_proto::{convert::ExperimentStatus, convert::ExportPart, convert::Malformed, v1};
 
 use super::manifest::Asked;
-use crate::compose;
-use crate::exit::failure::Failure;
+use crate::{compose, exit::failure::Failure};
 
 /// The export exactly: messages `speedup.v1.ExportChunk`, each after its length as a varint.
 pub(crate) const OBSERVATIONS: &str = "observations.pb";

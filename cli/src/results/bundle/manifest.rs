@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use speedup_core::value::id::ExperimentId;
-use speedup_proto::convert::id_text;
-use speedup_proto::v1;
+use speedup_proto::{convert::id_text, v1};
 
 use crate::results::asked::Wanted;
 

@@ -2,9 +2,7 @@
 
 mod suite;
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::{fs::File, io, io::Read, path::Path, path::PathBuf};
 
 use anyhow::{Context as _, Error, anyhow};
 use clap::Args;

@@ -1,7 +1,6 @@
 //! What is concluded, and what is said beside it.
 
-use std::fs;
-use std::process::Command;
+use std::{fs, process::Command};
 
 use serde_json::Value;
 

@@ -1,10 +1,6 @@
 //! Blocks of a table that make pairs, verdicts on tails, and controls.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
+use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path, process::Command, process::Output};
 
 use serde_json::Value;
 

@@ -1,9 +1,6 @@
 //! What files of other tools hold, as versions, benchmarks and levels.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::{collections::BTreeSet, fs, io::Write as _, process::Command, process::Stdio};
 
 use serde_json::Value;
 

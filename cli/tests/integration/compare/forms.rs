@@ -1,7 +1,6 @@
 //! The forms of an answer, and the documentation.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::{collections::BTreeMap, fs};
 
 use serde_json::Value;
 

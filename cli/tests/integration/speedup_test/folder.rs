@@ -1,8 +1,6 @@
 //! A folder with a configuration and samples, and the command in it.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::{fs, path::Path, path::PathBuf, process::Command, process::Output};
 
 use tempfile::TempDir;
 

@@ -1,10 +1,8 @@
 //! Where samples are looked for, and what is written where.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::symlink;
-use std::process::{Command, Stdio};
+use std::{
+    collections::BTreeMap, fs, io::Write as _, os::unix::fs::symlink, process::Command, process::Stdio,
+};
 
 use serde_json::Value;
 

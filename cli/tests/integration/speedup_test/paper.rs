@@ -1,7 +1,6 @@
 //! Touati 2010 §6.3.2: every number that is printed there, from the files of §6.3.1 in `examples/speedup-test`.
 
-use std::path::Path;
-use std::process::Command;
+use std::{path::Path, process::Command};
 
 use super::folder::{Folder, Said};
 

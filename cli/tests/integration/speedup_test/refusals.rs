@@ -1,8 +1,7 @@
 //! Bad input: refused with its file and line, or passed over with a warning as the original does. Never a panic, never a
 //! number that means something else.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use super::folder::{Folder, HEADING};
 

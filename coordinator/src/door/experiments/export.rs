@@ -4,8 +4,7 @@
 use std::ops::RangeInclusive;
 
 use prost::Message;
-use speedup_core::value::hint::with_hint;
-use speedup_core::value::id::ExperimentId;
+use speedup_core::{value::hint::with_hint, value::id::ExperimentId};
 use speedup_proto::convert::{ExperimentStatus, Malformed, hex_bytes, hex_text, id_bytes};
 use speedup_proto::limits::MAX_EXCLUSIONS;
 use speedup_proto::stored::ExportAttempts;
@@ -14,8 +13,7 @@ use tokio::sync::mpsc;
 use tonic::Status;
 use v1::export_chunk::Part;
 
-use crate::door::store_failed;
-use crate::store::Store;
+use crate::{door::store_failed, store::Store};
 
 /// Attempts read from the store and sent at once.
 const PAGE: usize = 512;

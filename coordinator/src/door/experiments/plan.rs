@@ -1,18 +1,14 @@
 //! A plan as it is handed in becomes one with every run, or all that stands against it is told at once: in words, and field by
 //! field as `google.rpc.BadRequest` in the details of the status.
 
-use speedup_core::experiment::files::FileSource;
-use speedup_core::experiment::{Experiment, ExperimentError};
-use speedup_core::journal::MAX_RECORD_BYTES;
-use speedup_core::plan::Plan;
-use speedup_core::plan::file::{
-    FoundCommit, PlanFileError, PlanLook, Unusable, WantedAt, WantedCommit, WantedFile, parse_with,
-    toml_of_json,
+use speedup_core::{
+    experiment::Experiment, experiment::ExperimentError, experiment::files::FileSource,
+    journal::MAX_RECORD_BYTES, plan::Plan, plan::file::FoundCommit, plan::file::PlanFileError,
+    plan::file::PlanLook, plan::file::Unusable, plan::file::WantedAt, plan::file::WantedCommit,
+    plan::file::WantedFile, plan::file::parse_with, plan::file::toml_of_json, value::hint::with_hint,
+    value::seed::Seed,
 };
-use speedup_core::value::hint::with_hint;
-use speedup_core::value::seed::Seed;
-use speedup_proto::convert::Proposal;
-use speedup_proto::v1;
+use speedup_proto::{convert::Proposal, v1};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt as _};
 use uuid::Uuid;

@@ -4,17 +4,12 @@
 //! experiment is, also after a restart, and takes a row of the store beside those that the experiment has anyway.
 
 use prost::Message as _;
-use speedup_core::machine::event::RequestKey;
-use speedup_core::machine::hosts_needed;
-use speedup_core::plan::Plan;
-use speedup_core::value::hint::with_hint;
-use speedup_proto::convert::{Submission, id_text};
-use speedup_proto::v1;
+use speedup_core::{machine::event::RequestKey, machine::hosts_needed, plan::Plan, value::hint::with_hint};
+use speedup_proto::{convert::Submission, convert::id_text, v1};
 use tonic::Status;
 
 use super::plan::apart;
-use crate::door::store_failed;
-use crate::store::Store;
+use crate::{door::store_failed, store::Store};
 
 /// What a request asks for, and by what a repetition of it is known, where it may be repeated.
 pub(super) fn read(mut wire: v1::SubmitRequest) -> Result<(Submission, Option<RequestKey>), Status> {

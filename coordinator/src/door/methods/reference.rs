@@ -2,9 +2,7 @@
 //! fails when the page in the repository is not what they say; `SPEEDUP_REFERENCE_PAGES=write cargo test -p speedup-coordinator
 //! reference` writes it anew.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::path::Path;
+use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
 use prost::Message as _;
 use prost_types::field_descriptor_proto::{Label, Type};

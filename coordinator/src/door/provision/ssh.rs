@@ -3,8 +3,7 @@
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::hint::{Hinted as _, with_hint};
 use speedup_core::value::id::HostId;
-use speedup_proto::convert::timestamp;
-use speedup_proto::v1;
+use speedup_proto::{convert::timestamp, v1};
 use tonic::{Request, Response, Status};
 
 use crate::door::Caller;

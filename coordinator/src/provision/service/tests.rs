@@ -10,13 +10,10 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 
 use super::*;
-use crate::handle::Progress;
-use crate::indexer::backlog;
-use crate::owner::Request as Asked;
-use crate::provision::agent::tests::at;
-use crate::provision::script::Surroundings;
-use crate::store::Store;
-use crate::store::StoreCache;
+use crate::{
+    handle::Progress, indexer::backlog, owner::Request as Asked, provision::agent::tests::at,
+    provision::script::Surroundings, store::Store, store::StoreCache,
+};
 
 /// One job, until it is ended; and whether the engine answers.
 #[derive(Clone, Debug, Default)]

@@ -59,8 +59,7 @@ fn moment(text: &str) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
-    use speedup_core::machine::provision::{JobEnd, JobState};
-    use speedup_core::value::id::NodeName;
+    use speedup_core::{machine::provision::JobEnd, machine::provision::JobState, value::id::NodeName};
 
     use super::*;
 

@@ -2,12 +2,10 @@
 //! asked for. Three questions, because no single one finds all: `sbatch` itself refuses what it does not know; with
 //! `--test-only` what no node has; and neither looks at the time limit of the partition unless `EnforcePartLimits` is set.
 
-use speedup_core::value::id::JobId;
-use speedup_core::value::time::Span;
+use speedup_core::{value::id::JobId, value::time::Span};
 
 use super::first_line;
-use crate::provision::command::{CommandError, execute};
-use crate::provision::engine::EngineError;
+use crate::{provision::command::CommandError, provision::command::execute, provision::engine::EngineError};
 
 /// What `sbatch --test-only` says where the nodes that would do are down or reserved.
 const NOT_AVAILABLE_NOW: &str = "Required node not available";

@@ -1,13 +1,11 @@
 //! The system's `ssh`, as one host is reached by it: known hosts, keys, agents, jumps and the user's configuration are its. It
 //! asks nobody: what is not known or not let in is refused, with its own words.
 
-use std::fs::File;
-use std::time::Duration;
+use std::{fs::File, time::Duration};
 
 use thiserror::Error;
 
-use super::destination::Destination;
-use super::remote::{Answer, AnswerError};
+use super::{destination::Destination, remote::Answer, remote::AnswerError};
 use crate::provision::command::{CommandError, Input, execute_within};
 
 /// How long a script may take: the longest waits for an agent to end.

@@ -1,7 +1,6 @@
 //! A host as a user names it for ssh, checked: it becomes an argument of ssh, the id of a host and the name of a directory.
 
-use std::fmt::{self, Display, Formatter};
-use std::str::FromStr;
+use std::{fmt, fmt::Display, fmt::Formatter, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use speedup_core::value::id::HostId;

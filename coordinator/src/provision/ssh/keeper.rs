@@ -12,8 +12,7 @@ use speedup_core::value::causes::with_causes;
 use speedup_core::value::id::HostId;
 use speedup_core::value::time::Timestamp;
 use thiserror::Error;
-use tokio::sync::{OnceCell, Semaphore, watch};
-use tokio::time::Instant;
+use tokio::{sync::OnceCell, sync::Semaphore, sync::watch, time::Instant};
 
 use super::client::{Client, SshError};
 use super::record::SshHost;

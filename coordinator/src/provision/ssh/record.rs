@@ -1,13 +1,9 @@
 //! What is kept over a restart: the hosts, and how each is reached. One small file, put in place whole.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::ErrorKind;
-use std::path::Path;
+use std::{collections::BTreeMap, fs::File, io::ErrorKind, path::Path};
 
 use serde::{Deserialize, Serialize};
-use speedup_core::value::bounded::read_text_at_most;
-use speedup_core::value::id::HostId;
+use speedup_core::{value::bounded::read_text_at_most, value::id::HostId};
 use speedup_journal::private::replace;
 
 use super::destination::Destination;

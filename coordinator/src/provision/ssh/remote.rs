@@ -266,11 +266,9 @@ fn stop() -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::io::Write as _;
-    use std::os::unix::fs::PermissionsExt as _;
-    use std::path::Path;
-    use std::process::{Command, Stdio};
+    use std::{
+        fs, io::Write as _, os::unix::fs::PermissionsExt as _, path::Path, process::Command, process::Stdio,
+    };
 
     use super::*;
 

@@ -1,12 +1,10 @@
 //! A connection by ssh that gives a host a port of its own loopback which leads to the coordinator. It ends with the
 //! coordinator, however that ends: then nobody holds its standard input any more.
 
-use std::process::Stdio;
-use std::time::Duration;
+use std::{process::Stdio, time::Duration};
 
 use speedup_core::value::excerpt::legible;
-use tokio::io::AsyncReadExt as _;
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::{io::AsyncReadExt as _, process::Child, process::ChildStdin, process::Command};
 
 use super::client::{Client, Forward};
 

@@ -3,8 +3,7 @@
 use maud::{Markup, html};
 use speedup_proto::v1::{AccessList, ListEventsResponse};
 
-use super::layout::{Section, page};
-use super::{counted, events, moment_of, scrolling};
+use super::{counted, events, layout::Section, layout::page, moment_of, scrolling};
 use crate::visitor::Visitor;
 
 /// Certificates of users that are shown; those of agents are a number.

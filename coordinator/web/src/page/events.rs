@@ -5,10 +5,8 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use speedup_proto::v1::{EventKind, ListEventsResponse, LoggedEvent};
 
-use super::layout::{Section, page};
-use super::{encoded, moment_of, scrolling};
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
+use super::{encoded, layout::Section, layout::page, moment_of, scrolling};
+use crate::{trouble::Trouble, visitor::Visitor};
 
 /// Longest place in a log, in hexadecimal digits.
 const MAX_PLACE: usize = 64;

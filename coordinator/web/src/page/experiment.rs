@@ -9,8 +9,9 @@ use speedup_proto::v1::experiment_status::{Phase, Running};
 use speedup_proto::v1::{EventKind, ExperimentStatus, ExportHead, ListEventsResponse};
 use speedup_report::roughly;
 
-use super::layout::{Section, page};
-use super::{act, act_with, counted, events, grouped, moment, moment_of, plan};
+use super::{
+    act, act_with, counted, events, grouped, layout::Section, layout::page, moment, moment_of, plan,
+};
 use crate::visitor::Visitor;
 
 /// How often progress is said aloud: in steps of so many percent.
@@ -298,8 +299,7 @@ pub(super) fn bar(standing: &Standing) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use speedup_proto::convert::timestamp_of_seconds;
-    use speedup_proto::v1::{LoggedEvent, Tally};
+    use speedup_proto::{convert::timestamp_of_seconds, v1::LoggedEvent, v1::Tally};
 
     use super::*;
 

@@ -2,11 +2,9 @@
 
 use maud::{Markup, html};
 use serde::Deserialize;
-use speedup_proto::v1::host_status::Standing;
-use speedup_proto::v1::{HostFacts, HostStatus, HostsSummary};
+use speedup_proto::{v1::HostFacts, v1::HostStatus, v1::HostsSummary, v1::host_status::Standing};
 
-use super::layout::{Section, page};
-use super::{encoded, grouped, scrolling};
+use super::{encoded, grouped, layout::Section, layout::page, scrolling};
 use crate::visitor::Visitor;
 
 /// Digits of a class that are shown in tables.

@@ -6,13 +6,11 @@
 use maud::{Markup, PreEscaped, html};
 use speedup_analysis::study::Report;
 use speedup_proto::v1::ExperimentStatus;
-use speedup_report::Document;
-use speedup_report::html::{fragment, part as sections, sentences};
+use speedup_report::{Document, html::fragment, html::part as sections, html::sentences};
 use tonic::Status;
 use uuid::Uuid;
 
-use super::layout::{Section, page};
-use super::{counted, grouped};
+use super::{counted, grouped, layout::Section, layout::page};
 use crate::visitor::Visitor;
 
 /// Benchmarks up to which a report is one page: a browser lays out a few thousand rows at once.

@@ -4,15 +4,12 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use speedup_core::value::hint::Hinted;
-use std::collections::BTreeMap;
-use std::fs;
-use std::io::{Error, ErrorKind};
-use std::os::unix::fs::{MetadataExt as _, symlink};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    collections::BTreeMap, fs, io::Error, io::ErrorKind, os::unix::fs::MetadataExt as _,
+    os::unix::fs::symlink, path::Path, path::PathBuf, sync::Arc,
+};
 
-use speedup_journal::private::{self, Closed, NotPrivate, Others};
-use speedup_journal::*;
+use speedup_journal::{private, private::Closed, private::NotPrivate, private::Others, *};
 
 const ID: JournalId = JournalId([9; 16]);
 const V1: PayloadVersion = PayloadVersion(1);

@@ -5,10 +5,7 @@
 use proptest::prelude::*;
 use speedup_core::value::hint::Hinted;
 use speedup_journal::*;
-use std::error::Error;
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::{error::Error, fs, os::unix::fs::PermissionsExt as _, path::Path, path::PathBuf};
 use tempfile::TempDir;
 
 const ID: JournalId = JournalId([9; 16]);

@@ -1,8 +1,6 @@
 //! Ids that are hashes: of what makes a host identical to others, and of what makes it this one.
 
-use std::collections::BTreeSet;
-use std::fmt;
-use std::str::FromStr;
+use std::{collections::BTreeSet, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proptest::collection::btree_map;
-use proptest::prelude::*;
+use proptest::{collection::btree_map, prelude::*};
 
 use super::*;
 

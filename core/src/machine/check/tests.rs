@@ -1,22 +1,18 @@
 //! That the checks see it when an index says something else than the states.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, panic::catch_unwind, sync::Arc};
 
 use uuid::Uuid;
 
 use super::*;
-use crate::agent::message::AttemptReport;
-use crate::experiment::build::{Product, UsedBuild};
-use crate::experiment::files::{Content, ContentHash};
-use crate::host::fingerprint::{Fact, Fingerprint};
-use crate::host::{HostFacts, Mark, Visit};
-use crate::machine::{Command, HostRequest, Notice, Request, Settings, Speaker};
-use crate::plan::{self, Plan};
-use crate::run::record::{Outcome, Record};
-use crate::value::id::{AgentEpoch, AgentId};
-use crate::value::seed::Seed;
-use crate::value::time::{Span, Timestamp};
+use crate::{
+    agent::message::AttemptReport, experiment::build::Product, experiment::build::UsedBuild,
+    experiment::files::Content, experiment::files::ContentHash, host::HostFacts, host::Mark, host::Visit,
+    host::fingerprint::Fact, host::fingerprint::Fingerprint, machine::Command, machine::HostRequest,
+    machine::Notice, machine::Request, machine::Settings, machine::Speaker, plan, plan::Plan,
+    run::record::Outcome, run::record::Record, value::id::AgentEpoch, value::id::AgentId, value::seed::Seed,
+    value::time::Span, value::time::Timestamp,
+};
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(1));
 

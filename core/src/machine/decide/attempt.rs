@@ -1,22 +1,16 @@
 //! What agents ask, begin and report, and what time ends.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
-use super::pool::{is_idle, quarantined};
-use super::{Answer, dated};
-use crate::agent::message::AttemptReport;
-use crate::host::{Asking, Host, Presence, Standing};
-use crate::machine::event::Change;
-use crate::machine::follow_up::reboot;
-use crate::machine::provision::is_given_back;
-use crate::machine::{COORDINATOR, Effect, Machine, Phase, Refusal, Speaker};
-use crate::plan::Task;
-use crate::run::lease::Lease;
-use crate::run::record::{Failure, Outcome, Record};
-use crate::run::{AfterLoss, LossReason, Obstacle};
-use crate::value::id::{Attempt, HostId, JobId, LeaseEpoch};
-use crate::value::time::Timestamp;
+use super::{Answer, dated, pool::is_idle, pool::quarantined};
+use crate::{
+    agent::message::AttemptReport, host::Asking, host::Host, host::Presence, host::Standing,
+    machine::COORDINATOR, machine::Effect, machine::Machine, machine::Phase, machine::Refusal,
+    machine::Speaker, machine::event::Change, machine::follow_up::reboot, machine::provision::is_given_back,
+    plan::Task, run::AfterLoss, run::LossReason, run::Obstacle, run::lease::Lease, run::record::Failure,
+    run::record::Outcome, run::record::Record, value::id::Attempt, value::id::HostId, value::id::JobId,
+    value::id::LeaseEpoch, value::time::Timestamp,
+};
 
 impl Machine {
     /// A host that asks while it holds a lease of this same start has missed the grant, and one that is to boot anew has

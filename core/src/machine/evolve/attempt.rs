@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::host::{Asking, Host, Presence, Use, Visit};
-use crate::machine::event::Superseded;
-use crate::machine::queue::{lane_of, use_of};
-use crate::machine::{Active, Built, Machine};
-use crate::run::lease::Lease;
-use crate::run::record::{Outcome, Record};
-use crate::run::{AfterLoss, HostNumber, LossReason, RunState, Settlement};
-use crate::value::id::{Attempt, HostId, LeaseEpoch, RunIndex};
-use crate::value::time::Timestamp;
+use crate::{
+    host::Asking, host::Host, host::Presence, host::Use, host::Visit, machine::Active, machine::Built,
+    machine::Machine, machine::event::Superseded, machine::queue::lane_of, machine::queue::use_of,
+    run::AfterLoss, run::HostNumber, run::LossReason, run::RunState, run::Settlement, run::lease::Lease,
+    run::record::Outcome, run::record::Record, value::id::Attempt, value::id::HostId, value::id::LeaseEpoch,
+    value::id::RunIndex, value::time::Timestamp,
+};
 
 impl Machine {
     /// One lease, or those of a gang, whose hosts get all of them or none.

@@ -3,16 +3,12 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::experiment::CommandLine;
-use crate::experiment::build::Build;
-use crate::host::HostFacts;
-use crate::host::fingerprint::{Fact, Fingerprint};
-use crate::independence::{Policy, Scope};
-use crate::machine::{Command, Machine, Refusal, Settings};
-use crate::plan;
-use crate::value::id::{AgentEpoch, AgentId, ExperimentId};
-use crate::value::seed::Seed;
-use crate::value::time::Timestamp;
+use crate::{
+    experiment::CommandLine, experiment::build::Build, host::HostFacts, host::fingerprint::Fact,
+    host::fingerprint::Fingerprint, independence::Policy, independence::Scope, machine::Command,
+    machine::Machine, machine::Refusal, machine::Settings, plan, value::id::AgentEpoch, value::id::AgentId,
+    value::id::ExperimentId, value::seed::Seed, value::time::Timestamp,
+};
 
 fn plan(benchmarks: u32, runs: &str, more: &str) -> Plan {
     plan_of(benchmarks, runs, more, "")

@@ -15,8 +15,7 @@ pub use file::{BatchFileError, MAX_FILE_BYTES, parse};
 use crate::experiment::template::expand;
 
 use super::{Job, JobEnd, JobState, Nodes};
-use crate::value::id::{JobId, NodeName};
-use crate::value::time::Span;
+use crate::{value::id::JobId, value::id::NodeName, value::time::Span};
 
 /// Most jobs of one listing: as many as a user may allow at once, and those that ended lately.
 pub const MAX_LISTED: usize = 50_000;

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::divide::has_node;
-use super::ledger::Cancelled;
 use super::{
     Demand, EXCLUSIONS_AT_ONCE, Engaged, JOIN_PATIENCE, Job, JobState, KEEP, LEAVE_PATIENCE, Ledger, Nodes,
-    Note, Provided, ProvisionLimits, REACH_PATIENCE, Worth,
+    Note, Provided, ProvisionLimits, REACH_PATIENCE, Worth, divide::has_node, ledger::Cancelled,
 };
 use crate::value::id::{BootId, HostId, JobId, NodeName};
 use crate::value::time::Timestamp;

@@ -11,8 +11,7 @@
 use std::collections::BTreeMap;
 
 use super::{Job, JobState, Ledger, Note, ProvisionLimits};
-use crate::value::id::{JobId, QueueName};
-use crate::value::time::{Span, Timestamp};
+use crate::{value::id::JobId, value::id::QueueName, value::time::Span, value::time::Timestamp};
 
 /// How long the jobs of an engine that does not answer still count: after that the others are asked for what they were to bring.
 pub const OUT_OF_SIGHT: Span = Span::from_secs(60);

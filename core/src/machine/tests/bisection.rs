@@ -2,13 +2,11 @@
 //! nothing; a block goes to one host.
 
 use super::*;
-use crate::experiment::Rule;
-use crate::experiment::build::Product;
-use crate::experiment::files::{Content, ContentHash};
-use crate::experiment::{Bisection, Order};
-use crate::machine::event::Tally;
-use crate::plan::Extension;
-use crate::value::id::VersionIndex;
+use crate::{
+    experiment::Bisection, experiment::Order, experiment::Rule, experiment::build::Product,
+    experiment::files::Content, experiment::files::ContentHash, machine::event::Tally, plan::Extension,
+    value::id::VersionIndex,
+};
 
 const LAST: u32 = 4;
 

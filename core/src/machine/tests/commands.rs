@@ -1,9 +1,7 @@
 //! What users ask of experiments.
 
 use super::*;
-use crate::machine::feasibility::Shortage;
-use crate::plan::{Extension, Shape};
-use crate::value::hint::Hinted;
+use crate::{machine::feasibility::Shortage, plan::Extension, plan::Shape, value::hint::Hinted};
 
 fn active(scene: &Scene) -> &Active {
     scene.machine.experiment(FIRST).expect("it is active")

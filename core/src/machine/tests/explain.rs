@@ -1,9 +1,7 @@
 //! Why a run is not running: each hindrance where it applies, and nowhere else.
 
 use super::*;
-use crate::run::Settlement;
-use crate::run::lease::LEASE_MARGIN;
-use crate::value::id::{Attempt, HostName};
+use crate::{run::Settlement, run::lease::LEASE_MARGIN, value::id::Attempt, value::id::HostName};
 
 fn hindrances(scene: &Scene, experiment: ExperimentId, run: RunIndex) -> Hindrances {
     match scene.machine.explain(experiment, run) {

@@ -1,9 +1,7 @@
 //! How long things may take, and how many there may be.
 
 use super::*;
-use crate::host::VISIT_GRACE;
-use crate::run::LossReason;
-use crate::run::lease::LEASE_MARGIN;
+use crate::{host::VISIT_GRACE, run::LossReason, run::lease::LEASE_MARGIN};
 
 #[test]
 fn a_lease_lasts_as_long_as_every_part_of_its_run_may() {

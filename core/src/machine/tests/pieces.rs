@@ -1,8 +1,7 @@
 //! Pieces that are no machine are refused, each for its own reason.
 
 use super::*;
-use crate::host::{Asking, Presence};
-use crate::run::Settlement;
+use crate::{host::Asking, host::Presence, run::Settlement};
 
 /// A host executes, one has served, and one attempt was given up.
 fn whole() -> Machine {

@@ -2,11 +2,9 @@
 
 use std::ops::Range;
 
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::{Spanned, de::DeTable, de::DeValue};
 
-use crate::experiment::template::expand;
-use crate::experiment::{Fault, KeyPath, Problem};
+use crate::{experiment::Fault, experiment::KeyPath, experiment::Problem, experiment::template::expand};
 
 /// Where a problem stands in the text: at its place or, for a placeholder, at the very braces.
 pub(super) fn span_of_problem(text: &str, document: &DeTable<'_>, problem: &Problem) -> Range<usize> {

@@ -1,13 +1,11 @@
 //! What is found wrong in a file that a user writes, shown as a person can mend it: line, column, the line itself with a caret, the
 //! cause, and a hint.
 
-use std::fmt;
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
 use thiserror::Error;
 
-use crate::experiment::{KeyPath, MAX_PROBLEMS};
-use crate::value::hint::with_hint;
+use crate::{experiment::KeyPath, experiment::MAX_PROBLEMS, value::hint::with_hint};
 
 /// Most characters of a line that are shown: a plan may be one line of megabytes.
 const MAX_SHOWN: usize = 110;

@@ -143,8 +143,7 @@ fn quote(text: &str, toml: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::file::parse;
-    use crate::value::seed::Seed;
+    use crate::{plan::file::parse, value::seed::Seed};
 
     const JSON: &str = r#"{"experiment": {"name": "sort", "description": "a\"b\\c\né"},
         "versions": {"z": {"baseline": true}, "a": {"vars": {"level": "O2"}}},

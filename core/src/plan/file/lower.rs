@@ -13,24 +13,20 @@ use std::collections::BTreeMap;
 use toml::de::DeTable;
 
 use self::builds::Source;
-use super::document::{names_in_order, span_of};
-use super::finding::Flaws;
-use super::form::{
-    AroundForm, BenchmarkForm, ExpectForm, Form, MetricVerdictForm, OutputForm, OwnMetricForm, SetupForm,
-    VersionForm, ten_minutes,
+use super::{
+    document::names_in_order, document::span_of, finding::Flaws, form::AroundForm, form::BenchmarkForm,
+    form::ExpectForm, form::Form, form::MetricVerdictForm, form::OutputForm, form::OwnMetricForm,
+    form::SetupForm, form::VersionForm, form::ten_minutes, look::PlanLook, quantity::SIZE_HINT,
+    quantity::size, quantity::span,
 };
-use super::look::PlanLook;
-use super::quantity::{SIZE_HINT, size, span};
-use crate::experiment::files::StagedFile;
-use crate::experiment::gang::Gang;
-use crate::experiment::metric::{Metric, OwnMetric, Pattern};
-use crate::experiment::software::Software;
-use crate::experiment::{
-    AcceptedExits, AnalysisChoice, Benchmark, CommandLine, Expectation, Experiment, KeyPath, Levels,
-    MetricVerdict, OutputChoice, Setup, Version, quoted,
+use crate::{
+    experiment::AcceptedExits, experiment::AnalysisChoice, experiment::Benchmark, experiment::CommandLine,
+    experiment::Expectation, experiment::Experiment, experiment::KeyPath, experiment::Levels,
+    experiment::MetricVerdict, experiment::OutputChoice, experiment::Setup, experiment::Version,
+    experiment::files::StagedFile, experiment::gang::Gang, experiment::metric::Metric,
+    experiment::metric::OwnMetric, experiment::metric::Pattern, experiment::quoted,
+    experiment::software::Software, value::seed::Seed, value::time::Span,
 };
-use crate::value::seed::Seed;
-use crate::value::time::Span;
 
 /// The experiment of a form of so many versions at least; its flaws are noted.
 pub(super) fn lower(

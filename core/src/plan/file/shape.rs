@@ -6,8 +6,7 @@ use std::ops::Range;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use super::finding::Flaws;
-use super::spelling;
+use super::{finding::Flaws, spelling};
 use crate::experiment::{excerpt, quoted};
 
 /// Compares a document with the schema.

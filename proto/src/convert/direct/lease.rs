@@ -11,8 +11,7 @@ use speedup_core::value::time::{Span, Timestamp};
 use uuid::Uuid;
 
 use super::fields::{Fields, Unusual, Value, Writer, once};
-use crate::convert::build::used_build;
-use crate::v1;
+use crate::{convert::build::used_build, v1};
 
 /// Reads an encoded `speedup.v1.Lease`.
 pub(super) fn lease(bytes: &[u8]) -> Result<Lease, Unusual> {

@@ -2,19 +2,17 @@
 //! attempts and events of all kinds.
 
 use prost::Message as _;
-use speedup_core::experiment::environment::Setting;
-use speedup_core::experiment::metric::Metric;
-use speedup_core::machine::event::{AttemptEnd, Change, EndedAttempt, Event};
-use speedup_core::run::conditions::{Conditions, Unmet};
-use speedup_core::run::disturbance::Disturbance;
-use speedup_core::run::file_system::{FileSystem, Location};
-use speedup_core::run::lease::{Evidence, Lease};
-use speedup_core::run::program::{Program, ProgramContent};
-use speedup_core::run::reading::{CpuTime, Frequency, Load, Pressure, Reading, Throttled};
-use speedup_core::run::record::{Outcome, Output, Record};
-use speedup_core::run::{AfterLoss, LossReason};
-use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
-use speedup_core::value::time::{Span, Timestamp};
+use speedup_core::{
+    experiment::environment::Setting, experiment::metric::Metric, machine::event::AttemptEnd,
+    machine::event::Change, machine::event::EndedAttempt, machine::event::Event, run::AfterLoss,
+    run::LossReason, run::conditions::Conditions, run::conditions::Unmet, run::disturbance::Disturbance,
+    run::file_system::FileSystem, run::file_system::Location, run::lease::Evidence, run::lease::Lease,
+    run::program::Program, run::program::ProgramContent, run::reading::CpuTime, run::reading::Frequency,
+    run::reading::Load, run::reading::Pressure, run::reading::Reading, run::reading::Throttled,
+    run::record::Outcome, run::record::Output, run::record::Record, value::id::AgentEpoch,
+    value::id::Attempt, value::id::ExperimentId, value::id::LeaseEpoch, value::id::RunIndex,
+    value::time::Span, value::time::Timestamp,
+};
 use uuid::Uuid;
 
 use super::{Unusual, read_event, usual_attempt};

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use speedup_core::experiment::CommandLine;
-use speedup_core::experiment::build::{Build, Product, UsedBuild};
-use speedup_core::experiment::files::{Content, ContentHash};
-use speedup_core::machine::event::{Change, Event};
-use speedup_core::plan::Plan;
-use speedup_core::run::lease::{Evidence, Lease};
-use speedup_core::run::record::{Failure, Outcome, Record};
-use speedup_core::value::id::{LeaseEpoch, RunIndex};
-use speedup_core::value::time::{Span, Timestamp};
+use speedup_core::{
+    experiment::CommandLine, experiment::build::Build, experiment::build::Product,
+    experiment::build::UsedBuild, experiment::files::Content, experiment::files::ContentHash,
+    machine::event::Change, machine::event::Event, plan::Plan, run::lease::Evidence, run::lease::Lease,
+    run::record::Failure, run::record::Outcome, run::record::Record, value::id::LeaseEpoch,
+    value::id::RunIndex, value::time::Span, value::time::Timestamp,
+};
 
 use super::{EXPERIMENT, leased, plan, record};
 

@@ -2,17 +2,13 @@
 
 use std::sync::Arc;
 
-use speedup_core::experiment::environment::*;
-use speedup_core::experiment::software::Software;
-use speedup_core::experiment::{CommandLine, Setup};
-use speedup_core::machine::event::{Change, Event};
-use speedup_core::plan::Plan;
-use speedup_core::run::conditions::*;
-use speedup_core::run::disturbance::{Disturbance, Resource};
-use speedup_core::run::reading::*;
-use speedup_core::run::record::{Outcome, Record, RestReading};
-use speedup_core::value::id::LeaseEpoch;
-use speedup_core::value::time::{Span, Timestamp};
+use speedup_core::{
+    experiment::CommandLine, experiment::Setup, experiment::environment::*, experiment::software::Software,
+    machine::event::Change, machine::event::Event, plan::Plan, run::conditions::*,
+    run::disturbance::Disturbance, run::disturbance::Resource, run::reading::*, run::record::Outcome,
+    run::record::Record, run::record::RestReading, value::id::LeaseEpoch, value::time::Span,
+    value::time::Timestamp,
+};
 
 use super::{EXPERIMENT, plan, record};
 

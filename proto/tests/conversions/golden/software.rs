@@ -2,17 +2,13 @@
 
 use std::sync::Arc;
 
-use speedup_core::experiment::environment::{Environment, Setting};
-use speedup_core::experiment::files::ContentHash;
-use speedup_core::experiment::software::{Container, ContainerLauncher, Software};
-use speedup_core::machine::event::{Change, Event};
-use speedup_core::plan::Plan;
-use speedup_core::run::conditions::Conditions;
-use speedup_core::run::file_system::{FileSystem, Location};
-use speedup_core::run::record::{Outcome, Record};
-use speedup_core::run::software::*;
-use speedup_core::value::id::LeaseEpoch;
-use speedup_core::value::time::{Span, Timestamp};
+use speedup_core::{
+    experiment::environment::Environment, experiment::environment::Setting, experiment::files::ContentHash,
+    experiment::software::Container, experiment::software::ContainerLauncher, experiment::software::Software,
+    machine::event::Change, machine::event::Event, plan::Plan, run::conditions::Conditions,
+    run::file_system::FileSystem, run::file_system::Location, run::record::Outcome, run::record::Record,
+    run::software::*, value::id::LeaseEpoch, value::time::Span, value::time::Timestamp,
+};
 
 use super::{EXPERIMENT, plan, record};
 

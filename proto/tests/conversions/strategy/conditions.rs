@@ -1,20 +1,13 @@
 //! Any conditions of a run.
 
-use proptest::collection::vec;
-use proptest::option;
-use proptest::prelude::*;
-use proptest::sample::{select, subsequence};
-use speedup_core::experiment::environment::Setting;
-use speedup_core::experiment::files::ContentHash;
-use speedup_core::run::conditions::*;
-use speedup_core::run::disturbance::{Disturbance, Resource};
-use speedup_core::run::file_system::{FileSystem, Location};
-use speedup_core::run::reading::*;
-use speedup_core::run::software::*;
-use speedup_core::value::time::Span;
+use proptest::{collection::vec, option, prelude::*, sample::select, sample::subsequence};
+use speedup_core::{
+    experiment::environment::Setting, experiment::files::ContentHash, run::conditions::*,
+    run::disturbance::Disturbance, run::disturbance::Resource, run::file_system::FileSystem,
+    run::file_system::Location, run::reading::*, run::software::*, value::time::Span,
+};
 
-use super::environment::cpu_set;
-use super::{text, texts};
+use super::{environment::cpu_set, text, texts};
 
 fn disturbance() -> impl Strategy<Value = Disturbance> {
     let resource = select(vec![Resource::Cpu, Resource::Memory, Resource::Io]);

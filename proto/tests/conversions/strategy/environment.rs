@@ -1,9 +1,6 @@
 //! Any environment, sensible or not.
 
-use proptest::collection::vec;
-use proptest::option;
-use proptest::prelude::*;
-use proptest::sample::select;
+use proptest::{collection::vec, option, prelude::*, sample::select};
 use speedup_core::experiment::environment::*;
 use speedup_core::experiment::files::ContentHash;
 use speedup_core::experiment::software::{Container, ContainerLauncher, Software};

@@ -1,23 +1,16 @@
 //! Any experiment and any plan, sensible or not.
 
-use proptest::collection::{btree_set, vec};
-use proptest::option;
-use proptest::prelude::*;
-use proptest::sample::select;
-use speedup_core::experiment::build::Build;
-use speedup_core::experiment::commit::Commit;
-use speedup_core::experiment::files::{Content, ContentHash, FileSource, StagedFile};
-use speedup_core::experiment::gang::{Gang, GangLauncher, ScalingLaw, ScalingSeries};
-use speedup_core::experiment::metric::{Better, Pattern, Stream};
-use speedup_core::experiment::prior::{LinePrior, PathWeight};
-use speedup_core::experiment::*;
-use speedup_core::plan::{Plan, Shape, Stage};
-use speedup_core::value::id::BenchmarkIndex;
-use speedup_core::value::seed::Seed;
-use speedup_core::value::time::Span;
+use proptest::{collection::btree_set, collection::vec, option, prelude::*, sample::select};
+use speedup_core::{
+    experiment::build::Build, experiment::commit::Commit, experiment::files::Content,
+    experiment::files::ContentHash, experiment::files::FileSource, experiment::files::StagedFile,
+    experiment::gang::Gang, experiment::gang::GangLauncher, experiment::gang::ScalingLaw,
+    experiment::gang::ScalingSeries, experiment::metric::Better, experiment::metric::Pattern,
+    experiment::metric::Stream, experiment::prior::LinePrior, experiment::prior::PathWeight, experiment::*,
+    plan::Plan, plan::Shape, plan::Stage, value::id::BenchmarkIndex, value::seed::Seed, value::time::Span,
+};
 
-use super::environment::{environment, software};
-use super::{text, texts};
+use super::{environment::environment, environment::software, text, texts};
 
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![Just(0.0), Just(0.95), Just(f64::INFINITY), any::<f64>()]

@@ -2,18 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proptest::collection::{btree_map, vec};
-use proptest::option;
-use proptest::prelude::*;
+use proptest::{collection::btree_map, collection::vec, option, prelude::*};
 use speedup_core::experiment::files::ContentHash;
 use speedup_core::experiment::metric::{Absence, Metric};
 use speedup_core::run::program::{Program, ProgramContent};
 use speedup_core::run::record::{Failure, Outcome, Output, RankEnd, RankTime, Record, RestReading};
 use speedup_core::value::time::Span;
 
-use super::conditions::conditions;
-use super::experiment::metric;
-use super::{obstacle, products, text, timer_error};
+use super::{conditions::conditions, experiment::metric, obstacle, products, text, timer_error};
 
 fn failure() -> impl Strategy<Value = Failure> {
     prop_oneof![

@@ -3,8 +3,7 @@
 //! at the latest. An experiment that has no host is the next one for which hosts are held, or waits for those that had none
 //! before it: one hold each.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use speedup_core::machine::event::Change;
 use speedup_core::plan::Plan;

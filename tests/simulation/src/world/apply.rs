@@ -2,21 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use speedup_core::agent::message::{AgentMessage, CoordinatorMessage, Grant};
-use speedup_core::agent::{Action, Agent, Input};
-use speedup_core::host::HostFacts;
-use speedup_core::machine::event::Change;
-use speedup_core::machine::provision::PROVISIONER;
-use speedup_core::machine::{
-    Active, Built, Command, Decision, Effect, Handled, HostRequest, Notice, Refusal, Request, Speaker,
+use speedup_core::{
+    agent::Action, agent::Agent, agent::Input, agent::message::AgentMessage,
+    agent::message::CoordinatorMessage, agent::message::Grant, host::HostFacts, machine::Active,
+    machine::Built, machine::Command, machine::Decision, machine::Effect, machine::Handled,
+    machine::HostRequest, machine::Notice, machine::Refusal, machine::Request, machine::Speaker,
+    machine::event::Change, machine::provision::PROVISIONER, run::LossReason, run::Obstacle,
+    run::record::Failure, run::record::Outcome, run::record::Record, run::work::WorkOrder,
+    value::id::AgentEpoch, value::id::AgentId, value::id::ExperimentId, value::id::HostId,
+    value::id::LeaseEpoch, value::id::RunIndex, value::id::VersionIndex, value::time::Span,
+    value::time::Timestamp,
 };
-use speedup_core::run::record::{Failure, Outcome, Record};
-use speedup_core::run::work::WorkOrder;
-use speedup_core::run::{LossReason, Obstacle};
-use speedup_core::value::id::{
-    AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch, RunIndex, VersionIndex,
-};
-use speedup_core::value::time::{Span, Timestamp};
 use uuid::Uuid;
 
 use super::made::{product, record};

@@ -1,7 +1,6 @@
 //! Recovery through a checkpoint: whatever prefix of the journal it stands for, the machine is that of the whole replay.
 
-use speedup_core::machine::event::Event;
-use speedup_core::machine::{Machine, Settings};
+use speedup_core::{machine::Machine, machine::Settings, machine::event::Event};
 
 /// At how many places the journal of a finished world is cut.
 const CUTS: usize = 12;

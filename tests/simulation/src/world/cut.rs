@@ -1,7 +1,6 @@
 //! In which states of a gang the network fails its hosts.
 
-use speedup_core::agent::message::{AgentMessage, CoordinatorMessage};
-use speedup_core::value::id::LeaseEpoch;
+use speedup_core::{agent::message::AgentMessage, agent::message::CoordinatorMessage, value::id::LeaseEpoch};
 
 use super::{Execution, Message, World};
 

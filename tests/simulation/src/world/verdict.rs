@@ -4,16 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use speedup_core::experiment::gang::Gang;
-use speedup_core::experiment::{Order, Policy, Rule};
-use speedup_core::machine::Machine;
-use speedup_core::machine::event::{AttemptEnd, Change, EndedAttempt};
-use speedup_core::machine::provision::PROVISIONER;
-use speedup_core::run::lease::Lease;
-use speedup_core::run::record::{Failure, Outcome};
-use speedup_core::run::{AfterLoss, LossReason};
-use speedup_core::value::id::{ExperimentId, HostId, LeaseEpoch, RunIndex};
-use speedup_core::value::time::{Span, Timestamp};
+use speedup_core::{
+    experiment::Order, experiment::Policy, experiment::Rule, experiment::gang::Gang, machine::Machine,
+    machine::event::AttemptEnd, machine::event::Change, machine::event::EndedAttempt,
+    machine::provision::PROVISIONER, run::AfterLoss, run::LossReason, run::lease::Lease,
+    run::record::Failure, run::record::Outcome, value::id::ExperimentId, value::id::HostId,
+    value::id::LeaseEpoch, value::id::RunIndex, value::time::Span, value::time::Timestamp,
+};
 
 mod builds;
 mod freshness;

@@ -4,8 +4,7 @@ use speedup_core::experiment::{Limits, Policy, Scope};
 use speedup_core::host::Host;
 use speedup_core::plan::Plan;
 use speedup_core::value::seed::Seed;
-use speedup_simulation::experiment::plain;
-use speedup_simulation::world::{Choice, Ending, Wish, World};
+use speedup_simulation::{experiment::plain, world::Choice, world::Ending, world::Wish, world::World};
 
 /// A host that can execute nothing asks all the time. The experiment gives it up before it has cost a run its attempts, and it
 /// stays in the pool: others may be able to execute on it.

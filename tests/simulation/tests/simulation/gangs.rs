@@ -9,8 +9,7 @@ use speedup_core::experiment::{Experiment, Limits, Policy, Scope};
 use speedup_core::plan::Plan;
 use speedup_core::value::seed::{Seed, below};
 use speedup_core::value::time::Span;
-use speedup_simulation::crowd::{Crowd, Kind, Story};
-use speedup_simulation::experiment::plain;
+use speedup_simulation::{crowd::Crowd, crowd::Kind, crowd::Story, experiment::plain};
 
 const HOSTS: u32 = 4_096;
 /// Hosts of the largest gang: as a power of two.

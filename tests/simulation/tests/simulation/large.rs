@@ -1,7 +1,6 @@
 //! Worlds of many hosts.
 
-use std::num::NonZero;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{num::NonZero, sync::atomic::AtomicU64, sync::atomic::Ordering};
 
 use speedup_core::experiment::{Limits, Order, Policy, Scope};
 use speedup_core::plan::Plan;

@@ -6,8 +6,7 @@ use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use speedup_simulation::history::simulate;
-use speedup_simulation::world::World;
+use speedup_simulation::{history::simulate, world::World};
 
 const SEEDS: u64 = 800;
 

@@ -1,8 +1,6 @@
 //! All short histories of a small world.
 
-use speedup_core::experiment::{Policy, Scope};
-use speedup_core::plan::Plan;
-use speedup_core::value::seed::Seed;
+use speedup_core::{experiment::Policy, experiment::Scope, plan::Plan, value::seed::Seed};
 use speedup_simulation::experiment::plain;
 use speedup_simulation::history::settle;
 use speedup_simulation::world::{Choice, Ending, Rebirth, Wish, World};

@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use speedup_core::experiment::{Policy, Scope};
-use speedup_core::host::HostFacts;
-use speedup_core::machine::event::{Change, Event};
-use speedup_core::machine::{Command, Machine, Notice, Settings, Speaker};
-use speedup_core::plan::Plan;
-use speedup_core::run::lease::Lease;
-use speedup_core::run::{AfterLoss, LossReason};
-use speedup_core::value::id::{AgentEpoch, AgentId, ExperimentId, HostId, LeaseEpoch, RunIndex};
-use speedup_core::value::seed::Seed;
-use speedup_core::value::time::Timestamp;
+use speedup_core::{
+    experiment::Policy, experiment::Scope, host::HostFacts, machine::Command, machine::Machine,
+    machine::Notice, machine::Settings, machine::Speaker, machine::event::Change, machine::event::Event,
+    plan::Plan, run::AfterLoss, run::LossReason, run::lease::Lease, value::id::AgentEpoch,
+    value::id::AgentId, value::id::ExperimentId, value::id::HostId, value::id::LeaseEpoch,
+    value::id::RunIndex, value::seed::Seed, value::time::Timestamp,
+};
 use speedup_simulation::experiment::plain;
 use uuid::Uuid;
 

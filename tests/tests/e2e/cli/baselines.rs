@@ -1,7 +1,6 @@
 //! Samples that are kept by name, as somebody uses them who compares with last week.
 
-use std::path::Path;
-use std::process::{Command, Output};
+use std::{path::Path, process::Command, process::Output};
 
 use serde_json::Value;
 use tempfile::TempDir;

@@ -1,8 +1,8 @@
 //! `speedup bench` as somebody uses it who knows hyperfine.
 
-use std::os::unix::process::CommandExt as _;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::{
+    os::unix::process::CommandExt as _, path::Path, process::Command, process::Output, process::Stdio,
+};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;

@@ -1,9 +1,6 @@
 //! The guide's lines that tell a user when an experiment ends, typed word for word.
 
-use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::Path;
-use std::process::Command;
+use std::{fs, os::unix::fs::PermissionsExt as _, os::unix::fs::symlink, path::Path, process::Command};
 
 use speedup_tests::pool::Pool;
 

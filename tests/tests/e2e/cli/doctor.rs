@@ -1,13 +1,11 @@
 //! `speedup doctor` on what is set up well, and on what is not.
 
-use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt as _;
+use std::{net::TcpListener, os::unix::fs::PermissionsExt as _};
 
 use serde_json::Value;
 use speedup_tests::pool::Pool;
 
-use crate::SPEEDUP;
-use crate::security::access::told;
+use crate::{SPEEDUP, security::access::told};
 
 /// What it finds, and its exit code.
 fn findings(pool: &Pool, flags: &[&str]) -> (Vec<Value>, Option<i32>) {

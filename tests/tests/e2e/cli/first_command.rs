@@ -1,10 +1,8 @@
 //! The way a user goes: the README's first command, and an experiment from submission to export, undisturbed.
 
-use std::path::Path;
-use std::process::Command;
+use std::{path::Path, process::Command};
 
-use speedup_tests::ledger::Ledger;
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually};
 
 use crate::SPEEDUP;
 

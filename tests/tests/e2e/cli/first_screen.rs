@@ -1,8 +1,7 @@
 //! What a newcomer types first, on a terminal of 80 columns and 24 rows: nothing is wider, and what is longer says how to see
 //! the rest.
 
-use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::{path::Path, process::Command, process::ExitStatus};
 
 use speedup_tests::screen::Screen;
 use tempfile::TempDir;

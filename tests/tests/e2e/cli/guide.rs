@@ -1,8 +1,6 @@
 //! What the guide tells its readers to type, typed: the commands of its pages, word for word, and the plans of the examples.
 
-use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::{os::unix::process::CommandExt as _, path::Path, path::PathBuf, process::Command, process::Output};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 

@@ -2,8 +2,7 @@
 
 use speedup_tests::pool::{Pool, eventually};
 
-use crate::SPEEDUP;
-use crate::security::page::Browser;
+use crate::{SPEEDUP, security::page::Browser};
 
 const PLAN: &str = "[experiment]\nname = \"tagged\"\ntags = [\"night\", \"build=9\"]\n[versions.old]\nbaseline = true\n\
     [versions.new]\n[benchmarks.nothing]\ncommand = [\"true\"]\n[repetitions]\nruns = 2\n[independence]\npolicy = \"any\"\n";

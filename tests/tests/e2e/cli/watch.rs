@@ -2,8 +2,7 @@
 
 use std::process::Command;
 
-use speedup_tests::pool::{Pool, eventually};
-use speedup_tests::screen::Screen;
+use speedup_tests::{pool::Pool, pool::eventually, screen::Screen};
 
 use crate::SPEEDUP;
 

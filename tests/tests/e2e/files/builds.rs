@@ -4,9 +4,7 @@
 mod deaths;
 mod faults;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::PathBuf;
+use std::{collections::BTreeMap, collections::BTreeSet, fs, path::PathBuf};
 
 use speedup_core::experiment::build::Product;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
@@ -16,9 +14,7 @@ use speedup_core::value::id::RunIndex;
 use speedup_proto::convert::{ExperimentStatus, ExportPart};
 use speedup_proto::v1;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
-use speedup_tests::blake3_hex;
-use speedup_tests::ledger::Ledger;
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{blake3_hex, ledger::Ledger, pool::Pool, pool::eventually};
 use tokio_stream::StreamExt as _;
 
 use crate::SPEEDUP;

@@ -1,11 +1,8 @@
 //! What runs executed, from the file on the host to the export and the report.
 
-use std::collections::BTreeSet;
-use std::os::unix::fs::PermissionsExt as _;
+use std::{collections::BTreeSet, os::unix::fs::PermissionsExt as _};
 
-use speedup_tests::blake3_hex;
-use speedup_tests::ledger::Ledger;
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{blake3_hex, ledger::Ledger, pool::Pool, pool::eventually};
 
 use crate::SPEEDUP;
 

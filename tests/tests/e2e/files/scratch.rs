@@ -7,11 +7,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use speedup_tests::ledger::{Ledger, Row};
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{ledger::Ledger, ledger::Row, pool::Pool, pool::eventually};
 
-use crate::SPEEDUP;
-use crate::files::software::lacks;
+use crate::{SPEEDUP, files::software::lacks};
 
 const SFTP_SERVER: &str = "/usr/lib/openssh/sftp-server";
 

@@ -13,9 +13,7 @@ use speedup_proto::v1;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_proto::v1::files_client::FilesClient;
 use speedup_proto::v1::put_request::Part;
-use speedup_tests::blake3_hex;
-use speedup_tests::ledger::{Ledger, Row};
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{blake3_hex, ledger::Ledger, ledger::Row, pool::Pool, pool::eventually};
 use tokio_stream::StreamExt as _;
 use tonic::Code;
 

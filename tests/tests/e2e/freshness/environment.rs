@@ -1,10 +1,8 @@
 //! The environment of runs, from the plan to the export: what was asked for, what was had, what disturbed.
 
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::{path::Path, process::Child, process::Command, process::Stdio};
 
-use speedup_tests::ledger::{Ledger, Row};
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{ledger::Ledger, ledger::Row, pool::Pool, pool::eventually};
 
 use crate::SPEEDUP;
 

@@ -1,13 +1,9 @@
 //! What makes a host fresh beside its agent's word: that it has rested; what watches it: the canary, and facts that are
 //! read again; and what is drawn for a run beside its environment: the length of its directory.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Instant;
+use std::{collections::BTreeSet, path::Path, path::PathBuf, process::Command, time::Instant};
 
-use speedup_tests::ledger::{Ledger, Row};
-use speedup_tests::pool::{Pool, eventually, host_id};
+use speedup_tests::{ledger::Ledger, ledger::Row, pool::Pool, pool::eventually, pool::host_id};
 
 use crate::SPEEDUP;
 

@@ -1,15 +1,12 @@
 //! Which machine a host is, and whether it is identical to the others: another class is told with its differences and
 //! taken when a person says so; a copy of a machine is turned away until it has a name of its own.
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::{path::Path, path::PathBuf, process::Child, process::Stdio};
 
 use serde_json::Value;
 use speedup_access::{Role, unix_seconds};
-use speedup_proto::v1;
-use speedup_proto::v1::agents_client::AgentsClient;
-use speedup_tests::checker;
-use speedup_tests::pool::{Pool, eventually, host_id};
+use speedup_proto::{v1, v1::agents_client::AgentsClient};
+use speedup_tests::{checker, pool::Pool, pool::eventually, pool::host_id};
 use tokio_stream::StreamExt as _;
 
 use crate::SPEEDUP;

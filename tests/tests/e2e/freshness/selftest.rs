@@ -3,8 +3,7 @@
 use std::process::Command;
 
 use serde_json::Value;
-use speedup_tests::ledger::Ledger;
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually};
 
 use crate::SPEEDUP;
 

@@ -1,7 +1,6 @@
 //! While a run is timed nothing of the agent wakes: seen from outside, and told by the agent itself.
 
-use speedup_tests::ledger::Ledger;
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually};
 
 use crate::SPEEDUP;
 

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
-use speedup_tests::ledger::Ledger;
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually};
 
 use crate::SPEEDUP;
 

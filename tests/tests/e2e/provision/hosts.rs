@@ -1,8 +1,7 @@
 //! The pool by hand: hosts are drained, resumed, quarantined and shown, and experiments of a higher priority go first.
 
 use serde_json::Value;
-use speedup_tests::ledger::Ledger;
-use speedup_tests::pool::{Pool, eventually, host_id};
+use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually, pool::host_id};
 
 use crate::SPEEDUP;
 

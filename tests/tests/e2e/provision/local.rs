@@ -1,8 +1,7 @@
 //! Hosts that come and go by themselves: agents as processes of this machine, by the same code that asks Slurm.
 
 use serde_json::Value;
-use speedup_tests::checker;
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{checker, pool::Pool, pool::eventually};
 
 use crate::SPEEDUP;
 

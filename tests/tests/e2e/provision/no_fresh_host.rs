@@ -5,8 +5,7 @@ use std::fs::{self, File};
 use serde_json::Value;
 use speedup_tests::pool::{Pool, eventually};
 
-use crate::SPEEDUP;
-use crate::security::page::Browser;
+use crate::{SPEEDUP, security::page::Browser};
 
 /// Four runs, each on a host that has served none.
 const PLAN: &str = "[experiment]\nname = \"stuck\"\nseed = 5\n[versions.old]\nbaseline = true\n[versions.new]\n\

@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use speedup_tests::ledger::Ledger;
-use speedup_tests::pool::{Pool, eventually, host_id};
+use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually, pool::host_id};
 
 use crate::SPEEDUP;
 

@@ -4,10 +4,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use speedup_proto::v1;
-use speedup_proto::v1::hosts_client::HostsClient;
-use speedup_tests::checker::{self, Row, Verdict};
-use speedup_tests::pool::{Pool, eventually, host_id};
+use speedup_proto::{v1, v1::hosts_client::HostsClient};
+use speedup_tests::{checker, checker::Row, checker::Verdict, pool::Pool, pool::eventually, pool::host_id};
 
 use crate::SPEEDUP;
 

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use speedup_tests::ledger::{Ledger, Row};
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{ledger::Ledger, ledger::Row, pool::Pool, pool::eventually};
 
 use crate::SPEEDUP;
 

@@ -9,11 +9,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use speedup_core::run::lease::LEASE_MARGIN;
-use speedup_tests::ledger::Ledger;
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually};
 
-use crate::SPEEDUP;
-use crate::security::access::told;
+use crate::{SPEEDUP, security::access::told};
 
 /// How long a run may take by the plan.
 const TIMEOUT: Duration = Duration::from_secs(1);

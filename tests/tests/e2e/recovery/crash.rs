@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use rand_chacha::ChaCha8Rng;
 use speedup_core::value::seed::{Seed, below};
-use speedup_tests::ledger::Ledger;
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually};
 
 use crate::SPEEDUP;
 

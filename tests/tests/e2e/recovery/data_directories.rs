@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use speedup_journal::{Journal, Options, Reader};
-use speedup_tests::blake3_hex;
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{blake3_hex, pool::Pool, pool::eventually};
 
-use crate::SPEEDUP;
-use crate::recovery::rebuild::{files, finished, start};
+use crate::{SPEEDUP, recovery::rebuild::files, recovery::rebuild::finished, recovery::rebuild::start};
 
 /// Small enough that a finished experiment fills several.
 const SEGMENT_BYTES: u64 = 4_000;

@@ -1,7 +1,6 @@
 //! Benchmarks and plans that misbehave: each is told apart, named with cause and remedy, and loses nothing.
 
-use speedup_tests::ledger::{Ledger, Row};
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{ledger::Ledger, ledger::Row, pool::Pool, pool::eventually};
 
 use crate::SPEEDUP;
 

@@ -3,11 +3,9 @@
 //!
 //! `SPEEDUP_KILLS=1000 cargo test -p speedup-tests --test e2e -- kills` is the slow set.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
-use std::process::Child;
-use std::time::{Duration, Instant};
+use std::{
+    fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Child, time::Duration, time::Instant,
+};
 
 use rand_chacha::ChaCha8Rng;
 use speedup_core::value::seed::{Seed, below};

@@ -1,14 +1,10 @@
 //! Agents of commands that are killed: none outlives its command, and the next command works.
 
-use std::os::fd::OwnedFd;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::{os::fd::OwnedFd, path::Path, process::Command, process::Output, process::Stdio, time::Duration};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use speedup_tests::pool::eventually;
-use speedup_tests::process::Process;
+use speedup_tests::{pool::eventually, process::Process};
 
 use crate::SPEEDUP;
 

@@ -5,31 +5,24 @@
 //! it again, with the certificate from before. `SPEEDUP_BLOCK_CUTS=n` makes n cuts, `SPEEDUP_BLOCK_FIRST=s` begins with
 //! the seed s.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::{
+    collections::BTreeMap, fs, path::PathBuf, sync::Arc, sync::Mutex, sync::PoisonError, time::Duration,
+};
 
 use prost::Message as _;
 use rand_chacha::ChaCha8Rng;
 use speedup_access::{Credentials, Reach, Role};
-use speedup_core::agent::message::CoordinatorMessage;
-use speedup_core::agent::{Action, Agent, Input};
-use speedup_core::experiment::metric::Metric;
-use speedup_core::host::HostFacts;
-use speedup_core::run::record::{Outcome, Output, Record};
-use speedup_core::value::id::{AgentEpoch, AgentId};
-use speedup_core::value::seed::{Seed, below};
-use speedup_proto::v1;
-use speedup_proto::v1::agents_client::AgentsClient;
-use speedup_proto::v1::experiments_client::ExperimentsClient;
+use speedup_core::{
+    agent::Action, agent::Agent, agent::Input, agent::message::CoordinatorMessage,
+    experiment::metric::Metric, host::HostFacts, run::record::Outcome, run::record::Output,
+    run::record::Record, value::id::AgentEpoch, value::id::AgentId, value::seed::Seed, value::seed::below,
+};
+use speedup_proto::{v1, v1::agents_client::AgentsClient, v1::experiments_client::ExperimentsClient};
 use speedup_tests::block_device::{BlockDevice, Fate, PowerCut, empty_ext4};
 use speedup_tests::pool::Pool;
 use speedup_tests::skip;
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
-use tokio::sync::mpsc;
+use tokio::{runtime::Runtime, sync::mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
 use uuid::Uuid;

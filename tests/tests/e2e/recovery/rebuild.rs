@@ -1,7 +1,6 @@
 //! The store can always be rebuilt from the journal; the journal is never written over.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::{fs::File, path::Path, path::PathBuf};
 
 use speedup_tests::pool::{Pool, eventually};
 

@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
-use speedup_tests::ledger::Ledger;
-use speedup_tests::pool::eventually;
-use speedup_tests::process::Process;
+use speedup_tests::{ledger::Ledger, pool::eventually, process::Process};
 use tempfile::TempDir;
 
 use crate::SPEEDUP;

@@ -1,13 +1,9 @@
 //! How services end when they are asked to: in bounded time, with exit code 0, and without a run lost or measured twice.
 
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Child, Stdio};
+use std::{os::unix::process::ExitStatusExt as _, process::Child, process::Stdio};
 
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process};
-use speedup_tests::ledger::Ledger;
-use speedup_tests::pool::{Pool, eventually, host_id};
-use speedup_tests::process::Process;
+use rustix::{io::Errno, process::Pid, process::Signal, process::kill_process};
+use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually, pool::host_id, process::Process};
 
 use crate::SPEEDUP;
 

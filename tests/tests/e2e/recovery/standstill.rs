@@ -1,13 +1,10 @@
 //! Runs in which the agent or the program stood still: lost where the time is not known, marked where it is, and never
 //! measured beyond their timeout.
 
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::{path::Path, path::PathBuf, time::Duration, time::Instant};
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
-use speedup_tests::ledger::{Ledger, Row};
-use speedup_tests::pool::{Pool, eventually};
-use speedup_tests::process::Process;
+use speedup_tests::{ledger::Ledger, ledger::Row, pool::Pool, pool::eventually, process::Process};
 
 use crate::SPEEDUP;
 

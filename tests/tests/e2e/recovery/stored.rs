@@ -4,17 +4,13 @@
 //! `stored/store-N.tgz` holds the directory that `speedup run --data` left, of the release whose store had format N: 24
 //! runs, of which 12 failed; and what that release said of it, as an export and as the numbers of its report.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::{collections::BTreeMap, path::Path, path::PathBuf, process::Command, process::Output};
 
 use serde_json::Value;
 use speedup_core::journal::{Encoder, JournalId, PayloadVersion, Position, SegmentHeader};
-use speedup_tests::ledger::Ledger;
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually};
 
-use crate::SPEEDUP;
-use crate::security::access::told;
+use crate::{SPEEDUP, security::access::told};
 
 /// Formats of the store, the last of which is this release's.
 const FORMATS: [u32; 5] = [1, 2, 3, 4, 5];

@@ -1,12 +1,9 @@
 //! The analysis of a running coordinator, in its process and on its own: reports as runs are measured, and answers to
 //! samples that a request brings.
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
+use std::{io::BufRead as _, io::BufReader, process::Child, process::Stdio};
 
-use speedup_proto::convert::id_text;
-use speedup_proto::v1;
-use speedup_proto::v1::analysis_client::AnalysisClient;
+use speedup_proto::{convert::id_text, v1, v1::analysis_client::AnalysisClient};
 use speedup_tests::pool::{Pool, eventually};
 use tonic::transport::{Channel, Endpoint};
 

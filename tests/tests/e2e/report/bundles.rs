@@ -1,7 +1,6 @@
 //! A report in a bundle, computed again by whoever has the bundle.
 
-use std::path::Path;
-use std::process::{Command, Output};
+use std::{path::Path, process::Command, process::Output};
 
 use serde_json::Value;
 

@@ -1,7 +1,6 @@
 //! Endpoints and the control from the plan to the report, the gate and the export.
 
-use std::path::Path;
-use std::process::{Command, Output};
+use std::{path::Path, process::Command, process::Output};
 
 use serde_json::Value;
 

@@ -1,7 +1,6 @@
 //! Gates by exit code, as a script sees them.
 
-use std::path::Path;
-use std::process::{Command, Output};
+use std::{path::Path, process::Command, process::Output};
 
 use tempfile::TempDir;
 

@@ -1,7 +1,6 @@
 //! Metrics from the plan to the export: the program's own, those of the scheduler, and what this host does not have.
 
-use std::path::Path;
-use std::process::{Command, Output};
+use std::{path::Path, process::Command, process::Output};
 
 use serde_json::Value;
 

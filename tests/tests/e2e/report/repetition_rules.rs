@@ -1,17 +1,13 @@
 //! Rules of repetition with real processes: the advisor beside the coordinator decides, the coordinator records.
 
-use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::{process::Child, process::Stdio, time::Duration};
 
 use serde_json::Value;
 use speedup_core::value::seed::{Seed, below};
-use speedup_proto::v1;
-use speedup_proto::v1::experiments_client::ExperimentsClient;
-use speedup_tests::ledger::Ledger;
-use speedup_tests::pool::{Pool, eventually};
+use speedup_proto::{v1, v1::experiments_client::ExperimentsClient};
+use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually};
 
-use tonic::Code;
-use tonic::transport::Channel;
+use tonic::{Code, transport::Channel};
 
 use crate::SPEEDUP;
 

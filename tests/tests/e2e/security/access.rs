@@ -12,10 +12,8 @@ use speedup_proto::v1::agents_client::AgentsClient;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_proto::v1::hosts_client::HostsClient;
 use speedup_tests::pool::{Pool, credentials_in, eventually};
-use tonic::transport::Channel;
-use tonic::{Code, Status};
-use tonic_health::pb::HealthCheckRequest;
-use tonic_health::pb::health_client::HealthClient;
+use tonic::{Code, Status, transport::Channel};
+use tonic_health::{pb::HealthCheckRequest, pb::health_client::HealthClient};
 
 use crate::SPEEDUP;
 

@@ -22,27 +22,20 @@
 //! | an ssh host that is another, options of ssh that execute or trust, its agent's token | `refusals` of `tests/ssh`, `provision::ssh` of the coordinator |
 //! | anything else | `fuzz::every_method_takes_or_refuses_whatever_is_sent`, `fuzz::every_route_of_the_page_takes_or_refuses_whatever_is_sent` |
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
+use std::{io::Read as _, io::Write as _, net::TcpStream, path::Path, process::Command, sync::Arc};
 
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use speedup_access::{Credentials, Reach, Role, Trust};
-use speedup_proto::v1;
-use speedup_proto::v1::access_client::AccessClient;
-use speedup_proto::v1::analysis_client::AnalysisClient;
-use speedup_proto::v1::experiments_client::ExperimentsClient;
-use speedup_proto::v1::files_client::FilesClient;
-use speedup_proto::v1::hosts_client::HostsClient;
+use speedup_proto::{
+    v1, v1::access_client::AccessClient, v1::analysis_client::AnalysisClient,
+    v1::experiments_client::ExperimentsClient, v1::files_client::FilesClient, v1::hosts_client::HostsClient,
+};
 use speedup_tests::pool::{Pool, eventually};
 use tonic::{Code, Status};
 
-use crate::SPEEDUP;
-use crate::security::access::told;
+use crate::{SPEEDUP, security::access::told};
 
 /// A connection over TLS by one who trusts the coordinator and shows no certificate.
 pub(crate) fn stranger(pool: &Pool) -> StreamOwned<ClientConnection, TcpStream> {

@@ -10,8 +10,7 @@ use rustix::process::nice;
 use rustls::{ClientConnection, StreamOwned};
 use speedup_tests::pool::{Pool, eventually};
 
-use crate::SPEEDUP;
-use crate::security::attacks::stranger;
+use crate::{SPEEDUP, security::attacks::stranger};
 
 const CONNECTIONS: usize = 8;
 /// Streams that are opened in all.

@@ -6,15 +6,13 @@ use std::collections::BTreeMap;
 use prost::bytes::{Buf as _, BufMut as _};
 use speedup_access::Role;
 use speedup_core::value::seed::{Seed, below};
-use speedup_tests::pool::{Pool, eventually};
-use speedup_tests::wire::{Api, Method};
+use speedup_tests::{pool::Pool, pool::eventually, wire::Api, wire::Method};
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 
-use crate::SPEEDUP;
-use crate::security::page::Browser;
+use crate::{SPEEDUP, security::page::Browser};
 
 /// How often each method is called.
 const CALLS: usize = 60;

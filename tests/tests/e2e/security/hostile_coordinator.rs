@@ -1,12 +1,10 @@
 //! Orders from a coordinator that is mad or bad, over the real wire to the real agent: whatever it says, the agent does not
 //! end, executes nothing that it must not, nothing twice, and goes on with the next honest order.
 
-use std::fs::{self, Permissions};
-use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::{
+    fs, fs::Permissions, net::SocketAddr, os::unix::fs::PermissionsExt as _, path::Path, path::PathBuf,
+    process::Child, process::Command, process::Stdio, time::Duration,
+};
 
 use prost::Message as _;
 use rand_chacha::ChaCha8Rng;
@@ -15,8 +13,7 @@ use speedup_proto::encoded::SentGrant;
 use speedup_proto::v1;
 use speedup_proto::v1::agent_message::Message as Said;
 use speedup_proto::v1::coordinator_message::Message as Order;
-use speedup_tests::pool::PATIENCE;
-use speedup_tests::wire::Api;
+use speedup_tests::{pool::PATIENCE, wire::Api};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::body::Body;
@@ -26,8 +23,7 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::SPEEDUP;
-use crate::security::fuzz::Raw;
+use crate::{SPEEDUP, security::fuzz::Raw};
 
 /// How often orders without sense are followed by an honest one.
 const ROUNDS: u64 = 40;

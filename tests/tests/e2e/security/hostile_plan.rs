@@ -1,7 +1,6 @@
 //! Plans that mean harm: too large, or with names that lead elsewhere. Each is refused by name, and the service goes on.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use speedup_core::experiment::build::Build;
 use speedup_core::experiment::files::{ContentHash, FileSource, StagedFile};
@@ -9,11 +8,9 @@ use speedup_core::experiment::{Benchmark, CommandLine, Experiment, MAX_BENCHMARK
 use speedup_core::plan;
 use speedup_core::value::seed::Seed;
 use speedup_core::value::time::Span;
-use speedup_proto::v1;
-use speedup_proto::v1::experiments_client::ExperimentsClient;
+use speedup_proto::{v1, v1::experiments_client::ExperimentsClient};
 use speedup_tests::pool::{Pool, eventually};
-use tonic::transport::Channel;
-use tonic::{Code, Status};
+use tonic::{Code, Status, transport::Channel};
 
 use crate::SPEEDUP;
 

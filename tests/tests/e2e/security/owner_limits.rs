@@ -1,12 +1,9 @@
 //! What the owner of a host lets plans do there: the rest is refused by name before anything of it is executed, and the host
 //! goes on serving.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::PathBuf;
+use std::{fs, fs::Permissions, os::unix::fs::PermissionsExt as _, os::unix::fs::symlink, path::PathBuf};
 
-use speedup_tests::ledger::{Ledger, Row};
-use speedup_tests::pool::{Pool, eventually, host_id};
+use speedup_tests::{ledger::Ledger, ledger::Row, pool::Pool, pool::eventually, pool::host_id};
 
 use crate::SPEEDUP;
 

@@ -7,12 +7,9 @@ use std::net::TcpStream;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use speedup_tests::pool::{Pool, eventually};
-use speedup_tests::siege::Siege;
+use speedup_tests::{pool::Pool, pool::eventually, siege::Siege};
 
-use crate::SPEEDUP;
-use crate::security::access::told;
-use crate::security::page::Browser;
+use crate::{SPEEDUP, security::access::told, security::page::Browser};
 
 /// What they say: nothing, or the first bytes of a handshake.
 const SAID: [(&str, &[u8]); 2] =

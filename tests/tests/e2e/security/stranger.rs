@@ -1,18 +1,13 @@
 //! Strangers at the agents' door: garbage, oversized and out-of-order messages, reports of runs that were never given.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::{io::Read as _, io::Write as _, net::TcpStream};
 
 use prost::Message as _;
 use speedup_access::Role;
-use speedup_proto::encoded::SentReport;
-use speedup_proto::v1;
-use speedup_proto::v1::agents_client::AgentsClient;
+use speedup_proto::{encoded::SentReport, v1, v1::agents_client::AgentsClient};
 use speedup_tests::pool::{PATIENCE, Pool, eventually};
-use tokio_stream::StreamExt as _;
-use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::Channel;
-use tonic::{Code, Status};
+use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
+use tonic::{Code, Status, transport::Channel};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;

@@ -3,9 +3,8 @@
 use maud::{Markup, html};
 
 use super::short;
-use crate::figure::axis::{Axis, label};
 pub(super) use crate::figure::axis::{Labels, TICKS};
-use crate::figure::{Panel, Panels};
+use crate::{figure::Panel, figure::Panels, figure::axis::Axis, figure::axis::label};
 
 /// The size of a small drawing: a phone shows it as it is.
 pub(super) const SIZE: (f64, f64) = (340.0, 220.0);

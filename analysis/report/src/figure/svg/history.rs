@@ -3,8 +3,7 @@
 use maud::{Markup, html};
 
 use super::{mark, short};
-use crate::figure::History;
-use crate::figure::axis::{Axis, Labels, Spacing};
+use crate::{figure::History, figure::axis::Axis, figure::axis::Labels, figure::axis::Spacing};
 
 /// The size of the drawing.
 pub(super) const SIZE: (f64, f64) = (760.0, 280.0);

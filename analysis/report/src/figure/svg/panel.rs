@@ -4,8 +4,7 @@ use maud::{Markup, html};
 
 use super::frame::{BOTTOM, LEFT, Labels, RIGHT, TOP, frame, line, times, title};
 use super::{class, precision, short, stroke, values};
-use crate::figure::axis::{Axis, Spacing};
-use crate::figure::{Panel, PanelKind, Panels};
+use crate::{figure::Panel, figure::PanelKind, figure::Panels, figure::axis::Axis, figure::axis::Spacing};
 use speedup_analysis::study::CellFigures;
 
 pub(super) fn drawn(panels: &Panels, panel: &Panel) -> Markup {

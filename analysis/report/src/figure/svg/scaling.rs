@@ -4,8 +4,7 @@ use maud::{Markup, html};
 
 use super::frame::{BOTTOM, LEFT, Labels, RIGHT, TOP, frame, line};
 use super::{class, shape, short, stroke};
-use crate::figure::axis::Axis;
-use crate::figure::{ScalingFigure, ScalingSeriesCurve};
+use crate::{figure::ScalingFigure, figure::ScalingSeriesCurve, figure::axis::Axis};
 
 /// Half the bar at the end of an interval.
 const BAR: f64 = 3.0;

@@ -2,10 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::forest::end;
-use super::{mark, percentage};
-use crate::figure::axis::{Axis, label};
-use crate::figure::{Forest, ForestRow, Mark};
+use super::{forest::end, mark, percentage};
+use crate::{figure::Forest, figure::ForestRow, figure::Mark, figure::axis::Axis, figure::axis::label};
 
 /// How high a row and the scale are.
 const ROW: usize = 28;

@@ -7,8 +7,7 @@ use speedup_analysis::study::CellFigures;
 
 use super::frame::{BOTTOM, LEFT, Labels, RIGHT, TOP, frame, line, times, title};
 use super::{class, shape, short};
-use crate::figure::axis::{Axis, Spacing};
-use crate::figure::{Panel, Panels};
+use crate::{figure::Panel, figure::Panels, figure::axis::Axis, figure::axis::Spacing};
 
 /// Where the violins begin, and how far they go to each side at most.
 const VIOLINS: f64 = 262.0;

@@ -1,8 +1,7 @@
 //! The history of a benchmark, in millimetres.
 
 use super::{line, mark, picture, points, words};
-use crate::figure::History;
-use crate::figure::axis::{Axis, Labels, Spacing};
+use crate::{figure::History, figure::axis::Axis, figure::axis::Labels, figure::axis::Spacing};
 
 const LEFT: f64 = 12.0;
 const RIGHT: f64 = 220.0;

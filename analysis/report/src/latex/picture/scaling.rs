@@ -1,9 +1,7 @@
 //! Speedups against numbers of hosts.
 
-use super::panel::keys;
-use super::{BOTTOM, LEFT, RIGHT, TOP, colour, escaped, frame, line, points, stroke};
-use crate::figure::ScalingFigure;
-use crate::figure::axis::Labels;
+use super::{BOTTOM, LEFT, RIGHT, TOP, colour, escaped, frame, line, panel::keys, points, stroke};
+use crate::{figure::ScalingFigure, figure::axis::Labels};
 
 pub(super) fn drawn(figure: &ScalingFigure) -> String {
     let (x, y) = figure.axes();

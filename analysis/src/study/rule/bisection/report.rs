@@ -8,8 +8,9 @@ use speedup_core::experiment::prior::PathWeight;
 use speedup_core::experiment::{EndpointSubject, Version};
 use speedup_core::plan::{Extension, Plan};
 use speedup_core::value::id::VersionIndex;
-use speedup_statistics::bisection::{CommitSet, StepCaveat, StepVerdict};
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{
+    bisection::CommitSet, bisection::StepCaveat, bisection::StepVerdict, sample::Sample,
+};
 
 /// What a bisection found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,7 @@
 //! What holds of every rule, and how often rules err where the truth is known.
 
 use super::virtual_experiment::{Law, Virtual, normal};
-use crate::conclusion::Verdict;
-use crate::study::rule::{RuleReport, RuleState};
+use crate::{conclusion::Verdict, study::rule::RuleReport, study::rule::RuleState};
 use proptest::prelude::*;
 
 /// Replicates of a calibration in the normal test run.

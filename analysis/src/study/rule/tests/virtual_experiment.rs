@@ -1,7 +1,6 @@
 //! An experiment whose runs are drawn from a law, carried out stage by stage.
 
-use crate::study::rule::RuleReport;
-use crate::study::{Report, Study, StudyPhase, StudyStanding};
+use crate::{study::Report, study::Study, study::StudyPhase, study::StudyStanding, study::rule::RuleReport};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use speedup_core::experiment::build::{Build, UsedBuild};

@@ -1,15 +1,11 @@
 //! Versions that are built, once or several times.
 
 use super::{Synthetic, record};
-use speedup_core::experiment::CommandLine;
-use speedup_core::experiment::build::Build;
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::plan::Plan;
-use speedup_core::run::lease::{Evidence, Lease};
-use speedup_core::run::record::Outcome;
-use speedup_core::value::id::RunIndex;
-use speedup_core::value::seed::{Seed, below};
-use speedup_core::value::time::Span;
+use speedup_core::{
+    experiment::CommandLine, experiment::build::Build, machine::event::AttemptEnd,
+    machine::event::EndedAttempt, plan::Plan, run::lease::Evidence, run::lease::Lease, run::record::Outcome,
+    value::id::RunIndex, value::seed::Seed, value::seed::below, value::time::Span,
+};
 
 /// By how much builds of a version differ, alike for all benchmarks.
 #[derive(Clone, Copy)]

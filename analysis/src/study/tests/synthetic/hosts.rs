@@ -1,9 +1,7 @@
 //! Which host serves which run.
 
 use super::Synthetic;
-use speedup_core::host::fingerprint::ClassId;
-use speedup_core::plan::Cell;
-use speedup_core::value::id::{Attempt, RunIndex};
+use speedup_core::{host::fingerprint::ClassId, plan::Cell, value::id::Attempt, value::id::RunIndex};
 
 /// How hosts are given out.
 pub(super) enum Hosts {

@@ -1,8 +1,7 @@
 //! The statement on independence in words.
 
 use super::{IndependenceKind, IndependenceReport};
-use crate::conclusion::WarningCode;
-use crate::count::{counted, grouped, percent};
+use crate::{conclusion::WarningCode, count::counted, count::grouped, count::percent};
 use speedup_core::experiment::Scope;
 
 impl IndependenceReport {

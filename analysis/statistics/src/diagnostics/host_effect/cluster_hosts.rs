@@ -1,8 +1,7 @@
 //! Whether the clusters of a mixture are hosts.
 
 use crate::inference::{Caveat, PValue};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::Rng as _;
+use rand_chacha::{ChaCha8Rng, rand_core::Rng as _};
 use serde::Serialize;
 use speedup_core::value::seed::Seed;
 use std::collections::BTreeMap;

@@ -1,13 +1,10 @@
 //! Each host on its own against the rest, by the ranks of its runs within their cells.
 
-use super::HostEffectError;
-use super::permutation_law::{Draw, PermutationLaw};
-use crate::inference::{Caveat, ConfidenceLevel, PValue};
-use crate::sample::Sample;
+use super::{HostEffectError, permutation_law::Draw, permutation_law::PermutationLaw};
+use crate::{inference::Caveat, inference::ConfidenceLevel, inference::PValue, sample::Sample};
 use rayon::prelude::*;
 use serde::Serialize;
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::{borrow::Cow, collections::BTreeMap, collections::BTreeSet};
 
 /// Hosts whose runs are slower or faster than those of the others in the same cells.
 ///

@@ -1,7 +1,6 @@
 //! The law of a sum of scores that are drawn at random, from each of several cells without replacement.
 
-use crate::distribution::normal;
-use crate::inference::PValue;
+use crate::{distribution::normal, inference::PValue};
 
 /// A draw from the scores of a cell.
 #[derive(Clone, Copy, Debug)]

@@ -10,8 +10,7 @@
 use super::index_block::{Streams, fill};
 use super::joint_sums::{self, JointPlan, JointSums};
 use super::tuple_sums::{self, TuplePlan, TupleSums};
-use crate::levels::unit_means::Units;
-use crate::levels::{HierarchicalBootstrap, LevelTree};
+use crate::{levels::HierarchicalBootstrap, levels::LevelTree, levels::unit_means::Units};
 use rayon::prelude::*;
 
 /// Replicates drawn together: enough to be worth a table, few enough for a cache, and for [`Replicate`].

@@ -1,7 +1,6 @@
 //! Replicates of the median, each by counting how often it has each observation.
 
-use super::generator::Generator;
-use super::index_draw::IndexDraw;
+use super::{generator::Generator, index_draw::IndexDraw};
 use crate::levels::{HierarchicalBootstrap, LevelTree};
 use rayon::prelude::*;
 

@@ -4,8 +4,7 @@
 //! S² and T² computed anew. The lowest such level goes first, since the others' estimates rest on it. A level
 //! that was never repeated goes too: its variance cannot be told from its neighbour's.
 
-use crate::levels::unit_means::Units;
-use crate::levels::{LevelTree, LevelVariance, RandomEffects};
+use crate::{levels::LevelTree, levels::LevelVariance, levels::RandomEffects, levels::unit_means::Units};
 use serde::Serialize;
 
 /// The levels that an experiment needs, and those it does not.

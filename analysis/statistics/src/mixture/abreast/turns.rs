@@ -4,10 +4,8 @@
 //! it does not count. So which drafts are given up does not depend on what else is under way.
 
 use super::{Course, StartOf};
-use crate::mixture::draft::Ending;
-use crate::mixture::race::{Deficit, Race, Runner};
-use std::collections::VecDeque;
-use std::ops::Range;
+use crate::{mixture::draft::Ending, mixture::race::Deficit, mixture::race::Race, mixture::race::Runner};
+use std::{collections::VecDeque, ops::Range};
 
 /// The starts that wait, and the races of their samples.
 pub(super) struct Turns<'a> {

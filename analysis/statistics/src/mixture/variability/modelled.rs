@@ -14,11 +14,8 @@
 //! # }
 //! ```
 
-use super::quadrature::integral;
-use super::{ProbabilityBelow, ProbabilityShortest};
-use crate::distribution::normal;
-use crate::mixture::{Component, Mixture};
-use crate::ratio::fieller::unit_of;
+use super::{ProbabilityBelow, ProbabilityShortest, quadrature::integral};
+use crate::{distribution::normal, mixture::Component, mixture::Mixture, ratio::fieller::unit_of};
 
 /// I₁: `E|X − Y|` of independent X and Y, in the unit of the observations (Worms 2016 §6.1.2).
 ///

@@ -5,8 +5,7 @@
 //! the increment's, cut at the boundary (Armitage, McPherson & Rowe 1969; Jennison & Turnbull 2000, ch. 19).
 
 use super::Sides;
-use crate::distribution::{Tails, normal};
-use crate::number::gauss_legendre;
+use crate::{distribution::Tails, distribution::normal, number::gauss_legendre};
 use std::f64::consts::PI;
 
 /// Beyond this z a normal has 1e-19 of its mass.

@@ -5,8 +5,7 @@ use super::{
     FEWEST_RUNS, MOST_RUNS, PowerError, Rejections, checked_difference, checked_power, checked_risk,
     checked_runs,
 };
-use crate::inference::{Alternative, Risk};
-use crate::number::monotone_root;
+use crate::{inference::Alternative, inference::Risk, number::monotone_root};
 use serde::Serialize;
 
 /// Welch's test that is planned for samples of different sizes or variances.

@@ -4,10 +4,7 @@ use super::{
     Attainability, PlanningAssumption, RequiredError, RequiredRuns, checked_half_width, given_spread,
     relative_spread,
 };
-use crate::distribution::student_t;
-use crate::inference::ConfidenceLevel;
-use crate::number::monotone_root;
-use crate::sample::Sample;
+use crate::{distribution::student_t, inference::ConfidenceLevel, number::monotone_root, sample::Sample};
 use serde::Serialize;
 
 /// What a pilot says of the precision of a mean: its spread as a share of the mean.

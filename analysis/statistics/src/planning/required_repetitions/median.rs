@@ -1,9 +1,7 @@
 //! Runs for an interval of the median.
 
 use super::{Attainability, PlanningAssumption, RequiredError, RequiredRuns, checked_half_width};
-use crate::distribution::normal;
-use crate::inference::ConfidenceLevel;
-use crate::sample::Sample;
+use crate::{distribution::normal, inference::ConfidenceLevel, sample::Sample};
 use std::f64::consts::PI;
 
 /// What a pilot says of the precision of a median.

@@ -1,8 +1,6 @@
 //! Scores of a set of benchmarks: larger is better.
 
-use crate::inference::Side;
-use crate::ratio::SuiteMember;
-use crate::sample::{Sample, SampleError};
+use crate::{inference::Side, ratio::SuiteMember, sample::Sample, sample::SampleError};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
 use thiserror::Error;

@@ -16,8 +16,7 @@ use super::{
     DIFFERENCE_NOISE, HierarchicalPerformanceTest, PerformanceTestError, RankSumRule, ScoredBenchmark,
     Winner, difference_noise,
 };
-use crate::inference::{Alternative, ConfidenceLevel};
-use crate::test::ZerosKeptSignedRank;
+use crate::{inference::Alternative, inference::ConfidenceLevel, test::ZerosKeptSignedRank};
 use serde::Serialize;
 
 /// The most pairs of runs of one benchmark whose ratios are listed: 32 MB.

@@ -8,8 +8,7 @@ use super::{LARGE_ABOVE, LARGEST_RISK};
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, PValue, Risk, Side};
 use crate::sample::Sample;
 use crate::test::{FTest, FTestError, ShapiroWilk, ShapiroWilkError, StudentTTest, TTestError, WelchTTest};
-use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 /// All sub-tests of the protocol of the mean.
 #[derive(Clone, Debug)]

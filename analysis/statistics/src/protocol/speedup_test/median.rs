@@ -7,8 +7,7 @@ use super::{LARGE_ABOVE, LARGEST_RISK, Rules, TieRule};
 use crate::inference::{Caveat, ConfidenceLevel, Risk, Side};
 use crate::sample::Sample;
 use crate::test::{KolmogorovSmirnov, KolmogorovSmirnovStatistic, RankSum, RankSumChoice};
-use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 /// All sub-tests of the protocol of the median.
 #[derive(Clone, Debug)]

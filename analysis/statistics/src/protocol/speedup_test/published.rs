@@ -6,8 +6,7 @@
 //! significant at a given level.
 
 use super::{ProtocolConclusion, ProtocolOutcome, StopReason};
-use crate::inference::{ConfidenceLevel, Risk};
-use crate::ratio::BenchmarkWeights;
+use crate::{inference::ConfidenceLevel, inference::Risk, ratio::BenchmarkWeights};
 use serde::Serialize;
 
 /// A row of the original program's results.

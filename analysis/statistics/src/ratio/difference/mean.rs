@@ -133,8 +133,7 @@ impl CenterDifference for MeanDifference {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ratio::MeanRatio;
-    use crate::test::WelchTTest;
+    use crate::{ratio::MeanRatio, test::WelchTTest};
     use proptest::prelude::*;
 
     proptest! {

@@ -1,9 +1,7 @@
 //! How many benchmarks must be drawn to know a proportion to a given precision.
 
 use super::Binomial;
-use crate::distribution::normal;
-use crate::inference::ConfidenceLevel;
-use crate::test::Selection;
+use crate::{distribution::normal, inference::ConfidenceLevel, test::Selection};
 use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 

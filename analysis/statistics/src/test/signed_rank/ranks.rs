@@ -1,8 +1,6 @@
 //! The ranks of the magnitudes of differences.
 
-use crate::number::rounding::Rounded;
-use crate::sample::Sample;
-use crate::test::{SignedRankError, SignedRankStatistic};
+use crate::{number::rounding::Rounded, sample::Sample, test::SignedRankError, test::SignedRankStatistic};
 
 /// Twice the mid-ranks of the differences that are not zero, in ascending order of their magnitudes: whole numbers.
 pub(super) struct Ranks {

@@ -4,8 +4,7 @@ use super::assert_close;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use speedup_statistics::diagnostics::{MostOften, OftenCount};
-use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::{diagnostics::MostOften, diagnostics::OftenCount, inference::ConfidenceLevel};
 
 fn of(hits: u64, trials: u64, members: u32) -> MostOften {
     let count = OftenCount { member: 3, hits, trials };

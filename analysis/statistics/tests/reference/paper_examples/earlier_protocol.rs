@@ -1,9 +1,7 @@
 //! The examples of Touati 2009, whose times are those of the second benchmark of Touati 2010 §6.3.
 
-use super::speedup_test::benchmark;
-use super::{Finding, Recomputed};
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::protocol::EarlierProtocol;
+use super::{Finding, Recomputed, speedup_test::benchmark};
+use speedup_statistics::{inference::ConfidenceLevel, protocol::EarlierProtocol};
 
 pub(super) fn recompute(section: &str, quantity: &str) -> Recomputed {
     let (slow, fast) = benchmark(2);

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use speedup_core::value::time::{Span, Timestamp};
-use speedup_proto::convert::{known_moment, known_span};
-use speedup_proto::v1;
+use speedup_proto::{convert::known_moment, convert::known_span, v1};
 
 use crate::console::render::counted;
 use crate::console::render::table::{Column, table};

@@ -3,33 +3,20 @@
 use std::time::Duration;
 
 use anyhow::anyhow;
-use speedup_core::experiment::Experiment;
-use speedup_core::value::id::ExperimentId;
+use speedup_core::{experiment::Experiment, value::id::ExperimentId};
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 use uuid::Uuid;
 
-use super::left::{Left, cancel, named, pause};
-use super::{AGENT_END, AGENT_END_AT_ONCE, Session};
-use crate::arguments::Output;
-use crate::command::change::request;
-use crate::command::report;
-use crate::command::submit::{Submitted, submit, submit_once};
-use crate::connection::Connection;
-use crate::connection::selector;
-use crate::connection::started::{self, KeptAt};
-use crate::console::render::counted;
-use crate::console::render::report::Extent;
-use crate::exit::Exit;
-use crate::exit::failure::Failure;
-use crate::exit::gate::{self, Gate};
-use crate::exit::standing::Standing;
-use crate::follow::interrupt::Interrupts;
-use crate::follow::progress::Progress;
-use crate::follow::{Follower, Told};
-use crate::plan::files::LocalFiles;
-use crate::results::asked::{self, Wanted};
-use crate::results::attempts::Attempts;
-use crate::results::failed_runs;
+use super::{AGENT_END, AGENT_END_AT_ONCE, Session, left::Left, left::cancel, left::named, left::pause};
+use crate::{
+    arguments::Output, command::change::request, command::report, command::submit::Submitted,
+    command::submit::submit, command::submit::submit_once, connection::Connection, connection::selector,
+    connection::started, connection::started::KeptAt, console::render::counted,
+    console::render::report::Extent, exit::Exit, exit::failure::Failure, exit::gate, exit::gate::Gate,
+    exit::standing::Standing, follow::Follower, follow::Told, follow::interrupt::Interrupts,
+    follow::progress::Progress, plan::files::LocalFiles, results::asked, results::asked::Wanted,
+    results::attempts::Attempts, results::failed_runs,
+};
 
 /// A coordinator in this process that does not answer will not come back.
 const NO_PATIENCE: Duration = Duration::ZERO;

@@ -6,12 +6,10 @@ use anyhow::anyhow;
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};
 
-use crate::command::change::request;
-use crate::connection::Connection;
-use crate::connection::selector::{self, Selector};
-use crate::console::Console;
-use crate::exit::failure::Failure;
-use crate::exit::standing;
+use crate::{
+    command::change::request, connection::Connection, connection::selector, connection::selector::Selector,
+    console::Console, exit::failure::Failure, exit::standing,
+};
 
 /// Experiments that are left for `resume` in a directory; older ones are cancelled, so that the coordinator's own bound is never
 /// met by what nobody goes on with.

@@ -1,9 +1,7 @@
 //! The directory that criterion.rs keeps (`target/criterion`): every benchmark's `sample.json` in every baseline, as one suite whose
 //! versions are the baselines.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::{collections::BTreeMap, fs, fs::File, path::Path, path::PathBuf};
 
 use anyhow::{Context as _, Error, anyhow};
 use speedup_formats::bounds::{MAX_FILE_BYTES, MAX_SERIES, MAX_VALUES};

@@ -3,8 +3,7 @@
 use std::io::{self, Read};
 
 use speedup_analysis::inquiry::configured::ConfiguredLevel;
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::sample::LARGEST_OBSERVATION;
+use speedup_statistics::{inference::ConfidenceLevel, sample::LARGEST_OBSERVATION};
 use thiserror::Error;
 
 /// The columns, which may stand in any order.
@@ -217,8 +216,7 @@ pub(super) fn shown(text: &str) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::damage::damaged;
-    use super::*;
+    use super::{super::damage::damaged, *};
 
     const EXAMPLE: &[u8] = include_bytes!("../../../../../examples/speedup-test/bench.cfg");
 

@@ -1,7 +1,6 @@
 //! Real files with damage: bytes cut off, changed, put in, doubled.
 
-use proptest::prelude::*;
-use proptest::sample::Index;
+use proptest::{prelude::*, sample::Index};
 
 /// Pieces that mean something to a reader of numbers, names or fields.
 const PIECES: [&str; 20] = [

@@ -1,8 +1,6 @@
 //! A file of samples: one positive number a line, in run order.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read as _};
-use std::path::Path;
+use std::{fs::File, io, io::BufRead, io::BufReader, io::Read as _, path::Path};
 
 use speedup_statistics::sample::{LARGEST_OBSERVATION, Sample, SampleError};
 use thiserror::Error;
@@ -123,8 +121,7 @@ fn value(line: u64, text: &str) -> Result<f64, SampleFileError> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::damage::damaged;
-    use super::*;
+    use super::{super::damage::damaged, *};
 
     const EXAMPLE: &[u8] = include_bytes!("../../../../../examples/speedup-test/bench3.data.1");
 

@@ -8,11 +8,7 @@
 
 use rustix::io::Errno;
 use speedup_journal::{Directory, SegmentFile};
-use std::collections::BTreeMap;
-use std::io;
-use std::ops::Range;
-use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::{collections::BTreeMap, io, ops::Range, path::Path, sync::Arc, sync::Mutex, sync::MutexGuard};
 
 const SECTOR: usize = 512;
 

@@ -5,17 +5,12 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::*;
-use crate::agent::message::AttemptReport;
-use crate::host::fingerprint::HardwareId;
-use crate::machine::event::Event;
-use crate::machine::{Command, Effect, Handled, Notice, Settings};
-use crate::plan::{self, Plan};
-use crate::run::AfterLoss;
-use crate::run::record::{self, Record};
-use crate::value::hint::Hinted;
-use crate::value::id::{BootId, ExperimentId, LeaseEpoch};
-use crate::value::seed::Seed;
-use crate::value::time::Span;
+use crate::{
+    agent::message::AttemptReport, host::fingerprint::HardwareId, machine::Command, machine::Effect,
+    machine::Handled, machine::Notice, machine::Settings, machine::event::Event, plan, plan::Plan,
+    run::AfterLoss, run::record, run::record::Record, value::hint::Hinted, value::id::BootId,
+    value::id::ExperimentId, value::id::LeaseEpoch, value::seed::Seed, value::time::Span,
+};
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(1));
 const DAY: Span = Span::from_secs(86_400);

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::*;
-use crate::value::id::IdError;
-use crate::value::time::Timestamp;
+use crate::{value::id::IdError, value::time::Timestamp};
 
 const LIMITS: ProvisionLimits =
     ProvisionLimits { jobs: 8, queued: 4, node_time: None, patience: QUEUE_PATIENCE };

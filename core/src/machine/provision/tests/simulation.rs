@@ -4,8 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng as _;
+use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng as _};
 
 use super::super::*;
 

@@ -3,17 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::{SHORTEST, names_of_versions, read};
-use crate::experiment::files::{
-    Content, ContentHash, FileSource, MAX_ALL_FILES_BYTES, MAX_FILE_BYTES, MAX_FILES, StagedFile,
+use crate::{
+    experiment::Experiment, experiment::Fault, experiment::files::Content, experiment::files::ContentHash,
+    experiment::files::FileSource, experiment::files::MAX_ALL_FILES_BYTES, experiment::files::MAX_FILE_BYTES,
+    experiment::files::MAX_FILES, experiment::files::StagedFile, plan::Cell, plan::file::FoundCommit,
+    plan::file::PlanFileError, plan::file::PlanLook, plan::file::Unusable, plan::file::WantedAt,
+    plan::file::WantedCommit, plan::file::WantedFile, plan::file::parse_with, run::work::WorkOrder,
+    value::id::BenchmarkIndex, value::id::RunIndex, value::id::VersionIndex, value::seed::Seed,
 };
-use crate::experiment::{Experiment, Fault};
-use crate::plan::Cell;
-use crate::plan::file::{
-    FoundCommit, PlanFileError, PlanLook, Unusable, WantedAt, WantedCommit, WantedFile, parse_with,
-};
-use crate::run::work::WorkOrder;
-use crate::value::id::{BenchmarkIndex, RunIndex, VersionIndex};
-use crate::value::seed::Seed;
 
 /// A plan read where some files exist.
 pub(super) fn seen(text: &str, files: &[(&str, &[u8])]) -> Result<Experiment, PlanFileError> {

@@ -4,14 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use speedup_core::experiment::build::Product;
-use speedup_core::experiment::{Experiment, Rule};
-use speedup_core::machine::event::Change;
-use speedup_core::plan::{Extension, Plan};
-use speedup_core::run::AfterLoss;
-use speedup_core::run::lease::Lease;
-use speedup_core::run::record::{Outcome, Record};
-use speedup_core::value::id::{ExperimentId, LeaseEpoch, RunIndex};
+use speedup_core::{
+    experiment::Experiment, experiment::Rule, experiment::build::Product, machine::event::Change,
+    plan::Extension, plan::Plan, run::AfterLoss, run::lease::Lease, run::record::Outcome,
+    run::record::Record, value::id::ExperimentId, value::id::LeaseEpoch, value::id::RunIndex,
+};
 
 use crate::world::World;
 

@@ -3,15 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use speedup_core::experiment::gang::GangLauncher;
-use speedup_core::experiment::{Order, Policy, Sameness, Scope};
-use speedup_core::host::fingerprint::{ClassId, HardwareId};
-use speedup_core::host::{HostFacts, Sharing};
-use speedup_core::machine::event::Change;
-use speedup_core::plan::Plan;
-use speedup_core::run::lease::Lease;
-use speedup_core::value::id::{AllocationId, BootId, ExperimentId, HostId, RunIndex};
-use speedup_core::value::time::Timestamp;
+use speedup_core::{
+    experiment::Order, experiment::Policy, experiment::Sameness, experiment::Scope,
+    experiment::gang::GangLauncher, host::HostFacts, host::Sharing, host::fingerprint::ClassId,
+    host::fingerprint::HardwareId, machine::event::Change, plan::Plan, run::lease::Lease,
+    value::id::AllocationId, value::id::BootId, value::id::ExperimentId, value::id::HostId,
+    value::id::RunIndex, value::time::Timestamp,
+};
 
 use crate::world::World;
 

@@ -1,13 +1,11 @@
 //! Coordinators and agents that die between a build and its report: a build counts whole, with all that it made at the
 //! coordinator, or it is built again.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{fs, path::Path, path::PathBuf};
 
 use prost::Message as _;
 use speedup_access::Role;
-use speedup_core::run::LossReason;
-use speedup_core::value::id::RunIndex;
+use speedup_core::{run::LossReason, value::id::RunIndex};
 use speedup_proto::encoded::SentReport;
 use speedup_proto::v1;
 use speedup_proto::v1::agent_message::Message;
@@ -15,8 +13,7 @@ use speedup_proto::v1::agents_client::AgentsClient;
 use speedup_proto::v1::coordinator_message::Message as Answer;
 use speedup_tests::pool::{Pool, eventually};
 use tokio::sync::mpsc;
-use tokio_stream::StreamExt as _;
-use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
 
 use super::{SCRIPT, Told, await_it, plan, used_what_was_built};
 use crate::SPEEDUP;

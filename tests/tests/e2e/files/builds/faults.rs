@@ -1,7 +1,6 @@
 //! Builds that fail, and what is no product: each ends the experiment with its reason.
 
-use speedup_core::machine::event::AttemptEnd;
-use speedup_core::run::record::{Failure, Outcome};
+use speedup_core::{machine::event::AttemptEnd, run::record::Failure, run::record::Outcome};
 use speedup_proto::convert::StatusPhase;
 use speedup_tests::pool::Pool;
 

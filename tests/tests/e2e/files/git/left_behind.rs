@@ -1,11 +1,9 @@
 //! What is left of `speedup bench --git`, whatever ends it: nothing.
 
-use std::fs;
-use std::process::{Child, Stdio};
+use std::{fs, process::Child, process::Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
-use speedup_tests::pool::eventually;
-use speedup_tests::process::Process;
+use speedup_tests::{pool::eventually, process::Process};
 
 use super::{BUILD, Project, said};
 

@@ -1,9 +1,6 @@
 //! What is refused of commits, each with its reason and what to do; and that nothing of a repository is executed.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::process::Command;
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
 use super::{PROGRAM, Project, said, work};
 

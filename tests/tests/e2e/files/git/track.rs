@@ -3,8 +3,7 @@
 
 use std::process::Stdio;
 
-use super::bisect::{TELLS, history};
-use super::*;
+use super::{bisect::TELLS, bisect::history, *};
 
 const GOOD: u32 = 10;
 const BAD: u32 = 13;
