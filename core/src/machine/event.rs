@@ -227,7 +227,9 @@ pub struct Tally {
     pub waiting: u32,
     /// Given to a host.
     pub leased: u32,
+    /// Begun.
     pub running: u32,
+    /// Settled: measured.
     pub measured: u32,
     /// Settled: the benchmark failed.
     pub failed: u32,

@@ -76,9 +76,10 @@ mod tests {
 
     #[test]
     fn a_hole_is_counted_and_not_shown() {
-        let log = [&[0; 100_000][..], b" INFO it starts\nerror: no\n"].concat();
+        let log = [&[0; 1_000][..], b" INFO it starts\nerror: no\n"].concat();
         let shown = last(&log, 2_000, 20);
-        assert_eq!(shown, ["[1974 bytes of binary data] INFO it starts", "error: no"]);
+        assert_eq!(shown, ["[1000 bytes of binary data] INFO it starts", "error: no"]);
+        assert_eq!(last(&log, 500, 20), ["error: no"], "a line without its beginning is left out");
         assert_eq!(legible(&[0xff; 17]), "[17 bytes of binary data]");
     }
 

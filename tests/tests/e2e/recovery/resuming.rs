@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -123,14 +124,20 @@ fn an_agent_that_hangs_is_ended_when_its_command_is_gone() {
     let mut killed = home.begin(&["--data", "mine"]);
     let agents = Process::of(&killed).children();
     let [agent] = &agents[..] else { panic!("children: {agents:?}") };
-    let id = Pid::from_raw(agent.parse().expect("an id")).expect("a process");
-    kill_process(id, Signal::STOP).expect("a signal");
+    let id = agent.parse().expect("an id");
+    let agent = Process::of_id(id);
+    // The kernel would continue a stopped group that no parent of the session is left for.
+    let mut beside = Command::new("sleep").arg("1000").process_group(id).spawn().expect("sleep");
+    kill_process(Pid::from_raw(id).expect("a process"), Signal::STOP).expect("a signal");
+    eventually("the agent has stopped", || (agent.state() == Some('T')).then_some(()));
     killed.kill().expect("SIGKILL");
     killed.wait().expect("its end");
-    assert!(!Process::of_id(id.as_raw_nonzero().get()).has_ended(), "what it was asked to do waits");
+    assert_eq!(agent.state(), Some('T'));
     let resumed = home.speedup(&["resume", "last", "--data", "mine"]);
+    beside.kill().expect("SIGKILL");
+    beside.wait().expect("its end");
     assert!(resumed.status.success(), "{}", said(&resumed));
-    assert!(Process::of_id(id.as_raw_nonzero().get()).has_ended());
+    assert!(agent.has_ended());
     home.assert_all_once(&["--data", "mine"], 1);
 }
 
