@@ -9,7 +9,11 @@ mod calibration_performance_test;
 mod calibration_planning;
 mod calibration_scaling;
 mod calibration_track;
-#[expect(dead_code, reason = "the whole account is used by the program `reference`")]
+#[expect(
+    dead_code,
+    clippy::print_stdout,
+    reason = "the program `reference` uses the whole account, and prints it"
+)]
 #[path = "../reference/case.rs"]
 mod case;
 mod diagnostics;

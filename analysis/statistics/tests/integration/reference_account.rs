@@ -1,5 +1,4 @@
 //! The account that the program `reference` keeps: nothing of a reference file is left out in silence.
-#![expect(clippy::print_stdout, reason = "the account is printed, as by the program")]
 
 #[path = "../reference/distributions.rs"]
 mod distributions;

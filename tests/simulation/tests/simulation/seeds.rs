@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use speedup_simulation::{history::simulate, world::World};
 
-const SEEDS: u64 = 800;
+const SEEDS: u64 = 200;
 
 #[test]
 fn every_run_is_settled_exactly_once_whatever_happens() {
