@@ -10,7 +10,7 @@ use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::ConfidenceLevel;
 use speedup_studies::{BisectionSection, BisectionStudy, HistoryLaw, LawShape, Replication, StudyRow};
 
-const SIMULATIONS: u32 = 100;
+const SIMULATIONS: u32 = 50;
 
 #[expect(clippy::disallowed_methods, reason = "a test program may read its environment")]
 fn scale() -> u32 {

@@ -10,9 +10,9 @@ use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit};
 use speedup_statistics::sample::Sample;
 
 /// Simulated samples at scale 1.
-const SIMULATIONS: u64 = 120;
+const SIMULATIONS: u64 = 60;
 /// Samples that are fitted by a draft and by mclust's schedule, at scale 1.
-const DRAFTS: u64 = 10_000;
+const DRAFTS: u64 = 4_000;
 
 #[expect(clippy::disallowed_methods, reason = "the size of a simulation is no input of the analysis")]
 fn simulations() -> u64 {

@@ -9,7 +9,7 @@ use speedup_core::value::seed::Seed;
 use speedup_statistics::{inference::ConfidenceLevel, inference::Threshold, track::AlarmRate};
 use speedup_studies::{LawShape, Replication, SeriesKind, SeriesLaw, StudyRow, TrackStudy};
 
-const SIMULATIONS: u32 = 50;
+const SIMULATIONS: u32 = 25;
 
 #[expect(clippy::disallowed_methods, reason = "a test program may read its environment")]
 fn scale() -> u32 {
