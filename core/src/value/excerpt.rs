@@ -15,8 +15,14 @@ pub fn last_lines(mut log: impl Read + Seek, bytes: u64, lines: usize) -> io::Re
     log.seek(SeekFrom::Start(begin))?;
     let mut end = Vec::new();
     log.take(bytes).read_to_end(&mut end)?;
-    let cut = end.iter().position(|byte| *byte == b'\n').filter(|_| begin > 0).map_or(0, |at| at + 1);
-    let text = legible(&end[cut..]);
+    let mut whole_lines = &end[..];
+    // Within the log, the first line most likely lacks its beginning.
+    if begin > 0
+        && let Some(at) = end.iter().position(|byte| *byte == b'\n')
+    {
+        whole_lines = &end[at + 1..];
+    }
+    let text = legible(whole_lines);
     let mut last: Vec<String> =
         text.lines().rev().filter(|line| !line.trim().is_empty()).take(lines).map(str::to_owned).collect();
     last.reverse();
