@@ -201,7 +201,8 @@ mod tests {
         let arguments =
             EstimateArguments { estimate: Some(Span::from_secs(600)), ..EstimateArguments::default() };
         let feasibility = alone(&plan(), Some(8), &arguments);
-        let (hosts, duration) = (hosts(&feasibility, Policy::Distinct), duration(&feasibility, false));
+        let hosts = hosts(&feasibility, Policy::Distinct);
+        let duration = duration(&feasibility, false);
         assert!(hosts.starts_with("6 fresh ones") && hosts.contains("; 8 "), "{hosts}");
         assert!(duration.starts_with("10 min 0 s in 1 wave, 1 h 0 min "), "{duration}");
         assert!(remedies(&feasibility).is_empty());
@@ -238,7 +239,8 @@ mod tests {
         let feasibility = alone(&plan(), Some(4), &EstimateArguments::default());
         let hosts = hosts(&feasibility, Policy::Distinct);
         assert!(hosts.contains("needs 6 fresh hosts") && hosts.contains("has 4"), "{hosts}");
-        let [fewer, more] = &remedies(&feasibility)[..] else { panic!("two remedies") };
+        let remedies = remedies(&feasibility);
+        let [fewer, more] = &remedies[..] else { panic!("{remedies:?}") };
         assert!(fewer.starts_with("runs = 2 ") && more.starts_with("2 more agents"), "{fewer}; {more}");
         assert!(duration(&feasibility, false).starts_with("unknown"));
     }

@@ -143,7 +143,9 @@ fn what_is_not_known_is_left_out_and_counted() {
         (old.rank.as_ref().unwrap(), old.seat.as_ref().unwrap(), old.host.as_ref().unwrap());
     assert_eq!((rank.runs, rank.tied), (6, 1));
     assert_eq!((seat.runs, seat.tied, host.tied), (6, 1, 1));
-    assert_eq!(old.sentence.matches("1 run ").count(), 2, "{}", old.sentence);
+    for part in ["1 run with several", "1 run of which"] {
+        assert!(old.sentence.contains(part), "{part}: {}", old.sentence);
+    }
 }
 
 #[test]

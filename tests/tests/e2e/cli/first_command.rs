@@ -44,7 +44,7 @@ fn the_readmes_first_command_runs() {
     let arguments: Vec<&str> = line.trim_start_matches("cargo run --release -- ").split(' ').collect();
     let data = tempfile::tempdir().expect("a directory");
     let mut command = Command::new(SPEEDUP);
-    command.args(&arguments).args(["-r", "3"]).current_dir(root()).env("XDG_STATE_HOME", data.path());
+    command.args(&arguments).args(["-r", "2"]).current_dir(root()).env("XDG_STATE_HOME", data.path());
     let output = command.output().expect("the command");
     let (said, talked) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}\n{talked}");
