@@ -20,9 +20,9 @@ fn main() -> ExitCode {
     if ignores_a_signal() {
         // An ignored signal stays ignored in all that is executed, so the program `env` resets it, in this same process.
         let this = std::env::current_exe().expect("the path of this program");
-        let mut reset = Command::new("env");
+        let mut reset = Command::new("/usr/bin/env");
         reset.arg("--default-signal=INT,QUIT").arg(this).args(std::env::args_os().skip(1));
-        panic!("env is missing: {}", reset.exec());
+        panic!("/usr/bin/env is missing: {}", reset.exec());
     }
     speedup_cli::main()
 }
