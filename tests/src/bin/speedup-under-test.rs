@@ -2,6 +2,7 @@
 
 use std::{
     os::unix::process::CommandExt as _,
+    path::Path,
     process::{Command, ExitCode},
 };
 
@@ -17,9 +18,12 @@ fn ignores_a_signal() -> bool {
 }
 
 fn main() -> ExitCode {
-    if ignores_a_signal() {
+    let this = std::env::current_exe().expect("the path of this program");
+    // Under another name the command is another program, and `env` cannot pass a name on.
+    let has_own_name =
+        std::env::args_os().next().is_some_and(|name| Path::new(&name).file_name() == this.file_name());
+    if has_own_name && ignores_a_signal() {
         // An ignored signal stays ignored in all that is executed, so the program `env` resets it, in this same process.
-        let this = std::env::current_exe().expect("the path of this program");
         let mut reset = Command::new("/usr/bin/env");
         reset.arg("--default-signal=INT,QUIT").arg(this).args(std::env::args_os().skip(1));
         panic!("/usr/bin/env is missing: {}", reset.exec());

@@ -171,7 +171,7 @@ fn several_sizes_are_benchmarks_of_one_program() {
 #[test]
 fn a_member_that_dies_costs_the_attempt_of_all_and_the_run_is_measured_elsewhere() {
     let mut pool = Pool::start(SPEEDUP, 4);
-    let experiment = pool.submit(&plan("3", "sleep 1", ""), &[]);
+    let experiment = pool.submit(&plan("3", "sleep 2", ""), &[]);
     let begun = || {
         let leases = leases(&pool);
         let is_running = leases.iter().any(|lease| !lease["started"].is_null());
