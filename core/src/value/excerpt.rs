@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn no_bytes_make_more_than_four_times_as_many() {
-        let bytes: Vec<u8> = (0..10_000_u32).map(|number| (number * 7_919 >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..10_000_u32).map(|number| ((number * 7_919) >> 3) as u8).collect();
         let text = legible(&bytes);
         assert!(text.len() <= 4 * bytes.len(), "{}", text.len());
         assert!(text.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\t')));
