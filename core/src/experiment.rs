@@ -329,7 +329,7 @@ impl Experiment {
     }
 
     /// Has each cell visited so often before the rule asks for more.
-    pub fn set_visits(&mut self, visits: u32) {
+    pub(crate) fn set_visits(&mut self, visits: u32) {
         match self.repetition() {
             Repetition::Runs(_) => self.runs = visits,
             Repetition::Nested { .. } => self.levels.hosts = Some(visits),
@@ -400,7 +400,7 @@ impl Experiment {
     }
 
     /// Whether it can go on without a version that cannot be built: one between the ends of a bisection.
-    pub fn can_do_without(&self, version: VersionIndex) -> bool {
+    pub(crate) fn can_do_without(&self, version: VersionIndex) -> bool {
         let is_end = version.0 == 0 || version.0 as usize + 1 >= self.versions.len();
         self.bisection().is_some() && !is_end
     }
@@ -422,7 +422,7 @@ impl Experiment {
     }
 
     /// The software of a version's runs and builds.
-    pub fn software_of<'e>(&'e self, version: &'e Version) -> &'e Software {
+    pub(crate) fn software_of<'e>(&'e self, version: &'e Version) -> &'e Software {
         version.software.as_ref().unwrap_or(&self.environment.software)
     }
 

@@ -315,7 +315,7 @@ impl Host {
     }
 
     /// When something is taken from it unless it is heard before: the attempt it holds, its visits, its place after a reboot.
-    pub fn loss_deadline(&self) -> Option<Timestamp> {
+    pub(crate) fn loss_deadline(&self) -> Option<Timestamp> {
         let reboot = self.reboot.map(|reboot| reboot.give_up);
         [self.lease_deadline(), reboot, self.visit_deadline()].into_iter().flatten().min()
     }
@@ -330,7 +330,7 @@ impl Host {
     }
 
     /// When its unfinished visits go to other hosts: while it is gone or silent without an attempt or a reboot.
-    pub fn visit_deadline(&self) -> Option<Timestamp> {
+    pub(crate) fn visit_deadline(&self) -> Option<Timestamp> {
         if self.visits.is_empty() || self.lease.is_some() || self.reboot.is_some() {
             return None;
         }
@@ -343,7 +343,7 @@ impl Host {
     }
 
     /// From when on it is silent, if it is connected and has asked for nothing since it was last heard.
-    pub fn silent_from(&self) -> Option<Timestamp> {
+    pub(crate) fn silent_from(&self) -> Option<Timestamp> {
         match self.presence {
             Presence::Here { asking: Asking::No } => Some(self.heard + VISIT_GRACE),
             Presence::Here { asking: Asking::Yes | Asking::InVain { .. } } | Presence::Away { .. } => None,
@@ -362,7 +362,7 @@ impl Host {
     ///
     /// Idle time from before its agent connected does not count. A coordinator that restarts takes its time from a wall
     /// clock that may have stepped, and an agent out of reach may have been executing an attempt already given up.
-    pub fn rests_since(&self) -> Option<Timestamp> {
+    pub(crate) fn rests_since(&self) -> Option<Timestamp> {
         self.idle_since.map(|ended| ended.max(self.heard))
     }
 

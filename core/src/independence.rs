@@ -61,7 +61,7 @@ impl Independence {
     }
 
     /// When a host has rested that has been idle since `since`, where it has to rest.
-    pub fn rests_until(&self, since: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn rests_until(&self, since: Timestamp) -> Option<Timestamp> {
         self.wanted_rest().map(|rest| since + rest.idle)
     }
 
@@ -74,7 +74,7 @@ impl Independence {
     }
 
     /// Whether the host of a visit of all versions of a benchmark has to boot anew between its runs.
-    pub fn boots_within_blocks(&self, order: Order) -> bool {
+    pub(crate) fn boots_within_blocks(&self, order: Order) -> bool {
         order == Order::Blocked && self.policy.renews_by_boot()
     }
 }
@@ -174,7 +174,7 @@ impl Policy {
     }
 
     /// What it takes before a host serves again in the scope.
-    pub fn reuse(self) -> Reuse {
+    pub(crate) fn reuse(self) -> Reuse {
         self.rules().reuse()
     }
 
@@ -184,7 +184,7 @@ impl Policy {
     }
 
     /// Whether a boot makes a used host fresh again.
-    pub fn renews_by_boot(self) -> bool {
+    pub(crate) fn renews_by_boot(self) -> bool {
         self.reuse() == Reuse::After(Renewal::Boot)
     }
 
@@ -268,7 +268,7 @@ pub enum Sameness {
 
 impl Sameness {
     /// Whether an experiment takes the hosts of pinned classes alone.
-    pub const fn pins_classes(self) -> bool {
+    pub(crate) const fn pins_classes(self) -> bool {
         match self {
             Self::Identical => true,
             Self::Classes | Self::Unchecked => false,

@@ -276,12 +276,12 @@ impl Plan {
     }
 
     /// How many hosts serve what is done together.
-    pub fn hosts_of_task(&self, task: Task) -> u32 {
+    pub(crate) fn hosts_of_task(&self, task: Task) -> u32 {
         self.gang_of_task(task).map_or(1, |gang| gang.hosts.max(1))
     }
 
     /// How what is done is spread over hosts, if it is.
-    pub fn gang_of_task(&self, task: Task) -> Option<&Gang> {
+    pub(crate) fn gang_of_task(&self, task: Task) -> Option<&Gang> {
         self.experiment.benchmark(task.cell()?.benchmark)?.gang.as_ref()
     }
 

@@ -77,7 +77,7 @@ impl Repetition {
     }
 
     /// Runs of a cell in one visit.
-    pub const fn runs_of_a_visit(self) -> u32 {
+    pub(crate) const fn runs_of_a_visit(self) -> u32 {
         match self {
             Self::Runs(_) => 1,
             Self::Nested { boots, runs, .. } => boots.saturating_mul(runs),

@@ -93,7 +93,7 @@ pub enum LossReason {
 impl LossReason {
     /// Whether it speaks against the host: one that refuses by its owner's will, or lacks what one plan wants, would execute
     /// other runs.
-    pub fn is_the_hosts(&self) -> bool {
+    pub(crate) fn is_the_hosts(&self) -> bool {
         match self {
             Self::Expired | Self::HostLost | Self::AgentRestarted | Self::JobEnded { .. } => true,
             Self::NotExecuted { obstacle, .. } => match obstacle {

@@ -150,7 +150,7 @@ impl Software {
     }
 
     /// Whether there is such a part.
-    pub fn is_common(&self) -> bool {
+    pub(crate) fn is_common(&self) -> bool {
         let mut named = self.shell().flat_map(|text| placeholders(text));
         self.has_variables() && named.all(|name| name.starts_with(files::PREFIX))
     }

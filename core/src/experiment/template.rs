@@ -32,7 +32,7 @@ impl TemplateError {
 }
 
 /// How to write `{name}` where no placeholder is meant.
-pub fn doubling_hint(name: &str) -> String {
+pub(crate) fn doubling_hint(name: &str) -> String {
     format!("for the literal text, double the braces: `{{{{{name}}}}}`")
 }
 

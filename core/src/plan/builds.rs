@@ -100,7 +100,7 @@ impl Plan {
     }
 
     /// A build, as people are told of it.
-    pub fn build_in_words(&self, run: RunIndex) -> String {
+    pub(crate) fn build_in_words(&self, run: RunIndex) -> String {
         let version = self.task(run).version();
         let name = self.experiment.version(version).map_or("", |version| version.name.as_str());
         let number = self.builds_of(version).partition_point(|build| *build < run.0) + 1;

@@ -197,7 +197,7 @@ impl WorkOrder {
     }
 
     /// Whether several hosts serve the run together.
-    pub fn is_together(&self) -> bool {
+    pub(crate) fn is_together(&self) -> bool {
         self.seat.as_ref().is_some_and(|seat| seat.size > 1)
     }
 
@@ -351,7 +351,7 @@ impl WorkOrder {
     }
 
     /// The values of placeholders that are the same for all versions and benchmarks: where staged files lie.
-    pub fn vars_of_host(&self) -> BTreeMap<String, String> {
+    pub(crate) fn vars_of_host(&self) -> BTreeMap<String, String> {
         let files = self.vars.iter().filter(|(name, _)| name.starts_with(files::PREFIX));
         files.map(|(name, path)| (name.clone(), path.clone())).collect()
     }

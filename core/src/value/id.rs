@@ -204,7 +204,7 @@ impl JobId {
     }
 
     /// The number of the node, of a part of a job.
-    pub fn node_number(&self) -> Option<u32> {
+    pub(crate) fn node_number(&self) -> Option<u32> {
         let (job, number) = self.as_str().rsplit_once('.')?;
         let is_slurm = job.bytes().all(|byte| byte.is_ascii_digit());
         if is_slurm { number.parse().ok() } else { None }

@@ -41,7 +41,10 @@ pub enum TrustError {
 
 impl Trust {
     /// How to connect, with a certificate or without.
-    pub fn client_config(&self, credentials: Option<&Credentials>) -> Result<Arc<ClientConfig>, TrustError> {
+    pub(crate) fn client_config(
+        &self,
+        credentials: Option<&Credentials>,
+    ) -> Result<Arc<ClientConfig>, TrustError> {
         let provider = provider();
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&[&rustls::version::TLS13])?;

@@ -23,7 +23,7 @@ impl UnitPoint {
     }
 
     /// The point that divides the unit as `part : rest`.
-    pub fn of_parts(part: f64, rest: f64) -> Self {
+    pub(crate) fn of_parts(part: f64, rest: f64) -> Self {
         if part.is_infinite() {
             return Self { x: 1.0, complement: 0.0 };
         }
@@ -69,7 +69,7 @@ pub fn quantile(tails: Tails, a: f64, b: f64) -> UnitPoint {
 /// Newton's method on the logarithm of the smaller tail. The logit of a beta variable has a log-concave
 /// density, so the logarithm of either tail is concave and Newton converges from any start: a first step too
 /// far lands on the side from which the rest is monotone.
-pub fn quantile_logit(tails: Tails, a: f64, b: f64) -> f64 {
+pub(crate) fn quantile_logit(tails: Tails, a: f64, b: f64) -> f64 {
     if tails.lower > tails.upper {
         return -quantile_logit(tails.mirrored(), b, a);
     }

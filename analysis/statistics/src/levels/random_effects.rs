@@ -144,7 +144,7 @@ impl RandomEffects {
     ///
     /// # Errors
     /// [`MeanErrorUnknown`] for one unit of the highest level, or none that differs from another.
-    pub fn squared_error(&self) -> Result<f64, MeanErrorUnknown> {
+    pub(crate) fn squared_error(&self) -> Result<f64, MeanErrorUnknown> {
         let highest = self.levels[self.levels.len() - 1].biased.ok_or(MeanErrorUnknown::OneUnit)?;
         if highest == 0.0 {
             return Err(MeanErrorUnknown::Constant);

@@ -129,7 +129,7 @@ impl<'a> ScalingCurve<'a> {
     }
 
     /// k₁: all numbers are relative to this many hosts.
-    pub fn fewest_hosts(&self) -> u32 {
+    pub(crate) fn fewest_hosts(&self) -> u32 {
         self.points[0].hosts
     }
 

@@ -109,7 +109,7 @@ impl KolmogorovSmirnovStatistic {
 
     /// The distance between `x` and `y`, each less its own median (Touati 2010 §4.2: the location-shift model), where
     /// what differs by the rounding of that subtraction is equal: the distance does not depend on the unit.
-    pub fn median_centred_within_rounding(x: &Sample, y: &Sample) -> Self {
+    pub(crate) fn median_centred_within_rounding(x: &Sample, y: &Sample) -> Self {
         let centred = |sample: &Sample, of_x: bool| -> Vec<(Rounded, bool)> {
             let median = sample.median();
             let one = |value: &f64| (Rounded::new(value - median, value.abs().max(median.abs())), of_x);

@@ -51,7 +51,7 @@ impl MedianTest {
     }
 
     /// Why the rank-sum test is exact or normal.
-    pub fn rank_sum_choice(&self) -> RankSumChoice {
+    pub(crate) fn rank_sum_choice(&self) -> RankSumChoice {
         self.rank_sum.reason()
     }
 
