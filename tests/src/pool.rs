@@ -20,7 +20,7 @@ use crate::{cluster::install, process::Process};
 /// How long a condition may take to come true before a test fails. Generous: machines of tests are shared and slow.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 /// How often a condition is looked at.
-const GLANCE: Duration = Duration::from_millis(10);
+pub(crate) const GLANCE: Duration = Duration::from_millis(10);
 
 /// Waits until a condition gives something.
 ///

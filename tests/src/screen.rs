@@ -5,13 +5,14 @@ use std::{
     ffi::OsStr, fs::File, fs::OpenOptions, io::Read as _, io::Write as _, os::fd::AsFd as _,
     os::unix::ffi::OsStrExt as _, os::unix::fs::OpenOptionsExt as _, process::Child, process::Command,
     process::ExitStatus, process::Stdio, sync::Arc, sync::Mutex, sync::PoisonError, thread::JoinHandle,
+    time::Instant,
 };
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use vt100::Parser;
 
-use crate::pool::eventually;
+use crate::pool::{GLANCE, PATIENCE, eventually};
 
 /// Rows above the screen that are kept.
 const KEPT: usize = 1_000;
@@ -97,7 +98,15 @@ impl Screen {
     /// # Panics
     /// When it never is; with what it showed last.
     pub fn until(&self, what: &str, is: impl Fn(&str) -> bool) -> String {
-        eventually(&format!("the screen: {what}"), || Some(self.text()).filter(|text| is(text)))
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let text = self.text();
+            if is(&text) {
+                return text;
+            }
+            assert!(Instant::now() < deadline, "the screen still does not show {what}, but:\n{text}");
+            std::thread::sleep(GLANCE);
+        }
     }
 
     /// Presses keys, as the bytes that a terminal sends.

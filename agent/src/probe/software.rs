@@ -1,5 +1,7 @@
 //! Software beside the kernel: the release of the system, its C library, and this program.
 
+use memchr::memmem;
+
 use super::{facts::Facts, system::Reading, system::System};
 
 /// Where distributions keep the C library of GNU; the first that is there counts.
@@ -63,17 +65,14 @@ fn first(files: &[&str], read: impl Fn(&str) -> Reading) -> Reading {
 
 /// `GNU C Library (Debian GLIBC 2.36-9+deb12u14) stable release version 2.36`
 fn sentence(library: &[u8]) -> Option<String> {
-    let is_start = |window: &[u8]| window == GNU;
-    let mut from = 0;
     // The words stand elsewhere too; the sentence is the one with a version.
-    while let Some(at) = library.get(from..)?.windows(GNU.len()).position(is_start) {
-        let rest = &library[from + at..];
+    for at in memmem::find_iter(library, GNU) {
+        let rest = &library[at..];
         let end = rest.iter().take(MAX_SENTENCE).position(|byte| !(b' '..=b'~').contains(byte));
         let text = String::from_utf8_lossy(&rest[..end.unwrap_or(MAX_SENTENCE.min(rest.len()))]);
         if text.contains("version ") {
             return Some(text.trim_end_matches('.').to_owned());
         }
-        from += at + GNU.len();
     }
     None
 }

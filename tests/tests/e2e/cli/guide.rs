@@ -38,10 +38,11 @@ impl Home {
     fn new() -> Self {
         let home = tempfile::tempdir().expect("a directory");
         std::fs::create_dir_all(home.path().join("target/dist")).expect("where the build makes it");
-        std::fs::copy(SPEEDUP, home.path().join("target/dist/speedup")).expect("a copy of the binary");
+        std::os::unix::fs::symlink(SPEEDUP, home.path().join("target/dist/speedup")).expect("the binary");
         std::os::unix::fs::symlink(root().join("examples"), home.path().join("examples"))
             .expect("the examples");
         std::fs::create_dir_all(home.path().join(".local/bin")).expect("a directory of programs");
+        std::fs::copy(SPEEDUP, home.path().join(".local/bin/speedup")).expect("the binary in the path");
         Self(home)
     }
 
@@ -51,7 +52,6 @@ impl Home {
 
     /// Types the lines; all that they start is ended with them.
     fn types(&self, lines: &str) -> Output {
-        std::fs::copy(SPEEDUP, self.path(".local/bin/speedup")).expect("the binary in the path");
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.path(".local/bin").display());
         let shell = Command::new("bash")
             .args(["--norc", "-eu", "-c", lines])

@@ -48,15 +48,15 @@ fn number_before(text: &str, word: &str) -> Option<u64> {
 #[test]
 fn the_screen_shows_hosts_counts_and_estimates_until_the_user_goes() {
     let pool = Pool::start(SPEEDUP, 3);
-    let experiment = pool.submit(&plan(500), &[]);
+    let experiment = pool.submit(&plan(5_000), &[]);
     let mut screen = watch(&pool, &experiment, 110, 40);
     let text = screen.until("hosts at work", |text| text.contains("running  ") && text.contains("nap, "));
     assert!(screen.is_other(), "the view leaves no trace:\n{text}");
     assert!(text.starts_with("watched  ") && text.contains("3 hosts connected"), "{text}");
     // The counts move, and so do those of the hosts.
-    let done = number_before(&screen.shows("/2000 runs done"), "/2000 runs done").expect("a number");
+    let done = number_before(&screen.shows("/20000 runs done"), "/20000 runs done").expect("a number");
     screen.until("more is done", |text| {
-        number_before(text, "/2000 runs done").is_some_and(|now| now > done + 8) && text.contains(" left (")
+        number_before(text, "/20000 runs done").is_some_and(|now| now > done + 8) && text.contains(" left (")
     });
     // Estimates with intervals and verdicts come as soon as the analysis has them.
     let text = screen.until("estimates", |text| text.contains("× [") && text.contains("faster"));
@@ -84,7 +84,7 @@ fn the_screen_shows_hosts_counts_and_estimates_until_the_user_goes() {
 #[test]
 fn control_c_detaches_and_a_paused_experiment_says_so() {
     let pool = Pool::start(SPEEDUP, 1);
-    let experiment = pool.submit(&plan(500), &[]);
+    let experiment = pool.submit(&plan(5_000), &[]);
     let mut screen = watch(&pool, &experiment, 80, 24);
     screen.shows("running");
     assert!(pool.speedup(&["pause", &experiment]).status.success());
@@ -109,7 +109,7 @@ fn the_end_of_the_experiment_ends_the_view_and_stays_on_the_screen() {
 #[test]
 fn a_lost_host_and_an_absent_coordinator_are_seen() {
     let mut pool = Pool::start(SPEEDUP, 2);
-    let experiment = pool.submit(&plan(500), &[]);
+    let experiment = pool.submit(&plan(5_000), &[]);
     let mut screen = watch(&pool, &experiment, 110, 30);
     screen.shows("running");
     pool.kill_agent(1);
@@ -127,7 +127,7 @@ fn a_lost_host_and_an_absent_coordinator_are_seen() {
 #[test]
 fn more_hosts_than_rows_scroll() {
     let pool = Pool::start(SPEEDUP, 12);
-    let experiment = pool.submit(&plan(500), &[]);
+    let experiment = pool.submit(&plan(5_000), &[]);
     let mut screen = watch(&pool, &experiment, 90, 18);
     screen.until("some of twelve", |text| text.contains(" of 12)"));
     screen.press(END);
@@ -139,7 +139,7 @@ fn more_hosts_than_rows_scroll() {
 #[test]
 fn without_a_capable_terminal_there_are_lines_and_no_colour_is_kept_to() {
     let pool = Pool::start(SPEEDUP, 1);
-    let experiment = pool.submit(&plan(500), &[]);
+    let experiment = pool.submit(&plan(5_000), &[]);
     let mut dumb = pool.command();
     dumb.args(["watch", &experiment]).env("TERM", "dumb");
     let mut screen = Screen::start(&dumb, 80, 24);
@@ -166,11 +166,11 @@ fn without_a_capable_terminal_there_are_lines_and_no_colour_is_kept_to() {
 fn control_c_leaves_one_bar_of_a_run_on_this_machine() {
     let data = tempfile::tempdir().expect("a directory");
     let file = data.path().join("plan.toml");
-    std::fs::write(&file, plan(500)).expect("a plan file");
+    std::fs::write(&file, plan(5_000)).expect("a plan file");
     let mut command = Command::new(SPEEDUP);
     command.arg("run").arg(&file).env("XDG_STATE_HOME", data.path()).env("NO_COLOR", "1");
     let mut screen = Screen::start(&command, 100, 60);
-    screen.until("a few runs", |text| number_before(text, "/2000 runs done").is_some_and(|done| done >= 4));
+    screen.until("a few runs", |text| number_before(text, "/20000 runs done").is_some_and(|done| done >= 4));
     screen.press(CONTROL_C);
     let bars = |text: &str| text.lines().filter(|line| line.trim_end().ends_with(" %")).count();
     let text = screen.shows("Ctrl-C again to stop at once");
