@@ -10,27 +10,19 @@ use super::Making;
 /// analysis takes.
 const ANSWER_SECONDS: [f64; 11] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5, 10.0];
 
-/// What became of a call, in classes: codes would make too many histograms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    Ok,
-    /// The coordinator did not do what was asked, for a reason of the caller's.
-    Rejected,
-    /// The coordinator could not do what was asked.
-    Failed,
-    /// Its caller did not wait for the answer.
-    Cancelled,
-}
-
-impl Outcome {
-    const fn code(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Rejected => "rejected",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
+speedup_core::words! {
+    /// What became of a call, in classes: codes would make too many histograms.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Outcome {
+        Ok = "ok",
+        /// The coordinator did not do what was asked, for a reason of the caller's.
+        Rejected = "rejected",
+        /// The coordinator could not do what was asked.
+        Failed = "failed",
+        /// Its caller did not wait for the answer.
+        Cancelled = "cancelled",
     }
+    fn code;
 }
 
 /// What is counted of them.

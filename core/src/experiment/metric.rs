@@ -15,132 +15,84 @@ pub use own::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is measured in a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Metric {
-    /// Exec to exit, nanoseconds of the monotonic clock.
-    Wall,
-    /// CPU time in user mode, nanoseconds.
-    User,
-    /// CPU time in the kernel, nanoseconds.
-    System,
-    /// Peak resident memory, bytes.
-    MaxRss,
-    /// Page faults without I/O.
-    MinorFaults,
-    /// Page faults with I/O.
-    MajorFaults,
-    /// Context switches the program asked for by waiting.
-    VoluntarySwitches,
-    /// Context switches the program did not ask for.
-    InvoluntarySwitches,
-    /// Blocks of 512 bytes read.
-    BlockReads,
-    /// Blocks of 512 bytes written.
-    BlockWrites,
-    /// Instructions retired by the program and all that it starts.
-    Instructions,
-    /// CPU cycles, as many as the clock ticked.
-    Cycles,
-    /// Accesses to the last level of cache.
-    CacheReferences,
-    /// Those that missed it.
-    CacheMisses,
-    /// Branch instructions retired.
-    Branches,
-    /// Those that were predicted wrongly.
-    BranchMisses,
-    /// Time on a CPU by the scheduler's clock, nanoseconds: all that the program starts, waited for or not.
-    TaskClock,
-    /// Moves from one CPU to another.
-    CpuMigrations,
-    /// Energy of all CPU packages of the host while the run lasted, microjoules: whatever else runs there is in it.
-    #[serde(rename = "energy_pkg")]
-    EnergyPackage,
-    /// The same of the memory, microjoules.
-    EnergyDram,
-    /// Peak memory of all processes of the run together, bytes: with page cache and the kernel's own on their behalf.
-    MemoryPeak,
-    /// CPU time of all processes of the run, nanoseconds.
-    TreeCpu,
-    /// Its part in user mode; with version 1 of control groups by the kernel's clock ticks, as the part in the kernel.
-    TreeUser,
-    /// Its part in the kernel.
-    TreeSystem,
+crate::words! {
+    /// What is measured in a run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Metric {
+        /// Exec to exit, nanoseconds of the monotonic clock.
+        Wall = "wall",
+        /// CPU time in user mode, nanoseconds.
+        User = "user",
+        /// CPU time in the kernel, nanoseconds.
+        System = "system",
+        /// Peak resident memory, bytes.
+        MaxRss = "max_rss",
+        /// Page faults without I/O.
+        MinorFaults = "minor_faults",
+        /// Page faults with I/O.
+        MajorFaults = "major_faults",
+        /// Context switches the program asked for by waiting.
+        VoluntarySwitches = "voluntary_switches",
+        /// Context switches the program did not ask for.
+        InvoluntarySwitches = "involuntary_switches",
+        /// Blocks of 512 bytes read.
+        BlockReads = "block_reads",
+        /// Blocks of 512 bytes written.
+        BlockWrites = "block_writes",
+        /// Instructions retired by the program and all that it starts.
+        Instructions = "instructions",
+        /// CPU cycles, as many as the clock ticked.
+        Cycles = "cycles",
+        /// Accesses to the last level of cache.
+        CacheReferences = "cache_references",
+        /// Those that missed it.
+        CacheMisses = "cache_misses",
+        /// Branch instructions retired.
+        Branches = "branches",
+        /// Those that were predicted wrongly.
+        BranchMisses = "branch_misses",
+        /// Time on a CPU by the scheduler's clock, nanoseconds: all that the program starts, waited for or not.
+        TaskClock = "task_clock",
+        /// Moves from one CPU to another.
+        CpuMigrations = "cpu_migrations",
+        /// Energy of all CPU packages of the host while the run lasted, microjoules: whatever else runs there is in it.
+        #[serde(rename = "energy_pkg")]
+        EnergyPackage = "energy_pkg",
+        /// The same of the memory, microjoules.
+        EnergyDram = "energy_dram",
+        /// Peak memory of all processes of the run together, bytes: with page cache and the kernel's own on their behalf.
+        MemoryPeak = "memory_peak",
+        /// CPU time of all processes of the run, nanoseconds.
+        TreeCpu = "tree_cpu",
+        /// Its part in user mode; with version 1 of control groups by the kernel's clock ticks, as the part in the kernel.
+        TreeUser = "tree_user",
+        /// Its part in the kernel.
+        TreeSystem = "tree_system",
+    }
+    /// The name in plan files and reports.
+    fn name;
+    /// All of them, in the order of tables and exports.
+    const ALL;
 }
 
-/// The unit of a metric's values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Nanoseconds.
-    Nanoseconds,
-    /// Bytes.
-    Bytes,
-    Count,
-    /// Microjoules.
-    Microjoules,
+crate::words! {
+    /// The unit of a metric's values.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Unit {
+        /// Nanoseconds.
+        Nanoseconds = "ns",
+        /// Bytes.
+        Bytes = "bytes",
+        Count = "count",
+        /// Microjoules.
+        Microjoules = "uj",
+    }
+    /// Its name in reports and, as the last word, in the columns of exports.
+    fn name;
 }
 
 impl Metric {
-    /// All of them, in the order of tables and exports.
-    pub const ALL: [Self; 24] = [
-        Self::Wall,
-        Self::User,
-        Self::System,
-        Self::MaxRss,
-        Self::MinorFaults,
-        Self::MajorFaults,
-        Self::VoluntarySwitches,
-        Self::InvoluntarySwitches,
-        Self::BlockReads,
-        Self::BlockWrites,
-        Self::Instructions,
-        Self::Cycles,
-        Self::CacheReferences,
-        Self::CacheMisses,
-        Self::Branches,
-        Self::BranchMisses,
-        Self::TaskClock,
-        Self::CpuMigrations,
-        Self::EnergyPackage,
-        Self::EnergyDram,
-        Self::MemoryPeak,
-        Self::TreeCpu,
-        Self::TreeUser,
-        Self::TreeSystem,
-    ];
-
-    /// The name in plan files and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Wall => "wall",
-            Self::User => "user",
-            Self::System => "system",
-            Self::MaxRss => "max_rss",
-            Self::MinorFaults => "minor_faults",
-            Self::MajorFaults => "major_faults",
-            Self::VoluntarySwitches => "voluntary_switches",
-            Self::InvoluntarySwitches => "involuntary_switches",
-            Self::BlockReads => "block_reads",
-            Self::BlockWrites => "block_writes",
-            Self::Instructions => "instructions",
-            Self::Cycles => "cycles",
-            Self::CacheReferences => "cache_references",
-            Self::CacheMisses => "cache_misses",
-            Self::Branches => "branches",
-            Self::BranchMisses => "branch_misses",
-            Self::TaskClock => "task_clock",
-            Self::CpuMigrations => "cpu_migrations",
-            Self::EnergyPackage => "energy_pkg",
-            Self::EnergyDram => "energy_dram",
-            Self::MemoryPeak => "memory_peak",
-            Self::TreeCpu => "tree_cpu",
-            Self::TreeUser => "tree_user",
-            Self::TreeSystem => "tree_system",
-        }
-    }
-
     /// The column of an export: the name, with the unit as its last word unless events are counted.
     pub const fn column(self) -> &'static str {
         match self {
@@ -200,57 +152,36 @@ impl Metric {
     }
 }
 
-impl Unit {
-    /// Its name in reports and, as the last word, in the columns of exports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Nanoseconds => "ns",
-            Self::Bytes => "bytes",
-            Self::Count => "count",
-            Self::Microjoules => "uj",
-        }
-    }
-}
-
 /// Most bytes of what the host said when it could not be read; longer texts are cut where they enter.
 pub const MAX_ABSENCE_BYTES: usize = 200;
 
-/// Why a metric that was wanted has no value.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Absence {
-    /// The host has no such counter, or no interface that knows it.
-    Unsupported,
-    /// The host has it, and the agent may not use it.
-    NotPermitted,
-    /// It is not above what the agent itself uses, which the kernel counts as the program's.
-    BelowFloor,
-    /// The host's counters had to take turns: what was counted is a part, and the whole would be a guess.
-    Multiplexed,
-    /// The counter was there and never counted.
-    NotCounted,
-    /// The run lasted so long that the counter may have begun anew more than once.
-    Wrapped,
-    Unreadable {
-        /// What was tried, and what the host said.
-        reason: String,
-    },
+crate::words! {
+    /// Why a metric that was wanted has no value.
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Absence {
+        /// The host has no such counter, or no interface that knows it.
+        Unsupported = "unsupported",
+        /// The host has it, and the agent may not use it.
+        NotPermitted = "not_permitted",
+        /// It is not above what the agent itself uses, which the kernel counts as the program's.
+        BelowFloor = "below_floor",
+        /// The host's counters had to take turns: what was counted is a part, and the whole would be a guess.
+        Multiplexed = "multiplexed",
+        /// The counter was there and never counted.
+        NotCounted = "not_counted",
+        /// The run lasted so long that the counter may have begun anew more than once.
+        Wrapped = "wrapped",
+        Unreadable {
+            /// What was tried, and what the host said.
+            reason: String,
+        } = "unreadable",
+    }
+    /// Its code name in exports and reports.
+    fn code(&self);
 }
 
 impl Absence {
-    /// Its code name in exports and reports.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Unsupported => "unsupported",
-            Self::NotPermitted => "not_permitted",
-            Self::BelowFloor => "below_floor",
-            Self::Multiplexed => "multiplexed",
-            Self::NotCounted => "not_counted",
-            Self::Wrapped => "wrapped",
-            Self::Unreadable { .. } => "unreadable",
-        }
-    }
-
     /// It in words, as they follow a colon.
     pub fn words(&self) -> String {
         match self {

@@ -270,23 +270,16 @@ pub(super) async fn local(verb: LocalVerb, console: &Console) -> Result<Exit, Fa
     }
 }
 
-/// Of which engine the verbs are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Slurm,
-    Batch,
-    Local,
-}
-
-impl Kind {
-    /// As commands and the coordinator say it.
-    fn word(self) -> &'static str {
-        match self {
-            Self::Slurm => "slurm",
-            Self::Batch => "batch",
-            Self::Local => "local",
-        }
+speedup_core::words! {
+    /// Of which engine the verbs are.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Kind {
+        Slurm = "slurm",
+        Batch = "batch",
+        Local = "local",
     }
+    /// As commands and the coordinator say it.
+    fn word;
 }
 
 async fn add(
