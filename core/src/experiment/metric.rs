@@ -15,65 +15,90 @@ pub use own::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-crate::words! {
-    /// What is measured in a run.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "snake_case")]
-    pub enum Metric {
-        /// Exec to exit, nanoseconds of the monotonic clock.
-        Wall = "wall",
-        /// CPU time in user mode, nanoseconds.
-        User = "user",
-        /// CPU time in the kernel, nanoseconds.
-        System = "system",
-        /// Peak resident memory, bytes.
-        MaxRss = "max_rss",
-        /// Page faults without I/O.
-        MinorFaults = "minor_faults",
-        /// Page faults with I/O.
-        MajorFaults = "major_faults",
-        /// Context switches the program asked for by waiting.
-        VoluntarySwitches = "voluntary_switches",
-        /// Context switches the program did not ask for.
-        InvoluntarySwitches = "involuntary_switches",
-        /// Blocks of 512 bytes read.
-        BlockReads = "block_reads",
-        /// Blocks of 512 bytes written.
-        BlockWrites = "block_writes",
-        /// Instructions retired by the program and all that it starts.
-        Instructions = "instructions",
-        /// CPU cycles, as many as the clock ticked.
-        Cycles = "cycles",
-        /// Accesses to the last level of cache.
-        CacheReferences = "cache_references",
-        /// Those that missed it.
-        CacheMisses = "cache_misses",
-        /// Branch instructions retired.
-        Branches = "branches",
-        /// Those that were predicted wrongly.
-        BranchMisses = "branch_misses",
-        /// Time on a CPU by the scheduler's clock, nanoseconds: all that the program starts, waited for or not.
-        TaskClock = "task_clock",
-        /// Moves from one CPU to another.
-        CpuMigrations = "cpu_migrations",
-        /// Energy of all CPU packages of the host while the run lasted, microjoules: whatever else runs there is in it.
-        #[serde(rename = "energy_pkg")]
-        EnergyPackage = "energy_pkg",
-        /// The same of the memory, microjoules.
-        EnergyDram = "energy_dram",
-        /// Peak memory of all processes of the run together, bytes: with page cache and the kernel's own on their behalf.
-        MemoryPeak = "memory_peak",
-        /// CPU time of all processes of the run, nanoseconds.
-        TreeCpu = "tree_cpu",
-        /// Its part in user mode; with version 1 of control groups by the kernel's clock ticks, as the part in the kernel.
-        TreeUser = "tree_user",
-        /// Its part in the kernel.
-        TreeSystem = "tree_system",
-    }
-    /// The name in plan files and reports.
-    fn name;
-    /// All of them, in the order of tables and exports.
-    const ALL;
+/// Declares the metrics, each with its name, its column and its unit.
+macro_rules! metrics {
+    ($($(#[$means:meta])* $metric:ident = $name:literal, $column:literal, $unit:ident;)+) => {
+        crate::words! {
+            /// What is measured in a run.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+            #[serde(rename_all = "snake_case")]
+            pub enum Metric {
+                $($(#[$means])* $metric = $name,)+
+            }
+            /// The name in plan files and reports.
+            fn name;
+            /// All of them, in the order of tables and exports.
+            const ALL;
+        }
+
+        impl Metric {
+            /// The column of an export: the name, with the unit as its last word unless events are counted.
+            pub const fn column(self) -> &'static str {
+                match self {
+                    $(Self::$metric => $column,)+
+                }
+            }
+
+            /// The unit of its values.
+            pub const fn unit(self) -> Unit {
+                match self {
+                    $(Self::$metric => Unit::$unit,)+
+                }
+            }
+        }
+    };
+}
+
+metrics! {
+    /// Exec to exit, nanoseconds of the monotonic clock.
+    Wall = "wall", "wall_ns", Nanoseconds;
+    /// CPU time in user mode, nanoseconds.
+    User = "user", "user_ns", Nanoseconds;
+    /// CPU time in the kernel, nanoseconds.
+    System = "system", "system_ns", Nanoseconds;
+    /// Peak resident memory, bytes.
+    MaxRss = "max_rss", "max_rss_bytes", Bytes;
+    /// Page faults without I/O.
+    MinorFaults = "minor_faults", "minor_faults", Count;
+    /// Page faults with I/O.
+    MajorFaults = "major_faults", "major_faults", Count;
+    /// Context switches the program asked for by waiting.
+    VoluntarySwitches = "voluntary_switches", "voluntary_switches", Count;
+    /// Context switches the program did not ask for.
+    InvoluntarySwitches = "involuntary_switches", "involuntary_switches", Count;
+    /// Blocks of 512 bytes read.
+    BlockReads = "block_reads", "block_reads", Count;
+    /// Blocks of 512 bytes written.
+    BlockWrites = "block_writes", "block_writes", Count;
+    /// Instructions retired by the program and all that it starts.
+    Instructions = "instructions", "instructions", Count;
+    /// CPU cycles, as many as the clock ticked.
+    Cycles = "cycles", "cycles", Count;
+    /// Accesses to the last level of cache.
+    CacheReferences = "cache_references", "cache_references", Count;
+    /// Those that missed it.
+    CacheMisses = "cache_misses", "cache_misses", Count;
+    /// Branch instructions retired.
+    Branches = "branches", "branches", Count;
+    /// Those that were predicted wrongly.
+    BranchMisses = "branch_misses", "branch_misses", Count;
+    /// Time on a CPU by the scheduler's clock, nanoseconds: all that the program starts, waited for or not.
+    TaskClock = "task_clock", "task_clock_ns", Nanoseconds;
+    /// Moves from one CPU to another.
+    CpuMigrations = "cpu_migrations", "cpu_migrations", Count;
+    /// Energy of all CPU packages of the host while the run lasted, microjoules: whatever else runs there is in it.
+    #[serde(rename = "energy_pkg")]
+    EnergyPackage = "energy_pkg", "energy_pkg_uj", Microjoules;
+    /// The same of the memory, microjoules.
+    EnergyDram = "energy_dram", "energy_dram_uj", Microjoules;
+    /// Peak memory of all processes of the run together, bytes: with page cache and the kernel's own on their behalf.
+    MemoryPeak = "memory_peak", "memory_peak_bytes", Bytes;
+    /// CPU time of all processes of the run, nanoseconds.
+    TreeCpu = "tree_cpu", "tree_cpu_ns", Nanoseconds;
+    /// Its part in user mode; with version 1 of control groups by the kernel's clock ticks, as the part in the kernel.
+    TreeUser = "tree_user", "tree_user_ns", Nanoseconds;
+    /// Its part in the kernel.
+    TreeSystem = "tree_system", "tree_system_ns", Nanoseconds;
 }
 
 crate::words! {
@@ -90,66 +115,6 @@ crate::words! {
     }
     /// Its name in reports and, as the last word, in the columns of exports.
     fn name;
-}
-
-impl Metric {
-    /// The column of an export: the name, with the unit as its last word unless events are counted.
-    pub const fn column(self) -> &'static str {
-        match self {
-            Self::Wall => "wall_ns",
-            Self::User => "user_ns",
-            Self::System => "system_ns",
-            Self::MaxRss => "max_rss_bytes",
-            Self::TaskClock => "task_clock_ns",
-            Self::EnergyPackage => "energy_pkg_uj",
-            Self::EnergyDram => "energy_dram_uj",
-            Self::MemoryPeak => "memory_peak_bytes",
-            Self::TreeCpu => "tree_cpu_ns",
-            Self::TreeUser => "tree_user_ns",
-            Self::TreeSystem => "tree_system_ns",
-            Self::MinorFaults
-            | Self::MajorFaults
-            | Self::VoluntarySwitches
-            | Self::InvoluntarySwitches
-            | Self::BlockReads
-            | Self::BlockWrites
-            | Self::Instructions
-            | Self::Cycles
-            | Self::CacheReferences
-            | Self::CacheMisses
-            | Self::Branches
-            | Self::BranchMisses
-            | Self::CpuMigrations => self.name(),
-        }
-    }
-
-    /// The unit of its values.
-    pub const fn unit(self) -> Unit {
-        match self {
-            Self::Wall
-            | Self::User
-            | Self::System
-            | Self::TaskClock
-            | Self::TreeCpu
-            | Self::TreeUser
-            | Self::TreeSystem => Unit::Nanoseconds,
-            Self::MaxRss | Self::MemoryPeak => Unit::Bytes,
-            Self::EnergyPackage | Self::EnergyDram => Unit::Microjoules,
-            Self::MinorFaults
-            | Self::MajorFaults
-            | Self::VoluntarySwitches
-            | Self::InvoluntarySwitches
-            | Self::BlockReads
-            | Self::BlockWrites
-            | Self::Instructions
-            | Self::Cycles
-            | Self::CacheReferences
-            | Self::CacheMisses
-            | Self::Branches
-            | Self::BranchMisses
-            | Self::CpuMigrations => Unit::Count,
-        }
-    }
 }
 
 /// Most bytes of what the host said when it could not be read; longer texts are cut where they enter.
