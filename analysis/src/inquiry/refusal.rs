@@ -3,7 +3,7 @@
 use super::distribution::MOST_ASKED;
 use super::suite::{LARGEST_VALUE, LEAST_VALUE, MOST_VALUES, MOST_VERSIONS};
 use crate::count::counted;
-use speedup_core::{experiment::endpoint::MAX_QUANTILES, value::hint::Hinted};
+use speedup_core::experiment::endpoint::MAX_QUANTILES;
 use speedup_statistics::inference::{LevelError, ThresholdError};
 use speedup_statistics::levels::{LevelsError, MOST_DRAWS};
 use speedup_statistics::mixture::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES};
@@ -162,46 +162,32 @@ speedup_core::words! {
     fn code(&self);
 }
 
-impl Hinted for InquiryError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::TooFewVersions { .. } => Some("give a second file, or one that holds several versions"),
-            Self::TooManyValues => Some("ask for fewer benchmarks at a time"),
-            Self::NothingInCommon { .. } => Some("benchmarks are matched by name"),
-            Self::NotFinite { .. } => {
-                Some("leave out the runs that have no value, and say so where you publish")
-            }
-            Self::NotPositive { .. } => Some("a speedup is a ratio of positive numbers"),
-            Self::OutOfRange { .. } => Some("give the values in another unit"),
-            Self::Margin(_) => Some("1 % is written 0.01"),
-            Self::Blocks { .. } => Some("the values of a version in one block are one run"),
-            Self::TooManyQuantiles(_) => Some("more make each verdict weaker"),
-            Self::QuantileTwice(_) => Some("each is one verdict of the family"),
-            Self::NoControl { .. } => Some("a control is one of the versions in the files"),
-            Self::ControlIsBaseline(_) => Some("name the other version"),
-            Self::NoCandidate(_) => Some("give a candidate, or compare the two without --control"),
-            Self::Sample(error) => error.hint(),
-            Self::Levels(error) => error.hint(),
-            Self::Confidence(error) => error.hint(),
-            Self::Threshold(error) => error.hint(),
-            Self::Precision(error) => error.hint(),
-            Self::Suite(error) => error.hint(),
-            Self::SpeedupUnderTest(_) => Some("5 % faster is written 1.05"),
-            Self::Draws(_) => Some("1000 are usual"),
-            Self::Delta(_) => Some("it is in the unit of the values, and 0 without the option"),
-            Self::Probability(_) => Some("the 95th percentile is 0.95"),
-            Self::Bound(_) => Some("it is in the unit of the values"),
-            Self::WeightCount { .. } => Some("give one weight per benchmark, in the baseline's order"),
-            Self::Weight { .. } => Some("leave out benchmarks that must not count"),
-            Self::FractionOfScores => Some("take equal weights"),
-            Self::TooManyVersions { .. }
-            | Self::VersionTwice { .. }
-            | Self::NoBenchmarks { .. }
-            | Self::BenchmarkTwice { .. }
-            | Self::NoValues { .. }
-            | Self::Resamples(_)
-            | Self::TooManyAsked(_)
-            | Self::Proportion(_) => None,
-        }
-    }
+speedup_core::hints! { InquiryError:
+    Self::TooFewVersions { .. } => "give a second file, or one that holds several versions",
+    Self::TooManyValues => "ask for fewer benchmarks at a time",
+    Self::NothingInCommon { .. } => "benchmarks are matched by name",
+    Self::NotFinite { .. } => "leave out the runs that have no value, and say so where you publish",
+    Self::NotPositive { .. } => "a speedup is a ratio of positive numbers",
+    Self::OutOfRange { .. } => "give the values in another unit",
+    Self::Margin(_) => "1 % is written 0.01",
+    Self::Blocks { .. } => "the values of a version in one block are one run",
+    Self::TooManyQuantiles(_) => "more make each verdict weaker",
+    Self::QuantileTwice(_) => "each is one verdict of the family",
+    Self::NoControl { .. } => "a control is one of the versions in the files",
+    Self::ControlIsBaseline(_) => "name the other version",
+    Self::NoCandidate(_) => "give a candidate, or compare the two without --control",
+    Self::Sample(error) => error.hint(),
+    Self::Levels(error) => error.hint(),
+    Self::Confidence(error) => error.hint(),
+    Self::Threshold(error) => error.hint(),
+    Self::Precision(error) => error.hint(),
+    Self::Suite(error) => error.hint(),
+    Self::SpeedupUnderTest(_) => "5 % faster is written 1.05",
+    Self::Draws(_) => "1000 are usual",
+    Self::Delta(_) => "it is in the unit of the values, and 0 without the option",
+    Self::Probability(_) => "the 95th percentile is 0.95",
+    Self::Bound(_) => "it is in the unit of the values",
+    Self::WeightCount { .. } => "give one weight per benchmark, in the baseline's order",
+    Self::Weight { .. } => "leave out benchmarks that must not count",
+    Self::FractionOfScores => "take equal weights",
 }

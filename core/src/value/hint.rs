@@ -20,11 +20,11 @@ pub trait Hinted: Error {
     }
 }
 
-/// Says what the reader of an error can do: `hints! { LinkError: Self::Refused(_) => "start it", }`. A variant that passes another
-/// error on says `Self::Open(error) => error.hint()`; one that is left out has no hint.
+/// Implements [`Hinted`]: `hints! { LinkError: Self::Refused(_) => "start it", Self::Open(error) => error.hint() }`. A variant that is
+/// left out has no hint.
 #[macro_export]
 macro_rules! hints {
-    ($name:ident: $($pattern:pat $(if $condition:expr)? => $hint:expr,)+) => {
+    ($name:ident: $($pattern:pat $(if $condition:expr)? => $hint:expr),+ $(,)?) => {
         impl $crate::value::hint::Hinted for $name {
             #[allow(unreachable_patterns, clippy::wildcard_enum_match_arm, reason = "some errors have hints in all variants")]
             fn hint(&self) -> Option<&'static str> {

@@ -6,7 +6,6 @@
 
 use crate::inference::RatioInterval;
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The least relative difference of the times that matters, δ in [0, 1).
@@ -19,11 +18,7 @@ pub struct Threshold(f64);
 #[error("a threshold must be at least 0 and below 1, not {0}")]
 pub struct ThresholdError(f64);
 
-impl Hinted for ThresholdError {
-    fn hint(&self) -> Option<&'static str> {
-        Some("3 % is written 0.03")
-    }
-}
+speedup_core::hints! { ThresholdError: _ => "3 % is written 0.03" }
 
 speedup_core::words! {
     /// What an interval says of the candidate.

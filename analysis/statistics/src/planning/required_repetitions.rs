@@ -21,7 +21,6 @@ pub use mean::MeanPrecision;
 pub use median::MedianPrecision;
 pub use ratio::RatioPrecision;
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// A number of runs of each version, and what it rests on.
@@ -129,20 +128,16 @@ pub enum RequiredError {
     Power(#[source] PowerError),
 }
 
-impl Hinted for RequiredError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::HalfWidth(_) => Some("1 % is written 0.01"),
-            Self::SmallPilot { .. } => Some("make a larger pilot"),
-            Self::ConstantPilot => Some("use a finer clock"),
-            Self::Spread { .. } => Some("both are in the unit of the values"),
-            Self::NotPositive(_) => Some("a speedup is a ratio of positive times"),
-            Self::MeanNotPositive(_) => Some("give the mean time of a run"),
-            Self::Speedup(_) => Some("5 % faster is written 1.05"),
-            Self::Ratio(error) => error.hint(),
-            Self::Power(error) => error.hint(),
-        }
-    }
+speedup_core::hints! { RequiredError:
+    Self::HalfWidth(_) => "1 % is written 0.01",
+    Self::SmallPilot { .. } => "make a larger pilot",
+    Self::ConstantPilot => "use a finer clock",
+    Self::Spread { .. } => "both are in the unit of the values",
+    Self::NotPositive(_) => "a speedup is a ratio of positive times",
+    Self::MeanNotPositive(_) => "give the mean time of a run",
+    Self::Speedup(_) => "5 % faster is written 1.05",
+    Self::Ratio(error) => error.hint(),
+    Self::Power(error) => error.hint(),
 }
 
 impl Attainability {

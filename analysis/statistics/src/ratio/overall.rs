@@ -9,7 +9,7 @@ use crate::ratio::RatioError;
 use crate::ratio::mean::require_positive;
 use crate::sample::Sample;
 use serde::{Deserialize, Serialize};
-use speedup_core::{value::count::counted, value::hint::Hinted};
+use speedup_core::value::count::counted;
 use thiserror::Error;
 
 speedup_core::words! {
@@ -101,14 +101,7 @@ pub enum SuiteError {
     },
 }
 
-impl Hinted for SuiteError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Ratio { source, .. } => source.hint(),
-            Self::Empty | Self::WeightCount { .. } | Self::Weight { .. } => None,
-        }
-    }
-}
+speedup_core::hints! { SuiteError: Self::Ratio { source, .. } => source.hint() }
 
 impl Summary {
     /// The summary of `sample`, in its unit.

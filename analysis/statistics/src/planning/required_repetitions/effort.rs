@@ -1,7 +1,6 @@
 //! What planned runs cost.
 
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// Runs, hosts and hours of a plan.
@@ -32,14 +31,7 @@ pub enum EffortError {
     },
 }
 
-impl Hinted for EffortError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::NoHosts => Some("start an agent"),
-            Self::Seconds(_) | Self::TooMany { .. } => None,
-        }
-    }
-}
+speedup_core::hints! { EffortError: Self::NoHosts => "start an agent" }
 
 impl Effort {
     /// `runs_each` runs of each of `versions` versions, each taking a host for `run_seconds`, on `hosts` hosts at once.
