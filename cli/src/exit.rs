@@ -9,6 +9,7 @@ speedup_core::words! {
     /// How a command ends.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Exit {
+        /// All that was asked for was done.
         Done = "done",
         /// A run failed, an experiment was cancelled, hosts that were compared differ, or a regression was shown where that was
         /// asked for.
@@ -35,6 +36,7 @@ impl Exit {
             Self::Usage => 2,
             Self::Inconclusive => 3,
             Self::Infrastructure => 4,
+            // 128 and the number of SIGINT, as shells say it.
             Self::Interrupted => 130,
         }
     }

@@ -64,4 +64,24 @@ mod tests {
         }
         assert_eq!(with_hint("no", Some("ask")), "no\nhint: ask");
     }
+
+    #[derive(Debug, thiserror::Error)]
+    enum Inner {
+        #[error("it is full")]
+        Full,
+        #[error("it is closed")]
+        Closed,
+    }
+    crate::hints! { Inner: Self::Full => "make room" }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("it failed")]
+    struct Outer(Inner);
+    crate::hints! { Outer: Self(error) => error.hint() }
+
+    #[test]
+    fn an_error_has_its_own_hint_or_that_of_another_or_none() {
+        assert_eq!((Inner::Full.hint(), Inner::Closed.hint()), (Some("make room"), None));
+        assert_eq!((Outer(Inner::Full).hint(), Outer(Inner::Closed).hint()), (Some("make room"), None));
+    }
 }

@@ -5,6 +5,7 @@
 /// `impl Trait::name;` for that function of a trait. `const ALL;` is for all variants in their order, and alone it needs no words.
 #[macro_export]
 macro_rules! words {
+    // The enum is declared by the last rule; these make, one after another, what was asked for behind it.
     (with [$vis:vis $name:ident $($variant:ident $($word:literal)?)+]) => {};
     (with [$vis:vis $name:ident $($variant:ident $($word:literal)?)+] $(#[$about:meta])* const ALL;) => {
         impl $name {
@@ -56,4 +57,43 @@ macro_rules! words {
         }
         $crate::words!(with [$vis $name $($variant $($word)?)+] $($more)+);
     };
+}
+
+#[cfg(test)]
+mod tests {
+    trait Spoken {
+        fn spoken(self) -> &'static str;
+    }
+
+    crate::words! {
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        enum Side {
+            Left = "left-hand",
+            Right = "right-hand",
+        }
+        fn word;
+        impl Spoken::spoken;
+        const ALL;
+    }
+
+    crate::words! {
+        enum End {
+            Exit(u8) = "exit",
+            Signal { number: u8 } = "signal",
+        }
+        fn code(&self);
+    }
+
+    #[test]
+    fn every_variant_has_its_word() {
+        assert_eq!(Side::ALL, [Side::Left, Side::Right]);
+        assert_eq!(Side::ALL.map(Side::word), ["left-hand", "right-hand"]);
+        assert_eq!(Side::Right.spoken(), "right-hand");
+        let ends = [End::Exit(1), End::Signal { number: 9 }];
+        assert!(
+            matches!(ends, [End::Exit(1), End::Signal { number: 9 }]),
+            "fields are as they were declared"
+        );
+        assert_eq!(ends.each_ref().map(End::code), ["exit", "signal"]);
+    }
 }
