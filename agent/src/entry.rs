@@ -9,7 +9,7 @@ use speedup_access::private_file::{self, PrivateFileError};
 use speedup_access::{
     Credentials, CredentialsError, Identity, IdentityError, Reach, ReachError, Role, Token, unix_seconds,
 };
-use speedup_core::{value::causes::with_causes, value::hint::Hinted, value::id::HostId};
+use speedup_core::{value::causes::with_causes, value::id::HostId};
 use thiserror::Error;
 use tonic::Code;
 
@@ -101,19 +101,14 @@ impl EntryError {
     }
 }
 
-impl Hinted for EntryError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Reach(error) => error.hint(),
-            Self::Kept(error) => error.hint(),
-            Self::Enrolment(_) => Some("ask an admin for a token of `speedup token create --role agent`"),
-            Self::Damaged { .. } => Some("remove the file and enrol again"),
-            Self::Revoked(_) => {
-                Some("to use this host again, remove identity.toml from its state directory and enrol again")
-            }
-            Self::Identity(_) => Some("choose another id with --host-id"),
-        }
-    }
+speedup_core::hints! { EntryError:
+    Self::Reach(error) => error.hint(),
+    Self::Kept(error) => error.hint(),
+    Self::Enrolment(_) => "ask an admin for a token of `speedup token create --role agent`",
+    Self::Damaged { .. } => "remove the file and enrol again",
+    Self::Revoked(_) =>
+        "to use this host again, remove identity.toml from its state directory and enrol again",
+    Self::Identity(_) => "choose another id with --host-id",
 }
 
 /// How this agent is let in.

@@ -13,7 +13,6 @@ use speedup_core::experiment::environment::Setting;
 use speedup_core::experiment::files::FileSource;
 use speedup_core::experiment::software::{Software, SoftwarePart};
 use speedup_core::run::work::WorkOrder;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 use crate::launch::{LaunchCommand, program_of};
@@ -71,17 +70,11 @@ pub enum LimitsError {
     Content { path: PathBuf, source: Box<toml::de::Error> },
 }
 
-impl Hinted for LimitsError {
-    fn hint(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::Read { .. } => "look at name, owner and permissions of the file given by --limits",
-            Self::TooLarge { .. } => "list directories instead of the files in them",
-            Self::Open { .. } => "`chmod go-w` the file, and see that it says what you want",
-            Self::Content { .. } => {
-                "the keys are commands, directories, forbid and software: see docs/agent.md"
-            }
-        })
-    }
+speedup_core::hints! { LimitsError:
+    Self::Read { .. } => "look at name, owner and permissions of the file given by --limits",
+    Self::TooLarge { .. } => "list directories instead of the files in them",
+    Self::Open { .. } => "`chmod go-w` the file, and see that it says what you want",
+    Self::Content { .. } => "the keys are commands, directories, forbid and software: see docs/agent.md",
 }
 
 /// Why something of a run may not be done.

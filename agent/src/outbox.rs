@@ -4,7 +4,6 @@
 use std::{collections::BTreeMap, path::Path};
 
 use speedup_core::agent::message::AttemptReport;
-use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::{AgentEpoch, AgentId, LeaseEpoch};
 use speedup_journal::{
     Beginning, Journal, JournalId, OpenError, Options, PayloadVersion, ReplayError, WriteError,
@@ -37,15 +36,11 @@ pub enum OutboxError {
     Write(#[source] WriteError),
 }
 
-impl Hinted for OutboxError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Open(error) => error.hint(),
-            Self::Read(error) => error.hint(),
-            Self::Entry(error) => error.hint(),
-            Self::Write(error) => error.hint(),
-        }
-    }
+speedup_core::hints! { OutboxError:
+    Self::Open(error) => error.hint(),
+    Self::Read(error) => error.hint(),
+    Self::Entry(error) => error.hint(),
+    Self::Write(error) => error.hint(),
 }
 
 #[derive(Debug)]

@@ -26,7 +26,6 @@ use std::path::{Path, PathBuf};
 
 use speedup_core::host::fingerprint::Fingerprint;
 use speedup_core::host::{HostFacts, Sharing};
-use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::{AllocationId, BootId, HostId, HostName, IdError, JobId, NodeName};
 use speedup_core::value::time::Timestamp;
 use thiserror::Error;
@@ -54,15 +53,10 @@ pub enum ProbeError {
     Root { root: PathBuf, source: std::io::Error },
 }
 
-impl Hinted for ProbeError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Unreadable { .. } | Self::Unusable { .. } => {
-                Some("name the host with --host-id and its boot with --boot-id")
-            }
-            Self::Root { .. } => Some("name a directory with folders such as sys, proc and etc"),
-        }
-    }
+speedup_core::hints! { ProbeError:
+    Self::Unreadable { .. } | Self::Unusable { .. } =>
+        "name the host with --host-id and its boot with --boot-id",
+    Self::Root { .. } => "name a directory with folders such as sys, proc and etc",
 }
 
 /// What a host is: the same for all hosts of its class, and its own.

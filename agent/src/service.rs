@@ -8,7 +8,7 @@ use rustix::{io::Errno, process::Pid, process::Signal};
 use speedup_core::{
     agent::Action, agent::Agent, agent::Input, agent::message::AgentMessage,
     agent::message::CoordinatorMessage, agent::message::Grant, host::HostFacts, run::timer::TimerTest,
-    value::causes::with_causes, value::hint::Hinted, value::id::BootId, value::seed::Seed,
+    value::causes::with_causes, value::id::BootId, value::seed::Seed,
 };
 use speedup_journal::private::{self, NotPrivate, Others};
 use thiserror::Error;
@@ -140,22 +140,17 @@ impl AgentError {
     }
 }
 
-impl Hinted for AgentError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Probe(error) => error.hint(),
-            Self::NotPrivate(error) => error.hint(),
-            Self::Scratch(error) => error.hint().or(Some("choose another with --scratch")),
-            Self::Outbox { source, .. } => source.hint(),
-            Self::User(error) => error.hint(),
-            Self::Limits(error) => error.hint(),
-            Self::Launch(error) => error.hint(),
-            Self::State { .. } | Self::Files(_) => Some("choose another with --state"),
-            Self::Entry(error) => error.hint(),
-            // What can be done differs; the coordinator says it with the reason.
-            Self::Process(_) | Self::Orphan(_) | Self::TurnedAway(_) => None,
-        }
-    }
+speedup_core::hints! { AgentError:
+    Self::Probe(error) => error.hint(),
+    Self::NotPrivate(error) => error.hint(),
+    Self::Scratch(error) => error.hint().or(Some("choose another with --scratch")),
+    Self::Outbox { source, .. } => source.hint(),
+    Self::User(error) => error.hint(),
+    Self::Limits(error) => error.hint(),
+    Self::Launch(error) => error.hint(),
+    Self::State { .. } | Self::Files(_) => "choose another with --state",
+    Self::Entry(error) => error.hint(),
+    // What can be done about the others differs; the coordinator says it with the reason.
 }
 
 /// How many reports in a state directory the coordinator has not acknowledged. No agent may be using it.

@@ -24,7 +24,6 @@ mod missing;
 mod ranks;
 mod report;
 mod rule;
-mod run_unit;
 mod scaling;
 mod standing;
 #[cfg(test)]
@@ -58,7 +57,7 @@ pub use self::{
     compare::protocol::ProtocolReport, compare::protocol::TestReport, compare::suite::FEWEST_TYPICAL,
     compare::suite::OverallReport, compare::suite::SpeedupMeansReport, compare::suite::SuiteReport,
     compare::suite::TypicalReport, compare::suite::VerdictCounts, compare::tail::TailTakes,
-    design::DesignKind, design::DesignReport, gather::condition::ConditionCounts,
+    design::DesignKind, design::DesignReport, design::RunUnit, gather::condition::ConditionCounts,
     gather::mishap::FailureCount, gather::mishap::FailureExample, gather::mishap::LossCount,
     gather::mishap::LossExample, gather::mishap::Mishaps, missing::AttemptCounts, missing::MissingReport,
     ranks::RankValue, ranks::RanksReport, ranks::SlowestReport, ranks::VersionRanks, report::MishapTotals,
@@ -70,7 +69,7 @@ pub use self::{
     rule::BisectionReport, rule::BisectionVerdict, rule::CommitSetReport, rule::Further, rule::LineCommit,
     rule::LineCommitState, rule::LookReport, rule::NextProbes, rule::PathWeightReport, rule::RuleKind,
     rule::RuleReport, rule::RuleRow, rule::RuleState, rule::SeveralStepsReport, rule::StepSizeReport,
-    rule::first_decisive_look, run_unit::RunUnit, scaling::EfficiencyRatioRow, scaling::ScalingComparison,
+    rule::first_decisive_look, scaling::EfficiencyRatioRow, scaling::ScalingComparison,
     scaling::ScalingReport, scaling::ScalingRow, scaling::ScalingSample, scaling::ScalingValue,
     scaling::SerialShareReport, scaling::VersionScaling, standing::StudyPhase, standing::StudyStanding,
     validity::canary::CanaryOutcome, validity::canary::CanaryReport, validity::canary::HostTrend,

@@ -5,28 +5,29 @@ pub(crate) mod gate;
 pub(crate) mod github;
 pub(crate) mod standing;
 
-/// How a command ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exit {
-    Done,
-    /// A run failed, an experiment was cancelled, hosts that were compared differ, or a regression was shown where that was
-    /// asked for.
-    Failed,
-    /// Usage, an invalid plan, or something the coordinator refused.
-    Usage,
-    /// Undecided, where it was to be decided.
-    Inconclusive,
-    /// Coordinator or hosts lost.
-    Infrastructure,
-    /// Interrupted by the user.
-    Interrupted,
+speedup_core::words! {
+    /// How a command ends.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Exit {
+        /// All that was asked for was done.
+        Done = "done",
+        /// A run failed, an experiment was cancelled, hosts that were compared differ, or a regression was shown where that was
+        /// asked for.
+        Failed = "failed runs, a cancelled experiment, a difference, or a shown regression",
+        /// Usage, an invalid plan, or something the coordinator refused.
+        Usage = "invalid usage or plan, a refused request, or an agent without access",
+        /// Undecided, where it was to be decided.
+        Inconclusive = "undecided whether there is a regression (--require-conclusive)",
+        /// Coordinator or hosts lost.
+        Infrastructure = "coordinator or hosts lost, or runs that could not be executed",
+        /// Interrupted by the user.
+        Interrupted = "interrupted",
+    }
+    fn meaning;
+    const ALL;
 }
 
 impl Exit {
-    /// All of them, for `--help`.
-    const ALL: [Self; 6] =
-        [Self::Done, Self::Failed, Self::Usage, Self::Inconclusive, Self::Infrastructure, Self::Interrupted];
-
     /// The code for the shell.
     pub(crate) const fn code(self) -> u8 {
         match self {
@@ -35,18 +36,8 @@ impl Exit {
             Self::Usage => 2,
             Self::Inconclusive => 3,
             Self::Infrastructure => 4,
+            // 128 and the number of SIGINT, as shells say it.
             Self::Interrupted => 130,
-        }
-    }
-
-    const fn meaning(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Failed => "failed runs, a cancelled experiment, a difference, or a shown regression",
-            Self::Usage => "invalid usage or plan, a refused request, or an agent without access",
-            Self::Inconclusive => "undecided whether there is a regression (--require-conclusive)",
-            Self::Infrastructure => "coordinator or hosts lost, or runs that could not be executed",
-            Self::Interrupted => "interrupted",
         }
     }
 }

@@ -11,7 +11,6 @@ mod make;
 mod manifest;
 mod restore;
 
-use speedup_core::value::hint::Hinted;
 use std::{io, path::Path, path::PathBuf};
 
 use speedup_journal::{Position, ReplayError};
@@ -76,24 +75,16 @@ pub enum BackupError {
     Disk { what: &'static str, path: PathBuf, source: io::Error },
 }
 
-impl Hinted for BackupError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Exists(_) => Some("name a directory that does not exist, such as one with the date"),
-            Self::NotEmpty { .. } => Some("restore into a new directory, then start the coordinator with it"),
-            Self::Journal(error) => error.hint(),
-            Self::Short { .. } => Some(
-                "nothing was saved: bring the journal's last segments (*.seg) back, or take an earlier backup; and check the disk",
-            ),
-            Self::Manifest { source: ManifestError::Newer { .. }, .. } => {
-                Some("restore with the release that made it, or a later one; nothing was changed")
-            }
-            Self::Manifest { .. } | Self::Damaged { .. } => {
-                Some("take another backup; nothing of this one was restored")
-            }
-            Self::Disk { .. } => Some("check free space, permissions and disk errors"),
-        }
-    }
+speedup_core::hints! { BackupError:
+    Self::Exists(_) => "name a directory that does not exist, such as one with the date",
+    Self::NotEmpty { .. } => "restore into a new directory, then start the coordinator with it",
+    Self::Journal(error) => error.hint(),
+    Self::Short { .. } =>
+        "nothing was saved: bring the journal's last segments (*.seg) back, or take an earlier backup; and check the disk",
+    Self::Manifest { source: ManifestError::Newer { .. }, .. } =>
+        "restore with the release that made it, or a later one; nothing was changed",
+    Self::Manifest { .. } | Self::Damaged { .. } => "take another backup; nothing of this one was restored",
+    Self::Disk { .. } => "check free space, permissions and disk errors",
 }
 
 fn disk(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BackupError {

@@ -1,11 +1,10 @@
 //! What the coordinator tells Prometheus of itself. The names, their units and their labels are documented in
 //! `docs/operations.md`; a label has few values, all known beforehand: never an id, a host or a user.
 //!
-//! In reading order: [`Metrics`], which is handed to those who count; `happened` (what the journal recorded), `calls` (how
+//! In reading order: [`Metrics`], which is handed to those who count; `happened` (what the journal recorded), [`Calls`] (how
 //! calls ended, and how long they took), `figures` (what is read when somebody asks), `provision` (the same of engines),
 //! `process` (this process), `refused` (who was turned away, and why), `pages` (where it is asked for).
 
-mod calls;
 mod figures;
 mod happened;
 mod pages;
@@ -22,7 +21,6 @@ use prometheus::{
 };
 use speedup_core::{machine::event::Event, machine::provision::JobFailure};
 
-pub(crate) use self::calls::Outcome;
 pub(crate) use self::pages::{Pages, serve};
 pub(crate) use self::refused::{RefusedCall, RefusedConnection, RefusedEnrolment};
 
@@ -32,6 +30,9 @@ const SYNC_SECONDS: [f64; 12] =
     [0.0001, 0.000_25, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5];
 /// Bounds of the number of events in a group: from a single agent to all of them.
 const GROUP_EVENTS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0, 1_024.0, 4_096.0];
+/// Bounds of the time until an answer, in seconds: from what is read in memory, over what waits for a sync, to what an
+/// analysis takes.
+const ANSWER_SECONDS: [f64; 11] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5, 10.0];
 
 /// All metrics. Cheap to clone.
 #[derive(Clone)]
@@ -43,7 +44,7 @@ struct Kept {
     sync_seconds: Histogram,
     group_events: Histogram,
     journal_bytes: IntCounter,
-    calls: calls::Calls,
+    calls: Calls,
     refused: refused::Counts,
     figures: figures::Figures,
     provision: provision::Provision,
@@ -67,7 +68,7 @@ impl Default for Metrics {
             ),
             journal_bytes: make
                 .counter("speedup_journal_written_bytes_total", "Payload written to the journal."),
-            calls: calls::Calls::new(&make),
+            calls: Calls::new(&make),
             refused: refused::Counts::new(&make),
             figures: figures::Figures::new(&make),
             provision: provision::Provision::new(&make),
@@ -115,6 +116,53 @@ impl Metrics {
     /// Somebody got no certificate for a token.
     pub(crate) fn refused_enrolment(&self, why: RefusedEnrolment) {
         self.0.refused.enrolment(why);
+    }
+}
+
+speedup_core::words! {
+    /// What became of a call, in classes: codes would make too many histograms.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Outcome {
+        Ok = "ok",
+        /// The coordinator did not do what was asked, for a reason of the caller's.
+        Rejected = "rejected",
+        /// The coordinator could not do what was asked.
+        Failed = "failed",
+        /// Its caller did not wait for the answer.
+        Cancelled = "cancelled",
+    }
+    fn code;
+}
+
+/// What is counted of calls.
+struct Calls {
+    ended: IntCounterVec,
+    answered: HistogramVec,
+}
+
+impl Calls {
+    fn new(make: &Making) -> Self {
+        Self {
+            ended: make.counters(
+                "speedup_grpc_calls_total",
+                "Calls that have ended, by method and gRPC code.",
+                &["method", "code"],
+            ),
+            answered: make.histograms(
+                "speedup_grpc_answer_seconds",
+                "Time from a call to the first message of its answer, by method and outcome.",
+                &ANSWER_SECONDS,
+                &["method", "outcome"],
+            ),
+        }
+    }
+
+    fn ended(&self, method: &'static str, code: &'static str) {
+        self.ended.with_label_values(&[method, code]).inc();
+    }
+
+    fn answered(&self, method: &'static str, outcome: Outcome, took: Duration) {
+        self.answered.with_label_values(&[method, outcome.code()]).observe(took.as_secs_f64());
     }
 }
 

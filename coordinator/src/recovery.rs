@@ -6,7 +6,7 @@ mod replaying;
 
 use std::{fs, path::Path, path::PathBuf};
 
-use speedup_core::{machine::Machine, machine::Settings, value::causes::with_causes, value::hint::Hinted};
+use speedup_core::{machine::Machine, machine::Settings, value::causes::with_causes};
 use speedup_journal::private::{self, NotPrivate, Others};
 use speedup_journal::{
     Checkpoints, Cut, Journal, JournalId, OpenCheck, OpenError, Options, Position, ReplayError,
@@ -77,30 +77,23 @@ pub enum RecoveryError {
     Store(#[from] StoreError),
 }
 
-impl Hinted for RecoveryError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Open(error) => error.hint(),
-            Self::Read(error) => error.hint(),
-            Self::Record { source, .. } => source.hint(),
-            Self::Restoring(_) => Some("empty the data directory and restore the backup again"),
-            Self::Directory(error) => error.hint(),
-            Self::NoJournal { .. } => Some(
-                "nothing was changed: check whether the file system of the journal is mounted, and bring its \
-                    segments (*.seg) back from where they were moved, or restore a backup; to start over, \
-                    choose an empty directory with --data",
-            ),
-            Self::ForeignCheckpoint { .. } => Some(
-                "nothing was changed: bring the segments of its journal back; or, if these are the right ones, move the file \
-                 `journal/checkpoint` away, and the journal is replayed instead",
-            ),
-            Self::Short { .. } => Some(
-                "nothing was changed: restore the journal's last segments from a backup, or remove the directory `store` \
-                 and the file `journal/checkpoint` to go on without the missing records; and check the disk",
-            ),
-            Self::Store(error) => error.hint(),
-        }
-    }
+speedup_core::hints! { RecoveryError:
+    Self::Open(error) => error.hint(),
+    Self::Read(error) => error.hint(),
+    Self::Record { source, .. } => source.hint(),
+    Self::Restoring(_) => "empty the data directory and restore the backup again",
+    Self::Directory(error) => error.hint(),
+    Self::NoJournal { .. } =>
+        "nothing was changed: check whether the file system of the journal is mounted, and bring its \
+            segments (*.seg) back from where they were moved, or restore a backup; to start over, \
+            choose an empty directory with --data",
+    Self::ForeignCheckpoint { .. } =>
+        "nothing was changed: bring the segments of its journal back; or, if these are the right ones, move the file \
+            `journal/checkpoint` away, and the journal is replayed instead",
+    Self::Short { .. } =>
+        "nothing was changed: restore the journal's last segments from a backup, or remove the directory `store` \
+            and the file `journal/checkpoint` to go on without the missing records; and check the disk",
+    Self::Store(error) => error.hint(),
 }
 
 pub(crate) struct Recovered {

@@ -14,7 +14,7 @@ use rustix::net::sockopt::{
 };
 use rustls::ServerConfig;
 use speedup_access::{ServerNames, liveness::KEEPALIVE, liveness::UNACKNOWLEDGED_MS, server::ServerError};
-use speedup_core::{machine::Settings, value::hint::Hinted};
+use speedup_core::machine::Settings;
 use speedup_journal::{Holder, JournalId, LockError, OpenError, WriteError};
 use thiserror::Error;
 use tokio::{net::TcpListener, net::TcpSocket, sync::Mutex, sync::mpsc, sync::oneshot, sync::watch};
@@ -122,26 +122,18 @@ impl StartError {
     }
 }
 
-impl Hinted for StartError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::NotLoopback(_) => Some("omit --insecure, or bind 127.0.0.1 or [::1]"),
-            Self::Admission { source, .. } => source.hint(),
-            Self::Bind { .. } => Some("another program may listen there; choose another port with --bind"),
-            Self::BindMetrics { .. } => {
-                Some("another program may listen there; choose another address with --metrics, or off")
-            }
-            Self::Recovery { source, .. } => source.hint(),
-            Self::Files { .. } => Some("check free space, permissions and disk errors"),
-            Self::Provision(_) => Some(
-                "repair or remove provision.json in the data directory; the engine's jobs have to be ended by hand then",
-            ),
-            Self::SshHosts(_) => Some(
-                "repair or remove ssh.json in the data directory; the agents on its hosts have to be ended by hand then",
-            ),
-            Self::Tls(_) | Self::Thread(_) | Self::Reflection(_) => None,
-        }
-    }
+speedup_core::hints! { StartError:
+    Self::NotLoopback(_) => "omit --insecure, or bind 127.0.0.1 or [::1]",
+    Self::Admission { source, .. } => source.hint(),
+    Self::Bind { .. } => "another program may listen there; choose another port with --bind",
+    Self::BindMetrics { .. } =>
+        "another program may listen there; choose another address with --metrics, or off",
+    Self::Recovery { source, .. } => source.hint(),
+    Self::Files { .. } => "check free space, permissions and disk errors",
+    Self::Provision(_) =>
+        "repair or remove provision.json in the data directory; the engine's jobs have to be ended by hand then",
+    Self::SshHosts(_) =>
+        "repair or remove ssh.json in the data directory; the agents on its hosts have to be ended by hand then",
 }
 
 /// Why a running coordinator cannot go on.
@@ -446,6 +438,7 @@ fn start_workers(recovered: Recovered, settings: Settings, metrics: &Metrics) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use speedup_core::value::hint::Hinted as _;
 
     async fn started(security: Security) -> Result<Coordinator, StartError> {
         let data = tempfile::tempdir().expect("a directory");

@@ -22,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use prost::Message as _;
-use speedup_core::{value::causes::with_causes, value::hint::Hinted, value::id::ExperimentId};
+use speedup_core::{value::causes::with_causes, value::id::ExperimentId};
 use speedup_journal::{JournalId, Position};
 use speedup_proto::v1;
 use thiserror::Error;
@@ -67,20 +67,12 @@ pub enum StoreError {
     Files { path: PathBuf, source: std::io::Error },
 }
 
-impl Hinted for StoreError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Foreign { .. } => Some(
-                "nothing was changed: bring the journal of this store back; or, if this journal is the right \
-                    one, move the store out of the data directory, and it is rebuilt from the journal",
-            ),
-            Self::Sled { .. }
-            | Self::Panicked { .. }
-            | Self::Value { .. }
-            | Self::Packs { .. }
-            | Self::Files { .. } => Some("the journal has everything; the store's directory may be deleted"),
-        }
-    }
+speedup_core::hints! { StoreError:
+    Self::Foreign { .. } =>
+        "nothing was changed: bring the journal of this store back; or, if this journal is the right \
+            one, move the store out of the data directory, and it is rebuilt from the journal",
+    Self::Sled { .. } | Self::Panicked { .. } | Self::Value { .. } | Self::Packs { .. }
+        | Self::Files { .. } => "the journal has everything; the store's directory may be deleted",
 }
 
 /// The embedded store. Cheap to clone.

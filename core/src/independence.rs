@@ -219,29 +219,24 @@ impl Policy {
     }
 }
 
-/// Within what a host counts as used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Scope {
-    /// A host serves one run of a benchmark, in one version.
-    #[default]
-    Benchmark,
-    /// A host serves one run.
-    Experiment,
-    /// A host serves one run of a cell, so both versions may meet on it.
-    Cell,
+crate::words! {
+    /// Within what a host counts as used.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Scope {
+        /// A host serves one run of a benchmark, in one version.
+        #[default]
+        Benchmark = "benchmark",
+        /// A host serves one run.
+        Experiment = "experiment",
+        /// A host serves one run of a cell, so both versions may meet on it.
+        Cell = "cell",
+    }
+    /// Its name in plans.
+    fn name;
 }
 
 impl Scope {
-    /// Its name in plans.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Benchmark => "benchmark",
-            Self::Experiment => "experiment",
-            Self::Cell => "cell",
-        }
-    }
-
     /// The number of the experiment, the benchmark or the cell that a cell is of, where there are so many versions.
     pub const fn number(self, cell: u32, versions: u32) -> u32 {
         match self {
@@ -309,43 +304,30 @@ impl Default for Rest {
     }
 }
 
-/// What is against a run having found a fresh host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Violation {
-    /// Its host had served in the scope before.
-    HostUsed,
-    /// Its hosts had served in the scope together before.
-    SetUsed,
-    /// Its host had not booted since it last served in the scope.
-    NotRebooted,
-    /// Its host sat in the allocation in which it last served in the scope.
-    NotReallocated,
-    /// Its host named no allocation, now or when it last served in the scope.
-    NoAllocation,
-    /// Its host had served a run of the experiment more recently than the plan allows.
-    NotRested,
-    /// A reading of its host was beyond the plan's bounds.
-    BeyondBounds,
-    /// A reading that the plan bounds is not there.
-    NoReadings,
-    /// The plan has it in another boot of its visit than the run before, and its host had not booted.
-    BootKept,
-}
-
-impl Violation {
-    /// What happened, in words after "the host".
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::HostUsed => "had served in the scope before",
-            Self::SetUsed => "had served in the scope before, with the same others",
-            Self::NotRebooted => "had not booted since it last served",
-            Self::NotReallocated => "was in the same allocation as before",
-            Self::NoAllocation => "named no allocation, now or before",
-            Self::NotRested => "had not rested as long as asked",
-            Self::BeyondBounds => "read beyond the bounds",
-            Self::NoReadings => "gave no reading of what is bounded",
-            Self::BootKept => "had not booted between the boots of a visit",
-        }
+crate::words! {
+    /// What is against a run having found a fresh host.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Violation {
+        /// Its host had served in the scope before.
+        HostUsed = "had served in the scope before",
+        /// Its hosts had served in the scope together before.
+        SetUsed = "had served in the scope before, with the same others",
+        /// Its host had not booted since it last served in the scope.
+        NotRebooted = "had not booted since it last served",
+        /// Its host sat in the allocation in which it last served in the scope.
+        NotReallocated = "was in the same allocation as before",
+        /// Its host named no allocation, now or when it last served in the scope.
+        NoAllocation = "named no allocation, now or before",
+        /// Its host had served a run of the experiment more recently than the plan allows.
+        NotRested = "had not rested as long as asked",
+        /// A reading of its host was beyond the plan's bounds.
+        BeyondBounds = "read beyond the bounds",
+        /// A reading that the plan bounds is not there.
+        NoReadings = "gave no reading of what is bounded",
+        /// The plan has it in another boot of its visit than the run before, and its host had not booted.
+        BootKept = "had not booted between the boots of a visit",
     }
+    /// What happened, in words after "the host".
+    fn words;
 }

@@ -68,26 +68,30 @@ pub enum Obstacle {
     Plan,
 }
 
-/// Why an attempt was lost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum LossReason {
-    /// The lease's deadline passed without a report.
-    Expired,
-    /// The host's connection broke and it did not come back in time.
-    HostLost,
-    /// The agent started anew and so had lost what it was doing.
-    AgentRestarted,
-    /// The engine ended the job in which the agent lived, or its node failed.
-    JobEnded {
-        /// In the engine's words.
-        words: String,
-    },
-    /// The agent said that it could not execute the run.
-    NotExecuted {
-        reason: String,
-        /// Who stood in the way.
-        obstacle: Obstacle,
-    },
+crate::words! {
+    /// Why an attempt was lost.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum LossReason {
+        /// The lease's deadline passed without a report.
+        Expired = "lease_expired",
+        /// The host's connection broke and it did not come back in time.
+        HostLost = "host_lost",
+        /// The agent started anew and so had lost what it was doing.
+        AgentRestarted = "agent_restarted",
+        /// The engine ended the job in which the agent lived, or its node failed.
+        JobEnded {
+            /// In the engine's words.
+            words: String,
+        } = "job_ended",
+        /// The agent said that it could not execute the run.
+        NotExecuted {
+            reason: String,
+            /// Who stood in the way.
+            obstacle: Obstacle,
+        } = "not_executed",
+    }
+    /// The reason's code name in exports.
+    fn code(&self);
 }
 
 impl LossReason {
@@ -100,17 +104,6 @@ impl LossReason {
                 Obstacle::Host => true,
                 Obstacle::Owner | Obstacle::Plan => false,
             },
-        }
-    }
-
-    /// The reason's code name in exports.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Expired => "lease_expired",
-            Self::HostLost => "host_lost",
-            Self::AgentRestarted => "agent_restarted",
-            Self::JobEnded { .. } => "job_ended",
-            Self::NotExecuted { .. } => "not_executed",
         }
     }
 

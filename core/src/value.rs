@@ -9,3 +9,4 @@ pub mod hint;
 pub mod id;
 pub mod seed;
 pub mod time;
+mod words;

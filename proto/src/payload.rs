@@ -5,7 +5,6 @@
 //! file a version. A field that changes the meaning of others, or must not be missed, needs a new version.
 
 use prost::Message;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 use crate::convert::Malformed;
@@ -50,14 +49,7 @@ pub enum PayloadError {
     },
 }
 
-impl Hinted for PayloadError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Newer { .. } => Some("start the release that wrote it, or a later one"),
-            Self::NeverWritten { .. } | Self::Empty(_) | Self::Bytes { .. } | Self::Malformed { .. } => None,
-        }
-    }
-}
+speedup_core::hints! { PayloadError: Self::Newer { .. } => "start the release that wrote it, or a later one" }
 
 pub(crate) fn append(message: &impl Message, into: &mut Vec<u8>) {
     message.encode(into).expect("a Vec has room for any message");

@@ -1,6 +1,5 @@
 //! Why a command could not be started.
 
-use speedup_core::value::hint::Hinted;
 use std::{io, path::Path, path::PathBuf};
 
 use super::{command::LaunchCommand, image::Image};
@@ -90,29 +89,17 @@ impl LaunchError {
     }
 }
 
-impl Hinted for LaunchError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Empty => Some("name a program as the first word of the command"),
-            Self::Unpassable { .. } | Self::Step { .. } => None,
-            Self::NotFound { .. } => Some(
-                "check the spelling; a name without a slash is looked up in the PATH of the command's environment",
-            ),
-            Self::NotExecutable { .. } => {
-                Some("chmod +x the file; check that its file system is not mounted noexec")
-            }
-            Self::Interpreter { .. } => {
-                Some("install what its #! line names, or the loader it was linked for (see `file`)")
-            }
-            Self::Format { .. } => Some("build it for this machine, or begin the script with #!"),
-            Self::Directory { .. } => {
-                Some("the directory must exist on every host and be open to the user of the programs")
-            }
-            Self::Host { .. } => {
-                Some("the launcher needs Linux 5.4 or newer, a mounted /proc and free descriptors")
-            }
-        }
-    }
+speedup_core::hints! { LaunchError:
+    Self::Empty => "name a program as the first word of the command",
+    Self::NotFound { .. } =>
+        "check the spelling; a name without a slash is looked up in the PATH of the command's environment",
+    Self::NotExecutable { .. } => "chmod +x the file; check that its file system is not mounted noexec",
+    Self::Interpreter { .. } =>
+        "install what its #! line names, or the loader it was linked for (see `file`)",
+    Self::Format { .. } => "build it for this machine, or begin the script with #!",
+    Self::Directory { .. } =>
+        "the directory must exist on every host and be open to the user of the programs",
+    Self::Host { .. } => "the launcher needs Linux 5.4 or newer, a mounted /proc and free descriptors",
 }
 
 /// The steps of the child before it becomes the program, in order.

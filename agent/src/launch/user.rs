@@ -5,7 +5,6 @@
 //! blocked until the child is the program. The C library's own calls would change every thread of the agent.
 #![expect(unsafe_code, reason = "users are looked up by the C library, and changed past it")]
 
-use speedup_core::value::hint::Hinted;
 use std::{ffi::CStr, ffi::CString, ffi::c_int, io, mem, os::unix::ffi::OsStrExt, path::Path, ptr};
 
 use thiserror::Error;
@@ -43,17 +42,12 @@ pub enum UserError {
     NotPermitted(String),
 }
 
-impl Hinted for UserError {
-    fn hint(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::Unknown(_) if name_service::IS_INSIDE => {
-                "this program looks users up in /etc/passwd alone: add the user there, or name another with --user"
-            }
-            Self::Unknown(_) => "add the user to this host, or name another with --user",
-            Self::Lookup { .. } => "check the host's user database (getent passwd)",
-            Self::NotPermitted(_) => "start the agent as root, or as that user without --user",
-        })
-    }
+speedup_core::hints! { UserError:
+    Self::Unknown(_) if name_service::IS_INSIDE =>
+        "this program looks users up in /etc/passwd alone: add the user there, or name another with --user",
+    Self::Unknown(_) => "add the user to this host, or name another with --user",
+    Self::Lookup { .. } => "check the host's user database (getent passwd)",
+    Self::NotPermitted(_) => "start the agent as root, or as that user without --user",
 }
 
 impl User {

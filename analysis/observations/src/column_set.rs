@@ -51,29 +51,19 @@ pub(super) enum Of {
 const OWN_MEANING: &str =
     "A metric of the plan's own: the values that the program printed, one per iteration.";
 
-/// The type of a column, of which each form has its own words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Truth,
-    Count,
-    Signed,
-    Moment,
-    Text,
-    Series,
-}
-
-impl Kind {
-    /// What the reference calls it.
-    const fn words(self) -> &'static str {
-        match self {
-            Self::Truth => "true or false",
-            Self::Count => "count",
-            Self::Signed => "signed",
-            Self::Moment => "moment",
-            Self::Text => "text",
-            Self::Series => "list of numbers",
-        }
+speedup_core::words! {
+    /// The type of a column, of which each form has its own words.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum Kind {
+        Truth = "true or false",
+        Count = "count",
+        Signed = "signed",
+        Moment = "moment",
+        Text = "text",
+        Series = "list of numbers",
     }
+    /// What the reference calls it.
+    fn words;
 }
 
 impl Of {

@@ -50,26 +50,17 @@ pub(super) enum Subject<'a> {
     },
 }
 
-/// What became of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RunEnd {
-    Measured,
-    Failed,
-    Abandoned,
-    Cancelled,
-    Open,
-}
-
-impl RunEnd {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Measured => "measured",
-            Self::Failed => "failed",
-            Self::Abandoned => "abandoned",
-            Self::Cancelled => "cancelled",
-            Self::Open => "open",
-        }
+speedup_core::words! {
+    /// What became of a run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum RunEnd {
+        Measured = "measured",
+        Failed = "failed",
+        Abandoned = "abandoned",
+        Cancelled = "cancelled",
+        Open = "open",
     }
+    fn name;
 }
 
 /// What an attempt made of its run, if anything.

@@ -27,53 +27,57 @@ pub struct Section {
     pub blocks: Vec<Element>,
 }
 
-/// What a section tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// Which experiment it is.
-    Head,
-    /// What was shown, and what that is worth.
-    Verdict,
-    /// What the plan's rule of repetition says.
-    Rule,
-    /// The table per benchmark.
-    Benchmarks,
-    /// The verdicts beside the headlines.
-    Endpoints,
-    /// What more hosts bring.
-    Scaling,
-    /// What the ranks of runs on several hosts took.
-    Ranks,
-    /// What to run next.
-    Advice,
-    Suite,
-    /// The proportion of accelerated benchmarks.
-    Proportion,
-    /// The share of benchmarks that is truly faster.
-    TrueShare,
-    /// The verdicts adjusted for their number.
-    Multiplicity,
-    /// The Speedup-Test as it was published.
-    SpeedupTest,
-    /// The clusters of the times.
-    Mixtures,
-    Metric,
-    /// What the evidence says of independence.
-    Independence,
-    /// What is found where nothing differs.
-    Controls,
-    /// Whether the runs were what the methods take them for.
-    Diagnostics,
-    /// Hosts that were taken out of service.
-    Exclusions,
-    /// Failures and lost attempts.
-    Mishaps,
-    Caveats,
-    Runs,
-    /// How the report was made, and how to make it again.
-    Method,
-    /// What to do next, where the report is brief.
-    Next,
+speedup_core::words! {
+    /// What a section tells.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Kind {
+        /// Which experiment it is.
+        Head = "experiment",
+        /// What was shown, and what that is worth.
+        Verdict = "verdict",
+        /// What the plan's rule of repetition says.
+        Rule = "rule",
+        /// The table per benchmark.
+        Benchmarks = "benchmarks",
+        /// The verdicts beside the headlines.
+        Endpoints = "endpoints",
+        /// What more hosts bring.
+        Scaling = "scaling",
+        /// What the ranks of runs on several hosts took.
+        Ranks = "ranks",
+        /// What to run next.
+        Advice = "advice",
+        Suite = "suite",
+        /// The proportion of accelerated benchmarks.
+        Proportion = "proportion",
+        /// The share of benchmarks that is truly faster.
+        TrueShare = "truly-faster",
+        /// The verdicts adjusted for their number.
+        Multiplicity = "adjusted",
+        /// The Speedup-Test as it was published.
+        SpeedupTest = "speedup-test",
+        /// The clusters of the times.
+        Mixtures = "mixtures",
+        Metric = "metric",
+        /// What the evidence says of independence.
+        Independence = "independence",
+        /// What is found where nothing differs.
+        Controls = "controls",
+        /// Whether the runs were what the methods take them for.
+        Diagnostics = "diagnostics",
+        /// Hosts that were taken out of service.
+        Exclusions = "exclusions",
+        /// Failures and lost attempts.
+        Mishaps = "failures",
+        Caveats = "caveats",
+        Runs = "runs",
+        /// How the report was made, and how to make it again.
+        Method = "method",
+        /// What to do next, where the report is brief.
+        Next = "next",
+    }
+    /// A word for addresses within a page, and for asking for the section.
+    fn slug;
 }
 
 /// A piece of a section.
@@ -273,36 +277,6 @@ impl Kind {
         Self::Runs,
         Self::Method,
     ];
-
-    /// A word for addresses within a page, and for asking for the section.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Head => "experiment",
-            Self::Verdict => "verdict",
-            Self::Rule => "rule",
-            Self::Benchmarks => "benchmarks",
-            Self::Endpoints => "endpoints",
-            Self::Scaling => "scaling",
-            Self::Ranks => "ranks",
-            Self::Advice => "advice",
-            Self::Suite => "suite",
-            Self::Proportion => "proportion",
-            Self::TrueShare => "truly-faster",
-            Self::Multiplicity => "adjusted",
-            Self::SpeedupTest => "speedup-test",
-            Self::Mixtures => "mixtures",
-            Self::Metric => "metric",
-            Self::Independence => "independence",
-            Self::Controls => "controls",
-            Self::Diagnostics => "diagnostics",
-            Self::Exclusions => "exclusions",
-            Self::Mishaps => "failures",
-            Self::Caveats => "caveats",
-            Self::Runs => "runs",
-            Self::Method => "method",
-            Self::Next => "next",
-        }
-    }
 }
 
 impl Field {

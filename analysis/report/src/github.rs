@@ -8,21 +8,15 @@ use crate::document::clean;
 /// Annotations of a kind that a step may have: its runner drops those beyond.
 pub const MOST_ANNOTATIONS: usize = 10;
 
-/// How grave an annotation is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnnotationLevel {
-    Error,
-    /// It does not fail, and somebody should look.
-    Warning,
-}
-
-impl AnnotationLevel {
-    const fn command(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-        }
+speedup_core::words! {
+    /// How grave an annotation is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum AnnotationLevel {
+        Error = "error",
+        /// It does not fail, and somebody should look.
+        Warning = "warning",
     }
+    fn command;
 }
 
 /// The lines that annotate with conclusions, under a title; the last one counts those that have no line.

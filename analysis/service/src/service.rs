@@ -3,7 +3,6 @@
 use std::{net::SocketAddr, time::Duration};
 
 use speedup_access::Reach;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 use tokio::task::JoinHandle;
 use tonic::{transport::Server, transport::server::TcpIncoming};
@@ -32,15 +31,9 @@ pub enum AnalysisStartError {
     Bind { address: SocketAddr, source: std::io::Error },
 }
 
-impl Hinted for AnalysisStartError {
-    fn hint(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::NotLoopback(_) => {
-                "bind 127.0.0.1 or [::1], and reach it from elsewhere through an ssh tunnel"
-            }
-            Self::Bind { .. } => "another program may listen there; choose another port with --bind",
-        })
-    }
+speedup_core::hints! { AnalysisStartError:
+    Self::NotLoopback(_) => "bind 127.0.0.1 or [::1], and reach it from elsewhere through an ssh tunnel",
+    Self::Bind { .. } => "another program may listen there; choose another port with --bind",
 }
 
 /// A running analysis.

@@ -1,6 +1,6 @@
 //! Why there is no answer.
 
-use super::word::{Word, words};
+use super::word::{Spelled, Word};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
 use speedup_statistics::{inference::Unbounded, protocol::speedup_test::StopReason, ratio::RatioError};
@@ -14,8 +14,10 @@ pub struct Reason {
     pub sentence: String,
 }
 
-words! {
+speedup_core::words! {
     /// The names of reasons.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum ReasonCode {
         /// All pairs are of equal values.
         AllZero = "all_zero",
@@ -158,6 +160,7 @@ words! {
         /// The weights do not fit the benchmarks.
         Weights = "weights",
     }
+    impl Spelled::name;
 }
 
 impl Reason {

@@ -7,31 +7,40 @@
 use serde::{Deserialize, Serialize};
 use speedup_statistics::ratio::Summary;
 
-/// What is said of a candidate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// It is significantly faster.
-    Faster,
-    /// It is significantly slower.
-    Slower,
-    /// Its times are shown to be the same, but for the declared margin.
-    Same,
-    /// None of these is shown, which does not show that there is no difference.
-    #[serde(alias = "no_difference_shown")]
-    Undecided,
-    /// The data do not allow an answer.
-    NotEnoughData,
+speedup_core::words! {
+    /// What is said of a candidate.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Verdict {
+        /// It is significantly faster.
+        Faster = "faster",
+        /// It is significantly slower.
+        Slower = "slower",
+        /// Its times are shown to be the same, but for the declared margin.
+        Same = "same",
+        /// None of these is shown, which does not show that there is no difference.
+        #[serde(alias = "no_difference_shown")]
+        Undecided = "undecided",
+        /// The data do not allow an answer.
+        NotEnoughData = "not enough data",
+    }
+    fn words;
+    /// All of them, in the order in which they are counted.
+    const ALL;
 }
 
-/// A protocol of the Speedup-Test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Protocol {
-    /// Of the mean (Touati 2010 §4.1).
-    Mean,
-    /// Of the median (Touati 2010 §4.2).
-    Median,
+speedup_core::words! {
+    /// A protocol of the Speedup-Test.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Protocol {
+        /// Of the mean (Touati 2010 §4.1).
+        Mean = "mean",
+        /// Of the median (Touati 2010 §4.2).
+        Median = "median",
+    }
+    /// What it is about, in a word.
+    fn name;
 }
 
 /// What the observed times say, significant or not.
@@ -47,9 +56,6 @@ pub enum Direction {
 }
 
 impl Verdict {
-    /// All verdicts, in the order in which they are counted.
-    pub const ALL: [Self; 5] = [Self::Faster, Self::Slower, Self::Same, Self::Undecided, Self::NotEnoughData];
-
     /// Whether a difference was shown.
     pub(crate) const fn is_effect(self) -> bool {
         match self {
@@ -58,32 +64,11 @@ impl Verdict {
         }
     }
 
-    /// The verdict in words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Faster => "faster",
-            Self::Slower => "slower",
-            Self::Same => "same",
-            Self::Undecided => "undecided",
-            Self::NotEnoughData => "not enough data",
-        }
-    }
-
     /// Whether it answers the question.
     pub fn is_conclusive(self) -> bool {
         match self {
             Self::Faster | Self::Slower | Self::Same => true,
             Self::Undecided | Self::NotEnoughData => false,
-        }
-    }
-}
-
-impl Protocol {
-    /// What it is about, in a word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mean => "mean",
-            Self::Median => "median",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the reader must know beside the verdicts: each code once, with the benchmarks it concerns.
 
-use super::word::{Word, words};
+use super::word::{Spelled, Word};
 use serde::{Deserialize, Serialize, Serializer};
 use speedup_statistics::inference::Caveat;
 use speedup_statistics::mixture::MixtureCaveat;
@@ -22,8 +22,10 @@ pub struct Warning {
     pub concerns: Vec<String>,
 }
 
-words! {
+speedup_core::words! {
     /// The names of caveats.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum WarningCode {
         /// Runs lost all their attempts.
         AbandonedRuns = "abandoned_runs",
@@ -275,6 +277,7 @@ words! {
         /// The configuration's coefficients are whole numbers.
         WholeCoefficients = "whole_coefficients",
     }
+    impl Spelled::name;
 }
 
 /// The caveats of a report, in the order in which they were first raised.

@@ -20,26 +20,6 @@ pub enum Word<T> {
     Other(String),
 }
 
-/// Declares an enum of words, each with its spelling.
-macro_rules! words {
-    ($(#[$about:meta])* pub enum $name:ident { $($(#[$means:meta])* $word:ident = $spelled:literal,)* }) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        pub enum $name {
-            $($(#[$means])* #[serde(rename = $spelled)] $word,)*
-        }
-
-        impl $crate::conclusion::Spelled for $name {
-            fn name(self) -> &'static str {
-                match self {
-                    $(Self::$word => $spelled,)*
-                }
-            }
-        }
-    };
-}
-pub(super) use words;
-
 impl<T: Spelled> Word<T> {
     /// What it stands for, where this release knows it.
     pub fn known(&self) -> Option<T> {

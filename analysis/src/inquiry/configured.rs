@@ -18,7 +18,7 @@ use super::proportion::{AcceleratedShare, Asking};
 use super::{DiagnosticsFinding, SpeedupTestMode, order_dependence};
 use crate::conclusion::{Protocol, Warning};
 use serde::Serialize;
-use speedup_core::{experiment::Weights, value::hint::Hinted};
+use speedup_core::experiment::Weights;
 use speedup_statistics::inference::{ConfidenceLevel, Interval};
 use speedup_statistics::protocol::speedup_test::{ObservedSpeedups, SpeedupTest};
 use speedup_statistics::ratio::{
@@ -203,23 +203,15 @@ pub enum ConfiguredError {
     Precision(#[from] PrecisionError),
 }
 
-impl Hinted for ConfiguredError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::NothingReadable(_) => Some(
-                "names of sample files start from the working directory, or from the configuration's folder if the former has none of them",
-            ),
-            Self::Coefficient { .. } => {
-                Some("leave out benchmarks that must not count, or use --weight equal")
-            }
-            Self::MissingCoefficient { .. } => Some("give all coefficients or none, or use --weight equal"),
-            Self::Level { .. } => Some("95 % is written 0.95; leave the field empty for the best level"),
-            Self::Ratio { source, .. } => source.hint(),
-            Self::Suite(error) => error.hint(),
-            Self::Precision(error) => error.hint(),
-            Self::SpeedupMeans(_) | Self::Proportion(_) => None,
-        }
-    }
+speedup_core::hints! { ConfiguredError:
+    Self::NothingReadable(_) =>
+        "names of sample files start from the working directory, or from the configuration's folder if the former has none of them",
+    Self::Coefficient { .. } => "leave out benchmarks that must not count, or use --weight equal",
+    Self::MissingCoefficient { .. } => "give all coefficients or none, or use --weight equal",
+    Self::Level { .. } => "95 % is written 0.95; leave the field empty for the best level",
+    Self::Ratio { source, .. } => source.hint(),
+    Self::Suite(error) => error.hint(),
+    Self::Precision(error) => error.hint(),
 }
 
 impl ConfiguredAnswer {

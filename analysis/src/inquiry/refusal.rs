@@ -3,7 +3,7 @@
 use super::distribution::MOST_ASKED;
 use super::suite::{LARGEST_VALUE, LEAST_VALUE, MOST_VALUES, MOST_VERSIONS};
 use crate::count::counted;
-use speedup_core::{experiment::endpoint::MAX_QUANTILES, value::hint::Hinted};
+use speedup_core::experiment::endpoint::MAX_QUANTILES;
 use speedup_statistics::inference::{LevelError, ThresholdError};
 use speedup_statistics::levels::{LevelsError, MOST_DRAWS};
 use speedup_statistics::mixture::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES};
@@ -12,235 +12,182 @@ use speedup_statistics::sample::SampleError;
 use speedup_statistics::test::{PrecisionError, ProportionError};
 use thiserror::Error;
 
-/// Why an inquiry has no answer: input that cannot be meant.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub enum InquiryError {
-    #[error("a comparison needs two versions, but there is {versions}")]
-    TooFewVersions {
-        /// How many there are.
-        versions: usize,
-    },
-    /// More than [`MOST_VERSIONS`].
-    #[error("a comparison has at most {MOST_VERSIONS} versions, not {versions}")]
-    TooManyVersions {
-        /// How many there are.
-        versions: usize,
-    },
-    /// More than [`MOST_VALUES`].
-    #[error("a comparison has at most {MOST_VALUES} values")]
-    TooManyValues,
-    /// Two versions of one name.
-    #[error("two versions are called {version:?}")]
-    VersionTwice { version: String },
-    /// A version without benchmarks.
-    #[error("{version} has no benchmarks")]
-    NoBenchmarks { version: String },
-    /// Two benchmarks of one name.
-    #[error("{version} has the benchmark {benchmark:?} twice")]
-    BenchmarkTwice { version: String, benchmark: String },
-    /// No benchmark is in all versions.
-    #[error("no benchmark is in all versions: {examples}")]
-    NothingInCommon {
-        /// The first benchmark of the first two versions.
-        examples: String,
-    },
-    /// A sample or a run without values.
-    #[error("{benchmark} of {version} has no values, or a run without any")]
-    NoValues { version: String, benchmark: String },
-    /// A value that is not a number, or infinite.
-    #[error("value {at} of {benchmark} of {version} is {value}, which is not a finite number")]
-    NotFinite {
-        version: String,
-        benchmark: String,
-        /// Its position, from 1.
-        at: usize,
-        value: f64,
-    },
-    /// A value that is not positive.
-    #[error("value {at} of {benchmark} of {version} is {value}, which is not positive")]
-    NotPositive {
-        version: String,
-        benchmark: String,
-        /// Its position, from 1.
-        at: usize,
-        value: f64,
-    },
-    /// A value whose squares or ratios would not be doubles.
-    #[error(
-        "value {at} of {benchmark} of {version} is {value:e}, outside {LEAST_VALUE:e} to {LARGEST_VALUE:e}"
-    )]
-    OutOfRange {
-        version: String,
-        benchmark: String,
-        /// Its position, from 1.
-        at: usize,
-        value: f64,
-    },
-    /// Blocks that are not those of the runs.
-    #[error("the blocks of {benchmark} of {version} do not match its runs one to one")]
-    Blocks { version: String, benchmark: String },
-    /// A margin that is no share.
-    #[error("a margin must be above 0 and below 1, not {0}")]
-    Margin(f64),
-    /// Values that are no sample.
-    #[error("the values are not a sample")]
-    Sample(#[source] SampleError),
-    /// Runs and values that are no levels.
-    #[error("the runs and their values do not form levels")]
-    Levels(#[source] LevelsError),
-    /// A level outside (0, 1).
-    #[error(transparent)]
-    Confidence(LevelError),
-    /// A threshold out of range.
-    #[error(transparent)]
-    Threshold(#[from] ThresholdError),
-    /// A speedup under test that is no positive number.
-    #[error("a speedup under test must be between 1e-6 and 1e6, not {0:?}")]
-    SpeedupUnderTest(f64),
-    /// Draws out of range.
-    #[error("a bootstrap makes 1 to {MOST_DRAWS} draws, not {0}")]
-    Draws(u32),
-    /// Resamples out of range.
-    #[error(
-        "a goodness-of-fit test takes {FEWEST_RESAMPLES} to {MOST_RESAMPLES} resamples, or 0 for no test, not {0}"
-    )]
-    Resamples(u32),
-    /// A Δ that is no number in range.
-    #[error("a difference between runs must be a number of the size of the values, not {0:?}")]
-    Delta(f64),
-    /// A probability at which no law has a quantile.
-    #[error("the probability of a quantile must be above 0 and below 1, not {0:?}")]
-    Probability(f64),
-    /// More than [`MAX_QUANTILES`] quantiles with verdicts.
-    #[error("at most {MAX_QUANTILES} quantiles get verdicts, not {0}")]
-    TooManyQuantiles(usize),
-    /// A quantile that is asked twice.
-    #[error("the quantile {0} is given twice")]
-    QuantileTwice(f64),
-    /// A control that is no version.
-    #[error("there is no version {asked:?} for the control; the versions are {}", versions.join(", "))]
-    NoControl { asked: String, versions: Vec<String> },
-    /// A control that is the baseline itself.
-    #[error("{0:?} is the baseline, and a control is the same program measured again")]
-    ControlIsBaseline(String),
-    /// Nothing but a control beside the baseline.
-    #[error("besides the baseline there is only the control {0:?}")]
-    NoCandidate(String),
-    /// A bound that is no number in range.
-    #[error("a bound of a probability must be a number of the size of the values, not {0:?}")]
-    Bound(f64),
-    /// More than [`MOST_ASKED`] quantiles or probabilities.
-    #[error("at most {MOST_ASKED} quantiles and as many probabilities can be computed at a time, not {0}")]
-    TooManyAsked(usize),
-    /// The precision of the proportion is none.
-    #[error(transparent)]
-    Precision(#[from] PrecisionError),
-    /// Fewer benchmarks in the population than there are.
-    #[error(transparent)]
-    Proportion(#[from] ProportionError),
-    /// Not one weight a benchmark.
-    #[error(
-        "got {} for {} of the baseline",
-        counted(*weights as u64, "weight"),
-        counted(*benchmarks as u64, "benchmark")
-    )]
-    WeightCount { weights: usize, benchmarks: usize },
-    /// A weight that is not positive, or out of range.
-    #[error(
-        "the weight of {benchmark} is {weight:?}, which is not a positive number between 1e-100 and 1e100"
-    )]
-    Weight { benchmark: String, weight: f64 },
-    /// A share of the baseline's time, where values are not times.
-    #[error("weights by the share of the baseline's time need times, and larger values are better here")]
-    FractionOfScores,
-    /// The benchmarks have no overall speedup.
-    #[error("the benchmarks have no overall speedup")]
-    Suite(#[from] SuiteError),
-}
-
-impl Hinted for InquiryError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::TooFewVersions { .. } => Some("give a second file, or one that holds several versions"),
-            Self::TooManyValues => Some("ask for fewer benchmarks at a time"),
-            Self::NothingInCommon { .. } => Some("benchmarks are matched by name"),
-            Self::NotFinite { .. } => {
-                Some("leave out the runs that have no value, and say so where you publish")
-            }
-            Self::NotPositive { .. } => Some("a speedup is a ratio of positive numbers"),
-            Self::OutOfRange { .. } => Some("give the values in another unit"),
-            Self::Margin(_) => Some("1 % is written 0.01"),
-            Self::Blocks { .. } => Some("the values of a version in one block are one run"),
-            Self::TooManyQuantiles(_) => Some("more make each verdict weaker"),
-            Self::QuantileTwice(_) => Some("each is one verdict of the family"),
-            Self::NoControl { .. } => Some("a control is one of the versions in the files"),
-            Self::ControlIsBaseline(_) => Some("name the other version"),
-            Self::NoCandidate(_) => Some("give a candidate, or compare the two without --control"),
-            Self::Sample(error) => error.hint(),
-            Self::Levels(error) => error.hint(),
-            Self::Confidence(error) => error.hint(),
-            Self::Threshold(error) => error.hint(),
-            Self::Precision(error) => error.hint(),
-            Self::Suite(error) => error.hint(),
-            Self::SpeedupUnderTest(_) => Some("5 % faster is written 1.05"),
-            Self::Draws(_) => Some("1000 are usual"),
-            Self::Delta(_) => Some("it is in the unit of the values, and 0 without the option"),
-            Self::Probability(_) => Some("the 95th percentile is 0.95"),
-            Self::Bound(_) => Some("it is in the unit of the values"),
-            Self::WeightCount { .. } => Some("give one weight per benchmark, in the baseline's order"),
-            Self::Weight { .. } => Some("leave out benchmarks that must not count"),
-            Self::FractionOfScores => Some("take equal weights"),
-            Self::TooManyVersions { .. }
-            | Self::VersionTwice { .. }
-            | Self::NoBenchmarks { .. }
-            | Self::BenchmarkTwice { .. }
-            | Self::NoValues { .. }
-            | Self::Resamples(_)
-            | Self::TooManyAsked(_)
-            | Self::Proportion(_) => None,
-        }
+speedup_core::words! {
+    /// Why an inquiry has no answer: input that cannot be meant.
+    #[derive(Clone, Debug, PartialEq, Error)]
+    pub enum InquiryError {
+        #[error("a comparison needs two versions, but there is {versions}")]
+        TooFewVersions {
+            /// How many there are.
+            versions: usize,
+        } = "too_few_versions",
+        /// More than [`MOST_VERSIONS`].
+        #[error("a comparison has at most {MOST_VERSIONS} versions, not {versions}")]
+        TooManyVersions {
+            /// How many there are.
+            versions: usize,
+        } = "too_many_versions",
+        /// More than [`MOST_VALUES`].
+        #[error("a comparison has at most {MOST_VALUES} values")]
+        TooManyValues = "too_many_values",
+        /// Two versions of one name.
+        #[error("two versions are called {version:?}")]
+        VersionTwice { version: String } = "version_twice",
+        /// A version without benchmarks.
+        #[error("{version} has no benchmarks")]
+        NoBenchmarks { version: String } = "no_benchmarks",
+        /// Two benchmarks of one name.
+        #[error("{version} has the benchmark {benchmark:?} twice")]
+        BenchmarkTwice { version: String, benchmark: String } = "benchmark_twice",
+        /// No benchmark is in all versions.
+        #[error("no benchmark is in all versions: {examples}")]
+        NothingInCommon {
+            /// The first benchmark of the first two versions.
+            examples: String,
+        } = "nothing_in_common",
+        /// A sample or a run without values.
+        #[error("{benchmark} of {version} has no values, or a run without any")]
+        NoValues { version: String, benchmark: String } = "no_values",
+        /// A value that is not a number, or infinite.
+        #[error("value {at} of {benchmark} of {version} is {value}, which is not a finite number")]
+        NotFinite {
+            version: String,
+            benchmark: String,
+            /// Its position, from 1.
+            at: usize,
+            value: f64,
+        } = "not_finite",
+        /// A value that is not positive.
+        #[error("value {at} of {benchmark} of {version} is {value}, which is not positive")]
+        NotPositive {
+            version: String,
+            benchmark: String,
+            /// Its position, from 1.
+            at: usize,
+            value: f64,
+        } = "not_positive",
+        /// A value whose squares or ratios would not be doubles.
+        #[error(
+            "value {at} of {benchmark} of {version} is {value:e}, outside {LEAST_VALUE:e} to {LARGEST_VALUE:e}"
+        )]
+        OutOfRange {
+            version: String,
+            benchmark: String,
+            /// Its position, from 1.
+            at: usize,
+            value: f64,
+        } = "out_of_range",
+        /// Blocks that are not those of the runs.
+        #[error("the blocks of {benchmark} of {version} do not match its runs one to one")]
+        Blocks { version: String, benchmark: String } = "blocks",
+        /// A margin that is no share.
+        #[error("a margin must be above 0 and below 1, not {0}")]
+        Margin(f64) = "margin",
+        /// Values that are no sample.
+        #[error("the values are not a sample")]
+        Sample(#[source] SampleError) = "no_sample",
+        /// Runs and values that are no levels.
+        #[error("the runs and their values do not form levels")]
+        Levels(#[source] LevelsError) = "no_levels",
+        /// A level outside (0, 1).
+        #[error(transparent)]
+        Confidence(LevelError) = "confidence",
+        /// A threshold out of range.
+        #[error(transparent)]
+        Threshold(#[from] ThresholdError) = "threshold",
+        /// A speedup under test that is no positive number.
+        #[error("a speedup under test must be between 1e-6 and 1e6, not {0:?}")]
+        SpeedupUnderTest(f64) = "speedup_under_test",
+        /// Draws out of range.
+        #[error("a bootstrap makes 1 to {MOST_DRAWS} draws, not {0}")]
+        Draws(u32) = "draws",
+        /// Resamples out of range.
+        #[error(
+            "a goodness-of-fit test takes {FEWEST_RESAMPLES} to {MOST_RESAMPLES} resamples, or 0 for no test, not {0}"
+        )]
+        Resamples(u32) = "resamples",
+        /// A Δ that is no number in range.
+        #[error("a difference between runs must be a number of the size of the values, not {0:?}")]
+        Delta(f64) = "delta",
+        /// A probability at which no law has a quantile.
+        #[error("the probability of a quantile must be above 0 and below 1, not {0:?}")]
+        Probability(f64) = "probability",
+        /// More than [`MAX_QUANTILES`] quantiles with verdicts.
+        #[error("at most {MAX_QUANTILES} quantiles get verdicts, not {0}")]
+        TooManyQuantiles(usize) = "too_many_quantiles",
+        /// A quantile that is asked twice.
+        #[error("the quantile {0} is given twice")]
+        QuantileTwice(f64) = "quantile_twice",
+        /// A control that is no version.
+        #[error("there is no version {asked:?} for the control; the versions are {}", versions.join(", "))]
+        NoControl { asked: String, versions: Vec<String> } = "no_control",
+        /// A control that is the baseline itself.
+        #[error("{0:?} is the baseline, and a control is the same program measured again")]
+        ControlIsBaseline(String) = "control_is_baseline",
+        /// Nothing but a control beside the baseline.
+        #[error("besides the baseline there is only the control {0:?}")]
+        NoCandidate(String) = "no_candidate",
+        /// A bound that is no number in range.
+        #[error("a bound of a probability must be a number of the size of the values, not {0:?}")]
+        Bound(f64) = "bound",
+        /// More than [`MOST_ASKED`] quantiles or probabilities.
+        #[error("at most {MOST_ASKED} quantiles and as many probabilities can be computed at a time, not {0}")]
+        TooManyAsked(usize) = "too_many_asked",
+        /// The precision of the proportion is none.
+        #[error(transparent)]
+        Precision(#[from] PrecisionError) = "precision",
+        /// Fewer benchmarks in the population than there are.
+        #[error(transparent)]
+        Proportion(#[from] ProportionError) = "proportion",
+        /// Not one weight a benchmark.
+        #[error(
+            "got {} for {} of the baseline",
+            counted(*weights as u64, "weight"),
+            counted(*benchmarks as u64, "benchmark")
+        )]
+        WeightCount { weights: usize, benchmarks: usize } = "weight_count",
+        /// A weight that is not positive, or out of range.
+        #[error(
+            "the weight of {benchmark} is {weight:?}, which is not a positive number between 1e-100 and 1e100"
+        )]
+        Weight { benchmark: String, weight: f64 } = "weight",
+        /// A share of the baseline's time, where values are not times.
+        #[error("weights by the share of the baseline's time need times, and larger values are better here")]
+        FractionOfScores = "fraction_of_scores",
+        /// The benchmarks have no overall speedup.
+        #[error("the benchmarks have no overall speedup")]
+        Suite(#[from] SuiteError) = "no_overall_speedup",
     }
-}
-
-impl InquiryError {
     /// A short name that stays the same between releases.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::TooFewVersions { .. } => "too_few_versions",
-            Self::TooManyVersions { .. } => "too_many_versions",
-            Self::TooManyValues => "too_many_values",
-            Self::VersionTwice { .. } => "version_twice",
-            Self::NoBenchmarks { .. } => "no_benchmarks",
-            Self::BenchmarkTwice { .. } => "benchmark_twice",
-            Self::NothingInCommon { .. } => "nothing_in_common",
-            Self::NoValues { .. } => "no_values",
-            Self::NotFinite { .. } => "not_finite",
-            Self::NotPositive { .. } => "not_positive",
-            Self::OutOfRange { .. } => "out_of_range",
-            Self::Blocks { .. } => "blocks",
-            Self::Margin(_) => "margin",
-            Self::Sample(_) => "no_sample",
-            Self::Levels(_) => "no_levels",
-            Self::Confidence(_) => "confidence",
-            Self::Threshold(_) => "threshold",
-            Self::SpeedupUnderTest(_) => "speedup_under_test",
-            Self::Draws(_) => "draws",
-            Self::Resamples(_) => "resamples",
-            Self::Delta(_) => "delta",
-            Self::Probability(_) => "probability",
-            Self::TooManyQuantiles(_) => "too_many_quantiles",
-            Self::QuantileTwice(_) => "quantile_twice",
-            Self::NoControl { .. } => "no_control",
-            Self::ControlIsBaseline(_) => "control_is_baseline",
-            Self::NoCandidate(_) => "no_candidate",
-            Self::Bound(_) => "bound",
-            Self::TooManyAsked(_) => "too_many_asked",
-            Self::Precision(_) => "precision",
-            Self::Proportion(_) => "proportion",
-            Self::WeightCount { .. } => "weight_count",
-            Self::Weight { .. } => "weight",
-            Self::FractionOfScores => "fraction_of_scores",
-            Self::Suite(_) => "no_overall_speedup",
-        }
-    }
+    fn code(&self);
+}
+
+speedup_core::hints! { InquiryError:
+    Self::TooFewVersions { .. } => "give a second file, or one that holds several versions",
+    Self::TooManyValues => "ask for fewer benchmarks at a time",
+    Self::NothingInCommon { .. } => "benchmarks are matched by name",
+    Self::NotFinite { .. } => "leave out the runs that have no value, and say so where you publish",
+    Self::NotPositive { .. } => "a speedup is a ratio of positive numbers",
+    Self::OutOfRange { .. } => "give the values in another unit",
+    Self::Margin(_) => "1 % is written 0.01",
+    Self::Blocks { .. } => "the values of a version in one block are one run",
+    Self::TooManyQuantiles(_) => "more make each verdict weaker",
+    Self::QuantileTwice(_) => "each is one verdict of the family",
+    Self::NoControl { .. } => "a control is one of the versions in the files",
+    Self::ControlIsBaseline(_) => "name the other version",
+    Self::NoCandidate(_) => "give a candidate, or compare the two without --control",
+    Self::Sample(error) => error.hint(),
+    Self::Levels(error) => error.hint(),
+    Self::Confidence(error) => error.hint(),
+    Self::Threshold(error) => error.hint(),
+    Self::Precision(error) => error.hint(),
+    Self::Suite(error) => error.hint(),
+    Self::SpeedupUnderTest(_) => "5 % faster is written 1.05",
+    Self::Draws(_) => "1000 are usual",
+    Self::Delta(_) => "it is in the unit of the values, and 0 without the option",
+    Self::Probability(_) => "the 95th percentile is 0.95",
+    Self::Bound(_) => "it is in the unit of the values",
+    Self::WeightCount { .. } => "give one weight per benchmark, in the baseline's order",
+    Self::Weight { .. } => "leave out benchmarks that must not count",
+    Self::FractionOfScores => "take equal weights",
 }

@@ -8,7 +8,6 @@
 mod builds;
 
 pub(super) use self::builds::OfBuild;
-use super::run_unit::RunUnit;
 use crate::conclusion::{Reason, ReasonCode, Spelled, Word};
 use crate::study::gather::evidence::NamedSeat;
 use crate::study::gather::numbers::Number;
@@ -21,6 +20,27 @@ use speedup_statistics::levels::{LevelTree, LevelsError};
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::block_pairs::{Block, BlockPairs};
 use std::collections::BTreeMap;
+
+speedup_core::words! {
+    /// What is independent in a comparison, or a level of the spread.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RunUnit {
+        /// A run.
+        Run = "run",
+        /// A visit of a host.
+        Visit = "visit",
+        /// A host.
+        Host = "host",
+        /// A boot of a host.
+        Boot = "boot",
+        /// A build of a version.
+        Build = "build",
+        /// A block of a table of samples.
+        Block = "block",
+    }
+    impl Spelled::name;
+}
 
 /// How a comparison was made other than from independent runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -58,29 +58,21 @@ pub struct RuleReport {
     pub bisection: Option<BisectionReport>,
 }
 
-/// What sets the number of runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RuleKind {
-    /// The variances of a pilot.
-    Pilot,
-    /// Looks at growing data.
-    Sequential,
-    /// A budget of time.
-    Budget,
-    /// What is known of a step.
-    Bisection,
-}
-
-impl Spelled for RuleKind {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Pilot => "pilot",
-            Self::Sequential => "sequential",
-            Self::Budget => "budget",
-            Self::Bisection => "bisection",
-        }
+speedup_core::words! {
+    /// What sets the number of runs.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RuleKind {
+        /// The variances of a pilot.
+        Pilot = "pilot",
+        /// Looks at growing data.
+        Sequential = "sequential",
+        /// A budget of time.
+        Budget = "budget",
+        /// What is known of a step.
+        Bisection = "bisection",
     }
+    impl Spelled::name;
 }
 
 /// How far a rule has come.

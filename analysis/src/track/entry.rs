@@ -21,29 +21,21 @@ pub struct TrackEntry {
     pub benchmarks: Vec<PointBlocks>,
 }
 
-/// What became of an experiment of a track.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TrackEntryState {
-    /// It is a point.
-    Measured,
-    /// The commit could not be built.
-    NotBuilt,
-    /// All runs of the commit failed.
-    Failing,
-    /// It says nothing of the commit: it was cancelled, or a reference could not be built or run. The commit is measured again.
-    Unfinished,
-}
-
-impl Spelled for TrackEntryState {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Measured => "measured",
-            Self::NotBuilt => "not_built",
-            Self::Failing => "failing",
-            Self::Unfinished => "unfinished",
-        }
+speedup_core::words! {
+    /// What became of an experiment of a track.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum TrackEntryState {
+        /// It is a point.
+        Measured = "measured",
+        /// The commit could not be built.
+        NotBuilt = "not_built",
+        /// All runs of the commit failed.
+        Failing = "failing",
+        /// It says nothing of the commit: it was cancelled, or a reference could not be built or run. The commit is measured again.
+        Unfinished = "unfinished",
     }
+    impl Spelled::name;
 }
 
 /// The values of a benchmark at a point.

@@ -20,7 +20,6 @@ pub use hierarchical_bootstrap::{
 pub use random_effects::{
     DroppedLevel, DroppedWhy, KeptLevel, LevelVariance, MeanErrorUnknown, RandomEffects, Reshaped,
 };
-use speedup_core::value::hint::Hinted;
 use std::ops::Range;
 use thiserror::Error;
 
@@ -89,15 +88,10 @@ pub enum LevelsError {
     TooSmall { largest: f64 },
 }
 
-impl Hinted for LevelsError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::EmptyUnit { .. } => Some("leave out the units that have lost all their runs"),
-            Self::NotSquarable { .. } => Some("give the observations in another unit"),
-            Self::TooSmall { .. } => Some("give the observations in a smaller unit"),
-            Self::NumberOfLevels(_) | Self::Count { .. } => None,
-        }
-    }
+speedup_core::hints! { LevelsError:
+    Self::EmptyUnit { .. } => "leave out the units that have lost all their runs",
+    Self::NotSquarable { .. } => "give the observations in another unit",
+    Self::TooSmall { .. } => "give the observations in a smaller unit",
 }
 
 impl LevelTree {

@@ -38,7 +38,6 @@ pub use state::{MOST_COMPONENTS, VarianceModel};
 use crate::{distribution::Tails, distribution::normal, number::StandardNormals};
 use rand::{Rng, RngExt};
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// One Gaussian law of a mixture.
@@ -95,14 +94,7 @@ pub enum MixtureError {
     WeightSum { sum: f64 },
 }
 
-impl Hinted for MixtureError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::WeightSum { .. } => Some("divide them by their sum"),
-            Self::Empty | Self::NotALaw { .. } => None,
-        }
-    }
-}
+speedup_core::hints! { MixtureError: Self::WeightSum { .. } => "divide them by their sum" }
 
 /// A probability outside (0, 1) was asked of [`Mixture::quantile`].
 #[derive(Clone, Copy, Debug, PartialEq, Error)]

@@ -6,7 +6,6 @@ mod quantile;
 
 use crate::number::rounding::CompensatedSum;
 pub use quantile::SampleQuantile;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The largest magnitude an observation may have: the square of a difference must still be a double.
@@ -73,14 +72,9 @@ pub enum SampleError {
     },
 }
 
-impl Hinted for SampleError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::TooLarge { .. } => Some("give the observations in a larger unit"),
-            Self::TooClose { .. } => Some("give them in a smaller unit"),
-            Self::Empty | Self::NotFinite { .. } => None,
-        }
-    }
+speedup_core::hints! { SampleError:
+    Self::TooLarge { .. } => "give the observations in a larger unit",
+    Self::TooClose { .. } => "give them in a smaller unit",
 }
 
 /// A probability outside [0, 1] was asked of [`Sample::quantile`].

@@ -23,7 +23,6 @@ use crate::test::PseudoMedian;
 pub use alarm_rate::{AlarmRate, AlarmRateError};
 pub use noise_floor::{NoiseFloor, NoiseFloorError, NoiseFloorInterval};
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use std::collections::VecDeque;
 pub use step::{ChangeShape, TrackStep};
 pub use stretch::StretchLevel;
@@ -89,15 +88,11 @@ pub enum TrackError {
     Full,
 }
 
-impl Hinted for TrackError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Order { .. } => Some("give the points in the order of the branch"),
-            Self::Empty { .. } => Some("leave out the commits of which no block has both runs"),
-            Self::Full => Some("begin a new track"),
-            Self::NotFinite { .. } => Some("take a metric that is never zero, such as a time"),
-        }
-    }
+speedup_core::hints! { TrackError:
+    Self::Order { .. } => "give the points in the order of the branch",
+    Self::Empty { .. } => "leave out the commits of which no block has both runs",
+    Self::Full => "begin a new track",
+    Self::NotFinite { .. } => "take a metric that is never zero, such as a time",
 }
 
 /// A standing experiment on one benchmark.

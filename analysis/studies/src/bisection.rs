@@ -43,47 +43,35 @@ pub struct BisectionStudy {
     pub prior_weight: f64,
 }
 
-/// A part of the study. The size is the runs of the search, and the parameter the commits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum BisectionSection {
-    /// One step, at a commit that is drawn.
-    OneStep,
-    /// No step.
-    NoStep,
-    /// A step in the first half of the commits, and another of the same size in the second.
-    TwoSteps,
-    /// A step in the first half of the commits that is taken back in the second.
-    Reverted,
-    /// One step, and one commit of five does not build.
-    Unbuildable,
-    /// Runs that pass or fail, more often from a commit on that is drawn.
-    Outcomes,
-    /// One step, at a commit that is drawn by a prior that the search has.
-    Prior,
-    /// One step, at a commit that the search holds to be unlikely.
-    WrongPrior,
+speedup_core::words! {
+    /// A part of the study. The size is the runs of the search, and the parameter the commits.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+    #[value(rename_all = "snake_case")]
+    pub enum BisectionSection {
+        /// One step, at a commit that is drawn.
+        OneStep = "one_step",
+        /// No step.
+        NoStep = "no_step",
+        /// A step in the first half of the commits, and another of the same size in the second.
+        TwoSteps = "two_steps",
+        /// A step in the first half of the commits that is taken back in the second.
+        Reverted = "reverted",
+        /// One step, and one commit of five does not build.
+        Unbuildable = "unbuildable",
+        /// Runs that pass or fail, more often from a commit on that is drawn.
+        Outcomes = "outcomes",
+        /// One step, at a commit that is drawn by a prior that the search has.
+        Prior = "prior",
+        /// One step, at a commit that the search holds to be unlikely.
+        WrongPrior = "wrong_prior",
+    }
+    /// A short name that stays the same between releases.
+    fn code;
 }
 
 /// Fewer do not fill a block.
 const FEWEST_BLOCK_RUNS: u64 = 3;
 const MOST_BLOCK_RUNS: u64 = 64;
-
-impl BisectionSection {
-    /// A short name that stays the same between releases.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::OneStep => "one_step",
-            Self::NoStep => "no_step",
-            Self::TwoSteps => "two_steps",
-            Self::Reverted => "reverted",
-            Self::Unbuildable => "unbuildable",
-            Self::Outcomes => "outcomes",
-            Self::Prior => "prior",
-            Self::WrongPrior => "wrong_prior",
-        }
-    }
-}
 
 impl BisectionStudy {
     /// The shares of searches that find what there is, and the average sizes of their sets.

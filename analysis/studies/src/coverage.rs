@@ -50,33 +50,24 @@ pub struct Coverage {
     pub proportions: Vec<f64>,
 }
 
-/// A part of the study.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum CoverageSection {
-    /// Experiments of three levels (Kalibera 2012 Figs. 6 and 7); the size is the binaries.
-    Levels,
-    /// One binary although compilation varies (Kalibera 2012 Figs. 8 and 9); the size is the executions.
-    OneBinary,
-    /// Two samples; the size is the runs of each.
-    Samples,
-    /// Proportions, computed exactly; the size is the benchmarks and the parameter the proportion.
-    Proportions,
-    /// The share of benchmarks that are truly faster; the size is the benchmarks and the parameter the share.
-    TrueShare,
-}
-
-impl CoverageSection {
-    /// A short name that stays the same between releases.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::Levels => "levels",
-            Self::OneBinary => "one_binary",
-            Self::Samples => "samples",
-            Self::Proportions => "proportions",
-            Self::TrueShare => "true_share",
-        }
+speedup_core::words! {
+    /// A part of the study.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+    #[value(rename_all = "snake_case")]
+    pub enum CoverageSection {
+        /// Experiments of three levels (Kalibera 2012 Figs. 6 and 7); the size is the binaries.
+        Levels = "levels",
+        /// One binary although compilation varies (Kalibera 2012 Figs. 8 and 9); the size is the executions.
+        OneBinary = "one_binary",
+        /// Two samples; the size is the runs of each.
+        Samples = "samples",
+        /// Proportions, computed exactly; the size is the benchmarks and the parameter the proportion.
+        Proportions = "proportions",
+        /// The share of benchmarks that are truly faster; the size is the benchmarks and the parameter the share.
+        TrueShare = "true_share",
     }
+    /// A short name that stays the same between releases.
+    fn code;
 }
 
 impl Coverage {

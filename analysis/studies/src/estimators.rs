@@ -35,33 +35,40 @@ pub struct Estimators {
     pub frameworks: u64,
 }
 
-/// A metric of Worms 2016 §6.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[value(rename_all = "snake_case")]
-pub enum VariabilityMetric {
-    /// I₁, `E|X − Y|`.
-    MeanDifference,
-    /// I₂, `P[X < Y]`.
-    ProbabilityBelow,
-    /// I₃, `P[X₁ < min(X₂ … Xᵣ)]`.
-    ProbabilityShortest,
+speedup_core::words! {
+    /// A metric of Worms 2016 §6.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+    #[serde(rename_all = "snake_case")]
+    #[value(rename_all = "snake_case")]
+    pub enum VariabilityMetric {
+        /// I₁, `E|X − Y|`.
+        MeanDifference = "mean_difference",
+        /// I₂, `P[X < Y]`.
+        ProbabilityBelow = "probability_below",
+        /// I₃, `P[X₁ < min(X₂ … Xᵣ)]`.
+        ProbabilityShortest = "probability_shortest",
+    }
+    /// A short name that stays the same between releases.
+    fn code;
 }
 
-/// What is told of an estimate in a framework.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Quantity {
-    /// The mean squared error by mixtures over that by observations: below 1, mixtures are the better.
-    SquaredErrorRatio,
-    /// The mean absolute error by observations as a share of the metric.
-    AbsoluteErrorEmpirical,
-    /// The same by mixtures.
-    AbsoluteErrorModelled,
-    /// The mean error by observations as a share of the metric.
-    BiasEmpirical,
-    /// The same by mixtures.
-    BiasModelled,
+speedup_core::words! {
+    /// What is told of an estimate in a framework.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Quantity {
+        /// The mean squared error by mixtures over that by observations: below 1, mixtures are the better.
+        SquaredErrorRatio,
+        /// The mean absolute error by observations as a share of the metric.
+        AbsoluteErrorEmpirical,
+        /// The same by mixtures.
+        AbsoluteErrorModelled,
+        /// The mean error by observations as a share of the metric.
+        BiasEmpirical,
+        /// The same by mixtures.
+        BiasModelled,
+    }
+    const ALL;
 }
 
 /// The quantiles of a quantity over the frameworks.
@@ -102,15 +109,6 @@ pub struct EstimatorRow {
 type Errors = [f64; 2];
 
 impl VariabilityMetric {
-    /// A short name that stays the same between releases.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::MeanDifference => "mean_difference",
-            Self::ProbabilityBelow => "probability_below",
-            Self::ProbabilityShortest => "probability_shortest",
-        }
-    }
-
     fn of_laws(self, laws: &[Mixture]) -> f64 {
         match self {
             Self::MeanDifference => modelled::mean_difference(&laws[0], &laws[1]),
@@ -133,15 +131,6 @@ impl VariabilityMetric {
 }
 
 impl Quantity {
-    /// All quantities.
-    pub const ALL: [Self; 5] = [
-        Self::SquaredErrorRatio,
-        Self::AbsoluteErrorEmpirical,
-        Self::AbsoluteErrorModelled,
-        Self::BiasEmpirical,
-        Self::BiasModelled,
-    ];
-
     /// The quantity and its standard error from the replicates of one framework.
     fn of(self, errors: &[Errors]) -> [f64; 2] {
         let empirical = || errors.iter().map(|[empirical, _]| *empirical);

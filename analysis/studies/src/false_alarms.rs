@@ -53,58 +53,41 @@ pub struct FalseAlarmStudy {
     pub suite: SuiteModel,
 }
 
-/// A part of the study.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum AlarmSection {
-    /// Two samples of one law; the size is the runs of each.
-    Samples,
-    /// Two experiments of three levels (Kalibera 2012 Fig. 3); the size is the binaries and the parameter the threshold.
-    Levels,
-    /// The same with one binary each although compilation varies (Kalibera 2012 Fig. 4); the size is the executions.
-    OneBinary,
-    /// Two machines of one speed on a suite; the size is the runs of each benchmark.
-    Suites,
-    /// The two-sided interval of the ratio of centres, of two samples of one law; the size is the runs of each.
-    Headlines,
-    /// The same of unlike laws with equal centres.
-    UnlikeShapes,
-    /// Versions that differ by the margin, the parameter, and are called the same within it.
-    Same,
-    /// Quantiles of two samples of one law.
-    Tails,
-    /// Suites in which nothing differs, by what `speedup compare` concludes and its gate does; the size is the runs of each
-    /// benchmark.
-    Gates,
-    /// Equal versions of which each run resembles the one before it.
-    Dependent,
-    /// Equal versions on hosts that differ.
-    Hosts,
-    /// Versions of equal mean, of which one has rare runs that stall.
-    RareStalls,
-    /// Experiments with looks, of versions that are equal or differ by the parameter; the size is the runs at the last look.
-    Looks,
-}
-
-impl AlarmSection {
-    /// A short name that stays the same between releases.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::Samples => "samples",
-            Self::Levels => "levels",
-            Self::OneBinary => "one_binary",
-            Self::Suites => "suites",
-            Self::Headlines => "headlines",
-            Self::UnlikeShapes => "unlike_shapes",
-            Self::Same => "same",
-            Self::Tails => "tails",
-            Self::Gates => "gates",
-            Self::Dependent => "dependent",
-            Self::Hosts => "hosts",
-            Self::RareStalls => "rare_stalls",
-            Self::Looks => "looks",
-        }
+speedup_core::words! {
+    /// A part of the study.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+    #[value(rename_all = "snake_case")]
+    pub enum AlarmSection {
+        /// Two samples of one law; the size is the runs of each.
+        Samples = "samples",
+        /// Two experiments of three levels (Kalibera 2012 Fig. 3); the size is the binaries and the parameter the threshold.
+        Levels = "levels",
+        /// The same with one binary each although compilation varies (Kalibera 2012 Fig. 4); the size is the executions.
+        OneBinary = "one_binary",
+        /// Two machines of one speed on a suite; the size is the runs of each benchmark.
+        Suites = "suites",
+        /// The two-sided interval of the ratio of centres, of two samples of one law; the size is the runs of each.
+        Headlines = "headlines",
+        /// The same of unlike laws with equal centres.
+        UnlikeShapes = "unlike_shapes",
+        /// Versions that differ by the margin, the parameter, and are called the same within it.
+        Same = "same",
+        /// Quantiles of two samples of one law.
+        Tails = "tails",
+        /// Suites in which nothing differs, by what `speedup compare` concludes and its gate does; the size is the runs of each
+        /// benchmark.
+        Gates = "gates",
+        /// Equal versions of which each run resembles the one before it.
+        Dependent = "dependent",
+        /// Equal versions on hosts that differ.
+        Hosts = "hosts",
+        /// Versions of equal mean, of which one has rare runs that stall.
+        RareStalls = "rare_stalls",
+        /// Experiments with looks, of versions that are equal or differ by the parameter; the size is the runs at the last look.
+        Looks = "looks",
     }
+    /// A short name that stays the same between releases.
+    fn code;
 }
 
 impl FalseAlarmStudy {

@@ -43,31 +43,23 @@ pub struct Power {
     pub mean_runs: Vec<u64>,
 }
 
-/// A part of the study.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum PowerSection {
-    /// Suites on two machines; the size is the runs of each benchmark and the parameter the true speedup.
-    Suites,
-    #[value(name = "table_1")]
-    /// The five printed runs of Table 1 of Chen 2012 drawn again with replacement; the parameter is the speedup under test.
-    Table1,
-    /// One benchmark by the Speedup-Test; the size is the runs of each version and the parameter the true speedup.
-    SpeedupTest,
-    /// Whether Shapiro–Wilk rejects the normality of sample means and medians; the size is the runs of each sample.
-    NormalMeans,
-}
-
-impl PowerSection {
-    /// A short name that stays the same between releases.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::Suites => "suites",
-            Self::Table1 => "table_1",
-            Self::SpeedupTest => "speedup_test",
-            Self::NormalMeans => "normal_means",
-        }
+speedup_core::words! {
+    /// A part of the study.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+    #[value(rename_all = "snake_case")]
+    pub enum PowerSection {
+        /// Suites on two machines; the size is the runs of each benchmark and the parameter the true speedup.
+        Suites = "suites",
+        #[value(name = "table_1")]
+        /// The five printed runs of Table 1 of Chen 2012 drawn again with replacement; the parameter is the speedup under test.
+        Table1 = "table_1",
+        /// One benchmark by the Speedup-Test; the size is the runs of each version and the parameter the true speedup.
+        SpeedupTest = "speedup_test",
+        /// Whether Shapiro–Wilk rejects the normality of sample means and medians; the size is the runs of each sample.
+        NormalMeans = "normal_means",
     }
+    /// A short name that stays the same between releases.
+    fn code;
 }
 
 impl Power {

@@ -45,18 +45,22 @@ pub struct TrackStudy {
     pub margin: Threshold,
 }
 
-/// What makes the values of a series vary. The size of a cell is the blocks of a point, and the parameter the points of a series.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum SeriesKind {
-    /// Only the noise of a run.
-    Quiet,
-    /// Some runs take twice as long.
-    Stalls,
-    /// A machine serves some points in a row, and then another one, which has a level of its own.
-    Machines,
-    /// The build of each commit, and of the reference, has a level of its own.
-    Builds,
+speedup_core::words! {
+    /// What makes the values of a series vary. The size of a cell is the blocks of a point, and the parameter the points of a series.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+    #[value(rename_all = "snake_case")]
+    pub enum SeriesKind {
+        /// Only the noise of a run.
+        Quiet = "quiet",
+        /// Some runs take twice as long.
+        Stalls = "stalls",
+        /// A machine serves some points in a row, and then another one, which has a level of its own.
+        Machines = "machines",
+        /// The build of each commit, and of the reference, has a level of its own.
+        Builds = "builds",
+    }
+    /// A short name that stays the same between releases.
+    fn code;
 }
 
 /// The points a year of a track with one a day.
@@ -65,18 +69,6 @@ const POINTS_A_YEAR: f64 = 365.0;
 const FLOOR_POWER: f64 = 0.8;
 /// A change in the middle has a point before it and one from it on.
 const FEWEST_POINTS: u64 = 4;
-
-impl SeriesKind {
-    /// A short name that stays the same between releases.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::Quiet => "quiet",
-            Self::Stalls => "stalls",
-            Self::Machines => "machines",
-            Self::Builds => "builds",
-        }
-    }
-}
 
 /// What a replicate finds: for each detector, in series without a change, with a step, and with a drift; and of the noise floor, whether a point without
 /// a change exceeds what is usual, and whether one with the smallest change found does.

@@ -17,7 +17,7 @@ use crate::plan::source::drawn_seed;
 use crate::samples::compare::source::{ReadingArguments, Source};
 use crate::samples::compare::versions::{Versions, VersionsError};
 use crate::samples::named::{NamedSamples, NamedSeries, Samples, SetName};
-use anyhow::{Error, anyhow};
+use anyhow::anyhow;
 use clap::{Args, Parser};
 use serde::Serialize;
 use speedup_analysis::count::counted;
@@ -239,10 +239,7 @@ impl Arguments {
     /// The versions. The files go before what is kept: to keep samples changes no comparison that was possible before.
     fn versions(&self, sources: &mut Vec<Source>, console: &Console) -> Result<Versions, Failure> {
         let metric = self.metric.as_deref();
-        let refused = |error: VersionsError| {
-            let hint = error.hint();
-            Failure::usage(Error::new(error).context("cannot compare the files")).hint_if(hint)
-        };
+        let refused = |error: VersionsError| Failure::refused(error).context("cannot compare the files");
         let (asked, versions) = match Versions::new(sources, metric, self.baseline.as_deref()) {
             Err(VersionsError::NoBaseline { asked, versions }) => (asked, versions),
             other => return other.map_err(refused),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Error, anyhow};
+use anyhow::anyhow;
 use clap::Args;
 
 use crate::console::Console;
@@ -75,10 +75,8 @@ fn of_files<'s>(sources: &'s [Source], console: &Console) -> Result<Samples<'s>,
             console.warn(format_args!("{metric} is left out: {} has none of it", lacks.name));
             continue;
         }
-        let placed = placed(sources, &metric).map_err(|error| {
-            let hint = error.hint();
-            Failure::usage(Error::new(error).context("cannot import the files")).hint_if(hint)
-        })?;
+        let placed = placed(sources, &metric)
+            .map_err(|error| Failure::refused(error).context("cannot import the files"))?;
         let named = |one: Placed<'s>| NamedSeries {
             version: Some(one.version),
             series: one.series,

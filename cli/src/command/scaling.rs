@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Error, anyhow};
+use anyhow::anyhow;
 use clap::Args;
 use comfy_table::Table;
 use speedup_analysis::{count::counted, inquiry::Suite, study::ScalingReport, study::ScalingSample};
@@ -77,9 +77,7 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     ScalingCurve::check(&hosts).map_err(Failure::refused)?;
     let sources = arguments.reading.sources(&files, console)?;
     let versions = Versions::new(&sources, arguments.metric.as_deref(), None).map_err(|error| {
-        let hint = error.hint();
-        Failure::usage(Error::new(error).context("cannot take the files as times on numbers of hosts"))
-            .hint_if(hint)
+        Failure::refused(error).context("cannot take the files as times on numbers of hosts")
     })?;
     let times: Vec<Sample> = versions.suites.iter().map(only_sample).collect::<Result<_, _>>()?;
     let files = hosts.iter().zip(&versions.suites).zip(&times);

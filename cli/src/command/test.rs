@@ -119,10 +119,8 @@ fn conclude(arguments: &Arguments, outputs: &Outputs) -> Result<ConfiguredAnswer
         analysis(arguments.failure(error, hint))
     })?;
     let folder = input::sample_folder(&configuration, &arguments.configuration);
-    let loaded = input::load(configuration, &folder).map_err(|error| {
-        let hint = error.hint();
-        analysis(Failure::usage(Error::new(error).context("cannot read the samples")).hint_if(hint))
-    })?;
+    let loaded = input::load(configuration, &folder)
+        .map_err(|error| analysis(Failure::refused(error).context("cannot read the samples")))?;
     let files = loaded.paths.iter().map(PathBuf::as_path);
     outputs.spare(files).map_err(|error| {
         Refused::BeforeWriting(arguments.failure(error, Some("name another prefix with -o")))

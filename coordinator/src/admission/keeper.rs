@@ -11,7 +11,7 @@ use speedup_access::{
     Authority, AuthorityError, Credentials, CredentialsError, Identity, IssueError, Issued, Role, Serial,
     Signing, Token, TokenId, unix_seconds,
 };
-use speedup_core::{value::causes::with_causes, value::hint::Hinted};
+use speedup_core::value::causes::with_causes;
 use speedup_journal::private::{self, NotPrivate, Others};
 use speedup_journal::{Journal, JournalId, OpenError, Options, PayloadVersion, ReplayError, WriteError};
 use speedup_proto::journal::v1 as wire;
@@ -62,21 +62,15 @@ pub enum AdmissionError {
     Thread(#[source] std::io::Error),
 }
 
-impl Hinted for AdmissionError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Authority(error) => error.hint(),
-            Self::Directory(error) => error.hint(),
-            Self::NoJournal(_) => Some(
-                "nothing was changed: bring its segments (*.seg) back, or restore a backup; to start over, move \
-                    the directory `access` away, which invalidates all certificates and tokens",
-            ),
-            Self::Open(error) => error.hint(),
-            Self::Read(error) => error.hint(),
-            Self::Event { .. } => Some("start the release that wrote it, or a newer one"),
-            Self::Thread(_) => None,
-        }
-    }
+speedup_core::hints! { AdmissionError:
+    Self::Authority(error) => error.hint(),
+    Self::Directory(error) => error.hint(),
+    Self::NoJournal(_) =>
+        "nothing was changed: bring its segments (*.seg) back, or restore a backup; to start over, move \
+            the directory `access` away, which invalidates all certificates and tokens",
+    Self::Open(error) => error.hint(),
+    Self::Read(error) => error.hint(),
+    Self::Event { .. } => "start the release that wrote it, or a newer one",
 }
 
 /// Why a request got no answer.

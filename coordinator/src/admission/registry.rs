@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use speedup_access::{Identity, IdentityError, Role, Serial, TokenId};
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 use super::event::{AccessEvent, Change};
@@ -75,19 +74,13 @@ pub(crate) enum Refusal {
     Ambiguous,
 }
 
-impl Hinted for Refusal {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Token => Some("ask an admin for another: `speedup token create`"),
-            Self::HostTaken(_) => Some(
-                "if the host has lost its state directory, an admin ends the old one first: `speedup access revoke --host`",
-            ),
-            Self::TooManyTokens | Self::TooManyCertificates => Some("revoke what is not needed"),
-            Self::Nothing | Self::Ambiguous => Some("`speedup access list` shows the valid certificates"),
-            Self::NoName => Some("give the name with --name"),
-            Self::AnotherName(_) | Self::Identity(_) | Self::Uses | Self::UsesOfName | Self::Lifetime => None,
-        }
-    }
+speedup_core::hints! { Refusal:
+    Self::Token => "ask an admin for another: `speedup token create`",
+    Self::HostTaken(_) =>
+        "if the host has lost its state directory, an admin ends the old one first: `speedup access revoke --host`",
+    Self::TooManyTokens | Self::TooManyCertificates => "revoke what is not needed",
+    Self::Nothing | Self::Ambiguous => "`speedup access list` shows the valid certificates",
+    Self::NoName => "give the name with --name",
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
-use speedup_core::machine::Settings;
+use speedup_core::{machine::Settings, value::hint::Hinted as _};
 
 use super::*;
 use crate::{server, server::Coordinator, server::Options, server::Security, store::StoreCache};

@@ -4,30 +4,10 @@ use prometheus::IntCounterVec;
 
 use super::Making;
 
-/// An enumeration of reasons, each with its name in the label.
-macro_rules! reasons {
-    ($(#[$of:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $code:literal,)+ }) => {
-        $(#[$of])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum $name {
-            $($(#[$doc])* $variant,)+
-        }
-
-        impl $name {
-            const CODES: &[&str] = &[$($code),+];
-
-            const fn code(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $code,)+
-                }
-            }
-        }
-    };
-}
-
-reasons! {
+speedup_core::words! {
     /// Why a connection was not served.
-    RefusedConnection {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum RefusedConnection {
         /// There are as many as there may be.
         Full = "full",
         /// Its address has as many without certificate as it may have.
@@ -39,11 +19,14 @@ reasons! {
         /// It showed a certificate that says nothing that is understood.
         Certificate = "certificate",
     }
+    fn code;
+    const ALL;
 }
 
-reasons! {
+speedup_core::words! {
     /// Why a call was not let through to its door.
-    RefusedCall {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum RefusedCall {
         /// No certificate was shown.
         NoCertificate = "no_certificate",
         /// The certificate has run out.
@@ -55,11 +38,14 @@ reasons! {
         /// There is no such method.
         Method = "method",
     }
+    fn code;
+    const ALL;
 }
 
-reasons! {
+speedup_core::words! {
     /// Why somebody got no certificate for a token.
-    RefusedEnrolment {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum RefusedEnrolment {
         /// The token is unknown, used up, expired or revoked.
         Token = "token",
         /// The name is none, or not the one that the token is for.
@@ -73,6 +59,8 @@ reasons! {
         /// The coordinator cannot record it.
         Unavailable = "unavailable",
     }
+    fn code;
+    const ALL;
 }
 
 /// What is counted of them.
@@ -94,17 +82,17 @@ impl Counts {
             connections: counts(
                 "speedup_connections_refused_total",
                 "Connections that were not served, by reason.",
-                RefusedConnection::CODES,
+                &RefusedConnection::ALL.map(RefusedConnection::code),
             ),
             calls: counts(
                 "speedup_calls_refused_total",
                 "Calls that were not let through to their door, by reason.",
-                RefusedCall::CODES,
+                &RefusedCall::ALL.map(RefusedCall::code),
             ),
             enrolments: counts(
                 "speedup_enrolments_refused_total",
                 "Tokens for which no certificate was given, by reason.",
-                RefusedEnrolment::CODES,
+                &RefusedEnrolment::ALL.map(RefusedEnrolment::code),
             ),
         }
     }

@@ -21,7 +21,6 @@ use std::time::Duration;
 use speedup_core::host::{Host, Presence};
 use speedup_core::machine::provision::{EngineNote, EngineNoteKind};
 use speedup_core::value::causes::with_causes;
-use speedup_core::value::hint::Hinted;
 use speedup_core::value::id::HostId;
 use thiserror::Error;
 use tokio::{sync::Mutex, sync::OnceCell, sync::Semaphore, sync::watch, task::JoinHandle, task::JoinSet};
@@ -143,24 +142,12 @@ pub(crate) enum SshHostsError {
     Record(#[from] RecordError),
 }
 
-impl Hinted for SshHostsError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Insecure => Some("start the coordinator without --insecure"),
-            Self::Unreachable(_) => Some(
-                "start the coordinator with --bind ADDRESS, one that the hosts reach, or --advertise what they reach; or add them with \
-                 --tunnel",
-            ),
-            Self::Unknown(_) => Some("`speedup hosts ssh show` lists those that are"),
-            Self::Unable
-            | Self::Nobody
-            | Self::TooMany
-            | Self::Destination(_)
-            | Self::Options(_)
-            | Self::Directory(_)
-            | Self::Record(_) => None,
-        }
-    }
+speedup_core::hints! { SshHostsError:
+    Self::Insecure => "start the coordinator without --insecure",
+    Self::Unreachable(_) =>
+        "start the coordinator with --bind ADDRESS, one that the hosts reach, or --advertise what they reach; or add them with \
+            --tunnel",
+    Self::Unknown(_) => "`speedup hosts ssh show` lists those that are",
 }
 
 impl SshHosts {

@@ -9,7 +9,6 @@ use crate::{
 use speedup_core::journal::{
     FRAME_HEADER_BYTES, JournalId, PayloadVersion, Position, RecordTooLarge, SegmentHeader,
 };
-use speedup_core::value::hint::Hinted;
 use std::{io::ErrorKind, path::Path, sync::Arc};
 
 /// How much a group may hold before it must be synced: it is kept in memory, and written at once.
@@ -80,13 +79,8 @@ pub enum WriteError {
     Failed(#[from] JournalFailure),
 }
 
-impl Hinted for WriteError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            WriteError::TooLarge(_) | WriteError::GroupFull => None,
-            WriteError::Failed(failure) => failure.hint(),
-        }
-    }
+speedup_core::hints! { WriteError:
+    WriteError::Failed(failure) => failure.hint(),
 }
 
 impl Journal {

@@ -5,7 +5,6 @@
 
 use crate::{failure::JournalFailure, private::FILE_MODE};
 use rustix::{fs::FlockOperation, fs::OFlags, fs::flock, io::Errno};
-use speedup_core::value::hint::Hinted;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
@@ -43,14 +42,10 @@ pub enum LockError {
     Failed(#[from] JournalFailure),
 }
 
-impl Hinted for LockError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            LockError::Held { .. } => Some("stop that process, or give this one a directory of its own"),
-            LockError::Link(_) => Some("no release makes one: see who did, then remove it"),
-            LockError::Failed(failure) => failure.hint(),
-        }
-    }
+speedup_core::hints! { LockError:
+    LockError::Held { .. } => "stop that process, or give this one a directory of its own",
+    LockError::Link(_) => "no release makes one: see who did, then remove it",
+    LockError::Failed(failure) => failure.hint(),
 }
 
 impl DirectoryLock {

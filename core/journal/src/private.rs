@@ -4,7 +4,6 @@
 //! A directory of ours that others may read is closed, whoever made it. One that others may write, or that another user
 //! owns, is refused: what lies in it may be somebody else's.
 
-use speedup_core::value::hint::Hinted;
 use std::fmt;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write as _};
@@ -76,20 +75,14 @@ impl fmt::Display for Closed {
     }
 }
 
-impl Hinted for NotPrivate {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Foreign { .. } => Some(
-                "nothing was changed: run as the user who owns it, choose another directory, or give it to this user \
-                 with the command above if all in it can be trusted",
-            ),
-            Self::Writable { .. } => Some(
-                "nothing was changed: check whether somebody else has written there (shared home directories are \
-                    often writable for the group), then close it with the command above and start again",
-            ),
-            Self::Failed(failure) => failure.hint(),
-        }
-    }
+speedup_core::hints! { NotPrivate:
+    Self::Foreign { .. } =>
+        "nothing was changed: run as the user who owns it, choose another directory, or give it to this user \
+            with the command above if all in it can be trusted",
+    Self::Writable { .. } =>
+        "nothing was changed: check whether somebody else has written there (shared home directories are \
+            often writable for the group), then close it with the command above and start again",
+    Self::Failed(failure) => failure.hint(),
 }
 
 impl Others {
@@ -239,6 +232,7 @@ fn visit(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use speedup_core::value::hint::Hinted as _;
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().mode() & MODE_BITS

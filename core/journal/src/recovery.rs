@@ -6,7 +6,6 @@ use crate::lock::{Holder, LockError};
 use crate::private::NotPrivate;
 use crate::segment::{self, Beginning, Missing, OpenSegment, SegmentError, SegmentReader};
 use speedup_core::journal::{Encoder, Extent, HEADER_BYTES, JournalId, Position, SegmentHeader, Tail};
-use speedup_core::value::hint::Hinted;
 use std::{io, path::PathBuf};
 
 /// A segment's usual length: it is copied and removed as a whole, and the last one is read in full on opening.
@@ -109,17 +108,13 @@ impl Options {
     }
 }
 
-impl Hinted for OpenError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            OpenError::Lock(error) => error.hint(),
-            OpenError::Damaged(_) => Some(segment::DAMAGED_HINT),
-            OpenError::NotPrivate(error) => error.hint(),
-            OpenError::Missing(_) => Some(segment::MISSING_HINT),
-            OpenError::Newer { .. } => Some(segment::NEWER_HINT),
-            OpenError::Failed(failure) => failure.hint(),
-        }
-    }
+speedup_core::hints! { OpenError:
+    OpenError::Lock(error) => error.hint(),
+    OpenError::Damaged(_) => segment::DAMAGED_HINT,
+    OpenError::NotPrivate(error) => error.hint(),
+    OpenError::Missing(_) => segment::MISSING_HINT,
+    OpenError::Newer { .. } => segment::NEWER_HINT,
+    OpenError::Failed(failure) => failure.hint(),
 }
 
 impl From<SegmentError> for OpenError {

@@ -5,7 +5,6 @@ use crate::directory::{Directory, DiskDirectory};
 use crate::failure::JournalFailure;
 use crate::segment::{self, Beginning, SegmentError, SegmentReader};
 use speedup_core::journal::{JournalId, JournalRecord, PayloadVersion, Position, Tail};
-use speedup_core::value::hint::Hinted;
 use std::{collections::VecDeque, path::Path, path::PathBuf, sync::Arc};
 
 /// Reads a journal without its lock, also while a service writes it.
@@ -65,18 +64,10 @@ pub enum ReplayError {
     Segment(#[from] SegmentError),
 }
 
-impl Hinted for ReplayError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            ReplayError::Absent { .. } => {
-                Some("check the directory; a coordinator makes its journal at its first start")
-            }
-            ReplayError::OutOfRange { .. } => {
-                Some("begin at the first position there is; older ones were compacted")
-            }
-            ReplayError::Segment(error) => error.hint(),
-        }
-    }
+speedup_core::hints! { ReplayError:
+    ReplayError::Absent { .. } => "check the directory; a coordinator makes its journal at its first start",
+    ReplayError::OutOfRange { .. } => "begin at the first position there is; older ones were compacted",
+    ReplayError::Segment(error) => error.hint(),
 }
 
 impl Reader {

@@ -6,7 +6,6 @@ use speedup_core::journal::{
     Damage, DamageKind, Encoder, Extent, HEADER_BYTES, HeaderError, JournalId, JournalRecord, MARK_BYTES,
     PayloadVersion, Position, ScanStep, Scanner, SegmentEnd, SegmentHeader, Tail, TornTail, marked_end,
 };
-use speedup_core::value::hint::Hinted;
 use std::{io::ErrorKind, ops::Range, path::PathBuf};
 
 /// How much is read at once. Larger records get a larger buffer, up to the longest record.
@@ -96,15 +95,11 @@ pub enum DamagedBy {
     },
 }
 
-impl Hinted for SegmentError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            SegmentError::Damaged(_) => Some(DAMAGED_HINT),
-            SegmentError::Newer { .. } => Some(NEWER_HINT),
-            SegmentError::Missing(_) => Some(MISSING_HINT),
-            SegmentError::Failed(failure) => failure.hint(),
-        }
-    }
+speedup_core::hints! { SegmentError:
+    SegmentError::Damaged(_) => DAMAGED_HINT,
+    SegmentError::Newer { .. } => NEWER_HINT,
+    SegmentError::Missing(_) => MISSING_HINT,
+    SegmentError::Failed(failure) => failure.hint(),
 }
 
 /// Name of the segment whose first record has this position.

@@ -133,27 +133,20 @@ pub enum PageCache {
     Drop,
 }
 
-/// Transparent huge pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum HugePages {
-    /// For all memory.
-    Always,
-    /// For memory whose program asks for them.
-    Madvise,
-    /// For none.
-    Never,
-}
-
-impl HugePages {
-    /// The kernel's word.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Always => "always",
-            Self::Madvise => "madvise",
-            Self::Never => "never",
-        }
+crate::words! {
+    /// Transparent huge pages.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum HugePages {
+        /// For all memory.
+        Always = "always",
+        /// For memory whose program asks for them.
+        Madvise = "madvise",
+        /// For none.
+        Never = "never",
     }
+    /// The kernel's word.
+    fn name;
 }
 
 /// Resource limits of a program (`setrlimit`), soft and hard; those not given stay as they are.
@@ -200,73 +193,40 @@ impl Environment {
     }
 }
 
-/// A part of the environment, as records name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Setting {
-    /// [`Environment::cpus`].
-    Cpus,
-    /// [`Environment::housekeeping`].
-    Housekeeping,
-    /// [`Environment::nice`].
-    Nice,
-    /// [`Environment::scheduler`].
-    Scheduler,
-    /// [`Environment::aslr`].
-    Aslr,
-    /// [`Environment::env_size`].
-    EnvSize,
-    /// [`Environment::page_cache`].
-    PageCache,
-    /// [`Environment::huge_pages`].
-    HugePages,
-    /// [`Environment::governor`].
-    Governor,
-    /// [`Environment::turbo`].
-    Turbo,
-    /// [`Environment::limits`].
-    Limits,
-    /// [`Environment::directory_length`].
-    DirectoryLength,
-    /// [`Environment::software`].
-    Software,
-}
-
-impl Setting {
-    /// All of them, in their order.
-    pub const ALL: [Self; 13] = [
-        Self::Cpus,
-        Self::Housekeeping,
-        Self::Nice,
-        Self::Scheduler,
-        Self::Aslr,
-        Self::EnvSize,
-        Self::PageCache,
-        Self::HugePages,
-        Self::Governor,
-        Self::Turbo,
-        Self::Limits,
-        Self::DirectoryLength,
-        Self::Software,
-    ];
-
-    /// Its name, which is its key in `[environment]`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cpus => "cpus",
-            Self::Housekeeping => "housekeeping",
-            Self::Nice => "nice",
-            Self::Scheduler => "scheduler",
-            Self::Aslr => "aslr",
-            Self::EnvSize => "env_bytes",
-            Self::PageCache => "page_cache",
-            Self::HugePages => "transparent_huge_pages",
-            Self::Governor => "governor",
-            Self::Turbo => "turbo",
-            Self::Limits => "limits",
-            Self::DirectoryLength => "directory_bytes",
-            Self::Software => "software",
-        }
+crate::words! {
+    /// A part of the environment, as records name it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Setting {
+        /// [`Environment::cpus`].
+        Cpus = "cpus",
+        /// [`Environment::housekeeping`].
+        Housekeeping = "housekeeping",
+        /// [`Environment::nice`].
+        Nice = "nice",
+        /// [`Environment::scheduler`].
+        Scheduler = "scheduler",
+        /// [`Environment::aslr`].
+        Aslr = "aslr",
+        /// [`Environment::env_size`].
+        EnvSize = "env_bytes",
+        /// [`Environment::page_cache`].
+        PageCache = "page_cache",
+        /// [`Environment::huge_pages`].
+        HugePages = "transparent_huge_pages",
+        /// [`Environment::governor`].
+        Governor = "governor",
+        /// [`Environment::turbo`].
+        Turbo = "turbo",
+        /// [`Environment::limits`].
+        Limits = "limits",
+        /// [`Environment::directory_length`].
+        DirectoryLength = "directory_bytes",
+        /// [`Environment::software`].
+        Software = "software",
     }
+    /// Its name, which is its key in `[environment]`.
+    fn name;
+    const ALL;
 }
 
 /// Why a text names no CPUs.

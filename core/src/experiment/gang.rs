@@ -66,15 +66,19 @@ pub struct ScalingSeries {
     pub law: ScalingLaw,
 }
 
-/// What stays the same when a program is given more hosts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ScalingLaw {
-    /// The work: on k hosts it should take a k-th of the time (Amdahl 1967).
-    #[default]
-    Strong,
-    /// The work of each host: the time should stay the same (Gustafson 1988).
-    Weak,
+crate::words! {
+    /// What stays the same when a program is given more hosts.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ScalingLaw {
+        /// The work: on k hosts it should take a k-th of the time (Amdahl 1967).
+        #[default]
+        Strong = "strong",
+        /// The work of each host: the time should stay the same (Gustafson 1988).
+        Weak = "weak",
+    }
+    fn name;
+    const ALL;
 }
 
 /// What starts the ranks of a run, on its first host.
@@ -90,19 +94,6 @@ pub enum GangLauncher {
     Srun,
     /// These words, which stand before the command; placeholders are still in place.
     Own(Vec<String>),
-}
-
-impl ScalingLaw {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Strong, Self::Weak];
-
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Strong => "strong",
-            Self::Weak => "weak",
-        }
-    }
 }
 
 impl Gang {

@@ -15,242 +15,138 @@ pub use own::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is measured in a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Metric {
+/// Declares the metrics, each with its name, its column and its unit.
+macro_rules! metrics {
+    ($($(#[$means:meta])* $metric:ident = $name:literal, $column:literal, $unit:ident;)+) => {
+        crate::words! {
+            /// What is measured in a run.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+            #[serde(rename_all = "snake_case")]
+            pub enum Metric {
+                $($(#[$means])* $metric = $name,)+
+            }
+            /// The name in plan files and reports.
+            fn name;
+            /// All of them, in the order of tables and exports.
+            const ALL;
+        }
+
+        impl Metric {
+            /// The column of an export: the name, with the unit as its last word unless events are counted.
+            pub const fn column(self) -> &'static str {
+                match self {
+                    $(Self::$metric => $column,)+
+                }
+            }
+
+            /// The unit of its values.
+            pub const fn unit(self) -> Unit {
+                match self {
+                    $(Self::$metric => Unit::$unit,)+
+                }
+            }
+        }
+    };
+}
+
+metrics! {
     /// Exec to exit, nanoseconds of the monotonic clock.
-    Wall,
+    Wall = "wall", "wall_ns", Nanoseconds;
     /// CPU time in user mode, nanoseconds.
-    User,
+    User = "user", "user_ns", Nanoseconds;
     /// CPU time in the kernel, nanoseconds.
-    System,
+    System = "system", "system_ns", Nanoseconds;
     /// Peak resident memory, bytes.
-    MaxRss,
+    MaxRss = "max_rss", "max_rss_bytes", Bytes;
     /// Page faults without I/O.
-    MinorFaults,
+    MinorFaults = "minor_faults", "minor_faults", Count;
     /// Page faults with I/O.
-    MajorFaults,
+    MajorFaults = "major_faults", "major_faults", Count;
     /// Context switches the program asked for by waiting.
-    VoluntarySwitches,
+    VoluntarySwitches = "voluntary_switches", "voluntary_switches", Count;
     /// Context switches the program did not ask for.
-    InvoluntarySwitches,
+    InvoluntarySwitches = "involuntary_switches", "involuntary_switches", Count;
     /// Blocks of 512 bytes read.
-    BlockReads,
+    BlockReads = "block_reads", "block_reads", Count;
     /// Blocks of 512 bytes written.
-    BlockWrites,
+    BlockWrites = "block_writes", "block_writes", Count;
     /// Instructions retired by the program and all that it starts.
-    Instructions,
+    Instructions = "instructions", "instructions", Count;
     /// CPU cycles, as many as the clock ticked.
-    Cycles,
+    Cycles = "cycles", "cycles", Count;
     /// Accesses to the last level of cache.
-    CacheReferences,
+    CacheReferences = "cache_references", "cache_references", Count;
     /// Those that missed it.
-    CacheMisses,
+    CacheMisses = "cache_misses", "cache_misses", Count;
     /// Branch instructions retired.
-    Branches,
+    Branches = "branches", "branches", Count;
     /// Those that were predicted wrongly.
-    BranchMisses,
+    BranchMisses = "branch_misses", "branch_misses", Count;
     /// Time on a CPU by the scheduler's clock, nanoseconds: all that the program starts, waited for or not.
-    TaskClock,
+    TaskClock = "task_clock", "task_clock_ns", Nanoseconds;
     /// Moves from one CPU to another.
-    CpuMigrations,
+    CpuMigrations = "cpu_migrations", "cpu_migrations", Count;
     /// Energy of all CPU packages of the host while the run lasted, microjoules: whatever else runs there is in it.
     #[serde(rename = "energy_pkg")]
-    EnergyPackage,
+    EnergyPackage = "energy_pkg", "energy_pkg_uj", Microjoules;
     /// The same of the memory, microjoules.
-    EnergyDram,
+    EnergyDram = "energy_dram", "energy_dram_uj", Microjoules;
     /// Peak memory of all processes of the run together, bytes: with page cache and the kernel's own on their behalf.
-    MemoryPeak,
+    MemoryPeak = "memory_peak", "memory_peak_bytes", Bytes;
     /// CPU time of all processes of the run, nanoseconds.
-    TreeCpu,
+    TreeCpu = "tree_cpu", "tree_cpu_ns", Nanoseconds;
     /// Its part in user mode; with version 1 of control groups by the kernel's clock ticks, as the part in the kernel.
-    TreeUser,
+    TreeUser = "tree_user", "tree_user_ns", Nanoseconds;
     /// Its part in the kernel.
-    TreeSystem,
+    TreeSystem = "tree_system", "tree_system_ns", Nanoseconds;
 }
 
-/// The unit of a metric's values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Nanoseconds.
-    Nanoseconds,
-    /// Bytes.
-    Bytes,
-    Count,
-    /// Microjoules.
-    Microjoules,
-}
-
-impl Metric {
-    /// All of them, in the order of tables and exports.
-    pub const ALL: [Self; 24] = [
-        Self::Wall,
-        Self::User,
-        Self::System,
-        Self::MaxRss,
-        Self::MinorFaults,
-        Self::MajorFaults,
-        Self::VoluntarySwitches,
-        Self::InvoluntarySwitches,
-        Self::BlockReads,
-        Self::BlockWrites,
-        Self::Instructions,
-        Self::Cycles,
-        Self::CacheReferences,
-        Self::CacheMisses,
-        Self::Branches,
-        Self::BranchMisses,
-        Self::TaskClock,
-        Self::CpuMigrations,
-        Self::EnergyPackage,
-        Self::EnergyDram,
-        Self::MemoryPeak,
-        Self::TreeCpu,
-        Self::TreeUser,
-        Self::TreeSystem,
-    ];
-
-    /// The name in plan files and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Wall => "wall",
-            Self::User => "user",
-            Self::System => "system",
-            Self::MaxRss => "max_rss",
-            Self::MinorFaults => "minor_faults",
-            Self::MajorFaults => "major_faults",
-            Self::VoluntarySwitches => "voluntary_switches",
-            Self::InvoluntarySwitches => "involuntary_switches",
-            Self::BlockReads => "block_reads",
-            Self::BlockWrites => "block_writes",
-            Self::Instructions => "instructions",
-            Self::Cycles => "cycles",
-            Self::CacheReferences => "cache_references",
-            Self::CacheMisses => "cache_misses",
-            Self::Branches => "branches",
-            Self::BranchMisses => "branch_misses",
-            Self::TaskClock => "task_clock",
-            Self::CpuMigrations => "cpu_migrations",
-            Self::EnergyPackage => "energy_pkg",
-            Self::EnergyDram => "energy_dram",
-            Self::MemoryPeak => "memory_peak",
-            Self::TreeCpu => "tree_cpu",
-            Self::TreeUser => "tree_user",
-            Self::TreeSystem => "tree_system",
-        }
+crate::words! {
+    /// The unit of a metric's values.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Unit {
+        /// Nanoseconds.
+        Nanoseconds = "ns",
+        /// Bytes.
+        Bytes = "bytes",
+        Count = "count",
+        /// Microjoules.
+        Microjoules = "uj",
     }
-
-    /// The column of an export: the name, with the unit as its last word unless events are counted.
-    pub const fn column(self) -> &'static str {
-        match self {
-            Self::Wall => "wall_ns",
-            Self::User => "user_ns",
-            Self::System => "system_ns",
-            Self::MaxRss => "max_rss_bytes",
-            Self::TaskClock => "task_clock_ns",
-            Self::EnergyPackage => "energy_pkg_uj",
-            Self::EnergyDram => "energy_dram_uj",
-            Self::MemoryPeak => "memory_peak_bytes",
-            Self::TreeCpu => "tree_cpu_ns",
-            Self::TreeUser => "tree_user_ns",
-            Self::TreeSystem => "tree_system_ns",
-            Self::MinorFaults
-            | Self::MajorFaults
-            | Self::VoluntarySwitches
-            | Self::InvoluntarySwitches
-            | Self::BlockReads
-            | Self::BlockWrites
-            | Self::Instructions
-            | Self::Cycles
-            | Self::CacheReferences
-            | Self::CacheMisses
-            | Self::Branches
-            | Self::BranchMisses
-            | Self::CpuMigrations => self.name(),
-        }
-    }
-
-    /// The unit of its values.
-    pub const fn unit(self) -> Unit {
-        match self {
-            Self::Wall
-            | Self::User
-            | Self::System
-            | Self::TaskClock
-            | Self::TreeCpu
-            | Self::TreeUser
-            | Self::TreeSystem => Unit::Nanoseconds,
-            Self::MaxRss | Self::MemoryPeak => Unit::Bytes,
-            Self::EnergyPackage | Self::EnergyDram => Unit::Microjoules,
-            Self::MinorFaults
-            | Self::MajorFaults
-            | Self::VoluntarySwitches
-            | Self::InvoluntarySwitches
-            | Self::BlockReads
-            | Self::BlockWrites
-            | Self::Instructions
-            | Self::Cycles
-            | Self::CacheReferences
-            | Self::CacheMisses
-            | Self::Branches
-            | Self::BranchMisses
-            | Self::CpuMigrations => Unit::Count,
-        }
-    }
-}
-
-impl Unit {
     /// Its name in reports and, as the last word, in the columns of exports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Nanoseconds => "ns",
-            Self::Bytes => "bytes",
-            Self::Count => "count",
-            Self::Microjoules => "uj",
-        }
-    }
+    fn name;
 }
 
 /// Most bytes of what the host said when it could not be read; longer texts are cut where they enter.
 pub const MAX_ABSENCE_BYTES: usize = 200;
 
-/// Why a metric that was wanted has no value.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Absence {
-    /// The host has no such counter, or no interface that knows it.
-    Unsupported,
-    /// The host has it, and the agent may not use it.
-    NotPermitted,
-    /// It is not above what the agent itself uses, which the kernel counts as the program's.
-    BelowFloor,
-    /// The host's counters had to take turns: what was counted is a part, and the whole would be a guess.
-    Multiplexed,
-    /// The counter was there and never counted.
-    NotCounted,
-    /// The run lasted so long that the counter may have begun anew more than once.
-    Wrapped,
-    Unreadable {
-        /// What was tried, and what the host said.
-        reason: String,
-    },
+crate::words! {
+    /// Why a metric that was wanted has no value.
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Absence {
+        /// The host has no such counter, or no interface that knows it.
+        Unsupported = "unsupported",
+        /// The host has it, and the agent may not use it.
+        NotPermitted = "not_permitted",
+        /// It is not above what the agent itself uses, which the kernel counts as the program's.
+        BelowFloor = "below_floor",
+        /// The host's counters had to take turns: what was counted is a part, and the whole would be a guess.
+        Multiplexed = "multiplexed",
+        /// The counter was there and never counted.
+        NotCounted = "not_counted",
+        /// The run lasted so long that the counter may have begun anew more than once.
+        Wrapped = "wrapped",
+        Unreadable {
+            /// What was tried, and what the host said.
+            reason: String,
+        } = "unreadable",
+    }
+    /// Its code name in exports and reports.
+    fn code(&self);
 }
 
 impl Absence {
-    /// Its code name in exports and reports.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Unsupported => "unsupported",
-            Self::NotPermitted => "not_permitted",
-            Self::BelowFloor => "below_floor",
-            Self::Multiplexed => "multiplexed",
-            Self::NotCounted => "not_counted",
-            Self::Wrapped => "wrapped",
-            Self::Unreadable { .. } => "unreadable",
-        }
-    }
-
     /// It in words, as they follow a colon.
     pub fn words(&self) -> String {
         match self {

@@ -73,32 +73,22 @@ pub enum ContainerLauncher {
     Words(Vec<String>),
 }
 
-/// A part of the software, as owners' limits and refusals name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SoftwarePart {
-    /// [`Software::prologue`].
-    Prologue,
-    /// [`Software::modules`].
-    Modules,
-    /// [`Software::spack`] and [`Software::spack_environment`].
-    Spack,
-    /// [`Software::container`].
-    Container,
-}
-
-impl SoftwarePart {
-    /// All of them, in their order.
-    pub const ALL: [Self; 4] = [Self::Prologue, Self::Modules, Self::Spack, Self::Container];
-
-    /// Its name, which is its key in `[environment]`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Prologue => "prologue",
-            Self::Modules => "modules",
-            Self::Spack => "spack",
-            Self::Container => "container",
-        }
+crate::words! {
+    /// A part of the software, as owners' limits and refusals name it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum SoftwarePart {
+        /// [`Software::prologue`].
+        Prologue = "prologue",
+        /// [`Software::modules`].
+        Modules = "modules",
+        /// [`Software::spack`] and [`Software::spack_environment`].
+        Spack = "spack",
+        /// [`Software::container`].
+        Container = "container",
     }
+    /// Its name, which is its key in `[environment]`.
+    fn name;
+    const ALL;
 }
 
 impl Default for Software {

@@ -73,59 +73,44 @@ pub enum WaitingFor {
     Hosts(Hindrances),
 }
 
-/// What keeps a host from a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Hindrance {
-    /// Nothing but earlier runs, or that it has not asked yet.
-    Able,
-    /// At work on another run.
-    Busy,
-    Resting,
-    Rebooting,
-    /// In an allocation that may end before the run would.
-    Ending,
-    /// Waiting for what other hosts make of the experiment.
-    HeldBack,
-    /// Given up by the experiment.
-    GivenUp,
-    /// Serving, or wanted for, another visit of the same cell.
-    Visited,
-    /// Used before in the scope of the policy.
-    NotFresh,
-    /// Used before, and never fresh again for want of allocation ids.
-    NoAllocation,
-    /// In need of a new boot, and without a command for it.
-    CannotReboot,
-    /// Tried with this very run before.
-    Tried,
-    /// Of a class that the experiment does not take.
-    OtherClass,
-    OutOfService,
-    /// Not connected.
-    Away,
+crate::words! {
+    /// What keeps a host from a run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Hindrance {
+        /// Nothing but earlier runs, or that it has not asked yet.
+        Able,
+        /// At work on another run.
+        Busy,
+        Resting,
+        Rebooting,
+        /// In an allocation that may end before the run would.
+        Ending,
+        /// Waiting for what other hosts make of the experiment.
+        HeldBack,
+        /// Given up by the experiment.
+        GivenUp,
+        /// Serving, or wanted for, another visit of the same cell.
+        Visited,
+        /// Used before in the scope of the policy.
+        NotFresh,
+        /// Used before, and never fresh again for want of allocation ids.
+        NoAllocation,
+        /// In need of a new boot, and without a command for it.
+        CannotReboot,
+        /// Tried with this very run before.
+        Tried,
+        /// Of a class that the experiment does not take.
+        OtherClass,
+        OutOfService,
+        /// Not connected.
+        Away,
+    }
+    /// All of them, in the order in which they are told.
+    const ALL;
 }
 
 impl Hindrance {
-    /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 15] = [
-        Self::Able,
-        Self::Busy,
-        Self::Resting,
-        Self::Rebooting,
-        Self::Ending,
-        Self::HeldBack,
-        Self::GivenUp,
-        Self::Visited,
-        Self::NotFresh,
-        Self::NoAllocation,
-        Self::CannotReboot,
-        Self::Tried,
-        Self::OtherClass,
-        Self::OutOfService,
-        Self::Away,
-    ];
-
     /// Whether the host will take the run without anything being done about it.
     pub const fn passes(self) -> bool {
         matches!(self, Self::Able | Self::Busy | Self::Resting | Self::Rebooting)

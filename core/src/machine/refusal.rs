@@ -6,7 +6,6 @@ use super::{MAX_ACTIVE, MAX_EPOCH_LEAD, MAX_HOSTS};
 use crate::host::{Identifier, MAX_BOOTS};
 use crate::machine::feasibility::Shortage;
 use crate::plan::PlanError;
-use crate::value::hint::Hinted;
 use crate::value::id::{AgentEpoch, AgentId, BootId, ExperimentId, HostId, LeaseEpoch, RunIndex};
 use crate::value::time::{Span, Timestamp};
 
@@ -177,49 +176,23 @@ impl Refusal {
     }
 }
 
-impl Hinted for Refusal {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::PoolTooSmall(shortage) => Some(shortage.hint()),
-            Self::HostClaimed { .. } => {
-                Some("stop the other agent, or give this one its own --host-id if it is another machine")
-            }
-            Self::AnotherMachine { .. } => Some(
-                "it may be a copy of that machine's image: give it its own machine id (systemd-machine-id-setup) \
-                    or --host-id; if the machine was replaced, `speedup hosts reset` releases its id",
-            ),
-            Self::SameMachine { .. } => Some(
-                "one machine is one host: stop the other agent; where several hosts are to be on one machine, start every \
-                 agent there with --share-machine, and reports say that they were one machine",
-            ),
-            Self::FutureAgent { .. } => Some(
-                "set the clocks of both machines; if the agent's was wrong, start it with a new --state directory",
-            ),
-            Self::OldBoot { .. } => Some("a machine that was restored from a snapshot has to reboot"),
-            Self::TooManyBoots(_) => Some("give it a new --host-id"),
-            Self::NotActive(_) => {
-                Some("`speedup list` shows the experiments; a finished one cannot be changed")
-            }
-            Self::UnknownHost(_) => Some("`speedup hosts list` shows them"),
-            Self::Building(_) => {
-                Some("extend it when its builds are done; `speedup list` shows its progress")
-            }
-            Self::Bisecting(_) => Some("start another bisection with a larger --max-runs"),
-            Self::TooManyActive => Some("wait for some to finish, or cancel some"),
-            Self::Exists(_)
-            | Self::Cancelled(_)
-            | Self::NotBuilt { .. }
-            | Self::TooManyRuns { .. }
-            | Self::BeyondRule { .. }
-            | Self::Unfit(_)
-            | Self::NothingAppended
-            | Self::NotDeciding(_)
-            | Self::StaleDecision { .. }
-            | Self::AnyClass(_)
-            | Self::StaleAgent { .. }
-            | Self::TooManyHosts
-            | Self::NotJoined(_)
-            | Self::NotYourLease { .. } => None,
-        }
-    }
+crate::hints! { Refusal:
+    Self::PoolTooSmall(shortage) => shortage.hint(),
+    Self::HostClaimed { .. } =>
+        "stop the other agent, or give this one its own --host-id if it is another machine",
+    Self::AnotherMachine { .. } =>
+        "it may be a copy of that machine's image: give it its own machine id (systemd-machine-id-setup) \
+            or --host-id; if the machine was replaced, `speedup hosts reset` releases its id",
+    Self::SameMachine { .. } =>
+        "one machine is one host: stop the other agent; where several hosts are to be on one machine, start every \
+            agent there with --share-machine, and reports say that they were one machine",
+    Self::FutureAgent { .. } =>
+        "set the clocks of both machines; if the agent's was wrong, start it with a new --state directory",
+    Self::OldBoot { .. } => "a machine that was restored from a snapshot has to reboot",
+    Self::TooManyBoots(_) => "give it a new --host-id",
+    Self::NotActive(_) => "`speedup list` shows the experiments; a finished one cannot be changed",
+    Self::UnknownHost(_) => "`speedup hosts list` shows them",
+    Self::Building(_) => "extend it when its builds are done; `speedup list` shows its progress",
+    Self::Bisecting(_) => "start another bisection with a larger --max-runs",
+    Self::TooManyActive => "wait for some to finish, or cancel some",
 }

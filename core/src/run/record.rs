@@ -151,52 +151,56 @@ impl Outcome {
     }
 }
 
-/// How a benchmark fails.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Failure {
-    /// It ended with another exit code than expected.
-    Exit { code: u8, expected: u8 },
-    /// A signal ended it.
-    Signal {
-        signal: u8,
-        /// Whether the kernel dumped the program's memory, which was part of the time.
-        #[serde(default)]
-        core_dumped: bool,
-    },
-    /// It did not end in time.
-    TimedOut {
-        /// The limit it was given.
-        limit: Span,
-    },
-    /// It wrote something else than expected to its standard output.
-    WrongOutput {
-        /// BLAKE3 of what it wrote.
-        blake3: [u8; 32],
-        expected: [u8; 32],
-    },
-    /// It wrote more than the plan allows.
-    TooMuchOutput {
-        /// The plan's limit in bytes.
-        limit: u64,
-    },
-    /// Its output has no value of one of the plan's own metrics.
-    NoValue {
-        metric: String,
-        /// What was found instead.
-        reason: String,
-    },
-    /// It was a build, and what it was to make is not there.
-    NoProduct {
-        name: String,
-        /// What was found instead.
-        reason: String,
-    },
-    /// A warm-up failed, so the run was not begun.
-    Warmup {
-        /// Which, from 1.
-        number: u32,
-        failure: String,
-    },
+crate::words! {
+    /// How a benchmark fails.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Failure {
+        /// It ended with another exit code than expected.
+        Exit { code: u8, expected: u8 } = "exit",
+        /// A signal ended it.
+        Signal {
+            signal: u8,
+            /// Whether the kernel dumped the program's memory, which was part of the time.
+            #[serde(default)]
+            core_dumped: bool,
+        } = "signal",
+        /// It did not end in time.
+        TimedOut {
+            /// The limit it was given.
+            limit: Span,
+        } = "timeout",
+        /// It wrote something else than expected to its standard output.
+        WrongOutput {
+            /// BLAKE3 of what it wrote.
+            blake3: [u8; 32],
+            expected: [u8; 32],
+        } = "wrong_output",
+        /// It wrote more than the plan allows.
+        TooMuchOutput {
+            /// The plan's limit in bytes.
+            limit: u64,
+        } = "too_much_output",
+        /// Its output has no value of one of the plan's own metrics.
+        NoValue {
+            metric: String,
+            /// What was found instead.
+            reason: String,
+        } = "no_value",
+        /// It was a build, and what it was to make is not there.
+        NoProduct {
+            name: String,
+            /// What was found instead.
+            reason: String,
+        } = "no_product",
+        /// A warm-up failed, so the run was not begun.
+        Warmup {
+            /// Which, from 1.
+            number: u32,
+            failure: String,
+        } = "warmup",
+    }
+    /// The failure's code name in exports.
+    fn code(&self);
 }
 
 impl Failure {
@@ -235,20 +239,6 @@ impl Failure {
             Self::NoValue { metric, reason } => format!("no value of {metric}: {reason}"),
             Self::NoProduct { name, reason } => format!("the build has no product `{name}`: {reason}"),
             Self::Warmup { number, failure } => format!("warm-up {number} failed: {failure}"),
-        }
-    }
-
-    /// The failure's code name in exports.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Exit { .. } => "exit",
-            Self::Signal { .. } => "signal",
-            Self::TimedOut { .. } => "timeout",
-            Self::WrongOutput { .. } => "wrong_output",
-            Self::TooMuchOutput { .. } => "too_much_output",
-            Self::NoValue { .. } => "no_value",
-            Self::NoProduct { .. } => "no_product",
-            Self::Warmup { .. } => "warmup",
         }
     }
 }

@@ -20,6 +20,23 @@ pub trait Hinted: Error {
     }
 }
 
+/// Implements [`Hinted`]: `hints! { LinkError: Self::Refused(_) => "start it", Self::Open(error) => error.hint() }`. A variant that is
+/// left out has no hint.
+#[macro_export]
+macro_rules! hints {
+    ($name:ident: $($pattern:pat $(if $condition:expr)? => $hint:expr),+ $(,)?) => {
+        impl $crate::value::hint::Hinted for $name {
+            #[allow(unreachable_patterns, clippy::wildcard_enum_match_arm, reason = "some errors have hints in all variants")]
+            fn hint(&self) -> Option<&'static str> {
+                match self {
+                    $($pattern $(if $condition)? => $hint.into(),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
 /// Words and hint in one text, for a door that has only one: a gRPC status, a line of a log, the refusal of an argument.
 pub fn with_hint(words: impl Display, hint: Option<&str>) -> String {
     match hint {
@@ -46,5 +63,25 @@ mod tests {
             assert_eq!(split_hint(&with_hint("3 hosts are too few", hint)), ("3 hosts are too few", hint));
         }
         assert_eq!(with_hint("no", Some("ask")), "no\nhint: ask");
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    enum Inner {
+        #[error("it is full")]
+        Full,
+        #[error("it is closed")]
+        Closed,
+    }
+    crate::hints! { Inner: Self::Full => "make room" }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("it failed")]
+    struct Outer(Inner);
+    crate::hints! { Outer: Self(error) => error.hint() }
+
+    #[test]
+    fn an_error_has_its_own_hint_or_that_of_another_or_none() {
+        assert_eq!((Inner::Full.hint(), Inner::Closed.hint()), (Some("make room"), None));
+        assert_eq!((Outer(Inner::Full).hint(), Outer(Inner::Closed).hint()), (Some("make room"), None));
     }
 }

@@ -11,7 +11,6 @@ use rcgen::{
 };
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, CertificateSigningRequestDer};
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 use crate::certificate::Serial;
@@ -64,17 +63,12 @@ pub enum AuthorityError {
     Damaged { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
 }
 
-impl Hinted for AuthorityError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Directory { .. } => Some("look at the permissions of the data directory"),
-            Self::File(error) => error.hint(),
-            Self::Half { .. } | Self::Damaged { .. } => Some(
-                "restore both files from a backup, or remove both to create a new authority: then every agent \
-                    and user has to enrol again",
-            ),
-        }
-    }
+speedup_core::hints! { AuthorityError:
+    Self::Directory { .. } => "look at the permissions of the data directory",
+    Self::File(error) => error.hint(),
+    Self::Half { .. } | Self::Damaged { .. } =>
+        "restore both files from a backup, or remove both to create a new authority: then every agent \
+            and user has to enrol again",
 }
 
 /// Why a certificate is not made.

@@ -123,33 +123,23 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// What someone may do. Each of the first three may do what the one before may; an agent may only be an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// Reads experiments, reports and the pool.
-    Viewer,
-    /// Submits experiments too, and changes those that it submitted.
-    Submitter,
-    /// Changes everything, and says who may do what.
-    Admin,
-    /// Executes runs on the one host that it stands for.
-    Agent,
-}
-
-impl Role {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Viewer, Self::Submitter, Self::Admin, Self::Agent];
-
-    /// Its word, in certificates and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Viewer => "viewer",
-            Self::Submitter => "submitter",
-            Self::Admin => "admin",
-            Self::Agent => "agent",
-        }
+speedup_core::words! {
+    /// What someone may do. Each of the first three may do what the one before may; an agent may only be an agent.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Role {
+        /// Reads experiments, reports and the pool.
+        Viewer = "viewer",
+        /// Submits experiments too, and changes those that it submitted.
+        Submitter = "submitter",
+        /// Changes everything, and says who may do what.
+        Admin = "admin",
+        /// Executes runs on the one host that it stands for.
+        Agent = "agent",
     }
+    /// Its word, in certificates and on the command line.
+    fn name;
+    const ALL;
 }
 
 impl fmt::Display for Role {

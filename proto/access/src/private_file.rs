@@ -1,6 +1,5 @@
 //! Files that only their owner may read: keys, and what is as good as one. They are written as a whole or not at all.
 
-use speedup_core::value::hint::Hinted;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -28,16 +27,10 @@ pub enum PrivateFileError {
     Write { path: PathBuf, source: io::Error },
 }
 
-impl Hinted for PrivateFileError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Open { .. } => Some(
-                "see who may have read it; if nobody has, `chmod 600` the file, otherwise revoke what it holds",
-            ),
-            Self::Read { .. } | Self::Write { .. } => Some("look at owner and permissions of the file"),
-            Self::TooLarge { .. } => None,
-        }
-    }
+speedup_core::hints! { PrivateFileError:
+    Self::Open { .. } =>
+        "see who may have read it; if nobody has, `chmod 600` the file, otherwise revoke what it holds",
+    Self::Read { .. } | Self::Write { .. } => "look at owner and permissions of the file",
 }
 
 /// What is in it, if it is there; refused when others may read it.

@@ -8,7 +8,6 @@ use std::{
 use bytes::Bytes;
 use hyper_util::{client::legacy::connect::HttpConnector, rt::TokioIo};
 use rustls::{AlertDescription, ClientConfig, pki_types::ServerName};
-use speedup_core::value::hint::Hinted;
 use thiserror::Error as ThisError;
 use tokio::{io::AsyncRead, io::AsyncWrite, io::ReadBuf, net::TcpStream};
 use tokio_rustls::{TlsConnector, client::TlsStream};
@@ -56,20 +55,12 @@ pub enum ReachError {
     Trust(#[from] TrustError),
 }
 
-impl Hinted for ReachError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Address { .. } => Some("write it as https://127.0.0.1:7077"),
-            Self::NotLoopback { .. } => {
-                Some("write https://, or reach it through an ssh tunnel on this machine")
-            }
-            Self::NoCredentials { .. } => Some(
-                "take the access file that the coordinator wrote where its user can read it, or enrol with a token: \
-                 `speedup access enrol`, and --token-file for an agent",
-            ),
-            Self::Trust(_) => None,
-        }
-    }
+speedup_core::hints! { ReachError:
+    Self::Address { .. } => "write it as https://127.0.0.1:7077",
+    Self::NotLoopback { .. } => "write https://, or reach it through an ssh tunnel on this machine",
+    Self::NoCredentials { .. } =>
+        "take the access file that the coordinator wrote where its user can read it, or enrol with a token: \
+            `speedup access enrol`, and --token-file for an agent",
 }
 
 impl Reach {

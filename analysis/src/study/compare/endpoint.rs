@@ -11,11 +11,11 @@ use super::protocol::IntervalReport;
 use super::tail;
 use crate::conclusion::{Protocol, Reason, ReasonCode, Verdict, Word};
 use crate::count;
+use crate::study::RunUnit;
 use crate::study::Study;
 use crate::study::design::{Arranged, Design, Run, class_weight};
 use crate::study::gather::cell::CellRecords;
 use crate::study::gather::sampled::Sampled;
-use crate::study::run_unit::RunUnit;
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::metric::{Better, Metric};
 use speedup_core::experiment::{Endpoint, EndpointSubject, Family, Rule};
@@ -86,20 +86,25 @@ pub struct DifferenceReport {
     pub interval: IntervalReport,
 }
 
-/// What is said of an endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EndpointVerdict {
-    /// The candidate's values are better.
-    Better,
-    /// They are worse.
-    Worse,
-    /// They are shown to be the same, but for the margin.
-    Same,
-    /// None of these is shown.
-    Undecided,
-    /// There are too few runs, or no values.
-    NotEnoughData,
+speedup_core::words! {
+    /// What is said of an endpoint.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum EndpointVerdict {
+        /// The candidate's values are better.
+        Better = "better",
+        /// They are worse.
+        Worse = "worse",
+        /// They are shown to be the same, but for the margin.
+        Same = "same",
+        /// None of these is shown.
+        Undecided = "undecided",
+        /// There are too few runs, or no values.
+        NotEnoughData = "not enough data",
+    }
+    fn words;
+    /// All of them, in the order in which they are counted.
+    const ALL;
 }
 
 /// The verdict on an endpoint after an adjustment.
@@ -117,22 +122,6 @@ impl AdjustedEndpoint {
     /// Whether it keeps the probability of any wrong verdict.
     pub fn is_familywise(&self) -> bool {
         self.adjustment == Adjustment::Holm
-    }
-}
-
-impl EndpointVerdict {
-    /// All of them, in the order in which they are counted.
-    pub const ALL: [Self; 5] = [Self::Better, Self::Worse, Self::Same, Self::Undecided, Self::NotEnoughData];
-
-    /// In words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::Same => "same",
-            Self::Undecided => "undecided",
-            Self::NotEnoughData => "not enough data",
-        }
     }
 }
 

@@ -85,39 +85,28 @@ pub enum State {
     Empty,
 }
 
-/// Whether the runs of an experiment are still given out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReportPhase {
-    /// They are.
-    Running,
-    /// They would be, and no connected host can take any of them.
-    #[serde(rename = "waiting for hosts")]
-    WaitingForHosts,
-    /// Not until someone resumes it.
-    Paused,
-    /// All are settled, and the plan's rule has to say whether they are enough.
-    Deciding,
-    /// It was cancelled; runs under way end.
-    Cancelling,
-    /// It was cancelled, and no run is under way.
-    Cancelled,
-    /// All runs are settled.
-    Finished,
-}
-
-impl Spelled for ReportPhase {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::WaitingForHosts => "waiting for hosts",
-            Self::Paused => "paused",
-            Self::Deciding => "deciding",
-            Self::Cancelling => "cancelling",
-            Self::Cancelled => "cancelled",
-            Self::Finished => "finished",
-        }
+speedup_core::words! {
+    /// Whether the runs of an experiment are still given out.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ReportPhase {
+        /// They are.
+        Running = "running",
+        /// They would be, and no connected host can take any of them.
+        #[serde(rename = "waiting for hosts")]
+        WaitingForHosts = "waiting for hosts",
+        /// Not until someone resumes it.
+        Paused = "paused",
+        /// All are settled, and the plan's rule has to say whether they are enough.
+        Deciding = "deciding",
+        /// It was cancelled; runs under way end.
+        Cancelling = "cancelling",
+        /// It was cancelled, and no run is under way.
+        Cancelled = "cancelled",
+        /// All runs are settled.
+        Finished = "finished",
     }
+    impl Spelled::name;
 }
 
 impl CommitReport {

@@ -38,24 +38,17 @@ pub struct MethodReport {
     pub notes: Vec<MethodNote>,
 }
 
-/// Where a confidence level is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LevelSource {
-    /// The plan.
-    Plan,
-    /// The reader, who asked for another than the plan's.
-    Request,
-}
-
-impl LevelSource {
-    /// In a word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Plan => "plan",
-            Self::Request => "request",
-        }
+speedup_core::words! {
+    /// Where a confidence level is from.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum LevelSource {
+        /// The plan.
+        Plan = "plan",
+        /// The reader, who asked for another than the plan's.
+        Request = "request",
     }
+    fn name;
 }
 
 /// A method and where it is from.

@@ -17,32 +17,36 @@ pub struct DiagnosticReport {
     pub adjusted: f64,
 }
 
-/// What a significant diagnostic says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
-    /// A run resembles the one before it.
-    Autocorrelation,
-    /// Runs above and below the median come in series, or alternate.
-    RunsInSeries,
-    /// The times drift with the order of the runs.
-    Drift,
-    /// First runs differ from those after them.
-    FirstRun,
-    /// The clusters of the times are hosts.
-    ModesAreHosts,
-    /// They are fingerprint classes.
-    ModesAreClasses,
-    HostEffect,
-    /// Some hosts are unlike all others.
-    OutlyingHosts,
-    /// Runs over more switches take longer, or less long.
-    PlacementEffect,
-    /// The versions' runs were spread over unlike numbers of switches.
-    PlacementsDiffer,
-    /// The versions lost different shares of their attempts.
-    LossesDiffer,
-    /// They failed in different shares of their runs.
-    FailuresDiffer,
+speedup_core::words! {
+    /// What a significant diagnostic says.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Sign {
+        /// A run resembles the one before it.
+        Autocorrelation,
+        /// Runs above and below the median come in series, or alternate.
+        RunsInSeries,
+        /// The times drift with the order of the runs.
+        Drift,
+        /// First runs differ from those after them.
+        FirstRun,
+        /// The clusters of the times are hosts.
+        ModesAreHosts,
+        /// They are fingerprint classes.
+        ModesAreClasses,
+        HostEffect,
+        /// Some hosts are unlike all others.
+        OutlyingHosts,
+        /// Runs over more switches take longer, or less long.
+        PlacementEffect,
+        /// The versions' runs were spread over unlike numbers of switches.
+        PlacementsDiffer,
+        /// The versions lost different shares of their attempts.
+        LossesDiffer,
+        /// They failed in different shares of their runs.
+        FailuresDiffer,
+    }
+    /// All of them, in the order in which they are told.
+    const ALL;
 }
 
 /// A cell with what its diagnostics need.
@@ -66,24 +70,6 @@ impl DiagnosticReport {
     pub(crate) fn new(statistic: f64, p_value: PValue) -> Self {
         Self { statistic, p_value: p_value.told(), adjusted: p_value.told() }
     }
-}
-
-impl Sign {
-    /// All of them, in the order in which they are told.
-    pub(super) const ALL: [Self; 12] = [
-        Self::Autocorrelation,
-        Self::RunsInSeries,
-        Self::Drift,
-        Self::FirstRun,
-        Self::ModesAreHosts,
-        Self::ModesAreClasses,
-        Self::HostEffect,
-        Self::OutlyingHosts,
-        Self::PlacementEffect,
-        Self::PlacementsDiffer,
-        Self::LossesDiffer,
-        Self::FailuresDiffer,
-    ];
 }
 
 impl From<Sign> for WarningCode {

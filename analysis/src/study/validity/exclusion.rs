@@ -53,23 +53,17 @@ pub struct ExcludedHost {
     pub lost: u64,
 }
 
-/// How a host is taken out of service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ExclusionKind {
-    /// Somebody drained it.
-    Drained,
-    /// Something was wrong with it.
-    Quarantined,
-}
-
-impl Spelled for ExclusionKind {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Drained => "drained",
-            Self::Quarantined => "quarantined",
-        }
+speedup_core::words! {
+    /// How a host is taken out of service.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ExclusionKind {
+        /// Somebody drained it.
+        Drained = "drained",
+        /// Something was wrong with it.
+        Quarantined = "quarantined",
     }
+    impl Spelled::name;
 }
 
 impl ExclusionsReport {

@@ -1,6 +1,5 @@
 //! The commits between two ends, and what is known of them before the first run.
 
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The most commits of a line: more than a large project makes in ten years.
@@ -46,15 +45,10 @@ pub enum CommitLineError {
     NotPositive { commit: usize, value: f64 },
 }
 
-impl Hinted for CommitLineError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Length(_) => Some("give a range whose ends differ, or a shorter one"),
-            Self::EndUnbuildable(_) => Some("choose a neighbouring commit that builds"),
-            Self::NotPositive { .. } => Some("take a metric that is never zero, such as a time"),
-            Self::Unknown { .. } | Self::Prior { .. } => None,
-        }
-    }
+speedup_core::hints! { CommitLineError:
+    Self::Length(_) => "give a range whose ends differ, or a shorter one",
+    Self::EndUnbuildable(_) => "choose a neighbouring commit that builds",
+    Self::NotPositive { .. } => "take a metric that is never zero, such as a time",
 }
 
 impl CommitLine {

@@ -6,7 +6,7 @@ use crate::number::monotone_root;
 use crate::sample::Sample;
 use crate::test::{RankSum, RankSumLaw, RankSumStatistic, WelchTTest, error_of_share};
 use serde::Serialize;
-use speedup_core::{value::hint::Hinted, value::seed::Seed, value::seed::shuffle};
+use speedup_core::{value::seed::Seed, value::seed::shuffle};
 use std::collections::BTreeSet;
 use thiserror::Error;
 
@@ -130,17 +130,12 @@ pub enum AaError {
     Power(f64),
 }
 
-impl Hinted for AaError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::TooFew(_) => Some("plan more runs"),
-            Self::FewHosts(_) => Some("split by runs"),
-            Self::Constant => Some("use a finer clock or a longer run"),
-            Self::TooLarge { .. } => Some("make fewer splits"),
-            Self::Power(_) => Some("80 % is written 0.8"),
-            Self::Unmatched { .. } | Self::Splits(_) | Self::NotPositive(_) => None,
-        }
-    }
+speedup_core::hints! { AaError:
+    Self::TooFew(_) => "plan more runs",
+    Self::FewHosts(_) => "split by runs",
+    Self::Constant => "use a finer clock or a longer run",
+    Self::TooLarge { .. } => "make fewer splits",
+    Self::Power(_) => "80 % is written 0.8",
 }
 
 /// Two in each half.

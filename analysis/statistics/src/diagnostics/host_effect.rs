@@ -19,7 +19,6 @@ pub use cluster_hosts::{ClusterHosts, ClusterHostsError, ENOUGH_AS_LARGE, MOST_D
 pub use host_ranks::{HostRank, HostRanks};
 pub use outlying_hosts::{HostVerdict, OutlyingHosts};
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use std::collections::BTreeMap;
 use thiserror::Error;
 pub use variance_share::VarianceShare;
@@ -70,17 +69,10 @@ pub enum HostEffectError {
     Constant,
 }
 
-impl Hinted for HostEffectError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::FewHosts { .. } => Some("add hosts to the pool"),
-            Self::Unrepeated => {
-                Some("let hosts make several runs of a cell (policy \"any\") in an experiment of its own")
-            }
-            Self::Constant => Some("use a finer clock or a longer run"),
-            Self::Unmatched { .. } => None,
-        }
-    }
+speedup_core::hints! { HostEffectError:
+    Self::FewHosts { .. } => "add hosts to the pool",
+    Self::Unrepeated => "let hosts make several runs of a cell (policy \"any\") in an experiment of its own",
+    Self::Constant => "use a finer clock or a longer run",
 }
 
 impl ByHost {

@@ -20,7 +20,6 @@ pub use first_run::FirstRunEffect;
 pub use regional_drift::RegionalDrift;
 pub use runs_test::RunsTest;
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// Why the order of runs says nothing.
@@ -40,11 +39,7 @@ pub enum RunOrderError {
     Constant,
 }
 
-impl Hinted for RunOrderError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::TooFew { .. } => Some("plan more runs"),
-            Self::Constant => Some("use a finer clock or a longer run"),
-        }
-    }
+speedup_core::hints! { RunOrderError:
+    Self::TooFew { .. } => "plan more runs",
+    Self::Constant => "use a finer clock or a longer run",
 }

@@ -3,14 +3,17 @@
 use serde::Serialize;
 use speedup_core::value::count::counted;
 
-/// Which of the two samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Side {
-    /// The papers' X, the times of C.
-    Baseline,
-    /// The papers' Y, the times of C′.
-    Candidate,
+speedup_core::words! {
+    /// Which of the two samples.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Side {
+        /// The papers' X, the times of C.
+        Baseline = "baseline",
+        /// The papers' Y, the times of C′.
+        Candidate = "candidate",
+    }
+    fn name;
 }
 
 /// A condition that weakens an answer without forbidding it.
@@ -124,14 +127,6 @@ impl Side {
         match self {
             Self::Baseline => Self::Candidate,
             Self::Candidate => Self::Baseline,
-        }
-    }
-
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Baseline => "baseline",
-            Self::Candidate => "candidate",
         }
     }
 }

@@ -2,7 +2,6 @@
 //! another.
 
 use serde::{Serialize, Serializer};
-use speedup_core::value::hint::Hinted;
 use std::fmt;
 
 /// The papers' 1 − α, strictly between 0 and 1.
@@ -53,14 +52,7 @@ pub enum LevelError {
     PValue(f64),
 }
 
-impl Hinted for LevelError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::ConfidenceLevel(_) => Some("95 % is written 0.95"),
-            Self::Risk(_) | Self::PValue(_) => None,
-        }
-    }
-}
+speedup_core::hints! { LevelError: Self::ConfidenceLevel(_) => "95 % is written 0.95" }
 
 /// A share that is beside 0 or 1 and neither, in percent with as many digits as it takes to tell: "0.0001".
 pub fn percent_beside(share: f64) -> String {

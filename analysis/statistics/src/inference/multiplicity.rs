@@ -7,35 +7,39 @@
 use crate::inference::PValue;
 use serde::{Deserialize, Serialize};
 
-/// How p-values are adjusted for their number n; p₍ᵢ₎ is the i-th smallest.
-///
-/// ```
-/// use speedup_statistics::inference::{Adjustment, PValue};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// // The second benchmark was not tested. Of the other three: 3·0.01, then 2·0.03, and for 0.04 no less than that.
-/// let p_values = [Some(PValue::new(0.01)?), None, Some(PValue::new(0.04)?), Some(PValue::new(0.03)?)];
-/// let adjusted = Adjustment::Holm.adjust(&p_values);
-/// let rounded = adjusted.iter().map(|p| p.map(|p| (p.get() * 100.0).round()));
-/// assert_eq!(rounded.collect::<Vec<_>>(), [Some(3.0), None, Some(6.0), Some(6.0)]);
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Adjustment {
-    /// n·p.
-    Bonferroni,
-    /// Stepping down, max over j ≤ i of (n + 1 − j)·p₍ⱼ₎; never worse than Bonferroni (Holm 1979).
-    Holm,
-    /// Stepping up, min over j ≥ i of (n + 1 − j)·p₍ⱼ₎; for independent tests (Hochberg 1988).
-    Hochberg,
-    /// By closing Simes' test; for independent tests (Hommel 1988).
-    Hommel,
-    /// min over j ≥ i of n·p₍ⱼ₎/j (Benjamini and Hochberg 1995).
-    BenjaminiHochberg,
-    /// The same times 1 + 1/2 + … + 1/n, for tests with any dependence (Benjamini and Yekutieli 2001).
-    BenjaminiYekutieli,
+speedup_core::words! {
+    /// How p-values are adjusted for their number n; p₍ᵢ₎ is the i-th smallest.
+    ///
+    /// ```
+    /// use speedup_statistics::inference::{Adjustment, PValue};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// // The second benchmark was not tested. Of the other three: 3·0.01, then 2·0.03, and for 0.04 no less than that.
+    /// let p_values = [Some(PValue::new(0.01)?), None, Some(PValue::new(0.04)?), Some(PValue::new(0.03)?)];
+    /// let adjusted = Adjustment::Holm.adjust(&p_values);
+    /// let rounded = adjusted.iter().map(|p| p.map(|p| (p.get() * 100.0).round()));
+    /// assert_eq!(rounded.collect::<Vec<_>>(), [Some(3.0), None, Some(6.0), Some(6.0)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Adjustment {
+        /// n·p.
+        Bonferroni = "Bonferroni",
+        /// Stepping down, max over j ≤ i of (n + 1 − j)·p₍ⱼ₎; never worse than Bonferroni (Holm 1979).
+        Holm = "Holm",
+        /// Stepping up, min over j ≥ i of (n + 1 − j)·p₍ⱼ₎; for independent tests (Hochberg 1988).
+        Hochberg = "Hochberg",
+        /// By closing Simes' test; for independent tests (Hommel 1988).
+        Hommel = "Hommel",
+        /// min over j ≥ i of n·p₍ⱼ₎/j (Benjamini and Hochberg 1995).
+        BenjaminiHochberg = "Benjamini–Hochberg",
+        /// The same times 1 + 1/2 + … + 1/n, for tests with any dependence (Benjamini and Yekutieli 2001).
+        BenjaminiYekutieli = "Benjamini–Yekutieli",
+    }
+    fn name;
+    const ALL;
 }
 
 /// What stays below the risk if adjusted p-values are compared with it.
@@ -49,28 +53,6 @@ pub enum ErrorRate {
 }
 
 impl Adjustment {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Bonferroni,
-        Self::Holm,
-        Self::Hochberg,
-        Self::Hommel,
-        Self::BenjaminiHochberg,
-        Self::BenjaminiYekutieli,
-    ];
-
-    /// The full name of the method.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bonferroni => "Bonferroni",
-            Self::Holm => "Holm",
-            Self::Hochberg => "Hochberg",
-            Self::Hommel => "Hommel",
-            Self::BenjaminiHochberg => "Benjamini–Hochberg",
-            Self::BenjaminiYekutieli => "Benjamini–Yekutieli",
-        }
-    }
-
     /// Which error rate it controls.
     pub fn controls(self) -> ErrorRate {
         match self {

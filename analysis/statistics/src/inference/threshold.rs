@@ -6,7 +6,6 @@
 
 use crate::inference::RatioInterval;
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The least relative difference of the times that matters, δ in [0, 1).
@@ -19,38 +18,38 @@ pub struct Threshold(f64);
 #[error("a threshold must be at least 0 and below 1, not {0}")]
 pub struct ThresholdError(f64);
 
-impl Hinted for ThresholdError {
-    fn hint(&self) -> Option<&'static str> {
-        Some("3 % is written 0.03")
-    }
-}
+speedup_core::hints! { ThresholdError: _ => "3 % is written 0.03" }
 
-/// What an interval says of the candidate.
-///
-/// ```
-/// use speedup_statistics::inference::{Threshold, ThresholdDecision};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// // Less than 3 % does not matter.
-/// let threshold = Threshold::new(0.03)?;
-/// let decision = |interval| ThresholdDecision::of_speedup_between(interval, threshold);
-/// assert_eq!(decision((1.05, 1.20)), ThresholdDecision::Faster);
-/// assert_eq!(decision((0.99, 1.02)), ThresholdDecision::WithinThreshold);
-/// assert_eq!(decision((1.01, 1.20)), ThresholdDecision::NotEnoughData);
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ThresholdDecision {
-    /// Its times are below 1 − δ of the baseline's.
-    Faster,
-    /// Its times are above 1 + δ of the baseline's.
-    Slower,
-    /// Its times are within ±δ of the baseline's.
-    WithinThreshold,
-    /// The interval reaches over a threshold, or has no ends.
-    NotEnoughData,
+speedup_core::words! {
+    /// What an interval says of the candidate.
+    ///
+    /// ```
+    /// use speedup_statistics::inference::{Threshold, ThresholdDecision};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// // Less than 3 % does not matter.
+    /// let threshold = Threshold::new(0.03)?;
+    /// let decision = |interval| ThresholdDecision::of_speedup_between(interval, threshold);
+    /// assert_eq!(decision((1.05, 1.20)), ThresholdDecision::Faster);
+    /// assert_eq!(decision((0.99, 1.02)), ThresholdDecision::WithinThreshold);
+    /// assert_eq!(decision((1.01, 1.20)), ThresholdDecision::NotEnoughData);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ThresholdDecision {
+        /// Its times are below 1 − δ of the baseline's.
+        Faster = "faster",
+        /// Its times are above 1 + δ of the baseline's.
+        Slower = "slower",
+        /// Its times are within ±δ of the baseline's.
+        WithinThreshold = "within_threshold",
+        /// The interval reaches over a threshold, or has no ends.
+        NotEnoughData = "not_enough_data",
+    }
+    /// A short name that stays the same between releases.
+    fn code;
 }
 
 impl Threshold {
@@ -103,16 +102,6 @@ impl ThresholdDecision {
             Self::WithinThreshold
         } else {
             Self::NotEnoughData
-        }
-    }
-
-    /// A short name that stays the same between releases.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::Faster => "faster",
-            Self::Slower => "slower",
-            Self::WithinThreshold => "within_threshold",
-            Self::NotEnoughData => "not_enough_data",
         }
     }
 }

@@ -14,7 +14,6 @@ use crate::inference::{Caveat, ConfidenceLevel, Critical, Interval, RatioInterva
 use crate::levels::{MeanErrorUnknown, RandomEffects};
 use crate::ratio::fieller::{self, Estimate};
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The ratio of two mean times, candidate over baseline.
@@ -70,14 +69,9 @@ pub enum EffectSizeError {
     BaselineZero,
 }
 
-impl Hinted for EffectSizeError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::NoError { source, .. } => source.hint(),
-            Self::Constant | Self::EssentiallyConstant => Some("use a finer clock or a longer run"),
-            Self::BaselineZero => None,
-        }
-    }
+speedup_core::hints! { EffectSizeError:
+    Self::NoError { source, .. } => source.hint(),
+    Self::Constant | Self::EssentiallyConstant => "use a finer clock or a longer run",
 }
 
 impl EffectSize {

@@ -25,7 +25,7 @@ pub use replicates::{RatioReplicates, Replicates};
 
 use crate::{inference::Caveat, levels::LevelTree, sample::Sample};
 use serde::{Deserialize, Serialize};
-use speedup_core::{value::hint::Hinted, value::seed::Seed};
+use speedup_core::value::seed::Seed;
 use thiserror::Error;
 
 /// The most draws: more than an interval at any level in use can show, few enough to keep them all.
@@ -102,14 +102,9 @@ pub enum BootstrapError {
     RatioTooLarge(f64),
 }
 
-impl Hinted for BootstrapError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Draws(_) => Some("1000 are usual"),
-            Self::RatioTooLarge(_) => Some("give the observations of both versions in one unit"),
-            Self::BaselineZero => None,
-        }
-    }
+speedup_core::hints! { BootstrapError:
+    Self::Draws(_) => "1000 are usual",
+    Self::RatioTooLarge(_) => "give the observations of both versions in one unit",
 }
 
 impl HierarchicalBootstrap {

@@ -26,7 +26,6 @@ use crate::inference::{Caveat, ConfidenceLevel, Critical, Interval};
 use crate::levels::LevelTree;
 use crate::levels::unit_means::Units;
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The variances of an experiment's levels, and its mean.
@@ -80,13 +79,9 @@ pub enum MeanErrorUnknown {
     Constant,
 }
 
-impl Hinted for MeanErrorUnknown {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::OneUnit => Some("repeat the highest level, or take it out of the experiment"),
-            Self::Constant => Some("use a finer clock or a longer run"),
-        }
-    }
+speedup_core::hints! { MeanErrorUnknown:
+    Self::OneUnit => "repeat the highest level, or take it out of the experiment",
+    Self::Constant => "use a finer clock or a longer run",
 }
 
 impl RandomEffects {

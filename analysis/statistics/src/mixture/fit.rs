@@ -5,7 +5,7 @@ use super::{
 };
 use crate::sample::Sample;
 use serde::{Deserialize, Serialize};
-use speedup_core::{value::count::counted, value::hint::Hinted};
+use speedup_core::value::count::counted;
 use thiserror::Error;
 
 /// How far the likelihood is climbed.
@@ -92,14 +92,10 @@ pub enum MixtureFitError {
     },
 }
 
-impl Hinted for MixtureFitError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::TooFew { .. } => Some("plan more runs"),
-            Self::AllEqual { .. } => Some("use a finer clock or a longer run"),
-            Self::NoFit { .. } => Some("look for values that are not times"),
-        }
-    }
+speedup_core::hints! { MixtureFitError:
+    Self::TooFew { .. } => "plan more runs",
+    Self::AllEqual { .. } => "use a finer clock or a longer run",
+    Self::NoFit { .. } => "look for values that are not times",
 }
 
 /// A condition that weakens a mixture without forbidding it.

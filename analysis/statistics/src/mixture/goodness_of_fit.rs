@@ -10,7 +10,7 @@ use crate::sample::Sample;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use speedup_core::{value::hint::Hinted, value::seed::Seed, value::seed::below};
+use speedup_core::{value::seed::Seed, value::seed::below};
 use thiserror::Error;
 
 /// The fewest resamples; the paper finds the p-value's noise too large below (Worms 2016 §5.1.3).
@@ -120,14 +120,10 @@ pub enum GoodnessOfFitError {
     Rounding,
 }
 
-impl Hinted for GoodnessOfFitError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Mixture(error) => error.hint(),
-            Self::Resamples(_) => Some("500 are usual"),
-            Self::Rounding => Some("subtract what is common before recording"),
-        }
-    }
+speedup_core::hints! { GoodnessOfFitError:
+    Self::Mixture(error) => error.hint(),
+    Self::Resamples(_) => "500 are usual",
+    Self::Rounding => "subtract what is common before recording",
 }
 
 /// A condition that weakens the test without forbidding it.

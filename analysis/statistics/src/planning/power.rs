@@ -15,7 +15,6 @@ mod welch;
 use crate::inference::Risk;
 pub use proportions::ProportionTestPower;
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 pub use t_test::{MeanDesign, TTestPower};
 use thiserror::Error;
 pub use welch::{Group, WelchPower};
@@ -92,20 +91,12 @@ pub enum PowerError {
     },
 }
 
-impl Hinted for PowerError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::StandardDeviation { .. } => Some("measure a pilot that varies"),
-            Self::Power { .. } => Some("90 % is written 0.9"),
-            Self::NoRisk => Some("a risk of 5 % is written 0.05"),
-            Self::NothingToFind { .. } => Some("plan for the difference that matters"),
-            Self::AlwaysExceeded { .. } => Some("ask for a power above the risk"),
-            Self::Runs { .. }
-            | Self::Difference { .. }
-            | Self::Proportion { .. }
-            | Self::Unreachable { .. } => None,
-        }
-    }
+speedup_core::hints! { PowerError:
+    Self::StandardDeviation { .. } => "measure a pilot that varies",
+    Self::Power { .. } => "90 % is written 0.9",
+    Self::NoRisk => "a risk of 5 % is written 0.05",
+    Self::NothingToFind { .. } => "plan for the difference that matters",
+    Self::AlwaysExceeded { .. } => "ask for a power above the risk",
 }
 
 fn checked_power(power: f64) -> Result<f64, PowerError> {

@@ -17,7 +17,7 @@ pub use budget::{BudgetedPlan, OneLevelDesign};
 
 use crate::levels::{RandomEffects, Reshaped};
 use serde::Serialize;
-use speedup_core::{value::count::counted, value::hint::Hinted};
+use speedup_core::value::count::counted;
 use thiserror::Error;
 
 /// The most repetitions of a level within a unit that a plan asks for: more would outlast anybody's patience.
@@ -101,17 +101,12 @@ pub enum RepetitionPlanError {
     },
 }
 
-impl Hinted for RepetitionPlanError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Cost { .. } => Some("costs are counted in measurements"),
-            Self::NumberOfCosts { .. } => Some("give one cost fewer than levels, the lowest level first"),
-            Self::NothingVaries => Some("use a finer clock, or a longer pilot"),
-            Self::Budget(_) => Some("give the time that there is"),
-            Self::BudgetTooSmall { .. } => Some("allow more time"),
-            Self::NotFinite(_) => None,
-        }
-    }
+speedup_core::hints! { RepetitionPlanError:
+    Self::Cost { .. } => "costs are counted in measurements",
+    Self::NumberOfCosts { .. } => "give one cost fewer than levels, the lowest level first",
+    Self::NothingVaries => "use a finer clock, or a longer pilot",
+    Self::Budget(_) => "give the time that there is",
+    Self::BudgetTooSmall { .. } => "allow more time",
 }
 
 impl Costs {

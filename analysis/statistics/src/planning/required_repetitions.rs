@@ -9,19 +9,16 @@
 //! [`crate::planning::two_stage`].
 
 mod detection;
-mod effort;
 mod mean;
 mod median;
 mod ratio;
 
 use crate::{inference::ConfidenceLevel, planning::power::PowerError, ratio::RatioError, sample::Sample};
 pub use detection::{RankSumDetection, SpeedupGoal, WelchDetection};
-pub use effort::{Effort, EffortError};
 pub use mean::MeanPrecision;
 pub use median::MedianPrecision;
 pub use ratio::RatioPrecision;
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// A number of runs of each version, and what it rests on.
@@ -129,20 +126,16 @@ pub enum RequiredError {
     Power(#[source] PowerError),
 }
 
-impl Hinted for RequiredError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::HalfWidth(_) => Some("1 % is written 0.01"),
-            Self::SmallPilot { .. } => Some("make a larger pilot"),
-            Self::ConstantPilot => Some("use a finer clock"),
-            Self::Spread { .. } => Some("both are in the unit of the values"),
-            Self::NotPositive(_) => Some("a speedup is a ratio of positive times"),
-            Self::MeanNotPositive(_) => Some("give the mean time of a run"),
-            Self::Speedup(_) => Some("5 % faster is written 1.05"),
-            Self::Ratio(error) => error.hint(),
-            Self::Power(error) => error.hint(),
-        }
-    }
+speedup_core::hints! { RequiredError:
+    Self::HalfWidth(_) => "1 % is written 0.01",
+    Self::SmallPilot { .. } => "make a larger pilot",
+    Self::ConstantPilot => "use a finer clock",
+    Self::Spread { .. } => "both are in the unit of the values",
+    Self::NotPositive(_) => "a speedup is a ratio of positive times",
+    Self::MeanNotPositive(_) => "give the mean time of a run",
+    Self::Speedup(_) => "5 % faster is written 1.05",
+    Self::Ratio(error) => error.hint(),
+    Self::Power(error) => error.hint(),
 }
 
 impl Attainability {
@@ -230,4 +223,52 @@ fn relative_spread(pilot: &Sample) -> Result<f64, RequiredError> {
     }
     let spread = sd / pilot.mean();
     if spread > 0.0 && spread.is_finite() { Ok(spread) } else { Err(RequiredError::ConstantPilot) }
+}
+
+/// Runs, hosts and hours of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Effort {
+    /// All runs, of all versions.
+    pub runs: u64,
+    /// Hosts that work at once.
+    pub hosts: u64,
+    /// Hours from the first run to the last.
+    pub hours: f64,
+}
+
+/// Why an effort cannot be given.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum EffortError {
+    #[error("no run is made without a host")]
+    NoHosts,
+    /// A duration that is not one.
+    #[error("a run must take a positive number of seconds, not {0}")]
+    Seconds(f64),
+    /// More runs than can be counted.
+    #[error("{runs_each} runs of each of {versions} versions are too many to count")]
+    TooMany {
+        /// Runs of each version.
+        runs_each: u64,
+        versions: u64,
+    },
+}
+
+speedup_core::hints! { EffortError: Self::NoHosts => "start an agent" }
+
+impl Effort {
+    /// `runs_each` runs of each of `versions` versions, each taking a host for `run_seconds`, on `hosts` hosts at once.
+    ///
+    /// # Errors
+    /// [`EffortError`] for no hosts, durations that are not positive, or absurd numbers.
+    pub fn new(runs_each: u64, versions: u64, run_seconds: f64, hosts: u64) -> Result<Self, EffortError> {
+        if hosts == 0 {
+            return Err(EffortError::NoHosts);
+        }
+        if !(run_seconds > 0.0 && run_seconds.is_finite()) {
+            return Err(EffortError::Seconds(run_seconds));
+        }
+        let runs = runs_each.checked_mul(versions).ok_or(EffortError::TooMany { runs_each, versions })?;
+        let hours = runs.div_ceil(hosts) as f64 * (run_seconds / 3600.0);
+        Ok(Self { runs, hosts: hosts.min(runs), hours })
+    }
 }

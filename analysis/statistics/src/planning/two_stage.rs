@@ -9,7 +9,6 @@ use crate::distribution::{Tails, student_t};
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue};
 use crate::sample::Sample;
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// An experiment of normal observations in two stages, after its pilot.
@@ -79,16 +78,11 @@ pub enum TwoStageError {
     Incomplete { needed: u64, runs: usize },
 }
 
-impl Hinted for TwoStageError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::SmallPilot { .. } => Some("make a larger pilot"),
-            Self::Constant => Some("use a finer clock or a longer run"),
-            Self::TooMany { .. } => Some("ask for a wider interval, or make a larger pilot"),
-            Self::Incomplete { .. } => Some("make the rest"),
-            Self::UnequalPilots { .. } | Self::HalfWidth(_) => None,
-        }
-    }
+speedup_core::hints! { TwoStageError:
+    Self::SmallPilot { .. } => "make a larger pilot",
+    Self::Constant => "use a finer clock or a longer run",
+    Self::TooMany { .. } => "ask for a wider interval, or make a larger pilot",
+    Self::Incomplete { .. } => "make the rest",
 }
 
 /// A plan of more runs than this is a mistake.

@@ -15,7 +15,6 @@ use crate::ratio::mean::require_positive;
 use crate::sample::Sample;
 use crate::test::{ShapiroWilk, ShapiroWilkError, TTestError, WelchTTest};
 use serde::{Deserialize, Serialize};
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// From this many runs on a sample needs no test of normality (Touati 2009 §2.1).
@@ -96,15 +95,11 @@ pub enum EarlierError {
     },
 }
 
-impl Hinted for EarlierError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Means(error) => error.hint(),
-            Self::Ratio(error) => error.hint(),
-            Self::Untested { source, .. } => source.hint(),
-            Self::NotNormal { .. } => Some("plan at least 30 runs"),
-        }
-    }
+speedup_core::hints! { EarlierError:
+    Self::Means(error) => error.hint(),
+    Self::Ratio(error) => error.hint(),
+    Self::Untested { source, .. } => source.hint(),
+    Self::NotNormal { .. } => "plan at least 30 runs",
 }
 
 impl<'a> EarlierProtocol<'a> {

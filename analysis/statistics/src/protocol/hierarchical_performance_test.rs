@@ -36,7 +36,6 @@ use benchmark::{CriticalValues, divided};
 pub use score_suite::{LARGEST_SCORE, ScoreError, ScoreReference, ScoreSuite, ScoredBenchmark};
 use serde::Serialize;
 pub use speedup::ReliableSpeedup;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// Differences closer than this share of the medians behind them are equal: what rounding does to quotients and
@@ -114,16 +113,11 @@ pub enum PerformanceTestError {
     TooManySpeedups { speedups: usize },
 }
 
-impl Hinted for PerformanceTestError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Divided { source, .. } => source.hint(),
-            Self::RankSum { source, .. } => source.hint(),
-            Self::TooManyPairs { .. } => Some("test one speedup instead"),
-            Self::TooManySpeedups { .. } => Some("use the rule of critical values, or test one speedup"),
-            Self::SpeedupUnderTest(_) => None,
-        }
-    }
+speedup_core::hints! { PerformanceTestError:
+    Self::Divided { source, .. } => source.hint(),
+    Self::RankSum { source, .. } => source.hint(),
+    Self::TooManyPairs { .. } => "test one speedup instead",
+    Self::TooManySpeedups { .. } => "use the rule of critical values, or test one speedup",
 }
 
 impl PerformanceTestError {

@@ -12,7 +12,6 @@ use crate::ratio::fieller::{self, Estimate};
 use crate::sample::Sample;
 use crate::test::t_test::satterthwaite;
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The ratio of the means of two independent samples of positive numbers, baseline over candidate.
@@ -73,15 +72,10 @@ pub enum RatioError {
     EssentiallyConstant,
 }
 
-impl Hinted for RatioError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::TooFew { .. } => Some("plan more runs"),
-            Self::Constant => Some("use a finer clock"),
-            Self::EssentiallyConstant => Some("use a finer clock or a longer run"),
-            Self::NotPositive { .. } => None,
-        }
-    }
+speedup_core::hints! { RatioError:
+    Self::TooFew { .. } => "plan more runs",
+    Self::Constant => "use a finer clock",
+    Self::EssentiallyConstant => "use a finer clock or a longer run",
 }
 
 /// Refuses samples that have no ratio.

@@ -9,19 +9,23 @@ use crate::ratio::RatioError;
 use crate::ratio::mean::require_positive;
 use crate::sample::Sample;
 use serde::{Deserialize, Serialize};
-use speedup_core::{value::count::counted, value::hint::Hinted};
+use speedup_core::value::count::counted;
 use thiserror::Error;
 
-/// What stands for the times of a benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Summary {
-    /// The least; not reproducible (Touati 2010 App. A).
-    Min,
-    /// The arithmetic mean.
-    Mean,
-    /// The median.
-    Median,
+speedup_core::words! {
+    /// What stands for the times of a benchmark.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Summary {
+        /// The least; not reproducible (Touati 2010 App. A).
+        Min = "min",
+        /// The arithmetic mean.
+        Mean = "mean",
+        /// The median.
+        Median = "median",
+    }
+    fn name;
+    const ALL;
 }
 
 /// What each benchmark counts.
@@ -97,28 +101,9 @@ pub enum SuiteError {
     },
 }
 
-impl Hinted for SuiteError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Ratio { source, .. } => source.hint(),
-            Self::Empty | Self::WeightCount { .. } | Self::Weight { .. } => None,
-        }
-    }
-}
+speedup_core::hints! { SuiteError: Self::Ratio { source, .. } => source.hint() }
 
 impl Summary {
-    /// All three, as the original program reports them.
-    pub const ALL: [Self; 3] = [Self::Min, Self::Mean, Self::Median];
-
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Min => "min",
-            Self::Mean => "mean",
-            Self::Median => "median",
-        }
-    }
-
     /// The summary of `sample`, in its unit.
     pub fn of(self, sample: &Sample) -> f64 {
         match self {

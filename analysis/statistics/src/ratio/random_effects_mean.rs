@@ -11,7 +11,6 @@
 use crate::distribution::student_t;
 use crate::inference::{ConfidenceLevel, Interval};
 use crate::number::rounding::CompensatedSum;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The estimate of a benchmark's log speedup, with its variance.
@@ -46,14 +45,7 @@ pub enum RandomEffectsError {
     },
 }
 
-impl Hinted for RandomEffectsError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::NoVariance { .. } => Some("leave it out, or measure it again"),
-            Self::TooFew(_) => None,
-        }
-    }
-}
+speedup_core::hints! { RandomEffectsError: Self::NoVariance { .. } => "leave it out, or measure it again" }
 
 /// The mean of log speedups of benchmarks that differ.
 ///

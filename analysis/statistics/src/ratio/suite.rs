@@ -12,7 +12,6 @@ use crate::number::rounding::CompensatedSum;
 use crate::ratio::fieller::{self, Estimate, unit_of};
 use crate::ratio::{BenchmarkWeights, Overall, RatioError, SuiteError, SuiteMember, Summary};
 use crate::sample::Sample;
-use speedup_core::value::hint::Hinted;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -88,13 +87,9 @@ pub enum SuiteRatioError {
     Ratio(#[from] RatioError),
 }
 
-impl Hinted for SuiteRatioError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Suite(error) => error.hint(),
-            Self::Ratio(error) => error.hint(),
-        }
-    }
+speedup_core::hints! { SuiteRatioError:
+    Self::Suite(error) => error.hint(),
+    Self::Ratio(error) => error.hint(),
 }
 
 impl SuiteRatio {

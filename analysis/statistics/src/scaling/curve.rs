@@ -3,7 +3,7 @@
 use super::{ScalingEffect, ideal};
 use crate::{ratio::MeanRatio, ratio::RatioError, sample::Sample};
 use serde::Serialize;
-use speedup_core::{experiment::gang::ScalingLaw, value::hint::Hinted};
+use speedup_core::experiment::gang::ScalingLaw;
 use thiserror::Error;
 
 /// The most numbers of hosts: more than powers of two there are machines for.
@@ -49,14 +49,9 @@ pub enum ScalingError {
     },
 }
 
-impl Hinted for ScalingError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::TooFewPoints { .. } => Some("measure on another number of hosts, such as twice as many"),
-            Self::Order { .. } => Some("give each number of hosts once, the fewest first"),
-            Self::TooManyPoints { .. } | Self::NoHosts => None,
-        }
-    }
+speedup_core::hints! { ScalingError:
+    Self::TooFewPoints { .. } => "measure on another number of hosts, such as twice as many",
+    Self::Order { .. } => "give each number of hosts once, the fewest first",
 }
 
 /// Run times on two or more numbers of hosts, the fewest first.

@@ -15,7 +15,6 @@ use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue, RatioInte
 use crate::number::rounding::CompensatedSum;
 use crate::ratio::fieller::{self, Estimate, unit_of};
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The fewest runs of a point for a serial share: with fewer, the weights are so uncertain that neither interval nor test keeps its level (with 3 runs at 8 points
@@ -54,14 +53,9 @@ pub enum SerialShareError {
     },
 }
 
-impl Hinted for SerialShareError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::TooFew { .. } => Some("plan more runs"),
-            Self::Constant { .. } => Some("use a finer clock or a longer run"),
-            Self::NotPositive { .. } => None,
-        }
-    }
+speedup_core::hints! { SerialShareError:
+    Self::TooFew { .. } => "plan more runs",
+    Self::Constant { .. } => "use a finer clock or a longer run",
 }
 
 /// A share of the work that no host shares with another, by all points of a curve.

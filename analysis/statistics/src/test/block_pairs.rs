@@ -1,7 +1,6 @@
 //! The pairs that a blocked design made: both versions of a benchmark on one host.
 
 use crate::sample::{Sample, SampleError};
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// What is left of one block: a version whose run was lost is missing.
@@ -48,13 +47,9 @@ pub enum BlockPairsError {
     Observation(#[source] SampleError),
 }
 
-impl Hinted for BlockPairsError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::NonePaired { .. } => Some("retry the runs that were lost"),
-            Self::Observation(error) => error.hint(),
-        }
-    }
+speedup_core::hints! { BlockPairsError:
+    Self::NonePaired { .. } => "retry the runs that were lost",
+    Self::Observation(error) => error.hint(),
 }
 
 impl BlockPairs {

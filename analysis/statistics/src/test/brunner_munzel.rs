@@ -10,7 +10,6 @@ use crate::distribution::student_t;
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue};
 use crate::sample::Sample;
 use crate::test::t_test::satterthwaite;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// How far one sample tends to smaller values than another, with its error.
@@ -54,13 +53,9 @@ pub enum BrunnerMunzelError {
     NoOverlap,
 }
 
-impl Hinted for BrunnerMunzelError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::TooFew { .. } => Some("plan more runs"),
-            Self::NoOverlap => Some("compare them by their ranks or means"),
-        }
-    }
+speedup_core::hints! { BrunnerMunzelError:
+    Self::TooFew { .. } => "plan more runs",
+    Self::NoOverlap => "compare them by their ranks or means",
 }
 
 impl BrunnerMunzel {

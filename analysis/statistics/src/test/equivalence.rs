@@ -9,7 +9,6 @@ use crate::distribution::student_t;
 use crate::inference::{Alternative, PValue};
 use crate::sample::Sample;
 use crate::test::{TStatistic, TTestError, WelchTTest};
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The difference of the means of logarithms of two samples, against a margin.
@@ -44,14 +43,9 @@ pub enum EquivalenceError {
     TTest(#[from] TTestError),
 }
 
-impl Hinted for EquivalenceError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Margin(_) => Some("1 % is written 0.01"),
-            Self::TTest(error) => error.hint(),
-            Self::NotPositive(_) => None,
-        }
-    }
+speedup_core::hints! { EquivalenceError:
+    Self::Margin(_) => "1 % is written 0.01",
+    Self::TTest(error) => error.hint(),
 }
 
 impl Equivalence {

@@ -4,7 +4,6 @@ use crate::distribution::{Tails, fisher_f};
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue};
 use crate::sample::Sample;
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The ratio of two sample variances, F = s²ₓ/s²ᵧ with n − 1 and m − 1 degrees of freedom; R's `var.test`.
@@ -45,13 +44,9 @@ pub enum FTestError {
     BothConstant,
 }
 
-impl Hinted for FTestError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::TooFew => Some("plan more runs"),
-            Self::BothConstant => Some("use a finer clock or a longer run"),
-        }
-    }
+speedup_core::hints! { FTestError:
+    Self::TooFew => "plan more runs",
+    Self::BothConstant => "use a finer clock or a longer run",
 }
 
 impl FTest {

@@ -10,7 +10,6 @@ use crate::inference::{Caveat, PValue};
 use crate::number::rounding::Rounded;
 use crate::sample::Sample;
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// Below this product of the sizes the exact law is used; R's bound.
@@ -95,11 +94,7 @@ pub struct LatticeTooLarge {
     pub m: usize,
 }
 
-impl Hinted for LatticeTooLarge {
-    fn hint(&self) -> Option<&'static str> {
-        Some("use the limit law")
-    }
-}
+speedup_core::hints! { LatticeTooLarge: _ => "use the limit law" }
 
 impl KolmogorovSmirnovStatistic {
     /// The distance between `x` and `y`.

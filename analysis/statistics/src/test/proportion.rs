@@ -51,22 +51,26 @@ pub enum Selection {
     Chosen,
 }
 
-/// An interval of a proportion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProportionMethod {
-    /// Wilson's score interval with continuity correction: the published one.
-    WilsonCorrected,
-    /// Wilson's score interval.
-    Wilson,
-    /// Clopper and Pearson's exact interval: never below its level, and wide.
-    ClopperPearson,
-    /// Agresti and Coull's: Wald's about Wilson's centre, cut at 0 and 1.
-    AgrestiCoull,
-    /// The equal-tailed posterior of Jeffreys' prior, with end points 0 at a = 0 and 1 at a = b.
-    Jeffreys,
-    /// The textbook interval C ± z√(C(1−C)/b) of Touati 2010 §5, cut at 0 and 1.
-    Wald,
+speedup_core::words! {
+    /// An interval of a proportion.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ProportionMethod {
+        /// Wilson's score interval with continuity correction: the published one.
+        WilsonCorrected = "Wilson interval with continuity correction",
+        /// Wilson's score interval.
+        Wilson = "Wilson interval",
+        /// Clopper and Pearson's exact interval: never below its level, and wide.
+        ClopperPearson = "Clopper–Pearson interval",
+        /// Agresti and Coull's: Wald's about Wilson's centre, cut at 0 and 1.
+        AgrestiCoull = "Agresti–Coull interval",
+        /// The equal-tailed posterior of Jeffreys' prior, with end points 0 at a = 0 and 1 at a = b.
+        Jeffreys = "Jeffreys interval",
+        /// The textbook interval C ± z√(C(1−C)/b) of Touati 2010 §5, cut at 0 and 1.
+        Wald = "Wald interval",
+    }
+    fn name;
+    const ALL;
 }
 
 /// Why numbers are not a proportion.
@@ -83,28 +87,6 @@ pub enum ProportionError {
 }
 
 impl ProportionMethod {
-    /// All methods, the published one first.
-    pub const ALL: [Self; 6] = [
-        Self::WilsonCorrected,
-        Self::Wilson,
-        Self::ClopperPearson,
-        Self::AgrestiCoull,
-        Self::Jeffreys,
-        Self::Wald,
-    ];
-
-    /// The full name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::WilsonCorrected => "Wilson interval with continuity correction",
-            Self::Wilson => "Wilson interval",
-            Self::ClopperPearson => "Clopper–Pearson interval",
-            Self::AgrestiCoull => "Agresti–Coull interval",
-            Self::Jeffreys => "Jeffreys interval",
-            Self::Wald => "Wald interval",
-        }
-    }
-
     /// What Brown, Cai and DasGupta (2001, §5) recommend for `benchmarks` trials.
     pub fn recommended(benchmarks: u64) -> Self {
         if benchmarks <= 40 { Self::Wilson } else { Self::AgrestiCoull }

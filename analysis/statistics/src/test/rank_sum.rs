@@ -13,7 +13,6 @@ use crate::sample::Sample;
 pub use null_law::RankSumLaw;
 pub use permutation::{LeastPValues, PermutationRankSum};
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// Below this many observations in each sample R uses the exact law.
@@ -107,13 +106,9 @@ pub enum RankSumError {
     },
 }
 
-impl Hinted for RankSumError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Ties => Some("use the normal or the permutation law"),
-            Self::TooLarge { .. } => Some("use the normal law"),
-        }
-    }
+speedup_core::hints! { RankSumError:
+    Self::Ties => "use the normal or the permutation law",
+    Self::TooLarge { .. } => "use the normal law",
 }
 
 impl RankSumStatistic {

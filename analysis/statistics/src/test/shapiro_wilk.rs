@@ -8,7 +8,6 @@ use crate::{
     distribution::Tails, distribution::normal, inference::Caveat, inference::PValue, sample::Sample,
 };
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The statistic W and its p-value, for 3 to 5000 observations that are not all equal.
@@ -53,14 +52,9 @@ pub enum ShapiroWilkError {
     AllEqual,
 }
 
-impl Hinted for ShapiroWilkError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::TooFew { .. } => Some("plan more runs"),
-            Self::AllEqual => Some("use a finer clock or a longer run"),
-            Self::TooMany { .. } => None,
-        }
-    }
+speedup_core::hints! { ShapiroWilkError:
+    Self::TooFew { .. } => "plan more runs",
+    Self::AllEqual => "use a finer clock or a longer run",
 }
 
 impl ShapiroWilk {

@@ -16,7 +16,6 @@ pub use null_law::SignedRankLaw;
 use null_law::TiedSignedRankLaw;
 use ranks::Ranks;
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 pub use zeros_kept::{HalfIntegers, ZerosKeptSignedRank};
 
@@ -136,16 +135,12 @@ pub enum SignedRankError {
     },
 }
 
-impl Hinted for SignedRankError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Unpaired { .. } => Some("use the rank-sum test, which needs no pairs"),
-            Self::Difference(error) => error.hint(),
-            Self::AllZero => Some("use a finer clock or a longer run"),
-            Self::TiesOrZeros | Self::TooMany { .. } => Some("use the normal law"),
-            Self::TooFew { .. } => Some("plan more runs, or ask for a lower level"),
-        }
-    }
+speedup_core::hints! { SignedRankError:
+    Self::Unpaired { .. } => "use the rank-sum test, which needs no pairs",
+    Self::Difference(error) => error.hint(),
+    Self::AllZero => "use a finer clock or a longer run",
+    Self::TiesOrZeros | Self::TooMany { .. } => "use the normal law",
+    Self::TooFew { .. } => "plan more runs, or ask for a lower level",
 }
 
 impl SignedRankStatistic {

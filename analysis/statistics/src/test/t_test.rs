@@ -9,7 +9,6 @@ use crate::distribution::{Tails, student_t};
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue};
 use crate::sample::Sample;
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// A standard error below this share of the means is what rounding leaves (R's `t.test`).
@@ -127,14 +126,9 @@ pub enum TTestError {
     },
 }
 
-impl Hinted for TTestError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::TooFew { .. } => Some("plan more runs"),
-            Self::EssentiallyConstant { .. } => Some("use a finer clock or a longer run"),
-            Self::Unpaired { .. } => None,
-        }
-    }
+speedup_core::hints! { TTestError:
+    Self::TooFew { .. } => "plan more runs",
+    Self::EssentiallyConstant { .. } => "use a finer clock or a longer run",
 }
 
 /// A standard error that is none to test with, in words.

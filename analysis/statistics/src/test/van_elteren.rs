@@ -8,7 +8,6 @@ use crate::distribution::normal;
 use crate::inference::{Alternative, Caveat, PValue};
 use crate::sample::Sample;
 use crate::test::{LeastPValues, RankSumStatistic};
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// Van Elteren's statistic with its law, normal given the ties of each block.
@@ -51,13 +50,9 @@ pub enum VanElterenError {
     Constant,
 }
 
-impl Hinted for VanElterenError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::NoBlock => Some("let both versions run on hosts of each class"),
-            Self::Constant => Some("use a finer clock"),
-        }
-    }
+speedup_core::hints! { VanElterenError:
+    Self::NoBlock => "let both versions run on hosts of each class",
+    Self::Constant => "use a finer clock",
 }
 
 impl VanElteren {

@@ -1,7 +1,6 @@
 //! How many false alarms a track may raise.
 
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The most false alarms or points a year: beyond any use, and the product with any number of benchmarks is a number.
@@ -32,10 +31,8 @@ pub enum AlarmRateError {
     },
 }
 
-impl Hinted for AlarmRateError {
-    fn hint(&self) -> Option<&'static str> {
-        Some("declare few false alarms, such as 1 a year, or 0.1: one in ten years")
-    }
+speedup_core::hints! { AlarmRateError:
+    _ => "declare few false alarms, such as 1 a year, or 0.1: one in ten years",
 }
 
 impl AlarmRate {

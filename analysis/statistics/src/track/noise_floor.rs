@@ -2,7 +2,6 @@
 
 use crate::{inference::ConfidenceLevel, sample::Sample, sample::SampleError, sample::SampleQuantile};
 use serde::Serialize;
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The noise floor of a benchmark, from controls: for each point the median over its blocks of the logarithm of reference over reference.
@@ -52,13 +51,9 @@ pub enum NoiseFloorError {
     Power(f64),
 }
 
-impl Hinted for NoiseFloorError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Controls(error) => error.hint(),
-            Self::Power(_) => Some("0.8 and 0.9 are usual"),
-        }
-    }
+speedup_core::hints! { NoiseFloorError:
+    Self::Controls(error) => error.hint(),
+    Self::Power(_) => "0.8 and 0.9 are usual",
 }
 
 impl NoiseFloor {

@@ -4,30 +4,34 @@ use super::draws::Draws;
 use clap::ValueEnum;
 use serde::Serialize;
 
-/// The shape of a law of run times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[value(rename_all = "snake_case")]
-pub enum LawShape {
-    /// Normal.
-    Normal,
-    /// Lognormal, the logarithm's standard deviation ½: a tail to the right, skewness 1.75.
-    Lognormal,
-    /// Gamma of shape 2: a floor and a tail, skewness √2.
-    Gamma,
-    /// Seven tenths of the runs in one normal cluster and three tenths in a slower one, four of their standard deviations
-    /// away: two modes.
-    Bimodal,
-    /// An exponential tail on a floor: skewness 2.
-    Floor,
-    /// Lognormal, the logarithm's standard deviation 1: skewness 6.2.
-    HeavyLognormal,
-    /// Pareto of index 2.5, whose third moment is infinite.
-    Pareto,
-    /// Normal, read by a clock that steps by half a standard deviation: equal values are usual.
-    Clock,
-    /// Normal, and three runs of a hundred stalled by 25 of its standard deviations: twice the time at a variation of 4 %.
-    Stalls,
+speedup_core::words! {
+    /// The shape of a law of run times.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
+    #[serde(rename_all = "snake_case")]
+    #[value(rename_all = "snake_case")]
+    pub enum LawShape {
+        /// Normal.
+        Normal = "normal",
+        /// Lognormal, the logarithm's standard deviation ½: a tail to the right, skewness 1.75.
+        Lognormal = "lognormal",
+        /// Gamma of shape 2: a floor and a tail, skewness √2.
+        Gamma = "gamma",
+        /// Seven tenths of the runs in one normal cluster and three tenths in a slower one, four of their standard deviations
+        /// away: two modes.
+        Bimodal = "bimodal",
+        /// An exponential tail on a floor: skewness 2.
+        Floor = "floor",
+        /// Lognormal, the logarithm's standard deviation 1: skewness 6.2.
+        HeavyLognormal = "heavy_lognormal",
+        /// Pareto of index 2.5, whose third moment is infinite.
+        Pareto = "pareto",
+        /// Normal, read by a clock that steps by half a standard deviation: equal values are usual.
+        Clock = "clock",
+        /// Normal, and three runs of a hundred stalled by 25 of its standard deviations: twice the time at a variation of 4 %.
+        Stalls = "stalls",
+    }
+    /// A short name that stays the same between releases.
+    fn code;
 }
 
 const LOGARITHM_SD: f64 = 0.5;
@@ -41,21 +45,6 @@ const STALL: f64 = 25.0;
 const GAMMA_MEDIAN: f64 = 1.678_346_990_016_661;
 
 impl LawShape {
-    /// A short name that stays the same between releases.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::Normal => "normal",
-            Self::Lognormal => "lognormal",
-            Self::Gamma => "gamma",
-            Self::Bimodal => "bimodal",
-            Self::Floor => "floor",
-            Self::HeavyLognormal => "heavy_lognormal",
-            Self::Pareto => "pareto",
-            Self::Clock => "clock",
-            Self::Stalls => "stalls",
-        }
-    }
-
     /// The median of what [`LawShape::deviate`] draws, where it has a closed form and no atom.
     pub(crate) fn median(self) -> Option<f64> {
         let lognormal = |sd: f64| {

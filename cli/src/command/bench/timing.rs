@@ -24,15 +24,18 @@ pub(super) struct Timing {
     pub(super) system: Option<f64>,
 }
 
-/// The unit of `--time-unit`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum TimeUnit {
-    /// Millionths of a second
-    Microsecond,
-    /// Thousandths of a second.
-    Millisecond,
-    /// Seconds.
-    Second,
+speedup_core::words! {
+    /// The unit of `--time-unit`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+    pub(super) enum TimeUnit {
+        /// Millionths of a second
+        Microsecond = "µs",
+        /// Thousandths of a second.
+        Millisecond = "ms",
+        /// Seconds.
+        Second = "s",
+    }
+    fn sign;
 }
 
 /// The order of `--sort`.
@@ -54,14 +57,6 @@ impl TimeUnit {
             small if small < 1e-3 => Self::Microsecond,
             small if small < 1.0 => Self::Millisecond,
             _ => Self::Second,
-        }
-    }
-
-    pub(super) const fn sign(self) -> &'static str {
-        match self {
-            Self::Microsecond => "µs",
-            Self::Millisecond => "ms",
-            Self::Second => "s",
         }
     }
 

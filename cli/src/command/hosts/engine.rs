@@ -31,24 +31,36 @@ const POLL: Span = Span::from_secs(5);
 #[derive(Debug, Subcommand)]
 pub(crate) enum SlurmVerb {
     Add(AddSlurmArguments),
-    Show(ShowSlurmArguments),
-    Remove(RemoveSlurmArguments),
+    /// Shows the requests to Slurm and their jobs
+    #[command(after_help = "Examples:\n  speedup hosts slurm show\n  speedup hosts slurm show short")]
+    Show(QueueArguments),
+    /// Ends a request to Slurm, and cancels its jobs
+    #[command(after_help = "Examples:\n  speedup hosts slurm remove\n  speedup hosts slurm remove short")]
+    Remove(QueueArguments),
 }
 
 /// Takes hosts from any batch system that a file describes
 #[derive(Debug, Subcommand)]
 pub(crate) enum BatchVerb {
     Add(AddBatchArguments),
-    Show(ShowBatchArguments),
-    Remove(RemoveBatchArguments),
+    /// Shows the requests to batch systems and their jobs
+    #[command(after_help = "Example:\n  speedup hosts batch show gridengine")]
+    Show(QueueArguments),
+    /// Ends a request to a batch system, and cancels its jobs
+    #[command(after_help = "Example:\n  speedup hosts batch remove gridengine")]
+    Remove(QueueArguments),
 }
 
 /// Runs agents as processes of the coordinator's machine, for trials
 #[derive(Debug, Subcommand)]
 pub(crate) enum LocalVerb {
     Add(AddLocalArguments),
-    Show(ShowLocalArguments),
-    Remove(RemoveLocalArguments),
+    /// Shows the agents that were started, and their state
+    #[command(after_help = "Example:\n  speedup hosts local show")]
+    Show(QueueArguments),
+    /// Starts no more agents, and stops those that run
+    #[command(after_help = "Example:\n  speedup hosts local remove")]
+    Remove(QueueArguments),
 }
 
 /// What is allowed.
@@ -92,9 +104,9 @@ struct JobArguments {
     wrap: Option<String>,
 }
 
-/// Which queue.
+// A doc comment would be the help of the verbs.
 #[derive(Debug, Args)]
-struct QueueArguments {
+pub(crate) struct QueueArguments {
     /// The name of the queue
     #[arg(value_name = "NAME")]
     name: Option<QueueName>,
@@ -122,22 +134,6 @@ pub(crate) struct AddSlurmArguments {
     options: Vec<String>,
 }
 
-/// Shows the requests to Slurm and their jobs
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  speedup hosts slurm show\n  speedup hosts slurm show short")]
-pub(crate) struct ShowSlurmArguments {
-    #[command(flatten)]
-    queue: QueueArguments,
-}
-
-/// Ends a request to Slurm, and cancels its jobs
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  speedup hosts slurm remove\n  speedup hosts slurm remove short")]
-pub(crate) struct RemoveSlurmArguments {
-    #[command(flatten)]
-    queue: QueueArguments,
-}
-
 /// Requests hosts from a batch system from now on
 ///
 /// A file says which commands submit, list and cancel jobs (docs/batch.md). Its content is kept: after a change, add it again
@@ -161,22 +157,6 @@ pub(crate) struct AddBatchArguments {
     options: Vec<String>,
 }
 
-/// Shows the requests to batch systems and their jobs
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup hosts batch show gridengine")]
-pub(crate) struct ShowBatchArguments {
-    #[command(flatten)]
-    queue: QueueArguments,
-}
-
-/// Ends a request to a batch system, and cancels its jobs
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup hosts batch remove gridengine")]
-pub(crate) struct RemoveBatchArguments {
-    #[command(flatten)]
-    queue: QueueArguments,
-}
-
 /// Starts agents on the coordinator's machine as running plans need them
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n\
@@ -187,22 +167,6 @@ pub(crate) struct AddLocalArguments {
     limits: LimitArguments,
     #[command(flatten)]
     common: CommonArguments,
-}
-
-/// Shows the agents that were started, and their state
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup hosts local show")]
-pub(crate) struct ShowLocalArguments {
-    #[command(flatten)]
-    queue: QueueArguments,
-}
-
-/// Starts no more agents, and stops those that run
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup hosts local remove")]
-pub(crate) struct RemoveLocalArguments {
-    #[command(flatten)]
-    queue: QueueArguments,
 }
 
 /// Hours, as people write them.
@@ -220,8 +184,8 @@ pub(super) async fn slurm(verb: SlurmVerb, console: &Console) -> Result<Exit, Fa
             let around = Some(job.read()?);
             add(Engine::Slurm(Slurm { options, around }), POLL, &limits, &common, console).await
         }
-        SlurmVerb::Show(ShowSlurmArguments { queue }) => show(Kind::Slurm, &queue, console).await,
-        SlurmVerb::Remove(RemoveSlurmArguments { queue }) => remove(Kind::Slurm, &queue, console).await,
+        SlurmVerb::Show(queue) => show(Kind::Slurm, &queue, console).await,
+        SlurmVerb::Remove(queue) => remove(Kind::Slurm, &queue, console).await,
     }
 }
 
@@ -235,8 +199,8 @@ pub(super) async fn batch(verb: BatchVerb, console: &Console) -> Result<Exit, Fa
             let engine = Engine::Batch(BatchSystem { file: text, options, around });
             add(engine, system.poll, &limits, &common, console).await
         }
-        BatchVerb::Show(ShowBatchArguments { queue }) => show(Kind::Batch, &queue, console).await,
-        BatchVerb::Remove(RemoveBatchArguments { queue }) => remove(Kind::Batch, &queue, console).await,
+        BatchVerb::Show(queue) => show(Kind::Batch, &queue, console).await,
+        BatchVerb::Remove(queue) => remove(Kind::Batch, &queue, console).await,
     }
 }
 
@@ -265,28 +229,21 @@ pub(super) async fn local(verb: LocalVerb, console: &Console) -> Result<Exit, Fa
         LocalVerb::Add(AddLocalArguments { limits, common }) => {
             add(Engine::Local(LocalProcesses {}), POLL, &limits, &common, console).await
         }
-        LocalVerb::Show(ShowLocalArguments { queue }) => show(Kind::Local, &queue, console).await,
-        LocalVerb::Remove(RemoveLocalArguments { queue }) => remove(Kind::Local, &queue, console).await,
+        LocalVerb::Show(queue) => show(Kind::Local, &queue, console).await,
+        LocalVerb::Remove(queue) => remove(Kind::Local, &queue, console).await,
     }
 }
 
-/// Of which engine the verbs are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Slurm,
-    Batch,
-    Local,
-}
-
-impl Kind {
+speedup_core::words! {
+    /// Of which engine the verbs are.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Kind {
+        Slurm = "slurm",
+        Batch = "batch",
+        Local = "local",
+    }
     /// As commands and the coordinator say it.
-    fn word(self) -> &'static str {
-        match self {
-            Self::Slurm => "slurm",
-            Self::Batch => "batch",
-            Self::Local => "local",
-        }
-    }
+    fn word;
 }
 
 async fn add(

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Error, anyhow};
+use anyhow::anyhow;
 use clap::Args;
 use speedup_analysis::inquiry::NamedSample;
 use speedup_formats::{Columns, Format};
@@ -59,10 +59,8 @@ impl PilotArguments {
         let reading = Reading { format: self.input_format, columns };
         let sources: Result<Vec<Source>, _> =
             self.files.iter().map(|path| Source::read(path, &reading, console)).collect();
-        let versions = Versions::new(&sources?, self.metric.as_deref(), None).map_err(|error| {
-            let hint = error.hint();
-            Failure::usage(Error::new(error).context("cannot plan from the pilot")).hint_if(hint)
-        })?;
+        let versions = Versions::new(&sources?, self.metric.as_deref(), None)
+            .map_err(|error| Failure::refused(error).context("cannot plan from the pilot"))?;
         if versions.suites.len() > 2 {
             return Err(Failure::usage(anyhow!("the pilot has {} versions", versions.suites.len()))
                 .hint("give a baseline, or a baseline and a candidate"));

@@ -4,7 +4,6 @@
 use std::{collections::BTreeMap, collections::BTreeSet, io, io::BufRead, io::Read, io::Write};
 
 use flate2::{Compression, bufread::GzDecoder, write::GzEncoder};
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 use super::manifest::{Listed, Manifest, SCHEMA_VERSION};
@@ -63,25 +62,12 @@ pub(crate) enum ArchiveError {
     Missing(String),
 }
 
-impl Hinted for ArchiveError {
-    fn hint(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::Version { .. } => "verify it with a release that is at least as new",
-            Self::TooLarge | Self::TooManyFiles(_) | Self::ManifestTooLarge => {
-                "it is not a bundle of this command"
-            }
-            Self::Damaged { .. }
-            | Self::Behind { .. }
-            | Self::ListedTwice(_)
-            | Self::NoManifest(_)
-            | Self::Manifest(_)
-            | Self::Entry { .. }
-            | Self::NoFile(_)
-            | Self::Size { .. }
-            | Self::Content { .. }
-            | Self::Missing(_) => "get the bundle again from its source",
-        })
-    }
+speedup_core::hints! { ArchiveError:
+    Self::Version { .. } => "verify it with a release that is at least as new",
+    Self::TooLarge | Self::TooManyFiles(_) | Self::ManifestTooLarge => "it is not a bundle of this command",
+    Self::Damaged { .. } | Self::Behind { .. } | Self::ListedTwice(_) | Self::NoManifest(_)
+        | Self::Manifest(_) | Self::Entry { .. } | Self::NoFile(_) | Self::Size { .. }
+        | Self::Content { .. } | Self::Missing(_) => "get the bundle again from its source",
 }
 
 /// Writes a bundle. The manifest lists `files` in their order.

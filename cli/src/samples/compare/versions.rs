@@ -43,22 +43,12 @@ pub(crate) enum VersionsError {
     BenchmarkTwice { version: String, benchmark: String },
 }
 
-impl VersionsError {
-    /// What the user can do.
-    pub(crate) fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::SeveralMetrics { .. } => Some("choose one with --metric"),
-            Self::NoMetric { .. } | Self::MetricMissing(_) => Some("choose a metric that all files have"),
-            Self::NoBaseline { .. } => {
-                Some("name one of them with --baseline, or samples from `speedup baseline list`")
-            }
-            Self::Units { .. } => Some("give all values in one unit"),
-            Self::FileTwice(_) => {
-                Some("a version compared with itself shows nothing: copy the file if you mean it")
-            }
-            Self::BenchmarkTwice { .. } => None,
-        }
-    }
+speedup_core::hints! { VersionsError:
+    Self::SeveralMetrics { .. } => "choose one with --metric",
+    Self::NoMetric { .. } | Self::MetricMissing(_) => "choose a metric that all files have",
+    Self::NoBaseline { .. } => "name one of them with --baseline, or samples from `speedup baseline list`",
+    Self::Units { .. } => "give all values in one unit",
+    Self::FileTwice(_) => "a version compared with itself shows nothing: copy the file if you mean it",
 }
 
 /// A series and the version it is of.

@@ -34,12 +34,7 @@ pub(crate) struct NoSample {
     source: SampleFileError,
 }
 
-impl NoSample {
-    /// What the user can do.
-    pub(crate) fn hint(&self) -> Option<&'static str> {
-        self.source.hint()
-    }
-}
+speedup_core::hints! { NoSample: Self { source, .. } => source.hint() }
 
 /// Reads the samples of all benchmarks, in the order of the configuration.
 pub(crate) fn load(configuration: Configuration, folder: &Path) -> Result<Loaded, NoSample> {

@@ -41,18 +41,22 @@ pub struct OwnMetric {
     pub better: Better,
 }
 
-/// How the values of an own metric are found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Pattern {
-    /// A regular expression with one group: what the group matches is a value, wherever it matches.
-    Regex(String),
-    /// A JSON pointer (RFC 6901) to a number or an array of numbers; the stream is one JSON document.
-    Pointer(String),
-    /// A benchmark of a Google Benchmark report in JSON, by its name; after a colon the counter.
-    GoogleBenchmark(String),
-    /// A benchmark of a report in Go's benchmark text, by its name; after a colon the unit.
-    Go(String),
+crate::words! {
+    /// How the values of an own metric are found.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Pattern {
+        /// A regular expression with one group: what the group matches is a value, wherever it matches.
+        Regex(String) = "regex",
+        /// A JSON pointer (RFC 6901) to a number or an array of numbers; the stream is one JSON document.
+        Pointer(String) = "pointer",
+        /// A benchmark of a Google Benchmark report in JSON, by its name; after a colon the counter.
+        GoogleBenchmark(String) = "google_benchmark",
+        /// A benchmark of a report in Go's benchmark text, by its name; after a colon the unit.
+        Go(String) = "go",
+    }
+    /// Its key in plan files.
+    fn key(&self);
 }
 
 /// A tool whose report holds values.
@@ -155,16 +159,6 @@ pub enum ValueError {
 }
 
 impl Pattern {
-    /// Its key in plan files.
-    pub const fn key(&self) -> &'static str {
-        match self {
-            Self::Regex(_) => "regex",
-            Self::Pointer(_) => "pointer",
-            Self::GoogleBenchmark(_) => "google_benchmark",
-            Self::Go(_) => "go",
-        }
-    }
-
     /// Its text.
     pub fn text(&self) -> &str {
         match self {

@@ -39,32 +39,22 @@ pub struct Ledger {
     pub failures: BTreeMap<JobFailure, u64>,
 }
 
-/// How a job failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum JobFailure {
-    /// The engine did not accept it.
-    Refused,
-    /// It ended before its agent joined.
-    Ended,
-    /// Its agent did not join, or stayed away.
-    Silent,
-    /// It was too short for any run.
-    TooShort,
-}
-
-impl JobFailure {
-    /// Each way.
-    pub const ALL: [Self; 4] = [Self::Refused, Self::Ended, Self::Silent, Self::TooShort];
-
-    /// Its name for programs.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::Refused => "refused",
-            Self::Ended => "ended",
-            Self::Silent => "silent",
-            Self::TooShort => "too_short",
-        }
+crate::words! {
+    /// How a job failed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum JobFailure {
+        /// The engine did not accept it.
+        Refused = "refused",
+        /// It ended before its agent joined.
+        Ended = "ended",
+        /// Its agent did not join, or stayed away.
+        Silent = "silent",
+        /// It was too short for any run.
+        TooShort = "too_short",
     }
+    /// Its name for programs.
+    fn code;
+    const ALL;
 }
 
 /// What is remembered of one job.

@@ -18,43 +18,30 @@ pub struct EngineNote {
     pub words: String,
 }
 
-/// What happened between this coordinator and an engine, or a host that it reaches by ssh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EngineNoteKind {
-    /// Somebody had it asked for hosts.
-    Added,
-    Removed,
-    /// Jobs were asked for.
-    JobsAsked,
-    /// A job got its node.
-    JobBegan,
-    /// A job ended as it should.
-    JobEnded,
-    /// A job ended otherwise.
-    JobFailed,
-    /// No more jobs are asked for.
-    Stopped,
-    /// Somebody had an agent started by ssh, and kept running.
-    SshAdded,
-    SshRemoved,
-    /// An agent was started by ssh.
-    SshStarted,
-}
-
-impl EngineNoteKind {
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Added,
-        Self::Removed,
-        Self::JobsAsked,
-        Self::JobBegan,
-        Self::JobEnded,
-        Self::JobFailed,
-        Self::Stopped,
-        Self::SshAdded,
-        Self::SshRemoved,
-        Self::SshStarted,
-    ];
+crate::words! {
+    /// What happened between this coordinator and an engine, or a host that it reaches by ssh.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum EngineNoteKind {
+        /// Somebody had it asked for hosts.
+        Added,
+        Removed,
+        /// Jobs were asked for.
+        JobsAsked,
+        /// A job got its node.
+        JobBegan,
+        /// A job ended as it should.
+        JobEnded,
+        /// A job ended otherwise.
+        JobFailed,
+        /// No more jobs are asked for.
+        Stopped,
+        /// Somebody had an agent started by ssh, and kept running.
+        SshAdded,
+        SshRemoved,
+        /// An agent was started by ssh.
+        SshStarted,
+    }
+    const ALL;
 }
 
 impl EngineNote {

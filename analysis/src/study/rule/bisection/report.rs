@@ -48,32 +48,23 @@ pub struct BisectionReport {
     pub caveats: Vec<String>,
 }
 
-/// Whether there is a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BisectionVerdict {
-    /// At the level there is, and it is in the set.
-    Step,
-    /// At the level there is none beyond the margin.
-    NoStep,
-    /// At the level there is more than one.
-    Several,
-    /// None of these.
-    Undecided,
-    /// An end cannot be measured: all its runs failed.
-    NoEnd,
-}
-
-impl Spelled for BisectionVerdict {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Step => "step",
-            Self::NoStep => "no_step",
-            Self::Several => "several",
-            Self::Undecided => "undecided",
-            Self::NoEnd => "no_end",
-        }
+speedup_core::words! {
+    /// Whether there is a step.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum BisectionVerdict {
+        /// At the level there is, and it is in the set.
+        Step = "step",
+        /// At the level there is none beyond the margin.
+        NoStep = "no_step",
+        /// At the level there is more than one.
+        Several = "several",
+        /// None of these.
+        Undecided = "undecided",
+        /// An end cannot be measured: all its runs failed.
+        NoEnd = "no_end",
     }
+    impl Spelled::name;
 }
 
 /// Commits of which one has a step.
@@ -138,29 +129,21 @@ pub struct LineCommit {
     pub beforehand: Option<f64>,
 }
 
-/// What became of a commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LineCommitState {
-    /// It was measured.
-    Measured,
-    /// Nobody asked for it.
-    NotProbed,
-    /// It could not be built.
-    NotBuilt,
-    /// All its runs failed.
-    Failing,
-}
-
-impl Spelled for LineCommitState {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Measured => "measured",
-            Self::NotProbed => "not_probed",
-            Self::NotBuilt => "not_built",
-            Self::Failing => "failing",
-        }
+speedup_core::words! {
+    /// What became of a commit.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum LineCommitState {
+        /// It was measured.
+        Measured = "measured",
+        /// Nobody asked for it.
+        NotProbed = "not_probed",
+        /// It could not be built.
+        NotBuilt = "not_built",
+        /// All its runs failed.
+        Failing = "failing",
     }
+    impl Spelled::name;
 }
 
 /// What is built or run next, by the places of the versions on the line, from 0.

@@ -2,7 +2,6 @@
 
 use crate::{inference::Side, ratio::SuiteMember, sample::Sample, sample::SampleError};
 use serde::{Deserialize, Serialize};
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// The largest score, whose inverse is the smallest: the ratio of any two is still a double.
@@ -78,15 +77,10 @@ pub enum ScoreError {
     },
 }
 
-impl Hinted for ScoreError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Mismatched { .. } => Some("compare those that both ran"),
-            Self::OutOfRange { .. } => Some("use a reference nearer to the times"),
-            Self::NotASample { source, .. } => source.hint(),
-            Self::Empty | Self::NotPositive { .. } => None,
-        }
-    }
+speedup_core::hints! { ScoreError:
+    Self::Mismatched { .. } => "compare those that both ran",
+    Self::OutOfRange { .. } => "use a reference nearer to the times",
+    Self::NotASample { source, .. } => source.hint(),
 }
 
 impl ScoreError {

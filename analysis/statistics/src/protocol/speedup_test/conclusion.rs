@@ -85,14 +85,10 @@ pub enum SubTestRefusal {
     TTest(#[from] TTestError),
 }
 
-impl Hinted for SubTestRefusal {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::ShapiroWilk(error) => error.hint(),
-            Self::FTest(error) => error.hint(),
-            Self::TTest(error) => error.hint(),
-        }
-    }
+speedup_core::hints! { SubTestRefusal:
+    Self::ShapiroWilk(error) => error.hint(),
+    Self::FTest(error) => error.hint(),
+    Self::TTest(error) => error.hint(),
 }
 
 /// A test within a protocol.

@@ -2,7 +2,6 @@
 
 use super::Binomial;
 use crate::{distribution::normal, inference::ConfidenceLevel, test::Selection};
-use speedup_core::value::hint::Hinted;
 use thiserror::Error;
 
 /// Why a number of benchmarks cannot be given.
@@ -16,14 +15,7 @@ pub enum PrecisionError {
     Proportion(f64),
 }
 
-impl Hinted for PrecisionError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Precision(_) => Some("5 % is written 0.05"),
-            Self::Proportion(_) => None,
-        }
-    }
-}
+speedup_core::hints! { PrecisionError: Self::Precision(_) => "5 % is written 0.05" }
 
 /// The least b with z²·C(1−C)/r² ≤ b (Touati 2010 §5): the Wald interval of the proportion C has half-width at most
 /// r.

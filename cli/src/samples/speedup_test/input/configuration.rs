@@ -67,28 +67,18 @@ pub(crate) enum ConfigurationError {
     NoBenchmarks,
 }
 
-impl ConfigurationError {
-    /// What the user can do.
-    pub(crate) fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Unreadable(_) => None,
-            Self::TooLarge | Self::TooMany => Some("name the configuration, not a file of samples"),
-            Self::Empty | Self::MissingColumn { .. } | Self::UnknownColumn { .. } => {
-                Some("the first line is Name,Sample1,Sample2,ConfLevel,Coef, with commas between")
-            }
-            Self::NotText { .. } => Some("save the file as UTF-8"),
-            Self::DoubledColumn { .. } => Some("leave one of the two out"),
-            Self::FieldCount { .. } => Some(
-                "an empty field keeps its comma, as in \"a benchmark\",\"a.1\",\"a.2\",, and a field with a comma is quoted",
-            ),
-            Self::EmptyField { .. } => Some("only ConfLevel and Coef may be left empty"),
-            Self::NotNumber { .. } => Some("write a number with a decimal point, NA, or nothing"),
-            Self::Coefficient { .. } => {
-                Some("coefficients count by their ratios: divide all of them by one number")
-            }
-            Self::NoBenchmarks => Some("add one line per benchmark"),
-        }
-    }
+speedup_core::hints! { ConfigurationError:
+    Self::TooLarge | Self::TooMany => "name the configuration, not a file of samples",
+    Self::Empty | Self::MissingColumn { .. } | Self::UnknownColumn { .. } =>
+        "the first line is Name,Sample1,Sample2,ConfLevel,Coef, with commas between",
+    Self::NotText { .. } => "save the file as UTF-8",
+    Self::DoubledColumn { .. } => "leave one of the two out",
+    Self::FieldCount { .. } =>
+        "an empty field keeps its comma, as in \"a benchmark\",\"a.1\",\"a.2\",, and a field with a comma is quoted",
+    Self::EmptyField { .. } => "only ConfLevel and Coef may be left empty",
+    Self::NotNumber { .. } => "write a number with a decimal point, NA, or nothing",
+    Self::Coefficient { .. } => "coefficients count by their ratios: divide all of them by one number",
+    Self::NoBenchmarks => "add one line per benchmark",
 }
 
 impl Configuration {

@@ -40,23 +40,14 @@ pub(crate) enum SampleFileError {
     TooMany { line: u64 },
 }
 
-impl SampleFileError {
-    /// What the user can do.
-    pub(crate) fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Unreadable(_) => None,
-            Self::Empty | Self::NotNumber { .. } | Self::LongLine { .. } => {
-                Some("a file of samples has one number per line, with a decimal point, and no heading")
-            }
-            Self::NotText { .. } => Some("save the file as UTF-8, one number per line"),
-            Self::NotFinite { .. } => {
-                Some("leave out the runs that have no time, and say so where you publish")
-            }
-            Self::NotPositive { .. } => Some("a speedup is a ratio of positive times"),
-            Self::OutOfRange { .. } | Self::TooClose { .. } => Some("give the times in another unit"),
-            Self::TooMany { .. } => Some("test fewer benchmarks at a time"),
-        }
-    }
+speedup_core::hints! { SampleFileError:
+    Self::Empty | Self::NotNumber { .. } | Self::LongLine { .. } =>
+        "a file of samples has one number per line, with a decimal point, and no heading",
+    Self::NotText { .. } => "save the file as UTF-8, one number per line",
+    Self::NotFinite { .. } => "leave out the runs that have no time, and say so where you publish",
+    Self::NotPositive { .. } => "a speedup is a ratio of positive times",
+    Self::OutOfRange { .. } | Self::TooClose { .. } => "give the times in another unit",
+    Self::TooMany { .. } => "test fewer benchmarks at a time",
 }
 
 /// Reads the sample in the file `path`, of at most `room` values.
