@@ -4,7 +4,7 @@
 //! What comes in is checked for its shape: what has to be there is there, numbers fit, lists and texts keep the heart's
 //! limits. Whether it makes sense (an experiment without versions, a lease nobody gave) is asked elsewhere.
 //!
-//! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `moment`, `metric`, `experiment`, `build`, `file`, `gang`, `sampling`, `plan`,
+//! In reading order: `malformed`, `field` and `wire` are the tools; then one file a noun: `id`, `moment`, `metric`, `experiment`, `build`, `file`, `gang`, `sampling`, `plan`,
 //! `environment`, `host`, `lease`, `record`, `conditions`, `loss`, `ended_attempt`; `message` and `work_order`
 //! between agent and coordinator;
 //! `request`, `status`, `explanation`, `outlook`, `export`, `logged` between user and coordinator; `event`, `checkpoint`,
@@ -40,6 +40,7 @@ mod request;
 mod sampling;
 mod software;
 mod status;
+mod wire;
 mod work_order;
 
 pub(crate) use checkpoint::ActiveInParts;

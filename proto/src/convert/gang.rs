@@ -2,60 +2,42 @@
 
 use speedup_core::experiment::gang::{Gang, GangLauncher, ScalingLaw, ScalingSeries};
 
-use super::{field::enumerated, field::enumeration, field::optional, malformed::Malformed, malformed::Why};
+use super::malformed::{Malformed, Why};
+use super::wire::{enumeration, structure};
 use crate::v1;
 
 enumeration!(ScalingLaw, v1::ScalingLaw, [Strong, Weak]);
 
-impl From<&Gang> for v1::Gang {
-    fn from(gang: &Gang) -> Self {
-        let (launcher, launch) = match gang.launcher.clone() {
-            GangLauncher::None => (v1::GangLauncher::None, Vec::new()),
-            GangLauncher::OpenMpi => (v1::GangLauncher::Openmpi, Vec::new()),
-            GangLauncher::Mpich => (v1::GangLauncher::Mpich, Vec::new()),
-            GangLauncher::Srun => (v1::GangLauncher::Srun, Vec::new()),
-            GangLauncher::Own(words) => (v1::GangLauncher::Own, words),
-        };
-        Self {
-            hosts: gang.hosts,
-            ranks_per_host: gang.ranks_per_host,
-            launcher: launcher.into(),
-            launch,
-            series: gang.series.clone().map(Into::into),
-            times_ranks: gang.times_ranks,
-        }
-    }
+structure!(ScalingSeries, v1::ScalingSeries, [name, law]);
+structure!(
+    Gang,
+    v1::Gang,
+    [
+        hosts, ranks_per_host,
+        launcher = (launcher, launch) => (wire_launcher, launcher_in),
+        times_ranks, series,
+    ]
+);
+
+fn wire_launcher(launcher: &GangLauncher) -> (i32, Vec<String>) {
+    let (kind, words) = match launcher.clone() {
+        GangLauncher::None => (v1::GangLauncher::None, Vec::new()),
+        GangLauncher::OpenMpi => (v1::GangLauncher::Openmpi, Vec::new()),
+        GangLauncher::Mpich => (v1::GangLauncher::Mpich, Vec::new()),
+        GangLauncher::Srun => (v1::GangLauncher::Srun, Vec::new()),
+        GangLauncher::Own(words) => (v1::GangLauncher::Own, words),
+    };
+    (kind.into(), words)
 }
 
-impl TryFrom<v1::Gang> for Gang {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::Gang) -> Result<Self, Malformed> {
-        let v1::Gang { hosts, ranks_per_host, launcher, launch, series, times_ranks } = wire;
-        let launcher = match v1::GangLauncher::try_from(launcher) {
-            Ok(v1::GangLauncher::None) => GangLauncher::None,
-            Ok(v1::GangLauncher::Openmpi) => GangLauncher::OpenMpi,
-            Ok(v1::GangLauncher::Mpich) => GangLauncher::Mpich,
-            Ok(v1::GangLauncher::Srun) => GangLauncher::Srun,
-            Ok(v1::GangLauncher::Own) => GangLauncher::Own(launch),
-            Ok(v1::GangLauncher::Unspecified) => return Err(Malformed::new("launcher", Why::Unspecified)),
-            Err(_) => return Err(Malformed::new("launcher", Why::Unknown(launcher))),
-        };
-        Ok(Self { hosts, ranks_per_host, launcher, times_ranks, series: optional(series, "series")? })
-    }
-}
-
-impl From<ScalingSeries> for v1::ScalingSeries {
-    fn from(ScalingSeries { name, law }: ScalingSeries) -> Self {
-        Self { name, law: v1::ScalingLaw::from(law).into() }
-    }
-}
-
-impl TryFrom<v1::ScalingSeries> for ScalingSeries {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::ScalingSeries) -> Result<Self, Malformed> {
-        let v1::ScalingSeries { name, law } = wire;
-        Ok(Self { name, law: enumerated::<v1::ScalingLaw, _>(law, "law")? })
+fn launcher_in((kind, words): (i32, Vec<String>), field: &str) -> Result<GangLauncher, Malformed> {
+    match v1::GangLauncher::try_from(kind) {
+        Ok(v1::GangLauncher::None) => Ok(GangLauncher::None),
+        Ok(v1::GangLauncher::Openmpi) => Ok(GangLauncher::OpenMpi),
+        Ok(v1::GangLauncher::Mpich) => Ok(GangLauncher::Mpich),
+        Ok(v1::GangLauncher::Srun) => Ok(GangLauncher::Srun),
+        Ok(v1::GangLauncher::Own) => Ok(GangLauncher::Own(words)),
+        Ok(v1::GangLauncher::Unspecified) => Err(Malformed::new(field, Why::Unspecified)),
+        Err(_) => Err(Malformed::new(field, Why::Unknown(kind))),
     }
 }

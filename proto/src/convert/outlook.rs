@@ -2,32 +2,20 @@
 
 use speedup_core::machine::{Hindrance, KeptHosts, MAX_EXPLAINED, NAMED_HOSTS, NamedHost, Outlook, Waits};
 
-use super::field::{at_most, each, enumerated, enumeration, id, optional_id};
-use super::host::fact_names;
+use super::field::each;
+use super::host::FactNames;
 use super::malformed::Malformed;
+use super::wire::{AtMost, Each, enumeration, structure};
 use crate::v1;
 
-enumeration!(
+enumeration! {
     Hindrance,
     v1::Hindrance,
     [
-        Able,
-        Busy,
-        Resting,
-        Rebooting,
-        Ending,
-        HeldBack,
-        GivenUp,
-        Visited,
-        NotFresh,
-        NoAllocation,
-        CannotReboot,
-        Tried,
-        OtherClass,
-        OutOfService,
-        Away
+        Able, Busy, Resting, Rebooting, Ending, HeldBack, GivenUp, Visited, NotFresh, NoAllocation,
+        CannotReboot, Tried, OtherClass, OutOfService, Away
     ]
-);
+}
 
 impl From<&Outlook> for v1::Outlook {
     fn from(outlook: &Outlook) -> Self {
@@ -47,64 +35,10 @@ impl TryFrom<v1::Outlook> for Outlook {
     }
 }
 
-impl From<&Waits> for v1::Waits {
-    fn from(waits: &Waits) -> Self {
-        Self {
-            of: waits.of.clone(),
-            runs: waits.runs,
-            hosts: waits.hosts.iter().map(v1::KeptHosts::from).collect(),
-            differing: waits.differing.clone(),
-        }
-    }
-}
-
-impl TryFrom<v1::Waits> for Waits {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::Waits) -> Result<Self, Malformed> {
-        at_most(wire.of.len(), MAX_EXPLAINED, "of")?;
-        Ok(Self {
-            of: wire.of,
-            runs: wire.runs,
-            hosts: each(wire.hosts, Hindrance::ALL.len(), "hosts")?,
-            differing: fact_names(wire.differing, "differing")?,
-        })
-    }
-}
-
-impl From<&KeptHosts> for v1::KeptHosts {
-    fn from(kept: &KeptHosts) -> Self {
-        Self {
-            hindrance: v1::Hindrance::from(kept.hindrance).into(),
-            hosts: kept.hosts,
-            first: kept.first.iter().map(v1::NamedHost::from).collect(),
-        }
-    }
-}
-
-impl TryFrom<v1::KeptHosts> for KeptHosts {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::KeptHosts) -> Result<Self, Malformed> {
-        Ok(Self {
-            hindrance: enumerated::<v1::Hindrance, _>(wire.hindrance, "hindrance")?,
-            hosts: wire.hosts,
-            first: each(wire.first, NAMED_HOSTS, "first")?,
-        })
-    }
-}
-
-impl From<&NamedHost> for v1::NamedHost {
-    fn from(NamedHost { host, host_name }: &NamedHost) -> Self {
-        let host_name = host_name.as_ref().map(|name| name.as_str().to_owned());
-        Self { host: host.as_str().to_owned(), host_name }
-    }
-}
-
-impl TryFrom<v1::NamedHost> for NamedHost {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::NamedHost) -> Result<Self, Malformed> {
-        Ok(Self { host: id(wire.host, "host")?, host_name: optional_id(wire.host_name, "host_name")? })
-    }
-}
+structure!(
+    Waits,
+    v1::Waits,
+    [of => AtMost(MAX_EXPLAINED), runs, hosts => Each(Hindrance::ALL.len()), differing => FactNames]
+);
+structure!(KeptHosts, v1::KeptHosts, [hindrance, hosts, first => Each(NAMED_HOSTS)]);
+structure!(NamedHost, v1::NamedHost, [host, host_name]);
