@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use speedup_core::experiment::gang::{Gang, GangLauncher, ScalingLaw, ScalingSeries};
+use speedup_core::experiment::prior::{LinePrior, MAX_PRIOR_PATHS, PathWeight};
+use speedup_core::experiment::{Bisection, Levels, Policy, Rest, Rule, Scope, Spending};
 use speedup_core::{
     experiment::AcceptedExits, experiment::AnalysisChoice, experiment::Benchmark, experiment::Center,
     experiment::CommandLine, experiment::Expectation, experiment::Experiment, experiment::Family,
@@ -13,11 +16,11 @@ use speedup_core::{
     experiment::metric::Metric, repetition::MAX_LINE,
 };
 
-use super::malformed::Malformed;
+use super::malformed::{Malformed, Why};
 use super::wire::{AtMost, Choices, Each, OrDefault, Unwritten, Wire, enumeration, oneof, structure, wire};
 use crate::v1;
 use v1::command_line::Line;
-
+use v1::rule::{Budget, Pilot, Rule as WireRule, Sequential};
 enumeration!(Weights, v1::Weights, [Equal, Custom, Fraction]);
 enumeration!(KeepOutput, v1::KeepOutput, [Failed, All]);
 
@@ -112,4 +115,66 @@ fn accept_in((codes, all): (Vec<u32>, bool), field: &str) -> Result<AcceptedExit
         (false, true) => AcceptedExits::None,
         (false, false) => AcceptedExits::These(codes),
     })
+}
+
+// How often, in which order, on which hosts. What older plans do not say has its default here.
+enumeration!(Policy, v1::Policy, [Distinct, DistinctSets, Rebooted, Reallocated, Rested, Any]);
+enumeration!(Scope, v1::Scope, [Benchmark, Experiment, Cell]);
+enumeration!(Sameness, v1::Sameness, [Identical, Classes, Unchecked]);
+enumeration!(Order, v1::RunOrder, [Randomized, Interleaved, Blocked]);
+enumeration!(Spending, v1::Spending, [ObrienFleming, Pocock]);
+structure!(Levels, v1::Levels, [hosts, boots]);
+structure!(Bisection, v1::rule::Bisection, [maximum, block, blocks]);
+
+structure!(LinePrior, v1::LinePrior, [paths => Each(MAX_PRIOR_PATHS), weights => AtMost(MAX_LINE)]);
+structure!(PathWeight, v1::PathWeight, [path, weight]);
+structure!(
+    Rest,
+    v1::Rest,
+    [idle = idle_ns, load_percent, temperature_mc, frequency_percent, patience = patience_ns]
+);
+
+// A plan that says the number of runs has no rule.
+oneof!(Rule, v1::Rule { rule: WireRule } never [Fixed], [
+    Pilot { precision, maximum } = Pilot(Pilot { precision, maximum }),
+    Sequential { looks, maximum, spending } = Sequential(Sequential { looks, maximum, spending }),
+    Budget { time, maximum } = Budget(Budget { time_ns: time, maximum }),
+    Bisection(bisection) = Bisection(bisection),
+]);
+
+// How a run is spread over hosts.
+enumeration!(ScalingLaw, v1::ScalingLaw, [Strong, Weak]);
+
+structure!(ScalingSeries, v1::ScalingSeries, [name, law]);
+structure!(
+    Gang,
+    v1::Gang,
+    [
+        hosts, ranks_per_host,
+        launcher = (launcher, launch) => (wire_launcher, launcher_in),
+        times_ranks, series,
+    ]
+);
+
+fn wire_launcher(launcher: &GangLauncher) -> (i32, Vec<String>) {
+    let (kind, words) = match launcher.clone() {
+        GangLauncher::None => (v1::GangLauncher::None, Vec::new()),
+        GangLauncher::OpenMpi => (v1::GangLauncher::Openmpi, Vec::new()),
+        GangLauncher::Mpich => (v1::GangLauncher::Mpich, Vec::new()),
+        GangLauncher::Srun => (v1::GangLauncher::Srun, Vec::new()),
+        GangLauncher::Own(words) => (v1::GangLauncher::Own, words),
+    };
+    (kind.into(), words)
+}
+
+fn launcher_in((kind, words): (i32, Vec<String>), field: &str) -> Result<GangLauncher, Malformed> {
+    match v1::GangLauncher::try_from(kind) {
+        Ok(v1::GangLauncher::None) => Ok(GangLauncher::None),
+        Ok(v1::GangLauncher::Openmpi) => Ok(GangLauncher::OpenMpi),
+        Ok(v1::GangLauncher::Mpich) => Ok(GangLauncher::Mpich),
+        Ok(v1::GangLauncher::Srun) => Ok(GangLauncher::Srun),
+        Ok(v1::GangLauncher::Own) => Ok(GangLauncher::Own(words)),
+        Ok(v1::GangLauncher::Unspecified) => Err(Malformed::new(field, Why::Unspecified)),
+        Err(_) => Err(Malformed::new(field, Why::Unknown(kind))),
+    }
 }

@@ -1,17 +1,19 @@
-//! Why a run is not running.
+//! Why a run is not running, and what all the waiting runs of an experiment wait for.
 
-use speedup_core::machine::{Explanation, Hindrances, LostAttempt, WaitingFor};
+use speedup_core::machine::{
+    Explanation, Hindrance, Hindrances, KeptHosts, LostAttempt, MAX_EXPLAINED, NAMED_HOSTS, NamedHost,
+    Outlook, WaitingFor, Waits,
+};
 use speedup_core::run::Settlement;
 use speedup_core::value::id::{Attempt, LeaseEpoch, RunIndex};
 
-use super::field::{chosen, enumerated, id, optional_id, reason, required};
+use super::field::{chosen, each, enumerated, id, optional_id, reason, required};
 use super::host::FactNames;
 use super::malformed::{Malformed, Within};
 use super::moment::{required_moment, timestamp};
-use super::wire::{enumeration, structure};
+use super::wire::{AtMost, Each, enumeration, structure};
 use crate::v1;
 use v1::explanation::{Held, State, WaitingForBuilds, WaitingForHosts, WaitingForResume};
-
 enumeration!(Settlement, v1::Settlement, [Measured, Failed, Abandoned, Cancelled]);
 
 impl From<&Explanation> for v1::Explanation {
@@ -112,3 +114,39 @@ impl TryFrom<v1::Explanation> for Explanation {
         })
     }
 }
+
+// What all the waiting runs of an experiment wait for.
+enumeration! {
+    Hindrance,
+    v1::Hindrance,
+    [
+        Able, Busy, Resting, Rebooting, Ending, HeldBack, GivenUp, Visited, NotFresh, NoAllocation,
+        CannotReboot, Tried, OtherClass, OutOfService, Away
+    ]
+}
+
+impl From<&Outlook> for v1::Outlook {
+    fn from(outlook: &Outlook) -> Self {
+        Self {
+            waits: outlook.waits.iter().map(v1::Waits::from).collect(),
+            left_out: outlook.left_out,
+            lost: Vec::new(),
+        }
+    }
+}
+
+impl TryFrom<v1::Outlook> for Outlook {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Outlook) -> Result<Self, Malformed> {
+        Ok(Self { waits: each(wire.waits, MAX_EXPLAINED, "waits")?, left_out: wire.left_out })
+    }
+}
+
+structure!(
+    Waits,
+    v1::Waits,
+    [of => AtMost(MAX_EXPLAINED), runs, hosts => Each(Hindrance::ALL.len()), differing => FactNames]
+);
+structure!(KeptHosts, v1::KeptHosts, [hindrance, hosts, first => Each(NAMED_HOSTS)]);
+structure!(NamedHost, v1::NamedHost, [host, host_name]);

@@ -1,19 +1,26 @@
 //! What agent and coordinator say to each other. A record and a work order are encoded before the message that
 //! they are part of.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use prost::Message as _;
 use speedup_core::agent::message::{AgentMessage, AttemptReport, CoordinatorMessage, Grant};
+use speedup_core::experiment::build::MAX_PRODUCTS;
+use speedup_core::experiment::files::MAX_FILES;
+use speedup_core::experiment::gang::MAX_GANG;
+use speedup_core::experiment::metric::MAX_OWN_METRICS;
 use speedup_core::host::HostFacts;
-use speedup_core::run::work::WorkOrder;
+use speedup_core::run::work::{WorkOrder, WorkSeat};
 use speedup_core::value::id::{AgentEpoch, AgentId, LeaseEpoch};
 
+use super::build::collect_in;
+use super::experiment::METRICS;
 use super::malformed::{Malformed, Why, Within};
-use super::wire::{REASON, Wire, message, oneof, structure};
+use super::wire::{AtMost, Each, OrDefault, REASON, Wire, message, oneof, structure};
 use super::{encoded_record, read_record};
 use crate::{encoded, v1};
 use v1::{agent_message::Message as FromAgent, coordinator_message::Message as FromCoordinator};
-
 oneof!(AgentMessage, v1::AgentMessage { message: FromAgent }, [
     Ask = Ask(v1::Ask {}),
     Ready { lease } = Ready(v1::Ready { lease }),
@@ -83,3 +90,23 @@ fn decoded_order(wire: Option<Bytes>, field: &str) -> Result<WorkOrder, Malforme
     let order = v1::WorkOrder::decode(bytes).map_err(|error| Malformed::new(field, error))?;
     WorkOrder::from_wire(order, field)
 }
+
+// A work order.
+structure!(
+    WorkOrder,
+    v1::WorkOrder,
+    [
+        command, env, vars, expect,
+        timeout = timeout_ns,
+        warmup, directory, setup, prepare, cleanup, rest, canary, directory_padding,
+        environment => OrDefault,
+        common_software, env_padding, output,
+        metrics => METRICS,
+        files => Each(MAX_FILES),
+        seat,
+        collect => (BTreeMap::clone, collect_in),
+        built => Each(MAX_PRODUCTS),
+        own_metrics => Each(MAX_OWN_METRICS),
+    ]
+);
+structure!(WorkSeat, v1::WorkSeat, [number, size, hostfile, hosts => AtMost(MAX_GANG as usize)]);

@@ -1,5 +1,8 @@
-//! The record of an attempt, its outcome and its output; of one that was not executed, why and who stood in the way.
+//! The record of an attempt, its outcome and its output; of one that was not executed, why and who stood in the way; the loss of an
+//! attempt; and a row of the index and of the export.
 
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::{
     experiment::MAX_NAME_BYTES, experiment::MAX_OUTPUT_KEPT, run::Obstacle, run::program::MAX_PATH_BYTES,
     run::program::Program, run::program::ProgramContent, run::record::Failure, run::record::MAX_RANKS,
@@ -11,13 +14,15 @@ use super::build::{products_in, products_out};
 use super::field::{enumerated, optional, reason, required, small};
 use super::malformed::{Malformed, Why, Within};
 use super::metric;
-use super::wire::{Cut, NoLonger, REASON, Wire, enumeration, message, oneof, structure};
+use super::wire::{Cut, NoLonger, REASON, Wire, enumeration, message, oneof, structure, wire};
 use crate::v1;
+use v1::after_loss::{Abandoned, After, Cancelled};
+use v1::ended_attempt::{End, Lost};
 use v1::executed_program::Content as WireContent;
 use v1::failure::{Exit, Failure as WireFailure, NoProduct, NoValue, Warmup, WrongOutput};
+use v1::loss_reason::{AgentRestarted, Expired, HostLost, JobEnded, Reason};
 use v1::rank_time::End as WireEnd;
 use v1::record::Outcome as WireOutcome;
-
 impl From<&Record> for v1::Record {
     fn from(record: &Record) -> Self {
         Self {
@@ -187,3 +192,34 @@ pub(super) fn reason_and_obstacle(wire: v1::NotExecuted) -> Result<(String, Obst
 fn by_words(reason: &str) -> Obstacle {
     if reason.starts_with(OWNERS_WORDS) { Obstacle::Owner } else { Obstacle::Host }
 }
+
+// The loss of an attempt: why, and what becomes of its run.
+oneof!(LossReason, v1::LossReason { reason: Reason }, [
+    Expired = Expired(Expired {}),
+    HostLost = HostLost(HostLost {}),
+    AgentRestarted = AgentRestarted(AgentRestarted {}),
+    JobEnded { words } = JobEnded(JobEnded { words }),
+], by hand [NotExecuted { reason, obstacle } = NotExecuted(not_executed, loss_not_executed_in)]);
+
+fn loss_not_executed_in(wire: v1::NotExecuted) -> Result<LossReason, Malformed> {
+    let (reason, obstacle) = reason_and_obstacle(wire).within("not_executed")?;
+    Ok(LossReason::NotExecuted { reason, obstacle })
+}
+
+oneof! {
+    AfterLoss, v1::AfterLoss { after: After }, [
+        Again(attempt) = AgainAttempt(attempt),
+        Abandoned = Abandoned(Abandoned {}),
+        Cancelled = Cancelled(Cancelled {}),
+    ]
+}
+
+// An attempt that ended: a row of the index and of the export.
+structure!(EndedAttempt, v1::EndedAttempt, [lease, cell, ended = ended_ns, end]);
+
+oneof!(AttemptEnd, End, [
+    Reported(reported) = Reported(reported),
+    Lost { reason, after, late } = Lost(Lost { reason, after, late }) in "lost",
+]);
+
+wire!(Record as Box<v1::Record>: |record| Box::new(record.into()), |wire, field| Self::from_wire(*wire, field););
