@@ -4,17 +4,15 @@
 //! What comes in is checked for its shape: what has to be there is there, numbers fit, lists and texts keep the heart's
 //! limits. Whether it makes sense (an experiment without versions, a lease nobody gave) is asked elsewhere.
 //!
-//! In reading order: `malformed` and `field` are the tools; then one file a noun: `id`, `moment`, `metric`, `experiment`, `build`, `file`, `gang`, `sampling`, `plan`,
-//! `environment`, `host`, `lease`, `record`, `conditions`, `loss`, `ended_attempt`; `message` and `work_order`
-//! between agent and coordinator;
-//! `request`, `status`, `explanation`, `outlook`, `export`, `logged` between user and coordinator; `event`, `checkpoint`,
+//! In reading order: `malformed`, `field` and `wire` are the tools; then one file a noun: `id`, `moment`, `metric`,
+//! `experiment`, `build`, `file`, `plan`, `environment`, `host`, `lease`, `record`, `conditions`; `message` between agent and
+//! coordinator; `request`, `status`, `explanation`, `export`, `logged` between user and coordinator; `event`, `checkpoint`,
 //! `outbox_entry` for the disk; `direct` is for what is read and written most often, without messages.
 
 mod build;
 mod checkpoint;
 mod conditions;
 mod direct;
-mod ended_attempt;
 mod environment;
 mod event;
 mod experiment;
@@ -22,25 +20,21 @@ mod explanation;
 mod export;
 mod field;
 mod file;
-mod gang;
 mod host;
 mod id;
 mod lease;
 mod logged;
-mod loss;
 mod malformed;
 mod message;
 mod metric;
 mod moment;
 mod outbox_entry;
-mod outlook;
 mod plan;
 mod record;
 mod request;
-mod sampling;
 mod software;
 mod status;
-mod work_order;
+mod wire;
 
 pub(crate) use checkpoint::ActiveInParts;
 pub(crate) use direct::{append_event, encoded_attempt, read_attempt, read_event};

@@ -9,46 +9,20 @@ use speedup_core::machine::event::Superseded;
 use speedup_core::machine::{ActivePiece, Built, Kept, Phase, RunPiece, Trouble};
 use speedup_core::plan::{Plan, Stage};
 use speedup_core::run::{HostNumber, Settlement};
-use speedup_core::value::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
+use speedup_core::value::id::{Attempt, RunIndex};
 use speedup_core::value::time::{Span, Timestamp};
 
 use super::build::{products_in, products_out};
-use super::field::{at_most, class, id, required};
+use super::field::{at_most, class, required};
 use super::id::{experiment_id, id_bytes};
 use super::malformed::{Malformed, Why};
-use super::plan::{stages, wire_stages};
+use super::wire::{Wire, structure};
 use crate::{journal::v1 as journal, v1};
 
 /// Runs in one record: their cells take at most three bytes each, and so may their states.
 const RUNS_A_RECORD: usize = 1 << 20;
 
-impl From<&Superseded> for journal::CheckpointSuperseded {
-    fn from(superseded: &Superseded) -> Self {
-        Self {
-            lease: superseded.lease.0,
-            experiment: id_bytes(superseded.experiment.0),
-            run: superseded.run.0,
-            attempt: superseded.attempt.0,
-            host: superseded.host.as_str().to_owned(),
-            agent_epoch: superseded.agent_epoch.0,
-        }
-    }
-}
-
-impl TryFrom<journal::CheckpointSuperseded> for Superseded {
-    type Error = Malformed;
-
-    fn try_from(wire: journal::CheckpointSuperseded) -> Result<Self, Malformed> {
-        Ok(Self {
-            lease: LeaseEpoch(wire.lease),
-            experiment: experiment_id(&wire.experiment, "experiment")?,
-            run: RunIndex(wire.run),
-            attempt: Attempt(wire.attempt),
-            host: id(wire.host, "host")?,
-            agent_epoch: AgentEpoch(wire.agent_epoch),
-        })
-    }
-}
+structure!(Superseded, journal::CheckpointSuperseded, [lease, experiment, run, attempt, host, agent_epoch]);
 
 impl From<&ActivePiece> for journal::CheckpointExperiment {
     /// Without its runs: they follow.
@@ -68,9 +42,9 @@ impl From<&ActivePiece> for journal::CheckpointExperiment {
             experiment: id_bytes(experiment.0),
             plan: Some(v1::Plan {
                 experiment: Some((&plan.experiment).into()),
-                benchmarks: plan.benchmarks.iter().map(|benchmark| benchmark.0).collect(),
+                benchmarks: plan.benchmarks.to_wire(),
                 order: Vec::new(),
-                stages: wire_stages(plan.stages()),
+                stages: plan.stages().to_vec().to_wire(),
             }),
             submitted_ns: kept.submitted.0,
             by: kept.by.clone(),
@@ -164,7 +138,8 @@ impl TryFrom<journal::CheckpointExperiment> for ActiveInParts {
             |tried: journal::CheckpointTried| (tried.run, tried.hosts.into_iter().map(HostNumber).collect());
         // They suppose the order, which follows.
         let mut plan = wire.plan;
-        let stages = stages(plan.as_mut().map(|plan| std::mem::take(&mut plan.stages)).unwrap_or_default())?;
+        let stages = plan.as_mut().map(|plan| std::mem::take(&mut plan.stages)).unwrap_or_default();
+        let stages = Wire::from_wire(stages, "stages")?;
         let plan: Plan = required(plan, "plan")?;
         let experiment = experiment_id(&wire.experiment, "experiment")?;
         let kept = Kept {

@@ -24,8 +24,8 @@ use speedup_core::value::id::{HostId, LeaseEpoch};
 use speedup_core::value::time::Timestamp;
 
 use self::fields::{Fields, Unusual, Writer, once};
-use super::{ended_attempt::lost, malformed::Malformed};
-use crate::v1;
+use super::{malformed::Malformed, wire::Wire};
+use crate::v1::{self, ended_attempt::Lost};
 
 /// What an attempt usually takes.
 const USUAL_BYTES: usize = 512;
@@ -50,7 +50,10 @@ pub(crate) fn encoded_attempt(EndedAttempt { lease, cell, ended, end }: &EndedAt
     to.fixed(3, ended.0);
     match end {
         AttemptEnd::Reported(record) => to.fields(4, |to| record::write_record(record, to)),
-        AttemptEnd::Lost { reason, after, late } => to.message(5, &lost(reason, *after, late.as_deref())),
+        AttemptEnd::Lost { reason, after, late } => {
+            let (reason, after) = (reason.to_wire(), after.to_wire());
+            to.message(5, &Lost { reason, after, late: late.to_wire() });
+        }
     }
     bytes
 }

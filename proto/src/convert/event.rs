@@ -3,31 +3,24 @@
 //! Who asked and why an experiment was paused are taken whole: they were cut when they came in, and a replay has to
 //! give the same machine.
 
-mod pool;
-
 use std::sync::Arc;
 
-use speedup_core::{
-    experiment::gang::MAX_GANG, host::HostFacts, machine::event::Change, machine::event::Event,
-    machine::event::RequestKey, machine::event::Superseded, machine::event::Tally, plan::Extension,
-    plan::Plan, plan::Shape, run::AfterLoss, run::LossReason, run::lease::Lease, run::lease::LeaseSeat,
-    run::record::Record, value::id::AgentEpoch, value::id::AgentId, value::id::Attempt,
-    value::id::ExperimentId, value::id::HostId, value::id::LeaseEpoch, value::id::RunIndex,
-    value::time::Timestamp,
-};
+use speedup_core::experiment::gang::MAX_GANG;
+use speedup_core::machine::event::{Change, Event, RequestKey, Superseded};
+use speedup_core::machine::provision::{EngineNote, EngineNoteKind};
+use speedup_core::plan::{Extension, Shape};
+use speedup_core::run::lease::{Lease, LeaseSeat};
+use speedup_core::run::record::Record;
+use speedup_core::value::{id::ExperimentId, time::Timestamp};
 use thiserror::Error;
-use uuid::Uuid;
 
-use super::field::{chosen, each, exactly, id, optional, required};
-use super::id::{agent_id, experiment_id, id_bytes};
-use super::malformed::{Malformed, Within};
+use super::field::{each, optional};
+use super::host::FactNames;
+use super::malformed::Malformed;
 use super::plan::order;
+use super::wire::{Wire, enumeration, oneof, structure};
 use crate::{journal::v1 as journal, v1};
 use journal::event::Change as Kept;
-use pool::{
-    class_approved, class_pinned, decided, engine_noted, host_changed, host_drifted, reboot_asked,
-    visit_broken,
-};
 
 /// The event is none that the journal keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -38,7 +31,7 @@ impl TryFrom<&Event> for journal::Event {
     type Error = NotKept;
 
     fn try_from(event: &Event) -> Result<Self, NotKept> {
-        Ok(Self { at_ns: event.at.0, change: Some((&event.change).try_into()?) })
+        Ok(Self { at_ns: event.at.0, change: Some(event.change.to_wire().ok_or(NotKept)?) })
     }
 }
 
@@ -46,329 +39,112 @@ impl TryFrom<journal::Event> for Event {
     type Error = Malformed;
 
     fn try_from(wire: journal::Event) -> Result<Self, Malformed> {
-        Ok(Self { at: Timestamp(wire.at_ns), change: chosen(wire.change, "change")?.try_into()? })
+        Ok(Self { at: Timestamp(wire.at_ns), change: Wire::from_wire(wire.change, "change")? })
     }
 }
 
-impl TryFrom<&Change> for Kept {
-    type Error = NotKept;
+oneof!(Change, Kept never [HostAsked, HostPassed, HostHeld, HostReady], [
+    CoordinatorStarted = CoordinatorStarted(journal::CoordinatorStarted {}),
+    Submitted { experiment, plan, by, request }
+        = Submitted(journal::Submitted { experiment, plan, by, request }) in "submitted",
+    Paused { experiment, by, reason } = Paused(journal::Paused { experiment, by, reason }) in "paused",
+    Resumed { experiment, by }
+        = Resumed(journal::Changed { experiment, by, reason }) in "resumed" without [reason],
+    Cancelled { experiment, by, reason }
+        = Cancelled(journal::Changed { experiment, by, reason }) in "cancelled",
+    Finished { experiment, tally, cancelled }
+        = Finished(journal::Finished { experiment, tally, cancelled }) in "finished",
+    AwaitingDecision { experiment }
+        = AwaitingDecision(journal::AwaitingDecision { experiment }) in "awaiting_decision",
+    Decided { experiment, by, enough, words }
+        = Decided(journal::Decided { experiment, by, enough, words }) in "decided",
+    ClassPinned { experiment, class }
+        = ClassPinned(journal::ClassTaken { experiment, class, host, by }) in "class_pinned" without [host, by],
+    ClassApproved { experiment, host, class, by }
+        = ClassApproved(journal::ClassTaken { experiment, class, host, by }) in "class_approved",
+    HostJoined { facts, agent, epoch }
+        = HostJoined(journal::HostJoined { facts, agent, agent_epoch: epoch }) in "host_joined",
+    HostLeft { host, give_up } = HostLeft(journal::HostLeft { host, give_up_ns: give_up }) in "host_left",
+    HostDrained { host, by }
+        = HostDrained(journal::HostChanged { host, by, reason }) in "host_drained" without [reason],
+    HostResumed { host, by }
+        = HostResumed(journal::HostChanged { host, by, reason }) in "host_resumed" without [reason],
+    HostReset { host, by }
+        = HostReset(journal::HostChanged { host, by, reason }) in "host_reset" without [reason],
+    HostQuarantined { host, by, reason }
+        = HostQuarantined(journal::HostChanged { host, by, reason }) in "host_quarantined",
+    HostDrifted { host, facts => FactNames } = HostDrifted(journal::HostDrifted { host, facts }) in "host_drifted",
+    EngineNoted(engine_noted) = EngineNoted(engine_noted),
+    RebootAsked { experiment, host, give_up }
+        = RebootAsked(journal::RebootAsked { host, experiment, give_up_ns: give_up }) in "reboot_asked",
+    VisitBroken { experiment, host } = VisitBroken(journal::VisitBroken { host, experiment }) in "visit_broken",
+    LeaseGranted(lease_granted) = LeaseGranted(lease_granted),
+    GangGranted(leases => (|leases: &Vec<Lease>| wire_gang(leases), gang)) = GangGranted(journal::GangGranted { leases }) in "gang_granted",
+    RunStarted { host, lease } = RunStarted(journal::RunStarted { host, lease }) in "run_started",
+    RunReported { host, lease, record }
+        = RunReported(journal::RunReported { host, lease, record }) in "run_reported",
+    PartEnded { host, lease, record } = PartEnded(journal::RunReported { host, lease, record }) in "part_ended",
+    AttemptLost { host, lease, reason, after }
+        = AttemptLost(journal::AttemptLost { host, lease, reason, after }) in "attempt_lost",
+], by hand [
+    Extended { experiment, from, appended, by } = Extended(extended, extended_in),
+    LateReport { superseded, record } = LateReport(late_report, late_report_in),
+]);
 
-    fn try_from(change: &Change) -> Result<Self, NotKept> {
-        Ok(match change {
-            Change::CoordinatorStarted => Self::CoordinatorStarted(journal::CoordinatorStarted {}),
-            Change::Submitted { experiment, plan, by, request } => {
-                submitted(*experiment, plan, by, request.as_ref())
-            }
-            Change::Paused { experiment, by, reason } => paused(*experiment, by, reason),
-            Change::Resumed { experiment, by } => Self::Resumed(changed(*experiment, by, "")),
-            Change::Cancelled { experiment, by, reason } => Self::Cancelled(changed(*experiment, by, reason)),
-            Change::Extended { experiment, from, appended, by } => extended(*experiment, *from, appended, by),
-            Change::Finished { experiment, tally, cancelled } => finished(*experiment, tally, *cancelled),
-            Change::HostJoined { facts, agent, epoch } => host_joined(facts, *agent, *epoch),
-            Change::HostLeft { host, give_up } => host_left(host, *give_up),
-            Change::HostAsked { .. }
-            | Change::HostPassed { .. }
-            | Change::HostHeld { .. }
-            | Change::HostReady { .. } => return Err(NotKept),
-            Change::LeaseGranted(lease) => Self::LeaseGranted(lease.as_ref().into()),
-            Change::GangGranted(leases) => gang_granted(leases),
-            Change::RunStarted { host, lease } => run_started(host, *lease),
-            Change::RunReported { host, lease, record } => Self::RunReported(reported(host, *lease, record)),
-            Change::PartEnded { host, lease, record } => Self::PartEnded(reported(host, *lease, record)),
-            Change::AttemptLost { host, lease, reason, after } => attempt_lost(host, *lease, reason, *after),
-            Change::LateReport { superseded, record } => late_report(superseded, record),
-            Change::HostDrained { host, by } => Self::HostDrained(host_changed(host, by, "")),
-            Change::HostResumed { host, by } => Self::HostResumed(host_changed(host, by, "")),
-            Change::HostReset { host, by } => Self::HostReset(host_changed(host, by, "")),
-            Change::EngineNoted(note) => engine_noted(note),
-            Change::HostQuarantined { host, by, reason } => {
-                Self::HostQuarantined(host_changed(host, by, reason))
-            }
-            Change::HostDrifted { host, facts } => host_drifted(host, facts),
-            Change::ClassPinned { experiment, class } => class_pinned(*experiment, *class),
-            Change::ClassApproved { experiment, host, class, by } => {
-                class_approved(*experiment, host, *class, by)
-            }
-            Change::RebootAsked { host, experiment, give_up } => reboot_asked(host, *experiment, *give_up),
-            Change::AwaitingDecision { experiment } => {
-                Self::AwaitingDecision(journal::AwaitingDecision { experiment: id_bytes(experiment.0) })
-            }
-            Change::Decided { experiment, by, enough, words } => decided(*experiment, by, *enough, words),
-            Change::VisitBroken { host, experiment } => visit_broken(host, *experiment),
-        })
-    }
-}
+structure!(RequestKey, journal::RequestKey, [id, content]);
+structure!(EngineNote, journal::EngineNoted, [kind, host, by, words]);
+enumeration!(
+    EngineNoteKind,
+    journal::EngineNoteKind,
+    [Added, Removed, JobsAsked, JobBegan, JobEnded, JobFailed, Stopped, SshAdded, SshRemoved, SshStarted]
+);
 
-impl TryFrom<Kept> for Change {
-    type Error = Malformed;
-
-    fn try_from(wire: Kept) -> Result<Self, Malformed> {
-        match wire {
-            Kept::CoordinatorStarted(journal::CoordinatorStarted {}) => Ok(Self::CoordinatorStarted),
-            Kept::Submitted(submitted) => submitted.try_into().within("submitted"),
-            Kept::Paused(paused) => paused.try_into().within("paused"),
-            Kept::Resumed(journal::Changed { experiment, by, reason: _ }) => {
-                let experiment = experiment_id(&experiment, "experiment").within("resumed")?;
-                Ok(Self::Resumed { experiment, by })
-            }
-            Kept::Cancelled(journal::Changed { experiment, by, reason }) => {
-                let experiment = experiment_id(&experiment, "experiment").within("cancelled")?;
-                Ok(Self::Cancelled { experiment, by, reason })
-            }
-            Kept::Extended(extended) => extended.try_into().within("extended"),
-            Kept::Finished(finished) => finished.try_into().within("finished"),
-            Kept::HostJoined(joined) => joined.try_into().within("host_joined"),
-            Kept::HostLeft(left) => left.try_into().within("host_left"),
-            Kept::LeaseGranted(lease) => {
-                lease.try_into().map(Box::new).map(Self::LeaseGranted).within("lease_granted")
-            }
-            Kept::GangGranted(granted) => granted.try_into().within("gang_granted"),
-            Kept::RunStarted(started) => started.try_into().within("run_started"),
-            Kept::RunReported(reported) => {
-                let Reported { host, lease, record } = reported.try_into().within("run_reported")?;
-                Ok(Self::RunReported { host, lease, record })
-            }
-            Kept::PartEnded(ended) => {
-                let Reported { host, lease, record } = ended.try_into().within("part_ended")?;
-                Ok(Self::PartEnded { host, lease, record })
-            }
-            Kept::AttemptLost(lost) => lost.try_into().within("attempt_lost"),
-            Kept::LateReport(late) => late.try_into().within("late_report"),
-            Kept::HostDrained(journal::HostChanged { host, by, reason: _ }) => {
-                Ok(Self::HostDrained { host: id(host, "host").within("host_drained")?, by })
-            }
-            Kept::HostResumed(journal::HostChanged { host, by, reason: _ }) => {
-                Ok(Self::HostResumed { host: id(host, "host").within("host_resumed")?, by })
-            }
-            Kept::HostReset(journal::HostChanged { host, by, reason: _ }) => {
-                Ok(Self::HostReset { host: id(host, "host").within("host_reset")?, by })
-            }
-            Kept::HostQuarantined(journal::HostChanged { host, by, reason }) => {
-                let host = id(host, "host").within("host_quarantined")?;
-                Ok(Self::HostQuarantined { host, by, reason })
-            }
-            Kept::EngineNoted(noted) => noted.try_into().within("engine_noted"),
-            Kept::HostDrifted(drifted) => drifted.try_into().within("host_drifted"),
-            Kept::ClassPinned(pinned) => pinned.pinned().within("class_pinned"),
-            Kept::ClassApproved(approved) => approved.approved().within("class_approved"),
-            Kept::RebootAsked(asked) => asked.try_into().within("reboot_asked"),
-            Kept::AwaitingDecision(journal::AwaitingDecision { experiment }) => {
-                let experiment = experiment_id(&experiment, "experiment").within("awaiting_decision")?;
-                Ok(Self::AwaitingDecision { experiment })
-            }
-            Kept::Decided(decided) => decided.try_into().within("decided"),
-            Kept::VisitBroken(broken) => broken.try_into().within("visit_broken"),
-        }
-    }
-}
-
-fn submitted(experiment: ExperimentId, plan: &Plan, by: &str, request: Option<&RequestKey>) -> Kept {
-    let (experiment, by) = (id_bytes(experiment.0), by.to_owned());
-    let request = request.map(|RequestKey { id, content }| journal::RequestKey {
-        id: id_bytes(*id),
-        content: content.to_vec(),
-    });
-    Kept::Submitted(journal::Submitted { experiment, plan: Some(plan.into()), by, request })
-}
-
-impl TryFrom<journal::Submitted> for Change {
-    type Error = Malformed;
-
-    fn try_from(wire: journal::Submitted) -> Result<Self, Malformed> {
-        let experiment = experiment_id(&wire.experiment, "experiment")?;
-        let plan: Plan = required(wire.plan, "plan")?;
-        let request = optional(wire.request, "request")?;
-        Ok(Self::Submitted { experiment, plan: Arc::new(plan), by: wire.by, request })
-    }
-}
-
-impl TryFrom<journal::RequestKey> for RequestKey {
-    type Error = Malformed;
-
-    fn try_from(wire: journal::RequestKey) -> Result<Self, Malformed> {
-        let id = Uuid::from_bytes(exactly(&wire.id, "id")?);
-        Ok(Self { id, content: exactly(&wire.content, "content")? })
-    }
-}
-
-fn paused(experiment: ExperimentId, by: &str, reason: &str) -> Kept {
-    let (experiment, by) = (id_bytes(experiment.0), by.to_owned());
-    Kept::Paused(journal::Paused { experiment, by, reason: reason.to_owned() })
-}
-
-impl TryFrom<journal::Paused> for Change {
-    type Error = Malformed;
-
-    fn try_from(wire: journal::Paused) -> Result<Self, Malformed> {
-        let experiment = experiment_id(&wire.experiment, "experiment")?;
-        Ok(Self::Paused { experiment, by: wire.by, reason: wire.reason })
-    }
-}
-
-fn changed(experiment: ExperimentId, by: &str, reason: &str) -> journal::Changed {
-    let (by, reason) = (by.to_owned(), reason.to_owned());
-    journal::Changed { experiment: id_bytes(experiment.0), by, reason }
-}
-
-fn extended(experiment: ExperimentId, from: u32, appended: &Extension, by: &str) -> Kept {
-    let (experiment, by) = (id_bytes(experiment.0), by.to_owned());
+fn extended(experiment: &ExperimentId, from: &u32, appended: &Extension, by: &str) -> journal::Extended {
     let Extension { order: appended, shape } = appended.clone();
     let shape = (shape != Shape::SINGLE).then(|| shape.into());
-    Kept::Extended(journal::Extended { experiment, from, appended, by, shape })
+    journal::Extended { experiment: experiment.to_wire(), from: *from, appended, by: by.to_owned(), shape }
 }
 
-impl TryFrom<journal::Extended> for Change {
-    type Error = Malformed;
-
-    fn try_from(wire: journal::Extended) -> Result<Self, Malformed> {
-        let experiment = experiment_id(&wire.experiment, "experiment")?;
-        let order = order(wire.appended, "appended")?;
-        let shape = optional(wire.shape, "shape")?.unwrap_or(Shape::SINGLE);
-        let appended = Extension { order, shape };
-        Ok(Self::Extended { experiment, from: wire.from, appended, by: wire.by })
-    }
-}
-
-fn finished(experiment: ExperimentId, tally: &Tally, cancelled: bool) -> Kept {
-    let experiment = id_bytes(experiment.0);
-    Kept::Finished(journal::Finished { experiment, tally: Some(tally.into()), cancelled })
-}
-
-impl TryFrom<journal::Finished> for Change {
-    type Error = Malformed;
-
-    fn try_from(wire: journal::Finished) -> Result<Self, Malformed> {
-        let experiment = experiment_id(&wire.experiment, "experiment")?;
-        Ok(Self::Finished { experiment, tally: required(wire.tally, "tally")?, cancelled: wire.cancelled })
-    }
-}
-
-fn host_joined(facts: &HostFacts, agent: AgentId, epoch: AgentEpoch) -> Kept {
-    let (facts, agent) = (Some(facts.into()), id_bytes(agent.0));
-    Kept::HostJoined(journal::HostJoined { facts, agent, agent_epoch: epoch.0 })
-}
-
-impl TryFrom<journal::HostJoined> for Change {
-    type Error = Malformed;
-
-    fn try_from(wire: journal::HostJoined) -> Result<Self, Malformed> {
-        let facts = Box::new(required(wire.facts, "facts")?);
-        let agent = agent_id(&wire.agent, "agent")?;
-        Ok(Self::HostJoined { facts, agent, epoch: AgentEpoch(wire.agent_epoch) })
-    }
-}
-
-fn host_left(host: &HostId, give_up: Timestamp) -> Kept {
-    Kept::HostLeft(journal::HostLeft { host: host.as_str().to_owned(), give_up_ns: give_up.0 })
-}
-
-impl TryFrom<journal::HostLeft> for Change {
-    type Error = Malformed;
-
-    fn try_from(wire: journal::HostLeft) -> Result<Self, Malformed> {
-        Ok(Self::HostLeft { host: id(wire.host, "host")?, give_up: Timestamp(wire.give_up_ns) })
-    }
+fn extended_in(wire: journal::Extended) -> Result<Change, Malformed> {
+    let experiment = ExperimentId::from_wire(wire.experiment, "extended.experiment")?;
+    let order = order(wire.appended, "extended.appended")?;
+    let shape = optional(wire.shape, "extended.shape")?.unwrap_or(Shape::SINGLE);
+    Ok(Change::Extended { experiment, from: wire.from, appended: Extension { order, shape }, by: wire.by })
 }
 
 /// All hosts stand in the leases: the first need not name them.
-fn gang_granted(leases: &[Lease]) -> Kept {
+fn wire_gang(leases: &[Lease]) -> Vec<v1::Lease> {
     let mut leases: Vec<v1::Lease> = leases.iter().map(Into::into).collect();
     for seat in leases.iter_mut().filter_map(|lease| lease.seat.as_mut()) {
         seat.members.clear();
         seat.leaf_switches = None;
     }
-    Kept::GangGranted(journal::GangGranted { leases })
+    leases
 }
 
-impl TryFrom<journal::GangGranted> for Change {
-    type Error = Malformed;
-
-    fn try_from(wire: journal::GangGranted) -> Result<Self, Malformed> {
-        let mut leases = each(wire.leases, MAX_GANG as usize, "leases")?;
-        LeaseSeat::introduce(&mut leases);
-        Ok(Self::GangGranted(leases))
-    }
+fn gang(wire: Vec<v1::Lease>, field: &str) -> Result<Vec<Lease>, Malformed> {
+    let mut leases = each(wire, MAX_GANG as usize, field)?;
+    LeaseSeat::introduce(&mut leases);
+    Ok(leases)
 }
 
-fn run_started(host: &HostId, lease: LeaseEpoch) -> Kept {
-    Kept::RunStarted(journal::RunStarted { host: host.as_str().to_owned(), lease: lease.0 })
-}
-
-impl TryFrom<journal::RunStarted> for Change {
-    type Error = Malformed;
-
-    fn try_from(wire: journal::RunStarted) -> Result<Self, Malformed> {
-        Ok(Self::RunStarted { host: id(wire.host, "host")?, lease: LeaseEpoch(wire.lease) })
-    }
-}
-
-fn reported(host: &HostId, lease: LeaseEpoch, record: &Record) -> journal::RunReported {
-    let (host, record) = (host.as_str().to_owned(), Some(record.into()));
-    journal::RunReported { host, lease: lease.0, record }
-}
-
-/// What a host reported of a run, or of its part in one.
-struct Reported {
-    host: HostId,
-    lease: LeaseEpoch,
+/// A record whose lease was given to another host since.
+struct LateReport {
+    superseded: Superseded,
     record: Arc<Record>,
 }
 
-impl TryFrom<journal::RunReported> for Reported {
-    type Error = Malformed;
+structure!(
+    LateReport { superseded: Superseded { lease, experiment, run, attempt, host, agent_epoch }, record },
+    journal::LateReport,
+    [lease, experiment, run, attempt, host, agent_epoch, record]
+);
 
-    fn try_from(wire: journal::RunReported) -> Result<Self, Malformed> {
-        let (host, record) = (id(wire.host, "host")?, Arc::new(required(wire.record, "record")?));
-        Ok(Self { host, lease: LeaseEpoch(wire.lease), record })
-    }
+fn late_report(superseded: &Superseded, record: &Arc<Record>) -> journal::LateReport {
+    LateReport { superseded: superseded.clone(), record: Arc::clone(record) }.into()
 }
 
-fn attempt_lost(host: &HostId, lease: LeaseEpoch, reason: &LossReason, after: AfterLoss) -> Kept {
-    Kept::AttemptLost(journal::AttemptLost {
-        host: host.as_str().to_owned(),
-        lease: lease.0,
-        reason: Some(reason.into()),
-        after: Some(after.into()),
-    })
-}
-
-impl TryFrom<journal::AttemptLost> for Change {
-    type Error = Malformed;
-
-    fn try_from(wire: journal::AttemptLost) -> Result<Self, Malformed> {
-        Ok(Self::AttemptLost {
-            host: id(wire.host, "host")?,
-            lease: LeaseEpoch(wire.lease),
-            reason: required(wire.reason, "reason")?,
-            after: required(wire.after, "after")?,
-        })
-    }
-}
-
-fn late_report(superseded: &Superseded, record: &Record) -> Kept {
-    Kept::LateReport(journal::LateReport {
-        lease: superseded.lease.0,
-        experiment: id_bytes(superseded.experiment.0),
-        run: superseded.run.0,
-        attempt: superseded.attempt.0,
-        host: superseded.host.as_str().to_owned(),
-        agent_epoch: superseded.agent_epoch.0,
-        record: Some(record.into()),
-    })
-}
-
-impl TryFrom<journal::LateReport> for Change {
-    type Error = Malformed;
-
-    fn try_from(wire: journal::LateReport) -> Result<Self, Malformed> {
-        let superseded = Superseded {
-            lease: LeaseEpoch(wire.lease),
-            experiment: experiment_id(&wire.experiment, "experiment")?,
-            run: RunIndex(wire.run),
-            attempt: Attempt(wire.attempt),
-            host: id(wire.host, "host")?,
-            agent_epoch: AgentEpoch(wire.agent_epoch),
-        };
-        Ok(Self::LateReport { superseded, record: Arc::new(required(wire.record, "record")?) })
-    }
+fn late_report_in(wire: journal::LateReport) -> Result<Change, Malformed> {
+    let LateReport { superseded, record } = LateReport::from_wire(wire, "late_report")?;
+    Ok(Change::LateReport { superseded, record })
 }

@@ -1,16 +1,19 @@
-//! Why a run is not running.
+//! Why a run is not running, and what all the waiting runs of an experiment wait for.
 
-use speedup_core::machine::{Explanation, Hindrances, LostAttempt, WaitingFor};
+use speedup_core::machine::{
+    Explanation, Hindrance, Hindrances, KeptHosts, LostAttempt, MAX_EXPLAINED, NAMED_HOSTS, NamedHost,
+    Outlook, WaitingFor, Waits,
+};
 use speedup_core::run::Settlement;
 use speedup_core::value::id::{Attempt, LeaseEpoch, RunIndex};
 
-use super::field::{chosen, enumerated, enumeration, id, optional_id, reason, required};
-use super::host::fact_names;
+use super::field::{chosen, each, enumerated, id, optional_id, reason, required};
+use super::host::FactNames;
 use super::malformed::{Malformed, Within};
 use super::moment::{required_moment, timestamp};
+use super::wire::{AtMost, Each, enumeration, structure};
 use crate::v1;
 use v1::explanation::{Held, State, WaitingForBuilds, WaitingForHosts, WaitingForResume};
-
 enumeration!(Settlement, v1::Settlement, [Measured, Failed, Abandoned, Cancelled]);
 
 impl From<&Explanation> for v1::Explanation {
@@ -47,38 +50,39 @@ impl TryFrom<v1::explanation::Lost> for LostAttempt {
 }
 
 fn waiting(attempt: Attempt, waiting_for: &WaitingFor) -> State {
-    let attempt = attempt.0;
     match waiting_for {
         WaitingFor::Resume { reason } => {
-            State::WaitingForResume(WaitingForResume { attempt, reason: reason.clone() })
+            State::WaitingForResume(WaitingForResume { attempt: attempt.0, reason: reason.clone() })
         }
         WaitingFor::Builds { made, builds } => {
-            State::WaitingForBuilds(WaitingForBuilds { attempt, made: *made, builds: *builds })
+            State::WaitingForBuilds(WaitingForBuilds { attempt: attempt.0, made: *made, builds: *builds })
         }
-        WaitingFor::Hosts(counts) => State::WaitingForHosts(WaitingForHosts {
-            attempt,
-            away: counts.away,
-            busy: counts.busy,
-            not_fresh: counts.not_fresh,
-            tried: counts.tried,
-            able: counts.able,
-            rebooting: counts.rebooting,
-            out_of_service: counts.out_of_service,
-            other_class: counts.other_class,
-            no_allocation: counts.no_allocation,
-            cannot_reboot: counts.cannot_reboot,
-            resting: counts.resting,
-            ending: counts.ending,
-            given_up: counts.given_up,
-            held_back: counts.held_back,
-            visited: counts.visited,
-            differing: counts.differing.clone(),
-            together: counts.together,
-            in_one_job: counts.in_one_job,
-            sets_spent: counts.sets_spent,
-        }),
+        WaitingFor::Hosts(counts) => {
+            State::WaitingForHosts(HinderedRun { attempt, counts: counts.clone() }.into())
+        }
     }
 }
+
+/// A run that waits for hosts.
+struct HinderedRun {
+    attempt: Attempt,
+    counts: Hindrances,
+}
+
+structure!(
+    HinderedRun {
+        attempt,
+        counts: Hindrances {
+            rebooting, away, out_of_service, other_class, not_fresh, no_allocation, cannot_reboot, tried, busy, resting,
+            ending, given_up, held_back, visited, able, differing, together, in_one_job, sets_spent
+        }
+    },
+    WaitingForHosts,
+    [
+        attempt, rebooting, away, out_of_service, other_class, not_fresh, no_allocation, cannot_reboot, tried, busy, resting,
+        ending, given_up, held_back, visited, able, differing => FactNames, together, in_one_job, sets_spent
+    ]
+);
 
 impl TryFrom<v1::Explanation> for Explanation {
     type Error = Malformed;
@@ -93,28 +97,8 @@ impl TryFrom<v1::Explanation> for Explanation {
                 Self::Waiting { attempt: Attempt(attempt), waiting_for: WaitingFor::Builds { made, builds } }
             }
             State::WaitingForHosts(hosts) => {
-                let counts = Hindrances {
-                    rebooting: hosts.rebooting,
-                    away: hosts.away,
-                    out_of_service: hosts.out_of_service,
-                    other_class: hosts.other_class,
-                    not_fresh: hosts.not_fresh,
-                    no_allocation: hosts.no_allocation,
-                    cannot_reboot: hosts.cannot_reboot,
-                    tried: hosts.tried,
-                    busy: hosts.busy,
-                    resting: hosts.resting,
-                    ending: hosts.ending,
-                    given_up: hosts.given_up,
-                    held_back: hosts.held_back,
-                    visited: hosts.visited,
-                    able: hosts.able,
-                    differing: fact_names(hosts.differing, "waiting_for_hosts.differing")?,
-                    together: hosts.together,
-                    in_one_job: hosts.in_one_job,
-                    sets_spent: hosts.sets_spent,
-                };
-                Self::Waiting { attempt: Attempt(hosts.attempt), waiting_for: WaitingFor::Hosts(counts) }
+                let HinderedRun { attempt, counts } = required(Some(hosts), "waiting_for_hosts")?;
+                Self::Waiting { attempt, waiting_for: WaitingFor::Hosts(counts) }
             }
             State::Held(Held { host, lease, begun, connected, deadline, host_name }) => Self::Held {
                 host: id(host, "host").within("held")?,
@@ -130,3 +114,39 @@ impl TryFrom<v1::Explanation> for Explanation {
         })
     }
 }
+
+// What all the waiting runs of an experiment wait for.
+enumeration! {
+    Hindrance,
+    v1::Hindrance,
+    [
+        Able, Busy, Resting, Rebooting, Ending, HeldBack, GivenUp, Visited, NotFresh, NoAllocation,
+        CannotReboot, Tried, OtherClass, OutOfService, Away
+    ]
+}
+
+impl From<&Outlook> for v1::Outlook {
+    fn from(outlook: &Outlook) -> Self {
+        Self {
+            waits: outlook.waits.iter().map(v1::Waits::from).collect(),
+            left_out: outlook.left_out,
+            lost: Vec::new(),
+        }
+    }
+}
+
+impl TryFrom<v1::Outlook> for Outlook {
+    type Error = Malformed;
+
+    fn try_from(wire: v1::Outlook) -> Result<Self, Malformed> {
+        Ok(Self { waits: each(wire.waits, MAX_EXPLAINED, "waits")?, left_out: wire.left_out })
+    }
+}
+
+structure!(
+    Waits,
+    v1::Waits,
+    [of => AtMost(MAX_EXPLAINED), runs, hosts => Each(Hindrance::ALL.len()), differing => FactNames]
+);
+structure!(KeptHosts, v1::KeptHosts, [hindrance, hosts, first => Each(NAMED_HOSTS)]);
+structure!(NamedHost, v1::NamedHost, [host, host_name]);

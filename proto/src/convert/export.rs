@@ -4,12 +4,11 @@ use speedup_core::experiment::Experiment;
 use speedup_core::host::{Exclusion, ExclusionCause};
 use speedup_core::plan::Stage;
 use speedup_core::value::id::BenchmarkIndex;
-use speedup_core::value::time::Timestamp;
 
-use super::field::{chosen, each, id, required};
-use super::malformed::{Malformed, Within};
-use super::plan::{benchmarks, order, stages, wire_stages};
+use super::malformed::Malformed;
+use super::plan;
 use super::status::ExperimentStatus;
+use super::wire::{Each, Wire, oneof, structure};
 use crate::{limits::MAX_EXCLUSIONS, stored::ExportAttempts, v1};
 use v1::{exclusion::Cause, exclusion::Drained, exclusion::Quarantined, export_chunk::Part};
 
@@ -37,20 +36,7 @@ pub enum ExportPart {
 /// Without a cursor, which only the coordinator knows.
 impl From<&ExportPart> for v1::ExportChunk {
     fn from(part: &ExportPart) -> Self {
-        let part = match part {
-            ExportPart::Head { status, experiment, benchmarks, stages, exclusions } => {
-                Part::Head(v1::ExportHead {
-                    status: Some(status.as_ref().into()),
-                    experiment: Some(experiment.as_ref().into()),
-                    benchmarks: benchmarks.iter().map(|benchmark| benchmark.0).collect(),
-                    stages: wire_stages(stages),
-                    exclusions: exclusions.iter().map(Into::into).collect(),
-                })
-            }
-            ExportPart::Order(order) => Part::Order(v1::ExportOrder { order: order.clone() }),
-            ExportPart::Attempts(attempts) => Part::Attempts(attempts.clone()),
-        };
-        Self { part: Some(part), cursor: String::new() }
+        Self { part: part.to_wire(), cursor: String::new() }
     }
 }
 
@@ -58,61 +44,21 @@ impl TryFrom<v1::ExportChunk> for ExportPart {
     type Error = Malformed;
 
     fn try_from(wire: v1::ExportChunk) -> Result<Self, Malformed> {
-        match chosen(wire.part, "part")? {
-            Part::Head(head) => head.try_into().within("head"),
-            Part::Order(v1::ExportOrder { order: piece }) => {
-                order(piece, "order").map(Self::Order).within("order")
-            }
-            Part::Attempts(attempts) => Ok(Self::Attempts(attempts)),
-        }
+        Self::from_wire(wire.part, "part")
     }
 }
 
-impl TryFrom<v1::ExportHead> for ExportPart {
-    type Error = Malformed;
+oneof!(ExportPart, Part, [
+    Head { status, experiment, benchmarks, stages, exclusions => Each(MAX_EXCLUSIONS) }
+        = Head(v1::ExportHead { status, experiment, benchmarks, stages, exclusions }) in "head",
+    Order(order => (Vec::clone, plan::order)) = Order(v1::ExportOrder { order }) in "order",
+    Attempts(attempts) = Attempts(attempts),
+]);
 
-    fn try_from(wire: v1::ExportHead) -> Result<Self, Malformed> {
-        Ok(Self::Head {
-            status: Box::new(required(wire.status, "status")?),
-            experiment: Box::new(required(wire.experiment, "experiment")?),
-            benchmarks: benchmarks(wire.benchmarks)?,
-            stages: stages(wire.stages)?,
-            exclusions: each(wire.exclusions, MAX_EXCLUSIONS, "exclusions")?,
-        })
-    }
-}
-
-impl From<&Exclusion> for v1::Exclusion {
-    fn from(exclusion: &Exclusion) -> Self {
-        let Exclusion { host, at, cause, resumed } = exclusion;
-        let cause = match cause {
-            ExclusionCause::Drained { by } => Cause::Drained(Drained { by: by.clone() }),
-            ExclusionCause::Quarantined { by, reason } => {
-                Cause::Quarantined(Quarantined { by: by.clone(), reason: reason.clone() })
-            }
-        };
-        Self {
-            host: host.as_str().to_owned(),
-            at_ns: at.0,
-            cause: Some(cause),
-            resumed_ns: resumed.map(|at| at.0),
-        }
-    }
-}
-
-impl TryFrom<v1::Exclusion> for Exclusion {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::Exclusion) -> Result<Self, Malformed> {
-        let cause = match chosen(wire.cause, "cause")? {
-            Cause::Drained(Drained { by }) => ExclusionCause::Drained { by },
-            Cause::Quarantined(Quarantined { by, reason }) => ExclusionCause::Quarantined { by, reason },
-        };
-        Ok(Self {
-            host: id(wire.host, "host")?,
-            at: Timestamp(wire.at_ns),
-            cause,
-            resumed: wire.resumed_ns.map(Timestamp),
-        })
-    }
+structure!(Exclusion, v1::Exclusion, [cause, host, at = at_ns, resumed = resumed_ns]);
+oneof! {
+    ExclusionCause, Cause, [
+        Drained { by } = Drained(Drained { by }),
+        Quarantined { by, reason } = Quarantined(Quarantined { by, reason }),
+    ]
 }

@@ -135,51 +135,6 @@ pub(crate) fn cut(mut text: String, most: usize) -> String {
     text
 }
 
-/// An enumeration with the same names on both sides, and nothing chosen on the wire's.
-macro_rules! enumeration {
-    ($core:ty, $wire:ty, [$($variant:ident),+ $(,)?]) => {
-        impl From<$core> for $wire {
-            fn from(value: $core) -> Self {
-                match value {
-                    $(<$core>::$variant => Self::$variant,)+
-                }
-            }
-        }
-
-        impl TryFrom<$wire> for $core {
-            type Error = $crate::convert::Why;
-
-            fn try_from(wire: $wire) -> Result<Self, Self::Error> {
-                match wire {
-                    <$wire>::Unspecified => Err($crate::convert::Why::Unspecified),
-                    $(<$wire>::$variant => Ok(Self::$variant),)+
-                }
-            }
-        }
-    };
-}
-pub(crate) use enumeration;
-
-/// A struct with the same fields on both sides, none of which can be malformed.
-macro_rules! structure {
-    ($core:ty, $wire:ty, [$($field:ident),+ $(,)?]) => {
-        impl From<$core> for $wire {
-            fn from(value: $core) -> Self {
-                Self { $($field: value.$field),+ }
-            }
-        }
-
-        impl TryFrom<$wire> for $core {
-            type Error = $crate::convert::Malformed;
-
-            fn try_from(wire: $wire) -> Result<Self, Self::Error> {
-                Ok(Self { $($field: wire.$field),+ })
-            }
-        }
-    };
-}
-pub(crate) use structure;
-
 #[cfg(test)]
 mod tests {
     use super::*;

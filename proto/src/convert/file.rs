@@ -2,7 +2,7 @@
 
 use speedup_core::experiment::files::{Content, ContentHash, FileSource, StagedFile};
 
-use super::{field::chosen, field::exactly, malformed::Malformed};
+use super::{field::chosen, field::exactly, malformed::Malformed, wire::structure};
 use crate::v1;
 use v1::staged_file::Source;
 
@@ -20,19 +20,7 @@ impl From<Content> for Blob {
     }
 }
 
-impl From<Blob> for v1::Blob {
-    fn from(blob: Blob) -> Self {
-        Self { blake3: blob.blake3.to_vec(), bytes: blob.bytes }
-    }
-}
-
-impl TryFrom<v1::Blob> for Blob {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::Blob) -> Result<Self, Malformed> {
-        Ok(Self { blake3: exactly(&wire.blake3, "blake3")?, bytes: wire.bytes })
-    }
-}
+structure!(Blob, v1::Blob, [blake3, bytes]);
 
 impl From<&StagedFile> for v1::StagedFile {
     fn from(file: &StagedFile) -> Self {

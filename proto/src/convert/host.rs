@@ -5,48 +5,46 @@ use std::collections::BTreeMap;
 use speedup_core::{
     host::Host, host::HostFacts, host::Presence, host::Sharing, host::Standing,
     host::fingerprint::Difference, host::fingerprint::Fact, host::fingerprint::Fingerprint,
-    host::fingerprint::FingerprintError, host::fingerprint::HardwareId, host::fingerprint::MAX_FACT_BYTES,
-    host::fingerprint::MAX_FACTS, machine::MAX_DRIFTED, machine::MAX_HOSTS, machine::feasibility::HostClass,
-    machine::feasibility::Pool, run::lease::Lease, run::timer::TimerError, run::timer::TimerTest,
-    value::id::AgentEpoch, value::id::Attempt, value::id::LeaseEpoch, value::id::RunIndex,
-    value::time::Timestamp,
+    host::fingerprint::FingerprintError, host::fingerprint::MAX_FACT_BYTES, host::fingerprint::MAX_FACTS,
+    machine::MAX_DRIFTED, machine::MAX_HOSTS, machine::feasibility::HostClass, machine::feasibility::Pool,
+    run::lease::Lease, run::timer::TimerError, run::timer::TimerTest, value::id::AgentEpoch,
+    value::id::Attempt, value::id::LeaseEpoch, value::id::RunIndex,
 };
 
-use super::field::{at_most, chosen, id, no_longer, optional, optional_id, required, structure};
+use super::field::{at_most, id, no_longer, optional, required};
 use super::id::{experiment_named, id_text};
 use super::malformed::{Malformed, Why};
 use super::moment::{moment, required_moment, timestamp};
+use super::wire::{Converter, NoLonger, oneof, structure, wire};
 use crate::v1;
 use v1::fact::{Absent, Fact as WireFact};
 use v1::host_status::{Draining, Quarantined, Serving, Standing as WireStanding};
 
-impl From<&HostFacts> for v1::HostFacts {
-    fn from(facts: &HostFacts) -> Self {
-        let (fingerprint, unreadable, absent) = wire_fingerprint(&facts.fingerprint);
-        Self {
-            fingerprint,
-            unreadable,
-            absent,
-            host: facts.host.as_str().to_owned(),
-            boot: facts.boot.as_str().to_owned(),
-            allocation: facts.allocation.as_ref().map(|allocation| allocation.as_str().to_owned()),
-            timer: facts.timer.as_ref().map(Into::into),
-            hardware: facts.hardware.map(|hardware| hardware.to_string()),
-            machine: facts.machine.map(|machine| machine.to_string()),
-            named_by_owner: facts.named_by_owner,
-            can_reboot: facts.can_reboot,
-            allocation_ends_ns: facts.allocation_ends.map(|ends| ends.0),
-            node: facts.node.as_ref().map(|node| node.as_str().to_owned()),
-            job: facts.job.as_ref().map(|job| job.as_str().to_owned()),
-            shares_machine: match facts.sharing {
-                Sharing::Unsaid => None,
-                Sharing::Alone => Some(false),
-                Sharing::Shared => Some(true),
-            },
-            hostname: facts.hostname.as_ref().map(|name| name.as_str().to_owned()),
-            switches: facts.switches.as_ref().map(|path| path.as_str().to_owned()),
-        }
-    }
+structure!(
+    HostFacts,
+    v1::HostFacts,
+    [
+        host, boot, allocation,
+        fingerprint = (fingerprint, unreadable, absent) => (wire_fingerprint, fingerprint_in),
+        timer, hardware, machine, named_by_owner, can_reboot,
+        allocation_ends = allocation_ends_ns,
+        node, job,
+        sharing = shares_machine,
+        hostname, switches,
+    ]
+);
+
+// Whether the machine is shared, where that was said.
+wire! {
+    Sharing as Option<bool>: |sharing| match sharing {
+        Sharing::Unsaid => None,
+        Sharing::Alone => Some(false),
+        Sharing::Shared => Some(true),
+    }, |is_shared, _field| Ok(match is_shared {
+        None => Sharing::Unsaid,
+        Some(false) => Sharing::Alone,
+        Some(true) => Sharing::Shared,
+    });
 }
 
 /// Facts as they stand on the wire: the values, why others are unreadable, and which are absent.
@@ -65,42 +63,9 @@ pub(super) fn wire_fingerprint(fingerprint: &Fingerprint) -> WireFingerprint {
     (values, unreadable, absent)
 }
 
-impl TryFrom<v1::HostFacts> for HostFacts {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::HostFacts) -> Result<Self, Malformed> {
-        Ok(Self {
-            host: id(wire.host, "host")?,
-            boot: id(wire.boot, "boot")?,
-            allocation: optional_id(wire.allocation, "allocation")?,
-            fingerprint: fingerprint(wire.fingerprint, wire.unreadable, wire.absent)?,
-            timer: optional(wire.timer, "timer")?,
-            hardware: hash(wire.hardware, "hardware")?,
-            machine: hash(wire.machine, "machine")?,
-            named_by_owner: wire.named_by_owner,
-            can_reboot: wire.can_reboot,
-            allocation_ends: wire.allocation_ends_ns.map(Timestamp),
-            node: optional_id(wire.node, "node")?,
-            job: optional_id(wire.job, "job")?,
-            sharing: match wire.shares_machine {
-                None => Sharing::Unsaid,
-                Some(false) => Sharing::Alone,
-                Some(true) => Sharing::Shared,
-            },
-            hostname: optional_id(wire.hostname, "hostname")?,
-            switches: optional_id(wire.switches, "switches")?,
-        })
-    }
-}
-
-pub(super) fn hash(wire: Option<String>, field: &str) -> Result<Option<HardwareId>, Malformed> {
-    wire.map(|text| text.parse()).transpose().map_err(|why| Malformed::new(field, why))
-}
-
-pub(super) fn fingerprint(
-    values: BTreeMap<String, String>,
-    unreadable: BTreeMap<String, String>,
-    absent: Vec<String>,
+pub(super) fn fingerprint_in(
+    (values, unreadable, absent): WireFingerprint,
+    _: &str,
 ) -> Result<Fingerprint, Malformed> {
     at_most(absent.len(), MAX_FACTS, "absent")?;
     if !absent.is_sorted_by(|earlier, later| earlier < later) {
@@ -124,49 +89,28 @@ pub(super) fn fingerprint(
 }
 
 /// The names of facts in which hosts differ.
-pub(super) fn fact_names(names: Vec<String>, field: &str) -> Result<Vec<String>, Malformed> {
-    at_most(names.len(), MAX_DRIFTED, field)?;
-    names.iter().try_for_each(|name| no_longer(name.len(), MAX_FACT_BYTES, field))?;
-    Ok(names)
-}
+pub(super) struct FactNames;
 
-impl From<&Fact> for v1::Fact {
-    fn from(fact: &Fact) -> Self {
-        let fact = match fact {
-            Fact::Value(value) => WireFact::Value(value.clone()),
-            Fact::Unreadable(why) => WireFact::Unreadable(why.clone()),
-            Fact::Absent => WireFact::Absent(Absent {}),
-        };
-        Self { fact: Some(fact) }
+impl Converter<Vec<String>, Vec<String>> for FactNames {
+    fn write(&self, names: &Vec<String>) -> Vec<String> {
+        names.clone()
+    }
+
+    fn read(&self, names: Vec<String>, field: &str) -> Result<Vec<String>, Malformed> {
+        at_most(names.len(), MAX_DRIFTED, field)?;
+        names.iter().try_for_each(|name| no_longer(name.len(), MAX_FACT_BYTES, field))?;
+        Ok(names)
     }
 }
 
-impl TryFrom<v1::Fact> for Fact {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::Fact) -> Result<Self, Malformed> {
-        Ok(match chosen(wire.fact, "fact")? {
-            WireFact::Value(value) => Self::Value(value),
-            WireFact::Unreadable(why) => Self::Unreadable(why),
-            WireFact::Absent(Absent {}) => Self::Absent,
-        })
-    }
+oneof! {
+    Fact, v1::Fact { fact: WireFact }, [
+        Value(value) = Value(value),
+        Unreadable(why) = Unreadable(why),
+        Absent = Absent(Absent {}),
+    ]
 }
-
-impl From<&Difference> for v1::FactDifference {
-    fn from(Difference { fact, here, there }: &Difference) -> Self {
-        Self { fact: fact.clone(), here: Some(here.into()), there: Some(there.into()) }
-    }
-}
-
-impl TryFrom<v1::FactDifference> for Difference {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::FactDifference) -> Result<Self, Malformed> {
-        let (here, there) = (required(wire.here, "here")?, required(wire.there, "there")?);
-        Ok(Self { fact: wire.fact, here, there })
-    }
-}
+structure!(Difference, v1::FactDifference, [here, there, fact]);
 
 impl From<&Standing> for WireStanding {
     fn from(standing: &Standing) -> Self {
@@ -251,29 +195,7 @@ pub fn held_lease(wire: &v1::HostStatus) -> Result<Option<Lease>, Malformed> {
 
 structure!(TimerError, v1::TimerError, [bias_ns, spread_ns]);
 
-impl From<&TimerTest> for v1::TimerTest {
-    fn from(test: &TimerTest) -> Self {
-        Self {
-            tested_unix_ns: test.tested_unix_ns,
-            error: Some(test.error.into()),
-            floor_ns: test.floor_ns,
-            step_ns: test.step_ns,
-        }
-    }
-}
-
-impl TryFrom<v1::TimerTest> for TimerTest {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::TimerTest) -> Result<Self, Malformed> {
-        Ok(Self {
-            tested_unix_ns: wire.tested_unix_ns,
-            error: required(wire.error, "error")?,
-            floor_ns: wire.floor_ns,
-            step_ns: wire.step_ns,
-        })
-    }
-}
+structure!(TimerTest, v1::TimerTest, [tested_unix_ns, error, floor_ns, step_ns]);
 
 /// Longest name of a class: a hash in hexadecimal digits has 64.
 const MAX_CLASS_BYTES: usize = 256;
@@ -284,12 +206,11 @@ impl From<&Pool> for v1::HostsSummary {
     }
 }
 
-impl From<&HostClass> for v1::HostClassSummary {
-    fn from(class: &HostClass) -> Self {
-        let HostClass { class, available, can_reboot, allocated, busy, used, out_of_service } = class.clone();
-        Self { class, available, can_reboot, allocated, busy, used, out_of_service }
-    }
-}
+structure!(
+    HostClass,
+    v1::HostClassSummary,
+    [class => NoLonger(MAX_CLASS_BYTES), available, can_reboot, allocated, busy, used, out_of_service]
+);
 
 impl TryFrom<v1::HostsSummary> for Pool {
     type Error = Malformed;
@@ -298,16 +219,5 @@ impl TryFrom<v1::HostsSummary> for Pool {
         at_most(wire.classes.len(), MAX_HOSTS, "classes")?;
         let classes = wire.classes.into_iter().map(HostClass::try_from).collect::<Result<_, _>>()?;
         Ok(Self { classes })
-    }
-}
-
-impl TryFrom<v1::HostClassSummary> for HostClass {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::HostClassSummary) -> Result<Self, Malformed> {
-        let v1::HostClassSummary { class, available, can_reboot, allocated, busy, used, out_of_service } =
-            wire;
-        no_longer(class.len(), MAX_CLASS_BYTES, "class")?;
-        Ok(Self { class, available, can_reboot, allocated, busy, used, out_of_service })
     }
 }

@@ -1,60 +1,46 @@
-//! What agent and coordinator say to each other. A message is made to be sent, so it is moved; a report is also kept
-//! in the outbox, so it can be borrowed.
+//! What agent and coordinator say to each other. A record and a work order are encoded before the message that
+//! they are part of.
 
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
 use prost::Message as _;
 use speedup_core::agent::message::{AgentMessage, AttemptReport, CoordinatorMessage, Grant};
+use speedup_core::experiment::build::MAX_PRODUCTS;
+use speedup_core::experiment::files::MAX_FILES;
+use speedup_core::experiment::gang::MAX_GANG;
+use speedup_core::experiment::metric::MAX_OWN_METRICS;
 use speedup_core::host::HostFacts;
-use speedup_core::value::id::{AgentEpoch, Attempt, LeaseEpoch, RunIndex};
+use speedup_core::run::work::{WorkOrder, WorkSeat};
+use speedup_core::value::id::{AgentEpoch, AgentId, LeaseEpoch};
 
-use super::field::{chosen, reason, required};
-use super::id::{agent_id, experiment_id, id_bytes};
+use super::build::collect_in;
+use super::experiment::METRICS;
 use super::malformed::{Malformed, Why, Within};
+use super::wire::{AtMost, Each, OrDefault, REASON, Wire, message, oneof, structure};
 use super::{encoded_record, read_record};
 use crate::{encoded, v1};
 use v1::{agent_message::Message as FromAgent, coordinator_message::Message as FromCoordinator};
+oneof!(AgentMessage, v1::AgentMessage { message: FromAgent }, [
+    Ask = Ask(v1::Ask {}),
+    Ready { lease } = Ready(v1::Ready { lease }),
+    Started { lease } = Started(v1::Started { lease }),
+    Report(report) = Report(report),
+], by hand [Join { facts, agent, epoch } = Join(join, join_in)]);
 
-impl From<AgentMessage> for v1::AgentMessage {
-    fn from(message: AgentMessage) -> Self {
-        let message = match message {
-            AgentMessage::Join { facts, agent, epoch } => FromAgent::Join(Box::new(v1::Join {
-                facts: Some(facts.as_ref().into()),
-                agent: id_bytes(agent.0),
-                agent_epoch: epoch.0,
-            })),
-            AgentMessage::Ask => FromAgent::Ask(v1::Ask {}),
-            AgentMessage::Ready { lease } => FromAgent::Ready(v1::Ready { lease: lease.0 }),
-            AgentMessage::Started { lease } => FromAgent::Started(v1::Started { lease: lease.0 }),
-            AgentMessage::Report(report) => FromAgent::Report(report.as_ref().into()),
-        };
-        Self { message: Some(message) }
-    }
+fn join(facts: &HostFacts, agent: &AgentId, epoch: &AgentEpoch) -> Box<v1::Join> {
+    Box::new(v1::Join { facts: facts.to_wire(), agent: agent.to_wire(), agent_epoch: epoch.0 })
 }
 
-impl TryFrom<v1::AgentMessage> for AgentMessage {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::AgentMessage) -> Result<Self, Malformed> {
-        match chosen(wire.message, "message")? {
-            FromAgent::Join(join) => (*join).try_into().within("join"),
-            FromAgent::Ask(v1::Ask {}) => Ok(Self::Ask),
-            FromAgent::Ready(v1::Ready { lease }) => Ok(Self::Ready { lease: LeaseEpoch(lease) }),
-            FromAgent::Started(v1::Started { lease }) => Ok(Self::Started { lease: LeaseEpoch(lease) }),
-            FromAgent::Report(report) => {
-                report.try_into().map(|report| Self::Report(Box::new(report))).within("report")
-            }
-        }
-    }
+fn join_in(wire: Box<v1::Join>) -> Result<AgentMessage, Malformed> {
+    Ok(AgentMessage::Join {
+        facts: Wire::from_wire(wire.facts, "facts").within("join")?,
+        agent: Wire::from_wire(wire.agent, "agent").within("join")?,
+        epoch: AgentEpoch(wire.agent_epoch),
+    })
 }
 
-impl TryFrom<v1::Join> for AgentMessage {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::Join) -> Result<Self, Malformed> {
-        let facts: HostFacts = required(wire.facts, "facts")?;
-        let agent = agent_id(&wire.agent, "agent")?;
-        Ok(Self::Join { facts: Box::new(facts), agent, epoch: AgentEpoch(wire.agent_epoch) })
-    }
-}
+message!(AttemptReport, encoded::SentReport);
 
 impl From<&AttemptReport> for encoded::SentReport {
     fn from(AttemptReport { lease, executed_by, record }: &AttemptReport) -> Self {
@@ -76,91 +62,51 @@ impl TryFrom<encoded::SentReport> for AttemptReport {
     }
 }
 
-impl From<CoordinatorMessage> for v1::CoordinatorMessage {
-    fn from(message: CoordinatorMessage) -> Self {
-        let message = match message {
-            CoordinatorMessage::Welcome { next_lease } => {
-                FromCoordinator::Welcome(v1::Welcome { next_lease: next_lease.0 })
-            }
-            CoordinatorMessage::TurnedAway { reason, known_epoch, is_lasting } => {
-                let known_epoch = known_epoch.map(|epoch| epoch.0);
-                FromCoordinator::TurnedAway(v1::TurnedAway { reason, known_epoch, is_lasting })
-            }
-            CoordinatorMessage::Grant(grant) => FromCoordinator::Grant((*grant).into()),
-            CoordinatorMessage::Begin { lease } => FromCoordinator::Begin(v1::Begin { lease: lease.0 }),
-            CoordinatorMessage::End { lease } => FromCoordinator::End(v1::End { lease: lease.0 }),
-            CoordinatorMessage::Reboot { reason } => FromCoordinator::Reboot(v1::Reboot { reason }),
-            CoordinatorMessage::Dismissed { reason } => FromCoordinator::Dismissed(v1::Dismissed { reason }),
-            CoordinatorMessage::Acknowledged { lease } => {
-                FromCoordinator::Acknowledged(v1::Acknowledged { lease: lease.0 })
-            }
-            CoordinatorMessage::Refused { lease, reason } => {
-                FromCoordinator::Refused(v1::Refused { lease: lease.0, reason })
-            }
-        };
-        Self { message: Some(message) }
-    }
+oneof!(CoordinatorMessage, v1::CoordinatorMessage { message: FromCoordinator }, [
+    Welcome { next_lease } = Welcome(v1::Welcome { next_lease }),
+    TurnedAway { reason => REASON, known_epoch, is_lasting }
+        = TurnedAway(v1::TurnedAway { reason, known_epoch, is_lasting }),
+    Grant(grant) = Grant(grant),
+    Begin { lease } = Begin(v1::Begin { lease }),
+    End { lease } = End(v1::End { lease }),
+    Reboot { reason => REASON } = Reboot(v1::Reboot { reason }),
+    Dismissed { reason => REASON } = Dismissed(v1::Dismissed { reason }),
+    Acknowledged { lease } = Acknowledged(v1::Acknowledged { lease }),
+    Refused { lease, reason => REASON } = Refused(v1::Refused { lease, reason }),
+]);
+
+structure!(
+    Grant,
+    encoded::SentGrant,
+    [order => (encoded_order, decoded_order), lease, agent_epoch, experiment, run, attempt]
+);
+
+fn encoded_order(order: &WorkOrder) -> Option<Bytes> {
+    Some(v1::WorkOrder::from(order).encode_to_vec().into())
 }
 
-impl TryFrom<v1::CoordinatorMessage> for CoordinatorMessage {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::CoordinatorMessage) -> Result<Self, Malformed> {
-        Ok(match chosen(wire.message, "message")? {
-            FromCoordinator::Welcome(v1::Welcome { next_lease }) => {
-                Self::Welcome { next_lease: LeaseEpoch(next_lease) }
-            }
-            FromCoordinator::TurnedAway(v1::TurnedAway { reason: text, known_epoch, is_lasting }) => {
-                Self::TurnedAway {
-                    reason: reason(text),
-                    known_epoch: known_epoch.map(AgentEpoch),
-                    is_lasting,
-                }
-            }
-            FromCoordinator::Grant(grant) => Self::Grant(Box::new(grant.try_into().within("grant")?)),
-            FromCoordinator::Begin(v1::Begin { lease }) => Self::Begin { lease: LeaseEpoch(lease) },
-            FromCoordinator::End(v1::End { lease }) => Self::End { lease: LeaseEpoch(lease) },
-            FromCoordinator::Reboot(v1::Reboot { reason: text }) => Self::Reboot { reason: reason(text) },
-            FromCoordinator::Dismissed(v1::Dismissed { reason: text }) => {
-                Self::Dismissed { reason: reason(text) }
-            }
-            FromCoordinator::Acknowledged(v1::Acknowledged { lease }) => {
-                Self::Acknowledged { lease: LeaseEpoch(lease) }
-            }
-            FromCoordinator::Refused(v1::Refused { lease, reason: text }) => {
-                Self::Refused { lease: LeaseEpoch(lease), reason: reason(text) }
-            }
-        })
-    }
+fn decoded_order(wire: Option<Bytes>, field: &str) -> Result<WorkOrder, Malformed> {
+    let bytes = wire.ok_or_else(|| Malformed::new(field, Why::Missing))?;
+    let order = v1::WorkOrder::decode(bytes).map_err(|error| Malformed::new(field, error))?;
+    WorkOrder::from_wire(order, field)
 }
 
-impl From<Grant> for encoded::SentGrant {
-    fn from(grant: Grant) -> Self {
-        let Grant { lease, agent_epoch, experiment, run, attempt, order } = grant;
-        Self {
-            lease: lease.0,
-            agent_epoch: agent_epoch.0,
-            experiment: id_bytes(experiment.0),
-            run: run.0,
-            attempt: attempt.0,
-            order: Some(v1::WorkOrder::from(order).encode_to_vec().into()),
-        }
-    }
-}
-
-impl TryFrom<encoded::SentGrant> for Grant {
-    type Error = Malformed;
-
-    fn try_from(wire: encoded::SentGrant) -> Result<Self, Malformed> {
-        let order = wire.order.ok_or_else(|| Malformed::new("order", Why::Missing))?;
-        let order = v1::WorkOrder::decode(order).map_err(|error| Malformed::new("order", error))?;
-        Ok(Self {
-            lease: LeaseEpoch(wire.lease),
-            agent_epoch: AgentEpoch(wire.agent_epoch),
-            experiment: experiment_id(&wire.experiment, "experiment")?,
-            run: RunIndex(wire.run),
-            attempt: Attempt(wire.attempt),
-            order: order.try_into().within("order")?,
-        })
-    }
-}
+// A work order.
+structure!(
+    WorkOrder,
+    v1::WorkOrder,
+    [
+        command, env, vars, expect,
+        timeout = timeout_ns,
+        warmup, directory, setup, prepare, cleanup, rest, canary, directory_padding,
+        environment => OrDefault,
+        common_software, env_padding, output,
+        metrics => METRICS,
+        files => Each(MAX_FILES),
+        seat,
+        collect => (BTreeMap::clone, collect_in),
+        built => Each(MAX_PRODUCTS),
+        own_metrics => Each(MAX_OWN_METRICS),
+    ]
+);
+structure!(WorkSeat, v1::WorkSeat, [number, size, hostfile, hosts => AtMost(MAX_GANG as usize)]);

@@ -7,77 +7,44 @@ use speedup_core::experiment::metric::{
     Stream,
 };
 
-use super::field::{at_most, chosen, cut, enumerated, enumeration};
+use super::field::at_most;
 use super::malformed::{Malformed, Why, Within};
+use super::wire::{Cut, Wire, enumeration, oneof, structure};
 use crate::v1;
-use v1::{absent_metric as wire, own_metric::Pattern as WirePattern};
+use v1::absent_metric::{self as wire, Why as WireWhy};
+use v1::own_metric::Pattern as WirePattern;
 
-enumeration!(
+enumeration! {
     Metric,
     v1::Metric,
     [
-        Wall,
-        User,
-        System,
-        MaxRss,
-        MinorFaults,
-        MajorFaults,
-        VoluntarySwitches,
-        InvoluntarySwitches,
-        BlockReads,
-        BlockWrites,
-        Instructions,
-        Cycles,
-        CacheReferences,
-        CacheMisses,
-        Branches,
-        BranchMisses,
-        TaskClock,
-        CpuMigrations,
-        EnergyPackage,
-        EnergyDram,
-        MemoryPeak,
-        TreeCpu,
-        TreeUser,
-        TreeSystem,
+        Wall, User, System, MaxRss, MinorFaults, MajorFaults, VoluntarySwitches, InvoluntarySwitches,
+        BlockReads, BlockWrites, Instructions, Cycles, CacheReferences, CacheMisses, Branches,
+        BranchMisses, TaskClock, CpuMigrations, EnergyPackage, EnergyDram, MemoryPeak, TreeCpu, TreeUser,
+        TreeSystem
     ]
-);
+}
 enumeration!(Stream, v1::Stream, [Stdout, Stderr]);
 enumeration!(Better, v1::Better, [Lower, Higher]);
 
-impl From<&OwnMetric> for v1::OwnMetric {
-    fn from(metric: &OwnMetric) -> Self {
-        let OwnMetric { name, pattern, from, unit, better } = metric.clone();
-        let pattern = match pattern {
-            Pattern::Regex(text) => WirePattern::Regex(text),
-            Pattern::Pointer(text) => WirePattern::Pointer(text),
-            Pattern::GoogleBenchmark(text) => WirePattern::GoogleBenchmark(text),
-            Pattern::Go(text) => WirePattern::Go(text),
-        };
-        let (from, better) = (v1::Stream::from(from).into(), v1::Better::from(better).into());
-        Self { name, pattern: Some(pattern), from, unit, better }
-    }
+structure!(OwnMetric, v1::OwnMetric, [pattern, name, from, unit, better]);
+oneof! {
+    Pattern, WirePattern, [
+        Regex(text) = Regex(text),
+        Pointer(text) = Pointer(text),
+        GoogleBenchmark(text) = GoogleBenchmark(text),
+        Go(text) = Go(text),
+    ]
 }
-
-impl TryFrom<v1::OwnMetric> for OwnMetric {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::OwnMetric) -> Result<Self, Malformed> {
-        let pattern = match chosen(wire.pattern, "pattern")? {
-            WirePattern::Regex(text) => Pattern::Regex(text),
-            WirePattern::Pointer(text) => Pattern::Pointer(text),
-            WirePattern::GoogleBenchmark(text) => Pattern::GoogleBenchmark(text),
-            WirePattern::Go(text) => Pattern::Go(text),
-        };
-        Ok(Self {
-            name: wire.name,
-            pattern,
-            from: enumerated::<v1::Stream, _>(wire.from, "from")?,
-            unit: wire.unit,
-            better: enumerated::<v1::Better, _>(wire.better, "better")?,
-        })
-    }
-}
+oneof!(Absence, WireWhy, [
+    Unsupported = Unsupported(wire::Unsupported {}),
+    NotPermitted = NotPermitted(wire::NotPermitted {}),
+    BelowFloor = BelowFloor(wire::BelowFloor {}),
+    Multiplexed = Multiplexed(wire::Multiplexed {}),
+    NotCounted = NotCounted(wire::NotCounted {}),
+    Wrapped = Wrapped(wire::Wrapped {}),
+    Unreadable { reason => Cut(MAX_ABSENCE_BYTES) } = Unreadable(reason),
+]);
 
 /// The values of metrics, and which of them lack what happened in the kernel.
 pub(super) fn values_out(
@@ -85,7 +52,7 @@ pub(super) fn values_out(
     user_only: &BTreeSet<Metric>,
 ) -> Vec<v1::MetricValue> {
     let out = |(metric, value): (&Metric, &u64)| v1::MetricValue {
-        metric: v1::Metric::from(*metric).into(),
+        metric: metric.to_wire(),
         value: *value,
         user_only: user_only.contains(metric),
     };
@@ -98,8 +65,7 @@ pub(super) fn values_in(
 ) -> Result<(BTreeMap<Metric, u64>, BTreeSet<Metric>), Malformed> {
     let (mut values, mut user_only) = (BTreeMap::new(), BTreeSet::new());
     for (index, value) in wire.iter().enumerate() {
-        let metric: Metric =
-            enumerated::<v1::Metric, _>(value.metric, "metric").within_nth("metrics", index)?;
+        let metric = Metric::from_wire(value.metric, "metric").within_nth("metrics", index)?;
         if values.insert(metric, value.value).is_some() {
             return Err(Malformed::new("metric", Why::Twice)).within_nth("metrics", index);
         }
@@ -112,16 +78,8 @@ pub(super) fn values_in(
 
 pub(in crate::convert) fn absent_out(absent: &BTreeMap<Metric, Absence>) -> Vec<v1::AbsentMetric> {
     let out = |(metric, absence): (&Metric, &Absence)| v1::AbsentMetric {
-        metric: v1::Metric::from(*metric).into(),
-        why: Some(match absence {
-            Absence::Unsupported => wire::Why::Unsupported(wire::Unsupported {}),
-            Absence::NotPermitted => wire::Why::NotPermitted(wire::NotPermitted {}),
-            Absence::BelowFloor => wire::Why::BelowFloor(wire::BelowFloor {}),
-            Absence::Multiplexed => wire::Why::Multiplexed(wire::Multiplexed {}),
-            Absence::NotCounted => wire::Why::NotCounted(wire::NotCounted {}),
-            Absence::Wrapped => wire::Why::Wrapped(wire::Wrapped {}),
-            Absence::Unreadable { reason } => wire::Why::Unreadable(reason.clone()),
-        }),
+        metric: metric.to_wire(),
+        why: absence.to_wire(),
     };
     absent.iter().map(out).collect()
 }
@@ -142,16 +100,8 @@ pub(in crate::convert) fn absent_in(
 }
 
 fn absence_in(entry: v1::AbsentMetric) -> Result<(Metric, Absence), Malformed> {
-    let absence = match chosen(entry.why, "why")? {
-        wire::Why::Unsupported(wire::Unsupported {}) => Absence::Unsupported,
-        wire::Why::NotPermitted(wire::NotPermitted {}) => Absence::NotPermitted,
-        wire::Why::BelowFloor(wire::BelowFloor {}) => Absence::BelowFloor,
-        wire::Why::Multiplexed(wire::Multiplexed {}) => Absence::Multiplexed,
-        wire::Why::NotCounted(wire::NotCounted {}) => Absence::NotCounted,
-        wire::Why::Wrapped(wire::Wrapped {}) => Absence::Wrapped,
-        wire::Why::Unreadable(reason) => Absence::Unreadable { reason: cut(reason, MAX_ABSENCE_BYTES) },
-    };
-    Ok((enumerated::<v1::Metric, _>(entry.metric, "metric")?, absence))
+    let absence = Absence::from_wire(entry.why, "why")?;
+    Ok((Metric::from_wire(entry.metric, "metric")?, absence))
 }
 
 pub(in crate::convert) fn series_out(series: &BTreeMap<String, Vec<f64>>) -> Vec<v1::Series> {

@@ -4,17 +4,18 @@ use speedup_core::experiment::{Experiment, MAX_BENCHMARKS, MAX_RUNS};
 use speedup_core::plan::{Extension, Plan, PlanError, Shape, Stage};
 use speedup_core::value::id::BenchmarkIndex;
 
-use super::field::{at_most, each, required, structure};
+use super::field::{at_most, required};
 use super::malformed::{Malformed, Why};
+use super::wire::{Converter as _, Each, Wire, message, structure, wire};
 use crate::{limits::MAX_STAGES, v1};
 
 impl From<&Plan> for v1::Plan {
     fn from(plan: &Plan) -> Self {
         Self {
             experiment: Some((&plan.experiment).into()),
-            benchmarks: plan.benchmarks.iter().map(|benchmark| benchmark.0).collect(),
+            benchmarks: plan.benchmarks.to_wire(),
             order: plan.order().to_vec(),
-            stages: wire_stages(plan.stages()),
+            stages: plan.stages().to_vec().to_wire(),
         }
     }
 }
@@ -24,9 +25,9 @@ impl TryFrom<v1::Plan> for Plan {
 
     fn try_from(wire: v1::Plan) -> Result<Self, Malformed> {
         let experiment: Experiment = required(wire.experiment, "experiment")?;
-        let benchmarks = benchmarks(wire.benchmarks)?;
+        let benchmarks = Wire::from_wire(wire.benchmarks, "benchmarks")?;
         let order = order(wire.order, "order")?;
-        let stages = stages(wire.stages)?;
+        let stages = Vec::from_wire(wire.stages, "stages")?;
         Self::restore(experiment, benchmarks, order, &stages).map_err(|error| {
             let field = match error {
                 PlanError::UnknownBenchmark(_) => "benchmarks",
@@ -37,6 +38,8 @@ impl TryFrom<v1::Plan> for Plan {
         })
     }
 }
+
+message!(Plan, v1::Plan);
 
 impl v1::Plan {
     /// Appends runs after the first `from`; twice the same changes nothing more.
@@ -55,42 +58,31 @@ impl v1::Plan {
     }
 }
 
-/// The stages, unless all runs are single.
-pub(super) fn wire_stages(stages: &[Stage]) -> Vec<v1::Stage> {
-    let single = [Stage { from: 0, shape: Shape::SINGLE }];
-    let stages = if stages == single { &[] } else { stages };
-    let wire = |stage: &Stage| v1::Stage { from: stage.from, shape: Some(stage.shape.into()) };
-    stages.iter().map(wire).collect()
+wire! {
+    // Not written if all runs are single.
+    Vec<Stage> as Vec<v1::Stage>: |stages| {
+        let is_single = *stages == [Stage { from: 0, shape: Shape::SINGLE }];
+        if is_single { Vec::new() } else { Each(MAX_STAGES).write(stages) }
+    }, |wire, field| {
+        if wire.is_empty() {
+            return Ok(vec![Stage { from: 0, shape: Shape::SINGLE }]);
+        }
+        Each(MAX_STAGES).read(wire, field)
+    };
+    // The benchmarks that take part: ascending, so that none is there twice and their number stays within the limit that the
+    // number of cells relies on.
+    Vec<BenchmarkIndex> as Vec<u32>: |benchmarks| benchmarks.iter().map(|benchmark| benchmark.0).collect(), |wire, field| {
+        at_most(wire.len(), MAX_BENCHMARKS, field)?;
+        if !wire.is_sorted_by(|earlier, later| earlier < later) {
+            return Err(Malformed::new(field, Why::Unordered));
+        }
+        Ok(wire.into_iter().map(BenchmarkIndex).collect())
+    };
 }
 
-/// The stages of a plan; one of single runs where none is said.
-pub(super) fn stages(wire: Vec<v1::Stage>) -> Result<Vec<Stage>, Malformed> {
-    if wire.is_empty() {
-        return Ok(vec![Stage { from: 0, shape: Shape::SINGLE }]);
-    }
-    each(wire, MAX_STAGES, "stages")
-}
-
-impl TryFrom<v1::Stage> for Stage {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::Stage) -> Result<Self, Malformed> {
-        Ok(Self { from: wire.from, shape: required(wire.shape, "shape")? })
-    }
-}
-
+structure!(Stage, v1::Stage, [from, shape]);
 // What makes no group is refused with the runs that it belongs to.
 structure!(Shape, v1::Shape, [boots, runs]);
-
-/// The benchmarks that take part: ascending, so that none is there twice and their number stays within the limit
-/// that the number of cells relies on.
-pub(crate) fn benchmarks(wire: Vec<u32>) -> Result<Vec<BenchmarkIndex>, Malformed> {
-    at_most(wire.len(), MAX_BENCHMARKS, "benchmarks")?;
-    if !wire.is_sorted_by(|earlier, later| earlier < later) {
-        return Err(Malformed::new("benchmarks", Why::Unordered));
-    }
-    Ok(wire.into_iter().map(BenchmarkIndex).collect())
-}
 
 /// The cell of each run.
 pub(crate) fn order(wire: Vec<u32>, field: &str) -> Result<Vec<u32>, Malformed> {

@@ -1,57 +1,49 @@
-//! The record of an attempt, its outcome and its output; of one that was not executed, why and who stood in the way.
+//! The record of an attempt, its outcome and its output; of one that was not executed, why and who stood in the way; the loss of an
+//! attempt; and a row of the index and of the export.
 
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::{
-    experiment::MAX_NAME_BYTES, experiment::MAX_OUTPUT_KEPT, experiment::files::ContentHash, run::Obstacle,
-    run::program::MAX_PATH_BYTES, run::program::Program, run::program::ProgramContent, run::record::Failure,
-    run::record::MAX_RANKS, run::record::Outcome, run::record::Output, run::record::RankEnd,
-    run::record::RankTime, run::record::Record, run::record::RestReading, value::time::Span,
+    experiment::MAX_NAME_BYTES, experiment::MAX_OUTPUT_KEPT, run::Obstacle, run::program::MAX_PATH_BYTES,
+    run::program::Program, run::program::ProgramContent, run::record::Failure, run::record::MAX_RANKS,
+    run::record::Outcome, run::record::Output, run::record::RankEnd, run::record::RankTime,
+    run::record::Record, run::record::RestReading, value::time::Span,
 };
 
 use super::build::{products_in, products_out};
-use super::field::{
-    chosen, cut, enumerated, enumeration, exactly, no_longer, optional, reason, required, small,
-};
+use super::field::{enumerated, optional, reason, required, small};
 use super::malformed::{Malformed, Why, Within};
 use super::metric;
+use super::wire::{Cut, NoLonger, REASON, Wire, enumeration, message, oneof, structure, wire};
 use crate::v1;
+use v1::after_loss::{Abandoned, After, Cancelled};
+use v1::ended_attempt::{End, Lost};
 use v1::executed_program::Content as WireContent;
 use v1::failure::{Exit, Failure as WireFailure, NoProduct, NoValue, Warmup, WrongOutput};
+use v1::loss_reason::{AgentRestarted, Expired, HostLost, JobEnded, Reason};
 use v1::rank_time::End as WireEnd;
 use v1::record::Outcome as WireOutcome;
-
 impl From<&Record> for v1::Record {
     fn from(record: &Record) -> Self {
-        wire(record, v1::StreamOutput::from(&record.stdout), (&record.stderr).into())
-    }
-}
-
-/// Moves the output that was kept, which may be large.
-impl From<Record> for v1::Record {
-    fn from(mut record: Record) -> Self {
-        let (stdout, stderr) = (std::mem::take(&mut record.stdout), std::mem::take(&mut record.stderr));
-        wire(&record, stdout.into(), stderr.into())
-    }
-}
-
-fn wire(record: &Record, stdout: v1::StreamOutput, stderr: v1::StreamOutput) -> v1::Record {
-    v1::Record {
-        outcome: Some((&record.outcome).into()),
-        started_unix_ns: record.started_unix_ns,
-        metrics: metric::values_out(&record.metrics, &record.user_only),
-        stdout: Some(stdout),
-        stderr: Some(stderr),
-        survivors: record.survivors,
-        agent_switches: record.agent_switches,
-        timer: record.timer.map(Into::into),
-        conditions: record.conditions.as_deref().map(Into::into),
-        absent: metric::absent_out(&record.absent),
-        series: metric::series_out(&record.series),
-        rest: record.rest.map(Into::into),
-        canary_ns: record.canary.map(|time| time.0),
-        canary_failed: record.canary_failed.clone(),
-        products: products_out(&record.products),
-        program: record.program.as_deref().map(Into::into),
-        ranks: record.ranks.iter().map(Into::into).collect(),
+        Self {
+            outcome: record.outcome.to_wire(),
+            started_unix_ns: record.started_unix_ns,
+            metrics: metric::values_out(&record.metrics, &record.user_only),
+            stdout: record.stdout.to_wire(),
+            stderr: record.stderr.to_wire(),
+            survivors: record.survivors,
+            agent_switches: record.agent_switches,
+            timer: record.timer.to_wire(),
+            conditions: record.conditions.to_wire(),
+            absent: metric::absent_out(&record.absent),
+            series: metric::series_out(&record.series),
+            rest: record.rest.to_wire(),
+            canary_ns: record.canary.to_wire(),
+            canary_failed: record.canary_failed.clone(),
+            products: products_out(&record.products),
+            program: record.program.to_wire(),
+            ranks: record.ranks.iter().map(Into::into).collect(),
+        }
     }
 }
 
@@ -64,7 +56,7 @@ impl TryFrom<v1::Record> for Record {
             return Err(Malformed::new("canary_failed", Why::Twice));
         }
         Ok(Self {
-            outcome: chosen(wire.outcome, "outcome")?.try_into()?,
+            outcome: Wire::from_wire(wire.outcome, "outcome")?,
             started_unix_ns: wire.started_unix_ns,
             absent: metric::absent_in(wire.absent, &metrics)?,
             series: metric::series_in(wire.series)?,
@@ -76,7 +68,7 @@ impl TryFrom<v1::Record> for Record {
             agent_switches: wire.agent_switches,
             timer: optional(wire.timer, "timer")?,
             conditions: optional(wire.conditions, "conditions")?.map(Box::new),
-            rest: wire.rest.map(Into::into),
+            rest: optional(wire.rest, "rest")?,
             canary: wire.canary_ns.map(Span),
             canary_failed: wire.canary_failed.map(reason),
             products: products_in(wire.products, "products")?,
@@ -98,117 +90,42 @@ pub(super) fn ranks_in(wire: Vec<v1::RankTime>) -> Result<Vec<RankTime>, Malform
     Ok(ranks)
 }
 
-impl From<&RankTime> for v1::RankTime {
-    fn from(time: &RankTime) -> Self {
-        let RankTime { rank, started_unix_ns, wall, user, system, max_rss_bytes, end } = *time;
-        let end = match end {
-            RankEnd::Exited(code) => WireEnd::Exit(code.into()),
-            RankEnd::Signalled(signal) => WireEnd::Signal(signal.into()),
-        };
-        let (wall_ns, user_ns, system_ns) = (wall.0, user.0, system.0);
-        Self { rank, started_unix_ns, wall_ns, user_ns, system_ns, max_rss_bytes, end: Some(end) }
-    }
+structure!(
+    RankTime,
+    v1::RankTime,
+    [end, rank, started_unix_ns, wall = wall_ns, user = user_ns, system = system_ns, max_rss_bytes]
+);
+oneof!(RankEnd, WireEnd, [Exited(exit) = Exit(exit), Signalled(signal) = Signal(signal)]);
+
+structure!(Program, v1::ExecutedProgram, [content, path => Cut(MAX_PATH_BYTES)]);
+oneof!(ProgramContent, WireContent, [
+    Blake3(blake3) = Blake3(blake3),
+    Unknown { reason => REASON } = Unknown(reason),
+]);
+
+structure!(
+    RestReading,
+    v1::RestReading,
+    [waited = waited_ns, load_percent, temperature_mc, frequency_percent]
+);
+
+oneof!(Outcome, WireOutcome, [
+    Measured = Measured(v1::Measured {}),
+    Failed(failed) = Failed(failed),
+], by hand [NotExecuted { reason, obstacle } = NotExecuted(not_executed, not_executed_in)]);
+
+fn not_executed_in(wire: v1::NotExecuted) -> Result<Outcome, Malformed> {
+    let (reason, obstacle) = reason_and_obstacle(wire).within("not_executed")?;
+    Ok(Outcome::NotExecuted { reason, obstacle })
 }
 
-impl TryFrom<v1::RankTime> for RankTime {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::RankTime) -> Result<Self, Malformed> {
-        let v1::RankTime { rank, started_unix_ns, wall_ns, user_ns, system_ns, max_rss_bytes, end } = wire;
-        let end = match chosen(end, "end")? {
-            WireEnd::Exit(code) => RankEnd::Exited(small(code, "exit")?),
-            WireEnd::Signal(signal) => RankEnd::Signalled(small(signal, "signal")?),
-        };
-        let (wall, user, system) = (Span(wall_ns), Span(user_ns), Span(system_ns));
-        Ok(Self { rank, started_unix_ns, wall, user, system, max_rss_bytes, end })
-    }
-}
-
-impl From<&Program> for v1::ExecutedProgram {
-    fn from(program: &Program) -> Self {
-        let content = match &program.content {
-            ProgramContent::Blake3(hash) => WireContent::Blake3(hash.0.to_vec()),
-            ProgramContent::Unknown { reason } => WireContent::Unknown(reason.clone()),
-        };
-        Self { path: program.path.clone(), content: Some(content) }
-    }
-}
-
-impl TryFrom<v1::ExecutedProgram> for Program {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::ExecutedProgram) -> Result<Self, Malformed> {
-        let content = match chosen(wire.content, "content")? {
-            WireContent::Blake3(hash) => ProgramContent::Blake3(ContentHash(exactly(&hash, "blake3")?)),
-            WireContent::Unknown(text) => ProgramContent::Unknown { reason: reason(text) },
-        };
-        Ok(Self { path: cut(wire.path, MAX_PATH_BYTES), content })
-    }
-}
-
-impl From<RestReading> for v1::RestReading {
-    fn from(reading: RestReading) -> Self {
-        let RestReading { waited, load_percent, temperature_mc, frequency_percent } = reading;
-        Self { waited_ns: waited.0, load_percent, temperature_mc, frequency_percent }
-    }
-}
-
-impl From<v1::RestReading> for RestReading {
-    fn from(wire: v1::RestReading) -> Self {
-        let v1::RestReading { waited_ns, load_percent, temperature_mc, frequency_percent } = wire;
-        Self { waited: Span(waited_ns), load_percent, temperature_mc, frequency_percent }
-    }
-}
-
-impl From<&Outcome> for WireOutcome {
-    fn from(outcome: &Outcome) -> Self {
-        match outcome {
-            Outcome::Measured => Self::Measured(v1::Measured {}),
-            Outcome::Failed(failure) => Self::Failed(failure.into()),
-            Outcome::NotExecuted { reason, obstacle } => Self::NotExecuted(not_executed(reason, *obstacle)),
-        }
-    }
-}
-
-impl TryFrom<WireOutcome> for Outcome {
-    type Error = Malformed;
-
-    fn try_from(wire: WireOutcome) -> Result<Self, Malformed> {
-        Ok(match wire {
-            WireOutcome::Measured(v1::Measured {}) => Self::Measured,
-            WireOutcome::Failed(failure) => Self::Failed(Failure::try_from(failure).within("failed")?),
-            WireOutcome::NotExecuted(wire) => {
-                let (reason, obstacle) = reason_and_obstacle(wire).within("not_executed")?;
-                Self::NotExecuted { reason, obstacle }
-            }
-        })
-    }
-}
+message!(Record, v1::Record);
+message!(Failure, v1::Failure);
 
 impl From<&Failure> for v1::Failure {
     fn from(failure: &Failure) -> Self {
         let core_dumped = matches!(failure, Failure::Signal { core_dumped: true, .. });
-        let failure = match failure {
-            Failure::Exit { code, expected } => {
-                WireFailure::Exit(Exit { code: u32::from(*code), expected: u32::from(*expected) })
-            }
-            Failure::Signal { signal, core_dumped: _ } => WireFailure::Signal(u32::from(*signal)),
-            Failure::TimedOut { limit } => WireFailure::TimedOutLimitNs(limit.0),
-            Failure::WrongOutput { blake3, expected } => {
-                WireFailure::WrongOutput(WrongOutput { blake3: blake3.to_vec(), expected: expected.to_vec() })
-            }
-            Failure::TooMuchOutput { limit } => WireFailure::TooMuchOutputLimit(*limit),
-            Failure::NoValue { metric, reason } => {
-                WireFailure::NoValue(NoValue { metric: metric.clone(), reason: reason.clone() })
-            }
-            Failure::NoProduct { name, reason } => {
-                WireFailure::NoProduct(NoProduct { name: name.clone(), reason: reason.clone() })
-            }
-            Failure::Warmup { number, failure } => {
-                WireFailure::Warmup(Warmup { number: *number, failure: failure.clone() })
-            }
-        };
-        Self { failure: Some(failure), core_dumped }
+        Self { failure: failure.to_wire(), core_dumped }
     }
 }
 
@@ -216,53 +133,34 @@ impl TryFrom<v1::Failure> for Failure {
     type Error = Malformed;
 
     fn try_from(wire: v1::Failure) -> Result<Self, Malformed> {
-        Ok(match chosen(wire.failure, "failure")? {
-            WireFailure::Exit(Exit { code, expected }) => {
-                Self::Exit { code: small(code, "exit.code")?, expected: small(expected, "exit.expected")? }
-            }
-            WireFailure::Signal(signal) => {
-                Self::Signal { signal: small(signal, "signal")?, core_dumped: wire.core_dumped }
-            }
-            WireFailure::TimedOutLimitNs(limit) => Self::TimedOut { limit: Span(limit) },
-            WireFailure::WrongOutput(WrongOutput { blake3, expected }) => Self::WrongOutput {
-                blake3: exactly(&blake3, "wrong_output.blake3")?,
-                expected: exactly(&expected, "wrong_output.expected")?,
-            },
-            WireFailure::TooMuchOutputLimit(limit) => Self::TooMuchOutput { limit },
-            WireFailure::NoValue(NoValue { metric, reason: text }) => {
-                Self::NoValue { metric: cut(metric, MAX_NAME_BYTES), reason: reason(text) }
-            }
-            WireFailure::NoProduct(NoProduct { name, reason: text }) => {
-                Self::NoProduct { name: cut(name, MAX_NAME_BYTES), reason: reason(text) }
-            }
-            WireFailure::Warmup(Warmup { number, failure }) => {
-                Self::Warmup { number, failure: reason(failure) }
-            }
-        })
+        let mut failure = Self::from_wire(wire.failure, "failure")?;
+        if let Self::Signal { core_dumped, .. } = &mut failure {
+            *core_dumped = wire.core_dumped;
+        }
+        Ok(failure)
     }
 }
 
-impl From<&Output> for v1::StreamOutput {
-    fn from(output: &Output) -> Self {
-        output.clone().into()
-    }
+oneof!(Failure, WireFailure, [
+    Exit { code, expected } = Exit(Exit { code, expected }) in "exit",
+    TimedOut { limit } = TimedOutLimitNs(limit),
+    WrongOutput { blake3, expected } = WrongOutput(WrongOutput { blake3, expected }) in "wrong_output",
+    TooMuchOutput { limit } = TooMuchOutputLimit(limit),
+    NoValue { metric => Cut(MAX_NAME_BYTES), reason => REASON } = NoValue(NoValue { metric, reason }),
+    NoProduct { name => Cut(MAX_NAME_BYTES), reason => REASON } = NoProduct(NoProduct { name, reason }),
+    Warmup { number, failure => REASON } = Warmup(Warmup { number, failure }),
+], by hand [Signal { signal, core_dumped } = Signal(signal_out, signal_in)]);
+
+/// Whether there was a core dump stands beside the oneof.
+fn signal_out(signal: &u8, _core_dumped: &bool) -> u32 {
+    (*signal).into()
 }
 
-impl From<Output> for v1::StreamOutput {
-    fn from(output: Output) -> Self {
-        Self { bytes: output.bytes, blake3: output.blake3.to_vec(), kept: output.kept }
-    }
+fn signal_in(wire: u32) -> Result<Failure, Malformed> {
+    Ok(Failure::Signal { signal: small(wire, "signal")?, core_dumped: false })
 }
 
-impl TryFrom<v1::StreamOutput> for Output {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::StreamOutput) -> Result<Self, Malformed> {
-        let most = usize::try_from(MAX_OUTPUT_KEPT).unwrap_or(usize::MAX);
-        no_longer(wire.kept.len(), most, "kept")?;
-        Ok(Self { bytes: wire.bytes, blake3: exactly(&wire.blake3, "blake3")?, kept: wire.kept })
-    }
-}
+structure!(Output, v1::StreamOutput, [kept => NoLonger(MAX_OUTPUT_KEPT as usize), blake3, bytes]);
 
 /// What the reason begins with where an owner's limits stood in the way and the message, which is of a release that had no
 /// field for it, does not say so. Journals of such releases are replayed by it, for ever.
@@ -271,11 +169,11 @@ const OWNERS_WORDS: &str = "the owner of this host does not allow it: ";
 enumeration!(Obstacle, v1::Obstacle, [Host, Owner, Plan]);
 
 /// The host is written only where the words would tell otherwise: else the bytes are those of releases without the field.
-pub(super) fn not_executed(reason: &str, obstacle: Obstacle) -> v1::NotExecuted {
-    let told = if by_words(reason) == obstacle && obstacle == Obstacle::Host {
+pub(super) fn not_executed(reason: &str, obstacle: &Obstacle) -> v1::NotExecuted {
+    let told = if by_words(reason) == *obstacle && *obstacle == Obstacle::Host {
         v1::Obstacle::Unspecified
     } else {
-        obstacle.into()
+        (*obstacle).into()
     };
     v1::NotExecuted { reason: reason.to_owned(), obstacle: told.into() }
 }
@@ -294,3 +192,34 @@ pub(super) fn reason_and_obstacle(wire: v1::NotExecuted) -> Result<(String, Obst
 fn by_words(reason: &str) -> Obstacle {
     if reason.starts_with(OWNERS_WORDS) { Obstacle::Owner } else { Obstacle::Host }
 }
+
+// The loss of an attempt: why, and what becomes of its run.
+oneof!(LossReason, v1::LossReason { reason: Reason }, [
+    Expired = Expired(Expired {}),
+    HostLost = HostLost(HostLost {}),
+    AgentRestarted = AgentRestarted(AgentRestarted {}),
+    JobEnded { words } = JobEnded(JobEnded { words }),
+], by hand [NotExecuted { reason, obstacle } = NotExecuted(not_executed, loss_not_executed_in)]);
+
+fn loss_not_executed_in(wire: v1::NotExecuted) -> Result<LossReason, Malformed> {
+    let (reason, obstacle) = reason_and_obstacle(wire).within("not_executed")?;
+    Ok(LossReason::NotExecuted { reason, obstacle })
+}
+
+oneof! {
+    AfterLoss, v1::AfterLoss { after: After }, [
+        Again(attempt) = AgainAttempt(attempt),
+        Abandoned = Abandoned(Abandoned {}),
+        Cancelled = Cancelled(Cancelled {}),
+    ]
+}
+
+// An attempt that ended: a row of the index and of the export.
+structure!(EndedAttempt, v1::EndedAttempt, [lease, cell, ended = ended_ns, end]);
+
+oneof!(AttemptEnd, End, [
+    Reported(reported) = Reported(reported),
+    Lost { reason, after, late } = Lost(Lost { reason, after, late }) in "lost",
+]);
+
+wire!(Record as Box<v1::Record>: |record| Box::new(record.into()), |wire, field| Self::from_wire(*wire, field););

@@ -10,7 +10,8 @@ use super::field::{by, chosen, reason, required};
 use super::id::{experiment_named, id_text, uuid};
 use super::malformed::Malformed;
 use super::plan::order;
-use crate::v1;
+use super::wire::{Cut, Wire, oneof, structure, wire};
+use crate::{limits::MAX_BY_BYTES, v1};
 use v1::check_request::Plan as CheckedPlan;
 use v1::decide_request::{Decision as WireDecision, Enough};
 use v1::submit_request::Plan as SubmittedPlan;
@@ -37,48 +38,36 @@ pub struct Submission {
     pub request: Option<Uuid>,
 }
 
-impl From<&Submission> for v1::SubmitRequest {
-    fn from(submission: &Submission) -> Self {
-        let Submission { plan, wait_for_hosts, by, request } = submission;
-        let plan = match plan {
-            Proposal::Experiment(experiment) => SubmittedPlan::Experiment(experiment.as_ref().into()),
-            Proposal::Toml(text) => SubmittedPlan::Toml(text.clone()),
-            Proposal::Json(text) => SubmittedPlan::Json(text.clone()),
-        };
-        let request_id = request.map(id_text).unwrap_or_default();
-        Self { plan: Some(plan), wait_for_hosts: *wait_for_hosts, by: by.clone(), request_id }
-    }
+structure!(
+    Submission,
+    v1::SubmitRequest,
+    [plan, request = request_id, wait_for_hosts, by => Cut(MAX_BY_BYTES)]
+);
+oneof! {
+    Proposal, SubmittedPlan, [
+        Experiment(experiment) = Experiment(experiment),
+        Toml(text) = Toml(text),
+        Json(text) = Json(text),
+    ]
 }
 
-impl TryFrom<v1::SubmitRequest> for Submission {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::SubmitRequest) -> Result<Self, Malformed> {
-        let plan = match chosen(wire.plan, "plan")? {
-            SubmittedPlan::Experiment(experiment) => proposed(experiment)?,
-            SubmittedPlan::Toml(text) => Proposal::Toml(text),
-            SubmittedPlan::Json(text) => Proposal::Json(text),
-        };
-        let request =
-            (!wire.request_id.is_empty()).then(|| uuid(&wire.request_id, "request_id")).transpose()?;
-        Ok(Self { plan, wait_for_hosts: wire.wait_for_hosts, by: by(wire.by), request })
-    }
+wire! {
+    Option<Uuid> as String:
+        |request| request.map(id_text).unwrap_or_default(),
+        |text, field| (!text.is_empty()).then(|| uuid(&text, field)).transpose();
 }
 
 impl TryFrom<v1::CheckRequest> for Proposal {
     type Error = Malformed;
 
     fn try_from(wire: v1::CheckRequest) -> Result<Self, Malformed> {
-        match chosen(wire.plan, "plan")? {
-            CheckedPlan::Experiment(experiment) => proposed(experiment),
-            CheckedPlan::Toml(text) => Ok(Self::Toml(text)),
-            CheckedPlan::Json(text) => Ok(Self::Json(text)),
-        }
+        let plan = wire.plan.map(|plan| match plan {
+            CheckedPlan::Experiment(experiment) => SubmittedPlan::Experiment(experiment),
+            CheckedPlan::Toml(text) => SubmittedPlan::Toml(text),
+            CheckedPlan::Json(text) => SubmittedPlan::Json(text),
+        });
+        Self::from_wire(plan, "plan")
     }
-}
-
-fn proposed(wire: v1::Experiment) -> Result<Proposal, Malformed> {
-    required(Some(wire), "experiment").map(|experiment| Proposal::Experiment(Box::new(experiment)))
 }
 
 impl TryFrom<v1::GetRequest> for ExperimentId {

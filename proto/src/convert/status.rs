@@ -1,16 +1,14 @@
 //! The status of an experiment, active or finished: what users are told and the store keeps.
 
-use speedup_core::experiment::MAX_RUNS;
+use speedup_core::experiment::{MAX_RUNS, MAX_TAGS};
 use speedup_core::machine::Phase;
 use speedup_core::machine::event::Tally;
 use speedup_core::value::id::ExperimentId;
 use speedup_core::value::time::Timestamp;
 
-use super::experiment::tags;
-use super::field::{chosen, reason, required};
-use super::id::{experiment_id, experiment_named, id_bytes, id_text};
+use super::field::{chosen, reason};
 use super::malformed::{Malformed, Why};
-use super::moment::{moment, required_moment, timestamp};
+use super::wire::{AtMost, REASON, Wire, message, structure};
 use crate::v1;
 use v1::experiment_status::{Cancelling, Deciding, Finished, Paused, Phase as WirePhase, Running};
 use v1::stored_status::Phase as StoredPhase;
@@ -73,86 +71,55 @@ impl From<&Phase> for StatusPhase {
     }
 }
 
-impl From<&ExperimentStatus> for v1::ExperimentStatus {
-    fn from(status: &ExperimentStatus) -> Self {
-        Self {
-            experiment: id_text(status.experiment.0),
-            name: status.name.clone(),
-            submitted: Some(timestamp(status.submitted)),
-            finished_at: status.phase.finished().map(timestamp),
-            submitted_by: status.submitted_by.clone(),
-            phase: Some((&status.phase).into()),
-            tally: Some((&status.tally).into()),
-            cells: status.cells,
-            hosts_here: status.hosts_here,
-            words: status.words.clone(),
-            tags: status.tags.clone(),
-            bisects: status.bisects,
-        }
-    }
+structure!(
+    ExperimentStatus,
+    v1::ExperimentStatus,
+    [
+        experiment, name, submitted, submitted_by,
+        phase = (phase, finished_at) => (wire_phase, phase_in),
+        tally, cells, hosts_here,
+        words => REASON,
+        tags => AtMost(MAX_TAGS),
+        bisects,
+    ]
+);
+// As it is stored.
+structure!(
+    ExperimentStatus,
+    v1::StoredStatus,
+    [
+        experiment, name,
+        submitted = submitted_ns,
+        submitted_by,
+        phase = (phase, finished_ns) => (stored_phase, stored_phase_in),
+        tally, cells, hosts_here,
+        words => REASON,
+        tags => AtMost(MAX_TAGS),
+        bisects,
+    ]
+);
+
+fn wire_phase(phase: &StatusPhase) -> (Option<WirePhase>, Option<prost_types::Timestamp>) {
+    (Some(phase.into()), phase.finished().to_wire())
 }
 
-impl TryFrom<v1::ExperimentStatus> for ExperimentStatus {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::ExperimentStatus) -> Result<Self, Malformed> {
-        let finished =
-            wire.finished_at.as_ref().map(|finished| moment(finished, "finished_at")).transpose()?;
-        Ok(Self {
-            experiment: experiment_named(&wire.experiment, "experiment")?,
-            name: wire.name,
-            submitted: required_moment(wire.submitted.as_ref(), "submitted")?,
-            submitted_by: wire.submitted_by,
-            phase: phase(chosen(wire.phase, "phase")?, finished, "finished_at")?,
-            tally: required(wire.tally, "tally")?,
-            cells: wire.cells,
-            hosts_here: wire.hosts_here,
-            words: reason(wire.words),
-            tags: tags(wire.tags)?,
-            bisects: wire.bisects,
-        })
-    }
+fn phase_in(
+    (wire, at): (Option<WirePhase>, Option<prost_types::Timestamp>),
+    field: &str,
+) -> Result<StatusPhase, Malformed> {
+    let finished = Option::from_wire(at, "finished_at")?;
+    phase(chosen(wire, field)?, finished, "finished_at")
 }
 
-/// As it is stored.
-impl From<&ExperimentStatus> for v1::StoredStatus {
-    fn from(status: &ExperimentStatus) -> Self {
-        Self {
-            experiment: id_bytes(status.experiment.0),
-            name: status.name.clone(),
-            submitted_ns: status.submitted.0,
-            finished_ns: status.phase.finished().map(|at| at.0),
-            submitted_by: status.submitted_by.clone(),
-            phase: Some(WirePhase::from(&status.phase).into()),
-            tally: Some((&status.tally).into()),
-            cells: status.cells,
-            hosts_here: status.hosts_here,
-            words: status.words.clone(),
-            tags: status.tags.clone(),
-            bisects: status.bisects,
-        }
-    }
+fn stored_phase(phase: &StatusPhase) -> (Option<StoredPhase>, Option<u64>) {
+    (Some(WirePhase::from(phase).into()), phase.finished().to_wire())
 }
 
-impl TryFrom<v1::StoredStatus> for ExperimentStatus {
-    type Error = Malformed;
-
-    fn try_from(wire: v1::StoredStatus) -> Result<Self, Malformed> {
-        let finished = wire.finished_ns.map(Timestamp);
-        Ok(Self {
-            experiment: experiment_id(&wire.experiment, "experiment")?,
-            name: wire.name,
-            submitted: Timestamp(wire.submitted_ns),
-            submitted_by: wire.submitted_by,
-            phase: phase(chosen(wire.phase, "phase")?.into(), finished, "finished_ns")?,
-            tally: required(wire.tally, "tally")?,
-            cells: wire.cells,
-            hosts_here: wire.hosts_here,
-            words: reason(wire.words),
-            tags: tags(wire.tags)?,
-            bisects: wire.bisects,
-        })
-    }
+fn stored_phase_in(
+    (wire, at): (Option<StoredPhase>, Option<u64>),
+    field: &str,
+) -> Result<StatusPhase, Malformed> {
+    phase(chosen(wire, field)?.into(), at.map(Timestamp), "finished_ns")
 }
 
 impl StatusPhase {
@@ -214,6 +181,8 @@ macro_rules! same_phases {
 }
 same_phases!(WirePhase, StoredPhase);
 same_phases!(StoredPhase, WirePhase);
+
+message!(Tally, v1::Tally);
 
 impl From<&Tally> for v1::Tally {
     fn from(tally: &Tally) -> Self {

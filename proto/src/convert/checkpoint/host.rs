@@ -10,7 +10,7 @@ use speedup_core::value::time::Timestamp;
 
 use super::same_length;
 use crate::convert::field::{class, each, id, optional, required};
-use crate::convert::host::{fingerprint, wire_fingerprint};
+use crate::convert::host::{fingerprint_in, wire_fingerprint};
 use crate::convert::id::{agent_id, experiment_id, id_bytes};
 use crate::convert::malformed::Malformed;
 use crate::journal::v1 as journal;
@@ -26,7 +26,7 @@ impl journal::CheckpointClass {
 
     pub(crate) fn piece(self) -> Result<Piece, Malformed> {
         let id = class(&self.class, "class")?;
-        let kept = fingerprint(self.values, self.unreadable, self.absent)?;
+        let kept = fingerprint_in((self.values, self.unreadable, self.absent), "values")?;
         let emptied = Timestamp(self.emptied_ns);
         Ok(Piece::Class { id, fingerprint: self.kept.then(|| Box::new(kept)), emptied })
     }

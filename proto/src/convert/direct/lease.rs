@@ -158,7 +158,7 @@ fn evidence(bytes: &[u8]) -> Result<Evidence, Unusual> {
         boot_before,
         allocation_before,
         class,
-        build: used_build(build_run, products)?,
+        build: used_build((build_run, products), "build")?,
         machine,
         host_name,
         switches,

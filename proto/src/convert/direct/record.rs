@@ -37,7 +37,7 @@ pub(super) fn record(bytes: &[u8]) -> Result<Record, Unusual> {
             11 => series.push(value.message()?),
             12 => once(&mut record.conditions, Box::new(conditions(value.bytes()?)?))?,
             16 => once(&mut record.timer, value.message::<v1::TimerError>()?.try_into()?)?,
-            17 => once(&mut record.rest, value.message::<v1::RestReading>()?.into())?,
+            17 => once(&mut record.rest, value.message::<v1::RestReading>()?.try_into()?)?,
             18 => record.canary = Some(Span(value.number()?)),
             19 => record.canary_failed = Some(reason(value.text()?.to_owned())),
             25 => products.push(value.message()?),
@@ -87,7 +87,7 @@ pub(super) fn write_record(record: &Record, to: &mut Writer<'_>) {
     match outcome {
         Outcome::Measured => to.message(1, &v1::Measured {}),
         Outcome::Failed(failure) => to.message(2, &v1::Failure::from(failure)),
-        Outcome::NotExecuted { reason, obstacle } => to.message(3, &not_executed(reason, *obstacle)),
+        Outcome::NotExecuted { reason, obstacle } => to.message(3, &not_executed(reason, obstacle)),
     }
     to.fixed(4, *started_unix_ns);
     for (metric, value) in metrics {

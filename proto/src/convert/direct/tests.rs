@@ -1,4 +1,4 @@
-//! What is usual is read at once. That nothing is read otherwise than by its messages is shown in `tests/conversions`, for
+//! What is usual is read at once. That nothing is read otherwise than by its messages is shown in `tests/integration`, for
 //! attempts and events of all kinds.
 
 use prost::Message as _;

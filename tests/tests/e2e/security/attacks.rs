@@ -18,7 +18,7 @@
 //! | a lock file that is deleted, or leads elsewhere | `data::without_the_lock_file_of_a_live_coordinator_nobody_is_let_in`, `data::a_lock_file_that_leads_elsewhere_is_refused_and_what_is_there_is_kept` |
 //! | streams without end before one is let in | `flood::streams_without_end_cost_no_memory_and_leave_the_known_their_rate` |
 //! | connections that keep others out | `siege` |
-//! | orders that an agent gets | `orders::an_agent_takes_fuzzed_orders_and_goes_on_with_honest_ones`, `hostile` of `proto/tests/conversions` |
+//! | orders that an agent gets | `orders::an_agent_takes_fuzzed_orders_and_goes_on_with_honest_ones`, `hostile` of `proto/tests/integration` |
 //! | an ssh host that is another, options of ssh that execute or trust, its agent's token | `refusals` of `tests/ssh`, `provision::ssh` of the coordinator |
 //! | anything else | `fuzz::every_method_takes_or_refuses_whatever_is_sent`, `fuzz::every_route_of_the_page_takes_or_refuses_whatever_is_sent` |
 

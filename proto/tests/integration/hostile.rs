@@ -4,14 +4,14 @@ use proptest::{collection::vec, prelude::*};
 use prost::Message;
 use speedup_core::agent::message::{AgentMessage, CoordinatorMessage};
 use speedup_core::host::HostFacts;
-use speedup_core::machine::event::Tally;
+use speedup_core::machine::event::{EndedAttempt, Event, Tally};
 use speedup_core::machine::{Command, Explanation, Request};
 use speedup_core::plan::Plan;
 use speedup_core::value::id::{ExperimentId, RunIndex};
 use speedup_proto::convert::{Blob, ExperimentStatus, ExportPart, Malformed, Proposal, Submission};
 use speedup_proto::{journal_payload, outbox_payload, v1};
 
-use crate::strategy;
+use crate::strategy::any_value;
 
 /// Decodes, converts, and asks of what came out what the heart would.
 fn take<W: Message + Default, C: TryFrom<W, Error = Malformed>>(bytes: &[u8]) -> Option<C> {
@@ -71,7 +71,7 @@ pub(crate) fn mutated(valid: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Va
 }
 
 pub(crate) fn encoded_event() -> impl Strategy<Value = Vec<u8>> {
-    strategy::event().prop_map(|event| {
+    any_value::<Event>().prop_map(|event| {
         let mut bytes = Vec::new();
         journal_payload::encode(&event, &mut bytes).unwrap();
         bytes
@@ -80,15 +80,16 @@ pub(crate) fn encoded_event() -> impl Strategy<Value = Vec<u8>> {
 
 fn encoded_message() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
-        strategy::agent_message().prop_map(|message| v1::AgentMessage::from(message).encode_to_vec()),
-        strategy::coordinator_message()
+        any_value::<AgentMessage>().prop_map(|message| v1::AgentMessage::from(message).encode_to_vec()),
+        any_value::<CoordinatorMessage>()
             .prop_map(|message| v1::CoordinatorMessage::from(message).encode_to_vec()),
-        strategy::plan().prop_map(|plan| v1::Plan::from(&plan).encode_to_vec()),
-        strategy::status().prop_map(|status| v1::ExperimentStatus::from(&status).encode_to_vec()),
-        strategy::status().prop_map(|status| v1::StoredStatus::from(&status).encode_to_vec()),
-        strategy::submission().prop_map(|submission| v1::SubmitRequest::from(&submission).encode_to_vec()),
-        strategy::export_part().prop_map(|part| v1::ExportChunk::from(&part).encode_to_vec()),
-        strategy::ended_attempt().prop_map(|attempt| v1::EndedAttempt::from(&attempt).encode_to_vec()),
+        any_value::<Plan>().prop_map(|plan| v1::Plan::from(&plan).encode_to_vec()),
+        any_value::<ExperimentStatus>()
+            .prop_map(|status| v1::ExperimentStatus::from(&status).encode_to_vec()),
+        any_value::<ExperimentStatus>().prop_map(|status| v1::StoredStatus::from(&status).encode_to_vec()),
+        any_value::<Submission>().prop_map(|submission| v1::SubmitRequest::from(&submission).encode_to_vec()),
+        any_value::<ExportPart>().prop_map(|part| v1::ExportChunk::from(&part).encode_to_vec()),
+        any_value::<EndedAttempt>().prop_map(|attempt| v1::EndedAttempt::from(&attempt).encode_to_vec()),
     ]
 }
 

@@ -9,10 +9,10 @@ use speedup_proto::stored::{ExportAttempts, stored_attempt};
 use speedup_proto::v1;
 use speedup_proto::{journal_payload, payload::PayloadError};
 
-use crate::{hostile::encoded_event, hostile::mutated, strategy};
+use crate::{hostile::encoded_event, hostile::mutated, strategy::any_value};
 
 fn encoded_attempt() -> impl Strategy<Value = Vec<u8>> {
-    strategy::ended_attempt().prop_map(|attempt| v1::EndedAttempt::from(&attempt).encode_to_vec())
+    any_value::<EndedAttempt>().prop_map(|attempt| v1::EndedAttempt::from(&attempt).encode_to_vec())
 }
 
 /// Reads an attempt of an export both ways.
@@ -63,12 +63,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn attempts_are_written_as_messages(attempt in strategy::ended_attempt()) {
+    fn attempts_are_written_as_messages(attempt in any_value::<EndedAttempt>()) {
         prop_assert_eq!(stored_attempt(&attempt), v1::EndedAttempt::from(&attempt).encode_to_vec());
     }
 
     #[test]
-    fn events_are_written_as_messages(event in strategy::event()) {
+    fn events_are_written_as_messages(event in any_value::<Event>()) {
         let mut bytes = Vec::new();
         journal_payload::encode(&event, &mut bytes).unwrap();
         prop_assert_eq!(bytes, journal::Event::try_from(&event).unwrap().encode_to_vec());

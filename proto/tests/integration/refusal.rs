@@ -8,9 +8,10 @@ use speedup_core::{
     experiment::Experiment, experiment::MAX_BENCHMARKS, experiment::MAX_OUTPUT_KEPT, experiment::MAX_RUNS,
     experiment::files::MAX_FILES, experiment::metric::MAX_OWN_METRICS, experiment::metric::MAX_SERIES_VALUES,
     experiment::metric::Metric, host::HostFacts, host::fingerprint::HashIdError,
-    host::fingerprint::MAX_FACT_BYTES, host::fingerprint::MAX_FACTS, machine::Request, machine::event::Tally,
-    plan::Plan, repetition::MAX_LINE, run::Obstacle, run::record::MAX_REASON_BYTES, run::record::Outcome,
-    run::record::Record, value::hint::Hinted, value::id::IdError, value::id::MAX_ID_BYTES,
+    host::fingerprint::MAX_FACT_BYTES, host::fingerprint::MAX_FACTS, machine::Request, machine::event::Event,
+    machine::event::Tally, plan::Plan, repetition::MAX_LINE, run::Obstacle, run::record::MAX_REASON_BYTES,
+    run::record::Outcome, run::record::Record, value::hint::Hinted, value::id::IdError,
+    value::id::MAX_ID_BYTES,
 };
 use speedup_proto::convert::{Blob, Malformed, Submission, Why, id_text};
 use speedup_proto::limits::MAX_BY_BYTES;
@@ -241,7 +242,7 @@ fn a_tally_whose_sums_overflow_is_refused() {
 #[test]
 fn a_newer_payload_is_refused_with_a_message() {
     let mut bytes = Vec::new();
-    journal_payload::encode(&some(crate::strategy::event()), &mut bytes).unwrap();
+    journal_payload::encode(&some(crate::strategy::any_value::<Event>()), &mut bytes).unwrap();
     let error = journal_payload::decode(2, &bytes).unwrap_err();
     assert!(matches!(error, PayloadError::Newer { version: 2, known: 1, .. }), "{error}");
     assert!(error.hint().is_some());
