@@ -13,11 +13,9 @@ use speedup_statistics::mixture::{
 };
 use speedup_statistics::sample::Sample;
 
-const METHODS: [FitMethod; 3] = [FitMethod::Mclust, FitMethod::Drafted, FitMethod::Converged];
+use crate::data::{close, sample};
 
-fn sample(values: &[f64]) -> Sample {
-    Sample::new(values.to_vec()).expect("finite numbers")
-}
+const METHODS: [FitMethod; 3] = [FitMethod::Mclust, FitMethod::Drafted, FitMethod::Converged];
 
 fn mixtures() -> impl Strategy<Value = Mixture> {
     let component = (0.05..1.0_f64, 10.0..60.0_f64, 0.01..5.0_f64);
@@ -57,10 +55,6 @@ fn anything() -> impl Strategy<Value = Vec<f64>> {
         -1.0..1.0_f64,
     ];
     prop::collection::vec(value, 1..40)
-}
-
-fn close(a: f64, b: f64, relative: f64) -> bool {
-    a == b || (a - b).abs() <= relative * a.abs().max(b.abs())
 }
 
 proptest! {
