@@ -19,6 +19,8 @@
 
 pub mod agent;
 pub mod experiment;
+#[cfg(test)]
+mod fixture;
 pub mod host;
 pub mod independence;
 pub mod journal;

@@ -95,9 +95,6 @@ pub fn check_with_log(plan: &str, export: &str, log: &str) -> Verdict {
 
 impl Verdict {
     /// Asserts that there is nothing to complain of.
-    ///
-    /// # Panics
-    /// When there is.
     pub fn assert_ok(&self) {
         let said: Vec<String> = self.complaints.iter().map(ToString::to_string).collect();
         assert!(said.is_empty(), "the export is wrong:\n{}", said.join("\n"));

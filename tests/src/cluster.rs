@@ -95,9 +95,6 @@ impl Cluster {
     }
 
     /// A host that is off and new.
-    ///
-    /// # Panics
-    /// When there are too many already.
     pub fn host(self: &Arc<Self>) -> Host {
         let number = self.free().pop_first();
         let number =

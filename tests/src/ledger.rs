@@ -14,9 +14,6 @@ pub struct Ledger {
 
 impl Ledger {
     /// Reads a CSV export.
-    ///
-    /// # Panics
-    /// When it is none.
     pub fn read(csv: &str) -> Self {
         let mut reader = csv::Reader::from_reader(csv.as_bytes());
         Self { rows: reader.deserialize().map(|row| row.expect("a row")).collect() }
@@ -24,9 +21,6 @@ impl Ledger {
 
     /// Asserts that the export holds each planned run exactly once as settled, that none counts twice, and that every
     /// row which does not count says why not. Gives how many count.
-    ///
-    /// # Panics
-    /// When one does not hold.
     pub fn assert_exactly_once(&self, runs: usize) -> usize {
         let mut settled: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
         for row in &self.rows {
@@ -53,9 +47,6 @@ impl Ledger {
     }
 
     /// Asserts that lease epochs are never given twice.
-    ///
-    /// # Panics
-    /// When one is.
     pub fn assert_leases_are_unique(&self) {
         let attempts =
             self.rows.iter().filter(|row| row["why_not"] != "superseded" && !row["attempt"].is_empty());
@@ -65,9 +56,6 @@ impl Ledger {
     }
 
     /// Asserts that no host served two attempts of the same unit (a benchmark, a cell, the experiment).
-    ///
-    /// # Panics
-    /// When one did.
     pub fn assert_fresh(&self, unit: impl Fn(&Row) -> String) {
         let mut used = BTreeSet::new();
         for row in self.rows.iter().filter(|row| row["why_not"] != "superseded" && !row["attempt"].is_empty())

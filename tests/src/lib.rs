@@ -1,6 +1,9 @@
-//! What the whole-system tests stand on; the simulation is a crate of its own, `speedup-simulation`.
+//! What the whole-system tests stand on: all of it panics where something does not go as it should.
+//! The simulation is a crate of its own, `speedup-simulation`.
 //!
 //! * [`pool`]: a coordinator and agents as real processes on loopback, to be killed and started again;
+//! * [`desk`]: a directory for commands that need no coordinator;
+//! * [`output`]: what commands say; [`plan`]: plans;
 //! * [`process`]: a process as the kernel shows it from outside;
 //! * [`screen`]: a terminal whose screen is read and whose keys are pressed;
 //! * [`cluster`]: simulated hosts with addresses, boots and disks of their own, to be cut off, crashed and rebooted;
@@ -12,12 +15,20 @@
 pub mod block_device;
 pub mod checker;
 pub mod cluster;
+pub mod desk;
 pub mod ledger;
+pub mod output;
+pub mod plan;
 pub mod pool;
 pub mod process;
 pub mod screen;
 pub mod siege;
 pub mod wire;
+
+/// The root of the repository.
+pub fn root() -> &'static std::path::Path {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
+}
 
 /// BLAKE3 of bytes, as plans write it.
 pub fn blake3_hex(bytes: &[u8]) -> String {

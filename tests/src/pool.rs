@@ -15,7 +15,8 @@ use speedup_proto::{v1, v1::experiments_client::ExperimentsClient, v1::hosts_cli
 use tempfile::TempDir;
 use tonic::transport::Channel;
 
-use crate::{cluster::install, process::Process};
+use crate::output::{json_lines, refused, succeeded};
+use crate::{cluster::install, ledger::Ledger, process::Process};
 
 /// How long a condition may take to come true before a test fails. Generous: machines of tests are shared and slow.
 pub const PATIENCE: Duration = Duration::from_secs(120);
@@ -23,9 +24,6 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) const GLANCE: Duration = Duration::from_millis(10);
 
 /// Waits until a condition gives something.
-///
-/// # Panics
-/// When it does not within [`PATIENCE`].
 pub fn eventually<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -60,6 +58,24 @@ impl Pool {
         let mut pool = Self::without_agents(binary);
         for _ in 0..agents {
             pool.add_agent();
+        }
+        pool.wait_for_hosts(agents);
+        pool
+    }
+
+    /// A pool with a coordinator and an agent that has these flags, connected.
+    pub fn with_agent(binary: &str, flags: &[&str]) -> Self {
+        let mut pool = Self::without_agents(binary);
+        pool.add_agent_with(flags);
+        pool.wait_for_hosts(1);
+        pool
+    }
+
+    /// A pool with a coordinator and so many agents on hosts whose kernel's files lie in this directory, connected.
+    pub fn on(binary: &str, system: &Path, agents: usize) -> Self {
+        let mut pool = Self::without_agents(binary);
+        for _ in 0..agents {
+            pool.add_agent_on(system);
         }
         pool.wait_for_hosts(agents);
         pool
@@ -148,6 +164,16 @@ impl Pool {
         self.path().join("data")
     }
 
+    /// Where the coordinator keeps a content, by its hash.
+    pub fn blob(&self, blake3: &str) -> PathBuf {
+        self.data().join("blobs").join(&blake3[..2]).join(&blake3[2..])
+    }
+
+    /// Writes a file into the directory of the pool.
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        std::fs::write(self.path().join(name), content).expect("a file");
+    }
+
     /// Where the coordinator listens.
     pub fn url(&self) -> String {
         format!("https://{}", self.listens)
@@ -159,17 +185,11 @@ impl Pool {
     }
 
     /// What the access file lets one in with: an admin.
-    ///
-    /// # Panics
-    /// When there is none.
     pub fn credentials(&self) -> Credentials {
         credentials_in(&self.access_file())
     }
 
     /// A connection with credentials, or with those of the access file.
-    ///
-    /// # Panics
-    /// When there is none.
     pub async fn channel(&self, credentials: Option<&Credentials>) -> Channel {
         let own = self.credentials();
         let reach = Reach::new(&self.url(), Some(credentials.unwrap_or(&own))).expect("credentials");
@@ -177,9 +197,6 @@ impl Pool {
     }
 
     /// Credentials that an admin has had made.
-    ///
-    /// # Panics
-    /// When they are refused.
     pub async fn credentials_of(&self, name: &str, role: Role) -> Credentials {
         let reach = Reach::new(&self.url(), Some(&self.credentials())).expect("credentials");
         let identity = Identity::new(name, role).expect("an identity");
@@ -187,9 +204,6 @@ impl Pool {
     }
 
     /// A connection with credentials made for it.
-    ///
-    /// # Panics
-    /// When they are refused.
     pub async fn channel_of(&self, name: &str, role: Role) -> Channel {
         let credentials = self.credentials_of(name, role).await;
         self.channel(Some(&credentials)).await
@@ -246,17 +260,11 @@ impl Pool {
     }
 
     /// The coordinator, not the pool's to kill from now on.
-    ///
-    /// # Panics
-    /// When there is none.
     pub fn take_coordinator(&mut self) -> Child {
         self.coordinator.take().expect("a coordinator that was started")
     }
 
     /// An agent, not the pool's to kill from now on.
-    ///
-    /// # Panics
-    /// When it has ended.
     pub fn take_agent(&mut self, number: usize) -> Child {
         self.agents[number].take().expect("an agent that was started")
     }
@@ -297,26 +305,17 @@ impl Pool {
     }
 
     /// The process id of an agent.
-    ///
-    /// # Panics
-    /// When it was killed.
     pub fn agent_id(&self, number: usize) -> i32 {
         let agent = self.agents[number].as_ref().expect("an agent that was started");
         pid(agent).as_raw_nonzero().get()
     }
 
     /// The number of the coordinator's process.
-    ///
-    /// # Panics
-    /// When there is none.
     pub fn coordinator_id(&self) -> u32 {
         self.coordinator.as_ref().expect("a coordinator that was started").id()
     }
 
     /// The process of an agent that was started.
-    ///
-    /// # Panics
-    /// When it has ended.
     pub fn agent_process(&mut self, number: usize) -> Process {
         let child = self.agents[number].as_mut().expect("an agent that was started");
         assert_eq!(child.try_wait().expect("a state"), None, "the agent has ended");
@@ -342,10 +341,8 @@ impl Pool {
             command.uid(NOBODY).gid(NOBODY);
         }
         // It cannot read the access file.
-        let token = self.speedup(&["token", "create", "--role", "agent"]);
-        assert!(token.status.success(), "{}", String::from_utf8_lossy(&token.stderr));
         let file = self.path().join("token");
-        std::fs::write(&file, token.stdout).expect("a token");
+        std::fs::write(&file, self.ok(&["token", "create", "--role", "agent"])).expect("a token");
         command.arg("--token-file").arg(file);
         self.agents.push(Some(command.spawn().expect("an agent")));
     }
@@ -406,6 +403,12 @@ impl Pool {
         agent.is_some_and(|child| child.try_wait().expect("a state").is_some())
     }
 
+    /// Kills the coordinator as a power cut would, and starts it again.
+    pub fn restart_coordinator(&mut self) {
+        self.kill_coordinator();
+        self.start_coordinator();
+    }
+
     /// Kills an agent as a power cut would.
     pub fn kill_agent(&mut self, number: usize) {
         if let Some(child) = self.agents[number].take() {
@@ -436,9 +439,34 @@ impl Pool {
         });
     }
 
+    /// Waits until every host has a run.
+    pub fn wait_until_all_have_a_run(&self) {
+        eventually("every host has a run", || {
+            let listed = self.json(&["hosts", "list"])?;
+            listed.as_array()?.iter().all(|host| !host["lease"].is_null()).then_some(())
+        });
+    }
+
     /// Runs the command against the coordinator.
     pub fn speedup(&self, arguments: &[&str]) -> Output {
         self.command().args(arguments).stdin(Stdio::null()).output().expect("the command")
+    }
+
+    /// What a command prints that has to succeed.
+    pub fn ok(&self, arguments: &[&str]) -> String {
+        succeeded(&self.speedup(arguments))
+    }
+
+    /// What a command says that has to be refused.
+    pub fn refused(&self, arguments: &[&str]) -> String {
+        refused(&self.speedup(arguments))
+    }
+
+    /// What is said to a plan that has to be refused, by this verb.
+    pub fn refused_plan(&self, plan: &str, verb: &[&str]) -> String {
+        self.write("refused.toml", plan);
+        let file = self.path().join("refused.toml").display().to_string();
+        self.refused(&[verb, &[&file]].concat())
     }
 
     /// Runs the command and reads its JSON, if it succeeds.
@@ -448,18 +476,30 @@ impl Pool {
     }
 
     /// Submits a plan; gives the experiment's id.
-    ///
-    /// # Panics
-    /// When it is refused.
     pub fn submit(&self, plan: &str, flags: &[&str]) -> String {
         let file = self.path().join("plan.toml");
         std::fs::write(&file, plan).expect("a plan file");
         let path = file.display().to_string();
         let arguments = [&["submit", path.as_str(), "--format", "json"], flags].concat();
-        let output = self.speedup(&arguments);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let answer: serde_json::Value = serde_json::from_str(&self.ok(&arguments)).expect("JSON");
         answer["experiment"].as_str().expect("an id").to_owned()
+    }
+
+    /// Submits a plan and waits until it is carried out; gives the experiment's id.
+    pub fn finish(&self, plan: &str) -> String {
+        let experiment = self.submit(plan, &[]);
+        self.wait_for(&experiment);
+        experiment
+    }
+
+    /// Carries out a plan; gives its export.
+    pub fn measure(&self, plan: &str) -> Ledger {
+        self.ledger(&self.finish(plan))
+    }
+
+    /// Waits until an experiment has finished or was cancelled.
+    pub fn wait_for(&self, experiment: &str) {
+        eventually("the experiment finishes", || self.is_finished(experiment).then_some(()));
     }
 
     /// Whether an experiment has finished or was cancelled; false while the coordinator cannot be reached. Tests poll this, and a process for each look
@@ -493,22 +533,24 @@ impl Pool {
         std::thread::scope(|scope| scope.spawn(ask).join().expect("no panic"))
     }
 
+    /// The export of an experiment.
+    pub fn ledger(&self, experiment: &str) -> Ledger {
+        Ledger::read(&self.export(experiment))
+    }
+
+    /// The rows of an experiment, with their types.
+    pub fn rows(&self, experiment: &str) -> Vec<serde_json::Value> {
+        json_lines(&self.export_as("jsonl", experiment))
+    }
+
     /// The export of an experiment, as CSV.
-    ///
-    /// # Panics
-    /// When it fails.
     pub fn export(&self, experiment: &str) -> String {
         self.export_as("csv", experiment)
     }
 
     /// The export of an experiment, in this form.
-    ///
-    /// # Panics
-    /// When it fails.
     pub fn export_as(&self, form: &str, experiment: &str) -> String {
-        let output = self.speedup(&["export", experiment, "--format", form, "-o", "-"]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("UTF-8")
+        self.ok(&["export", experiment, "--format", form, "-o", "-"])
     }
 
     /// What a process of the pool has logged, over all its starts.
@@ -544,9 +586,6 @@ impl Drop for Pool {
 }
 
 /// What an access file lets one in with.
-///
-/// # Panics
-/// When it is none.
 pub fn credentials_in(file: &Path) -> Credentials {
     let text = std::fs::read_to_string(file).expect("an access file");
     let access: toml::Table = text.parse().expect("TOML");

@@ -29,9 +29,6 @@ impl Process {
     }
 
     /// The context switches of each thread so far, voluntary and not; nothing while one of them is not asleep.
-    ///
-    /// # Panics
-    /// When it has ended.
     pub fn switches_asleep(&self) -> Option<BTreeMap<String, [String; 2]>> {
         let of_thread = |(id, status): (String, String)| {
             let field = |name: &str| {
@@ -45,9 +42,6 @@ impl Process {
     }
 
     /// The CPU time that it has used, without its children's, in hundredths of a second (`USER_HZ`).
-    ///
-    /// # Panics
-    /// When it is gone.
     pub fn cpu_ticks(&self) -> u64 {
         let stat = std::fs::read_to_string(self.0.join("stat")).expect("a process that is there");
         let after_name = stat.rsplit_once(") ").expect("a name").1;
@@ -56,9 +50,6 @@ impl Process {
     }
 
     /// The ids of its children, also of those that it adopted and of those that have ended and are not reaped.
-    ///
-    /// # Panics
-    /// When it has ended.
     pub fn children(&self) -> Vec<String> {
         let texts = self.of_threads("children");
         texts.iter().flat_map(|(_, text)| text.split_whitespace()).map(str::to_owned).collect()
@@ -72,5 +63,17 @@ impl Process {
             Some((entry.file_name().to_string_lossy().into_owned(), text))
         };
         threads.flatten().filter_map(of_thread).collect()
+    }
+}
+
+/// A child that is killed when this is dropped.
+#[derive(Debug)]
+pub struct Killed(pub Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to kill.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }

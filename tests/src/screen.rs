@@ -94,9 +94,6 @@ impl Screen {
     }
 
     /// Waits until the screen is as it should be, and gives it.
-    ///
-    /// # Panics
-    /// When it never is; with what it showed last.
     pub fn until(&self, what: &str, is: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -110,34 +107,22 @@ impl Screen {
     }
 
     /// Presses keys, as the bytes that a terminal sends.
-    ///
-    /// # Panics
-    /// When the terminal is gone.
     pub fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).expect("a terminal that is there");
     }
 
     /// Makes the terminal larger or smaller.
-    ///
-    /// # Panics
-    /// When the terminal is gone.
     pub fn resize(&self, columns: u16, rows: u16) {
         self.parser().screen_mut().set_size(rows, columns);
         tcsetwinsize(self.keys.as_fd(), size(columns, rows)).expect("a size");
     }
 
     /// Waits until the process has ended, and gives how, with what the screen shows then.
-    ///
-    /// # Panics
-    /// When it does not end.
     pub fn end(mut self) -> (ExitStatus, String) {
         (self.ended(), self.text())
     }
 
     /// Waits until the process has ended and all that it wrote is on the screen, and gives how it ended.
-    ///
-    /// # Panics
-    /// When it does not end.
     pub fn ended(&mut self) -> ExitStatus {
         let status = eventually("the process ends", || self.child.try_wait().expect("a child"));
         if let Some(reader) = self.reader.take() {

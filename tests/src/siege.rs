@@ -27,9 +27,6 @@ pub struct Siege {
 
 impl Siege {
     /// This many connections to an address, each of which says this and no more. Begins when all of them have been made.
-    ///
-    /// # Panics
-    /// When they cannot be made.
     pub fn of(address: &str, connections: usize, says: &'static [u8]) -> Self {
         raise_open_files();
         let address: SocketAddr = address.parse().expect("an address");

@@ -64,9 +64,6 @@ pub struct Api {
 
 impl Api {
     /// The API as it is described to those who ask for it. Fields of text hold one of `known` now and then.
-    ///
-    /// # Panics
-    /// When the description cannot be read.
     pub fn described(known: Vec<String>) -> Self {
         let files = FileDescriptorSet::decode(v1::DESCRIPTORS).expect("a description").file;
         let (mut messages, mut methods) = (BTreeMap::new(), Vec::new());
@@ -226,4 +223,12 @@ mod tests {
         assert_eq!(read.count(), 200, "without mutation every message is one");
         assert!(api.methods().iter().any(|method| method.path == "/speedup.v1.Agents/Session"));
     }
+}
+
+/// How an agent joins whose host has this name, by its owner's word.
+pub fn join(host: &str) -> v1::AgentMessage {
+    let (host, boot) = (host.to_owned(), host.to_owned());
+    let facts = v1::HostFacts { host, boot, named_by_owner: true, ..Default::default() };
+    let join = v1::Join { facts: Some(facts), agent: vec![7; 16], agent_epoch: 1 };
+    v1::AgentMessage { message: Some(v1::agent_message::Message::Join(Box::new(join))) }
 }

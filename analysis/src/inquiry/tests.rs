@@ -67,21 +67,10 @@ fn every_method_says_which_is_faster() {
         .into_iter()
         .map(|method| verdict(&Inquiry::new(two(BEFORE.to_vec(), AFTER.to_vec()), method).answer().unwrap()))
         .collect();
+    let first = ["faster", "faster", "faster", "not enough data", "faster", "1.000000"];
     assert_eq!(
         words,
-        [
-            "faster",
-            "faster",
-            "faster",
-            "not enough data",
-            "faster",
-            "1.000000",
-            "faster",
-            "faster",
-            "faster",
-            "2 clusters",
-            r#"["runs_test"]"#
-        ]
+        [&first[..], &["faster", "faster", "faster", "2 clusters", r#"["runs_test"]"#]].concat()
     );
 }
 
@@ -110,11 +99,8 @@ fn sides_keep_their_names_where_larger_is_better() {
         assert!(reason.sentence.contains("of the candidate are not"), "{better:?}: {}", reason.sentence);
         let rejected = mean.assumptions.iter().filter(|one| one.finding == AssumptionOutcome::Rejected);
         let names: Vec<ProtocolAssumption> = rejected.map(|one| one.assumption).collect();
-        assert!(
-            names.contains(&ProtocolAssumption::NormalCandidate)
-                && !names.contains(&ProtocolAssumption::NormalBaseline),
-            "{better:?}: {names:?}"
-        );
+        assert!(names.contains(&ProtocolAssumption::NormalCandidate), "{better:?}: {names:?}");
+        assert!(!names.contains(&ProtocolAssumption::NormalBaseline), "{better:?}: {names:?}");
     }
     let one_run = two(BEFORE.to_vec(), vec![1.0]);
     for better in [Preference::Lower, Preference::Higher] {
@@ -340,10 +326,9 @@ fn a_published_protocol_that_stops_says_so() {
         let one = &of[0].benchmarks[0];
         assert_eq!(one.mean.report.reason.as_ref().unwrap().code, ReasonCode::SmallNotNormal);
         assert_eq!(one.mean.published.unwrap().significant, Some(false));
-        assert_eq!(
-            (one.by, one.verdict, of[0].verdict),
-            (Protocol::Median, Verdict::Faster, Verdict::Faster)
-        );
+        assert_eq!(one.by, Protocol::Median);
+        assert_eq!(one.verdict, Verdict::Faster);
+        assert_eq!(of[0].verdict, Verdict::Faster);
     }
 }
 

@@ -138,10 +138,8 @@ fn benchmarks_that_went_both_ways_have_no_one_word() {
     let report = synthetic.report();
     let suite = &report.suites[0];
     assert_eq!((suite.benchmarks.faster, suite.benchmarks.slower), (1, 4));
-    assert_eq!(
-        (suite.verdict, suite.reason.as_ref().unwrap().code.as_str()),
-        (Verdict::Undecided, "benchmarks_oppose")
-    );
+    assert_eq!(suite.verdict, Verdict::Undecided);
+    assert_eq!(suite.reason.as_ref().unwrap().code.as_str(), "benchmarks_oppose");
     assert!(suite.speedup.unwrap() > 1.05 && suite.typical.as_ref().unwrap().speedup < 0.9, "{suite:?}");
     assert!(codes(&report).contains(&"dominated_by_one"));
     // The first of five, and the rest, are shown: the share that is faster lies between.
@@ -171,10 +169,9 @@ fn a_version_that_only_fails_has_no_verdict() {
     let exit = Failure::Exit { code: 1, expected: 0 };
     let report = two(2, 10).fail(1, 1, 10, &exit, "broken").report();
     let comparison = &report.benchmarks[1].comparisons[0];
-    assert_eq!(
-        (comparison.verdict, comparison.baseline_n, comparison.candidate_n),
-        (Verdict::NotEnoughData, 10, 0)
-    );
+    assert_eq!(comparison.verdict, Verdict::NotEnoughData);
+    assert_eq!(comparison.baseline_n, 10);
+    assert_eq!(comparison.candidate_n, 0);
     let reason = comparison.reason.as_ref().unwrap();
     assert_eq!(reason.code, ReasonCode::NotMeasured);
     assert!(reason.sentence.contains("v1") && reason.sentence.contains("10 runs failed"), "{reason:?}");
@@ -220,10 +217,8 @@ fn constant_data_are_refused_by_name() {
     let median = comparison.of(Protocol::Median).unwrap();
     assert_eq!(median.reason.as_ref().unwrap().code, ReasonCode::TooManyTies);
     let mean = comparison.of(Protocol::Mean).unwrap();
-    assert_eq!(
-        (mean.verdict, mean.reason.as_ref().unwrap().code.as_str()),
-        (Verdict::NotEnoughData, "sub_test_refused")
-    );
+    assert_eq!(mean.verdict, Verdict::NotEnoughData);
+    assert_eq!(mean.reason.as_ref().unwrap().code.as_str(), "sub_test_refused");
     let IntervalReport::Missing { reason } = &mean.interval else { panic!("an interval of constants") };
     assert_eq!(reason.code, ReasonCode::Constant);
 }
@@ -401,10 +396,8 @@ fn independence_is_counted_from_the_hosts() {
     assert_eq!((counts.runs, counts.hosts), (60, 1));
     assert!(counts.sentence.contains("`any`"), "{}", counts.sentence);
     let fresh = Synthetic::new(2, 2, 30, "[independence]\npolicy = \"distinct\"\n").report();
-    assert_eq!(
-        (fresh.independence.kind, fresh.independence.fresh_share),
-        (IndependenceKind::Provided, Some(1.0))
-    );
+    assert_eq!(fresh.independence.kind, IndependenceKind::Provided);
+    assert_eq!(fresh.independence.fresh_share, Some(1.0));
     let broken = Synthetic::new(1, 2, 30, "[independence]\npolicy = \"distinct\"\n").hosts(7).report();
     assert_eq!((broken.independence.kind, broken.independence.hosts), (IndependenceKind::Broken, 7));
     let cell = "[independence]\npolicy = \"distinct\"\nscope = \"cell\"\n";

@@ -165,9 +165,8 @@ mod tests {
     #[test]
     fn names_are_those_that_plans_allow() {
         let named = |path: &str| name_of(Path::new(path));
-        assert_eq!(
-            (named("/data/my words"), named("/"), named("/...")),
-            ("my-words".into(), "experiment".into(), "experiment".into())
-        );
+        assert_eq!(named("/data/my words"), "my-words");
+        assert_eq!(named("/"), "experiment");
+        assert_eq!(named("/..."), "experiment");
     }
 }

@@ -227,10 +227,8 @@ mod tests {
     #[test]
     fn what_is_ambiguous_lists_its_candidates() {
         let text = selected("locale").unwrap_err().error.to_string();
-        assert!(
-            text.contains("0193a5b2-1111") && text.contains("0193a5b1-1111") && !text.contains("sort"),
-            "{text}"
-        );
+        assert!(text.contains("0193a5b2-1111") && text.contains("0193a5b1-1111"), "{text}");
+        assert!(!text.contains("sort"), "{text}");
         assert!(selected("0193a5b2").unwrap_err().error.to_string().contains("any of 2"));
     }
 

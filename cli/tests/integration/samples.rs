@@ -192,10 +192,8 @@ fn what_cannot_be_planned_is_refused() {
         let output = samples(&arguments);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-        assert!(
-            said.lines().any(|line| line.starts_with("error: ")) && !said.contains("panicked"),
-            "{arguments:?}: {said}"
-        );
+        assert!(said.lines().any(|line| line.starts_with("error: ")), "{arguments:?}: {said}");
+        assert!(!said.contains("panicked"), "{arguments:?}: {said}");
     }
 }
 
@@ -246,10 +244,8 @@ fn what_a_plan_of_levels_rests_on_is_told() {
     assert_eq!(codes(&flat), ["level_without_variance", "pilot_error"]);
     let unbiased = flat["levels"][1]["unbiased"].as_f64().expect("T²");
     assert!(unbiased < 0.0 && flat["levels"][1]["variance"] == 0.0, "{flat}");
-    assert_eq!(
-        (&flat["dropped"][0]["level"], &flat["dropped"][0]["why"]["unbiased"]),
-        (&2.into(), &unbiased.into())
-    );
+    assert_eq!(flat["dropped"][0]["level"], 2);
+    assert_eq!(flat["dropped"][0]["why"]["unbiased"], unbiased);
     let uneven = plan("0,9\n0,11\n0,10.5\n1,18.9\n1,21.1\n2,28.8\n2,31.2\n");
     assert_eq!(codes(&uneven), ["unbalanced", "pilot_error"]);
     let given = answer(&["levels", "--mean", "10", "--variances", "4,-1", "--costs", "2"]);

@@ -16,14 +16,16 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::*;
+use crate::fixture::{self, fingerprint, granted, host};
 use crate::{
-    agent::message::AttemptReport, host::HostFacts, host::fingerprint::Fact, plan, plan::Plan, run::Obstacle,
+    agent::message::AttemptReport, host::HostFacts, machine::event::Tally, plan, plan::Plan, run::Obstacle,
     run::lease::Lease, run::record::Outcome as RunOutcome, run::record::Record, value::id::AgentEpoch,
     value::id::AgentId, value::seed::Seed,
 };
 
 const FIRST: ExperimentId = ExperimentId(Uuid::from_u128(1));
 const SECOND: ExperimentId = ExperimentId(Uuid::from_u128(2));
+const THIRD: ExperimentId = ExperimentId(Uuid::from_u128(3));
 
 /// One benchmark in two versions, each executed twice.
 const PLAIN: &str = "[experiment]\nname = \"scene\"\n[repetitions]\nruns = 2\n[versions.old]\nbaseline = true\n\
@@ -36,17 +38,8 @@ struct Scene {
     epochs: u64,
 }
 
-fn host(number: u32) -> HostId {
-    format!("host-{number}").parse().expect("a host id")
-}
-
-fn fingerprint(model: &str) -> Fingerprint {
-    Fingerprint::new([("cpu.model".to_owned(), Fact::Value(model.to_owned()))].into()).expect("one fact")
-}
-
 fn facts(number: u32) -> HostFacts {
-    let boot = format!("boot-{number}").parse().expect("a boot id");
-    HostFacts { fingerprint: fingerprint("small"), ..HostFacts::bare(host(number), boot) }
+    HostFacts { fingerprint: fingerprint("small"), ..fixture::facts(number) }
 }
 
 impl Scene {
@@ -93,7 +86,7 @@ impl Scene {
 
     fn joining(&mut self, facts: HostFacts) -> Command {
         self.epochs += 1;
-        Command::Join { facts, agent: AgentId(Uuid::from_u128(7)), epoch: AgentEpoch(self.epochs) }
+        fixture::join(facts, 7, self.epochs)
     }
 
     fn speaker(&self, number: u32) -> Speaker {
@@ -106,23 +99,12 @@ impl Scene {
     }
 
     fn submit(&mut self, experiment: ExperimentId, plan: &str) {
-        let plan = Arc::new(Plan::draw(plan::file::parse(plan, Seed(1)).expect("a plan")));
-        self.handle(Command::Submit {
-            experiment,
-            plan,
-            by: "user".to_owned(),
-            wait_for_hosts: true,
-            request: None,
-        });
+        self.handle(fixture::submit(experiment, fixture::plan(plan), "user"));
     }
 
     /// A host asks; the lease that it is granted, if it is.
     fn ask(&mut self, number: u32) -> Option<Lease> {
-        let outcome = self.handle(Command::Ask(self.speaker(number)));
-        outcome
-            .effects
-            .into_iter()
-            .find_map(|effect| if let Effect::Grant { lease, .. } = effect { Some(*lease) } else { None })
+        granted(self.handle(Command::Ask(self.speaker(number)))).into_iter().next()
     }
 
     /// A host executes what it asks for.
@@ -133,13 +115,11 @@ impl Scene {
     }
 
     fn report(&mut self, lease: &Lease, outcome: RunOutcome) -> Handled {
-        let speaker = Speaker { host: lease.host.clone(), epoch: lease.agent_epoch };
-        let report = AttemptReport {
-            lease: lease.epoch,
-            executed_by: lease.agent_epoch,
-            record: Record::bare(outcome),
-        };
-        self.handle(Command::Report { speaker, report: Box::new(report) })
+        self.handle(fixture::report(lease, Record::bare(outcome)))
+    }
+
+    fn tally(&self, experiment: ExperimentId) -> Tally {
+        self.machine.experiment(experiment).expect("active").tally()
     }
 
     /// The host could not execute it.

@@ -6,11 +6,10 @@ use uuid::Uuid;
 
 use super::{Active, Command, Effect, Handled, HostRequest, Machine, Phase, Request, Settings, Speaker};
 use crate::{
-    agent::message::AttemptReport, experiment::MAX_RUNS, host::HostFacts, host::Standing,
-    machine::event::Change, plan, plan::Plan, run::Obstacle, run::lease::Lease,
-    run::record::Outcome as Ended, run::record::Record, value::id::AgentEpoch, value::id::AgentId,
-    value::id::ExperimentId, value::id::HostId, value::id::RunIndex, value::seed::Seed, value::time::Span,
-    value::time::Timestamp,
+    experiment::MAX_RUNS, fixture, host::HostFacts, host::Standing, machine::event::Change, plan, plan::Plan,
+    run::Obstacle, run::lease::Lease, run::record::Outcome as Ended, run::record::Record,
+    value::id::AgentEpoch, value::id::ExperimentId, value::id::HostId, value::id::RunIndex,
+    value::seed::Seed, value::time::Span, value::time::Timestamp,
 };
 
 /// How an attempt ends.
@@ -62,8 +61,7 @@ impl Trial {
         self.agents[host].1 += u32::from(is_new_boot);
         let boot = format!("boot-{host}-{}", self.agents[host].1).parse().expect("a boot id");
         let facts = HostFacts { can_reboot: self.can_reboot, ..HostFacts::bare(id(host), boot) };
-        let (agent, epoch) = (AgentId(Uuid::from_u128(host as u128)), AgentEpoch(self.agents[host].0));
-        self.handle(Command::Join { facts, agent, epoch });
+        self.handle(fixture::join(facts, host as u128, self.agents[host].0));
         self.handle(Command::Ask(self.speaker(host)));
     }
 
@@ -74,14 +72,7 @@ impl Trial {
     /// Submits a plan for a user; what is not in `more` is a plan of two versions.
     pub(super) fn submit(&mut self, by: &str, more: &str) -> ExperimentId {
         let experiment = ExperimentId(Uuid::from_u128(self.now.0.into()));
-        let plan = Arc::new(plan(more));
-        self.handle(Command::Submit {
-            experiment,
-            plan,
-            by: by.to_owned(),
-            wait_for_hosts: true,
-            request: None,
-        });
+        self.handle(fixture::submit(experiment, Arc::new(plan(more)), by));
         experiment
     }
 
@@ -117,9 +108,7 @@ impl Trial {
             End::Measured => Ended::Measured,
             End::Not(obstacle) => Ended::NotExecuted { reason: "words".to_owned(), obstacle },
         };
-        let record = Record::bare(outcome);
-        let report = Box::new(AttemptReport { lease: lease.epoch, executed_by: lease.agent_epoch, record });
-        let changes = self.handle(Command::Report { speaker: self.speaker(host), report }).events;
+        let changes = self.handle(fixture::report(&lease, Record::bare(outcome))).events;
         self.handle(Command::Ask(self.speaker(host)));
         changes.into_iter().map(|event| event.change).collect()
     }

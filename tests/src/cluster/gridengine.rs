@@ -52,9 +52,6 @@ impl GridEngineSite {
     }
 
     /// `speedup hosts batch add` of the recipe, with these options of `qsub`.
-    ///
-    /// # Panics
-    /// When it is refused.
     pub fn ask(&self, flags: &[&str], options: &[&str]) {
         let output = self.try_to_ask(flags, options);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -134,9 +131,6 @@ pub fn told(job: &str) -> String {
 }
 
 /// `qdel`, as the user who administers Grid Engine.
-///
-/// # Panics
-/// When it fails.
 pub fn delete(job: &str) {
     assert!(asked("qdel", &[job]).is_some(), "job {job} cannot be deleted");
 }

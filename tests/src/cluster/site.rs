@@ -201,9 +201,6 @@ impl Site {
     }
 
     /// Has runs wait again from now on.
-    ///
-    /// # Panics
-    /// When the gate was not open.
     pub fn close_gate(&self) {
         std::fs::remove_file(self.file("go")).expect("an open gate");
     }
@@ -247,9 +244,6 @@ impl Site {
 
     /// Waits until an experiment has finished, and checks its export: all is as the plan and its policy say, and every
     /// run was measured.
-    ///
-    /// # Panics
-    /// When it is not.
     pub fn finish(&self, experiment: &Experiment) -> Verdict {
         eventually("the experiment finishes", || self.pool.is_finished(&experiment.id).then_some(()));
         self.check(experiment)
@@ -263,9 +257,6 @@ impl Site {
     }
 
     /// Checks the export of an experiment that has finished. No fault of hosts is an error of the coordinator.
-    ///
-    /// # Panics
-    /// When something is wrong with it, a run was not measured, or the coordinator complains.
     pub fn check(&self, experiment: &Experiment) -> Verdict {
         let export = self.pool.export_as("jsonl", &experiment.id);
         let verdict = checker::check(&experiment.plan, &export);
@@ -277,9 +268,6 @@ impl Site {
     }
 
     /// The report of an experiment, as people read it.
-    ///
-    /// # Panics
-    /// When there is none.
     pub fn report(&self, experiment: &Experiment) -> String {
         let output = self.pool.speedup(&["report", &experiment.id, "-v"]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -117,9 +117,6 @@ impl SlurmSite {
     }
 
     /// `speedup hosts slurm add`, with these options of `sbatch`.
-    ///
-    /// # Panics
-    /// When it is refused.
     pub fn ask(&self, flags: &[&str], options: &[&str]) {
         let output = self.try_to_ask(flags, options);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -141,9 +138,6 @@ impl SlurmSite {
     }
 
     /// `sbatch` by that user; gives the job's number.
-    ///
-    /// # Panics
-    /// When it is refused.
     pub fn batch(&self, options: &[&str], script: &Path, arguments: &[&str]) -> String {
         let mut sbatch = self.as_user(Path::new("sbatch"));
         let output =
@@ -172,9 +166,6 @@ impl SlurmSite {
     }
 
     /// The host by its name, which is the node's.
-    ///
-    /// # Panics
-    /// When there is none.
     pub fn host(&self, node: &str) -> &Host {
         let mut hosts = self.site.hosts.iter();
         hosts.find(|host| host.name() == node).unwrap_or_else(|| panic!("no host is called {node}"))
@@ -280,35 +271,23 @@ impl Slurm {
     }
 
     /// Sends a signal to the script of a job.
-    ///
-    /// # Panics
-    /// When it fails.
     pub fn signal(&self, job: &str, signal: &str) {
         let sent = self.asked("scancel", &["--batch", "--signal", signal, job]);
         assert!(sent.is_some(), "job {job} cannot be sent {signal}");
     }
 
     /// `scancel`, as the user who administers Slurm.
-    ///
-    /// # Panics
-    /// When it fails.
     pub fn cancel(&self, job: &str) {
         assert!(self.asked("scancel", &[job]).is_some(), "job {job} cannot be cancelled");
     }
 
     /// `scontrol`, as the user who administers Slurm.
-    ///
-    /// # Panics
-    /// When it fails.
     pub fn control(&self, words: &[&str]) {
         let output = command("scontrol").args(words).output().expect("scontrol");
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
     /// `sacctmgr`, as the user who administers Slurm.
-    ///
-    /// # Panics
-    /// When it fails, as where no accounts are kept.
     pub fn limit(&self, words: &[&str]) {
         let output =
             command("sacctmgr").args(["--immediate", "--quiet"]).args(words).output().expect("sacctmgr");

@@ -72,9 +72,6 @@ impl SshSite {
     }
 
     /// Lets the hosts reach each other by their names, with the key that all of them know.
-    ///
-    /// # Panics
-    /// When their disks cannot be written to.
     pub fn introduce(&self) {
         let remote = format!(
             "#!/bin/sh\nexec ssh -q -i {} -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -l root \"$@\"\n",
@@ -92,9 +89,6 @@ impl SshSite {
     }
 
     /// `speedup hosts ssh add` of all hosts, with these flags; they are waited for.
-    ///
-    /// # Panics
-    /// When an agent does not join.
     pub fn add(&self, flags: &[&str]) {
         let names: Vec<String> = self.site.hosts.iter().map(Host::address).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -141,9 +135,6 @@ impl SshSite {
     }
 
     /// Kills the agent of a host, without a word.
-    ///
-    /// # Panics
-    /// When there is none.
     pub fn kill_agent(&self, host: &Host) {
         let directory = eventually("it is shown", || self.shown(host));
         let directory = directory["directory"].as_str().expect("a directory");

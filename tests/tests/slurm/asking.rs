@@ -123,10 +123,8 @@ fn what_slurm_would_let_wait_for_ever_is_refused_at_once() {
     assert!(said.contains("not available"), "{said}");
     on.slurm.control(&["update", "PartitionName=main", "MaxTime=60"]);
     let said = refused(&["--time=120"]);
-    assert!(
-        said.contains(" 2:00:00") && said.contains("partition main") && said.contains(" 1:00:00"),
-        "{said}"
-    );
+    assert!(said.contains(" 2:00:00") && said.contains("partition main"), "{said}");
+    assert!(said.contains(" 1:00:00"), "{said}");
     assert_eq!(on.shown(), serde_json::Value::Null);
     assert_eq!(on.slurm.jobs(), [""; 0], "no trial is left");
     let node = format!("NodeName={}", on.site.hosts[0].name());

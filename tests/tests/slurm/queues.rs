@@ -92,11 +92,8 @@ fn what_surrounds_the_agent_is_executed() {
     let on = site("any", 1);
     let file = |name: &str| on.site.pool.path().join(name).display().to_string();
     let (before, after, notes) = (file("before"), file("after"), file("notes"));
-    std::fs::write(
-        &before,
-        format!("#!/bin/bash\necho before $(hostname) ${{BASH_VERSION:+bash}} >> {notes}\n"),
-    )
-    .expect("a prologue");
+    let prologue = format!("#!/bin/bash\necho before $(hostname) ${{BASH_VERSION:+bash}} >> {notes}\n");
+    std::fs::write(&before, prologue).expect("a prologue");
     std::fs::write(&after, format!("echo after $ended >> {notes}\n")).expect("an epilogue");
     let wrap = format!("sh -c 'echo wrapped >> {notes}; exec \"$@\"' sh");
     let surroundings = ["--prologue", &before, "--epilogue", &after, "--wrap", &wrap];

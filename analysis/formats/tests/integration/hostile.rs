@@ -32,35 +32,14 @@ fn every_format_has_a_file_to_damage() {
 
 /// Pieces that mean something to one of the formats.
 const PIECES: [&str; 28] = [
-    "NaN",
-    "-Infinity",
-    "1e999",
-    "1e-999",
-    "-0",
-    "99999999999999999999999999",
-    "null",
-    "{}",
-    "[]",
-    "[[[[",
-    "\"",
-    "\\u",
-    "\\ud83d",
-    "\n",
-    "\t",
-    ",",
-    ":",
-    "Benchmark",
-    "PASS\n",
-    "#",
-    "\u{1b}[2J",
-    "<script>",
-    "\u{202e}",
-    "\0",
-    "true",
-    "total",
-    "ns",
+    "NaN", INFINITY, "1e999", "1e-999", "-0", HUGE, "null", "{}", "[]", "[[[[", "\"", "\\u", "\\ud83d", "\n",
+    "\t", ",", ":", BENCHMARK, "PASS\n", "#", CLEAR, "<script>", "\u{202e}", "\0", "true", "total", "ns",
     "\u{feff}",
 ];
+const HUGE: &str = "99999999999999999999999999";
+const INFINITY: &str = "-Infinity";
+const BENCHMARK: &str = "Benchmark";
+const CLEAR: &str = "\u{1b}[2J";
 
 #[derive(Clone, Debug)]
 enum Damage {

@@ -44,11 +44,8 @@ async fn repetitions_of_levels() {
     let values = vec![10.0, 10.1, 10.2, 9.9, 12.0, 12.1, 11.9, 12.2, 8.0, 8.1, 7.9, 8.2];
     let question = Levels { values, counts: vec![4, 3], costs: vec![1.0], budget: Some(100.0) };
     let answer = ask(Question::Levels(question)).await.unwrap();
-    assert_eq!(
-        (answer["highest"].as_u64(), answer["repetitions"][0].as_u64()),
-        (Some(2), Some(1)),
-        "{answer}"
-    );
+    assert_eq!(answer["highest"].as_u64(), Some(2), "{answer}");
+    assert_eq!(answer["repetitions"][0].as_u64(), Some(1), "{answer}");
     // A measurement and a start cost 2 of the 100.
     assert_eq!(answer["within"]["repetitions"], Value::from(vec![1, 50]));
 }

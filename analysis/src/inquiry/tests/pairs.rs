@@ -94,10 +94,8 @@ fn all_methods_that_can_go_by_the_pairs_and_others_say_that_they_do_not() {
     else {
         panic!("another method")
     };
-    assert_eq!(
-        (of[0].pairs, of[0].caveats.iter().any(|one| one.code == WarningCode::PairsByOrder)),
-        (10, false)
-    );
+    assert_eq!(of[0].pairs, 10);
+    assert_eq!(of[0].caveats.iter().any(|one| one.code == WarningCode::PairsByOrder), false);
 }
 
 /// A drift that both versions share is none of their ratio.
@@ -148,10 +146,8 @@ fn blocks_of_one_version_each_are_observations() {
     let Findings::SignedRank(of) = Inquiry::new(suites, Method::SignedRank).answer().unwrap().findings else {
         panic!("another method")
     };
-    assert_eq!(
-        (of[0].verdict, of[0].reason.as_ref().unwrap().code.as_str()),
-        (Verdict::NotEnoughData, "no_pairs")
-    );
+    assert_eq!(of[0].verdict, Verdict::NotEnoughData);
+    assert_eq!(of[0].reason.as_ref().unwrap().code.as_str(), "no_pairs");
 }
 
 #[test]

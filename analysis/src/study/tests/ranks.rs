@@ -103,9 +103,8 @@ fn the_rank_that_is_the_slowest_more_often_than_chance_is_named() {
         let rank = of.rank.as_ref().unwrap();
         assert_eq!((rank.name.as_str(), rank.hits, rank.runs, rank.tied), ("2", hits, 8, 0));
         assert!(hits >= 5 && rank.is_more_often && rank.adjusted < 0.01, "{rank:?}");
-        assert!(
-            (rank.expected - 8.0 / 12.0).abs() < 1e-12 && (rank.adjusted / rank.p_value - 12.0).abs() < 1e-9
-        );
+        assert!((rank.expected - 8.0 / 12.0).abs() < 1e-12);
+        assert!((rank.adjusted / rank.p_value - 12.0).abs() < 1e-9);
         for part in [format!("{}: rank 2 ", of.version), format!("{hits} of 8 runs (0.7 by chance")] {
             assert!(of.sentence.contains(&part), "{part}: {}", of.sentence);
         }

@@ -199,9 +199,8 @@ mod tests {
         let interval = QuantileRatio::dependent(p90, p90).unwrap().interval(ConfidenceLevel::USUAL);
         let interval = interval.bounded().unwrap();
         assert_eq!(interval.method, QuantileRatio::NAME_DEPENDENT);
-        assert!(
-            (interval.lower - lower / upper).abs() < 1e-14 && (interval.upper - upper / lower).abs() < 1e-14
-        );
+        assert!((interval.lower - lower / upper).abs() < 1e-14);
+        assert!((interval.upper - upper / lower).abs() < 1e-14);
         let fewer: Vec<f64> = (1..=41).map(f64::from).collect();
         let fewer = sample(&fewer);
         let p90 = SampleQuantile::new(&fewer, 0.9).unwrap();

@@ -6,24 +6,15 @@
 #![expect(clippy::print_stdout, reason = "the figures found are printed, for --nocapture")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use speedup_core::value::seed::Seed;
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_studies::{BisectionSection, BisectionStudy, HistoryLaw, LawShape, Replication, StudyRow};
+use speedup_studies::{BisectionSection, BisectionStudy, HistoryLaw, LawShape, StudyRow};
+
+use crate::simulation::replication;
 
 const SIMULATIONS: u32 = 50;
 
-#[expect(clippy::disallowed_methods, reason = "a test program may read its environment")]
-fn scale() -> u32 {
-    std::env::var("SPEEDUP_CALIBRATION_SCALE").ok().and_then(|text| text.parse().ok()).unwrap_or(1).max(1)
-}
-
 fn rows(sections: &[BisectionSection], runs: u64) -> Vec<StudyRow> {
     let study = BisectionStudy {
-        replication: Replication {
-            replicates: SIMULATIONS * scale(),
-            seed: Seed(11),
-            confidence: ConfidenceLevel::USUAL,
-        },
+        replication: replication(SIMULATIONS, 11),
         sections: sections.to_vec(),
         distributions: vec![LawShape::Normal, LawShape::Bimodal, LawShape::Pareto],
         history: HistoryLaw { step: 0.08, variation: 0.05, hosts: 0.05, stalled: 0.03 },

@@ -6,21 +6,17 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use speedup_core::value::seed::Seed;
-use speedup_statistics::distribution::{Tails, normal};
 use speedup_statistics::inference::{ConfidenceLevel, Critical};
 use speedup_statistics::levels::{
     EffectSize, HierarchicalBootstrap, LevelTree, RandomEffects, Resampling, Statistic,
 };
 
+use crate::simulation::{deviation, scale, standard_error, standard_normal};
+
 const MEAN: f64 = 100.0;
 
-#[expect(clippy::disallowed_methods, reason = "a test program may read its environment")]
-fn scale() -> u32 {
-    std::env::var("SPEEDUP_CALIBRATION_SCALE").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
-}
-
 fn gaussian(random: &mut ChaCha8Rng, deviation: f64) -> f64 {
-    deviation * normal::quantile(Tails::from_lower(random.random_range(1e-12..1.0)))
+    deviation * standard_normal(random)
 }
 
 /// Binaries, executions, measurements with standard deviations 3, 2, 4, the means `factor` times [`MEAN`];
@@ -43,27 +39,6 @@ fn experiment(random: &mut ChaCha8Rng, dims: [usize; 3], factor: f64, lost: f64)
         }
     }
     LevelTree::of_counts(values, &[measurements, executions, vec![dims[2]]]).expect("an experiment")
-}
-
-/// How often `event` happens in `simulations`, in standard errors from `probability`.
-fn deviation(
-    seed: u64,
-    simulations: u32,
-    probability: f64,
-    mut event: impl FnMut(&mut ChaCha8Rng) -> bool,
-) -> f64 {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let simulations = simulations * scale();
-    let happened = (0..simulations).filter(|_| event(&mut random)).count() as f64;
-    let simulations = f64::from(simulations);
-    let off =
-        (happened / simulations - probability) / (probability * (1.0 - probability) / simulations).sqrt();
-    let test = std::thread::current();
-    let (test, share) = (test.name().unwrap_or("a test"), happened / simulations);
-    println!(
-        "{test}, seed {seed}: {share:.4} of {simulations}, {off:+.1} standard errors from {probability:.4}"
-    );
-    off
 }
 
 fn level() -> ConfidenceLevel {
@@ -95,8 +70,7 @@ fn fieller_covers_the_ratio() {
             interval.bounded().is_some_and(|interval| interval.lower <= 0.8 && 0.8 <= interval.upper)
         });
         assert!(off > -4.0, "{binaries:?}, {lost} lost: {off} standard errors below");
-        let simulations = f64::from(3000 * scale());
-        let too_wide = (0.96 - 0.9) / (0.9 * 0.1 / simulations).sqrt();
+        let too_wide = (0.96 - 0.9) / standard_error(0.9, 3000);
         assert!(off < too_wide, "{binaries:?}, {lost} lost: {off} standard errors above");
     }
 }
@@ -128,7 +102,7 @@ fn the_bootstrap_covers_with_enough_units() {
             let interval = bootstrap.of(&levels).unwrap().interval(level());
             interval.lower <= MEAN && MEAN <= interval.upper
         });
-        let three_points = 0.03 / (0.09 / f64::from(simulations * scale())).sqrt();
+        let three_points = 0.03 / standard_error(0.9, simulations);
         assert!(off.abs() < 4.0 + three_points, "{statistic:?}: {off} standard errors off");
     }
 }

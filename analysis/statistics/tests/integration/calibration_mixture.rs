@@ -9,15 +9,15 @@ use speedup_statistics::mixture::goodness_of_fit::{GoodnessOfFit, GoodnessOfFitO
 use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit};
 use speedup_statistics::sample::Sample;
 
+use crate::simulation::scale;
+
 /// Simulated samples at scale 1.
 const SIMULATIONS: u64 = 60;
 /// Samples that are fitted by a draft and by mclust's schedule, at scale 1.
 const DRAFTS: u64 = 4_000;
 
-#[expect(clippy::disallowed_methods, reason = "the size of a simulation is no input of the analysis")]
 fn simulations() -> u64 {
-    let scale = std::env::var("SPEEDUP_CALIBRATION_SCALE").ok().and_then(|text| text.parse().ok());
-    SIMULATIONS * scale.unwrap_or(1_u64).max(1)
+    SIMULATIONS * u64::from(scale())
 }
 
 /// One sample of so many may have a drafted choice that is worse: far below what 500 resamples resolve.

@@ -6,7 +6,6 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use speedup_statistics::distribution::{Tails, normal};
 use speedup_statistics::inference::{Alternative, Side};
 use speedup_statistics::protocol::hierarchical_performance_test::{
     HierarchicalPerformanceTest, PerformanceRules, RankSumRule, ScoreSuite,
@@ -15,13 +14,13 @@ use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{PairedTTest, SignedRank, SignedRankLaw, WelchTTest};
 use speedup_studies::table_1;
 
+use crate::simulation::{scale, standard_error, standard_normal};
+
 const SIMULATIONS: u32 = 1000;
 const RISK: f64 = 0.05;
 
-#[expect(clippy::disallowed_methods, reason = "a test program may read its environment")]
 fn simulations() -> u32 {
-    let scale = std::env::var("SPEEDUP_CALIBRATION_SCALE").ok().and_then(|text| text.parse::<u32>().ok());
-    SIMULATIONS * scale.unwrap_or(1).max(1)
+    SIMULATIONS * scale()
 }
 
 /// The share of the simulations in which `event` happens.
@@ -29,14 +28,6 @@ fn share(seed: u64, mut event: impl FnMut(&mut ChaCha8Rng) -> bool) -> f64 {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let happened = (0..simulations()).filter(|_| event(&mut random)).count();
     happened as f64 / f64::from(simulations())
-}
-
-fn standard_error(probability: f64) -> f64 {
-    (probability * (1.0 - probability) / f64::from(simulations())).sqrt()
-}
-
-fn standard_normal(random: &mut ChaCha8Rng) -> f64 {
-    normal::quantile(Tails::from_lower(random.random_range(1e-12..1.0)))
 }
 
 /// Scores around `level` with a tail to the right, as run times have.
@@ -56,9 +47,9 @@ fn the_signed_rank_test_has_its_risk() {
     let law = SignedRankLaw::new(15).expect("a small law");
     let exact = (0..=law.largest()).map(|v| law.at_least(v)).find(|p| *p <= RISK).expect("a critical value");
     let few = share(1, |random| rejects(random, 15));
-    assert!((few - exact).abs() < 4.0 * standard_error(exact), "{few}, and exactly {exact}");
+    assert!((few - exact).abs() < 4.0 * standard_error(exact, SIMULATIONS), "{few}, and exactly {exact}");
     let many = share(2, |random| rejects(random, 60));
-    assert!((many - RISK).abs() < 4.0 * standard_error(RISK), "{many}");
+    assert!((many - RISK).abs() < 4.0 * standard_error(RISK, SIMULATIONS), "{many}");
 }
 
 #[test]
@@ -74,7 +65,10 @@ fn equal_machines_are_told_apart_no_more_often_than_the_risk() {
                 comparison.confidence(Side::Candidate) >= 1.0 - RISK
             });
             println!("{benchmarks} × {runs}, {rank_sum:?}: {alarms} false alarms");
-            assert!(alarms <= RISK + 4.0 * standard_error(RISK), "{benchmarks} × {runs}: {alarms}");
+            assert!(
+                alarms <= RISK + 4.0 * standard_error(RISK, SIMULATIONS),
+                "{benchmarks} × {runs}: {alarms}"
+            );
         }
     }
 }

@@ -1,7 +1,6 @@
 //! False alarms of the diagnostics, coverage of Stein's interval, the risk of several looks, and planned powers, by
 //! seeded simulation; bounds are four and a half standard errors. `SPEEDUP_CALIBRATION_SCALE` multiplies the
 //! number of simulations.
-#![expect(clippy::print_stdout, reason = "the figures found are printed, for --nocapture")]
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -11,7 +10,6 @@ use speedup_statistics::diagnostics::host_effect::{
     ByHost, ClusterHosts, OutlyingHosts, Shuffles, VarianceShare,
 };
 use speedup_statistics::diagnostics::run_order::{Autocorrelation, Drift, FirstRunEffect, RunsTest};
-use speedup_statistics::distribution::{Tails, normal};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, Risk};
 use speedup_statistics::planning::group_sequential::{
     GroupSequential, LookDecision, Sides, SpendingFunction, equal_fractions,
@@ -22,39 +20,16 @@ use speedup_statistics::planning::two_stage::TwoStage;
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{RankSum, WelchTTest};
 
+use crate::simulation::{deviation, scale, standard_normal};
+
 const BOUND: f64 = 4.5;
-
-#[expect(clippy::disallowed_methods, reason = "a test program may read its environment")]
-fn scale() -> u32 {
-    std::env::var("SPEEDUP_CALIBRATION_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1).max(1)
-}
-
-fn standard(random: &mut ChaCha8Rng) -> f64 {
-    normal::quantile(Tails::from_lower(random.random_range(1e-15..1.0)))
-}
-
-fn normals(random: &mut ChaCha8Rng, runs: usize) -> Vec<f64> {
-    (0..runs).map(|_| 10.0 + standard(random)).collect()
-}
 
 fn sample(values: Vec<f64>) -> Sample {
     Sample::new(values).expect("finite numbers")
 }
 
-/// How often `event` happens, in standard errors from `probability`.
-fn deviation(seed: u64, quick: u32, probability: f64, mut event: impl FnMut(&mut ChaCha8Rng) -> bool) -> f64 {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let simulations = quick * scale();
-    let happened = (0..simulations).filter(|_| event(&mut random)).count() as f64;
-    let simulations = f64::from(simulations);
-    let off =
-        (happened / simulations - probability) / (probability * (1.0 - probability) / simulations).sqrt();
-    let test = std::thread::current();
-    let (test, share) = (test.name().unwrap_or("a test"), happened / simulations);
-    println!(
-        "{test}, seed {seed}: {share:.4} of {simulations}, {off:+.1} standard errors from {probability:.4}"
-    );
-    off
+fn normals(random: &mut ChaCha8Rng, runs: usize) -> Vec<f64> {
+    (0..runs).map(|_| 10.0 + standard_normal(random)).collect()
 }
 
 fn risk() -> Risk {
@@ -99,7 +74,7 @@ fn dependent_runs_alarm() {
     let dependent = sample(
         (0..80)
             .map(|_| {
-                last = 0.8 * last + standard(&mut random);
+                last = 0.8 * last + standard_normal(&mut random);
                 100.0 + last
             })
             .collect(),
@@ -107,7 +82,7 @@ fn dependent_runs_alarm() {
     let greater = Alternative::Greater;
     assert!(Autocorrelation::new(&dependent).unwrap().p_value(greater).get() < 1e-4);
     assert!(RunsTest::new(&dependent).unwrap().p_value(Alternative::Less).get() < 0.02);
-    let drifting = sample((0..40).map(|i| f64::from(i) * 0.1 + standard(&mut random)).collect());
+    let drifting = sample((0..40).map(|i| f64::from(i) * 0.1 + standard_normal(&mut random)).collect());
     assert!(Drift::new(&drifting).unwrap().p_value(greater).get() < 1e-4);
 }
 
@@ -122,8 +97,9 @@ fn hosts_that_are_alike_seldom_alarm_and_the_interval_covers_the_share() {
     assert!(of.abs() < BOUND, "F test: {of}");
     let level = ConfidenceLevel::new(0.9).unwrap();
     let of = deviation(22, 600, 0.9, |random| {
-        let effects: Vec<f64> = (0..5).map(|_| standard(random)).collect();
-        let runs = hosts.iter().map(|host| 50.0 + effects[*host as usize] + standard(random)).collect();
+        let effects: Vec<f64> = (0..5).map(|_| standard_normal(random)).collect();
+        let runs =
+            hosts.iter().map(|host| 50.0 + effects[*host as usize] + standard_normal(random)).collect();
         let share = VarianceShare::new(&ByHost::new(&sample(runs), &hosts).unwrap()).unwrap();
         let interval = share.interval(level);
         interval.lower <= 0.5 && 0.5 <= interval.upper
@@ -131,8 +107,9 @@ fn hosts_that_are_alike_seldom_alarm_and_the_interval_covers_the_share() {
     assert!(of.abs() < BOUND, "Wald's interval: {of}");
     let balanced: Vec<u32> = (0..24).map(|i| i % 8).collect();
     let of = deviation(23, 1000, 0.05, |random| {
-        let effects: Vec<f64> = (0..8).map(|_| standard(random)).collect();
-        let runs = balanced.iter().map(|host| 50.0 + effects[*host as usize] + standard(random)).collect();
+        let effects: Vec<f64> = (0..8).map(|_| standard_normal(random)).collect();
+        let runs =
+            balanced.iter().map(|host| 50.0 + effects[*host as usize] + standard_normal(random)).collect();
         let by_host = ByHost::new(&sample(runs), &balanced).unwrap();
         OutlyingHosts::new(&by_host, Alternative::TwoSided).unwrap().p_value().rejects_at(risk())
     });
@@ -209,7 +186,7 @@ fn planned_powers_are_reached() {
     let planned = test.power(Group { runs: 10.0, sd: 1.0 }, Group { runs: 16.0, sd: 2.0 }, 1.5).unwrap();
     let of = deviation(51, 1500, planned, |random| {
         let x = normals(random, 10).into_iter().map(|time| time + 1.5).collect();
-        let y = (0..16).map(|_| 10.0 + 2.0 * standard(random)).collect();
+        let y = (0..16).map(|_| 10.0 + 2.0 * standard_normal(random)).collect();
         WelchTTest::new(&sample(x), &sample(y)).unwrap().p_value(alternative).rejects_at(risk())
     });
     assert!(of.abs() < BOUND, "Welch: {of}");
@@ -247,8 +224,10 @@ fn a_pool_of_like_hosts_alarms_at_its_risk_and_one_of_unlike_hosts_more_often() 
         let alarms = AaStudy::by_runs(&alike, options(test)).unwrap().false_alarms();
         assert!((alarms.rate - 0.05).abs() < 0.02 + BOUND * alarms.standard_error, "{alarms:?}");
     }
-    let unlike =
-        hosts.iter().map(|host| 50.0 + 3.0 * f64::from(host * 5 % 8) + standard(&mut random)).collect();
+    let unlike = hosts
+        .iter()
+        .map(|host| 50.0 + 3.0 * f64::from(host * 5 % 8) + standard_normal(&mut random))
+        .collect();
     let alarms = AaStudy::by_hosts(&sample(unlike), &hosts, options(AaTest::Welch)).unwrap().false_alarms();
     assert!(alarms.rate > 0.2, "{alarms:?}");
 }

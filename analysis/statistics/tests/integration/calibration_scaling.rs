@@ -4,24 +4,16 @@
 #![expect(clippy::print_stdout, reason = "the figures found are printed, for --nocapture")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use speedup_core::{experiment::gang::ScalingLaw, value::seed::Seed};
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_studies::{LawShape, Replication, ScalingStudy, StudyRow};
+use speedup_core::experiment::gang::ScalingLaw;
+use speedup_studies::{LawShape, ScalingStudy, StudyRow};
+
+use crate::simulation::{replication, standard_error};
 
 const SIMULATIONS: u32 = 2000;
 
-#[expect(clippy::disallowed_methods, reason = "a test program may read its environment")]
-fn scale() -> u32 {
-    std::env::var("SPEEDUP_CALIBRATION_SCALE").ok().and_then(|text| text.parse().ok()).unwrap_or(1).max(1)
-}
-
 fn rows(hosts: &[u32], runs: &[u64]) -> Vec<StudyRow> {
     let study = ScalingStudy {
-        replication: Replication {
-            replicates: SIMULATIONS * scale(),
-            seed: Seed(1967),
-            confidence: ConfidenceLevel::USUAL,
-        },
+        replication: replication(SIMULATIONS, 1967),
         sections: ScalingLaw::ALL.to_vec(),
         distributions: vec![LawShape::Normal],
         hosts: hosts.to_vec(),
@@ -38,8 +30,7 @@ fn rows(hosts: &[u32], runs: &[u64]) -> Vec<StudyRow> {
 /// How far a share is from what is promised, in standard errors of the simulation.
 fn off(row: &StudyRow) -> f64 {
     let promised = row.expected.unwrap();
-    let error = (promised * (1.0 - promised) / f64::from(SIMULATIONS * scale())).sqrt();
-    (row.share - promised) / error
+    (row.share - promised) / standard_error(promised, SIMULATIONS)
 }
 
 #[test]

@@ -5,25 +5,17 @@
 #![expect(clippy::print_stdout, reason = "the figures found are printed, for --nocapture")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use speedup_core::value::seed::Seed;
-use speedup_statistics::{inference::ConfidenceLevel, inference::Threshold, track::AlarmRate};
-use speedup_studies::{LawShape, Replication, SeriesKind, SeriesLaw, StudyRow, TrackStudy};
+use speedup_statistics::{inference::Threshold, track::AlarmRate};
+use speedup_studies::{LawShape, SeriesKind, SeriesLaw, StudyRow, TrackStudy};
+
+use crate::simulation::replication;
 
 const SIMULATIONS: u32 = 25;
-
-#[expect(clippy::disallowed_methods, reason = "a test program may read its environment")]
-fn scale() -> u32 {
-    std::env::var("SPEEDUP_CALIBRATION_SCALE").ok().and_then(|text| text.parse().ok()).unwrap_or(1).max(1)
-}
 
 fn rows(sections: &[SeriesKind]) -> Vec<StudyRow> {
     let points_a_year = 20.0;
     let study = TrackStudy {
-        replication: Replication {
-            replicates: SIMULATIONS * scale(),
-            seed: Seed(12),
-            confidence: ConfidenceLevel::USUAL,
-        },
+        replication: replication(SIMULATIONS, 12),
         sections: sections.to_vec(),
         distributions: vec![LawShape::Normal, LawShape::Bimodal, LawShape::Pareto],
         series: SeriesLaw {

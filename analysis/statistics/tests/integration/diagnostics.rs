@@ -14,12 +14,10 @@ use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::sample::Sample;
 use speedup_statistics::test::block_pairs::{Block, BlockPairs, BlockPairsError};
 
+use crate::data::sample;
+
 const RUNS: [f64; 15] =
     [2.31, 2.05, 2.47, 2.11, 1.98, 2.64, 2.22, 2.70, 2.41, 2.58, 2.36, 2.81, 2.05, 2.77, 2.90];
-
-fn sample(values: &[f64]) -> Sample {
-    Sample::new(values.to_vec()).expect("finite numbers")
-}
 
 fn assert_close(got: f64, expected: f64, what: &str) {
     assert!((got - expected).abs() <= 1e-11 * expected.abs(), "{what}: got {got:e}, expected {expected:e}");

@@ -14,18 +14,9 @@ use speedup_statistics::test::{
     StudentTTest, Ties, WelchTTest, benchmarks_by_wald, benchmarks_by_wilson,
 };
 
-const ALTERNATIVES: [Alternative; 3] = [Alternative::TwoSided, Alternative::Greater, Alternative::Less];
-/// The same questions with the two samples exchanged.
-const SWAPPED: [Alternative; 3] = [Alternative::TwoSided, Alternative::Less, Alternative::Greater];
+use crate::data::{ALTERNATIVES, SWAPPED, close, level, sample};
+
 const QUESTIONS: [Question; 2] = [Question::CandidateFaster, Question::CandidateSlower];
-
-fn sample(values: &[f64]) -> Sample {
-    Sample::new(values.to_vec()).expect("finite numbers")
-}
-
-fn level(level: f64) -> ConfidenceLevel {
-    ConfidenceLevel::new(level).expect("a level")
-}
 
 /// Run times: positive, with ties when `grid` rounds them.
 fn times(runs: std::ops::Range<usize>) -> impl Strategy<Value = Vec<f64>> {
@@ -42,10 +33,6 @@ fn anything() -> impl Strategy<Value = Vec<f64>> {
         -1.0..1.0_f64,
     ];
     prop::collection::vec(value, 1..40)
-}
-
-fn close(a: f64, b: f64, relative: f64) -> bool {
-    a == b || (a - b).abs() <= relative * a.abs().max(b.abs()) + 1e-300
 }
 
 proptest! {

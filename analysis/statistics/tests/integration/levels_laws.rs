@@ -1,5 +1,7 @@
 //! Laws of experiments by levels that hold for any data: shift, scale, order, exchange, balance, threads.
 
+use crate::data::level;
+
 #[path = "../reference/exact_variance.rs"]
 mod exact_variance;
 
@@ -16,10 +18,6 @@ use speedup_statistics::sample::Sample;
 
 const SCHEMES: [Resampling; 4] =
     [Resampling::EveryLevel, Resampling::AboveLowest, Resampling::HighestOnly, Resampling::Flat];
-
-fn level(level: f64) -> ConfidenceLevel {
-    ConfidenceLevel::new(level).expect("a level")
-}
 
 /// Counts of 1 to 4 levels, the highest at least 2, and that many values.
 fn balanced() -> impl Strategy<Value = (Vec<f64>, Vec<usize>)> {

@@ -16,6 +16,7 @@ mod calibration_track;
 )]
 #[path = "../reference/case.rs"]
 mod case;
+mod data;
 mod diagnostics;
 mod gangs;
 mod kalibera_2012;
@@ -26,6 +27,7 @@ mod performance_test_laws;
 mod planning_laws;
 mod reference_account;
 mod scaling_laws;
+mod simulation;
 mod ties_laws;
 mod touati_2009;
 mod track_laws;

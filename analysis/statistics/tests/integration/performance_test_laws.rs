@@ -13,18 +13,13 @@ use speedup_statistics::test::{
 };
 use speedup_studies::table_1;
 
-const ALTERNATIVES: [Alternative; 3] = [Alternative::TwoSided, Alternative::Greater, Alternative::Less];
-/// The same questions with the two samples exchanged.
-const SWAPPED: [Alternative; 3] = [Alternative::TwoSided, Alternative::Less, Alternative::Greater];
+use crate::data::{ALTERNATIVES, SWAPPED, sample};
+
 const RULES: [RankSumRule; 3] =
     [RankSumRule::CriticalValues, RankSumRule::RDefault, RankSumRule::Permutations];
 
 /// The scores of the candidate and of the baseline, a row a benchmark.
 type Rows = Vec<(Vec<f64>, Vec<f64>)>;
-
-fn sample(values: &[f64]) -> Sample {
-    Sample::new(values.to_vec()).expect("finite numbers")
-}
 
 fn suite(rows: &Rows, candidate_factor: f64, baseline_factor: f64) -> ScoreSuite {
     let scaled = |values: &[f64], factor: f64| sample(&values.iter().map(|v| v * factor).collect::<Vec<_>>());

@@ -10,29 +10,19 @@ use speedup_statistics::{
     diagnostics::host_effect::Shuffles, diagnostics::host_effect::VarianceShare,
     diagnostics::run_order::Autocorrelation, diagnostics::run_order::Drift,
     diagnostics::run_order::FirstRunEffect, diagnostics::run_order::RunsTest, distribution::noncentral_t,
-    inference::Alternative, inference::ConfidenceLevel, inference::Risk,
-    planning::group_sequential::GroupSequential, planning::group_sequential::Sides,
-    planning::group_sequential::SpendingFunction, planning::group_sequential::equal_fractions,
-    planning::power::Group, planning::power::MeanDesign, planning::power::ProportionTestPower,
-    planning::power::Rejections, planning::power::TTestPower, planning::power::WelchPower,
-    planning::required_repetitions::Attainability, planning::required_repetitions::Effort,
-    planning::required_repetitions::MeanPrecision, planning::required_repetitions::MedianPrecision,
-    planning::required_repetitions::RankSumDetection, planning::required_repetitions::RatioPrecision,
-    planning::required_repetitions::SpeedupGoal, planning::required_repetitions::WelchDetection,
-    planning::two_stage::TwoStage, ratio::MeanRatio, sample::Sample, test::OneSampleTTest,
+    inference::Alternative, inference::Risk, planning::group_sequential::GroupSequential,
+    planning::group_sequential::Sides, planning::group_sequential::SpendingFunction,
+    planning::group_sequential::equal_fractions, planning::power::Group, planning::power::MeanDesign,
+    planning::power::ProportionTestPower, planning::power::Rejections, planning::power::TTestPower,
+    planning::power::WelchPower, planning::required_repetitions::Attainability,
+    planning::required_repetitions::Effort, planning::required_repetitions::MeanPrecision,
+    planning::required_repetitions::MedianPrecision, planning::required_repetitions::RankSumDetection,
+    planning::required_repetitions::RatioPrecision, planning::required_repetitions::SpeedupGoal,
+    planning::required_repetitions::WelchDetection, planning::two_stage::TwoStage, ratio::MeanRatio,
+    sample::Sample, test::OneSampleTTest,
 };
 
-const ALTERNATIVES: [Alternative; 3] = [Alternative::TwoSided, Alternative::Greater, Alternative::Less];
-/// The same questions with the two samples exchanged.
-const SWAPPED: [Alternative; 3] = [Alternative::TwoSided, Alternative::Less, Alternative::Greater];
-
-fn sample(values: &[f64]) -> Sample {
-    Sample::new(values.to_vec()).expect("finite numbers")
-}
-
-fn level(level: f64) -> ConfidenceLevel {
-    ConfidenceLevel::new(level).expect("a level")
-}
+use crate::data::{ALTERNATIVES, SWAPPED, close, level, sample};
 
 fn times(runs: std::ops::Range<usize>) -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec(1.0..2.0_f64, runs)
@@ -46,10 +36,6 @@ fn anything() -> impl Strategy<Value = Vec<f64>> {
         1e-3..1.0_f64,
     ];
     prop::collection::vec(value, 1..25)
-}
-
-fn close(a: f64, b: f64, relative: f64) -> bool {
-    a == b || (a - b).abs() <= relative * a.abs().max(b.abs()) + 1e-300
 }
 
 fn t_test(design: MeanDesign, alternative: Alternative, risk: f64) -> TTestPower {

@@ -9,7 +9,7 @@ use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{PermutationRankSum, RankSum, SignedRank};
 use std::collections::BTreeMap;
 
-const ALTERNATIVES: [Alternative; 3] = [Alternative::TwoSided, Alternative::Greater, Alternative::Less];
+use crate::data::ALTERNATIVES;
 
 fn sample(values: Vec<f64>) -> Sample {
     Sample::new(values).expect("finite numbers")

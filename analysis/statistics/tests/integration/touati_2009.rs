@@ -4,13 +4,7 @@ use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::protocol::{EarlierError, EarlierProtocol, NormalityReading};
 use speedup_statistics::sample::Sample;
 
-fn sample(values: &[f64]) -> Sample {
-    Sample::new(values.to_vec()).expect("finite numbers")
-}
-
-fn level(level: f64) -> ConfidenceLevel {
-    ConfidenceLevel::new(level).expect("a level")
-}
+use crate::data::{level, sample};
 
 /// T1 and T2 of example 2.1.
 fn times() -> (Sample, Sample) {

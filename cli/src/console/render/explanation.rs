@@ -303,10 +303,8 @@ mod tests {
             reason: LossReason::JobEnded { words: "job 17: NODE_FAIL".to_owned() },
         };
         let text = sentences(RunIndex(7), &waiting, Some(&lost));
-        assert!(
-            text.contains("\nAttempt 1, on host n7,") && text.ends_with("(job 17: NODE_FAIL)."),
-            "{text}"
-        );
+        assert!(text.contains("\nAttempt 1, on host n7,"), "{text}");
+        assert!(text.ends_with("(job 17: NODE_FAIL)."), "{text}");
         let text = losses(&[lost.clone(), lost]);
         assert_eq!(text.matches("\n  run 7: Attempt 1, on host n7,").count(), 2, "{text}");
         assert_eq!(text.matches("NODE_FAIL").count(), 2, "{text}");

@@ -113,9 +113,8 @@ mod tests {
                 pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
             })
         };
-        assert!(
-            with(&[("LANG", "de_DE.UTF-8"), ("TERM", "xterm-256color")]) && with(&[("LC_ALL", "C.utf8")])
-        );
+        assert!(with(&[("LANG", "de_DE.UTF-8"), ("TERM", "xterm-256color")]));
+        assert!(with(&[("LC_ALL", "C.utf8")]));
         assert!(!with(&[]) && !with(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]));
         assert!(!with(&[("LANG", "en_US.UTF-8"), ("TERM", "dumb")]));
     }

@@ -50,20 +50,17 @@ fn a_block_with_runs_of_both_versions_is_a_pair() {
     assert!(header.contains("pairs"), "{table}");
     let paired = json(directory.path(), &["runs.csv"]);
     let design = &first(&paired, "benchmarks")["design"];
-    assert_eq!(
-        (&design["kind"], &design["unit"], &design["baseline_units"]),
-        (&"pairs".into(), &"block".into(), &12.into())
-    );
+    assert_eq!(design["kind"], "pairs");
+    assert_eq!(design["unit"], "block");
+    assert_eq!(design["baseline_units"], 12);
     // Each run by itself shows nothing.
     let apart = json(directory.path(), &["runs.csv", "--run-column", "run"]);
     assert_eq!(first(&apart, "benchmarks")["verdict"], "undecided");
     assert!(first(&apart, "benchmarks")["design"].is_null() && !has(&apart, "pairs_by_block"));
     for method in ["speedup-test", "signed-rank"] {
         let output = compare(directory.path(), &["runs.csv", "-m", method]);
-        assert!(
-            stdout(&output).contains("faster") && stdout(&output).contains("pairs_by_block: "),
-            "{method}"
-        );
+        assert!(stdout(&output).contains("faster"), "{method}");
+        assert!(stdout(&output).contains("pairs_by_block: "), "{method}");
     }
     for method in ["hpt", "effect", "brunner-munzel", "earlier"] {
         assert!(has(&json(directory.path(), &["runs.csv", "-m", method]), "pairs_not_used"), "{method}");
@@ -165,10 +162,9 @@ fn quantiles_have_verdicts_beside_the_centre() {
     );
     let answer = json(directory.path(), &arguments);
     let [p95, p99] = [0, 1].map(|at| &answer["findings"]["of"][0]["endpoints"][at]);
-    assert_eq!(
-        (&p95["quantile"], &p95["family"], &p95["metric"]),
-        (&0.95.into(), &"common".into(), &Value::Null)
-    );
+    assert_eq!(p95["quantile"], 0.95);
+    assert_eq!(p95["family"], "common");
+    assert_eq!(p95["metric"], Value::Null);
     assert_eq!(p99["rows"][0]["reason"]["code"], "too_few_runs");
     assert_eq!(answer["method"]["options"]["quantiles"][1], 0.99);
     // A gate goes by the tail.
@@ -191,10 +187,8 @@ fn a_control_is_told_apart_and_passes_every_gate() {
     assert_eq!(answer["controls"]["rows"].as_array().expect("rows").len(), 6);
     let found = rows(&examples, &files);
     let controls: Vec<_> = found.iter().filter(|row| row["role"] == "control").collect();
-    assert!(
-        controls.len() == 6 && controls.iter().all(|row| !row["smallest_effect"].is_empty()),
-        "{found:?}"
-    );
+    assert!(controls.len() == 6, "{found:?}");
+    assert!(controls.iter().all(|row| !row["smallest_effect"].is_empty()), "{found:?}");
     assert_eq!(found.iter().filter(|row| row["role"] == "candidate").count(), 6);
     // An alarm of the control is no regression.
     let directory = tempfile::tempdir().expect("a directory");

@@ -56,11 +56,8 @@ fn files_that_cannot_be_read_are_refused() {
     assert!(refused(directory.path(), &["good", "."]).contains("cannot read ."));
     assert!(refused(directory.path(), &["good", "good"]).contains("given twice"));
     assert!(refused(directory.path(), &["good"]).contains("two versions"));
-    fs::write(
-        directory.path().join("summary"),
-        "command,mean,stddev,median,user,system,min,max\nls,1,1,1,1,1,1,1\n",
-    )
-    .expect("a file");
+    let summary = "command,mean,stddev,median,user,system,min,max\nls,1,1,1,1,1,1,1\n";
+    fs::write(directory.path().join("summary"), summary).expect("a file");
     assert!(refused(directory.path(), &["good", "summary"]).contains("summaries only"));
 }
 

@@ -179,10 +179,8 @@ mod tests {
         let names: Vec<&str> = fields.iter().map(|(field, _)| field.as_str()).collect();
         assert_eq!(names, ["toml.benchmarks.true.command", "toml.repetitions.runs"]);
         let (_, description) = &fields[0];
-        assert!(
-            description.starts_with("line 7, column 11: ") && description.contains("\nhint: "),
-            "{description}"
-        );
+        assert!(description.starts_with("line 7, column 11: "), "{description}");
+        assert!(description.contains("\nhint: "), "{description}");
         assert!(words.contains("line 7") && words.contains("line 9"), "{words}");
         let (_, fields) = told(Proposal::Json(r#"{"experiment": {"name": 7}}"#.to_owned()));
         assert!(fields.iter().any(|(field, _)| field == "json.experiment.name"), "{fields:?}");

@@ -292,9 +292,7 @@ mod tests {
         assert_eq!(sorted("class"), (true, "abc".to_owned()));
         assert_eq!((sorted(""), sorted("x")), ((false, "bac".to_owned()), (false, "bac".to_owned())));
         let at = Listing { state: "idle".to_owned(), ..Listing::default() };
-        assert_eq!(
-            (at.query("a&b").as_str(), Listing::default().query("").as_str()),
-            ("?after=a%26b&state=idle", "")
-        );
+        assert_eq!(at.query("a&b").as_str(), "?after=a%26b&state=idle");
+        assert_eq!(Listing::default().query("").as_str(), "");
     }
 }

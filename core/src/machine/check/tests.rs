@@ -5,13 +5,13 @@ use std::{panic::AssertUnwindSafe, panic::catch_unwind, sync::Arc};
 use uuid::Uuid;
 
 use super::*;
+use crate::fixture::{self, facts, host, join, report, submit};
 use crate::{
-    agent::message::AttemptReport, experiment::build::Product, experiment::build::UsedBuild,
-    experiment::files::Content, experiment::files::ContentHash, host::HostFacts, host::Mark, host::Visit,
-    host::fingerprint::Fact, host::fingerprint::Fingerprint, machine::Command, machine::HostRequest,
-    machine::Notice, machine::Request, machine::Settings, machine::Speaker, plan, plan::Plan,
-    run::record::Outcome, run::record::Record, value::id::AgentEpoch, value::id::AgentId, value::seed::Seed,
-    value::time::Span, value::time::Timestamp,
+    experiment::build::Product, experiment::build::UsedBuild, experiment::files::Content,
+    experiment::files::ContentHash, host::HostFacts, host::Mark, host::Visit, machine::Command,
+    machine::HostRequest, machine::Notice, machine::Request, machine::Settings, machine::Speaker, plan::Plan,
+    run::record::Outcome, run::record::Record, value::id::AgentEpoch, value::time::Span,
+    value::time::Timestamp,
 };
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(1));
@@ -24,32 +24,18 @@ fn machine() -> Machine {
     let mut machine = Machine::new(Settings::default());
     let plan = "[experiment]\nname = \"checked\"\n[repetitions]\nruns = 2\n[versions.old]\nbaseline = true\n\
                 [versions.new]\n[benchmarks.b]\ncommand = [\"true\"]\n";
-    let plan = Arc::new(Plan::draw(plan::file::parse(plan, Seed(1)).expect("a plan")));
     let mut handle = |command| {
         machine.handle(Timestamp(1), command).expect("nothing is wrong with it");
     };
     for number in 0..3 {
-        let boot = format!("boot-{number}").parse().expect("a boot id");
-        let facts = HostFacts::bare(host(number), boot);
-        handle(Command::Join { facts, agent: AgentId(Uuid::from_u128(number.into())), epoch: AgentEpoch(1) });
+        handle(join(facts(number), number.into(), 1));
     }
-    let by = "user".to_owned();
-    handle(Command::Submit {
-        experiment: EXPERIMENT,
-        plan,
-        by: by.clone(),
-        wait_for_hosts: true,
-        request: None,
-    });
-    handle(Command::Drain(HostRequest { host: host(1), by }));
+    handle(submit(EXPERIMENT, fixture::plan(plan), "user"));
+    handle(Command::Drain(HostRequest { host: host(1), by: "user".to_owned() }));
     for number in 0..2 {
         handle(Command::Ask(Speaker { host: host(number), epoch: AgentEpoch(1) }));
     }
     machine
-}
-
-fn host(number: u32) -> HostId {
-    format!("host-{number}").parse().expect("a host id")
 }
 
 fn boot(id: &str) -> Mark {
@@ -103,31 +89,25 @@ fn whatever_is_wrong_is_seen() {
     for (what, wrong) in wrongs {
         let mut machine = whole.clone();
         wrong(&mut machine);
-        assert!(catch_unwind(AssertUnwindSafe(|| machine.check())).is_err(), "{what} is not seen");
+        assert!(is_seen(&machine), "{what} is not seen");
     }
     for run in (0..4).map(RunIndex) {
         let mut machine = whole.clone();
         active(&mut machine).queue.put_back(0, run);
-        assert!(
-            catch_unwind(AssertUnwindSafe(|| machine.check())).is_err(),
-            "{run} waits twice, or executes"
-        );
+        assert!(is_seen(&machine), "{run} waits twice, or executes");
     }
 }
 
 /// A plan of one benchmark in two versions, with more of it.
 fn plan(more: &str) -> Arc<Plan> {
-    let plan = format!(
+    fixture::plan(&format!(
         "[experiment]\nname = \"checked\"\n[versions.old]\nbaseline = true\n[versions.new]\n\
          [benchmarks.b]\ncommand = [\"true\"]\ntimeout = \"20s\"\n{more}"
-    );
-    Arc::new(Plan::draw(plan::file::parse(&plan, Seed(1)).expect("a plan")))
+    ))
 }
 
 fn other_class() -> ClassId {
-    Fingerprint::new([("cpu.model".to_owned(), Fact::Value("other".to_owned()))].into())
-        .expect("one fact")
-        .class()
+    fixture::fingerprint("other").class()
 }
 
 const NOW: Timestamp = Timestamp(1_000_000_000_000);
@@ -135,31 +115,34 @@ const NOW: Timestamp = Timestamp(1_000_000_000_000);
 /// A host serves an experiment for the second time; between the two it is what `change` makes of it, and time passes.
 fn serving_again(plan: Arc<Plan>, change: impl FnOnce(&mut HostFacts)) -> Machine {
     let mut machine = Machine::new(Settings::default());
-    let mut facts = HostFacts::bare(host(0), "boot-0".parse().expect("a boot id"));
+    let mut facts = facts(0);
     facts.allocation = Some("job-0".parse().expect("an allocation"));
     let handle = |machine: &mut Machine, at, command| {
         machine.handle(at, command).expect("nothing is wrong with it");
         machine.check();
         machine.host(&host(0)).and_then(|host| host.lease.clone())
     };
-    let agent = AgentId(Uuid::from_u128(7));
-    let (by, speaker) = ("user".to_owned(), |epoch| Speaker { host: host(0), epoch: AgentEpoch(epoch) });
-    handle(&mut machine, NOW, Command::Join { facts: facts.clone(), agent, epoch: AgentEpoch(1) });
-    handle(
-        &mut machine,
-        NOW,
-        Command::Submit { experiment: EXPERIMENT, plan, by, wait_for_hosts: true, request: None },
-    );
+    let speaker = |epoch| Speaker { host: host(0), epoch: AgentEpoch(epoch) };
+    handle(&mut machine, NOW, join(facts.clone(), 7, 1));
+    handle(&mut machine, NOW, submit(EXPERIMENT, plan, "user"));
     let first = handle(&mut machine, NOW, Command::Ask(speaker(1))).expect("a run");
-    let record = Record::bare(Outcome::Measured);
-    let report = Box::new(AttemptReport { lease: first.epoch, executed_by: first.agent_epoch, record });
-    handle(&mut machine, NOW, Command::Report { speaker: speaker(1), report });
+    handle(&mut machine, NOW, report(&first, Record::bare(Outcome::Measured)));
     machine.notice(NOW, Notice::Leave(speaker(1)));
     machine.check();
     change(&mut facts);
-    handle(&mut machine, NOW, Command::Join { facts, agent, epoch: AgentEpoch(2) });
+    handle(&mut machine, NOW, join(facts, 7, 2));
     let later = NOW + Span::from_secs(100);
     handle(&mut machine, later, Command::Ask(speaker(2))).expect("another run");
+    machine
+}
+
+/// A host that asks for runs of a plan, and is given one.
+fn asking(facts: HostFacts, plan: Arc<Plan>) -> Machine {
+    let mut machine = Machine::new(Settings::default());
+    let ask = Command::Ask(Speaker { host: host(0), epoch: AgentEpoch(1) });
+    for command in [join(facts, 7, 1), submit(EXPERIMENT, plan, "user"), ask] {
+        machine.handle(NOW, command).expect("nothing is wrong with it");
+    }
     machine
 }
 
@@ -245,27 +228,15 @@ fn evidence_that_makes_no_host_fresh_is_seen() {
 
 #[test]
 fn a_visit_that_may_not_go_on_is_seen() {
-    let mut machine = Machine::new(Settings::default());
-    let facts = HostFacts { can_reboot: true, ..HostFacts::bare(host(0), "boot-0".parse().expect("an id")) };
-    let speaker = || Speaker { host: host(0), epoch: AgentEpoch(1) };
     let plan = plan(
         "[repetitions]\nruns = 2\n[independence]\npolicy = \"rebooted\"\n[design]\norder = \"blocked\"\n",
     );
-    let by = "user".to_owned();
-    for command in [
-        Command::Join { facts, agent: AgentId(Uuid::from_u128(7)), epoch: AgentEpoch(1) },
-        Command::Submit { experiment: EXPERIMENT, plan, by, wait_for_hosts: true, request: None },
-        Command::Ask(speaker()),
-    ] {
-        machine.handle(NOW, command).expect("nothing is wrong with it");
-    }
+    let mut machine = asking(HostFacts { can_reboot: true, ..facts(0) }, plan);
     let held = machine.hosts[0].lease.clone().expect("a run");
     let mut under_way = machine.clone();
     under_way.hosts[0].facts.can_reboot = false;
     under_way.check();
-    let record = Record::bare(Outcome::Measured);
-    let report = Box::new(AttemptReport { lease: held.epoch, executed_by: held.agent_epoch, record });
-    machine.handle(NOW, Command::Report { speaker: speaker(), report }).expect("it is its own");
+    machine.handle(NOW, report(&held, Record::bare(Outcome::Measured))).expect("it is its own");
     assert_eq!(machine.hosts[0].visits.len(), 1, "the other version is left");
     wrong(&machine, "a drained host", |m| {
         m.hosts[0].standing = Standing::Draining { by: "user".to_owned() };
@@ -282,18 +253,7 @@ fn a_build_that_is_not_what_was_made_is_seen() {
     let text = "[experiment]\nname = \"built\"\n[repetitions]\nruns = 2\n[versions.old]\nbaseline = true\n\
                 [versions.new]\nbuild = [\"make\"]\nproducts = { prog = \"prog\" }\n\
                 [benchmarks.b]\ncommand = [\"true\"]\n";
-    let plan = Arc::new(Plan::draw(plan::file::parse(text, Seed(1)).expect("a plan")));
-    let mut machine = Machine::new(Settings::default());
-    let facts = HostFacts::bare(host(0), "boot-0".parse().expect("an id"));
-    let speaker = || Speaker { host: host(0), epoch: AgentEpoch(1) };
-    let by = "user".to_owned();
-    for command in [
-        Command::Join { facts, agent: AgentId(Uuid::from_u128(7)), epoch: AgentEpoch(1) },
-        Command::Submit { experiment: EXPERIMENT, plan, by, wait_for_hosts: true, request: None },
-        Command::Ask(speaker()),
-    ] {
-        machine.handle(NOW, command).expect("nothing is wrong with it");
-    }
+    let mut machine = asking(facts(0), fixture::plan(text));
     let building = machine.clone();
     wrong(&building, "a build that is not over", |m| {
         active(m).kept.built.insert(RunIndex(0), Built::Not("it failed".to_owned()));
@@ -302,8 +262,7 @@ fn a_build_that_is_not_what_was_made_is_seen() {
     let content = Content { blake3: ContentHash([1; 32]), bytes: 1, executable: true };
     let products = vec![Product { name: "prog".to_owned(), content }];
     let record = Record { products, ..Record::bare(Outcome::Measured) };
-    let report = Box::new(AttemptReport { lease: held.epoch, executed_by: held.agent_epoch, record });
-    machine.handle(NOW, Command::Report { speaker: speaker(), report }).expect("it is its own");
+    machine.handle(NOW, report(&held, record)).expect("it is its own");
     let done = machine;
     assert_eq!(active(&mut done.clone()).kept.plan.runs(), 5, "the runs are planned");
     wrong(&done, "no build", |m| active(m).kept.built.clear());
@@ -344,23 +303,12 @@ fn a_host_that_waits_for_what_suits_it_is_seen() {
 
     let rested =
         plan("[repetitions]\nruns = 2\n[independence]\npolicy = \"rested\"\nrest = { idle = \"40s\" }\n");
-    let mut resting = Machine::new(Settings::default());
-    let facts = HostFacts::bare(host(0), "boot-0".parse().expect("an id"));
-    let speaker = || Speaker { host: host(0), epoch: AgentEpoch(1) };
-    let mut handle = |command| _ = resting.handle(NOW, command).expect("nothing is wrong with it");
-    let by = "user".to_owned();
-    handle(Command::Join { facts, agent: AgentId(Uuid::from_u128(7)), epoch: AgentEpoch(1) });
-    handle(Command::Submit { experiment: EXPERIMENT, plan: rested, by, wait_for_hosts: true, request: None });
-    handle(Command::Ask(speaker()));
-    let report = |machine: &Machine| {
-        let held = machine.hosts[0].lease.clone().expect("a run");
-        let record = Record::bare(Outcome::Measured);
-        Box::new(AttemptReport { lease: held.epoch, executed_by: held.agent_epoch, record })
-    };
-    let report = report(&resting);
-    let mut handle = |command| _ = resting.handle(NOW, command).expect("nothing is wrong with it");
-    handle(Command::Report { speaker: speaker(), report });
-    handle(Command::Ask(speaker()));
+    let mut resting = self::asking(facts(0), rested);
+    let held = resting.hosts[0].lease.clone().expect("a run");
+    let ask = Command::Ask(Speaker { host: host(0), epoch: AgentEpoch(1) });
+    for command in [report(&held, Record::bare(Outcome::Measured)), ask] {
+        resting.handle(NOW, command).expect("nothing is wrong with it");
+    }
     let until = NOW + Span::from_secs(40);
     assert_eq!(resting.hosts[0].rested_at(), Some(until));
     let waits = |until: Option<Timestamp>| {

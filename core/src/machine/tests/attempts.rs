@@ -160,9 +160,7 @@ fn built(products: &[&str]) -> (Scene, Lease, Handled) {
     let lease = scene.ask(0).expect("the build");
     let products = products.iter().map(|name| product(name)).collect();
     let record = Record { products, ..Record::bare(RunOutcome::Measured) };
-    let report = AttemptReport { lease: lease.epoch, executed_by: lease.agent_epoch, record };
-    let command = Command::Report { speaker: scene.speaker(0), report: Box::new(report) };
-    let outcome = scene.handle(command);
+    let outcome = scene.handle(fixture::report(&lease, record));
     (scene, lease, outcome)
 }
 
@@ -214,8 +212,7 @@ fn a_run_has_no_products() {
     let mut scene = started();
     let lease = scene.ask(0).expect("a run");
     let record = Record { products: vec![product("prog")], ..Record::bare(RunOutcome::Measured) };
-    let report = AttemptReport { lease: lease.epoch, executed_by: lease.agent_epoch, record };
-    let outcome = scene.handle(Command::Report { speaker: scene.speaker(0), report: Box::new(report) });
+    let outcome = scene.handle(fixture::report(&lease, record));
     let bare = |event: &Event| !matches!(&event.change, Change::RunReported { record, .. } if !record.products.is_empty());
     assert!(outcome.events.iter().all(bare), "{outcome:?}");
 }

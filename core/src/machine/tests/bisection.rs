@@ -30,20 +30,8 @@ fn bisecting(policy: &str) -> Plan {
 
 fn submitted(policy: &str) -> Scene {
     let mut scene = Scene::of(2);
-    let plan = Arc::new(bisecting(policy));
-    scene.handle(Command::Submit {
-        experiment: FIRST,
-        plan,
-        by: "ada".to_owned(),
-        wait_for_hosts: true,
-        request: None,
-    });
+    scene.handle(fixture::submit(FIRST, Arc::new(bisecting(policy)), "ada"));
     scene
-}
-
-fn report(scene: &mut Scene, host: u32, lease: &Lease, record: Record) -> Handled {
-    let report = AttemptReport { lease: lease.epoch, executed_by: lease.agent_epoch, record };
-    scene.handle(Command::Report { speaker: scene.speaker(host), report: Box::new(report) })
 }
 
 /// Has host 0 do all that waits; builds of `broken` make nothing. Says what was done.
@@ -55,7 +43,7 @@ fn done(scene: &mut Scene, broken: &[u32]) -> Vec<Lease> {
         let product = Product { name: "prog".to_owned(), content };
         let makes = matches!(task, crate::plan::Task::Build(version) if !broken.contains(&version.0));
         let products = makes.then_some(product).into_iter().collect();
-        report(scene, 0, &lease, Record { products, ..Record::bare(RunOutcome::Measured) });
+        scene.handle(fixture::report(&lease, Record { products, ..Record::bare(RunOutcome::Measured) }));
         leases.push(lease);
         if scene.machine.experiment(FIRST).is_none() {
             break;

@@ -1,18 +1,22 @@
 //! What users ask of experiments.
 
 use super::*;
-use crate::{machine::feasibility::Shortage, plan::Extension, plan::Shape, value::hint::Hinted};
+use crate::{
+    experiment::MAX_RUNS, machine::feasibility::Shortage, plan::Extension, plan::Shape, value::hint::Hinted,
+};
 
 fn active(scene: &Scene) -> &Active {
     scene.machine.experiment(FIRST).expect("it is active")
 }
 
-fn drawn(plan: &str) -> Arc<Plan> {
-    Arc::new(Plan::draw(plan::file::parse(plan, Seed(1)).expect("a plan")))
-}
-
 fn submission(experiment: ExperimentId, plan: &str, wait_for_hosts: bool) -> Command {
-    Command::Submit { experiment, plan: drawn(plan), by: "user".to_owned(), wait_for_hosts, request: None }
+    Command::Submit {
+        experiment,
+        plan: fixture::plan(plan),
+        by: "user".to_owned(),
+        wait_for_hosts,
+        request: None,
+    }
 }
 
 #[test]
@@ -59,10 +63,7 @@ fn what_is_paused_gives_nothing_out_until_it_is_resumed() {
     assert_eq!(scene.handle(Command::Pause(asked(FIRST))).events, [], "again is nothing new");
     assert_eq!(scene.ask(0), None);
     let outcome = scene.handle(Command::Resume(asked(FIRST)));
-    assert!(
-        outcome.effects.iter().any(|effect| matches!(effect, Effect::Grant { .. })),
-        "the host that asked in vain is looked at again"
-    );
+    assert!(!granted(outcome).is_empty(), "the host that asked in vain is looked at again");
     assert_eq!(scene.refused(Command::Pause(asked(SECOND))), Refusal::NotActive(SECOND));
 }
 
@@ -93,22 +94,17 @@ fn an_extension_appends_whole_visits_of_each_cell() {
     assert_eq!((active(&scene).plan().runs(), active(&scene).tally().waiting), (4 + 2 * 3, 10));
     scene.handle(more(asked(FIRST), 0));
     assert_eq!((active(&scene).plan().runs(), active(&scene).tally().waiting), (10, 10), "no visit, no run");
-    let most = (crate::experiment::MAX_RUNS - 10) / 2;
-    assert_eq!(
-        scene.refused(more(asked(FIRST), most as u32 + 1)),
-        Refusal::TooManyRuns { runs: crate::experiment::MAX_RUNS + 2, max: crate::experiment::MAX_RUNS }
-    );
+    let most = (MAX_RUNS - 10) / 2;
+    let too_many = Refusal::TooManyRuns { runs: MAX_RUNS + 2, max: MAX_RUNS };
+    assert_eq!(scene.refused(more(asked(FIRST), most as u32 + 1)), too_many);
     let mut nested = Scene::of(0);
     nested.submit(FIRST, &PLAIN.replace("runs = 2", "hosts = 2\nruns = 3"));
     nested.handle(more(asked(FIRST), 1));
     assert_eq!(active(&nested).plan().runs(), 2 * 2 * 3 + 2 * 3, "a visit is three runs");
     let of_visits = 2 * 3;
-    let most = (crate::experiment::MAX_RUNS - 18) / of_visits;
-    let refusal = nested.refused(more(asked(FIRST), most as u32 + 1));
-    assert_eq!(
-        refusal,
-        Refusal::TooManyRuns { runs: 18 + of_visits * (most + 1), max: crate::experiment::MAX_RUNS }
-    );
+    let most = (MAX_RUNS - 18) / of_visits;
+    let too_many = Refusal::TooManyRuns { runs: 18 + of_visits * (most + 1), max: MAX_RUNS };
+    assert_eq!(nested.refused(more(asked(FIRST), most as u32 + 1)), too_many);
 }
 
 const PILOT: &str = "[experiment]\nname = \"ruled\"\n[repetitions]\npilot = 2\nprecision = \"1%\"\nmaximum = 4\n\
@@ -214,17 +210,9 @@ fn the_shortage_says_how_many_hosts_are_wanted() {
 #[test]
 fn so_many_experiments_are_active_at_most() {
     let mut scene = Scene::of(0);
-    let plan = drawn(PLAIN);
-    let submission = |number: usize| {
-        let experiment = ExperimentId(Uuid::from_u128(number as u128));
-        Command::Submit {
-            experiment,
-            plan: plan.clone(),
-            by: "user".to_owned(),
-            wait_for_hosts: true,
-            request: None,
-        }
-    };
+    let plan = fixture::plan(PLAIN);
+    let submission =
+        |number: usize| fixture::submit(ExperimentId(Uuid::from_u128(number as u128)), plan.clone(), "user");
     for number in 0..MAX_ACTIVE {
         scene.machine.handle(scene.now, submission(number)).expect("there is room");
     }

@@ -1,7 +1,10 @@
 //! Why a run is not running: each hindrance where it applies, and nowhere else.
 
 use super::*;
-use crate::{run::Settlement, run::lease::LEASE_MARGIN, value::id::Attempt, value::id::HostName};
+use crate::{
+    host::fingerprint::Fact, run::Settlement, run::lease::LEASE_MARGIN, value::id::Attempt,
+    value::id::HostName,
+};
 
 fn hindrances(scene: &Scene, experiment: ExperimentId, run: RunIndex) -> Hindrances {
     match scene.machine.explain(experiment, run) {
@@ -413,10 +416,8 @@ fn what_an_experiment_waits_for_is_told_by_benchmark() {
     let kept = |hindrance, of: u32| KeptHosts { hindrance, hosts: 1, first: vec![named(of)] };
     let of_served = &outlook.waits[served.benchmark.0 as usize];
     assert_eq!(of_served.hosts, [kept(Hindrance::Able, 1), kept(Hindrance::NotFresh, 0)]);
-    assert_eq!(
-        (of_served.of.as_slice(), of_served.runs),
-        (&[["one", "two"][served.benchmark.0 as usize].to_owned()][..], 3)
-    );
+    assert_eq!(of_served.of.as_slice(), &[["one", "two"][served.benchmark.0 as usize].to_owned()][..]);
+    assert_eq!(of_served.runs, 3);
     assert_eq!(scene.machine.outlook(SECOND), None);
 }
 

@@ -15,9 +15,7 @@ fn gang(hosts: u32, policy: &str) -> String {
 }
 
 fn leases(scene: &mut Scene, number: u32) -> Vec<Lease> {
-    let outcome = scene.handle(Command::Ask(scene.speaker(number)));
-    let granted = |effect| if let Effect::Grant { lease, .. } = effect { Some(*lease) } else { None };
-    outcome.effects.into_iter().filter_map(granted).collect()
+    granted(scene.handle(Command::Ask(scene.speaker(number))))
 }
 
 fn ready(scene: &mut Scene, lease: &Lease) -> Vec<Effect> {
@@ -45,7 +43,7 @@ fn all_hosts_are_given_the_run_at_once_or_none_is() {
     assert!(given.iter().all(|lease| (lease.run, lease.leader()) == (given[0].run, given[0].epoch)));
     assert_eq!(given[0].hosts(), ["host-0", "host-1", "host-2"], "the first knows all");
     assert!(given[1..].iter().all(|lease| lease.hosts().is_empty() && lease.deadline > given[0].deadline));
-    let tally = scene.machine.experiment(FIRST).expect("active").tally();
+    let tally = scene.tally(FIRST);
     assert_eq!((tally.leased, tally.waiting), (1, 3), "they are one run");
 }
 
@@ -63,10 +61,10 @@ fn the_program_is_started_when_the_last_host_is_prepared_and_ended_everywhere_wh
     assert_eq!(ready(&mut scene, &given[1]), [], "and the other goes on waiting");
     let ended = scene.report(&given[0], RunOutcome::Measured).effects;
     assert_eq!(ends(&ended), [host(1)]);
-    assert_eq!(scene.machine.experiment(FIRST).expect("active").tally().measured, 1, "the run is settled");
+    assert_eq!(scene.tally(FIRST).measured, 1, "the run is settled");
     assert_eq!(ends(&ready(&mut scene, &given[1])), [host(1)], "it missed the end");
     scene.report(&given[1], RunOutcome::Measured);
-    assert_eq!(scene.machine.experiment(FIRST).expect("active").tally().measured, 1, "by one report");
+    assert_eq!(scene.tally(FIRST).measured, 1, "by one report");
 }
 
 #[test]
@@ -85,7 +83,7 @@ fn a_host_that_is_lost_costs_the_attempt_of_all() {
     // What the others say of it later is known to be over.
     let effects = scene.report(&given[2], RunOutcome::Measured).effects;
     assert_eq!(effects, [Effect::Acknowledge { host: host(2), lease: given[2].epoch }]);
-    assert_eq!(scene.machine.experiment(FIRST).expect("active").tally().lost_attempts, 1);
+    assert_eq!(scene.tally(FIRST).lost_attempts, 1);
 }
 
 /// There are no other hosts, so those that were tried are tried again.
@@ -103,7 +101,7 @@ fn a_gang_of_all_hosts_is_tried_again() {
         scene.join(facts(2));
     }
     assert_eq!(given.len(), 3);
-    assert_eq!(scene.machine.experiment(FIRST).expect("active").tally().lost_attempts, 3);
+    assert_eq!(scene.tally(FIRST).lost_attempts, 3);
 }
 
 #[test]
@@ -116,7 +114,7 @@ fn a_host_that_is_lost_after_the_run_has_ended_costs_nothing() {
     scene.report(&given[0], RunOutcome::Measured);
     scene.leave(1);
     scene.tick_after(Span::from_secs(61));
-    let tally = scene.machine.experiment(FIRST).expect("active").tally();
+    let tally = scene.tally(FIRST);
     assert_eq!((tally.measured, tally.lost_attempts), (1, 0));
     assert!(scene.machine.hosts().iter().all(|host| host.lease.is_none()));
 }
@@ -130,16 +128,11 @@ fn large_runs_hold_hosts_that_small_ones_would_take_unless_these_end_in_time() {
     scene.now = scene.now + Span::from_secs(1);
     scene.submit(SECOND, &gang(2, "any"));
     assert_eq!(leases(&mut scene, 1), [], "it is held, though a slow run waits");
-    scene
-        .submit(ExperimentId(Uuid::from_u128(3)), &(PLAIN.to_owned() + "[independence]\npolicy = \"any\"\n"));
+    scene.submit(THIRD, &(PLAIN.to_owned() + "[independence]\npolicy = \"any\"\n"));
     let third = scene.machine.host(&host(1)).expect("a host").lease.clone().expect("a short run");
-    assert_eq!(
-        third.experiment,
-        ExperimentId(Uuid::from_u128(3)),
-        "one that ends before the other host is free"
-    );
+    assert_eq!(third.experiment, THIRD, "one that ends before the other host is free");
     scene.report(&third, RunOutcome::Measured);
-    scene.handle(Command::Cancel(asked(ExperimentId(Uuid::from_u128(3)))));
+    scene.handle(Command::Cancel(asked(THIRD)));
     assert_eq!(leases(&mut scene, 1), [], "it is held again");
     scene.report(&busy, RunOutcome::Measured);
     let given = leases(&mut scene, 0);
@@ -162,7 +155,7 @@ fn hosts_stay_held_whoever_is_first_in_turn_when_something_else_happens() {
         scene.report(lease, RunOutcome::Measured);
     }
     assert_eq!((0..2).flat_map(|number| leases(&mut scene, number)).count(), 0, "and so are these");
-    scene.submit(ExperimentId(Uuid::from_u128(3)), &gang(5, "any"));
+    scene.submit(THIRD, &gang(5, "any"));
     assert!(scene.machine.hosts().iter().all(|host| host.lease.is_none()), "they still are");
     let given: Vec<Lease> = (2..4).flat_map(|number| leases(&mut scene, number)).collect();
     assert_eq!(given.iter().map(|lease| lease.experiment).collect::<Vec<_>>(), [SECOND; 5]);
@@ -171,7 +164,7 @@ fn hosts_stay_held_whoever_is_first_in_turn_when_something_else_happens() {
 #[test]
 fn gangs_of_all_experiments_have_their_turns() {
     let mut scene = Scene::of(3);
-    let all = [FIRST, SECOND, ExperimentId(Uuid::from_u128(3))];
+    let all = [FIRST, SECOND, THIRD];
     all.into_iter().for_each(|experiment| scene.submit(experiment, &gang(3, "any")));
     let mut granted = Vec::new();
     for _ in 0..6 {
@@ -211,12 +204,11 @@ fn hosts_that_are_held_serve_what_is_more_urgent() {
     scene.now = scene.now + Span::from_secs(1);
     scene.submit(SECOND, &gang(2, "any"));
     assert_eq!(leases(&mut scene, 1), [], "it is held");
-    let third = ExperimentId(Uuid::from_u128(3));
-    scene.submit(third, &slow.replace("[experiment]", "[experiment]\npriority = 1"));
+    scene.submit(THIRD, &slow.replace("[experiment]", "[experiment]\npriority = 1"));
     let urgent = scene.machine.host(&host(1)).expect("a host").lease.clone().expect("a run");
-    assert_eq!(urgent.experiment, third, "it is not held against that");
+    assert_eq!(urgent.experiment, THIRD, "it is not held against that");
     scene.report(&urgent, RunOutcome::Measured);
-    scene.handle(Command::Cancel(asked(third)));
+    scene.handle(Command::Cancel(asked(THIRD)));
     assert_eq!(leases(&mut scene, 1), [], "it is held again");
     scene.report(&busy, RunOutcome::Measured);
     assert_eq!(leases(&mut scene, 0).len(), 2);
@@ -230,12 +222,11 @@ fn hosts_are_held_for_one_experiment_at_a_time_and_for_none_that_lacks_hosts() {
     scene.submit(SECOND, &slow);
     let given = leases(&mut scene, 0);
     assert_eq!(given.first().map(|lease| lease.experiment), Some(SECOND), "four hosts there are not");
-    scene.submit(ExperimentId(Uuid::from_u128(3)), &gang(2, "any"));
+    scene.submit(THIRD, &gang(2, "any"));
     scene.submit(ExperimentId(Uuid::from_u128(4)), &gang(3, "any"));
     leases(&mut scene, 1);
     let given = leases(&mut scene, 2);
-    let third = ExperimentId(Uuid::from_u128(3));
-    assert_eq!(given.iter().map(|lease| lease.experiment).collect::<Vec<_>>(), [third, third]);
+    assert_eq!(given.iter().map(|lease| lease.experiment).collect::<Vec<_>>(), [THIRD, THIRD]);
 }
 
 /// Its agent is connected, and asks for nothing: it may ask at any moment, and is waited for no longer than for the rest of a visit.
@@ -245,7 +236,7 @@ fn no_host_is_kept_for_ever_for_a_gang_of_which_one_keeps_silent() {
     scene.submit(FIRST, &gang(3, "any"));
     assert_eq!((leases(&mut scene, 0), leases(&mut scene, 1)), (vec![], vec![]));
     scene.submit(SECOND, &(PLAIN.replace("20s", "30m") + "[independence]\npolicy = \"any\"\n"));
-    let served = |scene: &Scene| scene.machine.experiment(SECOND).expect("active").tally().leased;
+    let served = |scene: &Scene| scene.tally(SECOND).leased;
     scene.tick_after(Span(VISIT_GRACE.0 - 1));
     assert_eq!(served(&scene), 0, "both are held");
     scene.tick_after(Span(1));
@@ -296,7 +287,7 @@ fn a_late_report_has_its_host_rest_anew_and_then_serve() {
     scene.join(facts(1));
     assert_eq!(leases(&mut scene, 1), [], "the first has to rest");
     scene.tick_after(Span::from_secs(11));
-    assert_eq!(scene.machine.experiment(FIRST).expect("active").tally().leased, 1);
+    assert_eq!(scene.tally(FIRST).leased, 1);
 }
 
 /// Carries out all that hosts are given as they ask in turn; the hosts of each run.
@@ -334,8 +325,7 @@ fn no_set_of_hosts_serves_twice_where_sets_are_to_be_fresh() {
 fn hosts_whose_sets_have_all_served_wait_for_another_host() {
     let mut scene = Scene::of(3);
     let submit = |wait_for_hosts| {
-        let text = gang(2, "distinct_sets");
-        let plan = Arc::new(Plan::draw(plan::file::parse(&text, Seed(1)).expect("a plan")));
+        let plan = fixture::plan(&gang(2, "distinct_sets"));
         Command::Submit { experiment: FIRST, plan, by: "user".to_owned(), wait_for_hosts, request: None }
     };
     let refused = scene.refused(submit(false));
@@ -410,13 +400,13 @@ fn a_failure_is_the_programs_only_if_all_hosts_end_their_parts() {
     assert!(effects.contains(&Effect::Remind { host: host(0) }), "{effects:?}");
     let effects = scene.report(&given[0], failed()).effects;
     assert_eq!(effects, [Effect::Acknowledge { host: host(0), lease: given[0].epoch }]);
-    assert_eq!(scene.machine.experiment(FIRST).expect("active").tally().failed, 1);
+    assert_eq!(scene.tally(FIRST).failed, 1);
 
     let (mut scene, given) = begun();
     scene.report(&given[0], failed());
     scene.leave(1);
     scene.tick_after(Span::from_secs(61));
-    let tally = scene.machine.experiment(FIRST).expect("active").tally();
+    let tally = scene.tally(FIRST);
     assert_eq!((tally.failed, tally.lost_attempts, tally.waiting), (0, 1, 4), "its host is gone");
 }
 

@@ -65,10 +65,8 @@ fn a_host_that_turns_a_plan_down_waits_for_the_others_and_is_then_given_up() {
     assert_eq!(trial.lease(0), None, "and is given up");
     trial.go_on(|host, _| if host == 0 { End::Not(Obstacle::Plan) } else { End::Measured });
     assert_eq!(trial.active(experiment), None, "the others have measured all");
-    assert_eq!(
-        (trial.serving(), trial.ended.iter().filter(|(_, end)| *end != End::Measured).count()),
-        (3, 3)
-    );
+    assert_eq!(trial.serving(), 3);
+    assert_eq!(trial.ended.iter().filter(|(_, end)| *end != End::Measured).count(), 3);
 }
 
 #[test]

@@ -215,10 +215,8 @@ fn everything_that_can_be_said_is_read() {
     assert_eq!(experiment.seed, Seed(u64::MAX));
     let verdict = |metric: &str, margin, family| MetricVerdict { metric: metric.to_owned(), margin, family };
     let verdicts = [verdict("user", Some(0.02), Family::Own), verdict("major_faults", None, Family::Common)];
-    assert_eq!(
-        (&experiment.analysis.quantiles[..], &experiment.analysis.verdicts[..]),
-        (&[0.9, 0.99][..], &verdicts[..])
-    );
+    assert_eq!(experiment.analysis.quantiles[..], [0.9, 0.99][..]);
+    assert_eq!(experiment.analysis.verdicts[..], verdicts[..]);
     assert_eq!(names_of_versions(&experiment), ["m", "z", "a"], "the baseline, then the author's order");
     let [second, first] = experiment.benchmarks.as_slice() else { panic!("two benchmarks") };
     assert_eq!((second.name.as_str(), second.weight, first.weight), ("second", Some(2.0), Some(0.5)));

@@ -1,61 +1,22 @@
 //! Samples that are kept by name, as somebody uses them who compares with last week.
 
-use std::{path::Path, process::Command, process::Output};
-
 use serde_json::Value;
-use tempfile::TempDir;
+use speedup_tests::desk::Desk;
 
 use crate::SPEEDUP;
 
-/// A directory with a state of its own.
-struct Desk(TempDir);
+/// hyperfine's JSON of commands, each with 20 times around a level.
+fn write_hyperfine(desk: &Desk, file: &str, commands: &[(&str, f64)]) {
+    let result =
+        |(command, level): &(&str, f64)| serde_json::json!({"command": command, "times": times(*level)});
+    let results: Vec<Value> = commands.iter().map(result).collect();
+    desk.write(file, serde_json::json!({ "results": results }).to_string());
+}
 
-impl Desk {
-    fn new() -> Self {
-        Self(tempfile::tempdir().expect("a directory"))
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    fn speedup(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(SPEEDUP);
-        command.args(arguments).current_dir(self.path()).env("XDG_STATE_HOME", self.path().join("state"));
-        command.output().expect("the command")
-    }
-
-    /// What a command that succeeds prints.
-    fn done(&self, arguments: &[&str]) -> String {
-        let output = self.speedup(arguments);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?}: {said}");
-        String::from_utf8(output.stdout).expect("UTF-8")
-    }
-
-    /// What a command says that is refused.
-    fn refused(&self, arguments: &[&str]) -> String {
-        let output = self.speedup(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        String::from_utf8_lossy(&output.stderr).into_owned()
-    }
-
-    fn json(&self, arguments: &[&str]) -> Value {
-        serde_json::from_str(&self.done(&[arguments, &["--format", "json"]].concat())).expect("JSON")
-    }
-
-    fn write(&self, file: &str, text: &str) {
-        std::fs::write(self.path().join(file), text).expect("a file");
-    }
-
-    /// hyperfine's JSON of commands, each with 20 times around a level.
-    fn write_hyperfine(&self, file: &str, commands: &[(&str, f64)]) {
-        let results: Vec<Value> = commands
-            .iter()
-            .map(|(command, level)| serde_json::json!({"command": command, "times": times(*level)}))
-            .collect();
-        self.write(file, &serde_json::json!({ "results": results }).to_string());
-    }
+/// A table of 20 times around a level.
+fn write_table(desk: &Desk, file: &str, level: f64) {
+    let lines: String = times(level).iter().map(|time| format!("{time}\n")).collect();
+    desk.write(file, format!("value\n{lines}"));
 }
 
 fn times(level: f64) -> Vec<f64> {
@@ -64,31 +25,28 @@ fn times(level: f64) -> Vec<f64> {
 
 #[test]
 fn what_was_measured_now_is_the_baseline_of_later() {
-    let desk = Desk::new();
-    desk.write_hyperfine("first.json", &[("./program --old", 1.0)]);
-    desk.write_hyperfine("second.json", &[("./program --new", 0.9)]);
-    desk.write_hyperfine("third.json", &[("./program --new", 1.1)]);
-    desk.done(&["import", "first.json", "--as", "main"]);
+    let desk = Desk::new(SPEEDUP);
+    write_hyperfine(&desk, "first.json", &[("./program --old", 1.0)]);
+    write_hyperfine(&desk, "second.json", &[("./program --new", 0.9)]);
+    write_hyperfine(&desk, "third.json", &[("./program --new", 1.1)]);
+    desk.ok(&["import", "first.json", "--as", "main"]);
     let answer = desk.json(&["compare", "second.json", "--baseline", "main", "--save-baseline", "better"]);
     assert_eq!(answer["versions"], serde_json::json!(["saved:main", "second.json"]));
     assert_eq!(answer["findings"]["of"][0]["suite"]["verdict"], "faster", "{answer}");
     // The samples of the candidate are those of its file.
     let kept = desk.json(&["compare", "third.json", "--baseline", "better"]);
     let file = desk.json(&["compare", "second.json", "third.json"]);
-    assert_eq!(kept["findings"]["of"][0]["suite"]["verdict"], "slower", "{kept}");
-    assert_eq!(kept["findings"]["of"][0]["suite"]["speedup"], file["findings"]["of"][0]["suite"]["speedup"]);
-    assert_eq!(
-        kept["findings"]["of"][0]["suite"]["interval"],
-        file["findings"]["of"][0]["suite"]["interval"]
-    );
-    assert_eq!(desk.done(&["baseline", "list", "--format", "csv"]), "name\nbetter\nmain\n");
+    let [kept, file] = [kept, file].map(|answer| answer["findings"]["of"][0]["suite"].clone());
+    assert_eq!(kept["verdict"], "slower", "{kept}");
+    assert_eq!([&kept["speedup"], &kept["interval"]], [&file["speedup"], &file["interval"]]);
+    assert_eq!(desk.ok(&["baseline", "list", "--format", "csv"]), "name\nbetter\nmain\n");
     let code = desk.speedup(&["compare", "third.json", "--baseline", "better", "--fail-on-regression"]);
     assert_eq!(code.status.code(), Some(1));
 }
 
 #[test]
 fn a_version_in_the_files_goes_before_a_kept_one() {
-    let desk = Desk::new();
+    let desk = Desk::new(SPEEDUP);
     let table = |rows: &[(&str, f64)]| {
         let mut text = "version,benchmark,value\n".to_owned();
         for (version, level) in rows {
@@ -96,17 +54,13 @@ fn a_version_in_the_files_goes_before_a_kept_one() {
         }
         text
     };
-    desk.write("three.csv", &table(&[("a", 1.0), ("main", 2.0), ("c", 4.0)]));
-    desk.write("other.csv", &table(&[("x", 8.0)]));
-    desk.done(&["import", "other.csv", "--as", "main"]);
+    desk.write("three.csv", table(&[("a", 1.0), ("main", 2.0), ("c", 4.0)]));
+    desk.write("other.csv", table(&[("x", 8.0)]));
+    desk.ok(&["import", "other.csv", "--as", "main"]);
     let of_file = desk.json(&["compare", "three.csv", "--baseline", "main"]);
     assert_eq!(of_file["versions"], serde_json::json!(["main", "a", "c"]));
-    let verdicts: Vec<&Value> = of_file["findings"]["of"]
-        .as_array()
-        .expect("candidates")
-        .iter()
-        .map(|one| &one["suite"]["verdict"])
-        .collect();
+    let candidates = of_file["findings"]["of"].as_array().expect("candidates").iter();
+    let verdicts: Vec<&Value> = candidates.map(|one| &one["suite"]["verdict"]).collect();
     assert_eq!(verdicts, ["faster", "slower"], "three versions are each compared with the baseline");
     let of_kept = desk.json(&["compare", "three.csv", "--baseline", "saved:main"]);
     assert_eq!(of_kept["versions"][0], "saved:main");
@@ -119,98 +73,87 @@ fn a_version_in_the_files_goes_before_a_kept_one() {
 
 #[test]
 fn imported_samples_are_compared_and_exported_as_their_files_are() {
-    let desk = Desk::new();
+    let desk = Desk::new(SPEEDUP);
     let commands = [("sort words", 1.0), ("LC_ALL=C sort words", 0.5)];
-    desk.write_hyperfine("both.json", &commands);
-    desk.done(&["import", "both.json", "--as", "locale"]);
+    write_hyperfine(&desk, "both.json", &commands);
+    desk.ok(&["import", "both.json", "--as", "locale"]);
     let of_file = desk.json(&["compare", "both.json"]);
     let of_kept = desk.json(&["compare", "saved:locale"]);
     for what in ["versions", "samples", "findings", "unmatched", "unit"] {
         assert_eq!(of_kept[what], of_file[what], "{what}");
     }
-    desk.done(&["baseline", "export", "locale", "--format", "hyperfine1", "-o", "again.json"]);
+    desk.ok(&["baseline", "export", "locale", "--format", "hyperfine1", "-o", "again.json"]);
     let again = desk.json(&["compare", "again.json"]);
     assert_eq!(again["findings"], of_file["findings"]);
-    let go = desk.done(&["baseline", "export", "locale", "--format", "go"]);
+    let go = desk.ok(&["baseline", "export", "locale", "--format", "go"]);
     assert_eq!(go.lines().filter(|line| line.starts_with("Benchmark")).count(), 40, "{go}");
     let shown = desk.json(&["baseline", "show", "locale"]);
     assert_eq!(shown["samples"][0]["benchmark"], "sort words");
     assert_eq!(shown["samples"][1]["runs"], 20);
     assert_eq!(shown["samples"][1]["unit"], "s");
 
-    desk.write_hyperfine("one.json", &commands[..1]);
-    desk.write(
-        "two.csv",
-        &times(2.0).iter().fold("value\n".to_owned(), |text, value| text + &format!("{value}\n")),
-    );
-    desk.done(&["import", "one.json", "two.csv", "--as", "files"]);
+    write_hyperfine(&desk, "one.json", &commands[..1]);
+    write_table(&desk, "two.csv", 2.0);
+    desk.ok(&["import", "one.json", "two.csv", "--as", "files"]);
     let shown = desk.json(&["baseline", "show", "files"]);
     assert_eq!(shown["samples"][0]["version"], "one.json");
     assert_eq!(shown["samples"][1]["version"], "two.csv");
 
-    desk.done(&["baseline", "remove", "locale"]);
+    desk.ok(&["baseline", "remove", "locale"]);
     let said = desk.refused(&["compare", "saved:locale"]);
     assert!(said.contains("locale: files"), "{said}");
 }
 
 #[test]
 fn imported_samples_are_reported_and_exported_as_an_experiment_is() {
-    let desk = Desk::new();
+    let desk = Desk::new(SPEEDUP);
     let commands = [("sort words", 1.0), ("LC_ALL=C sort words", 0.5)];
-    desk.write_hyperfine("both.json", &commands);
-    desk.done(&["import", "both.json", "--as", "locale"]);
+    write_hyperfine(&desk, "both.json", &commands);
+    desk.ok(&["import", "both.json", "--as", "locale"]);
     let report = desk.json(&["report", "saved:locale", "--confidence", "0.99"]);
     assert_eq!(report["findings"]["of"][0]["suite"]["verdict"], "faster", "{report}");
     let compared = desk.json(&["compare", "saved:locale", "--confidence", "0.99"]);
     assert_eq!(report["findings"], compared["findings"]);
-    let shown = desk.done(&["report", "saved:locale"]);
+    let shown = desk.ok(&["report", "saved:locale"]);
     assert!(shown.contains("faster"), "{shown}");
     let code = desk.speedup(&["report", "saved:locale", "--fail-on-regression"]);
     assert_eq!(code.status.code(), Some(0));
-    let page = desk.done(&["report", "saved:locale", "--format", "html"]);
+    let page = desk.ok(&["report", "saved:locale", "--format", "html"]);
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("LC_ALL=C sort words is faster"), "{page}");
-    desk.done(&["report", "saved:locale", "--format", "latex", "-o", "locale.tex"]);
-    let written = std::fs::read_to_string(desk.path().join("locale.tex")).unwrap();
-    assert!(
-        written.contains("\\documentclass") && written.contains("ALL=C sort words is faster"),
-        "{written}"
-    );
+    desk.ok(&["report", "saved:locale", "--format", "latex", "-o", "locale.tex"]);
+    let written = desk.read("locale.tex");
+    assert!(written.contains("\\documentclass"), "{written}");
+    assert!(written.contains("ALL=C sort words is faster"), "{written}");
     for more in [&["--mixtures"][..], &["--figures"]] {
         let said = desk.refused(&[&["report", "saved:locale"], more].concat());
         assert!(said.contains("are samples") && said.contains("compare"), "{said}");
     }
     for form in ["jsonl", "go", "hyperfine", "hyperfine1"] {
-        let exported = desk.done(&["export", "saved:locale", "--format", form]);
-        assert_eq!(exported, desk.done(&["baseline", "export", "locale", "--format", form]), "{form}");
+        let exported = desk.ok(&["export", "saved:locale", "--format", form]);
+        assert_eq!(exported, desk.ok(&["baseline", "export", "locale", "--format", form]), "{form}");
     }
-    desk.done(&["export", "saved:locale", "--format", "parquet", "-o", "p"]);
+    desk.ok(&["export", "saved:locale", "--format", "parquet", "-o", "p"]);
     assert!(std::fs::read(desk.path().join("p")).unwrap().starts_with(b"PAR1"));
     let said = desk.refused(&["report", "saved:none"]);
     assert!(said.contains("saved as none"), "{said}");
     // The table is one that is read, with nothing lost.
-    desk.write(
-        "one.csv",
-        &times(1.0).iter().fold("value\n".to_owned(), |text, one| format!("{text}{one}\n")),
-    );
-    desk.write(
-        "two.csv",
-        &times(2.0).iter().fold("value\n".to_owned(), |text, one| format!("{text}{one}\n")),
-    );
-    desk.done(&["import", "one.csv", "two.csv", "--as", "files"]);
-    desk.done(&["export", "saved:files", "-o", "again.csv"]);
+    write_table(&desk, "one.csv", 1.0);
+    write_table(&desk, "two.csv", 2.0);
+    desk.ok(&["import", "one.csv", "two.csv", "--as", "files"]);
+    desk.ok(&["export", "saved:files", "-o", "again.csv"]);
     let again = desk.json(&["compare", "again.csv"]);
     assert_eq!(again["findings"], desk.json(&["compare", "saved:files"])["findings"], "{again}");
 }
 
 #[test]
 fn names_are_no_paths_and_damage_is_named() {
-    let desk = Desk::new();
-    desk.write_hyperfine("first.json", &[("true", 1.0)]);
+    let desk = Desk::new(SPEEDUP);
+    write_hyperfine(&desk, "first.json", &[("true", 1.0)]);
     for name in ["../main", "a/b", ".hidden", "", "a b"] {
         let said = desk.refused(&["import", "first.json", "--as", name]);
         assert!(said.contains("1 to 64"), "{name:?}: {said}");
     }
-    desk.done(&["import", "first.json", "--as", "main"]);
+    desk.ok(&["import", "first.json", "--as", "main"]);
     let file = desk.path().join("state/speedup/samples/main.jsonl");
     let text = std::fs::read_to_string(&file).expect("the samples");
     let cut = text.len() - 10;
@@ -222,10 +165,10 @@ fn names_are_no_paths_and_damage_is_named() {
 
 #[test]
 fn bench_keeps_what_it_measured() {
-    let desk = Desk::new();
+    let desk = Desk::new(SPEEDUP);
     let bench =
         ["bench", "-N", "-r", "5", "--seed", "1", "--save-baseline", "now", "--export-json", "now.json"];
-    desk.done(&[&bench[..], &["sleep 0.001", "sleep 0.002"]].concat());
+    desk.ok(&[&bench[..], &["sleep 0.001", "sleep 0.002"]].concat());
     let of_kept = desk.json(&["compare", "saved:now", "--metric", "wall"]);
     let of_file = desk.json(&["compare", "now.json", "--metric", "wall"]);
     assert_eq!(of_kept["samples"], of_file["samples"]);

@@ -1,76 +1,35 @@
 //! `speedup bench` as somebody uses it who knows hyperfine.
 
-use std::{
-    os::unix::process::CommandExt as _, path::Path, process::Command, process::Output, process::Stdio,
-};
+use std::{os::unix::process::CommandExt as _, process::Command, process::Output, process::Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 use speedup_formats::{Format, Options, WALL};
-use speedup_tests::pool::eventually;
-use tempfile::TempDir;
+use speedup_tests::{
+    desk::Desk, output::failed, output::json_lines, output::refused, output::stderr, output::stdout,
+    output::succeeded, plan::plan, pool::eventually, root,
+};
 
 use crate::SPEEDUP;
 
-/// A directory to stand in, with the data beside it.
-struct Desk(TempDir);
-
-impl Desk {
-    fn new() -> Self {
-        Self(tempfile::tempdir().expect("a directory"))
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(SPEEDUP);
-        command.arg("bench").args(arguments).current_dir(self.path());
-        command.env("XDG_STATE_HOME", self.path().join("state")).stdin(Stdio::null());
-        command
-    }
-
-    /// Another verb at the same desk.
-    fn speedup(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(SPEEDUP);
-        command.args(arguments).current_dir(self.path()).env("XDG_STATE_HOME", self.path().join("state"));
-        command.output().expect("the command")
-    }
-
-    fn bench(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().expect("the command")
-    }
-
-    /// The report of what must succeed, and the export of its runs.
-    fn measured(&self, arguments: &[&str]) -> (Value, Vec<Value>) {
-        let output = self.bench(&[arguments, &["--format", "json"]].concat());
-        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
-        (serde_json::from_slice(&output.stdout).expect("JSON alone on standard output"), self.rows())
-    }
-
-    /// The runs of the last comparison.
-    fn rows(&self) -> Vec<Value> {
-        let data = self.path().join("state/speedup/local").display().to_string();
-        let export = Command::new(SPEEDUP)
-            .args(["export", "last", "--data", &data, "--format", "jsonl", "-o", "-"])
-            .output()
-            .expect("the command");
-        assert!(export.status.success(), "{}", stderr(&export));
-        stdout(&export).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
-    }
-
-    fn read(&self, file: &str) -> String {
-        std::fs::read_to_string(self.path().join(file)).unwrap_or_default()
-    }
+/// The command at a desk.
+fn command(desk: &Desk, arguments: &[&str]) -> Command {
+    desk.command(&[&["bench"], arguments].concat())
 }
 
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+fn bench(desk: &Desk, arguments: &[&str]) -> Output {
+    command(desk, arguments).output().expect("the command")
 }
 
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+/// The report of what must succeed, and the export of its runs.
+fn measured(desk: &Desk, arguments: &[&str]) -> (Value, Vec<Value>) {
+    (desk.json(&[&["bench"], arguments].concat()), rows(desk))
+}
+
+/// The runs of the last comparison.
+fn rows(desk: &Desk) -> Vec<Value> {
+    let data = desk.path().join("state/speedup/local").display().to_string();
+    json_lines(&desk.ok(&["export", "last", "--data", &data, "--format", "jsonl", "-o", "-"]))
 }
 
 fn codes(report: &Value) -> Vec<&str> {
@@ -79,8 +38,8 @@ fn codes(report: &Value) -> Vec<&str> {
 
 #[test]
 fn two_commands_are_compared_interleaved_and_the_report_is_honest() {
-    let desk = Desk::new();
-    let (report, rows) = desk.measured(&["-r", "8", "--seed", "1", "sleep 0.001", "sleep 0.3"]);
+    let desk = Desk::new(SPEEDUP);
+    let (report, rows) = measured(&desk, &["-r", "8", "--seed", "1", "sleep 0.001", "sleep 0.3"]);
     assert_eq!(report["head"]["versions"], serde_json::json!(["sleep-0.001", "sleep-0.3"]));
     assert_eq!(report["suites"][0]["verdict"], "slower", "{report}");
     assert!(codes(&report).contains(&"independence_not_provided"), "{:?}", codes(&report));
@@ -99,8 +58,8 @@ fn two_commands_are_compared_interleaved_and_the_report_is_honest() {
 
 #[test]
 fn a_person_reads_the_verdict_and_what_it_is_worth_without_colours() {
-    let desk = Desk::new();
-    let shown = desk.command(&["-r", "3", "true", "sleep 0.01"]).env("NO_COLOR", "1").output();
+    let desk = Desk::new(SPEEDUP);
+    let shown = command(&desk, &["-r", "3", "true", "sleep 0.01"]).env("NO_COLOR", "1").output();
     let shown = shown.expect("the command");
     assert!(shown.status.success(), "{}", stderr(&shown));
     let (said, talk) = (stdout(&shown), stderr(&shown));
@@ -120,73 +79,48 @@ fn a_person_reads_the_verdict_and_what_it_is_worth_without_colours() {
 
 #[test]
 fn one_command_alone_has_its_mean_and_median_with_intervals_and_is_kept_for_later() {
-    let desk = Desk::new();
+    let desk = Desk::new(SPEEDUP);
     for name in ["monday", "friday"] {
-        let output = desk.bench(&[
-            "-r",
-            "8",
-            "-u",
-            "millisecond",
-            "-n",
-            "a nap",
-            "--save-baseline",
-            name,
-            "sleep 0.01",
-        ]);
-        assert!(output.status.success(), "{}", stderr(&output));
-        let said = stdout(&output);
-        let row = said
-            .lines()
-            .find(|line| line.trim_start().starts_with("a nap"))
-            .unwrap_or_else(|| panic!("{said}"));
+        let said = desk.ok(&[
+            &["bench", "-r", "8", "-u", "millisecond", "-n", "a nap"][..],
+            &["--save-baseline", name],
+            &["sleep 0.01"],
+        ]
+        .concat());
+        let row = said.lines().find(|line| line.trim_start().starts_with("a nap")).expect(&said);
         assert!(row.contains(" ± ") && row.contains('[') && row.contains(" … "), "{row}");
-        assert!(
-            said.contains("confidence level 95") && said.contains("Independence was not provided"),
-            "{said}"
-        );
+        assert!(said.contains("confidence level 95"), "{said}");
+        assert!(said.contains("Independence was not provided"), "{said}");
     }
-    let speedup = |arguments: &[&str]| -> Value {
-        let mut command = Command::new(SPEEDUP);
-        command.args(arguments).args(["--format", "json"]).env("XDG_STATE_HOME", desk.path().join("state"));
-        let output = command.output().expect("the command");
-        assert!(output.status.success(), "{}", stderr(&output));
-        serde_json::from_slice(&output.stdout).expect("JSON")
-    };
-    assert_eq!(speedup(&["baseline", "show", "monday"])["samples"][0]["benchmark"], "a nap");
-    let answer = speedup(&["compare", "saved:monday", "saved:friday"]);
+    assert_eq!(desk.json(&["baseline", "show", "monday"])["samples"][0]["benchmark"], "a nap");
+    let answer = desk.json(&["compare", "saved:monday", "saved:friday"]);
     let compared = &answer["findings"]["of"][0]["benchmarks"][0];
-    assert_eq!(
-        (&compared["candidate"], &compared["candidate_n"]),
-        (&"saved:friday".into(), &8.into()),
-        "{answer}"
-    );
+    assert_eq!(compared["candidate"], "saved:friday", "{answer}");
+    assert_eq!(compared["candidate_n"], 8, "{answer}");
 }
 
 #[test]
 fn without_a_number_the_runs_fit_a_time_that_no_sample_tells() {
-    let desk = Desk::new();
+    let desk = Desk::new(SPEEDUP);
     // Sleeps last longer than asked, never shorter: more runs than these cannot fit.
-    let (_, rows) = desk.measured(&["--min-benchmarking-time", "0.4", "echo >> ran; sleep 0.02"]);
+    let (_, rows) = measured(&desk, &["--min-benchmarking-time", "0.4", "echo >> ran; sleep 0.02"]);
     assert!((10..=20).contains(&rows.len()), "{}", rows.len());
     assert_eq!(desk.read("ran").lines().count(), rows.len() + 1, "one execution before them is in no sample");
-    let (_, rows) = desk.measured(&["--min-benchmarking-time", "0", "-m", "3", "true", "false || true"]);
+    let (_, rows) = measured(&desk, &["--min-benchmarking-time", "0", "-m", "3", "true", "false || true"]);
     assert_eq!(rows.len(), 6);
-    let (_, rows) = desk.measured(&["-M", "4", "-w", "2", "echo >> warm", "true"]);
+    let (_, rows) = measured(&desk, &["-M", "4", "-w", "2", "echo >> warm", "true"]);
     assert_eq!((rows.len(), desk.read("warm").lines().count()), (8, 6), "warm-ups tell the time as well");
     let (report, rows) =
-        desk.measured(&["-m", "5", "-M", "9", "--precision", "0.001%", "sleep 0.01", "sleep 0.011"]);
-    assert_eq!(
-        (rows.len(), &report["rule"]["rule"]),
-        (18, &Value::from("pilot")),
-        "up to the maximum: {report}"
-    );
+        measured(&desk, &["-m", "5", "-M", "9", "--precision", "0.001%", "sleep 0.01", "sleep 0.011"]);
+    assert_eq!(rows.len(), 18, "up to the maximum: {report}");
+    assert_eq!(report["rule"]["rule"], "pilot", "up to the maximum: {report}");
 }
 
 #[test]
 fn the_environment_reaches_the_commands_and_is_kept_but_for_secrets() {
-    let desk = Desk::new();
+    let desk = Desk::new(SPEEDUP);
     let with = |arguments: &[&str]| {
-        let mut command = desk.command(arguments);
+        let mut command = command(&desk, arguments);
         command.env("OMP_NUM_THREADS", "3").env("SOME_TOKEN", "secret").env("SOME_NOTE", "{input} 'a'");
         command.output().expect("the command")
     };
@@ -196,76 +130,45 @@ fn the_environment_reaches_the_commands_and_is_kept_but_for_secrets() {
     assert!(output.status.success(), "{}", stderr(&output));
     let said = stderr(&output);
     assert!(said.contains("too long: SOME_TOKEN; --env NAME"), "{said}");
-    let named = with(&["-r", "2", "--env", "SOME_TOKEN", "test \"$SOME_TOKEN\" = secret"]);
-    assert!(named.status.success(), "{}", stderr(&named));
+    succeeded(&with(&["-r", "2", "--env", "SOME_TOKEN", "test \"$SOME_TOKEN\" = secret"]));
     let clean = with(&["-r", "2", "--clean-env", "test -z \"$OMP_NUM_THREADS\" && test -n \"$PATH\""]);
     assert!(clean.status.success() && !stderr(&clean).contains("not passed on"), "{}", stderr(&clean));
 }
 
 #[test]
 fn shells_and_streams_are_those_that_were_asked_for() {
-    let desk = Desk::new();
-    std::fs::write(desk.path().join("in put"), "word\n").expect("a file");
-    desk.measured(&["-r", "2", "-S", "sh -f", "test \"$(echo *)\" = '*'"]);
-    desk.measured(&["-r", "2", "-S", "none", "test $HOME = $HOME"]);
+    let desk = Desk::new(SPEEDUP);
+    desk.write("in put", "word\n");
+    measured(&desk, &["-r", "2", "-S", "sh -f", "test \"$(echo *)\" = '*'"]);
+    measured(&desk, &["-r", "2", "-S", "none", "test $HOME = $HOME"]);
     let reads = "read line; test \"$line\" = word";
-    desk.measured(&["-r", "2", "--input", "in put", reads, "--output", "null"]);
-    desk.measured(&[
-        "-N",
-        "-r",
-        "2",
-        "--input",
-        "in put",
-        "grep -q word",
-        "--output",
-        "./first",
-        "--output",
-        "pipe",
-        "cat",
-    ]);
-    desk.measured(&["-r", "2", "-w", "1", "--output", "./written", "echo out; echo err >&2"]);
+    measured(&desk, &["-r", "2", "--input", "in put", reads, "--output", "null"]);
+    let streams = ["--input", "in put", "grep -q word", "--output", "./first", "--output", "pipe", "cat"];
+    measured(&desk, &[&["-N", "-r", "2"], &streams[..]].concat());
+    measured(&desk, &["-r", "2", "-w", "1", "--output", "./written", "echo out; echo err >&2"]);
     assert_eq!((desk.read("first"), desk.read("written")), (String::new(), "out\n".to_owned()));
     for flags in [&["--show-output"][..], &["--output", "inherit"]] {
         let shown =
-            desk.bench(&[flags, &["-r", "3", "echo out-$((40 + 2)); echo err-$((40 + 2)) >&2"]].concat());
+            bench(&desk, &[flags, &["-r", "3", "echo out-$((40 + 2)); echo err-$((40 + 2)) >&2"]].concat());
         assert!(shown.status.success(), "{}", stderr(&shown));
         let said = stderr(&shown);
         assert_eq!((said.matches("out-42").count(), said.matches("err-42").count()), (3, 3), "{said}");
         assert!(!stdout(&shown).contains("out-42"), "the answer alone: {}", stdout(&shown));
     }
-    let failed = desk.bench(&["-r", "2", "--output", "null", "echo why >&2; exit 3"]);
+    let failed = bench(&desk, &["-r", "2", "--output", "null", "echo why >&2; exit 3"]);
     assert!((stdout(&failed) + &stderr(&failed)).contains("why"), "{}", stderr(&failed));
 }
 
 #[test]
 fn what_is_given_for_each_command_is_for_that_command_and_a_reference_is_the_baseline() {
-    let desk = Desk::new();
-    let arguments = [
-        "-r",
-        "2",
-        "--reference",
-        "test -e old",
-        "--reference-name",
-        "the old one",
-        "-n",
-        "the new one",
-        "test -e new",
-        "-p",
-        "touch old; rm -f new",
-        "-p",
-        "touch new; rm -f old",
-        "--export-csv",
-        "times.csv",
-        "--export-markdown",
-        "times.md",
-        "--export-orgmode",
-        "times.org",
-        "--export-asciidoc",
-        "times.adoc",
-        "--export-json",
-        "times.json",
-    ];
-    let (report, _) = desk.measured(&arguments);
+    let desk = Desk::new(SPEEDUP);
+    let commands =
+        ["--reference", "test -e old", "--reference-name", "the old one", "-n", "the new one", "test -e new"];
+    let prepared = ["-p", "touch old; rm -f new", "-p", "touch new; rm -f old"];
+    let tables =
+        ["--export-csv", "times.csv", "--export-markdown", "times.md", "--export-orgmode", "times.org"];
+    let others = ["--export-asciidoc", "times.adoc", "--export-json", "times.json"];
+    let (report, _) = measured(&desk, &[&["-r", "2"], &commands[..], &prepared, &tables, &others].concat());
     assert_eq!(report["head"]["versions"], serde_json::json!(["the-old-one", "the-new-one"]));
     for file in ["times.csv", "times.md", "times.org", "times.adoc", "times.json"] {
         let text = desk.read(file);
@@ -274,31 +177,32 @@ fn what_is_given_for_each_command_is_for_that_command_and_a_reference_is_the_bas
     let csv = desk.read("times.csv");
     assert!(csv.starts_with("command,mean,stddev,median,user,system,min,max\nthe old one,"), "{csv}");
     let to_stdout =
-        desk.bench(&["-r", "2", "--style", "basic", "-u", "second", "--export-markdown", "-", "true"]);
+        bench(&desk, &["-r", "2", "--style", "basic", "-u", "second", "--export-markdown", "-", "true"]);
     assert!(stdout(&to_stdout).contains("| Command | Mean [s] |"), "{to_stdout:?}");
 }
 
 #[test]
 fn style_says_how_much_is_shown() {
-    let desk = Desk::new();
-    let silent = desk.bench(&["-r", "2", "--style", "none", "--export-json", "times.json", "true", "true"]);
+    let desk = Desk::new(SPEEDUP);
+    let silent = bench(&desk, &["-r", "2", "--style", "none", "--export-json", "times.json", "true", "true"]);
     assert!(silent.status.success() && silent.stdout.is_empty(), "{}", stdout(&silent));
     assert!(silent.stderr.is_empty() && desk.read("times.json").contains("true 2"), "{}", stderr(&silent));
-    let exported = desk.bench(&["-r", "2", "--style", "none", "--export-csv", "-", "true"]);
+    let exported = bench(&desk, &["-r", "2", "--style", "none", "--export-csv", "-", "true"]);
     assert_eq!(
         stdout(&exported).lines().count(),
         2,
         "what was asked for, and nothing else: {}",
         stdout(&exported)
     );
-    let coloured = desk.bench(&["-r", "2", "--style", "color", "true"]);
+    let coloured = bench(&desk, &["-r", "2", "--style", "color", "true"]);
     assert!(stdout(&coloured).contains('\u{1b}'), "{}", stdout(&coloured));
 }
 
 #[test]
 fn a_quantile_and_a_control_are_measured_beside_the_commands() {
-    let desk = Desk::new();
-    let (report, rows) = desk.measured(&["-r", "6", "--quantile", "0.9", "--control", "true", "sleep 0.002"]);
+    let desk = Desk::new(SPEEDUP);
+    let (report, rows) =
+        measured(&desk, &["-r", "6", "--quantile", "0.9", "--control", "true", "sleep 0.002"]);
     assert_eq!(rows.len(), 18, "the baseline a second time");
     assert!(report["controls"].is_object(), "{report}");
     assert!(report["endpoints"].as_array().is_some_and(|endpoints| endpoints.len() == 1), "{report}");
@@ -306,14 +210,11 @@ fn a_quantile_and_a_control_are_measured_beside_the_commands() {
 
 #[test]
 fn a_plan_says_which_variables_of_this_shell_no_run_sees() {
-    let desk = Desk::new();
-    let plan = "[experiment]\nname = \"e\"\n[versions.a]\nbaseline = true\n[versions.b]\nenv = { MALLOC_ARENA_MAX = \"1\" }\n\
-        [benchmarks.x]\nshell = \"test -z \\\"$OMP_NUM_THREADS\\\"\"\n[repetitions]\nruns = 2\n[independence]\npolicy = \"any\"\n";
-    std::fs::write(desk.path().join("plan.toml"), plan).expect("a file");
-    let mut run = Command::new(SPEEDUP);
-    run.args(["run", "plan.toml"]).current_dir(desk.path()).env("XDG_STATE_HOME", desk.path().join("state"));
+    let desk = Desk::new(SPEEDUP);
+    let rest = "[versions.new.env]\nMALLOC_ARENA_MAX = \"1\"\n[benchmarks.x]\nshell = \"test -z \\\"$OMP_NUM_THREADS\\\"\"\n";
+    desk.write("plan.toml", plan("e", 2, "any", rest));
     let shell = [("OMP_NUM_THREADS", "3"), ("MALLOC_ARENA_MAX", "2"), ("LANG", "C"), ("LC_ALL", "")];
-    let output = run.envs(shell).output().expect("the command");
+    let output = desk.command(&["run", "plan.toml"]).envs(shell).output().expect("the command");
     assert!(output.status.success(), "{}", stderr(&output));
     let said = stderr(&output);
     let line = said.lines().find(|line| line.contains("no run sees it")).unwrap_or_else(|| panic!("{said}"));
@@ -323,9 +224,8 @@ fn a_plan_says_which_variables_of_this_shell_no_run_sees() {
 /// `last` and ids mean the same in every shell, while something is measured too, and the second that measures goes on.
 #[test]
 fn what_was_started_is_found_whoever_measures_meanwhile() {
-    let desk = Desk::new();
-    let first = desk.bench(&["-r", "2", "true", "true --version"]);
-    assert!(first.status.success(), "{}", stderr(&first));
+    let desk = Desk::new(SPEEDUP);
+    desk.ok(&["bench", "-r", "2", "true", "true --version"]);
     let listed = |more: &[&str]| -> Vec<Value> {
         let listed = desk.speedup(&[&["list", "--format", "json"], more].concat());
         serde_json::from_slice(&listed.stdout).unwrap_or_else(|_| panic!("{}", stderr(&listed)))
@@ -334,12 +234,12 @@ fn what_was_started_is_found_whoever_measures_meanwhile() {
     let of_last =
         |arguments: &[&str]| stdout(&desk.speedup(arguments)).lines().next().unwrap_or_default().to_owned();
     assert!(of_last(&["report", "last"]).contains(&id) && of_last(&["report", &id[..13]]).contains(&id));
-    let mut long = desk.command(&["-r", "400", "sleep 0.2"]);
+    let mut long = command(&desk, &["-r", "400", "sleep 0.2"]);
     let mut long =
         long.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().expect("the command");
     eventually("the long one is started", || (listed(&[]).len() == 2).then_some(()));
     assert_eq!(listed(&["--limit", "1"])[0]["phase"], "running", "it is reached through who measures it");
-    let second = desk.bench(&["-r", "2", "true", "true --version"]);
+    let second = bench(&desk, &["-r", "2", "true", "true --version"]);
     assert!(second.status.success(), "{}", stderr(&second));
     assert!(stderr(&second).contains("another command"), "{}", stderr(&second));
     assert_eq!(listed(&[]).len(), 3, "in the order in which they were started, wherever they are kept");
@@ -351,8 +251,8 @@ fn what_was_started_is_found_whoever_measures_meanwhile() {
 /// Nothing of a long plan is executed in vain, and the cause is what is seen last.
 #[test]
 fn what_fails_at_once_is_not_repeated_to_the_end() {
-    let desk = Desk::new();
-    let failed = desk.bench(&["-r", "500", "exit 3", "exit 4"]);
+    let desk = Desk::new(SPEEDUP);
+    let failed = bench(&desk, &["-r", "500", "exit 3", "exit 4"]);
     assert_eq!(failed.status.code(), Some(1), "{}", stderr(&failed));
     let talk = stderr(&failed);
     assert!(talk.contains("Every benchmark failed") && talk.contains("exit code 3"), "{talk}");
@@ -364,52 +264,34 @@ fn what_fails_at_once_is_not_repeated_to_the_end() {
 
 #[test]
 fn quotes_braces_and_dollars_reach_the_shell_as_they_are() {
-    let desk = Desk::new();
+    let desk = Desk::new(SPEEDUP);
     let line =
         r#"X='a {b} "c"'; test "$X" = "a {b} \"c\"" && printf '{%s}\n' "${X}" | awk '{ exit $1 != "{a" }'"#;
-    desk.measured(&["-r", "2", line, "echo {} > /dev/null", "-p", "awk 'BEGIN { exit 0 }'"]);
+    measured(&desk, &["-r", "2", line, "echo {} > /dev/null", "-p", "awk 'BEGIN { exit 0 }'"]);
 }
 
 #[test]
 fn without_a_shell_words_are_split_as_a_shell_would_and_nothing_more() {
-    let desk = Desk::new();
+    let desk = Desk::new(SPEEDUP);
     let (_, rows) =
-        desk.measured(&["-N", "-r", "2", "test 'a b' = \"a b\"", "test '$HOME' != ''", "test {x} = {x}"]);
+        measured(&desk, &["-N", "-r", "2", "test 'a b' = \"a b\"", "test '$HOME' != ''", "test {x} = {x}"]);
     assert_eq!(rows.len(), 6);
-    let open = desk.bench(&["-N", "true", "echo 'open"]);
-    assert_eq!(open.status.code(), Some(2), "{}", stderr(&open));
-    assert!(stderr(&open).contains("not closed"), "{}", stderr(&open));
-    let missing = desk.bench(&["-N", "-r", "2", "true", "speedup-no-such-program"]);
-    assert_eq!(missing.status.code(), Some(4), "{}", stderr(&missing));
-    assert!(stderr(&missing).contains("there is no such program"), "{}", stderr(&missing));
+    let open = failed(&bench(&desk, &["-N", "true", "echo 'open"]), 2);
+    assert!(open.contains("not closed"), "{open}");
+    let missing = failed(&bench(&desk, &["-N", "-r", "2", "true", "speedup-no-such-program"]), 4);
+    assert!(missing.contains("there is no such program"), "{missing}");
 }
 
 #[test]
 fn every_combination_of_parameters_is_filled_in_everywhere() {
-    let desk = Desk::new();
-    let arguments = [
-        "-r",
-        "2",
-        "-w",
-        "1",
-        "-L",
-        "word",
-        r"a\,b,c",
-        "-P",
-        "number",
-        "1",
-        "2",
-        "-s",
-        "echo setup {word} {number} >> log; echo loud",
-        "-p",
-        "echo {word} {number} > {number}.in",
-        "-C",
-        "echo {word} >> concluded",
-        "-c",
-        "echo cleanup {word} {number} >> log",
-        "test \"$(cat {number}.in)\" = '{word} {number}'",
-    ];
-    let (report, rows) = desk.measured(&arguments);
+    let desk = Desk::new(SPEEDUP);
+    let lists = ["-L", "word", r"a\,b,c", "-P", "number", "1", "2"];
+    let prepared =
+        ["-s", "echo setup {word} {number} >> log; echo loud", "-p", "echo {word} {number} > {number}.in"];
+    let cleaned = ["-C", "echo {word} >> concluded", "-c", "echo cleanup {word} {number} >> log"];
+    let command = "test \"$(cat {number}.in)\" = '{word} {number}'";
+    let (report, rows) =
+        measured(&desk, &[&["-r", "2", "-w", "1"], &lists[..], &prepared, &cleaned, &[command]].concat());
     assert_eq!((rows.len(), report["suites"].as_array().expect("suites").len()), (8, 3));
     assert!(rows.iter().all(|row| row["outcome"] == "measured"), "{rows:?}");
     let log = desk.read("log");
@@ -423,44 +305,44 @@ fn every_combination_of_parameters_is_filled_in_everywhere() {
 
 #[test]
 fn a_step_that_fails_says_which_and_what_was_set_up_is_cleaned_up() {
-    let desk = Desk::new();
+    let desk = Desk::new(SPEEDUP);
     for (flags, code, named) in [
         (&["-s", "exit 3"][..], 2, "the setup "),
         (&["-p", "exit 3", "-w", "1"], 2, "the --prepare command"),
         (&["-p", "echo why >&2; exit 3"], 4, "exit code 3: why"),
         (&["-c", "exit 3"], 2, "the cleanup "),
     ] {
-        let output = desk.bench(&[flags, &["-r", "2", "true", "false || true"]].concat());
+        let output = bench(&desk, &[flags, &["-r", "2", "true", "false || true"]].concat());
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(code), "{flags:?}: {said}");
         assert!(said.contains(named), "{flags:?}: {said}");
     }
-    let output = desk.bench(&["-p", "exit 3", "-w", "1", "-c", "touch cleaned", "true", "true"]);
+    let output = bench(&desk, &["-p", "exit 3", "-w", "1", "-c", "touch cleaned", "true", "true"]);
     assert!(desk.path().join("cleaned").exists(), "{}", stderr(&output));
 }
 
 #[test]
 fn a_command_that_fails_is_told_unless_failure_is_ignored() {
-    let desk = Desk::new();
+    let desk = Desk::new(SPEEDUP);
     let commands = ["-r", "3", "true", "echo the reason >&2; exit 7"];
-    let failed = desk.bench(&commands);
+    let failed = bench(&desk, &commands);
     assert_eq!(failed.status.code(), Some(1), "{}", stderr(&failed));
     let said = stdout(&failed) + &stderr(&failed);
     assert!(said.contains('7') && said.contains("the reason") && said.contains("hint: -i"), "{said}");
     assert!(said.contains("3 runs failed"), "{said}");
     for flag in ["-i", "--ignore-failure=7", "-i=1,7", "--ignore-failure=all-non-zero"] {
-        let (_, rows) = desk.measured(&[&[flag], &commands[..]].concat());
+        let (_, rows) = measured(&desk, &[&[flag], &commands[..]].concat());
         assert!(rows.iter().all(|row| row["outcome"] == "measured"), "{flag}: {rows:?}");
     }
-    assert_eq!(desk.bench(&[&["-i=8"], &commands[..]].concat()).status.code(), Some(1), "another code");
-    let unknown = desk.bench(&["-r", "2", "true", "speedup-no-such-program"]);
+    assert_eq!(bench(&desk, &[&["-i=8"], &commands[..]].concat()).status.code(), Some(1), "another code");
+    let unknown = bench(&desk, &["-r", "2", "true", "speedup-no-such-program"]);
     assert_eq!(unknown.status.code(), Some(1), "the shell ends with 127: {}", stderr(&unknown));
     assert!((stdout(&unknown) + &stderr(&unknown)).contains("not found"), "{}", stderr(&unknown));
 }
 
 #[test]
 fn what_cannot_be_compared_is_refused_with_a_hint_before_anything_is_executed() {
-    let desk = Desk::new();
+    let desk = Desk::new(SPEEDUP);
     for (arguments, named) in [
         (&["--fail-on-regression", "touch ran"][..], "only one command"),
         (&["--precision", "1%", "-L", "n", "1", "touch ran{n}"], "only one command"),
@@ -474,16 +356,12 @@ fn what_cannot_be_compared_is_refused_with_a_hint_before_anything_is_executed() 
         (&["-P", "n", "2", "1", "touch ran"], "there is no number"),
         (&["-r", "0", "touch ran", "true"], "runs"),
         (&["--confidence", "1.5", "touch ran", "true"], "confidence"),
-        (
-            &["--export-json", "no/such/directory/file", "touch ran", "true"],
-            "cannot write no/such/directory/file",
-        ),
+        (&["--export-json", "no/such/folder/file", "touch ran", "true"], "cannot write no/such/folder/file"),
         (&["--env", "SPEEDUP_NO_SUCH_VARIABLE", "touch ran", "true"], "no variable"),
         (&["-i=300", "touch ran", "true"], "exit codes from 0 to 255"),
     ] {
-        let output = desk.bench(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
-        assert!(stderr(&output).contains(named), "{arguments:?}: {}", stderr(&output));
+        let said = refused(&bench(&desk, arguments));
+        assert!(said.contains(named), "{arguments:?}: {said}");
     }
     let made: Vec<_> = std::fs::read_dir(desk.path()).expect("a directory").flatten().collect();
     assert!(made.is_empty(), "nothing was executed: {made:?}");
@@ -491,20 +369,10 @@ fn what_cannot_be_compared_is_refused_with_a_hint_before_anything_is_executed() 
 
 #[test]
 fn hyperfines_export_is_read_back_and_has_the_shape_that_its_scripts_read() {
-    let desk = Desk::new();
-    let commands = [
-        "-r",
-        "4",
-        "--export-json",
-        "times.json",
-        "-L",
-        "n",
-        "0.001,0.002",
-        "sleep {n}",
-        "-i",
-        "sleep {n}; exit 3",
-    ];
-    let (report, rows) = desk.measured(&commands);
+    let desk = Desk::new(SPEEDUP);
+    let commands = ["-L", "n", "0.001,0.002", "sleep {n}", "-i", "sleep {n}; exit 3"];
+    let (report, rows) =
+        measured(&desk, &[&["-r", "4", "--export-json", "times.json"], &commands[..]].concat());
     let exported: Value = serde_json::from_str(&desk.read("times.json")).expect("JSON");
     let results = exported["results"].as_array().expect("results");
     assert_eq!(results.len(), 4, "{exported}");
@@ -527,11 +395,9 @@ fn hyperfines_export_is_read_back_and_has_the_shape_that_its_scripts_read() {
         assert!((end(0)..=end(1)).contains(&result["mean"].as_f64().expect("a mean")), "{result}");
         assert_eq!(result["median_interval"], serde_json::json!([null, null]), "{result}");
     }
-    let mut exported: Vec<u64> = results
-        .iter()
-        .flat_map(|result| result["times"].as_array().into_iter().flatten())
-        .map(|seconds| (seconds.as_f64().expect("a number") * 1e9).round() as u64)
-        .collect();
+    let times = results.iter().flat_map(|result| result["times"].as_array().into_iter().flatten());
+    let nanoseconds = |seconds: &Value| (seconds.as_f64().expect("a number") * 1e9).round() as u64;
+    let mut exported: Vec<u64> = times.map(nanoseconds).collect();
     let mut kept: Vec<u64> = rows.iter().filter_map(|row| row["wall_ns"].as_u64()).collect();
     exported.sort_unstable();
     kept.sort_unstable();
@@ -547,9 +413,9 @@ fn hyperfines_export_is_read_back_and_has_the_shape_that_its_scripts_read() {
 
 #[test]
 fn ctrl_c_ends_after_the_run_under_way_and_cleans_up() {
-    let desk = Desk::new();
+    let desk = Desk::new(SPEEDUP);
     let mut command =
-        desk.command(&["-r", "60", "-c", "touch cleaned", "echo >> ran; sleep 0.05", "sleep 0.05"]);
+        command(&desk, &["-r", "60", "-c", "touch cleaned", "echo >> ran; sleep 0.05", "sleep 0.05"]);
     // A terminal's Ctrl-C reaches the whole foreground group.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command");
@@ -559,15 +425,13 @@ fn ctrl_c_ends_after_the_run_under_way_and_cleans_up() {
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     assert!(stdout(&output).contains("Verdict"), "what is known is reported: {}", stdout(&output));
     assert!(desk.path().join("cleaned").exists());
-    let rows = desk.rows();
-    let measured = rows.iter().filter(|row| row["outcome"] == "measured").count();
-    assert!((3..120).contains(&measured), "{measured}");
+    let rows = rows(&desk);
+    let counted = rows.iter().filter(|row| row["outcome"] == "measured").count();
+    assert!((3..120).contains(&counted), "{counted}");
     let resumed = desk.speedup(&["resume", "last"]);
     assert!(resumed.status.success(), "{}", stderr(&resumed));
-    let (_, times) = stdout(&resumed)
-        .split_once("\nCommands\n")
-        .map(|(before, after)| (before.to_owned(), after.to_owned()))
-        .expect("a table of the times");
+    let said = stdout(&resumed);
+    let (_, times) = said.split_once("\nCommands\n").expect("a table of the times");
     for command in ["echo >> ran; sleep 0.05", "sleep 0.05"] {
         let of = |line: &&str| {
             line.trim().strip_prefix(command).is_some_and(|rest| rest.trim_start().starts_with("60 "))
@@ -575,15 +439,15 @@ fn ctrl_c_ends_after_the_run_under_way_and_cleans_up() {
         assert!(times.lines().any(|line| of(&line)), "{times}");
     }
     // The next comparison is not hindered by the last one.
-    desk.measured(&["-r", "2", "true", "true"]);
+    measured(&desk, &["-r", "2", "true", "true"]);
 }
 
 #[test]
 fn the_commands_of_the_documentation_run() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+    let root = root();
     let text = ["docs/agent.md", "docs/bench.md"].map(|page| std::fs::read_to_string(root.join(page)));
     let text = text.map(|text| text.expect("the documentation")).concat();
-    let desk = Desk::new();
+    let desk = Desk::new(SPEEDUP);
     std::os::unix::fs::symlink(root.join("examples"), desk.path().join("examples")).expect("a link");
     let blocks = text.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
     let commands: Vec<&str> = blocks.flat_map(str::lines).collect();
@@ -596,7 +460,7 @@ fn the_commands_of_the_documentation_run() {
         let mut shell = Command::new("sh");
         shell.args(["-c", &ours]).env("SPEEDUP", SPEEDUP).current_dir(desk.path());
         let output = shell.env("XDG_STATE_HOME", desk.path().join("state")).output().expect("a shell");
-        assert!(output.status.success(), "{line}: {}", stderr(&output));
+        succeeded(&output);
         benches += u32::from(line.contains("speedup bench "));
     }
     assert!(benches >= 8, "{benches}");

@@ -3,15 +3,15 @@
 use std::{net::TcpListener, os::unix::fs::PermissionsExt as _};
 
 use serde_json::Value;
-use speedup_tests::pool::Pool;
+use speedup_tests::{output::stderr, pool::Pool};
 
-use crate::{SPEEDUP, security::access::told};
+use crate::SPEEDUP;
 
 /// What it finds, and its exit code.
 fn findings(pool: &Pool, flags: &[&str]) -> (Vec<Value>, Option<i32>) {
     let output = pool.speedup(&[&["doctor", "--format", "json"], flags].concat());
     let found: Vec<Value> =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", told(&output)));
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
     (found, output.status.code())
 }
 

@@ -1,14 +1,11 @@
 //! What the guide tells its readers to type, typed: the commands of its pages, word for word, and the plans of the examples.
 
-use std::{os::unix::process::CommandExt as _, path::Path, path::PathBuf, process::Command, process::Output};
+use std::{os::unix::process::CommandExt as _, path::PathBuf, process::Command, process::Output};
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use speedup_tests::{output::succeeded, root};
 
 use crate::SPEEDUP;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
-}
 
 fn text_of(page: &str) -> String {
     std::fs::read_to_string(root().join("docs").join(page)).expect("a page")
@@ -73,11 +70,7 @@ impl Home {
 
     /// The same, and what was printed.
     fn types_well(&self, lines: &str) -> String {
-        let output = self.types(lines);
-        let (said, talked) =
-            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success(), "{}\n{said}\n{talked}", output.status);
-        said.into_owned()
+        succeeded(&self.types(lines))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tags go with an experiment wherever it is shown, and find it.
 
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::pool::Pool;
 
 use crate::{SPEEDUP, security::page::Browser};
 
@@ -23,14 +23,14 @@ fn an_experiment_is_found_and_shown_with_its_tags() {
     assert_eq!(ids(&["--tag", "night", "--tag", "build=9"]), std::slice::from_ref(&tagged));
     assert!(ids(&["--tag", "build"]).is_empty(), "a tag is found as a whole");
     assert_eq!(ids(&[]), [other, tagged.clone()]);
-    let table = String::from_utf8(pool.speedup(&["list", "--tag", "night"]).stdout).expect("UTF-8");
+    let table = pool.ok(&["list", "--tag", "night"]);
     assert!(table.contains("build=9 compiler=gcc-14 night"), "{table}");
-    eventually("it finishes", || pool.is_finished(&tagged).then_some(()));
+    pool.wait_for(&tagged);
     let listed = pool.json(&["list", "--tag", "night"]).expect("experiments");
     assert_eq!(listed[0]["tags"], serde_json::json!(all), "finished, from the store");
     let report = pool.json(&["report", &tagged]).expect("a report");
     assert_eq!(report["head"]["tags"], serde_json::json!(all));
-    let said = String::from_utf8(pool.speedup(&["report", &tagged]).stdout).expect("UTF-8");
+    let said = pool.ok(&["report", &tagged]);
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("; tags build=9 compiler=gcc-14 night"), "{said}");
     let browser = Browser::of(&pool, &pool.access_file());
@@ -54,9 +54,7 @@ fn what_is_no_tag_is_refused_with_the_rule() {
         (vec!["--tag", long.as_str()], "is no tag"),
         (many, "17 tags"),
     ] {
-        let refused = pool.speedup(&[&["submit", &file.display().to_string()], flags.as_slice()].concat());
-        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert_eq!(refused.status.code(), Some(2), "{said}");
+        let said = pool.refused(&[&["submit", &file.display().to_string()], flags.as_slice()].concat());
         assert!(said.contains(wanted), "{said}");
     }
 }

@@ -1,35 +1,15 @@
 //! Watching on a terminal: what the screen shows while real hosts work, and what stays of it.
 
-use std::process::Command;
-
-use speedup_tests::{pool::Pool, pool::eventually, screen::Screen};
+use speedup_tests::{desk::Desk, plan::naps, pool::Pool, pool::eventually, screen::Screen};
 
 use crate::SPEEDUP;
 
-const PLAN: &str = r#"
-[experiment]
-name = "watched"
-seed = 3
-[versions.old]
-baseline = true
-vars = { time = "0.3" }
-[versions.new]
-vars = { time = "0.1" }
-[benchmarks.nap]
-command = ["sleep", "{time}"]
-[benchmarks.rest]
-command = ["sleep", "{time}"]
-[repetitions]
-runs = RUNS
-[independence]
-policy = "any"
-"#;
 const DOWN: &str = "\u{1b}[B";
 const END: &str = "\u{1b}[F";
 const CONTROL_C: &str = "\u{3}";
 
 fn plan(runs: u32) -> String {
-    PLAN.replace("RUNS", &runs.to_string())
+    naps("watched", ["0.3", "0.1"], runs, "any", "[benchmarks.rest]\ncommand = [\"sleep\", \"{time}\"]\n")
 }
 
 fn watch(pool: &Pool, experiment: &str, columns: u16, rows: u16) -> Screen {
@@ -164,12 +144,9 @@ fn without_a_capable_terminal_there_are_lines_and_no_colour_is_kept_to() {
 
 #[test]
 fn control_c_leaves_one_bar_of_a_run_on_this_machine() {
-    let data = tempfile::tempdir().expect("a directory");
-    let file = data.path().join("plan.toml");
-    std::fs::write(&file, plan(5_000)).expect("a plan file");
-    let mut command = Command::new(SPEEDUP);
-    command.arg("run").arg(&file).env("XDG_STATE_HOME", data.path()).env("NO_COLOR", "1");
-    let mut screen = Screen::start(&command, 100, 60);
+    let desk = Desk::new(SPEEDUP);
+    desk.write("plan.toml", plan(5_000));
+    let mut screen = Screen::start(desk.command(&["run", "plan.toml"]).env("NO_COLOR", "1"), 100, 60);
     screen.until("a few runs", |text| number_before(text, "/20000 runs done").is_some_and(|done| done >= 4));
     screen.press(CONTROL_C);
     let bars = |text: &str| text.lines().filter(|line| line.trim_end().ends_with(" %")).count();

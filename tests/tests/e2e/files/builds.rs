@@ -4,9 +4,8 @@
 mod deaths;
 mod faults;
 
-use std::{collections::BTreeMap, collections::BTreeSet, fs, path::PathBuf};
+use std::{collections::BTreeMap, collections::BTreeSet, fs};
 
-use speedup_core::experiment::build::Product;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::plan::Plan;
 use speedup_core::run::record::{Outcome, Record};
@@ -14,7 +13,7 @@ use speedup_core::value::id::RunIndex;
 use speedup_proto::convert::{ExperimentStatus, ExportPart};
 use speedup_proto::v1;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
-use speedup_tests::{blake3_hex, ledger::Ledger, pool::Pool, pool::eventually};
+use speedup_tests::{blake3_hex, pool::Pool};
 use tokio_stream::StreamExt as _;
 
 use crate::SPEEDUP;
@@ -25,17 +24,11 @@ const SCRIPT: &str = "mkdir out; { echo \"#!/bin/sh\"; head -c 16 /dev/urandom |
 
 /// A plan of two versions, each built so, whose runs execute what was built.
 fn plan(build: &str, builds: u32, runs: u32, policy: &str) -> String {
-    let version = |name: &str, more: &str| {
-        format!(
-            "[versions.{name}]\n{more}build_shell = '{build}'\nbuilds = {builds}\nproducts = {{ prog = \"out/prog\" }}\n"
-        )
-    };
+    let build = format!("build_shell = '{build}'\nbuilds = {builds}\nproducts = {{ prog = \"out/prog\" }}\n");
     format!(
-        "[experiment]\nname = \"builds\"\nseed = 11\n{}{}\
+        "[experiment]\nname = \"builds\"\nseed = 11\n[versions.old]\nbaseline = true\n{build}[versions.new]\n{build}\
          [benchmarks.print]\ncommand = [\"{{build.prog}}\"]\n\
-         [repetitions]\nruns = {runs}\n[independence]\npolicy = \"{policy}\"\n",
-        version("old", "baseline = true\n"),
-        version("new", ""),
+         [repetitions]\nruns = {runs}\n[independence]\npolicy = \"{policy}\"\n"
     )
 }
 
@@ -95,18 +88,6 @@ fn await_it<T>(work: impl Future<Output = T>) -> T {
     runtime.expect("a runtime").block_on(work)
 }
 
-fn done(pool: &Pool, plan: &str, flags: &[&str]) -> String {
-    let experiment = pool.submit(plan, flags);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    experiment
-}
-
-/// Where the coordinator keeps a product.
-fn blob(pool: &Pool, product: &Product) -> PathBuf {
-    let hex = product.content.blake3.to_string();
-    pool.data().join("blobs").join(&hex[..2]).join(&hex[2..])
-}
-
 /// Asserts that every run was measured with what the plan's build for it made: the program has printed itself.
 fn used_what_was_built(pool: &Pool, told: &Told) {
     let reported = told.reported();
@@ -119,7 +100,8 @@ fn used_what_was_built(pool: &Pool, told: &Told) {
             assert!(run.0 < builds && ended.lease.evidence.build.is_none());
             let [product] = &record.products[..] else { panic!("one product: {ended:?}") };
             assert!(product.name == "prog" && product.content.executable, "{product:?}");
-            let kept = fs::read(blob(pool, product)).expect("the coordinator has it");
+            let kept =
+                fs::read(pool.blob(&product.content.blake3.to_string())).expect("the coordinator has it");
             assert_eq!(blake3_hex(&kept), product.content.blake3.to_string());
             assert_eq!(kept.len() as u64, product.content.bytes);
             assert!(contents.insert(product.content), "each build makes another");
@@ -137,7 +119,7 @@ fn used_what_was_built(pool: &Pool, told: &Told) {
 #[test]
 fn every_run_uses_the_build_that_the_plan_says() {
     let pool = Pool::start(SPEEDUP, 3);
-    let experiment = done(&pool, &plan(SCRIPT, 3, 6, "any"), &[]);
+    let experiment = pool.finish(&plan(SCRIPT, 3, 6, "any"));
     let told = Told::of(&pool, &experiment);
     assert_eq!((told.plan.builds(), told.plan.runs()), (6, 18));
     used_what_was_built(&pool, &told);
@@ -146,7 +128,7 @@ fn every_run_uses_the_build_that_the_plan_says() {
         .filter_map(|run| told.plan.build_of(RunIndex(run)))
         .for_each(|by| *uses.entry(by).or_default() += 1);
     assert_eq!(uses.into_values().collect::<Vec<_>>(), [2; 6], "evenly");
-    let measured = Ledger::read(&pool.export(&experiment)).rows;
+    let measured = pool.ledger(&experiment).rows;
     for row in measured.iter().filter(|row| row["counts"] == "true") {
         let run = RunIndex(row["run"].parse().expect("a number"));
         assert_eq!(row["build"], told.plan.build_of(run).expect("a build").to_string(), "{row:?}");
@@ -158,7 +140,7 @@ fn every_run_uses_the_build_that_the_plan_says() {
 fn what_one_host_built_runs_on_others() {
     let pool = Pool::start(SPEEDUP, 4);
     // Each of the four runs is on a host of its own, so of the two runs of a version one is not where it was built.
-    let experiment = done(&pool, &plan(SCRIPT, 1, 2, "distinct"), &[]);
+    let experiment = pool.finish(&plan(SCRIPT, 1, 2, "distinct"));
     let told = Told::of(&pool, &experiment);
     used_what_was_built(&pool, &told);
     let reported = told.reported();
@@ -173,7 +155,7 @@ fn what_one_host_built_runs_on_others() {
 #[test]
 fn products_are_kept_as_long_as_their_experiment() {
     let mut pool = Pool::start(SPEEDUP, 1);
-    let experiment = done(&pool, &plan(SCRIPT, 2, 2, "any"), &[]);
+    let experiment = pool.finish(&plan(SCRIPT, 2, 2, "any"));
     let stray = pool.data().join("blobs/ab").join("cd".repeat(31));
     fs::create_dir_all(stray.parent().expect("a folder")).expect("a folder");
     for store_is_lost in [false, true] {
@@ -193,7 +175,7 @@ fn a_product_that_is_no_program_is_a_file_of_the_run() {
     let pool = Pool::start(SPEEDUP, 1);
     let plan = plan("mkdir out; echo words > out/prog", 1, 1, "any")
         .replace("[\"{build.prog}\"]", "[\"cat\", \"{build.prog}\"]");
-    let told = Told::of(&pool, &done(&pool, &plan, &[]));
+    let told = Told::of(&pool, &pool.finish(&plan));
     for (ended, record) in told.reported().values() {
         assert_eq!(record.outcome, Outcome::Measured, "{ended:?}");
         let mut contents = record.products.iter().map(|product| product.content);
@@ -212,12 +194,11 @@ fn a_compiled_program_is_the_one_that_is_executed() {
         return speedup_tests::skip("there is no C compiler");
     }
     let pool = Pool::start(SPEEDUP, 2);
-    fs::write(pool.path().join("main.c"), "#include <stdio.h>\nint main(void) { puts(WORD); return 0; }\n")
-        .expect("a source");
+    pool.write("main.c", "#include <stdio.h>\nint main(void) { puts(WORD); return 0; }\n");
     let build = "mkdir out; ln -s {file.source} main.c; \
         cc -frandom-seed=$(od -An -N8 -tx8 /dev/urandom | tr -d \" \") -DWORD=\"\\\"{version}\\\"\" -o out/prog main.c";
     let plan = plan(build, 2, 2, "any") + "[files.source]\npath = \"main.c\"\n";
-    let told = Told::of(&pool, &done(&pool, &plan, &[]));
+    let told = Told::of(&pool, &pool.finish(&plan));
     assert_eq!(told.plan.runs(), 8);
     for (run, (ended, record)) in told.reported() {
         assert_eq!(record.outcome, Outcome::Measured, "{ended:?}");

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value as Json;
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{output::said, output::succeeded, pool::Pool, pool::eventually};
 use tempfile::TempDir;
 
 use crate::SPEEDUP;
@@ -87,13 +87,14 @@ impl Project {
 
     /// What git says, which must succeed.
     fn git(&self, arguments: &[&str]) -> String {
-        let output = surrounded(Command::new("git"), self.home.path())
-            .args(arguments)
-            .current_dir(self.repository())
-            .output()
-            .expect("git");
-        assert!(output.status.success(), "{arguments:?}: {}", said(&output));
-        String::from_utf8(output.stdout).expect("UTF-8").trim().to_owned()
+        let output = succeeded(
+            &surrounded(Command::new("git"), self.home.path())
+                .args(arguments)
+                .current_dir(self.repository())
+                .output()
+                .expect("git"),
+        );
+        output.trim().to_owned()
     }
 
     /// A command of ours that stands in the repository.
@@ -134,10 +135,6 @@ fn surrounded(mut command: Command, home: &Path) -> Command {
         command.env(format!("GIT_{who}_NAME"), "test").env(format!("GIT_{who}_EMAIL"), "test@localhost");
     }
     command
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
 fn work(milliseconds: u32, name: &str) -> String {
@@ -209,10 +206,9 @@ fn a_pool_builds_each_commit_once() {
     let pool = Pool::start(SPEEDUP, 2);
     let path = project.repository().join("plan.toml");
     fs::write(&path, plan(3)).expect("a plan");
-    let submitted = pool.command().arg("submit").arg(&path).output().expect("the command");
-    assert!(submitted.status.success(), "{}", said(&submitted));
-    let experiment = String::from_utf8_lossy(&submitted.stdout).trim().to_owned();
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let submitted = succeeded(&pool.command().arg("submit").arg(&path).output().expect("the command"));
+    let experiment = submitted.trim().to_owned();
+    pool.wait_for(&experiment);
     let export = pool.export_as("jsonl", &experiment);
     let last: Json = serde_json::from_str(export.lines().last().expect("a line")).expect("JSON");
     assert_eq!(last["builds"].as_array().expect("builds").len(), 2, "{last}");
@@ -273,9 +269,8 @@ fn three_dots_compare_with_the_merge_base_and_commands_stand_where_the_user_does
         .args(["-p", "test -f prog.c", "./prog"])
         .current_dir(project.repository().join("sub"))
         .output();
-    let output = output.expect("the command");
-    assert!(output.status.success(), "{}", said(&output));
-    let report: Json = serde_json::from_slice(&output.stdout).expect("JSON");
+    let output = succeeded(&output.expect("the command"));
+    let report: Json = serde_json::from_str(&output).expect("JSON");
     let (version, id, subject) = &commits(&report)[0];
     assert_eq!((&**version, id, &**subject), ("merge-base", &project.id("main~1"), "Compute"));
     assert_eq!(verdicts(&report), ["slower"], "main itself is as slow as topic");
@@ -310,11 +305,8 @@ fn the_files_of_a_commit_arrive_as_they_are() {
          products = {{ out = \"out\" }}\n[versions.b]\ngit = \"HEAD\"\nbuild = [\"cp\", \"run.sh\", \"out\"]\nproducts = {{ out = \"out\" }}\n\
          [benchmarks.x]\ncommand = [\"{{build.out}}\"]\n[repetitions]\nruns = 2\n[independence]\npolicy = \"any\"\n"
     );
-    fs::write(
-        project.path("plan.toml"),
-        plan.replace("git = \"HEAD\"", "git = \"HEAD\"\nrepository = \"repository\""),
-    )
-    .expect("a plan");
+    let beside = plan.replace("git = \"HEAD\"", "git = \"HEAD\"\nrepository = \"repository\"");
+    fs::write(project.path("plan.toml"), beside).expect("a plan");
     project.commit("Say more", &[]);
     let plan = project.path("plan.toml").display().to_string();
     let report = project.report(&["run", &plan]);
@@ -332,18 +324,14 @@ fn the_example_runs_as_it_stands() {
     assert!(made.status.success(), "{}", said(&made));
     let project = Project::empty();
     let mut command = project.command(&["run", "examples/git.toml", "-r", "8", "--format", "json"]);
-    let output = command.current_dir(root).output().expect("the command");
-    assert!(output.status.success(), "{}", said(&output));
-    let report: Json = serde_json::from_slice(&output.stdout).expect("JSON");
+    let output = succeeded(&command.current_dir(root).output().expect("the command"));
+    let report: Json = serde_json::from_str(&output).expect("JSON");
     assert_eq!(report["head"]["state"], "complete", "{report}");
     assert_eq!(commits(&report)[1].2, "Divide by odd numbers only");
     let words = ["bisect", "v1..main", "examples/git.toml", "--only", "below-20000", "--format", "json"];
-    let output = project.command(&words).current_dir(root).output().expect("the command");
-    assert!(output.status.success(), "{}", said(&output));
-    let report: Json = serde_json::from_slice(&output.stdout).expect("JSON");
+    let output = succeeded(&project.command(&words).current_dir(root).output().expect("the command"));
+    let report: Json = serde_json::from_str(&output).expect("JSON");
     let found = &report["rule"]["bisection"];
-    assert_eq!(
-        (&found["verdict"], &found["commits"][1]["id"]),
-        (&"step".into(), &commits(&report)[1].1.as_str().into())
-    );
+    assert_eq!(found["verdict"], "step");
+    assert_eq!(found["commits"][1]["id"], commits(&report)[1].1.as_str());
 }

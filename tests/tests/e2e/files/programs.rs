@@ -2,11 +2,9 @@
 
 use std::{collections::BTreeSet, os::unix::fs::PermissionsExt as _};
 
-use speedup_tests::{blake3_hex, ledger::Ledger, pool::Pool, pool::eventually};
+use speedup_tests::{blake3_hex, plan::plan, pool::Pool};
 
 use crate::SPEEDUP;
-
-const REST: &str = "[repetitions]\nruns = 3\n[independence]\npolicy = \"any\"\n";
 
 #[test]
 fn each_run_has_the_hash_of_the_program_that_it_executed() {
@@ -17,21 +15,19 @@ fn each_run_has_the_hash_of_the_program_that_it_executed() {
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("an executable one");
     // Another program a run, as one that is made on the host may be.
     let made = "printf '#!/bin/sh\\nexit 0 # %s\\n' $$ >prog; chmod +x prog";
-    let plan = format!(
-        "[experiment]\nname = \"programs\"\nseed = 5\n[versions.old]\nbaseline = true\n[versions.new]\n\
-         [benchmarks.kept]\ncommand = [\"{}\"]\n[benchmarks.made]\ncommand = [\"./prog\"]\n\
-         [prepare]\nshell = '''{made}'''\n{REST}",
-        script.display()
+    let kept = script.display().to_string();
+    let rest = format!(
+        "[benchmarks.kept]\ncommand = [\"{kept}\"]\n[benchmarks.made]\ncommand = [\"./prog\"]\n\
+         [prepare]\nshell = '''{made}'''\n"
     );
-    let experiment = pool.submit(&plan, &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let ledger = Ledger::read(&pool.export(&experiment));
+    let experiment = pool.finish(&plan("programs", 3, "any", &rest));
+    let ledger = pool.ledger(&experiment);
     assert!(ledger.rows.iter().all(|row| row["outcome"] == "measured"), "{:?}", ledger.rows);
     let of = |benchmark: &str, column: &str| -> BTreeSet<String> {
         let rows = ledger.rows.iter().filter(|row| row["benchmark"] == benchmark);
         rows.map(|row| row[column].clone()).collect()
     };
-    assert_eq!(of("kept", "program"), [script.display().to_string()].into());
+    assert_eq!(of("kept", "program"), [kept].into());
     assert_eq!(of("kept", "program_blake3"), [blake3_hex(text.as_bytes())].into());
     assert!(of("made", "program_blake3").len() > 2, "{:?}", of("made", "program_blake3"));
     assert_eq!(of("made", "program_unknown"), [String::new()].into());

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use speedup_tests::{ledger::Ledger, ledger::Row, pool::Pool, pool::eventually};
+use speedup_tests::{ledger::Row, plan::plan, pool::Pool};
 
 use crate::{SPEEDUP, files::software::lacks};
 
@@ -37,17 +37,10 @@ impl Drop for Mounted {
     }
 }
 
-fn plan(benchmark: &str) -> String {
-    format!(
-        "[experiment]\nname = \"scratch\"\nseed = 3\n[versions.old]\nbaseline = true\n[versions.new]\n[repetitions]\n\
-         runs = 2\n[independence]\npolicy = \"any\"\n[benchmarks.look]\n{benchmark}\n"
-    )
-}
-
-fn done(pool: &Pool, plan: &str) -> (String, Vec<Row>) {
-    let experiment = pool.submit(plan, &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let rows = Ledger::read(&pool.export(&experiment)).rows;
+/// Measures a plan of this benchmark, on whatever hosts.
+fn measured(pool: &Pool, benchmark: &str) -> (String, Vec<Row>) {
+    let experiment = pool.finish(&plan("scratch", 2, "any", &format!("[benchmarks.look]\n{benchmark}\n")));
+    let rows = pool.ledger(&experiment).rows;
     assert!(rows.iter().all(|row| row["outcome"] == "measured"), "{rows:?}");
     (experiment, rows)
 }
@@ -73,7 +66,7 @@ fn programs_run_on_a_local_disk_where_the_state_is_on_none() {
     let mounted = Mounted::at(&state, &pool.path().join("server"));
     pool.add_agent();
     pool.wait_for_hosts(1);
-    let (experiment, rows) = done(&pool, &plan("shell = \"test -e {input}\""));
+    let (experiment, rows) = measured(&pool, "shell = \"test -e {input}\"");
     assert!(!kinds(&rows).contains("fuse.sshfs") && !kinds(&rows).contains(""), "{:?}", kinds(&rows));
     assert!(!is_told(&pool, &experiment));
     assert!(state.join("outbox").exists() && !state.join("experiments").exists(), "they are apart");
@@ -81,7 +74,7 @@ fn programs_run_on_a_local_disk_where_the_state_is_on_none() {
     let own = state.join("shared");
     fs::create_dir(&own).expect("a directory");
     let (experiment, rows) =
-        done(&pool, &plan(&format!("command = [\"true\"]\ndirectory = \"{}\"", own.display())));
+        measured(&pool, &format!("command = [\"true\"]\ndirectory = \"{}\"", own.display()));
     assert_eq!(kinds(&rows), ["fuse.sshfs"].into());
     assert!(is_told(&pool, &experiment));
     drop(pool);
@@ -98,7 +91,7 @@ fn the_owner_says_where_and_is_warned_of_a_network() {
     let mounted = Mounted::at(&shared, &pool.path().join("server"));
     pool.add_agent_with(&["--scratch", shared.to_str().expect("UTF-8")]);
     pool.wait_for_hosts(1);
-    let (experiment, rows) = done(&pool, &plan("command = [\"true\"]"));
+    let (experiment, rows) = measured(&pool, "command = [\"true\"]");
     assert_eq!(kinds(&rows), ["fuse.sshfs"].into());
     assert!(is_told(&pool, &experiment));
     let own: Vec<_> = fs::read_dir(&shared).expect("the place").flatten().collect();

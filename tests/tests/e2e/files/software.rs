@@ -79,13 +79,11 @@ const TWO: &str = "[versions.one]\nbaseline = true\n[versions.two]\n";
 
 /// The rows of the export with the output that was kept.
 fn rows(pool: &Pool, plan: &str) -> (String, Vec<Json>) {
-    let experiment = pool.submit(plan, &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let output = pool.speedup(&["export", &experiment, "--format", "jsonl", "-o", "-"]);
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
-    let rows = text.lines().map(|line| serde_json::from_str::<Json>(line).expect("JSON"));
+    let experiment = pool.finish(plan);
+    let mut rows = pool.rows(&experiment);
     // Builds are no rows of runs.
-    (experiment, rows.filter(|row| !row["benchmark"].is_null()).collect())
+    rows.retain(|row| !row["benchmark"].is_null());
+    (experiment, rows)
 }
 
 fn measured(pool: &Pool, plan: &str) -> (String, Vec<Json>) {
@@ -99,13 +97,10 @@ fn prevented(pool: &Pool, plan: &str) -> String {
     let experiment = pool.submit(plan, &[]);
     let told = |row: &Json| row["loss_words"].as_str().filter(|words| !words.is_empty()).map(str::to_owned);
     eventually("it is told what stands in the way", || {
-        let output = pool.speedup(&["export", &experiment, "--format", "jsonl", "-o", "-"]);
-        let text = String::from_utf8(output.stdout).expect("UTF-8");
-        let rows: Vec<Json> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-        assert!(
-            rows.iter().all(|row| row["outcome"] != "measured" && row["outcome"] != "failed"),
-            "{rows:#?}"
-        );
+        let rows = pool.rows(&experiment);
+        for row in &rows {
+            assert!(row["outcome"] != "measured" && row["outcome"] != "failed", "{rows:#?}");
+        }
         rows.iter().find_map(told)
     })
 }
@@ -263,21 +258,16 @@ fn what_stands_in_the_way_is_told_in_the_words_of_the_tool() {
     module(&pool, "broken/1", "error \"no licence today\"\n");
     let used = "prologue = \"module use ~/modulefiles\"";
     for (environment, parts) in [
-        (
-            format!("{used}\nmodules = [\"tool/1\", \"nosuch/7\"]"),
-            vec!["`module load nosuch/7`", "Unable to locate"],
-        ),
-        (format!("{used}\nmodules = [\"broken/1\"]"), vec!["`module load broken/1`", "no licence today"]),
-        (
-            "prologue = \"echo the disk is away >&2; exit 7\"".to_owned(),
-            vec!["the prologue", "code 7", "the disk is away"],
-        ),
-        ("prologue = \"exit 0\"".to_owned(), vec!["the prologue ended"]),
-        ("prologue = \"sleep 600\"\nsoftware_timeout = \"300ms\"".to_owned(), vec!["did not end within 300"]),
-        ("prologue = \"module() { :; }\"\nmodules = [\"tool/1\"]".to_owned(), vec!["loaded modules"]),
-        ("prologue = \"unset -f module\"\nmodules = [\"tool/1\"]".to_owned(), vec!["no command `module`"]),
-        ("spack = [\"tool@1\"]".to_owned(), vec!["`spack load tool@1`", "no command `spack`"]),
+        ("USED\nmodules = [\"tool/1\", \"nosuch/7\"]", vec!["`module load nosuch/7`", "Unable to locate"]),
+        ("USED\nmodules = [\"broken/1\"]", vec!["`module load broken/1`", "no licence today"]),
+        ("prologue = \"echo no disk >&2; exit 7\"", vec!["the prologue", "code 7", "no disk"]),
+        ("prologue = \"exit 0\"", vec!["the prologue ended"]),
+        ("prologue = \"sleep 600\"\nsoftware_timeout = \"300ms\"", vec!["did not end within 300"]),
+        ("prologue = \"module() { :; }\"\nmodules = [\"tool/1\"]", vec!["loaded modules"]),
+        ("prologue = \"unset -f module\"\nmodules = [\"tool/1\"]", vec!["no command `module`"]),
+        ("spack = [\"tool@1\"]", vec!["`spack load tool@1`", "no command `spack`"]),
     ] {
+        let environment = environment.replace("USED", used);
         let words = prevented(&pool, &plan(&pool, &format!("{TWO}[environment]\n{environment}\n")));
         assert!(words.contains("software"), "{words}");
         assert!(parts.iter().all(|part| words.contains(part)), "{parts:?}: {words}");
@@ -305,16 +295,11 @@ fn builds_have_the_software_of_their_version() {
         return;
     }
     let pool = pool(1);
-    let version = |name: &str, number: u32| {
-        format!(
-            "[versions.{name}]\nbuild_shell = \"printf '#!/bin/sh\\necho built with %s\\n' $TOOL >prog; chmod +x prog\"\n\
-             products = {{ prog = \"prog\" }}\nenvironment.modules = [\"tool/{number}\"]\n"
-        )
-    };
+    let build = "build_shell = \"printf '#!/bin/sh\\necho built with %s\\n' $TOOL >prog; chmod +x prog\"\n\
+        products = { prog = \"prog\" }\nenvironment.modules";
     let text = format!(
-        "[environment]\nprologue = \"module use ~/modulefiles\"\n{}baseline = true\n{}",
-        version("one", 1),
-        version("two", 2)
+        "[environment]\nprologue = \"module use ~/modulefiles\"\n\
+         [versions.one]\nbaseline = true\n{build} = [\"tool/1\"]\n[versions.two]\n{build} = [\"tool/2\"]\n"
     );
     let text = plan(&pool, &text).replace("command = [\"tool\"]", "command = [\"{build.prog}\"]");
     let (_, rows) = measured(&pool, &text);
@@ -371,10 +356,9 @@ fn a_program_is_executed_in_a_container() {
     }
     assert!(codes(&pool, &experiment).contains(&"container_timed".to_owned()));
     let (_, rows) = measured(&pool, &text(", digest = [\"sh\", \"-c\", \"echo sha256:0123\"], probe = []"));
-    assert!(
-        rows.iter().all(|row| row["image"] == "sha256:0123" && row["container_ns"].is_null()),
-        "{rows:#?}"
-    );
+    for row in &rows {
+        assert!(row["image"] == "sha256:0123" && row["container_ns"].is_null(), "{rows:#?}");
+    }
     let broken = text("").replace("--unshare-pid", "--no-such-option");
     let words = prevented(&pool, &broken);
     assert!(words.contains("in the container") && words.contains("no-such-option"), "{words}");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use speedup_access::Role;
 use speedup_core::experiment::files::{Content, ContentHash, FileSource, StagedFile};
@@ -13,7 +13,10 @@ use speedup_proto::v1;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_proto::v1::files_client::FilesClient;
 use speedup_proto::v1::put_request::Part;
-use speedup_tests::{blake3_hex, ledger::Ledger, ledger::Row, pool::Pool, pool::eventually};
+use speedup_tests::{
+    blake3_hex, desk::Desk, ledger::Row, output::succeeded, plan::trivial, pool::Pool, pool::eventually,
+    process::Killed, root,
+};
 use tokio_stream::StreamExt as _;
 use tonic::Code;
 
@@ -31,13 +34,11 @@ fn plan(policy: &str, runs: usize, words: &[u8]) -> String {
 }
 
 fn write(pool: &Pool, words: &[u8]) {
-    fs::write(pool.path().join("words.txt"), words).expect("a file");
+    pool.write("words.txt", words);
 }
 
 fn done(pool: &Pool, plan: &str) -> Vec<Row> {
-    let experiment = pool.submit(plan, &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    Ledger::read(&pool.export(&experiment)).rows
+    pool.measure(plan).rows
 }
 
 fn all_measured(rows: &[Row], runs: usize) {
@@ -51,8 +52,7 @@ fn cached(pool: &Pool, agent: usize, words: &[u8]) -> PathBuf {
 
 /// Where the coordinator keeps a content.
 fn blob(pool: &Pool, words: &[u8]) -> PathBuf {
-    let hex = blake3_hex(words);
-    pool.data().join("blobs").join(&hex[..2]).join(&hex[2..])
+    pool.blob(&blake3_hex(words))
 }
 
 fn damage(path: &Path, with: &[u8]) {
@@ -75,8 +75,7 @@ fn a_file_travels_to_every_host_that_needs_it() {
     let stray = pool.data().join("blobs/ab").join("cd".repeat(31));
     fs::create_dir_all(stray.parent().expect("a folder")).expect("a folder");
     fs::write(&stray, b"stray").expect("a file");
-    pool.kill_coordinator();
-    pool.start_coordinator();
+    pool.restart_coordinator();
     assert!(blob(&pool, b"a few words\n").exists() && !stray.exists());
 }
 
@@ -86,9 +85,7 @@ fn a_file_that_is_not_there_is_told_with_its_line() {
     let path = pool.path().join("plan.toml");
     fs::write(&path, plan("any", 1, b"")).expect("a plan");
     for verb in [&["plan", "check"][..], &["submit"], &["run"]] {
-        let output = pool.speedup(&[verb, &[path.to_str().expect("UTF-8")]].concat());
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = pool.refused(&[verb, &[path.to_str().expect("UTF-8")]].concat());
         assert!(said.contains("line 8, column 8") && said.contains("words.txt"), "{said}");
     }
 }
@@ -124,8 +121,8 @@ fn a_file_that_is_damaged_or_gone_at_the_coordinator_is_no_run() {
             None => fs::remove_file(blob(&pool, words)).expect("removed"),
         }
         assert!(pool.speedup(&["resume", &experiment]).status.success());
-        eventually("it is given up", || pool.is_finished(&experiment).then_some(()));
-        let rows = Ledger::read(&pool.export(&experiment)).rows;
+        pool.wait_for(&experiment);
+        let rows = pool.ledger(&experiment).rows;
         assert!(
             rows.iter().all(|row| row["loss"] == "not_executed" && row["loss_words"].contains(told)),
             "{told}: {rows:?}"
@@ -139,17 +136,13 @@ fn a_file_that_is_damaged_or_gone_at_the_coordinator_is_no_run() {
 fn submit_paused(pool: &Pool, plan: &str) -> String {
     let wait = pool.path().join("wait");
     fs::write(&wait, b"").expect("a file");
-    let blocker = format!(
-        "[experiment]\nname = \"blocker\"\n[versions.a]\nbaseline = true\n[versions.b]\n\
-         [benchmarks.nap]\nshell = \"while test -e {}; do sleep 0.01; done\"\n[repetitions]\nruns = 1\n\
-         [independence]\npolicy = \"any\"\n",
-        wait.display()
-    );
-    let blocker = pool.submit(&blocker, &[]);
+    let shell =
+        format!("[benchmarks.nap]\nshell = \"while test -e {}; do sleep 0.01; done\"\n", wait.display());
+    let blocker = pool.submit(&speedup_tests::plan::plan("blocker", 1, "any", &shell), &[]);
     let experiment = pool.submit(plan, &[]);
     assert!(pool.speedup(&["pause", &experiment]).status.success());
     fs::remove_file(wait).expect("removed");
-    eventually("the host is free", || pool.is_finished(&blocker).then_some(()));
+    pool.wait_for(&blocker);
     experiment
 }
 
@@ -169,17 +162,15 @@ fn an_agent_that_is_killed_while_it_fetches_goes_on_where_it_was() {
     let had = fs::metadata(&part).expect("it is left").len();
     assert!(had > 0 && had < words.len() as u64, "{had}");
     pool.start_agent(0);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    all_measured(&Ledger::read(&pool.export(&experiment)).rows, 2);
+    pool.wait_for(&experiment);
+    all_measured(&pool.ledger(&experiment).rows, 2);
     assert!(pool.logged("agent-0").contains("resumes"));
     assert!(!part.exists() && cached(&pool, 0, &words).exists());
 }
 
 #[test]
 fn files_are_kept_within_the_bound_and_larger_ones_are_no_run() {
-    let mut pool = Pool::without_agents(SPEEDUP);
-    pool.add_agent_with(&["--file-cache", "1KiB"]);
-    pool.wait_for_hosts(1);
+    let pool = Pool::with_agent(SPEEDUP, &["--file-cache", "1KiB"]);
     let contents = [vec![b'a'; 700], vec![b'b'; 700]];
     for words in &contents {
         write(&pool, words);
@@ -194,34 +185,23 @@ fn files_are_kept_within_the_bound_and_larger_ones_are_no_run() {
     }
 }
 
-/// An agent with a working directory of its own, killed at the end.
-struct Standing(Child);
-
-impl Standing {
-    fn start(pool: &Pool, name: &str, words: &str) -> Self {
-        let directory = pool.path().join(format!("at-{name}"));
-        fs::create_dir_all(&directory).expect("a directory");
-        fs::write(directory.join("words"), words).expect("a file");
-        let mut command = pool.command();
-        command.args(["agent", "start", "--no-selftest", "--share-machine"]);
-        command.args(["--host-id", name, "--boot-id", name, "--state"]);
-        command.arg(pool.path().join(name)).current_dir(directory);
-        Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("an agent"))
-    }
-}
-
-impl Drop for Standing {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// An agent with a working directory of its own.
+fn standing(pool: &Pool, name: &str, words: &str) -> Killed {
+    let directory = pool.path().join(format!("at-{name}"));
+    fs::create_dir_all(&directory).expect("a directory");
+    fs::write(directory.join("words"), words).expect("a file");
+    let mut command = pool.command();
+    command.args(["agent", "start", "--no-selftest", "--share-machine"]);
+    command.args(["--host-id", name, "--boot-id", name, "--state"]);
+    command.arg(pool.path().join(name)).current_dir(directory);
+    Killed(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("an agent"))
 }
 
 #[test]
 fn a_shared_file_that_differs_on_a_host_is_refused_there() {
     let pool = Pool::without_agents(SPEEDUP);
     // A path that is the same on both hosts and leads each to a file of its own.
-    let _agents = [Standing::start(&pool, "good", "words"), Standing::start(&pool, "bad", "other")];
+    let _agents = [standing(&pool, "good", "words"), standing(&pool, "bad", "other")];
     pool.wait_for_hosts(2);
     let text = plan("any", 20, b"").replace(
         "path = \"words.txt\"",
@@ -258,17 +238,15 @@ fn a_host_whose_disk_is_full_says_so_and_serves_on() {
     command.args(["--host-id", "small", "--boot-id", "small", "--coordinator", &pool.url(), "--access-file"]);
     command.arg(pool.access_file()).arg("--state");
     command.arg(&state).env("STATE", &state).stdout(Stdio::null()).stderr(Stdio::null());
-    let _agent = Standing(command.spawn().expect("an agent"));
+    let _agent = Killed(command.spawn().expect("an agent"));
     pool.wait_for_hosts(1);
     let large = vec![b'l'; 8 << 20];
     write(&pool, &large);
     let rows = done(&pool, &(plan("any", 1, &large) + "[limits]\nattempts = 1\n"));
-    assert!(
-        rows.iter().all(|row| {
-            row["loss"] == "not_executed" && row["loss_words"].contains("No space left on device")
-        }),
-        "{rows:?}"
-    );
+    for row in &rows {
+        assert_eq!(row["loss"], "not_executed", "{row:?}");
+        assert!(row["loss_words"].contains("No space left on device"), "{row:?}");
+    }
     write(&pool, b"little");
     all_measured(&done(&pool, &plan("any", 1, b"little")), 2);
 }
@@ -276,9 +254,7 @@ fn a_host_whose_disk_is_full_says_so_and_serves_on() {
 #[tokio::test]
 async fn what_was_not_put_is_refused_by_name_and_what_is_put_has_to_be_right() {
     let pool = Pool::without_agents(SPEEDUP);
-    let text = "[experiment]\nname = \"f\"\n[versions.a]\nbaseline = true\n[versions.b]\n\
-        [benchmarks.x]\ncommand = [\"true\"]\n[independence]\npolicy = \"any\"\n";
-    let mut experiment = plan::file::parse(text, Seed(1)).expect("a plan");
+    let mut experiment = plan::file::parse(&trivial("f", 1), Seed(1)).expect("a plan");
     let blake3 = ContentHash::from_hex(&blake3_hex(b"words")).expect("a hash");
     let content = Content { blake3, bytes: 5, executable: false };
     experiment.files = vec![StagedFile { name: "words".to_owned(), source: FileSource::Content(content) }];
@@ -330,16 +306,12 @@ async fn what_was_not_put_is_refused_by_name_and_what_is_put_has_to_be_right() {
 
 #[test]
 fn the_example_runs_as_it_stands() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
-    let data = tempfile::tempdir().expect("a directory");
-    let mut command = Command::new(SPEEDUP);
-    command.args(["run", "examples/files.toml", "-r", "3", "--format", "json"]);
-    let output = command.current_dir(root).env("XDG_STATE_HOME", data.path()).output().expect("the command");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON value");
+    let desk = Desk::new(SPEEDUP);
+    let ok = |arguments: &[&str]| {
+        succeeded(&desk.command(arguments).current_dir(root()).output().expect("the command"))
+    };
+    let report = ok(&["run", "examples/files.toml", "-r", "3", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&report).expect("one JSON value");
     assert_eq!(report["head"]["state"], "complete", "{report}");
-    let checked =
-        Command::new(SPEEDUP).args(["plan", "check", "examples/files.toml"]).current_dir(root).output();
-    let shown = String::from_utf8(checked.expect("the command").stdout).expect("UTF-8");
-    assert!(shown.contains("text (content, "), "{shown}");
+    assert!(ok(&["plan", "check", "examples/files.toml"]).contains("text (content, "));
 }

@@ -1,32 +1,21 @@
 //! The environment of runs, from the plan to the export: what was asked for, what was had, what disturbed.
 
-use std::{path::Path, process::Child, process::Command, process::Stdio};
+use std::{path::Path, process::Command, process::Stdio};
 
-use speedup_tests::{ledger::Ledger, ledger::Row, pool::Pool, pool::eventually};
+use speedup_tests::{ledger::Row, pool::Pool, pool::eventually, process::Killed};
 
 use crate::SPEEDUP;
 
 const HEAD: &str = "[experiment]\nname = \"environment\"\nseed = 5\n[versions.old]\nbaseline = true\n[versions.new]\n\
     [independence]\npolicy = \"any\"\n[output]\nkeep_of = \"all\"\n[repetitions]\nruns = 3\n";
 
-fn done(pool: &Pool, plan: &str) -> Ledger {
-    let experiment = pool.submit(plan, &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    Ledger::read(&pool.export(&experiment))
-}
-
 /// The lines that the program of a row wrote, from the export with the output that was kept.
 fn kept(pool: &Pool, plan: &str) -> Vec<(serde_json::Value, Vec<String>)> {
-    let experiment = pool.submit(plan, &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let output = pool.speedup(&["export", &experiment, "--format", "jsonl", "-o", "-"]);
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
-    let rows = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
-    rows.map(|row| {
-        let lines = row["stdout_kept"].as_str().unwrap_or_default().lines().map(str::to_owned).collect();
-        (row, lines)
-    })
-    .collect()
+    let experiment = pool.finish(plan);
+    let lines = |row: &serde_json::Value| {
+        row["stdout_kept"].as_str().unwrap_or_default().lines().map(str::to_owned).collect()
+    };
+    pool.rows(&experiment).into_iter().map(|row| (row.clone(), lines(&row))).collect()
 }
 
 #[test]
@@ -49,10 +38,9 @@ fn a_program_has_the_environment_of_its_plan() {
         assert_eq!(lines[..3], ["0", "19 3", "00040000"], "{row}");
         assert_eq!(lines[4], "4000", "the size is that of the plan: {row}");
         assert_eq!(lines[5..], ["99".to_owned(), format!("look {version}")]);
-        assert_eq!(
-            (&row["unmet"], &row["cpus"], &row["env_bytes"]),
-            (&"".into(), &"0".into(), &4_000.into())
-        );
+        assert_eq!(row["unmet"], "");
+        assert_eq!(row["cpus"], "0");
+        assert_eq!(row["env_bytes"], 4_000);
         assert!(row["disturbed"].is_boolean() && row["steal_ns"].is_u64(), "{row}");
     }
     let cleanups = find(pool.path(), "cleanups").expect("the cleanup's file");
@@ -66,7 +54,7 @@ fn the_size_of_the_environment_is_drawn_by_the_plans_seed() {
         format!("{HEAD}[benchmarks.true]\ncommand = [\"true\"]\n[environment]\nenv_bytes_random = 4096\n");
     let sizes = || {
         let pool = Pool::start(SPEEDUP, 1);
-        let ledger = done(&pool, &plan);
+        let ledger = pool.measure(&plan);
         let size = |row: &Row| (row["run"].clone(), row["env_bytes"].parse::<u64>().expect("a size"));
         let mut sizes: Vec<(String, u64)> = ledger.rows.iter().map(size).collect();
         sizes.sort();
@@ -81,10 +69,8 @@ fn the_size_of_the_environment_is_drawn_by_the_plans_seed() {
 
 #[test]
 fn what_a_host_cannot_do_is_recorded_or_refused() {
-    let mut pool = Pool::without_agents(SPEEDUP);
     let machine = tempfile::tempdir().expect("a machine without governors");
-    pool.add_agent_on(machine.path());
-    pool.wait_for_hosts(1);
+    let pool = Pool::on(SPEEDUP, machine.path(), 1);
     let plan = |strict: bool| {
         format!(
             "{HEAD}[benchmarks.true]\ncommand = [\"true\"]\n[limits]\nattempts = 1\n\
@@ -92,16 +78,11 @@ fn what_a_host_cannot_do_is_recorded_or_refused() {
              strict = {strict}\n"
         )
     };
-    for row in &done(&pool, &plan(false)).rows {
-        assert_eq!(
-            (row["outcome"].as_str(), row["unmet"].as_str()),
-            ("measured", "cpus page_cache governor turbo")
-        );
-        assert_eq!(
-            (row["load_before_percent"].as_str(), row["steal_ns"].as_str()),
-            ("", ""),
-            "absent, not zero"
-        );
+    for row in &pool.measure(&plan(false)).rows {
+        assert_eq!(row["outcome"], "measured");
+        assert_eq!(row["unmet"], "cpus page_cache governor turbo");
+        assert_eq!(row["load_before_percent"], "", "absent, not zero");
+        assert_eq!(row["steal_ns"], "", "absent, not zero");
     }
     let experiment = pool.submit(&plan(true), &[]);
     let paused = eventually("the experiment is given up", || {
@@ -112,7 +93,7 @@ fn what_a_host_cannot_do_is_recorded_or_refused() {
     let text = pool.export(&experiment);
     assert!(text.contains("governor: "), "{paused}: {text}");
     // The agent is as well as before.
-    assert!(done(&pool, &plan(false)).rows.iter().all(|row| row["outcome"] == "measured"));
+    assert!(pool.measure(&plan(false)).rows.iter().all(|row| row["outcome"] == "measured"));
 }
 
 #[test]
@@ -120,9 +101,7 @@ fn programs_execute_as_the_user_that_the_owner_named() {
     if !rustix::process::geteuid().is_root() {
         return speedup_tests::skip("only root executes programs as another user");
     }
-    let mut pool = Pool::without_agents(SPEEDUP);
-    pool.add_agent_with(&["--user", "nobody"]);
-    pool.wait_for_hosts(1);
+    let pool = Pool::with_agent(SPEEDUP, &["--user", "nobody"]);
     let plan = format!(
         "{HEAD}[setup]\nshell = \"id -u > setup\"\n[prepare]\nshell = \"id -u > prepared\"\n\
          [cleanup]\nshell = \"test -O prepared\"\n\
@@ -150,7 +129,7 @@ fn without_any_permission_each_setting_is_recorded_as_what_it_was() {
          governor = \"nobodys\"\nlimits.open_files = 1000000000000\n"
     );
     for _ in 0..2 {
-        for row in &done(&pool, &plan).rows {
+        for row in &pool.measure(&plan).rows {
             let unmet = "cpus housekeeping nice scheduler env_bytes page_cache transparent_huge_pages governor limits";
             assert_eq!((row["outcome"].as_str(), row["unmet"].as_str()), ("measured", unmet), "{row:?}");
             assert_eq!((row["survivors"].as_str(), row["cpus"].as_str()), ("0", ""));
@@ -163,7 +142,7 @@ fn a_failed_preparation_is_no_run_and_a_failed_cleanup_marks_it() {
     let pool = Pool::start(SPEEDUP, 1);
     let plan =
         |more: &str| format!("{HEAD}[benchmarks.true]\ncommand = [\"true\"]\n[limits]\nattempts = 1\n{more}");
-    for row in &done(&pool, &plan("[cleanup]\nshell = \"echo no >&2; exit 3\"\n")).rows {
+    for row in &pool.measure(&plan("[cleanup]\nshell = \"echo no >&2; exit 3\"\n")).rows {
         assert_eq!((row["outcome"].as_str(), row["disturbed"].as_str()), ("measured", "true"));
         assert!(row["disturbances"].contains("cleanup_failed"), "{row:?}");
     }
@@ -184,37 +163,34 @@ fn settings_of_the_host_are_put_back_also_after_a_kill() {
     write(&machine.path().join("sys/devices/system/cpu/online"), "0\n");
     let read = || std::fs::read_to_string(&governor).expect("a governor").trim().to_owned();
 
-    let mut pool = Pool::without_agents(SPEEDUP);
-    let number = pool.add_agent_on(machine.path());
-    pool.wait_for_hosts(1);
+    let mut pool = Pool::on(SPEEDUP, machine.path(), 1);
     let plan = |nap: &str| {
         format!(
             "{HEAD}[benchmarks.nap]\ncommand = [\"sleep\", \"{nap}\"]\n[limits]\nattempts = 9\n\
             [environment]\ngovernor = \"performance\"\n"
         )
     };
-    assert!(done(&pool, &plan("0.01")).rows.iter().all(|row| row["unmet"].is_empty()));
+    assert!(pool.measure(&plan("0.01")).rows.iter().all(|row| row["unmet"].is_empty()));
     eventually("an idle agent puts it back", || (read() == "powersave").then_some(()));
 
     let experiment = pool.submit(&plan("0.5"), &[]);
     eventually("a run is under way", || (read() == "performance").then_some(()));
-    pool.kill_agent(number);
+    pool.kill_agent(0);
     assert_eq!(read(), "performance", "nobody was there to put it back");
     assert!(pool.speedup(&["cancel", &experiment]).status.success());
-    pool.start_agent_on(number, machine.path());
+    pool.start_agent_on(0, machine.path());
     eventually("the next start puts it back", || (read() == "powersave").then_some(()));
 }
 
 #[test]
 fn a_busy_neighbour_is_noticed() {
     let cpu = allowed_cpu();
-    let _neighbour = Neighbour::on(&cpu);
+    let _neighbour = neighbour_on(&cpu);
     let pool = Pool::start(SPEEDUP, 1);
     let plan =
         format!("{HEAD}[benchmarks.nap]\ncommand = [\"sleep\", \"0.3\"]\n[environment]\ncpus = \"{cpu}\"\n");
-    let experiment = pool.submit(&plan, &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let ledger = Ledger::read(&pool.export(&experiment));
+    let experiment = pool.finish(&plan);
+    let ledger = pool.ledger(&experiment);
     assert_eq!(ledger.assert_exactly_once(6), 6, "a disturbed run is marked and counts");
     for row in &ledger.rows {
         assert!(row["disturbed"] == "true" && row["disturbances"].contains("other_load"), "{row:?}");
@@ -237,23 +213,11 @@ fn allowed_cpu() -> String {
     list.trim().split(['-', ',']).next().expect("a CPU").to_owned()
 }
 
-/// A process that does nothing but use a CPU.
-struct Neighbour(Child);
-
-impl Neighbour {
-    fn on(cpu: &str) -> Self {
-        let mut command = Command::new("taskset");
-        command.args(["-c", cpu, "sh", "-c", "while :; do :; done"]);
-        Self(command.stdin(Stdio::null()).spawn().expect("taskset"))
-    }
-}
-
-impl Drop for Neighbour {
-    fn drop(&mut self) {
-        // taskset becomes the shell, so this is the busy process itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// A process that does nothing but use a CPU: taskset becomes the shell.
+fn neighbour_on(cpu: &str) -> Killed {
+    let mut command = Command::new("taskset");
+    command.args(["-c", cpu, "sh", "-c", "while :; do :; done"]);
+    Killed(command.stdin(Stdio::null()).spawn().expect("taskset"))
 }
 
 /// A file of this name somewhere below a directory.
@@ -263,8 +227,8 @@ fn find(directory: &Path, name: &str) -> Option<std::path::PathBuf> {
         if entry.file_name() == name {
             return Some(path);
         }
-        if let Some(found) =
-            entry.file_type().is_ok_and(|kind| kind.is_dir()).then(|| find(&path, name)).flatten()
+        if entry.file_type().is_ok_and(|kind| kind.is_dir())
+            && let Some(found) = find(&path, name)
         {
             return Some(found);
         }

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, path::Path, path::PathBuf, process::Command, time::Instant};
 
-use speedup_tests::{ledger::Ledger, ledger::Row, pool::Pool, pool::eventually, pool::host_id};
+use speedup_tests::{ledger::Row, pool::Pool, pool::eventually, pool::host_id};
 
 use crate::SPEEDUP;
 
@@ -16,12 +16,6 @@ fn plan(policy: &str, runs: u32, more: &str) -> String {
     )
 }
 
-fn done(pool: &Pool, plan: &str) -> Ledger {
-    let experiment = pool.submit(plan, &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    Ledger::read(&pool.export(&experiment))
-}
-
 fn number(row: &Row, column: &str) -> u64 {
     row[column].parse().unwrap_or_else(|_| panic!("{column}: {row:?}"))
 }
@@ -32,16 +26,6 @@ fn set_load(machine: &Path, load: &str) {
     std::fs::write(machine.join("proc/loadavg"), format!("{load} 9.99 9.99 1/100 1000\n")).expect("a file");
 }
 
-/// Hosts of their own, all of the machine whose files lie there.
-fn pool_on(machine: &Path, hosts: usize) -> Pool {
-    let mut pool = Pool::without_agents(SPEEDUP);
-    for _ in 0..hosts {
-        pool.add_agent_on(machine);
-    }
-    pool.wait_for_hosts(hosts);
-    pool
-}
-
 const RESTS: &str = "rest = { idle = \"10ms\", load = 0.5, wait = \"WAIT\" }\n[benchmarks.true]\ncommand = [\"true\"]\n\
     [limits]\nattempts = 1";
 
@@ -49,16 +33,13 @@ const RESTS: &str = "rest = { idle = \"10ms\", load = 0.5, wait = \"WAIT\" }\n[b
 fn a_run_waits_until_its_host_has_rested() {
     let machine = tempfile::tempdir().expect("a machine");
     set_load(machine.path(), "3.00");
-    let pool = pool_on(machine.path(), 2);
+    let pool = Pool::on(SPEEDUP, machine.path(), 2);
     let experiment = pool.submit(&plan("rested", 1, &RESTS.replace("WAIT", "1h")), &[]);
-    eventually("both hosts have a lease and wait", || {
-        let listed = pool.json(&["hosts", "list"])?;
-        listed.as_array()?.iter().all(|host| !host["lease"].is_null()).then_some(())
-    });
-    assert!(Ledger::read(&pool.export(&experiment)).rows.iter().all(|row| row["outcome"].is_empty()));
+    pool.wait_until_all_have_a_run();
+    assert!(pool.ledger(&experiment).rows.iter().all(|row| row["outcome"].is_empty()));
     set_load(machine.path(), "0.50");
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let ledger = Ledger::read(&pool.export(&experiment));
+    pool.wait_for(&experiment);
+    let ledger = pool.ledger(&experiment);
     assert_eq!(ledger.assert_exactly_once(2), 2);
     for row in &ledger.rows {
         assert_eq!(number(row, "rest_load_percent"), 50, "at the bound it has rested");
@@ -71,11 +52,11 @@ fn a_run_waits_until_its_host_has_rested() {
 fn a_host_that_does_not_come_to_rest_is_no_host_for_the_run() {
     let machine = tempfile::tempdir().expect("a machine");
     set_load(machine.path(), "3.00");
-    let pool = pool_on(machine.path(), 2);
+    let pool = Pool::on(SPEEDUP, machine.path(), 2);
     let lost = |more: &str, reason: &str| {
         let experiment = pool.submit(&plan("rested", 1, more), &[]);
         eventually("no run is executed", || {
-            let ledger = Ledger::read(&pool.export(&experiment));
+            let ledger = pool.ledger(&experiment);
             let is_lost = |row: &Row| row["loss"] == "not_executed" && row["loss_words"].contains(reason);
             (ledger.rows.iter().filter(|row| is_lost(row)).count() == 2).then_some(())
         });
@@ -112,14 +93,14 @@ fn rest_begins_anew_with_the_coordinator_whatever_its_clock_says() {
     let rests = "rest = { idle = \"5s\" }\n[benchmarks.true]\ncommand = [\"true\"]";
     let experiment = pool.submit(&plan("rested", 1, rests), &[]);
     eventually("one run is measured", || {
-        let ledger = Ledger::read(&pool.export(&experiment));
+        let ledger = pool.ledger(&experiment);
         ledger.rows.iter().any(|row| row["outcome"] == "measured").then_some(())
     });
     pool.stop_coordinator();
     pool.start_coordinator_by(&["env", &preload]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    pool.wait_for(&experiment);
     let most = u64::try_from(begun.elapsed().as_nanos()).expect("a time");
-    let ledger = Ledger::read(&pool.export(&experiment));
+    let ledger = pool.ledger(&experiment);
     assert_eq!(ledger.assert_exactly_once(2), 2);
     let granted = |row: &&Row| number(row, "granted_ns");
     let last = ledger.rows.iter().max_by_key(granted).expect("a row");
@@ -132,12 +113,9 @@ fn rest_begins_anew_with_the_coordinator_whatever_its_clock_says() {
 fn the_stop_signal_ends_the_wait_for_rest() {
     let machine = tempfile::tempdir().expect("a machine");
     set_load(machine.path(), "3.00");
-    let mut pool = pool_on(machine.path(), 2);
+    let mut pool = Pool::on(SPEEDUP, machine.path(), 2);
     let experiment = pool.submit(&plan("rested", 1, &RESTS.replace("WAIT", "1h")), &[]);
-    eventually("a host has a lease and waits", || {
-        let listed = pool.json(&["hosts", "list"])?;
-        listed.as_array()?.iter().all(|host| !host["lease"].is_null()).then_some(())
-    });
+    pool.wait_until_all_have_a_run();
     pool.stop_agent(0);
     eventually("it says that it was stopped", || {
         pool.export(&experiment).contains("the agent was stopped").then_some(())
@@ -150,25 +128,22 @@ fn the_canary_is_timed_after_the_cleanup_and_never_fails_a_run() {
     let more = "[benchmarks.touch]\nshell = \"touch left\"\nwarmup = 1\n\
         [cleanup]\nshell = \"test -e left && touch {input}/cleaned\"\n\
         [canary]\nshell = \"test ! -e left && rm {input}/cleaned && sleep 0.05\"";
-    let ledger = done(&pool, &plan("any", 2, more));
+    let ledger = pool.measure(&plan("any", 2, more));
     assert_eq!(ledger.assert_exactly_once(4), 4);
     for row in &ledger.rows {
         assert_eq!(row["canary_failed"], "", "once, after the cleanup, in a directory of its own");
         assert!(number(row, "canary_ns") >= 50_000_000, "{row:?}");
     }
     let more = "[benchmarks.false]\ncommand = [\"false\"]\n[canary]\nshell = \"echo sick >&2; exit 3\"";
-    for row in &done(&pool, &plan("any", 1, more)).rows {
+    for row in &pool.measure(&plan("any", 1, more)).rows {
         assert_eq!((row["outcome"].as_str(), row["failure"].as_str()), ("failed", "exit"));
         assert!(row["canary_failed"].ends_with("exit code 3: sick"), "{row:?}");
         assert_eq!(row["canary_ns"], "");
     }
     let more = "[benchmarks.true]\ncommand = [\"true\"]\n[canary]\ncommand = [\"sleep\", \"1000\"]\ntimeout = \"100ms\"";
-    for row in &done(&pool, &plan("any", 1, more)).rows {
+    for row in &pool.measure(&plan("any", 1, more)).rows {
         assert_eq!(row["outcome"], "measured");
-        assert!(
-            !row["disturbances"].contains("cleanup_failed"),
-            "what the canary does is not the run's: {row:?}"
-        );
+        assert!(!row["disturbances"].contains("cleanup_failed"), "the canary is not the run: {row:?}");
         assert!(row["canary_failed"].ends_with("100 ms"), "{row:?}");
     }
 }
@@ -178,12 +153,10 @@ fn the_canary_executes_as_the_user_that_the_owner_named() {
     if !rustix::process::geteuid().is_root() {
         return speedup_tests::skip("only root executes programs as another user");
     }
-    let mut pool = Pool::without_agents(SPEEDUP);
-    pool.add_agent_with(&["--user", "nobody"]);
-    pool.wait_for_hosts(1);
+    let pool = Pool::with_agent(SPEEDUP, &["--user", "nobody"]);
     let more =
         "[benchmarks.true]\ncommand = [\"true\"]\n[canary]\nshell = \"test $(id -u) = 65534 && touch mine\"";
-    for row in &done(&pool, &plan("any", 1, more)).rows {
+    for row in &pool.measure(&plan("any", 1, more)).rows {
         assert_eq!(row["canary_failed"], "", "{row:?}");
     }
 }
@@ -193,18 +166,14 @@ fn the_length_of_the_directory_is_that_of_the_plan() {
     let pool = Pool::start(SPEEDUP, 1);
     let program = "[benchmarks.pwd]\nshell = \"pwd -P | tr -d '\\\\n' | wc -c\"\nwarmup = 1\n[environment]\n";
     let lengths = |setting: &str| {
-        let experiment = pool.submit(&plan("any", 5, &format!("{program}{setting}")), &[]);
-        eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-        let text = pool.export_as("jsonl", &experiment);
-        let rows = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
-        let mut lengths: Vec<(u64, u64)> = rows
-            .map(|row| {
-                assert_eq!((&row["outcome"], &row["unmet"]), (&"measured".into(), &"".into()), "{row}");
-                let seen: u64 = row["stdout_kept"].as_str().expect("text").trim().parse().expect("a length");
-                assert_eq!(row["directory_bytes"], seen, "what is recorded is what the program sees: {row}");
-                (row["run"].as_u64().expect("a run"), seen)
-            })
-            .collect();
+        let experiment = pool.finish(&plan("any", 5, &format!("{program}{setting}")));
+        let mut lengths = Vec::new();
+        for row in pool.rows(&experiment) {
+            assert_eq!((&row["outcome"], &row["unmet"]), (&"measured".into(), &"".into()), "{row}");
+            let seen: u64 = row["stdout_kept"].as_str().expect("text").trim().parse().expect("a length");
+            assert_eq!(row["directory_bytes"], seen, "what is recorded is what the program sees: {row}");
+            lengths.push((row["run"].as_u64().expect("a run"), seen));
+        }
         lengths.sort_unstable();
         assert_eq!(lengths.len(), 10);
         lengths
@@ -221,7 +190,7 @@ fn the_length_of_the_directory_is_that_of_the_plan() {
 fn a_length_that_the_host_cannot_give_is_recorded() {
     let pool = Pool::start(SPEEDUP, 1);
     let more = "[benchmarks.true]\ncommand = [\"true\"]\n[environment]\ndirectory_bytes = 9";
-    for row in &done(&pool, &plan("any", 1, more)).rows {
+    for row in &pool.measure(&plan("any", 1, more)).rows {
         assert_eq!((row["outcome"].as_str(), row["unmet"].as_str()), ("measured", "directory_bytes"));
         assert!(number(row, "directory_bytes") > 9);
     }
@@ -249,15 +218,13 @@ fn a_reboot_that_fails_is_told_and_the_host_is_not_waited_for() {
     let log = pool.logged("agent-0");
     assert!(log.contains("this host reboots") && log.contains("did not reboot"), "{log}");
     assert!(log.contains("failed: exit status: 3"), "{log}");
-    let ledger = Ledger::read(&pool.export(&experiment));
+    let ledger = pool.ledger(&experiment);
     assert_eq!(ledger.rows.iter().filter(|row| row["outcome"] == "measured").count(), 1, "before the reboot");
 }
 
 #[test]
 fn a_host_that_stays_up_has_the_time_its_owner_gives_it() {
-    let mut pool = Pool::without_agents(SPEEDUP);
-    pool.add_agent_with(&["--reboot-command", "true", "--reboot-patience", "200ms"]);
-    pool.wait_for_hosts(1);
+    let pool = Pool::with_agent(SPEEDUP, &["--reboot-command", "true", "--reboot-patience", "200ms"]);
     let first = epoch(&pool).expect("the agent is connected");
     pool.submit(&plan("rebooted", 2, "[benchmarks.true]\ncommand = [\"true\"]"), &[]);
     eventually("the agent tells it", || pool.logged("agent-0").contains("still up 200ms").then_some(()));
@@ -270,7 +237,7 @@ fn facts_are_read_again_when_the_connection_was_lost() {
     let aslr = machine.path().join("proc/sys/kernel/randomize_va_space");
     std::fs::create_dir_all(aslr.parent().expect("a directory")).expect("a directory");
     std::fs::write(&aslr, "2\n").expect("a file");
-    let mut pool = pool_on(machine.path(), 1);
+    let mut pool = Pool::on(SPEEDUP, machine.path(), 1);
     let fact = |pool: &Pool| {
         let listed = pool.json(&["hosts", "list"])?;
         let host = listed.as_array()?.iter().find(|host| host["host"] == host_id(0))?.clone();

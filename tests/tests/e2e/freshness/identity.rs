@@ -1,12 +1,12 @@
 //! Which machine a host is, and whether it is identical to the others: another class is told with its differences and
 //! taken when a person says so; a copy of a machine is turned away until it has a name of its own.
 
-use std::{path::Path, path::PathBuf, process::Child, process::Stdio};
+use std::{path::Path, path::PathBuf, process::Stdio};
 
 use serde_json::Value;
 use speedup_access::{Role, unix_seconds};
-use speedup_proto::{v1, v1::agents_client::AgentsClient};
-use speedup_tests::{checker, pool::Pool, pool::eventually, pool::host_id};
+use speedup_proto::{v1, v1::agents_client::AgentsClient, v1::coordinator_message::Message};
+use speedup_tests::{checker, pool::Pool, pool::eventually, pool::host_id, process::Killed};
 use tokio_stream::StreamExt as _;
 
 use crate::SPEEDUP;
@@ -24,18 +24,8 @@ fn machine(pool: &Pool, name: &str, file: &str, content: &str) -> PathBuf {
 }
 
 fn plan(policy: &str, runs: u32) -> String {
-    format!(
-        "[experiment]\nname = \"identity\"\nseed = 5\n[versions.old]\nbaseline = true\n[versions.new]\n\
-         [benchmarks.true]\ncommand = [\"true\"]\n[repetitions]\nruns = {runs}\n\
-         [independence]\npolicy = \"{policy}\"\nhosts = \"identical\"\n"
-    )
-}
-
-/// What a command says, which has to succeed.
-fn said(pool: &Pool, arguments: &[&str]) -> String {
-    let output = pool.speedup(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("UTF-8")
+    let rest = "hosts = \"identical\"\n[benchmarks.true]\ncommand = [\"true\"]\n";
+    speedup_tests::plan::plan("identity", runs, policy, rest)
 }
 
 fn measured(pool: &Pool, experiment: &str) -> usize {
@@ -55,46 +45,35 @@ fn a_host_of_another_class_serves_once_a_person_approves_it() {
     let experiment = pool.submit(&text, &["--wait-for-hosts"]);
     eventually("the hosts of the class have served", || (measured(&pool, &experiment) == 3).then_some(()));
 
-    let waiting = |run: u32| said(&pool, &["explain", &experiment, &run.to_string()]);
+    let waiting = |run: u32| pool.ok(&["explain", &experiment, &run.to_string()]);
     let waits =
         (0..4).map(waiting).find(|words| words.contains("is waiting for a host")).expect("one run waits");
     assert!(waits.contains("1  of another class"), "{waits}");
     assert!(waits.contains("kernel.aslr;") && waits.contains("`speedup hosts approve`"), "{waits}");
 
-    let shown = said(&pool, &["hosts", "show", &host_id(3)]);
+    let shown = pool.ok(&["hosts", "show", &host_id(3)]);
     assert!(shown.contains("\n  kernel.aslr: 0 here, 2 "), "{shown}");
     // What is told is what helps.
     let told = shown.lines().find_map(|line| line.trim().strip_prefix("speedup ")).expect("a command");
     assert_eq!(told, format!("hosts approve {} --experiment {experiment}", host_id(3)));
-    said(&pool, &told.split(' ').collect::<Vec<_>>());
+    pool.ok(&told.split(' ').collect::<Vec<_>>());
 
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    pool.wait_for(&experiment);
     let verdict = checker::check(&text, &pool.export_as("jsonl", &experiment));
     verdict.assert_ok();
     assert_eq!(verdict.counting(), 4);
     assert!(verdict.rows.iter().any(|row| row.host() == host_id(3)), "{verdict:?}");
-    let shown = said(&pool, &["hosts", "show", &host_id(3)]);
+    let shown = pool.ok(&["hosts", "show", &host_id(3)]);
     assert!(!shown.contains("does not take it"), "{shown}");
 }
 
-/// An agent beside those of the pool, killed when dropped.
-struct Beside(Child);
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn beside(pool: &Pool, number: usize, state: &str, system: &Path) -> Beside {
+fn beside(pool: &Pool, number: usize, state: &str, system: &Path) -> Killed {
     let root = system.display().to_string();
-    Beside(pool.spawn_agent_with(number, state, &["--system-root", &root]))
+    Killed(pool.spawn_agent_with(number, state, &["--system-root", &root]))
 }
 
 /// Asserts that an agent is told why it may not join for good, and what to do, and that it ends by that.
-fn assert_turned_away(pool: &Pool, agent: &mut Beside, state: &str, why: &str, hint: &str) {
+fn assert_turned_away(pool: &Pool, agent: &mut Killed, state: &str, why: &str, hint: &str) {
     let ended = eventually("it ends", || agent.0.try_wait().expect("its state"));
     assert_eq!(ended.code(), Some(4), "{}", pool.logged(state));
     let log = pool.logged(state);
@@ -102,7 +81,7 @@ fn assert_turned_away(pool: &Pool, agent: &mut Beside, state: &str, why: &str, h
     assert!(words.contains(why) && words.contains(hint), "{words}");
 }
 
-fn assert_is_a_copy(pool: &Pool, agent: &mut Beside, state: &str) {
+fn assert_is_a_copy(pool: &Pool, agent: &mut Killed, state: &str) {
     assert_turned_away(pool, agent, state, "host host-0: its hardware ", "(systemd-machine-id-setup)");
 }
 
@@ -136,18 +115,12 @@ fn a_cloned_machine_is_turned_away_until_it_has_a_name_of_its_own() {
 }
 
 /// Says one Join, as an agent does whose host has the machine id and the boot of the system; gives the answer.
-async fn join(pool: &Pool, host: &str, boot: &str, agent: u8) -> v1::coordinator_message::Message {
+async fn join(pool: &Pool, host: &str, boot: &str, agent: u8) -> Message {
     join_as_of(pool, host, boot, agent, 1).await
 }
 
 /// The same, with the number of the agent's start.
-async fn join_as_of(
-    pool: &Pool,
-    host: &str,
-    boot: &str,
-    agent: u8,
-    agent_epoch: u64,
-) -> v1::coordinator_message::Message {
+async fn join_as_of(pool: &Pool, host: &str, boot: &str, agent: u8, agent_epoch: u64) -> Message {
     let facts = v1::HostFacts { host: host.to_owned(), boot: boot.to_owned(), ..Default::default() };
     let join = v1::Join { facts: Some(facts), agent: vec![agent; 16], agent_epoch };
     let message = v1::AgentMessage { message: Some(v1::agent_message::Message::Join(Box::new(join))) };
@@ -159,7 +132,6 @@ async fn join_as_of(
 
 #[tokio::test]
 async fn one_boot_under_two_machine_ids_is_one_machine() {
-    use v1::coordinator_message::Message;
     let pool = Pool::without_agents(SPEEDUP);
     let facts = v1::HostFacts { host: "first".to_owned(), boot: "b007".to_owned(), ..Default::default() };
     let join_first = v1::Join { facts: Some(facts), agent: vec![1; 16], agent_epoch: 1 };
@@ -183,13 +155,13 @@ async fn one_boot_under_two_machine_ids_is_one_machine() {
 }
 
 /// An agent of this very machine under a name of its own, as its owner starts it.
-fn named(pool: &Pool, name: &str, flags: &[&str]) -> Beside {
+fn named(pool: &Pool, name: &str, flags: &[&str]) -> Killed {
     let mut command = pool.command();
     command.args(["agent", "start", "--no-selftest", "--coordinator", &pool.url(), "--host-id", name]);
     command.args(flags).arg("--state").arg(pool.path().join(name));
     let log = pool.path().join(format!("{name}.log"));
     let log = std::fs::File::options().create(true).append(true).open(log).expect("a log file");
-    Beside(command.stdout(Stdio::null()).stderr(log).spawn().expect("an agent"))
+    Killed(command.stdout(Stdio::null()).stderr(log).spawn().expect("an agent"))
 }
 
 #[test]
@@ -209,31 +181,26 @@ fn one_machine_is_several_hosts_by_its_owners_word_alone_and_the_report_says_so(
     let _shared = ["n1", "n2", "n3", "n4"].map(|name| named(&pool, name, &["--share-machine"]));
     pool.wait_for_hosts(4);
     let text = plan("distinct", 2);
-    let experiment = pool.submit(&text, &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let experiment = pool.finish(&text);
     checker::check(&text, &pool.export_as("jsonl", &experiment)).assert_ok();
-    let report = said(&pool, &["report", &experiment]);
+    let report = pool.ok(&["report", &experiment]);
     let first_lines = report.split("Benchmarks").next().expect("the verdict");
     let words = first_lines.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("4 hosts were one machine"), "{report}");
     assert!(!report.contains("fresh host"), "{report}");
     for form in ["html", "md"] {
-        let told = said(&pool, &["report", &experiment, "--format", form, "-o", "-"]);
+        let told = pool.ok(&["report", &experiment, "--format", form, "-o", "-"]);
         assert!(told.contains("4 hosts were one machine"), "{form}: {told}");
     }
     let told = pool.json(&["report", &experiment]).expect("JSON");
     let independence = &told["independence"];
-    assert_eq!(
-        (&independence["kind"], &independence["hosts"]),
-        (&"shared_machine".into(), &4.into()),
-        "{told}"
-    );
+    assert_eq!(independence["kind"], "shared_machine", "{told}");
+    assert_eq!(independence["hosts"], 4, "{told}");
     assert_eq!(independence["evidence"]["machines"], 1, "{told}");
 }
 
 #[tokio::test]
 async fn a_host_id_is_not_locked_by_the_number_of_a_start() {
-    use v1::coordinator_message::Message;
     const DAY: u64 = 86_400;
     let mut pool = Pool::without_agents(SPEEDUP);
     let told = |message| match message {
@@ -266,9 +233,8 @@ fn a_host_id_is_given_back_by_a_person() {
     let words = pool.logged("real-0");
     assert!(words.contains("`speedup hosts reset`"), "{words}");
 
-    let unknown = pool.speedup(&["hosts", "reset", "nobody"]);
-    assert_eq!(unknown.status.code(), Some(2), "{unknown:?}");
-    said(&pool, &["hosts", "reset", &host_id(0)]);
+    pool.refused(&["hosts", "reset", "nobody"]);
+    pool.ok(&["hosts", "reset", &host_id(0)]);
     let served = beside(&pool, 0, "real-0", &real);
     pool.wait_for_hosts(1);
     let events = pool.json(&["events"]).expect("the log").to_string();
@@ -277,7 +243,7 @@ fn a_host_id_is_given_back_by_a_person() {
     // Whoever has the certificate of a host may have said anything in its name.
     drop(served);
     eventually("it is gone", || connected(&pool).is_empty().then_some(()));
-    said(&pool, &["access", "revoke", "--host", &host_id(0)]);
+    pool.ok(&["access", "revoke", "--host", &host_id(0)]);
     let _other = beside(&pool, 0, "new-0", &impostor);
     pool.wait_for_hosts(1);
 }

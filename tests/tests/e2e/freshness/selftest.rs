@@ -1,14 +1,9 @@
 //! The selftest of a host's timer, and where its result is found again.
 
-use std::process::Command;
-
 use serde_json::Value;
-use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually};
+use speedup_tests::{desk::Desk, plan::trivial, pool::Pool, pool::eventually};
 
 use crate::SPEEDUP;
-
-const PLAN: &str = "[experiment]\nname = \"timer\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
-    [benchmarks.true]\ncommand = [\"true\"]\n[repetitions]\nruns = 1\n[independence]\npolicy = \"any\"\n";
 
 /// The only host of the pool.
 fn host(pool: &Pool) -> Value {
@@ -17,9 +12,7 @@ fn host(pool: &Pool) -> Value {
 
 /// The columns of the timer in each row of an experiment that is carried out now.
 fn timers(pool: &Pool) -> Vec<(String, String)> {
-    let experiment = pool.submit(PLAN, &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let rows = Ledger::read(&pool.export(&experiment)).rows;
+    let rows = pool.measure(&trivial("timer", 1)).rows;
     assert_eq!(rows.len(), 2);
     rows.into_iter().map(|row| (row["timer_bias_ns"].clone(), row["timer_spread_ns"].clone())).collect()
 }
@@ -30,9 +23,7 @@ fn a_selftest_is_silent_and_its_result_reaches_hosts_and_exports() {
     let state = pool.agent_state(0).display().to_string();
     let arguments =
         ["agent", "selftest", "--rounds", "20", "--busy-runs", "5", "--boot-id", "boot-of-0", "--state"];
-    let output = pool.speedup(&[&arguments[..], &[&state, "--format", "json"]].concat());
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let found = pool.json(&[&arguments[..], &[&state]].concat()).expect("a selftest");
     // Once into the wait. Others may take the CPU from it on a busy host; what they did is found and not judged.
     assert_eq!(found["asleep"]["voluntary"], 1, "{found}");
     assert!(found["asleep"]["involuntary"].is_u64(), "{found}");
@@ -66,27 +57,19 @@ fn an_agent_tests_its_timer_once_for_a_boot() {
 
 #[test]
 fn an_untested_host_says_so() {
-    let mut pool = Pool::without_agents(SPEEDUP);
-    pool.add_agent_with(&["--no-selftest"]);
-    pool.wait_for_hosts(1);
+    let pool = Pool::with_agent(SPEEDUP, &["--no-selftest"]);
     assert!(host(&pool)["timer"].is_null());
-    let listed = pool.speedup(&["hosts", "list"]);
-    assert!(String::from_utf8_lossy(&listed.stdout).contains("untested"), "{listed:?}");
+    assert!(pool.ok(&["hosts", "list"]).contains("untested"));
     let nothing = (String::new(), String::new());
     assert!(timers(&pool).into_iter().all(|timer| timer == nothing), "absent, not zero");
 }
 
 #[test]
 fn a_person_is_told_in_words_what_the_timer_is_worth() {
-    let state = tempfile::tempdir().expect("a directory");
-    let output = Command::new(SPEEDUP)
-        .args(["agent", "selftest", "--rounds", "10", "--busy-runs", "1", "--state"])
-        .arg(state.path())
-        .output()
-        .expect("the command");
-    let said = String::from_utf8_lossy(&output.stdout);
+    let desk = Desk::new(SPEEDUP);
+    let said = desk.ok(&["agent", "selftest", "--rounds", "10", "--busy-runs", "1", "--state", "."]);
     for part in ["microseconds", "floor", "This timer is", "0 times in 1", "near this timer's own error"] {
-        assert!(said.contains(part), "{part}: {said}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(said.contains(part), "{part}: {said}");
     }
-    assert!(state.path().join("selftest.json").exists());
+    assert!(desk.path().join("selftest.json").exists());
 }

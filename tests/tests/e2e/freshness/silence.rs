@@ -1,6 +1,6 @@
 //! While a run is timed nothing of the agent wakes: seen from outside, and told by the agent itself.
 
-use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually};
+use speedup_tests::{plan::plan, pool::Pool, pool::eventually};
 
 use crate::SPEEDUP;
 
@@ -17,10 +17,7 @@ fn no_thread_of_the_agent_is_switched_while_a_program_runs() {
         "touch {begun}; head -c 1000000 /dev/zero; (sleep 0.5 &); echo err >&2; sleep 2; touch {ending}; \
          until [ -e {seen} ]; do sleep 0.01; done; rm {begun} {ending} {seen}"
     );
-    let plan = format!(
-        "[experiment]\nname = \"silence\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
-         [benchmarks.sleeper]\nshell = '{program}'\n[repetitions]\nruns = 1\n[independence]\npolicy = \"any\"\n"
-    );
+    let plan = plan("silence", 1, "any", &format!("[benchmarks.sleeper]\nshell = '{program}'\n"));
     let experiment = pool.submit(&plan, &[]);
     for _ in 0..2 {
         eventually("a run has begun", || at("begun").exists().then_some(()));
@@ -32,8 +29,8 @@ fn no_thread_of_the_agent_is_switched_while_a_program_runs() {
         std::fs::write(at("seen"), "").expect("a file");
         eventually("the run ends", || (!at("seen").exists()).then_some(()));
     }
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let ledger = Ledger::read(&pool.export(&experiment));
+    pool.wait_for(&experiment);
+    let ledger = pool.ledger(&experiment);
     assert_eq!(ledger.assert_exactly_once(2), 2);
     for row in &ledger.rows {
         // Into the wait once; more only if another process took the CPU from the agent on its way there.

@@ -5,17 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
-use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually};
+use speedup_tests::{output::json_lines, plan, pool::Pool, pool::eventually};
 
 use crate::SPEEDUP;
 
 /// Each version of one program on `hosts` hosts, which says on which.
 fn plan(hosts: &str, program: &str, more: &str) -> String {
-    format!(
-        "[experiment]\nname = \"gangs\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
-         [benchmarks.solve]\nhosts = {hosts}\nranks_per_host = 2\nshell = '''{program}'''\n\
-         [repetitions]\nruns = 3\n[independence]\npolicy = \"any\"\n[limits]\nattempts = 20\n{more}"
-    )
+    let benchmark =
+        format!("[benchmarks.solve]\nhosts = {hosts}\nranks_per_host = 2\nshell = '''{program}'''\n");
+    plan::plan("gangs", 3, "any", &format!("{benchmark}[limits]\nattempts = 20\n{more}"))
 }
 
 fn leases(pool: &Pool) -> Vec<serde_json::Value> {
@@ -30,9 +28,8 @@ fn a_run_on_several_hosts_knows_them_and_is_executed_once() {
     let program = "test {hosts} = 3 && test {ranks} = 6 && test {ranks_per_host} = 2 && \
                    test $(wc -l < {hostfile}) = 3 && test $(echo $SPEEDUP_HOSTS | tr , ' ' | wc -w) = 3 && \
                    echo once >> \"$TMPDIR/../ran\"";
-    let experiment = pool.submit(&plan("3", program, ""), &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let ledger = Ledger::read(&pool.export(&experiment));
+    let experiment = pool.finish(&plan("3", program, ""));
+    let ledger = pool.ledger(&experiment);
     assert_eq!(ledger.assert_exactly_once(6), 6, "every run is measured: {}", pool.export(&experiment));
     ledger.assert_leases_are_unique();
     assert!(leases(&pool).is_empty(), "nobody holds anything any more");
@@ -49,33 +46,24 @@ fn a_run_on_several_hosts_knows_them_and_is_executed_once() {
 fn no_two_hosts_serve_together_twice_where_sets_are_to_be_fresh() {
     let pool = Pool::start(SPEEDUP, 4);
     let text = plan("2", "true", "").replace("policy = \"any\"", "policy = \"distinct_sets\"");
-    let file = pool.path().join("sets.toml");
-    std::fs::write(&file, text.replace("runs = 3", "runs = 4")).expect("a plan");
-    let refused = pool.speedup(&["submit", file.to_str().expect("UTF-8")]);
-    let words = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success(), "{words}");
+    let words = pool.refused_plan(&text.replace("runs = 3", "runs = 4"), &["submit"]);
     assert!(words.contains("needs 5 hosts") && words.contains(" a set "), "{words}");
-    let experiment = pool.submit(&text, &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let ledger = Ledger::read(&pool.export(&experiment));
+    let experiment = pool.finish(&text);
+    let ledger = pool.ledger(&experiment);
     ledger.assert_exactly_once(6);
     let sets: BTreeSet<String> = ledger.rows.iter().map(|row| row["gang"].to_string()).collect();
     assert_eq!(sets.len(), 6, "{sets:?}");
     assert!(ledger.rows.iter().all(|row| row["set_served"] == "false"), "{:?}", ledger.rows);
     let report = pool.json(&["report", &experiment]).expect("a report");
     let independence = &report["independence"];
-    assert_eq!(
-        (&independence["kind"], &independence["fresh_runs"]),
-        (&"sets".into(), &6.into()),
-        "{independence}"
-    );
+    assert_eq!(independence["kind"], "sets", "{independence}");
+    assert_eq!(independence["fresh_runs"], 6, "{independence}");
     assert!(report["warnings"].to_string().contains("each time among others"), "{report}");
     // The bundle has the parts of all hosts, without which the report would be another.
     let bundle = pool.path().join("bundle");
     let bundle = bundle.to_str().expect("UTF-8");
     for words in [&["bundle", &experiment, "-o", bundle][..], &["verify", bundle]] {
-        let output = pool.speedup(words);
-        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        pool.ok(words);
     }
 }
 
@@ -89,13 +77,9 @@ fn each_rank_is_timed_and_ends_as_it_would_alone() {
     let launch = format!("launch = [\"sh\", \"-c\", '{start}', \"launch\"]\ntime_ranks = true\n");
     let text = plan("2", program, "[output]\nkeep_of = \"all\"\n");
     let text = text.replace("ranks_per_host = 2\n", &format!("ranks_per_host = 2\n{launch}"));
-    let experiment = pool.submit(&text, &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let experiment = pool.finish(&text);
     let rows = |per: &str| -> Vec<serde_json::Value> {
-        let exported = pool.speedup(&["export", &experiment, "--format", "jsonl", "--per", per]);
-        assert!(exported.status.success(), "{}", String::from_utf8_lossy(&exported.stderr));
-        let text = String::from_utf8(exported.stdout).expect("UTF-8");
-        text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
+        json_lines(&pool.ok(&["export", &experiment, "--format", "jsonl", "--per", per]))
     };
     let attempts = rows("attempt");
     assert_eq!(attempts.len(), 6, "{attempts:?}");
@@ -156,9 +140,7 @@ fn what_is_asked_of_a_timed_rank_reaches_it() {
 #[test]
 fn several_sizes_are_benchmarks_of_one_program() {
     let pool = Pool::start(SPEEDUP, 3);
-    let experiment = pool.submit(&plan("[1, 2, 3]", "sleep 0.0{hosts}", ""), &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let ledger = Ledger::read(&pool.export(&experiment));
+    let ledger = pool.measure(&plan("[1, 2, 3]", "sleep 0.0{hosts}", ""));
     ledger.assert_exactly_once(18);
     let mut counts = BTreeMap::new();
     for row in &ledger.rows {
@@ -186,8 +168,8 @@ fn a_member_that_dies_costs_the_attempt_of_all_and_the_run_is_measured_elsewhere
     let number = (0..4).find(|number| speedup_tests::pool::host_id(*number) == member).expect("an agent");
     pool.kill_agent(number);
     pool.start_agent(number);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let ledger = Ledger::read(&pool.export(&experiment));
+    pool.wait_for(&experiment);
+    let ledger = pool.ledger(&experiment);
     assert_eq!(ledger.assert_exactly_once(6), 6, "every run is measured");
     let lost: Vec<_> = ledger.rows.iter().filter(|row| row["outcome"] == "lost").collect();
     assert_eq!(lost.len(), 1, "one attempt was lost, of all hosts: {lost:?}");
@@ -200,12 +182,11 @@ fn a_coordinator_that_dies_finds_its_gangs_again() {
     let experiment = pool.submit(&plan("3", "sleep 0.3", ""), &[]);
     for _ in 0..3 {
         eventually("a gang is at work", || (leases(&pool).len() == 3).then_some(()));
-        pool.kill_coordinator();
-        pool.start_coordinator();
+        pool.restart_coordinator();
         pool.wait_for_hosts(3);
     }
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let ledger = Ledger::read(&pool.export(&experiment));
+    pool.wait_for(&experiment);
+    let ledger = pool.ledger(&experiment);
     assert_eq!(ledger.assert_exactly_once(6), 6, "every run is measured");
     ledger.assert_leases_are_unique();
 }
@@ -213,15 +194,10 @@ fn a_coordinator_that_dies_finds_its_gangs_again() {
 #[test]
 fn a_gang_larger_than_the_pool_is_refused_with_the_numbers() {
     let pool = Pool::start(SPEEDUP, 2);
-    let file = pool.path().join("plan.toml");
-    std::fs::write(&file, plan("3", "true", "")).expect("a plan");
-    let refused = pool.speedup(&["submit", file.to_str().expect("UTF-8")]);
-    let words = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success() && words.contains("3 hosts at once,"), "{words}");
-    std::fs::write(&file, plan("3", "true", "[design]\norder = \"blocked\"\n")).expect("a plan");
-    let refused = pool.speedup(&["plan", "check", file.to_str().expect("UTF-8")]);
-    let words = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success() && words.contains("the order is blocked"), "{words}");
+    let words = pool.refused_plan(&plan("3", "true", ""), &["submit"]);
+    assert!(words.contains("3 hosts at once,"), "{words}");
+    let words = pool.refused_plan(&plan("3", "true", "[design]\norder = \"blocked\"\n"), &["plan", "check"]);
+    assert!(words.contains("the order is blocked"), "{words}");
 }
 
 #[test]
@@ -230,9 +206,8 @@ fn large_runs_are_not_kept_waiting_by_small_ones() {
     let small = plan("1", "sleep 0.05", "").replace("runs = 3", "runs = 100").replace("gangs", "small");
     let small = pool.submit(&small, &[]);
     eventually("the small ones are at work", || (leases(&pool).len() == 3).then_some(()));
-    let large = pool.submit(&plan("3", "true", ""), &[]);
-    eventually("the large ones are done", || pool.is_finished(&large).then_some(()));
+    pool.finish(&plan("3", "true", ""));
     assert!(!pool.is_finished(&small), "before the small ones are");
-    eventually("and these go on", || pool.is_finished(&small).then_some(()));
-    Ledger::read(&pool.export(&small)).assert_exactly_once(200);
+    pool.wait_for(&small);
+    pool.ledger(&small).assert_exactly_once(200);
 }

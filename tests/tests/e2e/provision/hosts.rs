@@ -1,7 +1,7 @@
 //! The pool by hand: hosts are drained, resumed, quarantined and shown, and experiments of a higher priority go first.
 
 use serde_json::Value;
-use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually, pool::host_id};
+use speedup_tests::{output::stderr, pool::Pool, pool::eventually, pool::host_id};
 
 use crate::SPEEDUP;
 
@@ -14,9 +14,7 @@ fn plan(name: &str, keys: &str, runs: u32) -> String {
 
 /// The hosts of all attempts of an experiment; runs that wait have none.
 fn hosts(pool: &Pool, experiment: &str) -> Vec<String> {
-    let export = pool.export_as("jsonl", experiment);
-    let rows = export.lines().map(|line| serde_json::from_str::<Value>(line).expect("a row"));
-    rows.filter_map(|row| row["host"].as_str().map(str::to_owned)).collect()
+    pool.rows(experiment).iter().filter_map(|row| row["host"].as_str().map(str::to_owned)).collect()
 }
 
 fn standing(pool: &Pool, host: &str) -> Value {
@@ -28,23 +26,21 @@ fn a_drained_and_a_quarantined_host_get_no_runs_until_they_are_resumed() {
     let pool = Pool::start(SPEEDUP, 3);
     pool.wait_for_hosts(3);
     let (drained, quarantined, other) = (host_id(0), host_id(1), host_id(2));
-    assert!(pool.speedup(&["hosts", "drain", &drained]).status.success());
+    pool.ok(&["hosts", "drain", &drained]);
     let reason = "its fan is broken";
-    assert!(pool.speedup(&["hosts", "quarantine", &quarantined, "--reason", reason]).status.success());
+    pool.ok(&["hosts", "quarantine", &quarantined, "--reason", reason]);
     let shown = standing(&pool, &quarantined).to_string();
     assert!(shown.contains("quarantined") && shown.contains(reason), "{shown}");
 
-    let experiment = pool.submit(&plan("drained", "", 4), &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    Ledger::read(&pool.export(&experiment)).assert_exactly_once(8);
+    let experiment = pool.finish(&plan("drained", "", 4));
+    pool.ledger(&experiment).assert_exactly_once(8);
     assert!(hosts(&pool, &experiment).iter().all(|host| *host == other), "only one host served");
 
     for host in [&drained, &quarantined] {
-        assert!(pool.speedup(&["hosts", "resume", host]).status.success());
+        pool.ok(&["hosts", "resume", host]);
     }
-    assert!(pool.speedup(&["hosts", "drain", &other]).status.success());
-    let experiment = pool.submit(&plan("resumed", "", 4), &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    pool.ok(&["hosts", "drain", &other]);
+    let experiment = pool.finish(&plan("resumed", "", 4));
     assert!(hosts(&pool, &experiment).iter().all(|host| *host != other), "the resumed hosts served");
 }
 
@@ -52,14 +48,12 @@ fn a_drained_and_a_quarantined_host_get_no_runs_until_they_are_resumed() {
 fn what_stands_survives_a_killed_coordinator_and_unknown_hosts_are_named() {
     let mut pool = Pool::start(SPEEDUP, 1);
     pool.wait_for_hosts(1);
-    assert!(pool.speedup(&["hosts", "drain", &host_id(0)]).status.success());
-    pool.kill_coordinator();
-    pool.start_coordinator();
+    pool.ok(&["hosts", "drain", &host_id(0)]);
+    pool.restart_coordinator();
     let shown = standing(&pool, &host_id(0)).to_string();
     assert!(shown.contains("draining"), "{shown}");
-    let refused = pool.speedup(&["hosts", "drain", "no-such-host"]);
-    let words = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && words.contains("no-such-host"), "{words}");
+    let words = pool.refused(&["hosts", "drain", "no-such-host"]);
+    assert!(words.contains("no-such-host"), "{words}");
 }
 
 #[test]
@@ -69,12 +63,10 @@ fn the_higher_priority_goes_first() {
     let high = pool.submit(&plan("high", "priority = 5\n", 3), &["--wait-for-hosts"]);
     pool.add_agent();
     for experiment in [&low, &high] {
-        eventually("the experiment finishes", || pool.is_finished(experiment).then_some(()));
+        pool.wait_for(experiment);
     }
     let granted = |experiment: &str| -> Vec<u64> {
-        let export = pool.export_as("jsonl", experiment);
-        let rows = export.lines().map(|line| serde_json::from_str::<Value>(line).expect("a row"));
-        rows.map(|row| row["granted_ns"].as_u64().expect("a time")).collect()
+        pool.rows(experiment).iter().map(|row| row["granted_ns"].as_u64().expect("a time")).collect()
     };
     let (first_low, last_high) = (granted(&low).into_iter().min(), granted(&high).into_iter().max());
     assert!(last_high < first_low, "{last_high:?} {first_low:?}");
@@ -89,14 +81,14 @@ fn a_report_tells_which_hosts_were_taken_out_of_service() {
     let text = plan("excluded", "", 2).replace("\"any\"", "\"distinct\"");
     let experiment = pool.submit(&text, &["--wait-for-hosts"]);
     eventually("both hosts served", || (hosts(&pool, &experiment).len() == 2).then_some(()));
-    assert!(pool.speedup(&["hosts", "drain", &drained]).status.success());
-    assert!(pool.speedup(&["hosts", "quarantine", &quarantined, "--reason", "it smells"]).status.success());
-    assert!(pool.speedup(&["hosts", "resume", &drained]).status.success());
+    pool.ok(&["hosts", "drain", &drained]);
+    pool.ok(&["hosts", "quarantine", &quarantined, "--reason", "it smells"]);
+    pool.ok(&["hosts", "resume", &drained]);
     pool.add_agent();
     pool.add_agent();
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    pool.wait_for(&experiment);
     // What happens afterwards is none of its.
-    assert!(pool.speedup(&["hosts", "drain", &host_id(2)]).status.success());
+    pool.ok(&["hosts", "drain", &host_id(2)]);
     let told = |pool: &Pool| {
         let report = pool.json(&["report", &experiment]).expect("a report");
         let found = report["exclusions"].clone();
@@ -129,22 +121,18 @@ fn a_host_is_found_by_a_name_that_no_other_has() {
         listed.as_array().expect("hosts").iter().filter_map(|one| one["host_name"].as_str()).collect();
     assert_eq!(names.iter().filter(|name| **name == "twin").count(), 2, "{listed}");
     let drained = pool.speedup(&["hosts", "drain", "node17"]);
-    let said = String::from_utf8_lossy(&drained.stderr).into_owned();
+    let said = stderr(&drained);
     assert!(drained.status.success() && said.contains(&format!("host {} (node17)", host_id(0))), "{said}");
     assert_eq!(standing(&pool, &host_id(0))["standing"], "draining");
     assert_eq!(standing(&pool, "node17")["host"], host_id(0));
-    assert!(pool.speedup(&["hosts", "resume", "node17"]).status.success());
-    let refused = pool.speedup(&["hosts", "quarantine", "twin", "--reason", "loud"]);
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success(), "{said}");
+    pool.ok(&["hosts", "resume", "node17"]);
+    let said = pool.refused(&["hosts", "quarantine", "twin", "--reason", "loud"]);
     let (first, second) = (host_id(1), host_id(2));
     assert!(said.contains(&format!("twin: {first}, {second}")), "{said}");
     assert_eq!(standing(&pool, &first)["standing"], "serving");
 
-    let experiment = pool.submit(&plan("named", "", 2), &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let export = pool.export_as("jsonl", &experiment);
-    for row in export.lines().map(|line| serde_json::from_str::<Value>(line).expect("a row")) {
+    let experiment = pool.finish(&plan("named", "", 2));
+    for row in pool.rows(&experiment) {
         let name = if row["host"] == host_id(0) { "node17" } else { "twin" };
         assert_eq!(row["host_name"], *name, "{row}");
     }

@@ -1,7 +1,7 @@
 //! Hosts that come and go by themselves: agents as processes of this machine, by the same code that asks Slurm.
 
 use serde_json::Value;
-use speedup_tests::{checker, pool::Pool, pool::eventually};
+use speedup_tests::{checker, output::stderr, output::succeeded, pool::Pool, pool::eventually};
 
 use crate::SPEEDUP;
 
@@ -19,22 +19,19 @@ fn queues(pool: &Pool) -> Value {
 }
 
 fn add(pool: &Pool) {
-    let added = pool.speedup(&["hosts", "local", "add", "--max-jobs", "2", "--poll", "1s"]);
-    assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
+    pool.ok(&["hosts", "local", "add", "--max-jobs", "2", "--poll", "1s"]);
 }
 
 #[test]
 fn agents_start_when_a_plan_needs_them_and_end_when_none_does() {
     let pool = Pool::without_agents(SPEEDUP);
     add(&pool);
-    let experiment = pool.submit(PLAN, &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let experiment = pool.finish(PLAN);
     let verdict = checker::check(PLAN, &pool.export_as("jsonl", &experiment));
     verdict.assert_ok();
     assert_eq!((verdict.counting(), verdict.lost().count()), (4, 0), "{verdict:?}");
     eventually("all agents end", || shown(&pool)["jobs"].as_array()?.is_empty().then_some(()));
-    let removed = pool.speedup(&["hosts", "local", "remove"]);
-    assert!(removed.status.success(), "{}", String::from_utf8_lossy(&removed.stderr));
+    pool.ok(&["hosts", "local", "remove"]);
     assert_eq!(shown(&pool), Value::Null);
 }
 
@@ -42,11 +39,9 @@ fn agents_start_when_a_plan_needs_them_and_end_when_none_does() {
 fn a_coordinator_that_is_started_anew_goes_on_asking() {
     let mut pool = Pool::without_agents(SPEEDUP);
     add(&pool);
-    pool.kill_coordinator();
-    pool.start_coordinator();
+    pool.restart_coordinator();
     assert_eq!(shown(&pool)["max_jobs"], 2);
-    let experiment = pool.submit(PLAN, &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    pool.finish(PLAN);
     pool.stop_coordinator();
     pool.start_coordinator();
     assert_eq!(shown(&pool)["engine"], "local", "it stays until it is removed");
@@ -59,15 +54,12 @@ fn a_name_that_resolves_nowhere_keeps_no_command_and_no_agent_of_this_machine_aw
     pool.advertise("no-such-name.invalid");
     pool.start_coordinator();
     // The access file has the name, for others, and this machine's way.
-    let list =
-        || pool.command().args(["list"]).env_remove("SPEEDUP_COORDINATOR").output().expect("a command");
-    let listed = list();
-    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    let mut list = pool.command();
+    succeeded(&list.args(["list"]).env_remove("SPEEDUP_COORDINATOR").output().expect("a command"));
     let access = std::fs::read_to_string(pool.access_file()).expect("an access file");
     assert!(access.contains("https://no-such-name.invalid:"), "it is for others as well");
     add(&pool);
-    let experiment = pool.submit(PLAN, &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    pool.finish(PLAN);
 }
 
 #[test]
@@ -89,20 +81,14 @@ fn an_agent_of_a_job_leaves_word_where_it_cannot_reach_the_coordinator() {
 #[test]
 fn several_queues_share_what_a_plan_needs() {
     let mut pool = Pool::without_agents(SPEEDUP);
-    let added = |name: &str, pool: &Pool| {
-        let words = ["hosts", "local", "add", "--name", name, "--max-jobs", "1", "--poll", "1s"];
-        let added = pool.speedup(&words);
-        assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
-    };
-    added("left", &pool);
-    added("right", &pool);
-    pool.kill_coordinator();
-    pool.start_coordinator();
+    for name in ["left", "right"] {
+        pool.ok(&["hosts", "local", "add", "--name", name, "--max-jobs", "1", "--poll", "1s"]);
+    }
+    pool.restart_coordinator();
     let names: Vec<Value> = (0..2).map(|at| queues(&pool)[at]["queue"].clone()).collect();
     assert_eq!(names, ["left", "right"]);
     // Each gives one host at a time, and hosts that have served are of no more use: only new places serve the plan.
-    let experiment = pool.submit(PLAN, &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let experiment = pool.finish(PLAN);
     let verdict = checker::check(PLAN, &pool.export_as("jsonl", &experiment));
     verdict.assert_ok();
     assert_eq!(verdict.lost().count(), 0, "{verdict:?}");
@@ -110,11 +96,10 @@ fn several_queues_share_what_a_plan_needs() {
     assert_eq!(of("local-left-") + of("local-right-"), 4, "{verdict:?}");
     assert!(of("local-left-") > 0 && of("local-right-") > 0, "{verdict:?}");
     let several = pool.speedup(&["hosts", "local", "remove"]);
-    let said = String::from_utf8_lossy(&several.stderr).into_owned();
-    assert!(!several.status.success() && said.contains(": left, right"), "{said}");
+    assert!(!several.status.success() && stderr(&several).contains(": left, right"), "{several:?}");
     let unknown = pool.speedup(&["hosts", "local", "show", "middle"]);
-    let said = String::from_utf8_lossy(&unknown.stderr).into_owned();
-    assert!(!unknown.status.success() && said.contains("there is no queue middle"), "{said}");
+    assert!(!unknown.status.success(), "{unknown:?}");
+    assert!(stderr(&unknown).contains("there is no queue middle"), "{unknown:?}");
     assert!(pool.speedup(&["hosts", "local", "remove", "left"]).status.success());
     assert_eq!((shown(&pool)["queue"].clone(), queues(&pool)[1].clone()), ("right".into(), Value::Null));
 }
@@ -123,7 +108,6 @@ fn several_queues_share_what_a_plan_needs() {
 fn slurm_is_not_asked_where_no_node_could_reach_the_coordinator() {
     let pool = Pool::without_agents(SPEEDUP);
     let refused = pool.speedup(&["hosts", "slurm", "add", "--", "--time=10"]);
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && said.contains("no other host"), "{said}");
+    assert!(!refused.status.success() && stderr(&refused).contains("no other host"), "{refused:?}");
     assert_eq!(shown(&pool), Value::Null);
 }

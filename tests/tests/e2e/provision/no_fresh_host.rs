@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 
 use serde_json::Value;
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{output::stderr, pool::Pool, pool::eventually};
 
 use crate::{SPEEDUP, security::page::Browser};
 
@@ -23,13 +23,13 @@ fn an_experiment_without_a_fresh_host_says_that_it_waits_for_hosts() {
     eventually("three of four are measured", || (phase(&pool)? == "waiting for hosts").then_some(()));
     let listed = pool.json(&["list"]).expect("experiments");
     assert_eq!(listed[0]["tally"]["measured"], 3, "{listed}");
-    let table = String::from_utf8(pool.speedup(&["list"]).stdout).expect("UTF-8");
+    let table = pool.ok(&["list"]);
     assert!(table.contains("  waiting for hosts   3/4 "), "{table}");
     let report = pool.json(&["report", &experiment]).expect("a report");
     assert_eq!(report["head"]["phase"], Value::from("waiting for hosts"));
     let why = format!("`speedup explain {}` says why", &experiment[..13]);
     let waited = pool.speedup(&["wait", &experiment, "--timeout", "1s"]);
-    let said = String::from_utf8_lossy(&waited.stderr).into_owned();
+    let said = stderr(&waited);
     assert_eq!(waited.status.code(), Some(4), "{said}");
     assert!(said.contains("stuck is waiting for hosts: ") && said.contains("says why"), "{said}");
     let mut watching = pool.command();
@@ -40,14 +40,9 @@ fn an_experiment_without_a_fresh_host_says_that_it_waits_for_hosts() {
     eventually("it is watched", || watched().contains(&format!("; waiting for hosts: {why}")).then_some(()));
     let shown = Browser::of(&pool, &pool.access_file()).get(&format!("/experiments/{experiment}")).body;
     assert!(shown.contains("waiting for hosts") && shown.contains("speedup explain"), "{shown}");
-    let explained = String::from_utf8(pool.speedup(&["explain", &experiment]).stdout).expect("UTF-8");
-    for told in [
-        "is waiting for hosts: 3/4 ",
-        "\n1 run of nothing ",
-        "\n       3  not fresh",
-        "(host-0, host-1, host-2)",
-        "\n  `speedup agent start` ",
-    ] {
+    let explained = pool.ok(&["explain", &experiment]);
+    let counted = ["is waiting for hosts: 3/4 ", "\n1 run of nothing ", "\n       3  not fresh"];
+    for told in counted.into_iter().chain(["(host-0, host-1, host-2)", "\n  `speedup agent start` "]) {
         assert!(explained.contains(told), "{told} is not said:\n{explained}");
     }
     let explained = pool.json(&["explain", &experiment]).expect("an explanation");
@@ -55,8 +50,8 @@ fn an_experiment_without_a_fresh_host_says_that_it_waits_for_hosts() {
     assert_eq!(explained["status"]["phase"], "waiting for hosts");
     // One more host, and it goes on to its end.
     pool.add_agent();
-    eventually("it finishes", || pool.is_finished(&experiment).then_some(()));
-    let explained = String::from_utf8(pool.speedup(&["explain", &experiment]).stdout).expect("UTF-8");
+    pool.wait_for(&experiment);
+    let explained = pool.ok(&["explain", &experiment]);
     assert!(explained.trim_end().ends_with("4/4 runs done."), "{explained}");
     assert!(watching.wait().expect("its end").success());
     assert!(watched().contains("4/4 runs done"), "{}", watched());

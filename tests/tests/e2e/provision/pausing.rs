@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually, pool::host_id};
+use speedup_tests::{pool::Pool, pool::eventually, pool::host_id};
 
 use crate::SPEEDUP;
 
@@ -25,9 +25,8 @@ fn assert_pool_is_whole(pool: &Pool) {
         let shown = pool.json(&["hosts", "show", &host]).expect("a host").to_string();
         assert!(!shown.contains("quarantined"), "{shown}");
     }
-    let experiment = pool.submit(&format!("{HEAD}[benchmarks.b]\ncommand = [\"true\"]\n"), &[]);
-    eventually("another plan is measured", || pool.is_finished(&experiment).then_some(()));
-    assert_eq!(Ledger::read(&pool.export(&experiment)).assert_exactly_once(40), 40);
+    let ledger = pool.measure(&format!("{HEAD}[benchmarks.b]\ncommand = [\"true\"]\n"));
+    assert_eq!(ledger.assert_exactly_once(40), 40);
 }
 
 /// No host has a directory whose path is as short.
@@ -39,14 +38,12 @@ fn a_plan_that_insists_on_what_no_host_gives_is_paused_with_the_reason() {
     let reason = paused(&pool, &experiment);
     assert!(reason.starts_with("no host can execute it: "), "{reason}");
     assert!(reason.contains(": directory_bytes"), "{reason}");
-    let rows = Ledger::read(&pool.export(&experiment)).rows;
+    let rows = pool.ledger(&experiment).rows;
     let lost = rows.iter().filter(|row| row["outcome"] == "lost").count();
     assert!((3..=3 * HOSTS).contains(&lost), "bounded by the hosts, not by the runs: {lost}");
-    let explained = String::from_utf8(pool.speedup(&["explain", &experiment, "39"]).stdout).expect("UTF-8");
-    assert!(
-        explained.contains("no host can execute it") && explained.contains("speedup resume"),
-        "{explained}"
-    );
+    let explained = pool.ok(&["explain", &experiment, "39"]);
+    assert!(explained.contains("no host can execute it"), "{explained}");
+    assert!(explained.contains("speedup resume"), "{explained}");
     let events = pool.json(&["events", &experiment]).expect("events").to_string();
     assert!(events.contains("no host can execute it"), "{events}");
     assert_pool_is_whole(&pool);
@@ -66,14 +63,14 @@ fn a_shared_file_that_changes_pauses_its_plan_which_goes_on_when_it_is_as_it_was
     // It waits behind another plan while the file changes.
     let experiment = pool.submit(&plan.replace("[experiment]", "[experiment]\npriority = -1"), &[]);
     fs::write(&shared, "another one").expect("a file");
-    eventually("the other plan is measured", || pool.is_finished(&busy).then_some(()));
+    pool.wait_for(&busy);
     let reason = paused(&pool, &experiment);
     assert!(reason.contains("is not that of the plan"), "{reason}");
     assert_pool_is_whole(&pool);
     fs::write(&shared, "as it was").expect("a file");
     assert!(pool.speedup(&["resume", &experiment]).status.success());
-    eventually("it goes on to its end", || pool.is_finished(&experiment).then_some(()));
-    assert_eq!(Ledger::read(&pool.export(&experiment)).assert_exactly_once(40), 40);
+    pool.wait_for(&experiment);
+    assert_eq!(pool.ledger(&experiment).assert_exactly_once(40), 40);
 }
 
 /// Whatever a user's programs do to agents, no host is lost to others.
@@ -83,7 +80,7 @@ fn a_plan_that_kills_its_agents_takes_no_host_away() {
     let killer = "[benchmarks.b]\nshell = \"kill -9 $PPID\"\n[limits]\nattempts = 2\n";
     let experiment = pool.submit(&format!("{HEAD}{killer}"), &[]);
     let lost = |pool: &Pool| {
-        let rows = Ledger::read(&pool.export(&experiment)).rows;
+        let rows = pool.ledger(&experiment).rows;
         rows.iter().filter(|row| row["outcome"] == "lost").count()
     };
     // Agents come back as services do, until the experiment is paused.
@@ -104,7 +101,7 @@ fn a_plan_that_kills_its_agents_takes_no_host_away() {
     assert_eq!(latest.len(), seen.min(5), "{explained}");
     let moments: Vec<u64> = latest.iter().filter_map(|lost| lost["at"].as_u64()).collect();
     assert!(moments.len() == latest.len() && moments.is_sorted_by(|a, b| a >= b), "{explained}");
-    let told = String::from_utf8(pool.speedup(&["explain", &experiment]).stdout).expect("UTF-8");
+    let told = pool.ok(&["explain", &experiment]);
     let lines = told.split_once("lost attempts:\n").map_or(0, |(_, lines)| lines.trim_end().lines().count());
     assert_eq!(lines, latest.len(), "{told}");
     assert!(told.contains(", on host ") && told.contains(" was lost at "), "{told}");
@@ -119,21 +116,18 @@ fn both_visits_of_a_version_are_on_two_hosts() {
     let nested = HEAD.replace("runs = 20", "hosts = 2\nruns = 3");
     let plan = format!("{nested}[benchmarks.b]\ncommand = [\"true\"]\n");
     let mut pool = Pool::start(SPEEDUP, 1);
-    let file = pool.path().join("nested.toml");
-    fs::write(&file, &plan).expect("a plan");
-    let refused = pool.speedup(&["submit", &file.display().to_string()]);
-    let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success() && said.contains("2 different hosts"), "{said}");
+    let said = pool.refused_plan(&plan, &["submit"]);
+    assert!(said.contains("2 different hosts"), "{said}");
     assert!(said.contains("the pool has 1") && said.contains("hint: "), "{said}");
     let experiment = pool.submit(&plan, &["--wait-for-hosts"]);
     let waits = eventually("one visit of each version is measured", || {
-        let said = String::from_utf8(pool.speedup(&["explain", &experiment, "11"]).stdout).expect("UTF-8");
+        let said = pool.ok(&["explain", &experiment, "11"]);
         said.contains("excluded by `hosts`").then_some(said)
     });
     assert!(waits.contains("     1  excluded by"), "{waits}");
     pool.add_agent();
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let ledger = Ledger::read(&pool.export(&experiment));
+    pool.wait_for(&experiment);
+    let ledger = pool.ledger(&experiment);
     assert_eq!(ledger.assert_exactly_once(12), 12);
     for version in ["old", "new"] {
         let of = ledger.rows.iter().filter(|row| row["version"] == version);

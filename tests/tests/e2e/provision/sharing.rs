@@ -25,7 +25,7 @@ fn open_gate(pool: &Pool) {
 
 /// The export of an experiment that has finished, which is as its plan says.
 fn finish(pool: &Pool, plan: &str, experiment: &str) -> Verdict {
-    eventually("the experiment finishes", || pool.is_finished(experiment).then_some(()));
+    pool.wait_for(experiment);
     let verdict = checker::check(plan, &pool.export_as("jsonl", experiment));
     verdict.assert_ok();
     verdict
@@ -139,10 +139,7 @@ fn a_plan_whose_hosts_are_gone_for_good_waits_says_why_and_goes_on_with_others()
     pool.kill_agent(1);
     open_gate(&pool);
     // Every host that is left has served, and those that are gone are given up.
-    let explained = |run: u32| {
-        let output = pool.speedup(&["explain", &experiment, &run.to_string()]);
-        String::from_utf8(output.stdout).expect("UTF-8")
-    };
+    let explained = |run: u32| pool.ok(&["explain", &experiment, &run.to_string()]);
     let waiting = eventually("two runs wait for hosts", || {
         let said: Vec<String> = (0..4).map(explained).collect();
         let waiting: Vec<String> =

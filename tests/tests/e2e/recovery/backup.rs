@@ -20,16 +20,14 @@ fn measured(ledger: &Ledger) -> BTreeMap<String, Row> {
 fn a_restored_coordinator_has_what_was_acknowledged_before_the_backup_and_goes_on() {
     let mut pool = Pool::start(SPEEDUP, 3);
     let experiment = pool.submit(PLAN, &[]);
-    eventually("some runs are over", || {
-        (measured(&Ledger::read(&pool.export(&experiment))).len() > 20).then_some(())
-    });
-    let before = measured(&Ledger::read(&pool.export(&experiment)));
+    eventually("some runs are over", || (measured(&pool.ledger(&experiment)).len() > 20).then_some(()));
+    let before = measured(&pool.ledger(&experiment));
     let (data, backup) =
         (pool.data().display().to_string(), pool.path().join("backup").display().to_string());
     let saved = pool.speedup(&["coordinator", "backup", &backup, "--data", &data]);
     assert!(saved.status.success(), "{}", String::from_utf8_lossy(&saved.stderr));
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let after = measured(&Ledger::read(&pool.export(&experiment)));
+    pool.wait_for(&experiment);
+    let after = measured(&pool.ledger(&experiment));
     (0..3).for_each(|agent| pool.stop_agent(agent));
     pool.stop_coordinator();
 
@@ -37,7 +35,7 @@ fn a_restored_coordinator_has_what_was_acknowledged_before_the_backup_and_goes_o
     let restored = pool.speedup(&["coordinator", "restore", &backup, "--data", &data]);
     assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
     pool.start_coordinator();
-    let there = measured(&Ledger::read(&pool.export(&experiment)));
+    let there = measured(&pool.ledger(&experiment));
     assert!(before.len() <= there.len() && there.len() < after.len(), "{} runs are there", there.len());
     for (run, row) in &before {
         assert_eq!(there.get(run), Some(row), "acknowledged before the backup");
@@ -47,8 +45,8 @@ fn a_restored_coordinator_has_what_was_acknowledged_before_the_backup_and_goes_o
     }
     // The agents are let in as before, and what was lost is measured again.
     (0..3).for_each(|agent| pool.start_agent(agent));
-    eventually("the experiment finishes again", || pool.is_finished(&experiment).then_some(()));
-    let again = Ledger::read(&pool.export(&experiment));
+    pool.wait_for(&experiment);
+    let again = pool.ledger(&experiment);
     assert_eq!(again.assert_exactly_once(600), 600);
     again.assert_leases_are_unique();
 }

@@ -3,15 +3,15 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use speedup_core::run::lease::LEASE_MARGIN;
-use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually};
+use speedup_tests::{plan::plan, pool::Pool, process::Killed};
 
-use crate::{SPEEDUP, security::access::told};
+use crate::SPEEDUP;
 
 /// How long a run may take by the plan.
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -66,27 +66,12 @@ fn carry(mut from: TcpStream, mut to: TcpStream) {
     let _ = from.shutdown(Shutdown::Both);
 }
 
-struct Agent(Child);
-
-impl Agent {
-    fn start(pool: &Pool, host: &str, coordinator: &str) -> Self {
-        let made = pool.speedup(&["token", "create", "--role", "agent"]);
-        assert!(made.status.success(), "{}", told(&made));
-        let token = pool.path().join("token");
-        std::fs::write(&token, made.stdout).expect("a token");
-        let mut command = pool.command();
-        command.args(["agent", "start", "--coordinator", coordinator, "--host-id", host, "--boot-id", host]);
-        command.arg("--state").arg(pool.path().join(host)).arg("--token-file").arg(token);
-        Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("an agent"))
-    }
-}
-
-impl Drop for Agent {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+fn agent(pool: &Pool, host: &str, coordinator: &str) -> Killed {
+    pool.write("token", pool.ok(&["token", "create", "--role", "agent"]));
+    let mut command = pool.command();
+    command.args(["agent", "start", "--coordinator", coordinator, "--host-id", host, "--boot-id", host]);
+    command.arg("--state").arg(pool.path().join(host)).arg("--token-file").arg(pool.path().join("token"));
+    Killed(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("an agent"))
 }
 
 /// Four hosts execute runs while the coordinator stands still for longer than any lease lasts. Two stay connected, the
@@ -99,20 +84,15 @@ fn nothing_is_lost_while_it_stood_still_but_what_a_dead_host_held() {
     pool.stop_coordinator();
     pool.start_coordinator();
     let way = Way::to(pool.url().replace("https://", ""));
-    let _behind = Agent::start(&pool, "behind", &way.listens);
+    let _behind = agent(&pool, "behind", &way.listens);
     pool.wait_for_hosts(4);
-    let plan = format!(
-        "[experiment]\nname = \"standstill\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
-         [benchmarks.brief]\ncommand = [\"sleep\", \"0.3\"]\ntimeout = \"{}s\"\n[repetitions]\nruns = {}\n\
-         [independence]\npolicy = \"any\"\n[limits]\nattempts = 5\n",
-        TIMEOUT.as_secs(),
-        RUNS / 2
+    let timeout = TIMEOUT.as_secs();
+    let rest = format!(
+        "[benchmarks.brief]\ncommand = [\"sleep\", \"0.3\"]\ntimeout = \"{timeout}s\"\n[limits]\nattempts = 5\n"
     );
+    let plan = plan("standstill", RUNS / 2, "any", &rest);
     let experiment = pool.submit(&plan, &[]);
-    eventually("every host has a run", || {
-        let hosts = pool.json(&["hosts", "list"])?;
-        hosts.as_array()?.iter().all(|host| !host["lease"].is_null()).then_some(())
-    });
+    pool.wait_until_all_have_a_run();
     let coordinator = Pid::from_raw(pool.coordinator_id().cast_signed()).expect("a process");
     kill_process(coordinator, Signal::STOP).expect("a signal");
     // Neither end of that connection knows of the other's; the host comes back by itself.
@@ -123,8 +103,8 @@ fn nothing_is_lost_while_it_stood_still_but_what_a_dead_host_held() {
     // The time that passes is what is tested.
     std::thread::sleep(overdue - Instant::now());
     kill_process(coordinator, Signal::CONT).expect("a signal");
-    eventually("the plan is carried out", || pool.is_finished(&experiment).then_some(()));
-    let ledger = Ledger::read(&pool.export(&experiment));
+    pool.wait_for(&experiment);
+    let ledger = pool.ledger(&experiment);
     assert_eq!(ledger.assert_exactly_once(RUNS), RUNS);
     ledger.assert_leases_are_unique();
     let lost: Vec<_> = ledger.rows.iter().filter(|row| row["counts"] != "true").collect();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rand_chacha::ChaCha8Rng;
 use speedup_core::value::seed::{Seed, below};
-use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually};
+use speedup_tests::{pool::Pool, pool::eventually};
 
 use crate::SPEEDUP;
 
@@ -27,8 +27,7 @@ fn strike(pool: &mut Pool, random: &mut ChaCha8Rng) {
     std::thread::park_timeout(Duration::from_millis(below(300, random)));
     match below(3, random) {
         0 => {
-            pool.kill_coordinator();
-            pool.start_coordinator();
+            pool.restart_coordinator();
         }
         _ => {
             let victim = below(pool.agents() as u64, random) as usize;
@@ -44,8 +43,8 @@ fn each_planned_run_is_there_once_after_many_kills() {
     let experiment = pool.submit(&plan("any", 5, 40), &[]);
     let random = &mut Seed(20_261_120).child("kills");
     (0..KILLS).for_each(|_| strike(&mut pool, random));
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let ledger = Ledger::read(&pool.export(&experiment));
+    pool.wait_for(&experiment);
+    let ledger = pool.ledger(&experiment);
     assert_eq!(ledger.assert_exactly_once(400), 400, "every run is measured");
     ledger.assert_leases_are_unique();
     let lost = ledger.rows.iter().filter(|row| row["outcome"] == "lost").count();
@@ -70,7 +69,7 @@ fn hosts_stay_fresh_when_agents_die() {
         }
         None
     });
-    let ledger = Ledger::read(&pool.export(&experiment));
+    let ledger = pool.ledger(&experiment);
     assert_eq!(ledger.assert_exactly_once(32), 32, "every run is measured");
     ledger.assert_fresh(|row| row["benchmark"].clone());
 }
@@ -99,8 +98,8 @@ fn a_report_survives_the_death_of_both_sides() {
     pool.kill_agent(0);
     pool.start_coordinator();
     pool.start_agent(0);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    Ledger::read(&pool.export(&experiment)).assert_exactly_once(2);
+    pool.wait_for(&experiment);
+    pool.ledger(&experiment).assert_exactly_once(2);
 }
 
 /// All that the files of a directory hold.

@@ -1,22 +1,18 @@
 //! Benchmarks and plans that misbehave: each is told apart, named with cause and remedy, and loses nothing.
 
-use speedup_tests::{ledger::Ledger, ledger::Row, pool::Pool, pool::eventually};
+use speedup_tests::{ledger::Row, output::failed, pool::Pool, pool::eventually, process::Killed};
 
 use crate::SPEEDUP;
 
 fn plan(benchmarks: &str, rest: &str) -> String {
-    format!(
-        "[experiment]\nname = \"fault\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n{benchmarks}\n\
-         [repetitions]\nruns = 1\n[independence]\npolicy = \"any\"\n{rest}"
-    )
+    speedup_tests::plan::plan("fault", 1, "any", &format!("{benchmarks}\n{rest}"))
 }
 
 /// The rows of a benchmark that is run once in each version.
 fn outcome(benchmark: &str, rest: &str) -> (Pool, String, Vec<Row>) {
     let pool = Pool::start(SPEEDUP, 1);
-    let experiment = pool.submit(&plan(&format!("[benchmarks.b]\n{benchmark}"), rest), &[]);
-    eventually("it finishes", || pool.is_finished(&experiment).then_some(()));
-    let ledger = Ledger::read(&pool.export(&experiment));
+    let experiment = pool.finish(&plan(&format!("[benchmarks.b]\n{benchmark}"), rest));
+    let ledger = pool.ledger(&experiment);
     ledger.assert_exactly_once(2);
     (pool, experiment, ledger.rows)
 }
@@ -25,16 +21,14 @@ fn outcome(benchmark: &str, rest: &str) -> (Pool, String, Vec<Row>) {
 fn a_command_that_does_not_exist_is_tried_and_pauses_its_plan() {
     let pool = Pool::start(SPEEDUP, 1);
     let experiment = pool.submit(&plan("[benchmarks.b]\ncommand = [\"no-such-program\"]", ""), &[]);
-    let waited = pool.speedup(&["wait", &experiment]);
-    assert_eq!(waited.status.code(), Some(4), "{waited:?}");
-    let said = String::from_utf8_lossy(&waited.stderr);
+    let waited = failed(&pool.speedup(&["wait", &experiment]), 4);
+    let said = waited;
     assert!(said.contains("no host can execute it") && said.contains("no-such-program"), "{said}");
-    let rows = Ledger::read(&pool.export(&experiment)).rows;
+    let rows = pool.ledger(&experiment).rows;
     let lost: Vec<&Row> = rows.iter().filter(|row| row["outcome"] == "lost").collect();
     assert_eq!(lost.len(), 3, "three attempts in a row: {rows:?}");
-    assert!(
-        lost.iter().all(|row| row["loss"] == "not_executed" && row["loss_words"].contains("no-such-program"))
-    );
+    assert!(lost.iter().all(|row| row["loss"] == "not_executed"), "{rows:?}");
+    assert!(lost.iter().all(|row| row["loss_words"].contains("no-such-program")), "{rows:?}");
 }
 
 #[test]
@@ -49,13 +43,11 @@ fn a_command_that_may_not_be_executed_says_so() {
 fn a_wrong_exit_code_is_an_outcome() {
     let (pool, experiment, rows) = outcome("shell = \"echo why >&2; exit 3\"", "");
     assert_eq!(rows.len(), 2, "a failed benchmark is not repeated: {rows:?}");
-    assert!(
-        rows.iter().all(|row| row["failure"] == "exit" && row["failure_words"].contains('3')),
-        "{rows:?}"
-    );
+    assert!(rows.iter().all(|row| row["failure"] == "exit"), "{rows:?}");
+    assert!(rows.iter().all(|row| row["failure_words"].contains('3')), "{rows:?}");
     assert_eq!(pool.speedup(&["wait", &experiment]).status.code(), Some(1));
-    let kept = pool.speedup(&["export", &experiment, "--format", "jsonl", "-o", "-"]);
-    assert!(String::from_utf8_lossy(&kept.stdout).contains("why"), "what it said is kept: {kept:?}");
+    let kept = pool.export_as("jsonl", &experiment);
+    assert!(kept.contains("why"), "what it said is kept: {kept}");
 }
 
 #[test]
@@ -101,7 +93,7 @@ fn a_setup_that_fails_says_why_and_the_experiment_is_paused() {
     let experiment = pool.submit(&plan(&many, rest), &[]);
     let waited = pool.speedup(&["wait", &experiment]);
     assert_eq!(waited.status.code(), Some(4), "{waited:?}");
-    let rows = Ledger::read(&pool.export(&experiment)).rows;
+    let rows = pool.ledger(&experiment).rows;
     assert!(rows.iter().any(|row| row["loss_words"].contains("the reason")), "{rows:?}");
     assert!(rows.iter().any(|row| row["run_state"] == "open"), "what was not tried is left for later");
 }
@@ -120,13 +112,8 @@ fn plans_that_are_none_are_refused_with_their_place() {
         ("no command", whole.replace("[\"true\"]", "[]"), "command"),
     ];
     for (what, text, named) in cases {
-        let file = pool.path().join("bad.toml");
-        std::fs::write(&file, text).expect("a file");
         for verb in [&["plan", "check"][..], &["submit"]] {
-            let path = file.display().to_string();
-            let output = pool.speedup(&[verb, &[path.as_str()]].concat());
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert_eq!(output.status.code(), Some(2), "{what}: {said}");
+            let said = pool.refused_plan(&text, verb);
             assert!(said.contains(named) && said.contains("line"), "{what}: {said}");
         }
     }
@@ -135,12 +122,8 @@ fn plans_that_are_none_are_refused_with_their_place() {
 #[test]
 fn a_policy_that_the_pool_cannot_keep_is_refused_with_the_numbers() {
     let pool = Pool::start(SPEEDUP, 1);
-    let file = pool.path().join("plan.toml");
     let text = plan("[benchmarks.b]\ncommand = [\"true\"]", "").replace("\"any\"", "\"distinct\"");
-    std::fs::write(&file, text).expect("a file");
-    let output = pool.speedup(&["submit", &file.display().to_string()]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = pool.refused_plan(&text, &["submit"]);
     assert!(said.contains("needs 2 fresh hosts") && said.contains("hint:"), "{said}");
     assert!(pool.json(&["list"]).and_then(|all| all.as_array().map(Vec::is_empty)).unwrap_or(false));
 }
@@ -148,28 +131,21 @@ fn a_policy_that_the_pool_cannot_keep_is_refused_with_the_numbers() {
 #[test]
 fn two_agents_for_one_host_do_not_share_it() {
     let mut pool = Pool::start(SPEEDUP, 1);
-    let mut second = pool.spawn_agent(0, "impostor");
+    let second = Killed(pool.spawn_agent(0, "impostor"));
     eventually("the second is told", || {
         pool.logged("impostor").contains("served by another agent").then_some(())
     });
-    let experiment = pool.submit(&plan("[benchmarks.b]\ncommand = [\"true\"]", ""), &[]);
-    eventually("it finishes", || pool.is_finished(&experiment).then_some(()));
+    pool.finish(&plan("[benchmarks.b]\ncommand = [\"true\"]", ""));
     // When the first is gone, the second may serve.
     pool.kill_agent(0);
     let experiment = pool.submit(&plan("[benchmarks.b]\ncommand = [\"true\"]", ""), &["--wait-for-hosts"]);
-    eventually("it finishes", || pool.is_finished(&experiment).then_some(()));
-    second.kill().expect("killed");
-    second.wait().expect("reaped");
-    let mut third = pool.spawn_agent(0, "agent-0");
-    let mut fourth = pool.spawn_agent(0, "agent-0");
+    pool.wait_for(&experiment);
+    drop(second);
+    let mut both = [0, 0].map(|host| Killed(pool.spawn_agent(host, "agent-0")));
     let first_to_end = eventually("one of two on one directory ends", || {
-        [&mut third, &mut fourth].into_iter().find_map(|agent| agent.try_wait().expect("a state"))
+        both.iter_mut().find_map(|agent| agent.0.try_wait().expect("a state"))
     });
     assert_eq!(first_to_end.code(), Some(4), "{}", pool.logged("agent-0"));
-    for agent in [&mut third, &mut fourth] {
-        let _ = agent.kill();
-        let _ = agent.wait();
-    }
 }
 
 /// A coordinator on a disk of three megabytes that is made larger once it is full. Namespaces make the disk, so that no
@@ -202,8 +178,8 @@ fn a_full_disk_stops_the_coordinator_with_its_reason_and_loses_nothing() {
     eventually("the disk is full", || pool.logged("coordinator").contains("ended with code 4").then_some(()));
     let said = pool.logged("coordinator");
     assert!(said.contains("No space left on device") && said.contains("hint:"), "{said}");
-    eventually("the experiment finishes on the larger disk", || pool.is_finished(&experiment).then_some(()));
-    let ledger = Ledger::read(&pool.export(&experiment));
+    pool.wait_for(&experiment);
+    let ledger = pool.ledger(&experiment);
     ledger.assert_exactly_once(200);
     ledger.assert_leases_are_unique();
     assert_eq!(ledger.rows.iter().filter(|row| row["run_state"] == "failed").count(), 200);
@@ -214,10 +190,8 @@ fn what_a_run_leaves_behind_does_not_hinder_the_next() {
     let mess = "mkdir -p d/e && touch d/e/f && chmod 555 d/e d && head -c 3000000 /dev/zero > big";
     let pool = Pool::start(SPEEDUP, 1);
     let text = plan(&format!("[benchmarks.b]\nshell = \"{mess}\""), "").replace("runs = 1", "runs = 5");
-    let experiment = pool.submit(&text, &[]);
-    eventually("it finishes", || pool.is_finished(&experiment).then_some(()));
-    let ledger = Ledger::read(&pool.export(&experiment));
-    assert_eq!(ledger.assert_exactly_once(10), 10, "every run is measured");
+    let experiment = pool.finish(&text);
+    assert_eq!(pool.ledger(&experiment).assert_exactly_once(10), 10, "every run is measured");
     let work = pool.path().join("agent-0/experiments").join(&experiment).join("work");
     eventually("nothing is left", || (!work.exists()).then_some(()));
 }
@@ -229,28 +203,23 @@ fn large_outputs_are_kept_and_exported() {
     let text = plan(loud, "[output]\nkeep = \"1MiB\"\n").replace("runs = 1", "runs = 10");
     // While nobody listens the reports gather, and come all at once.
     let experiment = pool.submit(&text, &[]);
-    pool.kill_coordinator();
-    pool.start_coordinator();
-    eventually("it finishes", || pool.is_finished(&experiment).then_some(()));
-    Ledger::read(&pool.export(&experiment)).assert_exactly_once(20);
+    pool.restart_coordinator();
+    pool.wait_for(&experiment);
+    pool.ledger(&experiment).assert_exactly_once(20);
     let all = pool.speedup(&["export", &experiment, "--format", "jsonl", "-o", "-"]);
-    assert!(
-        all.status.success() && all.stdout.len() > 20_000_000,
-        "{}",
-        String::from_utf8_lossy(&all.stderr)
-    );
+    assert!(all.status.success(), "{}", String::from_utf8_lossy(&all.stderr));
+    assert!(all.stdout.len() > 20_000_000, "{}", String::from_utf8_lossy(&all.stderr));
 }
 
 #[test]
 fn agents_serve_a_coordinator_that_begins_anew() {
     let mut pool = Pool::start(SPEEDUP, 1);
     let text = plan("[benchmarks.b]\ncommand = [\"true\"]", "").replace("runs = 1", "runs = 5");
-    let experiment = pool.submit(&text, &[]);
-    eventually("it finishes", || pool.is_finished(&experiment).then_some(()));
+    pool.finish(&text);
     pool.kill_coordinator();
     std::fs::remove_dir_all(pool.data()).expect("removed");
     pool.start_coordinator();
     let experiment = pool.submit(&text, &["--wait-for-hosts"]);
-    eventually("it finishes again", || pool.is_finished(&experiment).then_some(()));
-    Ledger::read(&pool.export(&experiment)).assert_exactly_once(10);
+    pool.wait_for(&experiment);
+    pool.ledger(&experiment).assert_exactly_once(10);
 }

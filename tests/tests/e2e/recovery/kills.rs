@@ -118,8 +118,7 @@ impl Site {
             );
         }
         if below(4, &mut self.random) == 0 {
-            self.pool.kill_coordinator();
-            self.pool.start_coordinator();
+            self.pool.restart_coordinator();
         } else {
             let victim = below(self.hosts.len() as u64, &mut self.random) as usize;
             self.power_off(victim);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::pool::Pool;
 
 use crate::SPEEDUP;
 
@@ -93,8 +93,7 @@ fn plan(cases: &[Case], rest: &str) -> String {
 
 /// Carries the cases out and compares each record; gives the rows by benchmark.
 fn recorded(pool: &mut Pool, cases: &[Case], rest: &str) -> BTreeMap<String, Vec<Value>> {
-    let experiment = pool.submit(&plan(cases, rest), &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    let experiment = pool.finish(&plan(cases, rest));
     let export = pool.speedup(&["export", &experiment, "--format", "jsonl", "-o", "-"]);
     let text = String::from_utf8(export.stdout).expect("UTF-8, whatever the programs print");
     let mut rows: BTreeMap<String, Vec<Value>> = BTreeMap::new();

@@ -1,10 +1,10 @@
 //! Agents of commands that are killed: none outlives its command, and the next command works.
 
-use std::{os::fd::OwnedFd, path::Path, process::Command, process::Output, process::Stdio, time::Duration};
+use std::{os::fd::OwnedFd, path::Path, process::Command, process::Stdio, time::Duration};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use speedup_tests::{pool::eventually, process::Process};
+use speedup_tests::{output::succeeded, pool::eventually, process::Process};
 
 use crate::SPEEDUP;
 
@@ -24,10 +24,6 @@ fn bench(directory: &Path) -> Command {
     command.args(["bench", "-N", "-r", "2", "true"]).current_dir(directory).stdin(Stdio::null());
     command.env("XDG_STATE_HOME", directory).env("NO_COLOR", "1").env_remove("SPEEDUP_COORDINATOR");
     command
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
 fn process(id: &str) -> Option<OwnedFd> {
@@ -70,8 +66,7 @@ fn no_agent_outlives_a_command_that_is_killed_right_after_the_fork() {
                         directory.path(),
                     );
                     if kill % KILLS_BETWEEN == KILLS_BETWEEN - 1 {
-                        let next = bench(directory.path()).output().expect("a command");
-                        assert!(next.status.success(), "{}", said(&next));
+                        succeeded(&bench(directory.path()).output().expect("a command"));
                     }
                 }
             });

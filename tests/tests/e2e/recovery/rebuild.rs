@@ -2,17 +2,13 @@
 
 use std::{fs::File, path::Path, path::PathBuf};
 
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{plan::trivial, pool::Pool};
 
 use crate::SPEEDUP;
 
-const PLAN: &str = "[experiment]\nname = \"rebuild\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
-    [benchmarks.true]\ncommand = [\"true\"]\n[repetitions]\nruns = 20\n[independence]\npolicy = \"any\"\n";
-
 pub(crate) fn finished() -> (Pool, String, String) {
     let mut pool = Pool::start(SPEEDUP, 1);
-    let experiment = pool.submit(PLAN, &[]);
-    eventually("it finishes", || pool.is_finished(&experiment).then_some(()));
+    let experiment = pool.finish(&trivial("rebuild", 20));
     let export = pool.export(&experiment);
     pool.kill_agent(0);
     pool.stop_coordinator();

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
-use speedup_tests::{ledger::Ledger, pool::eventually, process::Process};
+use speedup_tests::{
+    ledger::Ledger, output::ended, output::said, output::succeeded, pool::eventually, process::Process,
+};
 use tempfile::TempDir;
 
 use crate::SPEEDUP;
@@ -72,10 +74,6 @@ impl Home {
     }
 }
 
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
-}
-
 #[test]
 fn a_run_that_was_killed_goes_on_where_it_stopped() {
     let home = Home::new();
@@ -86,18 +84,12 @@ fn a_run_that_was_killed_goes_on_where_it_stopped() {
     assert!(done < RUNS, "it was killed in the midst of it");
     let explained = said(&home.speedup(&["explain", "last"]));
     assert!(explained.contains("No command carries it out now: `speedup resume "), "{explained}");
-    let resumed = home.speedup(&["resume", "last"]);
-    assert!(resumed.status.success(), "{}", said(&resumed));
-    assert!(
-        said(&resumed).contains(&format!("complete: {RUNS} of {RUNS} runs measured")),
-        "{}",
-        said(&resumed)
-    );
+    let resumed = ended(&home.speedup(&["resume", "last"]), 0);
+    assert!(resumed.contains(&format!("complete: {RUNS} of {RUNS} runs measured")), "{}", resumed);
     home.assert_all_once(&[], 1);
     // Nothing is left.
-    let again = home.speedup(&["resume", "last"]);
-    assert_eq!(again.status.code(), Some(2), "{}", said(&again));
-    assert!(said(&again).contains("is finished") && said(&again).contains("hint: "), "{}", said(&again));
+    let again = ended(&home.speedup(&["resume", "last"]), 2);
+    assert!(again.contains("is finished") && again.contains("hint: "), "{again}");
 }
 
 #[test]
@@ -106,9 +98,8 @@ fn what_a_killed_run_left_is_kept_for_later_when_another_begins() {
     let mut killed = home.begin(&["--name", "first"]);
     killed.kill().expect("SIGKILL");
     killed.wait().expect("its end");
-    let other = home.speedup(&["bench", "-N", "-r", "3", "true"]);
-    assert!(other.status.success(), "{}", said(&other));
-    let told = said(&other);
+    let other = ended(&home.speedup(&["bench", "-N", "-r", "3", "true"]), 0);
+    let told = other;
     let line = told.lines().find(|line| line.starts_with("first was not finished")).expect("it is told");
     let typed = line.split('`').nth(1).expect("a command").to_owned();
     let words: Vec<&str> = typed.split_whitespace().skip(1).collect();
@@ -148,8 +139,7 @@ fn the_agent_of_a_command_that_lives_is_left_alone() {
     let refused = home.speedup(&["run", "plan.toml", "--data", "mine"]);
     assert!(said(&refused).contains("is in use by process"), "{}", said(&refused));
     assert_eq!(refused.status.code(), Some(4), "{}", said(&refused));
-    let output = living.wait_with_output().expect("its end");
-    assert!(output.status.success(), "{}", said(&output));
+    succeeded(&living.wait_with_output().expect("its end"));
     home.assert_all_once(&["--data", "mine"], 0);
 }
 
@@ -169,8 +159,7 @@ fn an_interrupted_run_says_what_to_type_and_goes_on_by_that() {
         assert!(last.ends_with("continues where it stopped."), "{told}");
         let words: Vec<&str> =
             last.split('`').nth(1).expect("a command").split_whitespace().skip(1).collect();
-        let resumed = home.speedup(&words);
-        assert!(resumed.status.success(), "{}", said(&resumed));
+        succeeded(&home.speedup(&words));
         home.assert_all_once(flags, 0);
     }
 }

@@ -3,7 +3,7 @@
 use std::{os::unix::process::ExitStatusExt as _, process::Child, process::Stdio};
 
 use rustix::{io::Errno, process::Pid, process::Signal, process::kill_process};
-use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually, pool::host_id, process::Process};
+use speedup_tests::{pool::Pool, pool::eventually, pool::host_id, process::Process};
 
 use crate::SPEEDUP;
 
@@ -52,8 +52,8 @@ fn a_coordinator_that_ends_loses_nothing_of_what_is_under_way() {
         });
         pool.start_coordinator();
         for experiment in [experiment, last] {
-            eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-            let ledger = Ledger::read(&pool.export(&experiment));
+            pool.wait_for(&experiment);
+            let ledger = pool.ledger(&experiment);
             assert_eq!(ledger.assert_exactly_once(4), 4, "every run is measured");
             assert_eq!(ledger.rows.len(), 4, "and no attempt was lost: {:?}", ledger.rows);
         }
@@ -85,8 +85,8 @@ fn an_agent_that_ends_gives_its_run_up_and_another_host_has_it() {
         assert_eq!(code(&mut ending), Some(0), "{asked:?}");
         std::fs::write(&gate, "").expect("a file");
         pool.add_agent();
-        eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-        let ledger = Ledger::read(&pool.export(&experiment));
+        pool.wait_for(&experiment);
+        let ledger = pool.ledger(&experiment);
         assert_eq!(ledger.assert_exactly_once(4), 4, "every run is measured");
         let lost: Vec<_> = ledger.rows.iter().filter(|row| row["outcome"] == "lost").collect();
         let [lost] = &lost[..] else { panic!("one attempt is lost: {lost:?}") };
@@ -118,8 +118,8 @@ fn what_an_agent_could_not_report_before_it_ended_is_reported_when_it_is_back() 
     assert_eq!(code(&mut ending), Some(0));
     pool.start_coordinator();
     pool.start_agent(0);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let ledger = Ledger::read(&pool.export(&experiment));
+    pool.wait_for(&experiment);
+    let ledger = pool.ledger(&experiment);
     assert_eq!(ledger.assert_exactly_once(4), 4, "every run is measured");
     assert_eq!(ledger.rows.len(), 4, "the first was not executed twice: {:?}", ledger.rows);
 }
@@ -143,8 +143,8 @@ fn a_second_signal_ends_at_once_and_loses_nothing_either() {
     std::fs::write(&gate, "").expect("a file");
     pool.start_coordinator();
     pool.start_agent(0);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    assert_eq!(Ledger::read(&pool.export(&experiment)).assert_exactly_once(4), 4);
+    pool.wait_for(&experiment);
+    assert_eq!(pool.ledger(&experiment).assert_exactly_once(4), 4);
 }
 
 #[test]
@@ -223,8 +223,8 @@ fn what_ends_with_its_job_is_no_failure_of_the_benchmark() {
         assert_eq!(code(&mut ending), Some(0), "{table}, {last}");
         std::fs::write(desk.path().join("gate"), "").expect("a file");
         pool.add_agent_by(&IN_A_JOB);
-        eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-        let ledger = Ledger::read(&pool.export(&experiment));
+        pool.wait_for(&experiment);
+        let ledger = pool.ledger(&experiment);
         assert_eq!(ledger.assert_exactly_once(2), 2, "{table}, {last}: {:?}", ledger.rows);
         let lost: Vec<_> = ledger.rows.iter().filter(|row| row["outcome"] == "lost").collect();
         let [lost] = &lost[..] else { panic!("{table}, {last}: one attempt is lost: {:?}", ledger.rows) };
@@ -242,8 +242,8 @@ fn a_shell_that_ends_alone_has_failed() {
     let experiment = pool.submit(&with_shell(desk.path(), "benchmarks.wait", AS_ITS_COMMAND), &[]);
     ask_to_end(eventually("it executes", || id_in(desk.path(), "command")));
     std::fs::write(desk.path().join("gate"), "").expect("a file");
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let ledger = Ledger::read(&pool.export(&experiment));
+    pool.wait_for(&experiment);
+    let ledger = pool.ledger(&experiment);
     assert_eq!(ledger.rows.len(), 2, "no attempt was lost: {:?}", ledger.rows);
     let failed: Vec<_> = ledger.rows.iter().filter(|row| row["outcome"] == "failed").collect();
     let [failed] = &failed[..] else { panic!("one run failed: {:?}", ledger.rows) };

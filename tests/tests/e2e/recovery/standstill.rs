@@ -4,7 +4,7 @@
 use std::{path::Path, path::PathBuf, time::Duration, time::Instant};
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
-use speedup_tests::{ledger::Ledger, ledger::Row, pool::Pool, pool::eventually, process::Process};
+use speedup_tests::{ledger::Row, pool::Pool, pool::eventually, process::Process};
 
 use crate::SPEEDUP;
 
@@ -75,8 +75,8 @@ impl Stage {
 
     /// The rows of both runs, which are measured in the end.
     fn rows(&self) -> Vec<Row> {
-        eventually("the experiment finishes", || self.pool.is_finished(&self.experiment).then_some(()));
-        let ledger = Ledger::read(&self.pool.export(&self.experiment));
+        self.pool.wait_for(&self.experiment);
+        let ledger = self.pool.ledger(&self.experiment);
         assert_eq!(ledger.assert_exactly_once(2), 2, "{:?}", ledger.rows);
         ledger.rows
     }

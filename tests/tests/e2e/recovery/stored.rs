@@ -8,16 +8,13 @@ use std::{collections::BTreeMap, path::Path, path::PathBuf, process::Command, pr
 
 use serde_json::Value;
 use speedup_core::journal::{Encoder, JournalId, PayloadVersion, Position, SegmentHeader};
-use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually};
+use speedup_tests::{ledger::Ledger, output::stderr, output::succeeded, plan::trivial, pool::Pool};
 
-use crate::{SPEEDUP, security::access::told};
+use crate::SPEEDUP;
 
 /// Formats of the store, the last of which is this release's.
 const FORMATS: [u32; 5] = [1, 2, 3, 4, 5];
 const RUNS: usize = 24;
-const PLAN: &str = "[experiment]\nname = \"next\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
-    [benchmarks.true]\ncommand = [\"true\"]\n[repetitions]\nruns = 2\n[independence]\npolicy = \"any\"\n";
-
 /// What a release left, unpacked.
 fn left(format: u32, to: &Path) {
     let archive =
@@ -28,7 +25,7 @@ fn left(format: u32, to: &Path) {
 
 fn speedup(directory: &Path, arguments: &[&str]) -> Output {
     let output = Command::new(SPEEDUP).args(arguments).current_dir(directory).output().expect("the command");
-    assert!(output.status.success(), "{arguments:?}: {}", told(&output));
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
     output
 }
 
@@ -76,8 +73,8 @@ fn what_earlier_releases_stored_is_read_with_all_that_was_acknowledged() {
         let directory = folder.path();
         left(format, directory);
         let report = speedup(directory, &["report", "last", "--data", "data", "--format", "json"]);
-        let is_anew = told(&report).contains("rebuilt from the journal");
-        assert_eq!(is_anew, format != FORMATS[4], "format {format}: {}", told(&report));
+        let is_anew = stderr(&report).contains("rebuilt from the journal");
+        assert_eq!(is_anew, format != FORMATS[4], "format {format}: {}", stderr(&report));
         let now: Value = serde_json::from_slice(&report.stdout).expect("JSON");
         let then = std::fs::read(directory.join("report.json")).expect("what was said then");
         let then = String::from_utf8(then).expect("UTF-8").replace("no_difference_shown", "undecided");
@@ -106,14 +103,11 @@ fn services_go_on_with_what_earlier_releases_stored() {
         std::fs::rename(pool.data().join("agent"), pool.agent_state(0)).expect("a state directory");
         pool.start_coordinator();
         let listed = pool.json(&["list"]).expect("experiments");
-        assert_eq!(
-            (&listed[0]["name"], &listed[0]["phase"]),
-            (&"kept".into(), &"finished".into()),
-            "{listed}"
-        );
+        assert_eq!(listed[0]["name"], "kept", "{listed}");
+        assert_eq!(listed[0]["phase"], "finished", "{listed}");
         pool.add_agent();
-        let experiment = pool.submit(PLAN, &["--wait-for-hosts"]);
-        eventually("the next experiment finishes", || pool.is_finished(&experiment).then_some(()));
+        let experiment = pool.submit(&trivial("next", 2), &["--wait-for-hosts"]);
+        pool.wait_for(&experiment);
         // Both are there after a start that finds the store as it was left.
         pool.stop_coordinator();
         pool.start_coordinator();
@@ -174,7 +168,7 @@ fn what_a_later_release_stored_is_refused_by_its_name_and_left_as_it_is() {
         let mut start = pool.command();
         start.args(["coordinator", "start", "--name", "later", "--bind", "127.0.0.1:0", "--web", "off"]);
         let refused = start.arg("--data").arg(&data).output().expect("a coordinator");
-        let words = told(&refused);
+        let words = stderr(&refused);
         assert_eq!(refused.status.code(), Some(4), "{name}: {words}");
         assert!(words.contains(version) && words.contains("hint:"), "{name}: {words}");
         let file = path.file_name().expect("a name").to_string_lossy().into_owned();
@@ -192,14 +186,13 @@ fn a_backup_of_a_later_release_is_not_restored() {
     let (backup, to) = (pool.path().join("backup"), pool.path().join("restored"));
     let (backup, to) = (backup.display().to_string(), to.display().to_string());
     let data = pool.data().display().to_string();
-    let made = pool.speedup(&["coordinator", "backup", &backup, "--data", &data]);
-    assert!(made.status.success(), "{}", told(&made));
+    succeeded(&pool.speedup(&["coordinator", "backup", &backup, "--data", &data]));
     let manifest = Path::new(&backup).join("MANIFEST");
     let text = std::fs::read_to_string(&manifest).expect("a manifest");
     let (title, rest) = text.split_once('\n').expect("lines");
     let later = format!("{} 99\n{rest}", title.rsplit_once(' ').expect("a version").0);
     std::fs::write(&manifest, later).expect("a manifest");
     let refused = pool.speedup(&["coordinator", "restore", &backup, "--data", &to]);
-    assert!(!refused.status.success() && told(&refused).contains("version 99"), "{}", told(&refused));
+    assert!(!refused.status.success() && stderr(&refused).contains("version 99"), "{}", stderr(&refused));
     assert!(!Path::new(&to).exists(), "nothing is put in place");
 }

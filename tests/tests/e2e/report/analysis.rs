@@ -1,64 +1,34 @@
 //! The analysis of a running coordinator, in its process and on its own: reports as runs are measured, and answers to
 //! samples that a request brings.
 
-use std::{io::BufRead as _, io::BufReader, process::Child, process::Stdio};
+use std::{io::BufRead as _, io::BufReader, process::Stdio};
 
 use speedup_proto::{convert::id_text, v1, v1::analysis_client::AnalysisClient};
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{plan::naps, pool::Pool, pool::eventually, process::Killed};
 use tonic::transport::{Channel, Endpoint};
 
 use crate::SPEEDUP;
 
-const PLAN: &str = r#"
-[experiment]
-name = "watched"
-seed = 3
-[versions.old]
-baseline = true
-vars = { time = "0.1" }
-[versions.new]
-vars = { time = "0.01" }
-[benchmarks.nap]
-command = ["sleep", "{time}"]
-[repetitions]
-runs = 40
-[independence]
-policy = "any"
-"#;
-
 /// `speedup analysis start` beside a pool, killed when dropped.
 struct Standalone {
-    child: Child,
+    child: Killed,
     url: String,
 }
 
 impl Standalone {
     fn start(pool: &Pool) -> Self {
         let mut command = pool.command();
-        command.args([
-            "analysis",
-            "start",
-            "--insecure",
-            "--bind",
-            "127.0.0.1:0",
-            "--format",
-            "json",
-            "--coordinator",
-        ]);
-        let mut child = command.arg(pool.url()).stdout(Stdio::piped()).spawn().expect("the analysis");
+        command.args(["analysis", "start", "--insecure", "--bind", "127.0.0.1:0", "--format", "json"]);
+        let mut child = command
+            .args(["--coordinator", &pool.url()])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the analysis");
         let mut line = String::new();
         let stdout = child.stdout.take().expect("its output");
         BufReader::new(stdout).read_line(&mut line).expect("one line");
         let said: serde_json::Value = serde_json::from_str(&line).expect("one JSON value");
-        Self { child, url: said["url"].as_str().expect("where it listens").to_owned() }
-    }
-}
-
-impl Drop for Standalone {
-    fn drop(&mut self) {
-        // It may have ended by itself, which the test has noticed.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Self { child: Killed(child), url: said["url"].as_str().expect("where it listens").to_owned() }
     }
 }
 
@@ -83,7 +53,7 @@ async fn watch(channel: Channel, experiment: &str) -> (Vec<u64>, serde_json::Val
 #[test]
 fn reports_come_as_runs_are_measured_and_end_with_the_experiment() {
     let pool = Pool::start(SPEEDUP, 1);
-    let experiment = pool.submit(PLAN, &[]);
+    let experiment = pool.submit(&naps("watched", ["0.1", "0.01"], 40, "any", ""), &[]);
     let standalone = Standalone::start(&pool);
     let (own, other) = block_on(async {
         let plain = Endpoint::from_shared(standalone.url.clone()).expect("a URL").connect().await;
@@ -94,10 +64,8 @@ fn reports_come_as_runs_are_measured_and_end_with_the_experiment() {
         // 80 runs of 10 ms and more take longer than the pause between two reports.
         assert!(measured.len() > 1 && measured.is_sorted(), "{measured:?}");
         assert_eq!(measured.last(), Some(&80), "{measured:?}");
-        assert_eq!(
-            (&last["head"]["state"], &last["suites"][0]["verdict"]),
-            (&"complete".into(), &"faster".into())
-        );
+        assert_eq!(last["head"]["state"], "complete");
+        assert_eq!(last["suites"][0]["verdict"], "faster");
         assert_eq!(last["diagnostics"]["hosts"]["kind"], "not_tested", "one host: {last}");
     }
 }
@@ -107,11 +75,7 @@ fn samples_are_compared_without_an_experiment() {
     let pool = Pool::without_agents(SPEEDUP);
     let version = |name: &str, values: Vec<f64>| v1::SampledVersion {
         name: name.to_owned(),
-        benchmarks: vec![v1::SampledBenchmark {
-            name: "sort".to_owned(),
-            values,
-            values_of_runs: Vec::new(),
-        }],
+        benchmarks: vec![v1::SampledBenchmark { name: "sort".to_owned(), values, ..Default::default() }],
     };
     let versions = vec![
         version("old", vec![2.799, 2.046, 1.259, 1.877, 2.244]),
@@ -130,8 +94,8 @@ fn samples_are_compared_without_an_experiment() {
 fn a_standalone_analysis_ends_when_it_is_told_to() {
     let pool = Pool::without_agents(SPEEDUP);
     let mut standalone = Standalone::start(&pool);
-    let pid = rustix::process::Pid::from_child(&standalone.child);
+    let pid = rustix::process::Pid::from_child(&standalone.child.0);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("a signal");
-    let status = eventually("the analysis ends", || standalone.child.try_wait().expect("a child"));
+    let status = eventually("the analysis ends", || standalone.child.0.try_wait().expect("a child"));
     assert_eq!(status.code(), Some(0));
 }

@@ -1,32 +1,20 @@
 //! A report in a bundle, computed again by whoever has the bundle.
 
-use std::{path::Path, process::Command, process::Output};
+use std::process::Command;
 
 use serde_json::Value;
+use speedup_tests::{desk::Desk, output::stderr, output::stdout};
 
 use crate::SPEEDUP;
 
-fn speedup(desk: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(SPEEDUP);
-    command.args(arguments).current_dir(desk).env("XDG_STATE_HOME", desk.join("state"));
-    command.output().expect("the command")
-}
-
-fn done(desk: &Path, arguments: &[&str]) -> Vec<u8> {
-    let output = speedup(desk, arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    output.stdout
-}
-
 /// What `verify` ended with, and what it printed and said.
-fn verified(desk: &Path, bundle: &str) -> (Option<i32>, String, String) {
-    let output = speedup(desk, &["verify", bundle]);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
+fn verified(desk: &Desk, bundle: &str) -> (Option<i32>, String, String) {
+    let output = desk.speedup(&["verify", bundle]);
+    (output.status.code(), stdout(&output), stderr(&output))
 }
 
-fn tar(desk: &Path, arguments: &[&str]) {
-    let status = Command::new("tar").args(arguments).current_dir(desk).status().expect("tar");
+fn tar(desk: &Desk, arguments: &[&str]) {
+    let status = Command::new("tar").args(arguments).current_dir(desk.path()).status().expect("tar");
     assert!(status.success(), "{arguments:?}");
 }
 
@@ -34,43 +22,38 @@ const FILES: [&str; 6] =
     ["manifest.json", "README.txt", "report.json", "hosts.json", "observations.pb", "observations.csv"];
 
 /// Packs what was unpacked, with the manifest as `change` leaves it: whoever forges a file forges its hash as well.
-fn repack(desk: &Path, bundle: &str, change: impl Fn(&mut Value)) {
-    let path = desk.join("manifest.json");
-    let mut manifest: Value =
-        serde_json::from_slice(&std::fs::read(&path).expect("a manifest")).expect("JSON");
+fn repack(desk: &Desk, bundle: &str, change: impl Fn(&mut Value)) {
+    let mut manifest: Value = serde_json::from_str(&desk.read("manifest.json")).expect("JSON");
     for listed in manifest["files"].as_array_mut().expect("files") {
-        let content = std::fs::read(desk.join(listed["name"].as_str().expect("a name"))).expect("a file");
+        let content =
+            std::fs::read(desk.path().join(listed["name"].as_str().expect("a name"))).expect("a file");
         listed["bytes"] = content.len().into();
         listed["blake3"] = blake3::hash(&content).to_hex().as_str().into();
     }
     change(&mut manifest);
-    std::fs::write(path, manifest.to_string()).expect("a manifest");
+    desk.write("manifest.json", manifest.to_string());
     tar(desk, &[&["--format=ustar", "-czf", bundle][..], &FILES].concat());
 }
 
 #[test]
 fn a_report_is_computed_again_by_whoever_has_its_bundle() {
-    let desk = tempfile::tempdir().expect("a directory");
-    let desk = desk.path();
-    done(desk, &["bench", "-N", "-r", "8", "--seed", "1", "sleep 0.001", "sleep 0.01"]);
-    let data = desk.join("state/speedup/local").display().to_string();
-    done(desk, &["bundle", "last", "--data", &data, "--mixtures", "--confidence", "99%", "-o", "b.tar.gz"]);
-    let answered =
-        ["report", "last", "--data", &data, "--mixtures", "--confidence", "0.99", "--format", "json"];
-    let answered: Value = serde_json::from_slice(&done(desk, &answered)).expect("JSON");
-    let table = done(desk, &["export", "last", "--data", &data]);
+    let desk = &Desk::new(SPEEDUP);
+    desk.ok(&["bench", "-N", "-r", "8", "--seed", "1", "sleep 0.001", "sleep 0.01"]);
+    let data = desk.path().join("state/speedup/local").display().to_string();
+    desk.ok(&["bundle", "last", "--data", &data, "--mixtures", "--confidence", "99%", "-o", "b.tar.gz"]);
+    let answered = desk.json(&["report", "last", "--data", &data, "--mixtures", "--confidence", "0.99"]);
+    let table = desk.ok(&["export", "last", "--data", &data]);
     // From here on there is only the bundle.
-    std::fs::remove_dir_all(desk.join("state")).expect("the data");
+    std::fs::remove_dir_all(desk.path().join("state")).expect("the data");
 
     let (code, printed, said) = verified(desk, "b.tar.gz");
     assert_eq!(code, Some(0), "{said}");
     assert!(printed.ends_with("byte for byte\n"), "{printed}");
     tar(desk, &["-xzf", "b.tar.gz"]);
-    let report = std::fs::read_to_string(desk.join("report.json")).expect("a report");
+    let report = desk.read("report.json");
     assert_eq!(serde_json::from_str::<Value>(&report).expect("JSON"), answered, "it is the analysis's own");
-    assert_eq!(std::fs::read(desk.join("observations.csv")).expect("a table"), table);
-    let hosts: Value =
-        serde_json::from_slice(&std::fs::read(desk.join("hosts.json")).expect("hosts")).expect("JSON");
+    assert_eq!(desk.read("observations.csv"), table);
+    let hosts: Value = serde_json::from_str(&desk.read("hosts.json")).expect("JSON");
     assert_eq!(hosts.as_array().map(Vec::len), Some(1));
 
     // A bundle of another release is verified as well.
@@ -82,14 +65,14 @@ fn a_report_is_computed_again_by_whoever_has_its_bundle() {
     // Whoever changes the report and its hash is told apart by the observations.
     let forged = report.replacen("\"verdict\":\"slower\"", "\"verdict\":\"faster\"", 1);
     assert_ne!(forged, report);
-    std::fs::write(desk.join("report.json"), forged).expect("a report");
+    desk.write("report.json", forged);
     repack(desk, "forged.tar.gz", |_| ());
     let (code, printed, said) = verified(desk, "forged.tar.gz");
     assert_eq!(code, Some(1), "{printed}{said}");
     assert!(printed.contains("/verdict: \"faster\" "), "{printed}");
 
     // Other options of the report make another report.
-    std::fs::write(desk.join("report.json"), &report).expect("a report");
+    desk.write("report.json", &report);
     repack(desk, "asked.tar.gz", |manifest| manifest["report"]["confidence"] = 0.9.into());
     let (code, printed, _) = verified(desk, "asked.tar.gz");
     assert_eq!(code, Some(1), "{printed}");
@@ -98,16 +81,15 @@ fn a_report_is_computed_again_by_whoever_has_its_bundle() {
 
 #[test]
 fn what_is_no_bundle_is_refused_by_name() {
-    let desk = tempfile::tempdir().expect("a directory");
-    let desk = desk.path();
-    done(desk, &["bench", "-N", "-r", "2", "--seed", "1", "true", "false", "-i"]);
-    let data = desk.join("state/speedup/local").display().to_string();
-    done(desk, &["bundle", "last", "--data", &data, "-o", "b.tar.gz"]);
-    let whole = std::fs::read(desk.join("b.tar.gz")).expect("a bundle");
-    std::fs::write(desk.join("cut.tar.gz"), &whole[..whole.len() / 2]).expect("a file");
-    std::fs::write(desk.join("text"), "no bundle").expect("a file");
+    let desk = &Desk::new(SPEEDUP);
+    desk.ok(&["bench", "-N", "-r", "2", "--seed", "1", "true", "false", "-i"]);
+    let data = desk.path().join("state/speedup/local").display().to_string();
+    desk.ok(&["bundle", "last", "--data", &data, "-o", "b.tar.gz"]);
+    let whole = std::fs::read(desk.path().join("b.tar.gz")).expect("a bundle");
+    desk.write("cut.tar.gz", &whole[..whole.len() / 2]);
+    desk.write("text", "no bundle");
     tar(desk, &["-xzf", "b.tar.gz"]);
-    std::fs::write(desk.join("observations.pb"), b"\x05junk!").expect("a file");
+    desk.write("observations.pb", b"\x05junk!");
     repack(desk, "junk.tar.gz", |_| ());
     repack(desk, "newer.tar.gz", |manifest| manifest["schema_version"] = 2.into());
     repack(desk, "listed.tar.gz", |manifest| {

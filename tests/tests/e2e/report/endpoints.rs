@@ -1,8 +1,7 @@
 //! Endpoints and the control from the plan to the report, the gate and the export.
 
-use std::{path::Path, process::Command, process::Output};
-
 use serde_json::Value;
+use speedup_tests::{desk::Desk, output::json_lines, output::stderr};
 
 use crate::SPEEDUP;
 
@@ -33,18 +32,13 @@ policy = "any"
 keep_of = "all"
 "#;
 
-fn speedup(directory: &Path, arguments: &[&str]) -> Output {
-    Command::new(SPEEDUP).args(arguments).current_dir(directory).output().expect("the command")
-}
-
 #[test]
 fn a_plan_has_verdicts_beside_the_headline_and_a_control() {
-    let folder = tempfile::tempdir().expect("a directory");
-    let directory = folder.path();
-    std::fs::write(directory.join("plan.toml"), PLAN).expect("the plan");
+    let desk = Desk::new(SPEEDUP);
+    desk.write("plan.toml", PLAN);
     let run = ["run", "plan.toml", "--data", "data", "--format", "json", "--fail-on-regression"];
-    let output = speedup(directory, &run);
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let output = desk.speedup(&run);
+    let errors = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{errors}");
     assert!(errors.contains("new on rate: rate worse, 0.50×"), "{errors}");
     let report: Value =
@@ -57,10 +51,8 @@ fn a_plan_has_verdicts_beside_the_headline_and_a_control() {
     assert!(report["controls"]["rows"][0]["ratio"].is_number(), "{report}");
     // Its runs are in the export, and its program was told the baseline's name.
     let id = report["head"]["experiment"].as_str().expect("an id");
-    let export = speedup(directory, &["export", id, "--data", "data", "--format", "jsonl"]);
-    let text = String::from_utf8(export.stdout).expect("UTF-8");
-    let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a row"));
-    let rows: Vec<Value> = rows.collect();
+    let text = desk.ok(&["export", id, "--data", "data", "--format", "jsonl"]);
+    let rows = json_lines(&text);
     let printed = |version: &str| -> Vec<&str> {
         let of = rows.iter().filter(|row| row["version"] == version);
         of.map(|row| row["stdout_blake3"].as_str().expect("a hash")).collect()

@@ -1,25 +1,17 @@
 //! Gates by exit code, as a script sees them.
 
-use std::{path::Path, process::Command, process::Output};
-
-use tempfile::TempDir;
+use speedup_tests::{desk::Desk, output::stderr};
 
 use crate::SPEEDUP;
 
-fn speedup(desk: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(SPEEDUP);
-    command.args(arguments).current_dir(desk).env("XDG_STATE_HOME", desk.join("state"));
-    command.output().expect("the command")
-}
-
 /// What a command ended with, and what it said on standard error.
-fn ended(desk: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let output = speedup(desk, arguments);
-    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+fn ended(desk: &Desk, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = desk.speedup(arguments);
+    (output.status.code(), stderr(&output))
 }
 
 /// A table of three benchmarks, each of 24 runs that spread by 1 %; `grep` takes as many times as long as is said.
-fn write_table(desk: &Path, file: &str, grep: f64) {
+fn write_table(desk: &Desk, file: &str, grep: f64) {
     let mut text = "benchmark,value\n".to_owned();
     for (benchmark, level) in [("sort", 1.0), ("grep", 2.0 * grep), ("awk", 3.0)] {
         for run in 0..24_u32 {
@@ -28,21 +20,21 @@ fn write_table(desk: &Path, file: &str, grep: f64) {
             text += &format!("{benchmark},{}\n", level * (1.0 + spread));
         }
     }
-    std::fs::write(desk.join(file), text).expect("a file");
+    desk.write(file, text);
 }
 
-fn desk() -> TempDir {
-    let desk = tempfile::tempdir().expect("a directory");
-    write_table(desk.path(), "before.csv", 1.0);
-    write_table(desk.path(), "same.csv", 1.0);
-    write_table(desk.path(), "slower.csv", 1.05);
+fn desk() -> Desk {
+    let desk = Desk::new(SPEEDUP);
+    write_table(&desk, "before.csv", 1.0);
+    write_table(&desk, "same.csv", 1.0);
+    write_table(&desk, "slower.csv", 1.05);
     desk
 }
 
 #[test]
 fn compare_fails_by_the_gates_that_were_asked_for() {
     let desk = desk();
-    let compare = |more: &[&str]| ended(desk.path(), &[&["compare", "before.csv"], more].concat());
+    let compare = |more: &[&str]| ended(&desk, &[&["compare", "before.csv"], more].concat());
     assert_eq!(compare(&["slower.csv"]).0, Some(0), "without a gate a verdict is no failure");
 
     let (code, said) = compare(&["slower.csv", "--fail-on-regression"]);
@@ -73,8 +65,7 @@ fn compare_fails_by_the_gates_that_were_asked_for() {
 #[test]
 fn gates_that_cannot_fail_are_refused() {
     let desk = desk();
-    let compare =
-        |more: &[&str]| ended(desk.path(), &[&["compare", "before.csv", "slower.csv"], more].concat());
+    let compare = |more: &[&str]| ended(&desk, &[&["compare", "before.csv", "slower.csv"], more].concat());
     for (more, said_of) in [
         (&["--noise-threshold", "1%"][..], "--noise-threshold"),
         (&["--fail-on-regression", "--method", "diagnostics"], "gives no verdict"),
@@ -96,17 +87,17 @@ fn gates_that_cannot_fail_are_refused() {
 
 #[test]
 fn bench_and_its_report_fail_on_a_regression() {
-    let desk = tempfile::tempdir().expect("a directory");
+    let desk = Desk::new(SPEEDUP);
     let slow = ["sleep 0.001", "sleep 0.3"];
     let bench = |commands: &[&str; 2]| {
         let arguments = ["bench", "-r", "8", "--seed", "1", "--fail-on-regression", commands[0], commands[1]];
-        ended(desk.path(), &arguments)
+        ended(&desk, &arguments)
     };
     let (code, said) = bench(&slow);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("--fail-on-regression: "), "{said}");
     let data = desk.path().join("state/speedup/local").display().to_string();
-    let report = |more: &[&str]| ended(desk.path(), &[&["report", "last", "--data", &data], more].concat());
+    let report = |more: &[&str]| ended(&desk, &[&["report", "last", "--data", &data], more].concat());
     assert_eq!(report(&[]).0, Some(0));
     let (code, said) = report(&["--fail-on-regression"]);
     assert_eq!(code, Some(1), "{said}");

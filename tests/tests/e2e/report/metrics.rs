@@ -1,8 +1,7 @@
 //! Metrics from the plan to the export: the program's own, those of the scheduler, and what this host does not have.
 
-use std::{path::Path, process::Command, process::Output};
-
 use serde_json::Value;
+use speedup_tests::{desk::Desk, output::json_lines, output::stderr, output::succeeded, root};
 
 use crate::SPEEDUP;
 
@@ -42,37 +41,21 @@ keep = "10B"
 keep_of = "all"
 "#;
 
-fn speedup(directory: &Path, arguments: &[&str]) -> Output {
-    let output = Command::new(SPEEDUP).args(arguments).current_dir(directory).output().expect("the command");
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    output
-}
-
 #[test]
 fn metrics_of_ones_own_and_of_the_host_reach_the_report_and_the_export() {
-    let folder = tempfile::tempdir().expect("a directory");
-    let directory = folder.path();
-    std::fs::write(directory.join("plan.toml"), PLAN).expect("the plan");
+    let desk = Desk::new(SPEEDUP);
+    desk.write("plan.toml", PLAN);
     // Runs without a value have failed, which is a result and no failure of the command.
-    let output = Command::new(SPEEDUP)
-        .args(["run", "plan.toml", "--data", "data", "--format", "json"])
-        .current_dir(directory)
-        .output()
-        .expect("the command");
-    let report: Value = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    let output = desk.speedup(&["run", "plan.toml", "--data", "data", "--format", "json"]);
+    let report: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
     let metrics = report["metrics"].as_array().expect("metrics");
     let rate = metrics.iter().find(|metric| metric["metric"] == "rate").expect("the own metric");
     let told = &rate["rows"][0];
     assert_eq!(told["medians"], serde_json::json!([100.25, 200.25]), "the means of two iterations: {rate}");
     assert!(told["ratios"][0].as_f64().expect("a ratio") > 1.9, "higher is better: {rate}");
 
-    let export = speedup(directory, &["export", "last", "--data", "data", "--format", "jsonl"]);
-    let rows: Vec<Value> = String::from_utf8(export.stdout)
-        .expect("UTF-8")
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let rows = json_lines(&desk.ok(&["export", "last", "--data", "data", "--format", "jsonl"]));
     let of = |benchmark: &str| -> Vec<&Value> {
         rows.iter().filter(|row| row["benchmark"] == benchmark).collect()
     };
@@ -81,11 +64,8 @@ fn metrics_of_ones_own_and_of_the_host_reach_the_report_and_the_export() {
         let rate = if row["version"] == "old" { 100.0 } else { 200.0 };
         assert_eq!(row["output.rate"], serde_json::json!([rate, rate + 0.5]), "{row}");
         assert_eq!(row["output.pause"], serde_json::json!([0.25, 0.75]), "{row}");
-        assert_eq!(
-            row["stdout_kept"].as_str().expect("kept").len(),
-            10,
-            "the whole stream was read, and this kept"
-        );
+        let kept = row["stdout_kept"].as_str().expect("kept");
+        assert_eq!(kept.len(), 10, "the whole stream was read, and this kept");
         assert!(row["task_clock_ns"].as_u64().is_some_and(|ns| ns > 0), "{row}");
         let absent = row["absent"].as_str().unwrap_or_default();
         for (column, name) in [("instructions", "instructions"), ("memory_peak_bytes", "memory_peak")] {
@@ -99,20 +79,18 @@ fn metrics_of_ones_own_and_of_the_host_reach_the_report_and_the_export() {
         assert!(words.contains(" rate: "), "{words}");
         assert!(row["output.rate"].is_null());
     }
-    let csv = speedup(directory, &["export", "last", "--data", "data"]);
-    assert!(String::from_utf8_lossy(&csv.stdout).contains("100;100.5"));
+    assert!(desk.ok(&["export", "last", "--data", "data"]).contains("100;100.5"));
 }
 
 #[test]
 fn the_example_of_metrics_tells_what_dd_says() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
-    let data = tempfile::tempdir().expect("a directory");
-    let path = data.path().display().to_string();
-    let output = speedup(root, &["run", "examples/metrics.toml", "-r", "3", "--data", &path]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let report = speedup(root, &["report", "last", "--section", "metric", "--data", &path]);
-    let said = String::from_utf8_lossy(&report.stdout);
+    let desk = Desk::new(SPEEDUP);
+    let ok = |arguments: &[&str]| {
+        succeeded(&desk.command(arguments).current_dir(root()).output().expect("it runs"))
+    };
+    let data = desk.path().display().to_string();
+    ok(&["run", "examples/metrics.toml", "-r", "3", "--data", &data]);
+    let said = ok(&["report", "last", "--section", "metric", "--data", &data]);
     assert!(said.contains("copy_time, median in s"), "{said}");
-    let checked = speedup(root, &["plan", "check", "examples/metrics.toml"]);
-    assert!(String::from_utf8_lossy(&checked.stdout).contains("copy_time in s from regex"));
+    assert!(ok(&["plan", "check", "examples/metrics.toml"]).contains("copy_time in s from regex"));
 }

@@ -1,11 +1,11 @@
 //! Rules of repetition with real processes: the advisor beside the coordinator decides, the coordinator records.
 
-use std::{process::Child, process::Stdio, time::Duration};
+use std::{process::Stdio, time::Duration};
 
 use serde_json::Value;
 use speedup_core::value::seed::{Seed, below};
 use speedup_proto::{v1, v1::experiments_client::ExperimentsClient};
-use speedup_tests::{ledger::Ledger, pool::Pool, pool::eventually};
+use speedup_tests::{pool::Pool, process::Killed};
 
 use tonic::{Code, transport::Channel};
 
@@ -32,7 +32,7 @@ fn pilot() -> String {
 }
 
 fn finish(pool: &Pool, experiment: &str) -> Value {
-    eventually("the experiment finishes", || pool.is_finished(experiment).then_some(()));
+    pool.wait_for(experiment);
     pool.json(&["report", experiment]).expect("a report")
 }
 
@@ -54,7 +54,7 @@ fn a_noisy_pilot_is_extended_by_what_was_computed() {
     let report = finish(&pool, &experiment);
     let runs = assert_as_computed(&report);
     assert!(runs > 4, "naps of 10 to 80 ms are not known to within a fifth by 4 runs: {}", report["rule"]);
-    let ledger = Ledger::read(&pool.export(&experiment));
+    let ledger = pool.ledger(&experiment);
     assert_eq!(ledger.assert_exactly_once(2 * runs as usize), 2 * runs as usize);
 }
 
@@ -72,40 +72,27 @@ fn looks_stop_early_at_a_big_difference() {
     assert!(codes.contains(&&Value::from("looked_sequentially")), "{codes:?}");
 }
 
-/// A second advisor, killed when dropped.
-struct Standalone(Child);
-
-impl Standalone {
-    fn start(pool: &Pool) -> Self {
-        let mut command = pool.command();
-        command.args(["analysis", "start", "--insecure", "--bind", "127.0.0.1:0", "--coordinator"]);
-        Self(command.arg(pool.url()).stdout(Stdio::null()).spawn().expect("the analysis"))
-    }
-}
-
-impl Drop for Standalone {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// A second advisor.
+fn second_advisor(pool: &Pool) -> Killed {
+    let mut command = pool.command();
+    command.args(["analysis", "start", "--insecure", "--bind", "127.0.0.1:0", "--coordinator", &pool.url()]);
+    Killed(command.stdout(Stdio::null()).spawn().expect("the analysis"))
 }
 
 #[test]
 fn kills_and_a_second_advisor_extend_once() {
     let mut pool = Pool::start(SPEEDUP, 2);
     let experiment = pool.submit(&pilot(), &[]);
-    let second = Standalone::start(&pool);
+    let second = second_advisor(&pool);
     let random = &mut Seed(20_261_122).child("kills");
     for _ in 0..6 {
         std::thread::park_timeout(Duration::from_millis(below(400, random)));
-        pool.kill_coordinator();
-        pool.start_coordinator();
+        pool.restart_coordinator();
     }
     let report = finish(&pool, &experiment);
     drop(second);
     let runs = assert_as_computed(&report);
-    Ledger::read(&pool.export(&experiment)).assert_exactly_once(2 * runs as usize);
+    pool.ledger(&experiment).assert_exactly_once(2 * runs as usize);
 }
 
 /// How a decision that was computed from the pilot is answered after the plan was extended: that it is stale, if the

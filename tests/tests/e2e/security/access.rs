@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Output, Stdio};
+use std::process::{Output, Stdio};
 
 use speedup_access::{Authority, Credentials, Identity, Reach, Role, Signing, Trust, unix_seconds};
 use speedup_proto::v1;
@@ -11,7 +11,10 @@ use speedup_proto::v1::access_client::AccessClient;
 use speedup_proto::v1::agents_client::AgentsClient;
 use speedup_proto::v1::experiments_client::ExperimentsClient;
 use speedup_proto::v1::hosts_client::HostsClient;
-use speedup_tests::pool::{Pool, credentials_in, eventually};
+use speedup_tests::{
+    output::failed, output::stderr, output::succeeded, pool::Pool, pool::credentials_in, pool::eventually,
+    process::Killed, wire::join,
+};
 use tonic::{Code, Status, transport::Channel};
 use tonic_health::{pb::HealthCheckRequest, pb::health_client::HealthClient};
 
@@ -20,16 +23,11 @@ use crate::SPEEDUP;
 const PLAN: &str = "[experiment]\nname = \"guarded\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
     [benchmarks.sleep]\ncommand = [\"sleep\", \"0.01\"]\n[repetitions]\nruns = 2\n[independence]\npolicy = \"any\"\n";
 
-pub(crate) fn told(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 /// Makes a token and puts it into a file.
 fn token(pool: &Pool, name: &str, flags: &[&str]) -> PathBuf {
-    let made = pool.speedup(&[&["token", "create"], flags].concat());
-    assert!(made.status.success(), "{}", told(&made));
+    let made = succeeded(&pool.speedup(&[&["token", "create"], flags].concat()));
     let file = pool.path().join(format!("{name}.token"));
-    std::fs::write(&file, made.stdout).expect("a token");
+    std::fs::write(&file, made).expect("a token");
     file
 }
 
@@ -42,8 +40,7 @@ fn enrol(pool: &Pool, token: &Path, access: &Path) -> Output {
 pub(crate) fn user(pool: &Pool, name: &str, role: &str) -> PathBuf {
     let token = token(pool, name, &["--role", role, "--name", name]);
     let access = pool.path().join(format!("{name}.access.toml"));
-    let enrolled = enrol(pool, &token, &access);
-    assert!(enrolled.status.success(), "{}", told(&enrolled));
+    succeeded(&enrol(pool, &token, &access));
     access
 }
 
@@ -61,9 +58,12 @@ fn plan_file(pool: &Pool) -> String {
 
 /// Submits as a user; gives the experiment's id.
 pub(crate) fn submitted(pool: &Pool, access: &Path) -> String {
-    let output = as_user(pool, access, &["submit", &plan_file(pool), "--wait-for-hosts", "--format", "json"]);
-    assert!(output.status.success(), "{}", told(&output));
-    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let output = succeeded(&as_user(
+        pool,
+        access,
+        &["submit", &plan_file(pool), "--wait-for-hosts", "--format", "json"],
+    ));
+    let answer: serde_json::Value = serde_json::from_str(&output).expect("JSON");
     answer["experiment"].as_str().expect("an id").to_owned()
 }
 
@@ -165,20 +165,19 @@ async fn revoking_ends_live_connections_and_outlasts_a_restart() {
     let mut stream = undecided.expect("a stream").into_inner();
 
     let revoked = pool.speedup(&["access", "revoke", "--user", "alice"]);
-    assert!(revoked.status.success() && told(&revoked).contains("alice (submitter)"), "{}", told(&revoked));
+    assert!(revoked.status.success(), "{}", stderr(&revoked));
+    assert!(stderr(&revoked).contains("alice (submitter)"), "{}", stderr(&revoked));
     stream.message().await.expect_err("the stream breaks");
-    let refused = as_user(&pool, &access, &["list"]);
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(told(&refused).contains("was revoked"), "{}", told(&refused));
+    let refused = failed(&as_user(&pool, &access, &["list"]), 2);
+    assert!(refused.contains("was revoked"), "{refused}");
 
-    pool.kill_coordinator();
-    pool.start_coordinator();
+    pool.restart_coordinator();
     let refused = list(pool.channel(Some(&credentials)).await).await.expect_err("a refusal");
     assert_eq!(refused.code(), Code::Unauthenticated, "{refused}");
 
     pool.wait_for_hosts(1);
     let revoked = pool.speedup(&["access", "revoke", "--host", "host-0"]);
-    assert!(revoked.status.success(), "{}", told(&revoked));
+    assert!(revoked.status.success(), "{}", stderr(&revoked));
     eventually("the revoked host is away", || {
         let hosts = pool.json(&["hosts", "list"])?;
         (hosts[0]["connected"] == false).then_some(())
@@ -197,9 +196,8 @@ fn a_token_is_used_as_often_as_it_says_and_for_as_long() {
     let mode =
         std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&access).expect("a file").permissions());
     assert_eq!(mode & 0o777, 0o600);
-    let replayed = enrol(&pool, &once, &access);
-    assert_eq!(replayed.status.code(), Some(2));
-    assert!(told(&replayed).contains("revoked"), "{}", told(&replayed));
+    let replayed = failed(&enrol(&pool, &once, &access), 2);
+    assert!(replayed.contains("revoked"), "{replayed}");
 
     let short = token(&pool, "short", &["--role", "viewer", "--name", "kurt", "--expires", "1s"]);
     eventually("the token runs out", || {
@@ -215,15 +213,14 @@ fn a_token_is_used_as_often_as_it_says_and_for_as_long() {
     agent
         .args(["agent", "start", "--no-selftest", "--host-id", "late", "--state"])
         .arg(pool.path().join("late"));
-    let refused = agent.arg("--token-file").arg(&ended).output().expect("an agent");
-    assert_eq!(refused.status.code(), Some(2), "it is not worth trying again");
-    assert!(told(&refused).contains("no certificate for"), "{}", told(&refused));
+    let refused = failed(&agent.arg("--token-file").arg(&ended).output().expect("an agent"), 2);
+    assert!(refused.contains("no certificate for"), "{refused}");
 
     // A token of another coordinator is not told to this one.
     let other = Pool::without_agents(SPEEDUP);
     let foreign = token(&other, "foreign", &["--role", "admin", "--name", "eve"]);
     let refused = enrol(&pool, &foreign, &access);
-    assert!(told(&refused).contains("made the token"), "{}", told(&refused));
+    assert!(stderr(&refused).contains("made the token"), "{}", stderr(&refused));
     assert!(enrol(&other, &foreign, &access).status.success(), "it was not used up");
 
     let journal = std::fs::read_dir(pool.data().join("access/journal")).expect("a journal").flatten();
@@ -243,39 +240,27 @@ fn roles_bound_what_one_may_do() {
     assert!(as_user(&pool, &viewer, &["list"]).status.success());
     let refused = as_user(&pool, &viewer, &["submit", &plan_file(&pool)]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(told(&refused).contains("the role submitter"), "{}", told(&refused));
+    assert!(stderr(&refused).contains("the role submitter"), "{}", stderr(&refused));
 
     let experiment = submitted(&pool, &alice);
     let listed = pool.json(&["list"]).expect("experiments");
     assert_eq!(listed[0]["submitted_by"], "alice", "{listed}");
     for change in [vec!["pause"], vec!["cancel"], vec!["resume"], vec!["extend", "--runs", "1"]] {
-        let refused = as_user(&pool, &bob, &[&change[..], &[&experiment]].concat());
-        assert_eq!(refused.status.code(), Some(2), "{change:?}");
-        assert!(told(&refused).contains("the experiment is alice's"), "{}", told(&refused));
+        let refused = failed(&as_user(&pool, &bob, &[&change[..], &[&experiment]].concat()), 2);
+        assert!(refused.contains("the experiment is alice's"), "{refused}");
     }
     for verb in ["drain", "reset"] {
         let refused = as_user(&pool, &alice, &["hosts", verb, "host-0"]);
-        assert!(told(&refused).contains("this needs the role admin"), "{}", told(&refused));
+        assert!(stderr(&refused).contains("this needs the role admin"), "{}", stderr(&refused));
     }
     let refused = as_user(&pool, &alice, &["token", "create", "--role", "admin", "--name", "alice"]);
-    assert!(told(&refused).contains("this needs the role admin"), "{}", told(&refused));
+    assert!(stderr(&refused).contains("this needs the role admin"), "{}", stderr(&refused));
 
-    eventually("the experiment ends", || pool.is_finished(&experiment).then_some(()));
+    pool.wait_for(&experiment);
     // On a drained host it does not end before it is cancelled.
     assert!(pool.speedup(&["hosts", "drain", "host-0"]).status.success(), "an admin may");
     let other = submitted(&pool, &bob);
     assert!(pool.speedup(&["cancel", &other]).status.success(), "an admin may");
-}
-
-fn join(host: &str) -> v1::AgentMessage {
-    let facts = v1::HostFacts {
-        host: host.to_owned(),
-        boot: host.to_owned(),
-        named_by_owner: true,
-        ..Default::default()
-    };
-    let join = v1::Join { facts: Some(facts), agent: vec![7; 16], agent_epoch: 1 };
-    v1::AgentMessage { message: Some(v1::agent_message::Message::Join(Box::new(join))) }
 }
 
 #[tokio::test]
@@ -299,7 +284,7 @@ async fn an_agent_is_the_agent_of_its_host_and_nothing_else() {
         .args(["agent", "start", "--no-selftest", "--host-id", "host-0", "--state"])
         .arg(pool.path().join("thief"));
     let refused = thief.arg("--token-file").arg(token).output().expect("an agent");
-    assert!(told(&refused).contains("for host host-0 already"), "{}", told(&refused));
+    assert!(stderr(&refused).contains("for host host-0 already"), "{}", stderr(&refused));
 }
 
 #[test]
@@ -313,16 +298,15 @@ fn keys_that_others_can_read_are_not_used() {
     let open = std::fs::Permissions::from_mode(0o644);
     std::fs::set_permissions(pool.access_file(), open.clone()).expect("permissions");
     let refused = pool.speedup(&["list"]);
-    assert!(told(&refused).contains("chmod 600"), "{}", told(&refused));
+    assert!(stderr(&refused).contains("chmod 600"), "{}", stderr(&refused));
 
     pool.stop_coordinator();
     std::fs::set_permissions(&key, open).expect("permissions");
     let mut start = pool.command();
     let refused =
         start.args(["coordinator", "start", "--bind", "127.0.0.1:0", "--data"]).arg(pool.data()).output();
-    let refused = refused.expect("a coordinator");
-    assert_eq!(refused.status.code(), Some(4));
-    assert!(told(&refused).contains("by others"), "{}", told(&refused));
+    let refused = failed(&refused.expect("a coordinator"), 4);
+    assert!(refused.contains("by others"), "{refused}");
 }
 
 /// Whether the other end has closed a connection.
@@ -352,26 +336,14 @@ fn thousands_of_silent_connections_are_bounded_and_ended() {
     let log = pool.logged("coordinator");
     let complaints = log.matches("refused a connection").count();
     assert!((1..20).contains(&complaints), "{complaints} complaints about 2,000 connections:\n{log}");
-    let experiment = pool.submit(PLAN, &[]);
-    eventually("the service goes on", || pool.is_finished(&experiment).then_some(()));
+    pool.finish(PLAN);
 }
 
-/// A coordinator beside that of the pool, killed when dropped.
-struct Beside(Child);
-
-impl Beside {
-    fn start(pool: &Pool, flags: &[&str]) -> Self {
-        let mut command = pool.command();
-        command.args(["coordinator", "start"]).args(flags).env_remove("SPEEDUP_COORDINATOR");
-        Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a coordinator"))
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// A coordinator beside that of the pool.
+fn beside(pool: &Pool, flags: &[&str]) -> Killed {
+    let mut command = pool.command();
+    command.args(["coordinator", "start"]).args(flags).env_remove("SPEEDUP_COORDINATOR");
+    Killed(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a coordinator"))
 }
 
 fn of(pool: &Pool, coordinator: &str, arguments: &[&str]) -> Output {
@@ -381,29 +353,25 @@ fn of(pool: &Pool, coordinator: &str, arguments: &[&str]) -> Output {
 #[test]
 fn several_coordinators_live_side_by_side_one_of_them_on_ipv6() {
     let pool = Pool::without_agents(SPEEDUP);
-    let _six = Beside::start(&pool, &["--name", "six", "--bind", "[::1]:0"]);
+    let _six = beside(&pool, &["--name", "six", "--bind", "[::1]:0"]);
     let advertise = ["--advertise", "localhost", "--advertise", "login1.cluster:7070"];
-    let _everywhere =
-        Beside::start(&pool, &[&["--name", "wide", "--bind", "0.0.0.0:0"], &advertise[..]].concat());
+    let _everywhere = beside(&pool, &[&["--name", "wide", "--bind", "0.0.0.0:0"], &advertise[..]].concat());
     for (name, begins) in [("six", "https://[::1]:"), ("wide", "https://localhost:")] {
         eventually("it answers by its name", || of(&pool, name, &["list"]).status.success().then_some(()));
         let file = pool.path().join(format!("speedup/access/{name}.toml"));
         let access: toml::Table = std::fs::read_to_string(file).expect("a file").parse().expect("TOML");
         let address = access["address"].as_str().expect("an address");
         assert!(address.starts_with(begins), "{address}");
-        let whoami = of(&pool, address, &["access", "whoami", "--format", "json"]);
-        assert!(whoami.status.success(), "its file is found by its address: {}", told(&whoami));
+        succeeded(&of(&pool, address, &["access", "whoami", "--format", "json"]));
         assert!(pool.path().join("speedup/coordinators").join(name).join("journal").is_dir());
     }
-    let unknown = of(&pool, "seven", &["list"]);
-    assert_eq!(unknown.status.code(), Some(4));
-    assert!(told(&unknown).contains("access/seven.toml"), "{}", told(&unknown));
+    let unknown = failed(&of(&pool, "seven", &["list"]), 4);
+    assert!(unknown.contains("access/seven.toml"), "{unknown}");
 
     // Where another answers than the access file is for, nothing is told to it.
     let six = pool.path().join("speedup/access/six.toml").display().to_string();
-    let refused = pool.speedup(&["list", "--access-file", &six]);
-    assert_eq!(refused.status.code(), Some(4));
-    assert!(told(&refused).contains("the access file"), "{}", told(&refused));
+    let refused = failed(&pool.speedup(&["list", "--access-file", &six]), 4);
+    assert!(refused.contains("the access file"), "{refused}");
 }
 
 #[test]
@@ -412,11 +380,10 @@ fn without_tls_it_serves_this_machine_alone_and_only_when_told_to() {
     let mut far = pool.command();
     let refused =
         far.args(["coordinator", "start", "--name", "far", "--insecure", "--bind", "0.0.0.0:0"]).output();
-    let refused = refused.expect("a coordinator");
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(told(&refused).contains("omit --insecure"), "{}", told(&refused));
+    let refused = failed(&refused.expect("a coordinator"), 2);
+    assert!(refused.contains("omit --insecure"), "{refused}");
 
-    let _near = Beside::start(&pool, &["--name", "near", "--insecure", "--bind", "127.0.0.1:0"]);
+    let _near = beside(&pool, &["--name", "near", "--insecure", "--bind", "127.0.0.1:0"]);
     eventually("it answers", || of(&pool, "near", &["list"]).status.success().then_some(()));
     let file = pool.path().join("speedup/access/near.toml");
     let access: toml::Table = std::fs::read_to_string(file).expect("a file").parse().expect("TOML");

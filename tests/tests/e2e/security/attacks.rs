@@ -32,10 +32,10 @@ use speedup_proto::{
     v1, v1::access_client::AccessClient, v1::analysis_client::AnalysisClient,
     v1::experiments_client::ExperimentsClient, v1::files_client::FilesClient, v1::hosts_client::HostsClient,
 };
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{output::failed, output::stderr, output::succeeded, pool::Pool, pool::eventually};
 use tonic::{Code, Status};
 
-use crate::{SPEEDUP, security::access::told};
+use crate::SPEEDUP;
 
 /// A connection over TLS by one who trusts the coordinator and shows no certificate.
 pub(crate) fn stranger(pool: &Pool) -> StreamOwned<ClientConnection, TcpStream> {
@@ -91,9 +91,8 @@ fn an_archive_that_would_fill_the_memory_is_refused_by_its_name() {
 /// Refused by its name, as something that is no bundle, and not by the lack of memory.
 fn refused_by_name(path: &Path) {
     let shown = path.display().to_string();
-    let refused = Command::new(SPEEDUP).arg("verify").arg(path).output().expect("the command");
-    assert_eq!(refused.status.code(), Some(2), "{shown}: {}", told(&refused));
-    assert!(told(&refused).contains(&shown), "{}", told(&refused));
+    let refused = failed(&Command::new(SPEEDUP).arg("verify").arg(path).output().expect("the command"), 2);
+    assert!(refused.contains(&shown), "{refused}");
 }
 
 fn too_large<T: std::fmt::Debug>(answer: Result<T, Status>, service: &str) {
@@ -173,14 +172,12 @@ async fn who_is_turned_away_is_counted_by_the_reason() {
 #[test]
 fn an_analysis_of_its_own_is_for_this_machine_alone() {
     let pool = Pool::without_agents(SPEEDUP);
-    let plain = pool.speedup(&["analysis", "start"]);
-    assert_eq!(plain.status.code(), Some(2), "it says that it has no TLS: {}", told(&plain));
-    assert!(told(&plain).contains("--insecure"), "{}", told(&plain));
+    let plain = failed(&pool.speedup(&["analysis", "start"]), 2);
+    assert!(plain.contains("--insecure"), "{plain}");
     for everywhere in ["0.0.0.0:0", "[::]:0"] {
-        let refused = pool.speedup(&["analysis", "start", "--insecure", "--bind", everywhere]);
-        assert_eq!(refused.status.code(), Some(2), "{}", told(&refused));
-        assert!(told(&refused).contains("other machines"), "{}", told(&refused));
-        assert!(told(&refused).contains("ssh tunnel"), "{}", told(&refused));
+        let refused = failed(&pool.speedup(&["analysis", "start", "--insecure", "--bind", everywhere]), 2);
+        assert!(refused.contains("other machines"), "{refused}");
+        assert!(refused.contains("ssh tunnel"), "{refused}");
     }
 }
 
@@ -189,11 +186,10 @@ fn a_token_for_what_is_no_host_is_refused_when_it_is_made() {
     let pool = Pool::without_agents(SPEEDUP);
     for name in ["..", ".", "-rf", "a/../b", "/etc/passwd", "two words", "a\u{202e}b"] {
         let refused = pool.speedup(&["token", "create", "--role", "agent", &format!("--name={name}")]);
-        assert!(!refused.status.success(), "{name}: {}", told(&refused));
-        assert!(told(&refused).contains("is no "), "{name}: {}", told(&refused));
+        assert!(!refused.status.success(), "{name}: {}", stderr(&refused));
+        assert!(stderr(&refused).contains("is no "), "{name}: {}", stderr(&refused));
     }
-    let made = pool.speedup(&["token", "create", "--role", "agent", "--name", "nid001234.alps"]);
-    assert!(made.status.success(), "{}", told(&made));
+    succeeded(&pool.speedup(&["token", "create", "--role", "agent", "--name", "nid001234.alps"]));
 }
 
 /// What others wrote does not act on the terminal of who has it printed as JSON, and is read back as it was.
@@ -201,8 +197,7 @@ fn a_token_for_what_is_no_host_is_refused_when_it_is_made() {
 fn json_escapes_what_a_terminal_would_obey() {
     let pool = Pool::start(SPEEDUP, 1);
     let reason = "broken\u{202e}gpj.exe\u{2066}";
-    let done = pool.speedup(&["hosts", "quarantine", "host-0", "--reason", reason]);
-    assert!(done.status.success(), "{}", told(&done));
+    succeeded(&pool.speedup(&["hosts", "quarantine", "host-0", "--reason", reason]));
     for arguments in [&["hosts", "list"][..], &["hosts", "show", "host-0"], &["events"]] {
         let printed = pool.speedup(&[arguments, &["--format", "json"]].concat());
         let text = String::from_utf8(printed.stdout).expect("UTF-8");

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use prost::bytes::{Buf as _, BufMut as _};
 use speedup_access::Role;
 use speedup_core::value::seed::{Seed, below};
-use speedup_tests::{pool::Pool, pool::eventually, wire::Api, wire::Method};
+use speedup_tests::{plan::trivial, pool::Pool, wire::Api, wire::Method};
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic::transport::Channel;
@@ -107,7 +107,7 @@ fn is_agents(method: &Method) -> bool {
 #[tokio::test]
 async fn every_method_takes_or_refuses_whatever_is_sent() {
     let mut pool = Pool::without_agents(SPEEDUP);
-    let experiment = pool.submit(PLAN, &["--wait-for-hosts"]);
+    let experiment = pool.submit(&trivial("fuzzed", 2), &["--wait-for-hosts"]);
     let api = Api::described(vec![experiment]);
     let admin = pool.channel(None).await;
     let agent = pool.channel_of("elsewhere", Role::Agent).await;
@@ -158,7 +158,7 @@ fn every_route_of_the_page_takes_or_refuses_whatever_is_sent() {
         "[[[[",
     ];
     let mut pool = Pool::without_agents(SPEEDUP);
-    let experiment = pool.submit(PLAN, &["--wait-for-hosts"]);
+    let experiment = pool.submit(&trivial("fuzzed", 2), &["--wait-for-hosts"]);
     let browser = Browser::of(&pool, &pool.access_file());
     let token = browser.get("/").form_token().to_owned();
     let mut random = Seed(20_261_122).child("page");
@@ -203,15 +203,12 @@ fn every_route_of_the_page_takes_or_refuses_whatever_is_sent() {
     goes_on(&mut pool);
 }
 
-const PLAN: &str = "[experiment]\nname = \"fuzzed\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
-    [benchmarks.true]\ncommand = [\"true\"]\n[repetitions]\nruns = 2\n[independence]\npolicy = \"any\"\n";
-
 /// Nothing panicked, and the next plan is carried out.
 fn goes_on(pool: &mut Pool) {
     let log = pool.logged("coordinator");
     assert!(!log.contains("panicked") && !log.contains(" ERROR "), "{log}");
     pool.add_agent();
     pool.wait_for_hosts(1);
-    let experiment = pool.submit(PLAN, &["--wait-for-hosts"]);
-    eventually("the service goes on", || pool.is_finished(&experiment).then_some(()));
+    let experiment = pool.submit(&trivial("fuzzed", 2), &["--wait-for-hosts"]);
+    pool.wait_for(&experiment);
 }

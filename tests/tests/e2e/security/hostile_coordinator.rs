@@ -3,7 +3,7 @@
 
 use std::{
     fs, fs::Permissions, net::SocketAddr, os::unix::fs::PermissionsExt as _, path::Path, path::PathBuf,
-    process::Child, process::Command, process::Stdio, time::Duration,
+    process::Command, process::Stdio, time::Duration,
 };
 
 use prost::Message as _;
@@ -13,7 +13,7 @@ use speedup_proto::encoded::SentGrant;
 use speedup_proto::v1;
 use speedup_proto::v1::agent_message::Message as Said;
 use speedup_proto::v1::coordinator_message::Message as Order;
-use speedup_tests::{pool::PATIENCE, wire::Api};
+use speedup_tests::{pool::PATIENCE, process::Killed, wire::Api};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::body::Body;
@@ -131,7 +131,7 @@ impl Service<Request<Streaming<Vec<u8>>>> for Opening {
 /// A host whose owner lets plans execute one program, which writes down with what word it was executed.
 struct Host {
     directory: tempfile::TempDir,
-    agent: Child,
+    agent: Killed,
 }
 
 impl Host {
@@ -152,7 +152,7 @@ impl Host {
         command.arg("--state").arg(path.join("state")).arg("--limits").arg(limits);
         let log = fs::File::create(path.join("log")).expect("a log");
         let agent = command.stdout(Stdio::null()).stderr(log).spawn().expect("an agent");
-        Self { directory, agent }
+        Self { directory, agent: Killed(agent) }
     }
 
     fn path(&self) -> PathBuf {
@@ -173,14 +173,6 @@ impl Host {
     fn executed(&self) -> Vec<String> {
         let text = fs::read_to_string(self.path().join("executed")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
-    }
-}
-
-impl Drop for Host {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.agent.kill();
-        let _ = self.agent.wait();
     }
 }
 
@@ -267,7 +259,7 @@ async fn an_agent_takes_fuzzed_orders_and_goes_on_with_honest_ones() {
         confuse(&session, &host, lease, &api, &mut random).await;
         // Dropping the session ends it, where the agent has not.
     }
-    assert_eq!(host.agent.try_wait().expect("a state"), None, "the agent lives:\n{}", log(&host.path()));
+    assert_eq!(host.agent.0.try_wait().expect("a state"), None, "the agent lives:\n{}", log(&host.path()));
     let expected: Vec<String> = (0..ROUNDS).map(|number| format!("honest-{number}")).collect();
     assert_eq!(host.executed(), expected, "each honest order once, and nothing else");
     assert!(!host.trace().exists(), "nothing was executed that the owner forbids");

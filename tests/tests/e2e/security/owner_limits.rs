@@ -3,7 +3,7 @@
 
 use std::{fs, fs::Permissions, os::unix::fs::PermissionsExt as _, os::unix::fs::symlink, path::PathBuf};
 
-use speedup_tests::{ledger::Ledger, ledger::Row, pool::Pool, pool::eventually, pool::host_id};
+use speedup_tests::{ledger::Row, pool::Pool, pool::eventually, pool::host_id};
 
 use crate::SPEEDUP;
 
@@ -53,9 +53,7 @@ fn plan(pool: &Pool, text: &str) -> String {
 }
 
 fn rows(pool: &Pool, text: &str) -> Vec<Row> {
-    let experiment = pool.submit(&plan(pool, text), &[]);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    Ledger::read(&pool.export(&experiment)).rows
+    pool.measure(&plan(pool, text)).rows
 }
 
 const TOOL: &str = "[benchmarks.b]\ncommand = [\"~/tool\"]\n";
@@ -133,7 +131,7 @@ fn hosts_that_refuse_by_their_owners_will_stay_in_the_pool() {
         (one["phase"] == "paused").then_some(one)
     };
     eventually("the experiment is paused", phase);
-    let tried = Ledger::read(&pool.export(&experiment)).rows;
+    let tried = pool.ledger(&experiment).rows;
     let lost = tried.iter().filter(|row| row["loss_words"].contains("the owner of this host")).count();
     assert!((3..=6).contains(&lost), "three in a row, and what the hosts had begun by then: {tried:?}");
     for host in [host_id(0), host_id(1)] {

@@ -3,17 +3,19 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::Value;
-use speedup_tests::pool::{Pool, credentials_in, eventually};
+use speedup_tests::{
+    output::stderr, output::succeeded, pool::Pool, pool::credentials_in, pool::eventually, process::Killed,
+};
 
 use crate::SPEEDUP;
-use crate::security::access::{as_user, submitted, told, user};
+use crate::security::access::{as_user, submitted, user};
 
 const ORIGIN: &str = "http://";
 
@@ -122,9 +124,8 @@ impl Browser {
 
 /// Where the page is, and the path that signs a user in.
 fn link(pool: &Pool, access: &Path) -> (String, String) {
-    let output = as_user(pool, access, &["page", "--format", "json"]);
-    assert!(output.status.success(), "{}", told(&output));
-    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let output = succeeded(&as_user(pool, access, &["page", "--format", "json"]));
+    let answer: Value = serde_json::from_str(&output).expect("JSON");
     let page = answer["page"].as_str().expect("an address").to_owned();
     let path = answer["link"].as_str().expect("a link").strip_prefix(&page).expect("below it").to_owned();
     (page, path)
@@ -175,8 +176,7 @@ fn roles_hold_for_the_page_and_what_is_done_has_a_name() {
     let [alice, bob, eve] = [("alice", "submitter"), ("bob", "submitter"), ("eve", "viewer")]
         .map(|(name, role)| (user(&pool, name, role), name))
         .map(|(access, _)| access);
-    let held = pool.speedup(&["hosts", "drain", &host(&pool)]);
-    assert!(held.status.success(), "{}", told(&held));
+    succeeded(&pool.speedup(&["hosts", "drain", &host(&pool)]));
     let id = submitted(&pool, &alice);
     let pause = format!("/experiments/{id}/pause");
     let [of_alice, of_bob, of_eve] = [&alice, &bob, &eve].map(|access| Browser::of(&pool, access));
@@ -208,20 +208,17 @@ fn roles_hold_for_the_page_and_what_is_done_has_a_name() {
     let admissions = pool.json(&["events", "--admissions"]).expect("admissions");
     let kinds: Vec<_> =
         admissions.as_array().expect("a list").iter().map(|one| one["what"].clone()).collect();
-    assert!(
-        kinds.contains(&"token created".into()) && kinds.contains(&"certificate issued".into()),
-        "{kinds:?}"
-    );
+    assert!(kinds.contains(&"token created".into()), "{kinds:?}");
+    assert!(kinds.contains(&"certificate issued".into()), "{kinds:?}");
     let refused = as_user(&pool, &eve, &["events", "--admissions"]);
-    assert!(!refused.status.success() && told(&refused).contains("admin"), "{}", told(&refused));
+    assert!(!refused.status.success() && stderr(&refused).contains("admin"), "{}", stderr(&refused));
     assert!(admin.get("/access").body.contains("token created"));
 }
 
 #[test]
 fn runs_are_added_and_a_host_is_quarantined_with_a_reason() {
     let pool = Pool::start(SPEEDUP, 1);
-    let held = pool.speedup(&["hosts", "drain", &host(&pool)]);
-    assert!(held.status.success(), "{}", told(&held));
+    succeeded(&pool.speedup(&["hosts", "drain", &host(&pool)]));
     let id = submitted(&pool, &pool.access_file());
     let runs = || pool.json(&["list"]).expect("a list")[0]["runs"].as_u64().expect("a number");
     let (admin, planned) = (Browser::of(&pool, &pool.access_file()), runs());
@@ -311,8 +308,7 @@ fn a_revoked_certificate_ends_its_sessions_and_streams() {
     let mut first = [0; 15];
     stream.read_exact(&mut first).expect("an answer");
     assert_eq!(&first, b"HTTP/1.1 200 OK");
-    let revoked = pool.speedup(&["access", "revoke", "--user", "mallory"]);
-    assert!(revoked.status.success(), "{}", told(&revoked));
+    succeeded(&pool.speedup(&["access", "revoke", "--user", "mallory"]));
     assert_eq!(browser.get("/").code, 401);
     let mut rest = String::new();
     stream.read_to_string(&mut rest).expect("the stream ends");
@@ -348,7 +344,7 @@ fn who_sends_too_much_or_too_slowly_is_let_go() {
 
 /// A coordinator of its own, ended with the test.
 struct Own {
-    child: Child,
+    _child: Killed,
     directory: tempfile::TempDir,
 }
 
@@ -358,7 +354,7 @@ impl Own {
         let mut command = Command::new(SPEEDUP);
         command.args(["coordinator", "start", "--bind", "127.0.0.1:0"]).args(flags);
         command.env("XDG_STATE_HOME", directory.path()).stdout(Stdio::null()).stderr(Stdio::null());
-        let own = Self { child: command.spawn().expect("a coordinator"), directory };
+        let own = Self { _child: Killed(command.spawn().expect("a coordinator")), directory };
         eventually("it listens", || own.access_file().exists().then_some(()));
         own
     }
@@ -371,16 +367,8 @@ impl Own {
         let mut command = Command::new(SPEEDUP);
         let output =
             command.arg("page").env("XDG_STATE_HOME", self.directory.path()).output().expect("a link");
-        assert!(output.status.success(), "{}", told(&output));
+        assert!(output.status.success(), "{}", stderr(&output));
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
-    }
-}
-
-impl Drop for Own {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -396,7 +384,7 @@ fn without_tls_the_page_is_open_to_this_machine_and_to_no_other_site() {
     let off = Own::start(&["--web", "off"]);
     let mut command = Command::new(SPEEDUP);
     let refused = command.arg("page").env("XDG_STATE_HOME", off.directory.path()).output().expect("an end");
-    assert!(told(&refused).contains("has no web page"), "{}", told(&refused));
+    assert!(stderr(&refused).contains("has no web page"), "{}", stderr(&refused));
 }
 
 #[test]

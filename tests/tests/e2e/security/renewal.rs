@@ -6,12 +6,10 @@ use rcgen::{
     CertificateParams, ExtendedKeyUsagePurpose, Issuer, KeyPair, KeyUsagePurpose, SanType, SerialNumber,
 };
 use speedup_access::{AUTHORITY_FILES, Credentials, unix_seconds};
-use speedup_tests::pool::{Pool, credentials_in, eventually, host_id};
+use speedup_tests::{plan::trivial, pool::Pool, pool::credentials_in, pool::eventually, pool::host_id};
 
 use crate::SPEEDUP;
 
-const PLAN: &str = "[experiment]\nname = \"renewal\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
-    [benchmarks.true]\ncommand = [\"true\"]\n[repetitions]\nruns = 2\n[independence]\npolicy = \"any\"\n";
 const DAY: u64 = 86_400;
 
 /// The same certificate as it would be after 89 of its 90 days: same serial, holder and key, but an earlier time.
@@ -47,9 +45,8 @@ fn an_agent_renews_its_certificate_before_it_runs_out_and_serves_on() {
     // The file keeps its mode.
     std::fs::write(&kept, table.to_string()).expect("written");
     let due = credentials_in(&kept);
-    assert!(
-        due.certificate().is_due(unix_seconds()) && due.certificate().serial == young.certificate().serial
-    );
+    assert!(due.certificate().is_due(unix_seconds()));
+    assert!(due.certificate().serial == young.certificate().serial);
 
     pool.start_agent(0);
     let renewed = eventually("it has another certificate", || {
@@ -59,8 +56,8 @@ fn an_agent_renews_its_certificate_before_it_runs_out_and_serves_on() {
     assert!(renewed.certificate().not_after > unix_seconds() + 80 * DAY);
     assert_eq!(renewed.certificate().identity, due.certificate().identity);
     assert_ne!(renewed.key_pem(), due.key_pem(), "with a key of its own");
-    let experiment = pool.submit(PLAN, &["--wait-for-hosts"]);
-    eventually("the service goes on", || pool.is_finished(&experiment).then_some(()));
+    let experiment = pool.submit(&trivial("renewal", 2), &["--wait-for-hosts"]);
+    pool.wait_for(&experiment);
     let log = pool.logged("agent-0");
     assert!(log.contains("the certificate was renewed") && !log.contains("rejected this agent"), "{log}");
     assert!(pool.export(&experiment).contains(&host_id(0)));

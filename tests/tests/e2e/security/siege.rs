@@ -4,12 +4,12 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use speedup_tests::{pool::Pool, pool::eventually, siege::Siege};
+use speedup_tests::{output::succeeded, plan::trivial, pool::Pool, process::Killed, siege::Siege};
 
-use crate::{SPEEDUP, security::access::told, security::page::Browser};
+use crate::{SPEEDUP, security::page::Browser};
 
 /// What they say: nothing, or the first bytes of a handshake.
 const SAID: [(&str, &[u8]); 2] =
@@ -18,9 +18,6 @@ const SAID: [(&str, &[u8]); 2] =
 const STRANGERS: usize = 1_000;
 /// How often a command is tried.
 const COMMANDS: usize = 20;
-
-const PLAN: &str = "[experiment]\nname = \"besieged\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
-    [benchmarks.true]\ncommand = [\"true\"]\n[repetitions]\nruns = 5\n[independence]\npolicy = \"any\"\n";
 
 fn longest(times: impl Iterator<Item = Duration>) -> Duration {
     times.max().unwrap_or_default()
@@ -33,8 +30,7 @@ fn commands_and_agents_come_through_a_thousand_who_say_nothing() {
         let siege = Siege::of(&pool.url().replace("https://", ""), STRANGERS, says);
         let times = (0..COMMANDS).map(|_| {
             let began = Instant::now();
-            let listed = pool.speedup(&["list"]);
-            assert!(listed.status.success(), "{what}: {}", told(&listed));
+            succeeded(&pool.speedup(&["list"]));
             began.elapsed()
         });
         let slowest = longest(times.collect::<Vec<_>>().into_iter());
@@ -44,8 +40,7 @@ fn commands_and_agents_come_through_a_thousand_who_say_nothing() {
         let started = began.elapsed();
         pool.wait_for_hosts(2);
         let back = began.elapsed();
-        let experiment = pool.submit(PLAN, &[]);
-        eventually("the plan is carried out", || pool.is_finished(&experiment).then_some(()));
+        pool.finish(&trivial("besieged", 5));
         println!(
             "{what}: {STRANGERS} at once, {} in all; {COMMANDS} commands, the slowest {slowest:.2?}; a coordinator killed \
              and started anew listened after {started:.2?} and had its agents after {back:.2?}",
@@ -98,7 +93,7 @@ fn metrics_are_told_beside_a_thousand_who_ask_nothing() {
 
 /// A coordinator that tells its metrics, killed when dropped.
 struct Watched {
-    child: Child,
+    _child: Killed,
     /// Where they are told.
     metrics: String,
 }
@@ -116,15 +111,7 @@ impl Watched {
         let started: serde_json::Value = serde_json::from_str(&line).expect("JSON");
         let url = started["metrics"].as_str().expect("an address");
         let metrics = url.replace("http://", "").replace("/metrics", "");
-        Self { child, metrics }
-    }
-}
-
-impl Drop for Watched {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Self { _child: Killed(child), metrics }
     }
 }
 

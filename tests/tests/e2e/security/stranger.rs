@@ -5,7 +5,7 @@ use std::{io::Read as _, io::Write as _, net::TcpStream};
 use prost::Message as _;
 use speedup_access::Role;
 use speedup_proto::{encoded::SentReport, v1, v1::agents_client::AgentsClient};
-use speedup_tests::pool::{PATIENCE, Pool, eventually};
+use speedup_tests::{pool::PATIENCE, pool::Pool, pool::eventually, wire::join};
 use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
 use tonic::{Code, Status, transport::Channel};
 use tonic_health::pb::HealthCheckRequest;
@@ -38,17 +38,6 @@ async fn session(pool: &Pool, host: &str, messages: Vec<v1::AgentMessage>) -> Ve
 
 fn message(message: v1::agent_message::Message) -> v1::AgentMessage {
     v1::AgentMessage { message: Some(message) }
-}
-
-fn join(host: &str) -> v1::AgentMessage {
-    let facts = v1::HostFacts {
-        host: host.to_owned(),
-        boot: host.to_owned(),
-        named_by_owner: true,
-        ..Default::default()
-    };
-    let join = v1::Join { facts: Some(facts), agent: vec![7; 16], agent_epoch: 1 };
-    message(v1::agent_message::Message::Join(Box::new(join)))
 }
 
 fn report(lease: u64) -> v1::AgentMessage {
@@ -106,8 +95,7 @@ async fn strangers_are_turned_away_and_the_service_goes_on() {
     });
     let plan = "[experiment]\nname = \"after\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
         [benchmarks.true]\ncommand = [\"true\"]\n[repetitions]\nruns = 2\n[independence]\npolicy = \"any\"\n";
-    let experiment = pool.submit(plan, &[]);
-    eventually("the service goes on", || pool.is_finished(&experiment).then_some(()));
+    pool.finish(plan);
 }
 
 /// Bytes that are no HTTP, and HTTP that is no gRPC.

@@ -23,11 +23,8 @@ fn carried_out(mut of: Virtual, law: Law<'_>) -> (BisectionReport, Virtual, u32)
             }
         }
         assert!(of.plan.runs() - of.plan.builds() <= RULE.maximum);
-        assert!(
-            report.words.starts_with(&found.sentence) && report.words.contains("Next: "),
-            "{}",
-            report.words
-        );
+        assert!(report.words.starts_with(&found.sentence), "{}", report.words);
+        assert!(report.words.contains("Next: "), "{}", report.words);
     }
     panic!("it does not end");
 }
@@ -66,10 +63,8 @@ fn versions_that_cannot_be_built_or_run_widen_the_set() {
     let fails: Law<'_> = &|at, random| if at.version == 7 { None } else { law(at, random) };
     let of = Virtual { broken: vec![5, 6], ..Virtual::bisecting(13, RULE, "") };
     let (found, ..) = carried_out(of, fails);
-    assert_eq!(
-        (found.verdict.known(), names(&found)),
-        (Some(BisectionVerdict::Step), vec!["v5", "v6", "v7", "v8"])
-    );
+    assert_eq!(found.verdict.known(), Some(BisectionVerdict::Step));
+    assert_eq!(names(&found), vec!["v5", "v6", "v7", "v8"]);
     let state = |at: usize| found.commits[at].state.known().unwrap();
     assert_eq!([5, 6, 7].map(state).iter().filter(|state| **state == LineCommitState::NotProbed).count(), 0);
     assert_eq!(state(7), LineCommitState::Failing);

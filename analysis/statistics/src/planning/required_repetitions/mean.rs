@@ -103,9 +103,8 @@ mod tests {
     #[test]
     fn moments_that_are_none_are_refused() {
         let refused = |mean, sd| MeanPrecision::of_moments(mean, sd).is_err();
-        assert!(
-            refused(0.0, 1.0) && refused(-1.0, 1.0) && refused(f64::NAN, 1.0) && refused(f64::INFINITY, 1.0)
-        );
+        assert!(refused(0.0, 1.0) && refused(-1.0, 1.0) && refused(f64::NAN, 1.0));
+        assert!(refused(f64::INFINITY, 1.0));
         assert!(refused(1.0, 0.0) && refused(1.0, -1.0) && refused(1.0, f64::NAN) && refused(1e-300, 1e300));
     }
 }

@@ -1,15 +1,14 @@
 //! Which machine a host is, and which agent serves it.
 
-use std::sync::Arc;
-
 use uuid::Uuid;
 
 use super::*;
+use crate::fixture::{self, granted};
 use crate::{
-    agent::message::AttemptReport, host::fingerprint::HardwareId, machine::Command, machine::Effect,
-    machine::Handled, machine::Notice, machine::Settings, machine::event::Event, plan, plan::Plan,
-    run::AfterLoss, run::record, run::record::Record, value::hint::Hinted, value::id::BootId,
-    value::id::ExperimentId, value::id::LeaseEpoch, value::seed::Seed, value::time::Span,
+    agent::message::AttemptReport, host::fingerprint::HardwareId, machine::Command, machine::Handled,
+    machine::Notice, machine::Settings, machine::event::Event, run::AfterLoss, run::record,
+    run::record::Record, value::hint::Hinted, value::id::BootId, value::id::ExperimentId,
+    value::id::LeaseEpoch, value::time::Span,
 };
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(1));
@@ -38,7 +37,7 @@ impl Pool {
     }
 
     fn join_as_of(&mut self, facts: HostFacts, agent: u128, epoch: u64) -> Result<Handled, Refusal> {
-        self.handle(Command::Join { facts, agent: AgentId(Uuid::from_u128(agent)), epoch: AgentEpoch(epoch) })
+        self.handle(fixture::join(facts, agent, epoch))
     }
 
     fn speaker(&self, host: &str) -> Speaker {
@@ -58,33 +57,19 @@ impl Pool {
             "[experiment]\nname = \"one\"\n[repetitions]\nruns = 2\n[versions.old]\nbaseline = true\n\
              [versions.new]\n[benchmarks.b]\ncommand = [\"true\"]\n[independence]\npolicy = \"{policy}\"\n"
         );
-        let plan = Arc::new(Plan::draw(plan::file::parse(&text, Seed(1)).unwrap()));
-        let by = "ada".to_owned();
-        self.handle(Command::Submit {
-            experiment: EXPERIMENT,
-            plan,
-            by,
-            wait_for_hosts: true,
-            request: None,
-        })
-        .unwrap();
+        self.handle(fixture::submit(EXPERIMENT, fixture::plan(&text), "ada")).unwrap();
     }
 
     fn ask(&mut self, host: &str) -> Option<LeaseEpoch> {
         let asked = Command::Ask(self.speaker(host));
-        let effects = self.handle(asked).unwrap().effects;
-        effects.into_iter().find_map(|effect| {
-            if let Effect::Grant { lease, .. } = effect { Some(lease.epoch) } else { None }
-        })
+        granted(self.handle(asked).unwrap()).first().map(|lease| lease.epoch)
     }
 
     fn report(&mut self, host: &str, lease: LeaseEpoch, executed_by: AgentEpoch) -> Result<Handled, Refusal> {
         let speaker = self.speaker(host);
         let record = Record::bare(record::Outcome::Measured);
-        self.handle(Command::Report {
-            speaker,
-            report: Box::new(AttemptReport { lease, executed_by, record }),
-        })
+        let report = Box::new(AttemptReport { lease, executed_by, record });
+        self.handle(Command::Report { speaker, report })
     }
 
     fn reset(&mut self, host: &str) -> Handled {
@@ -98,12 +83,8 @@ fn request(host: &str) -> HostRequest {
 
 fn facts(host: &str, boot: &str, hardware: Option<&str>, sharing: Sharing) -> HostFacts {
     let machine = hardware.and_then(|serial| HardwareId::of([("serial", serial)]));
-    HostFacts {
-        hardware: machine,
-        machine,
-        sharing,
-        ..HostFacts::bare(host.parse().unwrap(), boot.parse().unwrap())
-    }
+    let bare = HostFacts::bare(host.parse().unwrap(), boot.parse().unwrap());
+    HostFacts { hardware: machine, machine, sharing, ..bare }
 }
 
 fn same(other: &str, by: Identifier) -> Refusal {

@@ -132,10 +132,8 @@ fn a_run_is_given_the_products_that_it_names() {
     assert_eq!(resolved.env["PRELOAD"], "/files/lib");
     assert!(new.collect.is_empty());
     let old = order(&plan, of_version(0));
-    assert_eq!(
-        (old.built.len(), old.resolve("/in").unwrap().argv),
-        (0, vec!["old".to_owned(), "x".to_owned()])
-    );
+    assert_eq!(old.built.len(), 0);
+    assert_eq!(old.resolve("/in").unwrap().argv, vec!["old".to_owned(), "x".to_owned()]);
 }
 
 #[test]

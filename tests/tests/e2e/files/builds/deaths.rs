@@ -11,7 +11,7 @@ use speedup_proto::v1;
 use speedup_proto::v1::agent_message::Message;
 use speedup_proto::v1::agents_client::AgentsClient;
 use speedup_proto::v1::coordinator_message::Message as Answer;
-use speedup_tests::pool::{Pool, eventually};
+use speedup_tests::{pool::Pool, pool::eventually, wire::join};
 use tokio::sync::mpsc;
 use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
 
@@ -38,10 +38,6 @@ impl Gate {
         plan(&build, 1, 2, "any") + "[limits]\nattempts = 9\n"
     }
 
-    fn is_begun(&self) {
-        eventually("a build begins", || self.begun.exists().then_some(()));
-    }
-
     fn open(&self) {
         fs::remove_file(&self.shut).expect("removed");
     }
@@ -53,46 +49,54 @@ fn names(directory: &Path) -> Vec<String> {
     entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// What the agent has collected.
-fn collected(pool: &Pool) -> Option<String> {
-    names(&pool.agent_state(0).join("files"))
-        .into_iter()
-        .find_map(|name| Some(name.strip_suffix(".x")?.to_owned()))
+/// Waits until the agent has collected a product; gives its hash.
+fn collected(pool: &Pool) -> String {
+    let files = pool.agent_state(0).join("files");
+    eventually("the build is collected", || {
+        names(&files).into_iter().find_map(|name| Some(name.strip_suffix(".x")?.to_owned()))
+    })
+}
+
+/// A pool of one agent that has begun an experiment whose builds are so, behind a gate.
+fn begun(build: &str) -> (Pool, Gate, String) {
+    let pool = Pool::start(SPEEDUP, 1);
+    let gate = Gate::of(&pool);
+    let experiment = pool.submit(&gate.plan(build), &[]);
+    eventually("a build begins", || gate.begun.exists().then_some(()));
+    (pool, gate, experiment)
+}
+
+/// What is told of an experiment in the end, in which this was lost.
+fn ended(pool: &Pool, experiment: &str, losses: &[LossReason]) -> Told {
+    pool.wait_for(experiment);
+    let told = Told::of(pool, experiment);
+    assert_eq!(told.losses(), losses.iter().map(LossReason::words).collect::<Vec<_>>());
+    told
 }
 
 #[test]
 fn a_coordinator_that_dies_during_a_build_takes_it_when_it_is_back() {
-    let mut pool = Pool::start(SPEEDUP, 1);
-    let gate = Gate::of(&pool);
-    let experiment = pool.submit(&gate.plan(SCRIPT), &[]);
-    gate.is_begun();
+    let (mut pool, gate, experiment) = begun(SCRIPT);
     pool.kill_coordinator();
     gate.open();
     // Collected, and nobody to take it.
-    let hash = eventually("the build is collected", || collected(&pool));
+    let hash = collected(&pool);
     pool.start_coordinator();
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let told = Told::of(&pool, &experiment);
-    assert_eq!(told.losses(), Vec::<String>::new(), "nothing was built twice");
+    let told = ended(&pool, &experiment, &[]);
     used_what_was_built(&pool, &told);
     assert_eq!(told.reported()[&RunIndex(0)].1.products[0].content.blake3.to_string(), hash);
 }
 
 #[test]
 fn an_agent_that_dies_with_what_it_built_builds_again() {
-    let mut pool = Pool::start(SPEEDUP, 1);
-    let gate = Gate::of(&pool);
-    let experiment = pool.submit(&gate.plan(SCRIPT), &[]);
-    gate.is_begun();
+    let (mut pool, gate, experiment) = begun(SCRIPT);
     pool.kill_coordinator();
     gate.open();
-    let hash = eventually("the build is collected", || collected(&pool));
+    let hash = collected(&pool);
     pool.kill_agent(0);
     pool.start_coordinator();
     pool.start_agent(0);
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let told = Told::of(&pool, &experiment);
-    assert_eq!(told.losses(), [LossReason::AgentRestarted.words()]);
+    let told = ended(&pool, &experiment, &[LossReason::AgentRestarted]);
     used_what_was_built(&pool, &told);
     for (_, record) in told.reported().values() {
         assert!(record.products.iter().all(|product| product.content.blake3.to_string() != hash));
@@ -101,16 +105,11 @@ fn an_agent_that_dies_with_what_it_built_builds_again() {
 
 #[test]
 fn an_agent_that_dies_during_a_build_leaves_nothing_and_another_builds() {
-    let mut pool = Pool::start(SPEEDUP, 1);
-    let gate = Gate::of(&pool);
-    let experiment = pool.submit(&gate.plan(SCRIPT), &[]);
-    gate.is_begun();
+    let (mut pool, gate, experiment) = begun(SCRIPT);
     pool.kill_agent(0);
     gate.open();
     pool.add_agent();
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let told = Told::of(&pool, &experiment);
-    assert_eq!(told.losses(), [LossReason::HostLost.words()]);
+    let told = ended(&pool, &experiment, &[LossReason::HostLost]);
     used_what_was_built(&pool, &told);
     assert!(told.reported().values().all(|(ended, _)| ended.lease.host.as_str() == "host-1"));
 }
@@ -131,34 +130,24 @@ fn is_on_its_way(pool: &Pool) {
 
 #[test]
 fn an_upload_that_the_agent_breaks_off_leaves_nothing() {
-    let mut pool = Pool::start(SPEEDUP, 1);
-    let gate = Gate::of(&pool);
-    let experiment = pool.submit(&gate.plan(LARGE), &[]);
+    let (mut pool, gate, experiment) = begun(LARGE);
     gate.open();
     is_on_its_way(&pool);
     pool.kill_agent(0);
-    eventually("what had come is gone", || {
-        names(&pool.data().join("blobs/partial")).is_empty().then_some(())
-    });
+    let partial = pool.data().join("blobs/partial");
+    eventually("what had come is gone", || names(&partial).is_empty().then_some(()));
     pool.add_agent();
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let told = Told::of(&pool, &experiment);
-    assert_eq!(told.losses(), [LossReason::HostLost.words()]);
+    let told = ended(&pool, &experiment, &[LossReason::HostLost]);
     assert_eq!(told.status.tally.measured, 6, "two builds and four runs: {:?}", told.status);
 }
 
 #[test]
 fn an_upload_that_the_coordinator_breaks_off_is_begun_again() {
-    let mut pool = Pool::start(SPEEDUP, 1);
-    let gate = Gate::of(&pool);
-    let experiment = pool.submit(&gate.plan(LARGE), &[]);
+    let (mut pool, gate, experiment) = begun(LARGE);
     gate.open();
     is_on_its_way(&pool);
-    pool.kill_coordinator();
-    pool.start_coordinator();
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    let told = Told::of(&pool, &experiment);
-    assert_eq!(told.losses(), Vec::<String>::new(), "nothing was built twice");
+    pool.restart_coordinator();
+    let told = ended(&pool, &experiment, &[]);
     assert_eq!(told.status.tally.measured, 6, "two builds and four runs: {:?}", told.status);
     assert!(names(&pool.data().join("blobs/partial")).is_empty());
 }
@@ -170,13 +159,11 @@ fn what_was_put_and_not_reported_survives_a_start_while_something_is_built() {
     let put = pool.data().join("blobs/ab").join("cd".repeat(31));
     fs::create_dir_all(put.parent().expect("a folder")).expect("a folder");
     fs::write(&put, b"put").expect("a file");
-    pool.kill_coordinator();
-    pool.start_coordinator();
+    pool.restart_coordinator();
     assert!(put.exists(), "a build may have put it");
     pool.add_agent();
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
-    pool.kill_coordinator();
-    pool.start_coordinator();
+    pool.wait_for(&experiment);
+    pool.restart_coordinator();
     assert!(!put.exists(), "nobody can name it any more");
     used_what_was_built(&pool, &Told::of(&pool, &experiment));
 }
@@ -188,7 +175,7 @@ fn a_build_is_refused_whose_products_are_not_at_the_coordinator() {
     let experiment = pool.submit(&text, &["--wait-for-hosts"]);
     await_it(claim_a_build(&pool, "liar"));
     pool.add_agent();
-    eventually("the experiment finishes", || pool.is_finished(&experiment).then_some(()));
+    pool.wait_for(&experiment);
     let told = Told::of(&pool, &experiment);
     let losses = told.losses();
     let [words] = &losses[..] else { panic!("one attempt is lost: {losses:?}") };
@@ -202,14 +189,7 @@ fn a_build_is_refused_whose_products_are_not_at_the_coordinator() {
 async fn claim_a_build(pool: &Pool, host: &str) {
     let message = |message| v1::AgentMessage { message: Some(message) };
     let (up, messages) = mpsc::channel(8);
-    let facts = v1::HostFacts {
-        host: host.to_owned(),
-        boot: host.to_owned(),
-        named_by_owner: true,
-        ..Default::default()
-    };
-    let join = v1::Join { facts: Some(facts), agent: vec![7; 16], agent_epoch: 1 };
-    up.send(message(Message::Join(Box::new(join)))).await.expect("said");
+    up.send(join(host)).await.expect("said");
     let mut client = AgentsClient::new(pool.channel_of(host, Role::Agent).await);
     let session = client.session(ReceiverStream::new(messages)).await.expect("a session");
     let mut down = session.into_inner();
@@ -220,12 +200,8 @@ async fn claim_a_build(pool: &Pool, host: &str) {
                 let order = v1::WorkOrder::decode(grant.order.expect("an order")).expect("an order");
                 assert_eq!(order.collect["prog"], "out/prog");
                 let stream = || Some(v1::StreamOutput { bytes: 0, blake3: vec![0; 32], kept: Vec::new() });
-                let product = v1::Product {
-                    name: "prog".to_owned(),
-                    blake3: vec![0x2a; 32],
-                    bytes: 9,
-                    executable: true,
-                };
+                let (name, blake3) = ("prog".to_owned(), vec![0x2a; 32]);
+                let product = v1::Product { name, blake3, bytes: 9, executable: true };
                 let record = v1::Record {
                     outcome: Some(v1::record::Outcome::Measured(v1::Measured {})),
                     stdout: stream(),

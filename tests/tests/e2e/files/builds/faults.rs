@@ -4,13 +4,13 @@ use speedup_core::{machine::event::AttemptEnd, run::record::Failure, run::record
 use speedup_proto::convert::StatusPhase;
 use speedup_tests::pool::Pool;
 
-use super::{Told, done, plan};
+use super::{Told, plan};
 use crate::SPEEDUP;
 
 /// What becomes of an experiment whose first build is so.
 fn ended(build: &str) -> (Failure, String) {
     let pool = Pool::start(SPEEDUP, 1);
-    let told = Told::of(&pool, &done(&pool, &plan(build, 1, 1, "any"), &[]));
+    let told = Told::of(&pool, &pool.finish(&plan(build, 1, 1, "any")));
     assert!(matches!(told.status.phase, StatusPhase::Finished { cancelled: true, .. }), "{:?}", told.status);
     assert_eq!(told.status.tally.measured, 0, "{:?}", told.status);
     let failures = told.attempts.iter().filter_map(|ended| match &ended.end {
@@ -51,12 +51,10 @@ fn what_is_no_regular_file_of_the_build_is_no_product() {
 
 #[test]
 fn a_product_larger_than_the_cache_is_a_loss_of_that_host() {
-    let mut pool = Pool::without_agents(SPEEDUP);
-    pool.add_agent_with(&["--file-cache", "1KiB"]);
-    pool.wait_for_hosts(1);
+    let pool = Pool::with_agent(SPEEDUP, &["--file-cache", "1KiB"]);
     let large =
         plan("mkdir out; head -c 2000 /dev/zero > out/prog", 1, 1, "any") + "[limits]\nattempts = 2\n";
-    let told = Told::of(&pool, &done(&pool, &large, &[]));
+    let told = Told::of(&pool, &pool.finish(&large));
     let losses = told.losses();
     assert!(losses.len() >= 2, "{losses:?}");
     for words in losses.iter().chain([&told.status.words]) {

@@ -1,6 +1,7 @@
 //! `speedup bisect` on real histories: programs that compute for a known time, built by a real compiler. The commit that is named is the
 //! one that was planted; what cannot be told is not.
 
+use speedup_tests::output::ended;
 use std::process::{Child, Stdio};
 
 use super::*;
@@ -85,22 +86,17 @@ fn the_commit_with_the_step_is_named_and_everything_says_it() {
     assert!(shown.contains(sentence.split(',').next().expect("words")), "{shown}");
     assert!(shown.contains("git show") && !shown.contains("nothing is compared"), "{shown}");
     for form in ["md", "html", "latex", "csv", "junit", "bmf", "openmetrics"] {
-        let output = project.speedup(&["report", "last", "--format", form, "-o", "-"]);
-        assert!(output.status.success(), "{form}: {}", said(&output));
+        succeeded(&project.speedup(&["report", "last", "--format", form, "-o", "-"]));
     }
     for form in ["csv", "jsonl"] {
         let output = project.speedup(&["export", "last", "--format", form, "-o", "-"]);
         assert!(output.status.success() && said(&output).contains(&ids[11]), "{form}: {}", said(&output));
     }
     let bundle = project.path("bundle").display().to_string();
-    let packed = project.speedup(&["bundle", "last", "-o", &bundle]);
-    assert!(packed.status.success(), "{}", said(&packed));
-    let verified = project.speedup(&["verify", &bundle]);
-    assert!(verified.status.success(), "{}", said(&verified));
-    let gated = project.speedup(&["report", "last", "--fail-on-regression"]);
-    assert_eq!(gated.status.code(), Some(1), "{}", said(&gated));
-    let extended = project.speedup(&["report", "last", "--require-conclusive"]);
-    assert_eq!(extended.status.code(), Some(0), "{}", said(&extended));
+    succeeded(&project.speedup(&["bundle", "last", "-o", &bundle]));
+    succeeded(&project.speedup(&["verify", &bundle]));
+    ended(&project.speedup(&["report", "last", "--fail-on-regression"]), 1);
+    succeeded(&project.speedup(&["report", "last", "--require-conclusive"]));
 }
 
 /// The step is in a commit that does not build, between others: none of them, nor the next that builds, can be told apart.
@@ -152,13 +148,9 @@ fn merges_are_one_commit_by_first_parents_and_paths_leave_commits_out() {
     project.commit("Say more", &[("note", "more\n")]);
     project.commit("Say most", &[("note", "most\n")]);
     let range = format!("{}..main", ids[0]);
-    let refused = bisect(&project, &range, &[]);
-    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
-    assert!(
-        said(&refused).contains("merges") && said(&refused).contains("--first-parent"),
-        "{}",
-        said(&refused)
-    );
+    let refused = ended(&bisect(&project, &range, &[]), 2);
+    assert!(refused.contains("merges"), "{refused}");
+    assert!(refused.contains("--first-parent"), "{refused}");
     let first_parents = found(&project, &range, &["--first-parent", "--margin", "10%"]);
     assert_eq!(first_parents["verdict"], "step", "{first_parents}");
     assert_eq!(first_parents["commits"].as_array().expect("commits").len(), 6);
@@ -172,20 +164,16 @@ fn merges_are_one_commit_by_first_parents_and_paths_leave_commits_out() {
 #[test]
 fn what_cannot_be_bisected_is_refused_and_an_end_that_does_not_build_is_a_failure() {
     let (project, ids) = history(&[GOOD, GOOD, 0]);
-    let backwards = bisect(&project, &format!("{}..{}", ids[1], ids[0]), &[]);
-    assert_eq!(backwards.status.code(), Some(2), "{}", said(&backwards));
-    assert!(said(&backwards).contains("ancestor"), "{}", said(&backwards));
-    let unknown = bisect(&project, &range(&ids), &["--metric", "warmth"]);
-    assert_eq!(unknown.status.code(), Some(2), "{}", said(&unknown));
+    let backwards = ended(&bisect(&project, &format!("{}..{}", ids[1], ids[0]), &[]), 2);
+    assert!(backwards.contains("ancestor"), "{backwards}");
+    ended(&bisect(&project, &range(&ids), &["--metric", "warmth"]), 2);
     fs::write(project.path("plan.toml"), PLAN.replace("repository = \"repository\"\ngit = \"HEAD\"\n", ""))
         .expect("a plan");
-    let without_git = bisect(&project, &range(&ids), &[]);
-    assert_eq!(without_git.status.code(), Some(2), "{}", said(&without_git));
-    assert!(said(&without_git).contains("git = \"HEAD\""), "{}", said(&without_git));
+    let without_git = ended(&bisect(&project, &range(&ids), &[]), 2);
+    assert!(without_git.contains("git = \"HEAD\""), "{without_git}");
     fs::write(project.path("plan.toml"), PLAN).expect("a plan");
-    let broken = bisect(&project, &range(&ids), &[]);
-    assert_eq!(broken.status.code(), Some(1), "{}", said(&broken));
-    assert!(said(&broken).contains(&ids[2][..12]), "{}", said(&broken));
+    let broken = ended(&bisect(&project, &range(&ids), &[]), 1);
+    assert!(broken.contains(&ids[2][..12]), "{broken}");
 }
 
 /// Starts it, and waits until some runs were measured.
@@ -208,13 +196,8 @@ fn a_bisection_that_was_killed_goes_on() {
     let mut killed = begun(&project, &ids, &[]);
     killed.kill().expect("SIGKILL");
     killed.wait().expect("its end");
-    let resumed = project.speedup(&["resume", "last"]);
-    assert!(resumed.status.success(), "{}", said(&resumed));
-    assert!(
-        said(&resumed).contains(&format!("The step is at {} (Change 7)", &ids[7][..12])),
-        "{}",
-        said(&resumed)
-    );
+    let resumed = ended(&project.speedup(&["resume", "last"]), 0);
+    assert!(resumed.contains(&format!("The step is at {} (Change 7)", &ids[7][..12])), "{}", resumed);
 }
 
 /// Commits that each change a file of their own, beside the program.
@@ -239,9 +222,8 @@ fn a_prior_is_kept_and_named_and_may_be_wrong() {
     let mut killed = begun(&project, &ids, &["--prior", "parts/3=20", "--prior", "parts/4/note=20"]);
     killed.kill().expect("SIGKILL");
     killed.wait().expect("its end");
-    let resumed = project.speedup(&["resume", "last", "--format", "json"]);
-    assert!(resumed.status.success(), "{}", said(&resumed));
-    let report: Json = serde_json::from_slice(&resumed.stdout).expect("JSON alone on standard output");
+    let resumed = succeeded(&project.speedup(&["resume", "last", "--format", "json"]));
+    let report: Json = serde_json::from_str(&resumed).expect("JSON alone on standard output");
     let found = &report["rule"]["bisection"];
     assert_eq!(numbers(&found["set"], &ids), [7], "{found}");
     assert_eq!(found["prior"][1]["path"], "parts/4/note", "{found}");
@@ -252,8 +234,7 @@ fn a_prior_is_kept_and_named_and_may_be_wrong() {
     assert!(words.contains("parts/3 or parts/4/note") && words.contains(" 20 times "), "{shown}");
     let bundle = project.path("bundle").display().to_string();
     assert!(project.speedup(&["bundle", "last", "-o", &bundle]).status.success());
-    let verified = project.speedup(&["verify", &bundle]);
-    assert!(verified.status.success(), "{}", said(&verified));
+    succeeded(&project.speedup(&["verify", &bundle]));
 }
 
 #[test]
@@ -267,9 +248,8 @@ fn a_prior_of_what_nobody_changes_is_refused() {
         ("parts=0", "above 0 and at most 1000"),
         ("parts", "PATH=WEIGHT"),
     ] {
-        let refused = bisect(&project, &range(&ids), &["--prior", prior]);
-        assert_eq!(refused.status.code(), Some(2), "{prior}: {}", said(&refused));
-        assert!(said(&refused).contains(why), "{prior}: {}", said(&refused));
+        let refused = ended(&bisect(&project, &range(&ids), &["--prior", prior]), 2);
+        assert!(refused.contains(why), "{prior}: {refused}");
     }
 }
 
@@ -290,13 +270,7 @@ fn a_pool_bisects_and_its_coordinator_may_be_killed() {
         listed[0]["tally"]["measured"].as_u64().unwrap_or(0)
     };
     eventually("something was measured", || (tally(&pool) >= 5).then_some(()));
-    pool.kill_coordinator();
-    pool.start_coordinator();
-    let output = child.wait_with_output().expect("its end");
-    assert!(output.status.success(), "{}", said(&output));
-    assert!(
-        said(&output).contains(&format!("The step is at {} (Change 5)", &ids[5][..12])),
-        "{}",
-        said(&output)
-    );
+    pool.restart_coordinator();
+    let output = ended(&child.wait_with_output().expect("its end"), 0);
+    assert!(output.contains(&format!("The step is at {} (Change 5)", &ids[5][..12])), "{}", output);
 }

@@ -3,7 +3,7 @@
 use std::{fs, process::Child, process::Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
-use speedup_tests::{pool::eventually, process::Process};
+use speedup_tests::{output::ended, output::succeeded, pool::eventually, process::Process};
 
 use super::{BUILD, Project, said};
 
@@ -25,10 +25,9 @@ fn a_build_that_fails_is_told_with_the_compilers_words() {
     project.assert_removed();
     // In a plan it ends the experiment.
     project.write("plan.toml", &super::plan(2));
-    let output = project.speedup(&["run", "plan.toml"]);
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(said(&output).contains("build 1 of version new"), "{}", said(&output));
-    assert!(said(&output).contains("work.h:1:"), "{}", said(&output));
+    let output = ended(&project.speedup(&["run", "plan.toml"]), 1);
+    assert!(output.contains("build 1 of version new"), "{output}");
+    assert!(output.contains("work.h:1:"), "{output}");
     project.assert_removed();
 }
 
@@ -36,8 +35,7 @@ fn a_build_that_fails_is_told_with_the_compilers_words() {
 fn a_directory_that_nobody_may_write_to_is_removed_too() {
     let project = Project::new();
     let build = format!("{BUILD} && mkdir -p cache/module && touch cache/module/file && chmod -R a-w cache");
-    let output = project.speedup(&["bench", "-r", "2", "--git", "v1..main", "--build", &build, "./prog"]);
-    assert!(output.status.success(), "{}", said(&output));
+    succeeded(&project.speedup(&["bench", "-r", "2", "--git", "v1..main", "--build", &build, "./prog"]));
     project.assert_removed();
 }
 
@@ -50,13 +48,11 @@ fn ctrl_c_reports_what_is_measured_and_leaves_nothing_to_resume() {
     let runs = || fs::read_to_string(&ran).map_or(0, |text| text.lines().count());
     eventually("runs are under way", || (runs() >= 6).then_some(()));
     kill_process(Pid::from_child(&child), Signal::INT).expect("a signal");
-    let output = child.wait_with_output().expect("an end");
-    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
-    assert!(!said(&output).contains("speedup resume"), "{}", said(&output));
-    assert!(said(&output).contains("Compute less"), "the report says which commits: {}", said(&output));
+    let output = ended(&child.wait_with_output().expect("an end"), 130);
+    assert!(!output.contains("speedup resume"), "{output}");
+    assert!(output.contains("Compute less"), "the report says which commits: {output}");
     project.assert_removed();
-    let resumed = project.speedup(&["resume", "last"]);
-    assert_eq!(resumed.status.code(), Some(2), "{}", said(&resumed));
+    ended(&project.speedup(&["resume", "last"]), 2);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What is refused of commits, each with its reason and what to do; and that nothing of a repository is executed.
 
+use speedup_tests::output::ended;
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
 use super::{PROGRAM, Project, said, work};
@@ -12,10 +13,9 @@ fn plan(revision: &str) -> String {
 fn refused(project: &Project, text: &str, words: &[&str]) {
     fs::write(project.repository().join("plan.toml"), text).expect("a plan");
     for verb in [&["plan", "check"][..], &["submit"], &["run"]] {
-        let output = project.speedup(&[verb, &["plan.toml"]].concat());
-        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        let output = ended(&project.speedup(&[verb, &["plan.toml"]].concat()), 2);
         for words in words {
-            assert!(said(&output).contains(words), "{words:?}:\n{}", said(&output));
+            assert!(output.contains(words), "{words:?}:\n{output}");
         }
     }
 }
@@ -46,13 +46,9 @@ fn a_range_that_is_none_is_refused() {
         ("v1..nowhere", "has no commit \"nowhere\""),
         ("v1..-x", "begins with a dash"),
     ] {
-        let output = project.speedup(&["bench", "--git", range, "true"]);
-        assert_eq!(output.status.code(), Some(2), "{range}: {}", said(&output));
-        assert!(
-            said(&output).contains(words) && said(&output).contains("hint: "),
-            "{range}: {}",
-            said(&output)
-        );
+        let output = ended(&project.speedup(&["bench", "--git", range, "true"]), 2);
+        assert!(output.contains(words), "{range}: {output}");
+        assert!(output.contains("hint: "), "{range}: {output}");
     }
     project.git(&["checkout", "-q", "--orphan", "other"]);
     project.commit("Begin anew", &[]);
@@ -71,17 +67,16 @@ fn a_range_that_is_none_is_refused() {
 fn without_git_or_a_repository_or_its_history_it_is_said() {
     let project = Project::new();
     fs::write(project.repository().join("plan.toml"), plan("HEAD")).expect("a plan");
-    let output = project
-        .command(&["plan", "check", "plan.toml"])
-        .env("PATH", "/nowhere")
-        .output()
-        .expect("the command");
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        said(&output).contains("cannot execute git") && said(&output).contains("install git"),
-        "{}",
-        said(&output)
+    let output = ended(
+        &project
+            .command(&["plan", "check", "plan.toml"])
+            .env("PATH", "/nowhere")
+            .output()
+            .expect("the command"),
+        2,
     );
+    assert!(output.contains("cannot execute git"), "{output}");
+    assert!(output.contains("install git"), "{output}");
     let output =
         project.command(&["bench", "--git", "a..b", "true"]).current_dir(project.path("temporary")).output();
     assert!(said(&output.expect("the command")).contains("is in no Git repository"));
@@ -109,9 +104,8 @@ fn pointers_are_refused_and_submodules_are_told() {
     let id = project.id("HEAD");
     project.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{id},lib/other")]);
     project.git(&["commit", "-q", "-m", "Submodule"]);
-    let output = project.speedup(&["bench", "-r", "2", "--git", "v1..HEAD", "true"]);
-    assert!(output.status.success(), "{}", said(&output));
-    assert!(said(&output).contains("lib/other is missing"), "{}", said(&output));
+    let output = ended(&project.speedup(&["bench", "-r", "2", "--git", "v1..HEAD", "true"]), 0);
+    assert!(output.contains("lib/other is missing"), "{output}");
 }
 
 /// A commit whose tree Git itself would not make.
@@ -136,9 +130,8 @@ fn a_commit_that_would_be_written_elsewhere_is_refused() {
     for name in ["..", "../outside", "/etc/outside", ".git", "a/../../outside"] {
         let id = crafted(&project, "100644", name);
         refused(&project, &plan(&id), &["cannot be put on a disk", "line 10, column 7"]);
-        let output = project.speedup(&["bench", "--git", &format!("v1..{id}"), "true"]);
-        assert_eq!(output.status.code(), Some(2), "{name}: {}", said(&output));
-        assert!(said(&output).contains("cannot be put on a disk"), "{name}: {}", said(&output));
+        let output = ended(&project.speedup(&["bench", "--git", &format!("v1..{id}"), "true"]), 2);
+        assert!(output.contains("cannot be put on a disk"), "{name}: {output}");
     }
     assert!(!project.path("outside").exists() && !Path::new("/etc/outside").exists());
     project.assert_removed();

@@ -1,6 +1,7 @@
 //! `speedup track` on real branches: programs that compute for a known time, built by a real compiler. The step that was planted is found, nothing is
 //! measured twice, and what cannot be followed is told.
 
+use speedup_tests::{output::ended, output::said, output::succeeded, pool::eventually};
 use std::process::Stdio;
 
 use super::{bisect::TELLS, bisect::history, *};
@@ -11,23 +12,9 @@ const BAD: u32 = 13;
 /// Declares a track of what follows the first commit; 64 points a year, so that two points of four blocks can raise an alarm.
 fn add(project: &Project, reference: &str, more: &[&str]) -> Output {
     let plan = project.path("plan.toml").display().to_string();
-    let usual = [
-        "--branch",
-        "main",
-        "--reference",
-        reference,
-        "--points-a-year",
-        "64",
-        "--blocks",
-        "4",
-        "--name",
-        "line",
-    ];
-    project.speedup(&[&["track", "add", &plan], &usual[..], more].concat())
-}
-
-fn succeeds(output: &Output) {
-    assert!(output.status.success(), "{}", said(output));
+    let follows = ["--branch", "main", "--reference", reference, "--name", "line"];
+    let points = ["--points-a-year", "64", "--blocks", "4"];
+    project.speedup(&[&["track", "add", &plan], &follows[..], &points, more].concat())
 }
 
 fn run(project: &Project, more: &[&str]) -> Output {
@@ -41,9 +28,8 @@ fn report(project: &Project) -> Json {
 /// The numbers of the commits of a step's set.
 fn set(step: &Json, ids: &[String]) -> Vec<usize> {
     let versions = step["set"]["versions"].as_array().expect("ids").iter();
-    versions
-        .map(|id| ids.iter().position(|one| one == id.as_str().expect("an id")).expect("a commit"))
-        .collect()
+    let place = |id: &Json| ids.iter().position(|one| one == id.as_str().expect("an id"));
+    versions.map(|id| place(id).expect("a commit")).collect()
 }
 
 /// The next commits of a history whose programs say what they cost; of 0 does not build.
@@ -60,21 +46,17 @@ fn go_on(project: &Project, ids: &mut Vec<String>, milliseconds: &[u32]) {
 fn a_planted_step_is_found_and_gates_fail_until_it_is_acknowledged() {
     let (project, ids) = history(&[vec![GOOD; 6], vec![BAD; 4]].concat());
     let added = add(&project, &ids[0], &["--metric", "cost", "--margin", "10%", "--builds-alike"]);
-    succeeds(&added);
+    succeeded(&added);
     assert!(said(&added).contains("main has 9 commits after"), "{}", said(&added));
-    let empty = project.speedup(&["track", "report", "line", "--require-conclusive"]);
-    assert_eq!(empty.status.code(), Some(3), "nothing is measured: {}", said(&empty));
+    ended(&project.speedup(&["track", "report", "line", "--require-conclusive"]), 3);
     let quiet = run(&project, &["--most", "5", "--fail-on-regression", "--require-conclusive"]);
-    succeeds(&quiet);
+    succeeded(&quiet);
     assert_eq!(report(&project)["steps"], Json::Array(Vec::new()));
     let slow = run(&project, &["--fail-on-regression"]);
     assert_eq!(slow.status.code(), Some(1), "{}", said(&slow));
     let told = format!("{} (Change 6)", &ids[6][..12]);
-    assert!(
-        said(&slow).contains(&told) && said(&slow).contains("--fail-on-regression: slower"),
-        "{}",
-        said(&slow)
-    );
+    assert!(said(&slow).contains(&told), "{}", said(&slow));
+    assert!(said(&slow).contains("--fail-on-regression: slower"), "{}", said(&slow));
 
     let found = report(&project);
     let step = &found["steps"][0];
@@ -90,11 +72,8 @@ fn a_planted_step_is_found_and_gates_fail_until_it_is_acknowledged() {
         assert!(shown.status.success() && said(&shown).contains(&ids[6][..12]), "{form}: {}", said(&shown));
     }
     let exported = said(&project.speedup(&["track", "export", "line", "--format", "csv"]));
-    assert_eq!(
-        exported.lines().count(),
-        1 + 9 * 4 * 3,
-        "of each block the reference, the commit and the control"
-    );
+    // Of each block the reference, the commit and the control.
+    assert_eq!(exported.lines().count(), 1 + 9 * 4 * 3, "{exported}");
 
     let planned = project.report(&["samples", "repetitions", "track:line", "--speedup", "1.02"]);
     assert_eq!(planned["plans"][0]["pilot_runs"], 9 * 4, "the runs of the reference: {planned}");
@@ -102,43 +81,31 @@ fn a_planted_step_is_found_and_gates_fail_until_it_is_acknowledged() {
     fs::write(&samples[0], "11\n11.2\n11.1\n11.3\n11.2\n11\n11.1\n").expect("a file");
     fs::write(&samples[1], "10\n10.2\n10.1\n10.3\n10.2\n10\n10.1\n").expect("a file");
     let [slow, fast] = samples.map(|path| path.display().to_string());
-    let compared = project.speedup(&[
-        "compare",
-        &fast,
-        &slow,
-        "--fail-on-regression",
-        "--noise-threshold",
-        "track:line",
-    ]);
+    let gate = ["--fail-on-regression", "--noise-threshold"];
+    let compare = |noise| project.speedup(&[&["compare", &fast, &slow], &gate[..], &[noise]].concat());
+    let compared = compare("track:line");
     assert_eq!(compared.status.code(), Some(1), "{}", said(&compared));
-    let unknown = project.speedup(&[
-        "compare",
-        &fast,
-        &slow,
-        "--fail-on-regression",
-        "--noise-threshold",
-        "track:none",
-    ]);
+    let unknown = compare("track:none");
     assert_eq!(unknown.status.code(), Some(2), "{}", said(&unknown));
 
-    succeeds(&project.speedup(&["track", "acknowledge", "line", &ids[6][..12], "--note", "it is worth it"]));
+    succeeded(&project.speedup(&["track", "acknowledge", "line", &ids[6][..12], "--note", "it is worth it"]));
     let gated = project.speedup(&["track", "report", "line", "--fail-on-regression"]);
-    succeeds(&gated);
+    succeeded(&gated);
     assert!(said(&gated).contains("it is worth it"), "{}", said(&gated));
     let listed = project.report(&["track", "list"]);
     assert_eq!((&listed[0]["steps"], &listed[0]["regressions"]), (&1.into(), &0.into()), "{listed}");
-    succeeds(&project.speedup(&["track", "remove", "line"]));
+    succeeded(&project.speedup(&["track", "remove", "line"]));
     assert_eq!(project.speedup(&["track", "report", "line"]).status.code(), Some(2));
 }
 
 #[test]
 fn a_step_after_an_acknowledged_one_is_found() {
     let (project, ids) = history(&[vec![GOOD; 5], vec![BAD; 7], vec![GOOD; 4]].concat());
-    succeeds(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%", "--builds-alike"]));
+    succeeded(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%", "--builds-alike"]));
     let first = run(&project, &["--most", "7"]);
     assert!(said(&first).contains("step 1: once has 1.3"), "{}", said(&first));
-    succeeds(&project.speedup(&["track", "acknowledge", "line", "1"]));
-    succeeds(&run(&project, &["--fail-on-regression"]));
+    succeeded(&project.speedup(&["track", "acknowledge", "line", "1"]));
+    succeeded(&run(&project, &["--fail-on-regression"]));
     let found = report(&project);
     let steps = found["steps"].as_array().expect("steps");
     assert_eq!(steps.len(), 2, "{found}");
@@ -150,12 +117,12 @@ fn a_step_after_an_acknowledged_one_is_found() {
 #[test]
 fn by_points_a_step_takes_more_of_them() {
     let (project, ids) = history(&[vec![GOOD; 13], vec![BAD; 12]].concat());
-    succeeds(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%"]));
-    succeeds(&run(&project, &["--most", "14"]));
+    succeeded(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%"]));
+    succeeded(&run(&project, &["--most", "14"]));
     let before = report(&project);
     assert_eq!(before["steps"], Json::Array(Vec::new()), "{before}");
     assert!(before["caveats"].to_string().contains("--builds-alike"), "{before}");
-    succeeds(&run(&project, &[]));
+    succeeded(&run(&project, &[]));
     let found = report(&project);
     assert_eq!(found["steps"].as_array().expect("steps").len(), 1, "{found}");
     assert!(set(&found["steps"][0], &ids).contains(&13), "{found}");
@@ -165,8 +132,8 @@ fn by_points_a_step_takes_more_of_them() {
 #[test]
 fn the_wall_time_of_a_branch_is_followed() {
     let (project, ids) = history(&[vec![4; 4], vec![16; 4]].concat());
-    succeeds(&add(&project, &ids[0], &["--margin", "20%", "--builds-alike"]));
-    succeeds(&run(&project, &[]));
+    succeeded(&add(&project, &ids[0], &["--margin", "20%", "--builds-alike"]));
+    succeeded(&run(&project, &[]));
     let found = report(&project);
     assert!(set(&found["steps"][0], &ids).contains(&4), "{found}");
 }
@@ -175,9 +142,9 @@ fn the_wall_time_of_a_branch_is_followed() {
 fn commits_that_do_not_build_or_run_widen_the_set() {
     let (project, mut ids) = history(&[GOOD; 4]);
     go_on(&project, &mut ids, &[0, 0, BAD, BAD, BAD]);
-    succeeds(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%", "--builds-alike"]));
+    succeeded(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%", "--builds-alike"]));
     let measured = run(&project, &[]);
-    succeeds(&measured);
+    succeeded(&measured);
     assert!(said(&measured).contains("could not be built"), "{}", said(&measured));
     let found = report(&project);
     assert_eq!(set(&found["steps"][0], &ids), [4, 5, 6], "{found}");
@@ -191,7 +158,7 @@ fn a_run_that_was_killed_goes_on_and_no_point_is_measured_twice() {
     let plan = fs::read_to_string(project.path("plan.toml")).expect("a plan")
         + &format!("[prepare]\nshell = \"echo >> {}\"\n", project.path("marks").display());
     fs::write(project.path("plan.toml"), plan).expect("a plan");
-    succeeds(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%", "--builds-alike"]));
+    succeeded(&add(&project, &ids[0], &["--metric", "cost", "--margin", "5%", "--builds-alike"]));
     let mut command = project.command(&["track", "run", "line"]);
     let mut killed = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a command");
     let marks = || fs::read_to_string(project.path("marks")).map_or(0, |text| text.lines().count());
@@ -199,7 +166,7 @@ fn a_run_that_was_killed_goes_on_and_no_point_is_measured_twice() {
     eventually("some runs were executed", || (marks() >= 4 * 3 + 5).then_some(()));
     killed.kill().expect("SIGKILL");
     killed.wait().expect("its end");
-    succeeds(&run(&project, &[]));
+    succeeded(&run(&project, &[]));
     assert_eq!(report(&project)["benchmarks"][0]["points"].as_array().expect("points").len(), 3);
     let data = project.path("state/speedup/tracks/line/data").display().to_string();
     let listed = project.report(&["list", "--data", &data, "--tag", "track=line"]);
@@ -214,30 +181,21 @@ fn a_run_that_was_killed_goes_on_and_no_point_is_measured_twice() {
 fn a_branch_that_was_rewritten_is_refused_and_nights_pass_commits() {
     let (project, mut ids) = history(&[GOOD; 4]);
     let more = ["--metric", "cost", "--every", "night", "--false-alarms", "0.5"];
-    succeeds(&add(&project, &ids[0], &more));
+    succeeded(&add(&project, &ids[0], &more));
     assert!(said(&add(&project, &ids[0], &more)).contains("track line already"));
-    succeeds(&run(&project, &[]));
+    succeeded(&run(&project, &[]));
     let found = report(&project);
-    assert_eq!(
-        found["benchmarks"][0]["points"].as_array().expect("points").len(),
-        1,
-        "the latest alone: {found}"
-    );
-    assert_eq!(
-        found["commits"].as_array().expect("commits").len(),
-        4,
-        "those that it passed are known: {found}"
-    );
+    let lengths =
+        [&found["benchmarks"][0]["points"], &found["commits"]].map(|all| all.as_array().map(Vec::len));
+    assert_eq!(lengths, [Some(1), Some(4)], "the latest alone, and those that it passed are known: {found}");
     assert!(found["caveats"][0].as_str().expect("a caveat").contains("lacks at least 6 points"), "{found}");
     go_on(&project, &mut ids, &[GOOD]);
     assert!(said(&run(&project, &[])).contains("0 commits due"), "it is the same day");
     project.git(&["reset", "-q", "--hard", &ids[1]]);
     project.commit("Begin again", &[("note", "again\n")]);
-    let refused = run(&project, &[]);
-    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
-    assert!(said(&refused).contains("rewritten"), "{}", said(&refused));
-    let rate = add(&project, &ids[0], &["--false-alarms", "1000"]);
-    assert_eq!(rate.status.code(), Some(2), "{}", said(&rate));
+    let refused = ended(&run(&project, &[]), 2);
+    assert!(refused.contains("rewritten"), "{refused}");
+    ended(&add(&project, &ids[0], &["--false-alarms", "1000"]), 2);
 }
 
 #[test]
@@ -246,8 +204,8 @@ fn a_pool_measures_a_track_and_a_broken_reference_is_tried_again() {
     let pool = Pool::start(SPEEDUP, 2);
     let access = pool.access_file().display().to_string();
     let here = ["--metric", "cost", "--submit", "--access-file", &access];
-    succeeds(&add(&project, &ids[0], &here));
-    succeeds(&run(&project, &[]));
+    succeeded(&add(&project, &ids[0], &here));
+    succeeded(&run(&project, &[]));
     let found = report(&project);
     assert_eq!(found["benchmarks"][0]["points"].as_array().expect("points").len(), 2, "{found}");
     let listed = pool.json(&["list", "--tag", "track=line"]).expect("experiments");
@@ -255,14 +213,10 @@ fn a_pool_measures_a_track_and_a_broken_reference_is_tried_again() {
 
     let (broken, mut ids) = history(&[]);
     go_on(&broken, &mut ids, &[0, GOOD]);
-    succeeds(&add(&broken, &ids[0], &["--metric", "cost"]));
+    succeeded(&add(&broken, &ids[0], &["--metric", "cost"]));
     for _ in 0..2 {
-        let failed = run(&broken, &[]);
-        assert_eq!(failed.status.code(), Some(1), "{}", said(&failed));
-        assert!(
-            said(&failed).contains("1 commit due") && said(&failed).contains("measures it again"),
-            "{}",
-            said(&failed)
-        );
+        let failed = ended(&run(&broken, &[]), 1);
+        assert!(failed.contains("1 commit due"), "{failed}");
+        assert!(failed.contains("measures it again"), "{failed}");
     }
 }
