@@ -3,9 +3,9 @@
 
 use std::{
     ffi::OsStr, fs::File, fs::OpenOptions, io::Read as _, io::Write as _, os::fd::AsFd as _,
-    os::unix::ffi::OsStrExt as _, os::unix::fs::OpenOptionsExt as _, process::Child, process::Command,
-    process::ExitStatus, process::Stdio, sync::Arc, sync::Mutex, sync::PoisonError, thread::JoinHandle,
-    time::Instant,
+    os::unix::ffi::OsStrExt as _, os::unix::fs::OpenOptionsExt as _, path::Path, process::Child,
+    process::Command, process::ExitStatus, process::Stdio, sync::Arc, sync::Mutex, sync::PoisonError,
+    thread::JoinHandle, time::Instant,
 };
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -44,6 +44,7 @@ impl Screen {
         let mut starter = Command::new("setsid");
         starter.args(["--ctty", "--wait"]).arg(command.get_program()).args(command.get_args());
         starter.env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8").env_remove("NO_COLOR");
+        starter.current_dir(command.get_current_dir().unwrap_or(Path::new(".")));
         for (name, value) in command.get_envs() {
             match value {
                 Some(value) => starter.env(name, value),
