@@ -46,19 +46,14 @@ pub enum EntryError {
     /// The coordinator cannot be spoken to.
     #[error(transparent)]
     Reach(#[from] ReachError),
-    /// This host has an id that cannot stand in a certificate.
     #[error("this host cannot be named in a certificate")]
     Identity(#[from] IdentityError),
-    /// It gets no certificate.
     #[error("the coordinator issued no certificate for this host")]
     Enrolment(#[from] EnrolmentError),
-    /// The kept certificate cannot be used.
     #[error("the stored certificate cannot be used")]
     Kept(#[from] PrivateFileError),
-    /// What is kept is damaged.
     #[error("the certificate stored in {} is damaged", path.display())]
     Damaged { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
-    /// The coordinator does not take the certificate any more.
     #[error("the coordinator rejected this agent: {0}")]
     Revoked(String),
 }
@@ -111,7 +106,6 @@ speedup_core::hints! { EntryError:
     Self::Identity(_) => "choose another id with --host-id",
 }
 
-/// How this agent is let in.
 #[derive(Debug)]
 pub(crate) struct Entry {
     given: Admittance,

@@ -39,7 +39,6 @@ const READ_BYTES: usize = 1 << 20;
 /// Why a run does not have its files.
 #[derive(Debug, Error)]
 pub(crate) enum StagingError {
-    /// They do not fit.
     #[error(
         "the files of this run take {wanted} bytes, but this host caches at most {bound} (--file-cache of its agent)"
     )]
@@ -49,31 +48,20 @@ pub(crate) enum StagingError {
         /// How many may be kept.
         bound: u64,
     },
-    /// The content could not be fetched.
     #[error("cannot fetch the content of the file {name}: {reason}")]
     Fetch { name: String, reason: String },
-    /// The content could not be put at the coordinator.
     #[error("cannot send the product {name} to the coordinator: {reason}")]
     Put { name: String, reason: String },
-    /// A shared file is another one here.
     #[error("the shared file {path} ({name}) is not that of the plan: {what}")]
-    Differs {
-        name: String,
-        path: String,
-        /// In what it differs.
-        what: String,
-    },
+    Differs { name: String, path: String, what: String },
     #[error("cannot {what} {}", path.display())]
     Disk { what: &'static str, path: PathBuf, source: io::Error },
-    /// Its path cannot stand in a command.
     #[error("the scratch directory's path is not UTF-8")]
     NotUtf8,
-    /// The agent was asked to stop.
     #[error("the agent was stopped while it prepared the files of the run")]
     Stopped,
 }
 
-/// The staged files of this host.
 #[derive(Debug)]
 pub(crate) struct Files {
     scratch: PathBuf,

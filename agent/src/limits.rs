@@ -56,16 +56,13 @@ pub(crate) struct Limits {
 /// Why a file of limits cannot be used.
 #[derive(Debug, Error)]
 pub enum LimitsError {
-    /// It cannot be read.
     #[error("cannot read the limits in {}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    /// It is larger than any is.
     #[error("{} is larger than {MAX_FILE_BYTES} bytes", path.display())]
     TooLarge { path: PathBuf },
     /// Whoever can write to it sets the limits.
     #[error("{} may be changed by others: its mode is {mode:03o}", path.display())]
     Open { path: PathBuf, mode: u32 },
-    /// It says what no limits are.
     #[error("{} has no valid limits", path.display())]
     Content { path: PathBuf, source: Box<toml::de::Error> },
 }
@@ -213,7 +210,6 @@ impl Limits {
     }
 }
 
-/// The file of limits.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -327,7 +323,6 @@ fn is_unsafe(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(LINKER) || UNSAFE_VARIABLES.iter().any(|known| name == *known)
 }
 
-/// The path through all links.
 fn real(path: &Path) -> Result<PathBuf, String> {
     if !path.is_absolute() {
         return Err(format!("{} is not an absolute path", path.display()));

@@ -18,19 +18,14 @@ const TURNS_TO_FLUSH: usize = 3;
 /// Why there is no session, or no more.
 #[derive(Debug, Error)]
 pub(crate) enum LinkError {
-    /// Nobody is reached there.
     #[error("cannot reach the coordinator")]
     Unreachable(#[source] tonic::transport::Error),
-    /// The coordinator ended the session.
     #[error("the session ended")]
     Ended(#[source] Status),
-    /// The coordinator closed the session without a word.
     #[error("the coordinator closed the session")]
     Closed,
-    /// The coordinator said something that cannot be understood.
     #[error("cannot decode a message from the coordinator")]
     Malformed(#[source] Malformed),
-    /// What was said does not leave.
     #[error("the connection is closed for sending")]
     Stuck,
 }
@@ -50,7 +45,6 @@ impl LinkError {
     }
 }
 
-/// One session with the coordinator.
 #[derive(Debug)]
 pub(crate) struct Link {
     up: mpsc::Sender<v1::AgentMessage>,

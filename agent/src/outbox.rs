@@ -22,16 +22,12 @@ const SEGMENT_BYTES: u64 = 8 << 20;
 /// Why the outbox cannot be used.
 #[derive(Debug, Error)]
 pub enum OutboxError {
-    /// It cannot be opened.
     #[error("cannot open the outbox")]
     Open(#[source] OpenError),
-    /// It cannot be read.
     #[error("cannot read the outbox")]
     Read(#[source] ReplayError),
-    /// It holds what this release does not understand.
     #[error("cannot decode the outbox")]
     Entry(#[source] PayloadError),
-    /// It cannot be written.
     #[error("cannot write the outbox")]
     Write(#[source] WriteError),
 }
@@ -90,12 +86,10 @@ impl Outbox {
         Ok(outbox)
     }
 
-    /// Which agent this is.
     pub(crate) fn agent(&self) -> AgentId {
         AgentId(Uuid::from_bytes(self.journal.id().0))
     }
 
-    /// Which start of it.
     pub(crate) fn epoch(&self) -> AgentEpoch {
         self.epoch
     }

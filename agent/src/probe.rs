@@ -36,19 +36,10 @@ use self::{facts::Facts, system::System};
 /// Why the host cannot be named.
 #[derive(Debug, Error)]
 pub enum ProbeError {
-    /// The file that names it cannot be read.
     #[error("cannot read {file}, which names {what}")]
     Unreadable { file: &'static str, what: &'static str, source: std::io::Error },
-    /// What it holds is no name.
     #[error("{file} has no usable name of {what}")]
-    Unusable {
-        file: &'static str,
-        /// What it should name.
-        what: &'static str,
-        /// Why it is none.
-        source: IdError,
-    },
-    /// The root of its files cannot be opened.
+    Unusable { file: &'static str, what: &'static str, source: IdError },
     #[error("cannot read {}, which should have the files of the host", root.display())]
     Root { root: PathBuf, source: std::io::Error },
 }
@@ -64,7 +55,6 @@ speedup_core::hints! { ProbeError:
 pub struct Probed {
     /// What makes it identical to another or not.
     pub fingerprint: Fingerprint,
-    /// Which hardware it is.
     pub hardware: Hardware,
 }
 
@@ -110,13 +100,9 @@ fn state(system: &System, facts: &mut Facts) {
 /// The names of a host that whoever started its agent gave instead of what the machine and its engine say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
-    /// Which host this is.
     pub host: Option<HostId>,
-    /// Which boot of it.
     pub boot: Option<BootId>,
-    /// Which allocation of it.
     pub allocation: Option<AllocationId>,
-    /// What the engine calls it.
     pub node: Option<NodeName>,
     /// The engine's job in which the agent lives.
     pub job: Option<JobId>,

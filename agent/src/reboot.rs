@@ -27,20 +27,12 @@ pub struct RebootCommand {
 /// Why a host did not boot anew.
 #[derive(Debug, Error)]
 pub(crate) enum RebootError {
-    /// The command cannot be started.
     #[error("{command:?} cannot be started")]
     NotStarted { command: String, source: std::io::Error },
-    /// It cannot be told whether the command has ended.
     #[error("cannot wait for {command:?}")]
     NotWatched { command: String, source: std::io::Error },
-    /// The command says that it failed.
     #[error("{command:?} failed: {status}")]
-    Failed {
-        command: String,
-        /// What it ended with.
-        status: ExitStatus,
-    },
-    /// The command has done nothing.
+    Failed { command: String, status: ExitStatus },
     #[error("the host is still up {patience:?} after {command:?} was started")]
     StillUp {
         command: String,

@@ -412,7 +412,6 @@ struct Standing {
     directory: PathBuf,
     /// Home and place for temporary files.
     work: PathBuf,
-    /// What software it has.
     software: Rc<Ready>,
 }
 
@@ -459,7 +458,6 @@ struct Steps {
 }
 
 struct Step {
-    /// What it is, in words.
     what: &'static str,
     resolved: Resolved,
     timeout: Span,
@@ -482,7 +480,6 @@ impl Steps {
     }
 }
 
-/// An execution with what surrounded it.
 struct Launched {
     execution: Execution,
     /// Of a timed one.

@@ -50,7 +50,6 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Where it is, without links.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

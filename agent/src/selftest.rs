@@ -88,7 +88,6 @@ pub struct Selftest {
 /// The steps of the clock, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockSteps {
-    /// What the kernel says.
     pub resolution_ns: u64,
     /// The smallest that was seen.
     pub step_ns: u64,
@@ -130,16 +129,12 @@ pub struct AsleepRun {
 /// Why this host's timer could not be tested.
 #[derive(Debug, Error)]
 pub enum SelftestError {
-    /// A program could not be launched.
     #[error("cannot launch a program of the selftest")]
     Launch(#[from] LaunchError),
-    /// The kernel refused something else.
     #[error("cannot {tried}")]
     Host { tried: &'static str, source: io::Error },
-    /// A program of the selftest did not end as it must.
     #[error("{program} did not exit with code 0: {end}")]
     End { program: String, end: String },
-    /// There is nothing to execute.
     #[error("this host has no /bin/true, and there is no program of our own for its architecture")]
     NoProgram,
 }

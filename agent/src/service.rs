@@ -81,40 +81,29 @@ pub enum AgentError {
     /// The coordinator does not let it in.
     #[error(transparent)]
     Entry(#[from] EntryError),
-    /// The host cannot be named.
     #[error("cannot determine the id of this host")]
     Probe(#[from] ProbeError),
-    /// The state directory cannot be made.
     #[error("cannot create the state directory {}", path.display())]
     State { path: PathBuf, source: std::io::Error },
-    /// The state directory is not its owner's alone.
     #[error("cannot make the state directory private to this user")]
     NotPrivate(#[from] NotPrivate),
-    /// The scratch directory is not its owner's alone, or cannot be made.
     #[error("cannot use the scratch directory")]
     Scratch(#[source] NotPrivate),
-    /// The outbox cannot be used.
     #[error("the outbox in {} cannot be used", path.display())]
     Outbox { path: PathBuf, source: OutboxError },
-    /// Programs cannot be executed as the user that the owner named.
     #[error("cannot execute programs as another user")]
     User(#[from] UserError),
-    /// What the owner lets plans do cannot be told.
     #[error("cannot keep the limits of this host's owner")]
     Limits(#[from] LimitsError),
-    /// Commands cannot be executed on this host.
     #[error("cannot execute commands on this host")]
     Launch(#[from] LaunchError),
-    /// The files kept for runs cannot be used.
     #[error("cannot open the cache of files")]
     Files(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The process could not be prepared.
     #[error("cannot prepare the agent's process")]
     Process(#[source] std::io::Error),
     /// The process with which it is to end has ended before it began, or is not its parent.
     #[error("process {0}, with which the agent is to end, is not its parent")]
     Orphan(Pid),
-    /// The coordinator does not take this host, now or later.
     #[error("the coordinator rejected this host permanently: {0}")]
     TurnedAway(String),
 }

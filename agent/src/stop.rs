@@ -5,7 +5,6 @@ use std::{io, sync::Arc, sync::atomic::AtomicBool, sync::atomic::Ordering};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The wish to stop.
 pub(crate) struct Stop {
     flag: Arc<AtomicBool>,
     terminate: Signal,
@@ -25,12 +24,10 @@ impl Stop {
         Ok(Self { flag, terminate, interrupt })
     }
 
-    /// The flag, for the launcher.
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.flag
     }
 
-    /// Whether somebody wishes it.
     pub(crate) fn is_wished(&self) -> bool {
         self.flag.load(Ordering::SeqCst)
     }

@@ -46,10 +46,8 @@ pub(crate) struct Surroundings {
     user: Option<User>,
 }
 
-/// The surroundings of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Established {
-    /// How the program is to execute.
     pub(crate) preparation: Preparation,
     /// What could not be brought about.
     pub(crate) unmet: Vec<Unmet>,

@@ -109,7 +109,6 @@ impl Workplace {
         self.root == root_of(scratch, experiment)
     }
 
-    /// What the setup step made.
     pub(crate) fn input(&self) -> PathBuf {
         self.root.join("input")
     }
@@ -237,7 +236,6 @@ impl Workplace {
         Ok(is_as_made && std::fs::read_dir(work)?.next().is_none())
     }
 
-    /// The working directories that are there.
     fn works(&self) -> io::Result<Vec<PathBuf>> {
         let mut works = Vec::new();
         for entry in std::fs::read_dir(&self.root)? {

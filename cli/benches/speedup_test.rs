@@ -10,7 +10,6 @@ const BENCHMARKS: usize = 30;
 const RUNS_OF_EACH: usize = 30;
 const SPEEDUP: &str = env!("CARGO_BIN_EXE_speedup");
 
-/// A command that is timed.
 struct Timed {
     name: &'static str,
     command: &'static [&'static str],

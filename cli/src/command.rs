@@ -56,7 +56,6 @@ const THREAD_KEEP_ALIVE: Duration = Duration::MAX;
 /// How long the end waits for threads that still write or compute.
 const STRAGGLERS: Duration = Duration::from_secs(2);
 
-/// Does what the arguments ask.
 pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let Arguments { verb, log, log_format, color: _ } = arguments;
     let service = matches!(verb, Verb::Coordinator(_) | Verb::Agent(_) | Verb::Analysis(_));
@@ -141,7 +140,6 @@ fn printed(result: std::io::Result<()>) -> Result<(), Failure> {
     result.context("cannot write to standard output").map_err(Failure::infrastructure)
 }
 
-/// One JSON value as text.
 fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(value);
     let text =
@@ -149,7 +147,6 @@ fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
     Ok(render::json::escaped(&text).into_owned())
 }
 
-/// One JSON value on one line.
 fn json_line(value: &serde_json::Value) -> String {
     render::json::escaped(&value.to_string()).into_owned()
 }
@@ -180,7 +177,6 @@ pub(crate) fn by() -> String {
     format!("{}@{}", user(), rustix::system::uname().nodename().to_string_lossy())
 }
 
-/// The user of this process.
 fn user() -> String {
     let user = ["USER", "LOGNAME"]
         .into_iter()

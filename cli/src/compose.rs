@@ -39,7 +39,6 @@ pub(crate) struct Coordinator {
 }
 
 impl Coordinator {
-    /// Where its doors are.
     pub(crate) fn address(&self) -> SocketAddr {
         self.coordinator.address()
     }
@@ -112,7 +111,6 @@ pub(crate) async fn coordinator(
     Ok(Coordinator { coordinator, advisor, page })
 }
 
-/// Starts the analysis on its own.
 pub(crate) async fn analysis(options: AnalysisOptions) -> Result<Analysis, Failure> {
     use speedup_analysis_service::AnalysisStartError;
     speedup_analysis_service::start(options).await.map_err(|error| {

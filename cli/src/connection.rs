@@ -237,7 +237,6 @@ pub(crate) enum Embedding<T> {
     Done(Box<Coordinator>),
     /// Another command measures on the directory.
     Measured(T),
-    /// Another process has it.
     InUse(Failure),
 }
 
@@ -323,7 +322,6 @@ impl Connection {
             .max_encoding_message_size(MAX_REQUEST_BYTES)
     }
 
-    /// The content of files.
     pub(crate) fn files(&self) -> FilesClient<Channel> {
         FilesClient::new(self.channel.clone()).max_encoding_message_size(MAX_PIECE_MESSAGE_BYTES)
     }
@@ -343,7 +341,6 @@ impl Connection {
         AccessClient::new(self.channel.clone()).max_decoding_message_size(MAX_ACCESS_BYTES)
     }
 
-    /// The event log.
     pub(crate) fn events(&self) -> EventsClient<Channel> {
         EventsClient::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER_BYTES)
     }

@@ -27,9 +27,7 @@ pub(crate) enum Color {
 /// Where to print, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct Console {
-    /// How data is painted.
     pub(crate) out: Paint,
-    /// How talk is painted.
     pub(crate) err: Paint,
     /// Whether talk goes to a terminal, where a line may be drawn anew.
     pub(crate) interactive: bool,
@@ -115,12 +113,10 @@ impl Paint {
         self.style("1;31", text)
     }
 
-    /// A heading or a label.
     pub(crate) fn strong(self, text: &str) -> String {
         self.style("1", text)
     }
 
-    /// Whether there is any.
     pub(crate) fn is_coloured(self) -> bool {
         self.0
     }

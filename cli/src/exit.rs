@@ -6,7 +6,6 @@ pub(crate) mod github;
 pub(crate) mod standing;
 
 speedup_core::words! {
-    /// How a command ends.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Exit {
         /// All that was asked for was done.
@@ -18,9 +17,7 @@ speedup_core::words! {
         Usage = "invalid usage or plan, a refused request, or an agent without access",
         /// Undecided, where it was to be decided.
         Inconclusive = "undecided whether there is a regression (--require-conclusive)",
-        /// Coordinator or hosts lost.
         Infrastructure = "coordinator or hosts lost, or runs that could not be executed",
-        /// Interrupted by the user.
         Interrupted = "interrupted",
     }
     fn meaning;
@@ -28,7 +25,6 @@ speedup_core::words! {
 }
 
 impl Exit {
-    /// The code for the shell.
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -42,7 +38,6 @@ impl Exit {
     }
 }
 
-/// The codes in words, for `--help`.
 pub(crate) fn help() -> String {
     let codes = Exit::ALL.map(|exit| format!("\n  {:<4} {}", exit.code(), exit.meaning()));
     format!("Exit codes:{}", codes.concat())

@@ -22,7 +22,6 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
 #[derive(Debug)]
 pub(crate) enum Told {
-    /// How the experiment stands now.
     Status(Box<ExperimentStatus>),
     /// The coordinator does not answer; it is asked again.
     Away {

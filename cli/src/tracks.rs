@@ -34,7 +34,6 @@ use crate::{
 const MOST_NAME_CHARS: usize = 48;
 /// What the content of a submission depends on besides.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
-/// The version of what is kept.
 const VERSION: u32 = 1;
 /// Most bytes of a file of a track: twenty years of points with a hundred values each.
 const MAX_TRACK_BYTES: u64 = 1 << 30;
@@ -44,7 +43,6 @@ const ENTRIES: &str = "points.jsonl";
 /// The steps that were acknowledged, one a line.
 const ACKNOWLEDGED: &str = "acknowledged.jsonl";
 
-/// What a track is called.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub(crate) struct TrackName(String);
@@ -114,7 +112,6 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
-    /// The repository of the branch.
     pub(crate) fn repository(&self) -> Result<Repository, Failure> {
         let (experiment, look) = source::kept_template(&self.plan, &self.directory)?;
         Ok(look.template(&experiment)?.1)
@@ -145,11 +142,9 @@ impl Definition {
     }
 }
 
-/// The directory of all tracks.
 #[derive(Debug)]
 pub(crate) struct Tracks(PathBuf);
 
-/// A track that is kept.
 #[derive(Debug)]
 pub(crate) struct KeptTrack {
     directory: PathBuf,
@@ -171,7 +166,6 @@ impl Tracks {
         self.0.join(&name.0)
     }
 
-    /// Keeps a new track.
     pub(crate) fn create(&self, name: &TrackName, definition: &Definition) -> Result<(), Failure> {
         self.require_free(name)?;
         let directory = self.path(name);
@@ -194,7 +188,6 @@ impl Tracks {
         Ok(())
     }
 
-    /// A track by its name.
     pub(crate) fn require(&self, name: &TrackName) -> Result<KeptTrack, Failure> {
         let directory = self.path(name);
         let path = directory.join(DEFINITION);
@@ -249,7 +242,6 @@ impl Tracks {
 }
 
 impl KeptTrack {
-    /// All that is recorded of it.
     pub(crate) fn history(&self) -> Result<TrackHistory, Failure> {
         let terms = self.definition.terms.clone();
         Ok(TrackHistory { terms, entries: self.lines(ENTRIES)?, acknowledged: self.lines(ACKNOWLEDGED)? })
@@ -362,11 +354,9 @@ impl KeptTrack {
     }
 }
 
-/// A value of a point.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct TrackValue {
     pub(crate) benchmark: String,
-    /// The commit of the point.
     pub(crate) commit: String,
     subject: String,
     experiment: ExperimentId,

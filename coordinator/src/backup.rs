@@ -29,24 +29,16 @@ pub struct Contents {
     pub position: Position,
     /// How many files it has, the manifest aside.
     pub files: usize,
-    /// Their bytes.
     pub bytes: u64,
 }
 
 /// Why there is no backup, or nothing was restored.
 #[derive(Debug, Error)]
 pub enum BackupError {
-    /// Nothing is written over.
     #[error("{} already exists", .0.display())]
     Exists(PathBuf),
-    /// A data directory that holds something is not restored into.
     #[error("{} is not empty: it holds {found}", path.display())]
-    NotEmpty {
-        path: PathBuf,
-        /// The name of something in it.
-        found: String,
-    },
-    /// A journal cannot be read.
+    NotEmpty { path: PathBuf, found: String },
     #[error("cannot read a journal")]
     Journal(#[from] ReplayError),
     /// The journal's last segments are missing.
@@ -54,23 +46,11 @@ pub enum BackupError {
         "the journal in {} ends at position {end}, but its checkpoint has seen it up to position {seen}: what was \
          acknowledged is missing", path.display()
     )]
-    Short {
-        path: PathBuf,
-        /// Where it ends.
-        end: Position,
-        /// Up to where it was seen.
-        seen: Position,
-    },
-    /// The manifest cannot be believed.
+    Short { path: PathBuf, end: Position, seen: Position },
     #[error("{} is not a valid manifest of a backup", path.display())]
     Manifest { path: PathBuf, source: ManifestError },
-    /// A file is not what the manifest says.
     #[error("the backup is damaged: {} is not what was saved: {what}", path.display())]
-    Damaged {
-        path: PathBuf,
-        /// In what it differs.
-        what: String,
-    },
+    Damaged { path: PathBuf, what: String },
     #[error("cannot {what} {}", path.display())]
     Disk { what: &'static str, path: PathBuf, source: io::Error },
 }

@@ -31,26 +31,12 @@ const PARTIAL: &str = "partial";
 /// Why a content cannot be kept or read.
 #[derive(Debug, Error)]
 pub(crate) enum BlobError {
-    /// More than one content may have.
     #[error("{bytes} bytes are more than the {MAX_FILE_BYTES} that one file may have")]
-    TooLarge {
-        /// How many it has.
-        bytes: u64,
-    },
-    /// More than all contents may have.
+    TooLarge { bytes: u64 },
     #[error("the coordinator keeps {kept} bytes of files already, and at most {MAX_BLOBS_BYTES} in all")]
-    Full {
-        /// How many there are.
-        kept: u64,
-    },
-    /// Its bytes are not what was announced.
+    Full { kept: u64 },
     #[error("the content is not {expected}: {what}")]
-    Differs {
-        expected: ContentHash,
-        /// In what it differs.
-        what: String,
-    },
-    /// Nobody has put it.
+    Differs { expected: ContentHash, what: String },
     #[error("there is no file {0} here")]
     Missing(ContentHash),
     #[error("cannot {what} {}", path.display())]

@@ -26,13 +26,11 @@ const LEISURE: u32 = 10;
 /// Why a checkpoint is not believed: the whole journal is replayed instead.
 #[derive(Debug, Error)]
 pub enum Disbelief {
-    /// The file is damaged, foreign or of another format.
     #[error("its file cannot be read")]
     File(#[from] CheckpointReadError),
     /// Its records are not what this release writes.
     #[error(transparent)]
     Records(#[from] checkpoint_payload::CheckpointError),
-    /// Its pieces are no machine.
     #[error("its pieces do not fit together")]
     Misfit(#[from] Misfit),
 }
@@ -175,7 +173,6 @@ impl Checkpointer {
     }
 }
 
-/// Reads a segment to its end.
 fn check(journal: &Reader, first: Position, next: Position) -> Result<(), ReplayError> {
     let mut records = journal.replay(first)?;
     while records.next_record()?.is_some_and(|record| record.position.next() < next) {}

@@ -25,14 +25,12 @@ pub(crate) struct Committer {
     pub(crate) metrics: Metrics,
     /// Events that wait for the next sync, because nobody waits for them.
     pub(crate) held: Vec<Event>,
-    /// What an event is encoded in.
     pub(crate) buffer: Vec<u8>,
     /// How long the last group took.
     pub(crate) took: Duration,
 }
 
 impl Committer {
-    /// A committer that begins.
     pub(crate) fn new(
         journal: Journal,
         durable: watch::Sender<Position>,

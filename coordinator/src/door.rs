@@ -35,7 +35,6 @@ use tonic::Status;
 
 use crate::{handle::Gone, store::StoreError};
 
-/// Longest name of a user.
 const MAX_USER_BYTES: usize = 256;
 
 impl From<Gone> for Status {
@@ -79,7 +78,6 @@ fn refused(refusal: &Refusal) -> Status {
     }
 }
 
-/// The experiment that a request names.
 fn experiment_id(text: &str) -> Result<ExperimentId, Status> {
     Ok(experiment_named(text, "experiment")?)
 }

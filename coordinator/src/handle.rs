@@ -27,7 +27,6 @@ pub struct Handle {
     pub(crate) demand: Arc<watch::Sender<()>>,
 }
 
-/// How far the writers are.
 #[derive(Clone, Debug)]
 pub(crate) struct Progress {
     /// Grows with every group that became durable.
@@ -79,12 +78,10 @@ impl Handle {
         answer.await.map_err(|_| Gone)
     }
 
-    /// Says what an agent said in its session.
     pub(crate) async fn say(&self, session: SessionId, message: AgentMessage) -> Result<(), Gone> {
         self.requests.send(Request::Say { session, message }).await.map_err(|_| Gone)
     }
 
-    /// Says that a session is over.
     pub(crate) async fn close(&self, session: SessionId) -> Result<(), Gone> {
         self.requests.send(Request::Close { session }).await.map_err(|_| Gone)
     }

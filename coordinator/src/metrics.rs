@@ -98,7 +98,6 @@ impl Metrics {
         self.0.calls.answered(method, outcome, took);
     }
 
-    /// Jobs of an engine of this kind failed.
     pub(crate) fn jobs_failed(&self, kind: &'static str, how: JobFailure, many: u64) {
         self.0.provision.failed(kind, how, many);
     }
@@ -134,7 +133,6 @@ speedup_core::words! {
     fn code;
 }
 
-/// What is counted of calls.
 struct Calls {
     ended: IntCounterVec,
     answered: HistogramVec,

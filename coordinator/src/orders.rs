@@ -20,7 +20,6 @@ pub(crate) struct Orders {
 }
 
 impl Orders {
-    /// The grant of a lease.
     pub(crate) fn grant(&mut self, plan: &Plan, lease: &Lease) -> SentGrant {
         SentGrant {
             lease: lease.epoch.0,

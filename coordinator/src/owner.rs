@@ -23,7 +23,6 @@ const BATCH: usize = 512;
 /// Requests that may wait; whoever sends more waits, and with it its gRPC stream.
 pub(crate) const WAITING_REQUESTS: usize = 4_096;
 
-/// What others ask of the owner.
 pub(crate) enum Request {
     Command {
         command: Command,
@@ -37,9 +36,7 @@ pub(crate) enum Request {
     Open {
         facts: HostFacts,
         agent: AgentId,
-        /// Which start of it.
         epoch: AgentEpoch,
-        /// Where it listens.
         down: Down,
         /// Answered when it is durable.
         reply: oneshot::Sender<Result<SessionId, Refusal>>,
@@ -49,7 +46,6 @@ pub(crate) enum Request {
         session: SessionId,
         message: AgentMessage,
     },
-    /// A session is over.
     Close {
         session: SessionId,
     },
@@ -65,7 +61,6 @@ struct Session {
     down: Down,
 }
 
-/// The task that owns the machine.
 pub(crate) struct Owner {
     machine: Machine,
     time: TimeLine,
@@ -82,7 +77,6 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// An owner of a recovered machine.
     pub(crate) fn new(
         machine: Machine,
         time: TimeLine,

@@ -30,34 +30,18 @@ const CLOSED: [&str; 5] = ["journal", "store", "access/journal", "blobs", "provi
 /// Why a data directory cannot be recovered.
 #[derive(Debug, Error)]
 pub enum RecoveryError {
-    /// The directory cannot be made, or is not its owner's alone.
     #[error("cannot make the data directory private to this user")]
     Directory(#[from] NotPrivate),
-    /// There is no journal beside what was made of one.
     #[error("there is no journal in {}, but {} was made beside one", path.display(), witness.display())]
-    NoJournal {
-        /// Where it is to be.
-        path: PathBuf,
-        /// What shows that there was one.
-        witness: PathBuf,
-    },
-    /// The checkpoint is of another journal.
+    NoJournal { path: PathBuf, witness: PathBuf },
     #[error("the checkpoint in {} belongs to another journal: data directories were mixed", path.display())]
-    ForeignCheckpoint {
-        path: PathBuf,
-        /// What its file says.
-        source: Disbelief,
-    },
-    /// A restore of a backup has not ended.
+    ForeignCheckpoint { path: PathBuf, source: Disbelief },
     #[error("{} has files of an unfinished restore", .0.display())]
     Restoring(PathBuf),
-    /// The journal cannot be opened.
     #[error("cannot open the journal")]
     Open(#[source] OpenError),
-    /// The journal cannot be read.
     #[error("cannot read the journal")]
     Read(#[source] ReplayError),
-    /// A record cannot be understood.
     #[error("cannot decode record {position} of the journal in {}", path.display())]
     Record { path: PathBuf, position: Position, source: PayloadError },
     /// What the journal made of its records knows of more than it has: they had been acknowledged.
@@ -69,10 +53,8 @@ pub enum RecoveryError {
         next: Position,
         /// Who has seen more.
         witness: &'static str,
-        /// Up to where.
         seen: Position,
     },
-    /// The store cannot be written.
     #[error("cannot bring the store up to date")]
     Store(#[from] StoreError),
 }

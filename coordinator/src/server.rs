@@ -74,34 +74,24 @@ pub enum Security {
 /// Why a coordinator does not start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// Without TLS only this machine may connect.
     #[error("{0} can be reached from other machines, which needs TLS")]
     NotLoopback(SocketAddr),
-    /// It cannot be said who may be let in.
     #[error("cannot determine who has access, from {}", path.display())]
     Admission { path: PathBuf, source: AdmissionError },
-    /// Connections cannot be secured.
     #[error("cannot secure connections")]
     Tls(#[from] ServerError),
-    /// The address cannot be bound.
     #[error("cannot listen on {address}")]
     Bind { address: SocketAddr, source: std::io::Error },
-    /// The address for metrics cannot be bound.
     #[error("cannot listen on {address} for metrics")]
     BindMetrics { address: SocketAddr, source: std::io::Error },
-    /// The data directory cannot be recovered.
     #[error("cannot recover the data directory {}", path.display())]
     Recovery { path: PathBuf, source: Box<RecoveryError> },
-    /// The contents of files cannot be opened.
     #[error("cannot open the files kept in {}", path.display())]
     Files { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
-    /// The engine that was asked for hosts before cannot be asked again.
     #[error("cannot continue to request hosts")]
     Provision(#[source] ResumeError),
-    /// The hosts that were reached by ssh cannot be kept.
     #[error("cannot continue to keep agents running by ssh")]
     SshHosts(#[source] RecordError),
-    /// A thread cannot be started.
     #[error("cannot start a thread")]
     Thread(#[source] std::io::Error),
     /// The reflection service cannot be built: a bug.
@@ -139,7 +129,6 @@ speedup_core::hints! { StartError:
 /// Why a running coordinator cannot go on.
 #[derive(Debug, Error)]
 pub enum Broken {
-    /// The journal cannot be written.
     #[error("the coordinator cannot write its journal")]
     Journal(#[source] WriteError),
     /// One of its workers died: a bug; its message is in the log.

@@ -8,7 +8,6 @@ use speedup_proto::v1;
 use speedup_proto::v1::experiment_status::Finished;
 use speedup_proto::v1::stored_status::Phase;
 
-/// The status of an active experiment.
 pub(crate) fn active_status(machine: &Machine, id: ExperimentId) -> Option<ExperimentStatus> {
     let active = machine.experiment(id)?;
     let (at, by) = active.submitted();

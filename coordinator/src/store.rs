@@ -45,24 +45,15 @@ pub enum StoreError {
     /// sled panicked, as it does on damage.
     #[error("the store in {} is damaged: {what}", path.display())]
     Panicked { path: PathBuf, what: String },
-    /// A value that cannot be read.
     #[error("the store in {} holds a value that cannot be read", path.display())]
     Value { path: PathBuf, source: prost::DecodeError },
-    /// Attempts that cannot be packed or unpacked.
     #[error("the store in {} has attempts that cannot be read or written", path.display())]
     Packs { path: PathBuf, source: std::io::Error },
-    /// It is the index of another journal.
     #[error(
         "the store in {} belongs to another journal, {of}, and not to this one, {journal}: data directories were mixed",
         path.display()
     )]
-    Foreign {
-        path: PathBuf,
-        of: JournalId,
-        /// The journal beside it.
-        journal: JournalId,
-    },
-    /// Files could not be set aside.
+    Foreign { path: PathBuf, of: JournalId, journal: JournalId },
     #[error("cannot replace the store in {}", path.display())]
     Files { path: PathBuf, source: std::io::Error },
 }
@@ -124,7 +115,6 @@ pub(crate) struct Opened {
 
 /// Why a store is built anew.
 enum Unusable {
-    /// It is not there.
     Missing,
     /// It is this journal's, in a form that this release does not read.
     OtherVersion,
@@ -340,7 +330,6 @@ impl Store {
         self.guard(|| tree.get(key))?.map(|value| self.decode(&value)).transpose()
     }
 
-    /// The plan of an experiment.
     pub(crate) fn plan(&self, experiment: ExperimentId) -> Result<Option<v1::Plan>, StoreError> {
         self.guard(|| self.plans.get(experiment.0.as_bytes()))?.map(|value| self.decode(&value)).transpose()
     }

@@ -11,7 +11,6 @@ pub(crate) fn wall_clock() -> Timestamp {
     Timestamp(u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// The coordinator's time line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimeLine {
     base: Timestamp,

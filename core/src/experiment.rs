@@ -78,7 +78,6 @@ pub const ASSUMED_INPUT_BYTES: usize = 256;
 /// One experiment, validated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
-    /// What people call it.
     pub name: String,
     /// What it is about; may be empty.
     pub description: String,
@@ -102,18 +101,14 @@ pub struct Experiment {
     pub drawn: Option<u32>,
     /// Runs of each cell, on each boot of each host where levels are nested; [`Experiment::repetition`] reads both.
     pub runs: u32,
-    /// The levels above the run.
     pub levels: Levels,
-    /// The order of the runs.
     pub order: Order,
     /// How the number of runs is found.
     pub rule: Rule,
     pub metrics: Vec<Metric>,
     /// What is read from the output, in the plan's order.
     pub own_metrics: Vec<OwnMetric>,
-    /// What "fresh" means.
     pub independence: Independence,
-    /// The comparison to be made.
     pub analysis: AnalysisChoice,
     /// Done on each host before its first run.
     pub setup: Option<Setup>,
@@ -123,10 +118,8 @@ pub struct Experiment {
     pub cleanup: Option<Setup>,
     /// Timed after each run as it is, to watch the host over time.
     pub canary: Option<Setup>,
-    /// The environment of the timed runs.
     pub environment: Environment,
     pub limits: Limits,
-    /// What becomes of the output.
     pub output: OutputChoice,
 }
 
@@ -166,7 +159,6 @@ pub struct Benchmark {
     pub warmup: u32,
     /// Where its runs stand; a new and empty directory for each when absent. Placeholders are still in place.
     pub directory: Option<String>,
-    /// Its weight in the suite.
     pub weight: Option<f64>,
     /// How its runs are spread over hosts; each is on one, and starts what it wants, when absent.
     #[serde(default)]
@@ -206,7 +198,6 @@ pub struct Expectation {
 /// Exit codes that count beside the expected one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AcceptedExits {
-    /// None.
     #[default]
     None,
     These(BTreeSet<u8>),
@@ -236,7 +227,6 @@ pub struct AnalysisChoice {
     pub margin: Option<f64>,
     /// Quantiles of the wall times with verdicts of their own, more than 0 and less than 1.
     pub quantiles: Vec<f64>,
-    /// Verdicts on other metrics.
     pub verdicts: Vec<MetricVerdict>,
     /// How benchmarks weigh in the suite.
     pub weights: Weights,

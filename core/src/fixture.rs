@@ -39,14 +39,12 @@ pub(crate) fn submit(experiment: ExperimentId, plan: Arc<Plan>, by: &str) -> Com
     Command::Submit { experiment, plan, by: by.to_owned(), wait_for_hosts: true, request: None }
 }
 
-/// The host of a lease reports it.
 pub(crate) fn report(lease: &Lease, record: Record) -> Command {
     let speaker = Speaker { host: lease.host.clone(), epoch: lease.agent_epoch };
     let report = AttemptReport { lease: lease.epoch, executed_by: lease.agent_epoch, record };
     Command::Report { speaker, report: Box::new(report) }
 }
 
-/// The leases that were granted.
 pub(crate) fn granted(handled: Handled) -> Vec<Lease> {
     let lease = |effect| if let Effect::Grant { lease, .. } = effect { Some(*lease) } else { None };
     handled.effects.into_iter().filter_map(lease).collect()

@@ -28,7 +28,6 @@ pub const ALLOCATION_MARGIN: Span = Span::from_secs(10);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFacts {
     pub host: HostId,
-    /// Which boot of it.
     pub boot: BootId,
     /// Which allocation of it, where an engine gives it out.
     pub allocation: Option<AllocationId>,
@@ -47,7 +46,6 @@ pub struct HostFacts {
     pub can_reboot: bool,
     /// When the engine ends the allocation, where it says so: no run begins that may last longer.
     pub allocation_ends: Option<Timestamp>,
-    /// What the engine calls it.
     pub node: Option<NodeName>,
     /// The engine's job in which its agent lives.
     pub job: Option<JobId>,
@@ -69,7 +67,6 @@ pub enum Sharing {
     /// An earlier release joined, which did not say. What it did stands.
     #[default]
     Unsaid,
-    /// The machine is this host alone.
     Alone,
     /// Other hosts may be on the machine, by the owner's word.
     Shared,
@@ -166,15 +163,11 @@ impl HostFacts {
 pub struct Host {
     /// What it says of itself, without the fingerprint.
     pub facts: HostFacts,
-    /// The class that its fingerprint makes it.
     pub class: ClassId,
     /// The facts in which it differed when it last joined with another fingerprint than before.
     pub drifted: Vec<String>,
-    /// Whose agent serves it.
     pub agent: AgentId,
-    /// Which start of that agent.
     pub epoch: AgentEpoch,
-    /// Whether it is connected.
     pub presence: Presence,
     /// When it last joined, its last attempt ended, or it last reported one that had been given up.
     pub heard: Timestamp,
@@ -186,7 +179,6 @@ pub struct Host {
     pub reboot: Option<Reboot>,
     /// The experiment of which it boots, or has booted, for a visit that nobody has begun yet.
     pub reserves: Option<ExperimentId>,
-    /// The attempt it holds.
     pub lease: Option<Lease>,
     /// Whether it is prepared for its part of that, where several hosts serve it together.
     pub is_ready: bool,
@@ -212,7 +204,6 @@ pub struct Host {
 /// What a host served under one scope key of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
-    /// How many visits it began.
     pub visits: u32,
     /// The first run of the latest.
     pub from: RunIndex,
@@ -244,7 +235,6 @@ pub enum Standing {
     Serving,
     /// It ends what it has and gets no more.
     Draining {
-        /// Who asked for it.
         by: String,
     },
     /// Something is wrong with it.
@@ -280,7 +270,6 @@ pub enum Presence {
         /// Whether it waits for work, and whether it was already looked at for what waits now.
         asking: Asking,
     },
-    /// Not connected.
     Away {
         since: Timestamp,
         /// When its lease is given up; without it only the lease's own deadline counts (after a restart of the

@@ -104,7 +104,6 @@ pub struct Handled {
     pub events: Vec<Event>,
     /// What to do once the kept events are durable.
     pub effects: Vec<Effect>,
-    /// Attempts that ended, for the index.
     pub ended: Vec<EndedAttempt>,
 }
 
@@ -138,7 +137,6 @@ pub struct Machine {
     here: u32,
     /// Those of them that may be given runs.
     available: u32,
-    /// The host of each live lease.
     holders: BTreeMap<LeaseEpoch, HostNumber>,
     superseded: BTreeMap<LeaseEpoch, Superseded>,
     next_lease: u64,
@@ -170,7 +168,6 @@ impl PartialEq for LatestHost {
     }
 }
 
-/// A class of hosts.
 #[derive(Clone, Debug, PartialEq)]
 struct Class {
     /// What its hosts have in common, for the first [`MAX_CLASSES`].

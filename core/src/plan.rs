@@ -69,16 +69,13 @@ pub struct Plan {
 /// Runs that were planned together: all from `from` to the next stage, in groups of one shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// Its first run.
     pub from: u32,
-    /// The shape of its groups.
     pub shape: Shape,
 }
 
 /// The shape of a group: its runs follow each other in the order, those of one boot together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Boots of a group.
     pub boots: u32,
     /// Runs of each boot, all versions together.
     pub runs: u32,
@@ -99,7 +96,6 @@ impl Shape {
 pub struct Extension {
     /// The cell of each run, whole groups one after another.
     pub order: Vec<u32>,
-    /// The shape of its groups.
     pub shape: Shape,
 }
 
@@ -117,41 +113,20 @@ pub struct Place {
 /// Why recorded runs are no plan for their experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// A run of a cell that the experiment does not have.
     #[error("run {run} belongs to cell {cell}, but the experiment has only {cells} cells")]
-    UnknownCell {
-        run: u32,
-        cell: u32,
-        /// How many there are.
-        cells: u32,
-    },
-    /// A benchmark that takes part and does not exist.
+    UnknownCell { run: u32, cell: u32, cells: u32 },
     #[error("benchmark {0} takes part, but the experiment does not have it")]
     UnknownBenchmark(u32),
     /// Runs that are no whole number of groups, or more than a plan can number.
     #[error("{runs} runs are not groups of {boots} boots with {of_a_boot} runs each")]
-    TornGroup {
-        runs: usize,
-        /// Boots of a group.
-        boots: u32,
-        /// Runs of a boot.
-        of_a_boot: u32,
-    },
-    /// A build where there can be none.
+    TornGroup { runs: usize, boots: u32, of_a_boot: u32 },
     #[error(
         "run {0} is a build among other runs, but builds go before the runs that use them, each by itself"
     )]
     LateBuild(u32),
     /// Too many builds of a version, or too few of them before the first run that is measured.
     #[error("version {version} has {planned} builds in the plan, and {builds} in the experiment")]
-    Builds {
-        version: u32,
-        /// How many the plan has.
-        planned: u32,
-        /// How many there should be.
-        builds: u32,
-    },
-    /// Stages that do not follow each other.
+    Builds { version: u32, planned: u32, builds: u32 },
     #[error("stage {0} does not begin where runs of the plan begin")]
     Stages(usize),
 }
@@ -186,7 +161,6 @@ impl Plan {
         Ok(plan)
     }
 
-    /// A plan without runs.
     fn empty(experiment: Experiment, benchmarks: Vec<BenchmarkIndex>) -> Self {
         let mut plan = Self {
             experiment,

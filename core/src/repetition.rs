@@ -60,9 +60,7 @@ pub enum Repetition {
     Nested {
         /// Hosts that visit the cell.
         hosts: u32,
-        /// Boots of each visit.
         boots: u32,
-        /// Runs of each boot.
         runs: u32,
     },
 }

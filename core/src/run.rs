@@ -18,8 +18,9 @@ use crate::value::id::{Attempt, LeaseEpoch};
 /// The state of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
-    /// It waits for a host.
-    Waiting { attempt: Attempt },
+    Waiting {
+        attempt: Attempt,
+    },
     /// A host holds a lease on it.
     Leased {
         /// Which; the lease lies with the host.
@@ -41,7 +42,6 @@ pub enum RunState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Settlement {
-    /// It was measured and counts.
     Measured,
     /// The benchmark failed; kept and counted as a failure.
     Failed,
@@ -80,7 +80,6 @@ crate::words! {
         AgentRestarted = "agent_restarted",
         /// The engine ended the job in which the agent lived, or its node failed.
         JobEnded {
-            /// In the engine's words.
             words: String,
         } = "job_ended",
         /// The agent said that it could not execute the run.
@@ -124,8 +123,6 @@ impl LossReason {
 pub enum AfterLoss {
     /// It waits for another host.
     Again(Attempt),
-    /// It has had all its attempts.
     Abandoned,
-    /// Its experiment was cancelled.
     Cancelled,
 }

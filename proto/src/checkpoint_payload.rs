@@ -19,19 +19,14 @@ const RELEASE: &str = env!("CARGO_PKG_VERSION");
 /// Why a checkpoint's records are not believed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CheckpointError {
-    /// Another release wrote it.
     #[error("release {wrote} wrote it, this is {RELEASE}")]
     Release { wrote: String },
-    /// The payload has another version.
     #[error("its payload has version {0}, this release reads {VERSION}")]
     Version(u8),
-    /// The bytes are no piece.
     #[error("a record of it is no piece of a machine")]
     Bytes(#[source] prost::DecodeError),
-    /// The piece is not what it should be.
     #[error("a piece of it has not its shape")]
     Malformed(#[source] Malformed),
-    /// A piece does not belong where it stands.
     #[error("its pieces are not in order")]
     OutOfOrder,
 }

@@ -8,7 +8,6 @@ use prost::Message;
 /// `speedup.v1.Report`.
 #[derive(Clone, PartialEq, Message)]
 pub struct SentReport {
-    /// The number of its lease.
     #[prost(uint64, tag = "1")]
     pub lease: u64,
     /// The number of the agent's start that executed it.
@@ -22,7 +21,6 @@ pub struct SentReport {
 /// `speedup.v1.Grant`.
 #[derive(Clone, PartialEq, Message)]
 pub struct SentGrant {
-    /// The number of the lease.
     #[prost(uint64, tag = "1")]
     pub lease: u64,
     /// The start of the agent to which it is given.

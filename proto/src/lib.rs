@@ -46,7 +46,6 @@ pub mod v1 {
     reason = "generated; documented in the .proto files"
 )]
 pub mod journal {
-    /// Version 1.
     pub mod v1 {
         tonic::include_proto!("speedup.journal.v1");
     }

@@ -12,41 +12,17 @@ use crate::convert::Malformed;
 /// Why stored bytes are not read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PayloadError {
-    /// A newer release wrote it.
     #[error("version {version} of {what} is newer than version {known}, which this release knows")]
-    Newer {
-        /// What should lie there.
-        what: &'static str,
-        /// The version that lies there.
-        version: u8,
-        /// The newest one known here.
-        known: u8,
-    },
-    /// No release ever wrote this version, or there is none.
+    Newer { what: &'static str, version: u8, known: u8 },
     #[error("no release writes version {version} of {what}")]
-    NeverWritten {
-        /// What should lie there.
-        what: &'static str,
-        /// The version that lies there.
-        version: u8,
-    },
+    NeverWritten { what: &'static str, version: u8 },
     /// No row can be empty: it begins with its version.
     #[error("an empty row is no {0}")]
     Empty(&'static str),
-    /// The bytes are no message.
     #[error("the bytes are no {what}")]
-    Bytes {
-        /// What should lie there.
-        what: &'static str,
-        source: prost::DecodeError,
-    },
-    /// The message is not what it should be.
+    Bytes { what: &'static str, source: prost::DecodeError },
     #[error("this is no {what} that this release knows")]
-    Malformed {
-        /// What should lie there.
-        what: &'static str,
-        source: Malformed,
-    },
+    Malformed { what: &'static str, source: Malformed },
 }
 
 speedup_core::hints! { PayloadError: Self::Newer { .. } => "start the release that wrote it, or a later one" }

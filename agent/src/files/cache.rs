@@ -19,7 +19,6 @@ use speedup_core::experiment::files::{Content, ContentHash};
 
 use super::{Hashing, StagingError, Stamp, hash, hash_into};
 
-/// Contents of a host.
 #[derive(Debug)]
 pub(super) struct Cache {
     root: PathBuf,

@@ -16,7 +16,6 @@ use super::{Files, Hashing, READ_BYTES, StagingError, cache::Draft, cache::Rejec
 /// Why a build's products are not here.
 #[derive(Debug)]
 pub(crate) enum NotCollected {
-    /// The build did not make one.
     NotMade {
         name: String,
         /// What was found instead.

@@ -100,7 +100,6 @@ impl<'a> Fetching<'a> {
         }
     }
 
-    /// The wish to stop.
     pub(super) fn stop(&self) -> &AtomicBool {
         self.line.stop()
     }

@@ -11,7 +11,6 @@ use tonic::{Code, Status, transport::Channel};
 use super::StagingError;
 use crate::{link::flushed, stop::Stop};
 
-/// The line to the coordinator.
 pub(super) struct Line<'a> {
     coordinator: &'a Reach,
     stop: &'a mut Stop,
@@ -33,7 +32,6 @@ impl<'a> Line<'a> {
         Self { coordinator, stop, connection: None }
     }
 
-    /// The wish to stop.
     pub(super) fn stop(&self) -> &AtomicBool {
         self.stop.flag()
     }

@@ -100,7 +100,6 @@ impl Groups {
         }
     }
 
-    /// Whether there is none.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

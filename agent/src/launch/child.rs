@@ -33,7 +33,6 @@ pub(super) struct Orders<'a> {
     pub stdout: BorrowedFd<'a>,
     pub stderr: BorrowedFd<'a>,
     pub mark: Mark,
-    /// The control groups that it joins.
     pub groups: &'a Groups,
     /// Its parent: if that is another by then, the agent is gone.
     pub agent: Pid,

@@ -23,7 +23,6 @@ pub struct LaunchCommand {
     pub stdout: Sink,
     /// Where standard error goes.
     pub stderr: Sink,
-    /// How it is to execute.
     pub preparation: Preparation,
     /// What else is to be measured; the clock's and `wait4`'s are measured anyway.
     pub metrics: Vec<Metric>,

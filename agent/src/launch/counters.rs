@@ -53,7 +53,6 @@ const EXCLUDE_KERNEL: u64 = flag(5);
 const EXCLUDE_HYPERVISOR: u64 = flag(6);
 const ENABLE_ON_EXEC: u64 = flag(12);
 
-/// The counters of one run.
 #[derive(Debug)]
 pub(super) struct Counters(Vec<Counter>);
 
@@ -65,7 +64,6 @@ struct Counter {
 }
 
 impl Counters {
-    /// Whether there is none.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

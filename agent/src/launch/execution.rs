@@ -63,7 +63,6 @@ pub enum Unseen {
 /// is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MetricReadings {
-    /// The values, in their metrics' units.
     pub values: BTreeMap<Metric, u64>,
     /// Those of them that lack what happened in the kernel.
     pub user_only: BTreeSet<Metric>,
@@ -89,7 +88,6 @@ pub enum End {
     /// By a signal that this launcher did not send for lack of time. (A stream over its limit can end in
     /// SIGKILL.)
     Signaled {
-        /// The number of the signal.
         signal: i32,
         /// Whether the kernel wrote a core file.
         core_dumped: bool,
@@ -160,7 +158,6 @@ impl Switches {
 pub struct CapturedOutput {
     /// The length of the stream; at most the limit.
     pub bytes: u64,
-    /// The hash of these bytes.
     pub blake3: blake3::Hash,
     /// The first of them.
     pub head: Vec<u8>,

@@ -8,7 +8,6 @@ use super::{command::LaunchCommand, image::Image};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
-    /// There is no argument vector to run.
     #[error("cannot run an empty command")]
     Empty,
     /// The kernel takes strings that end at their first NUL byte, and variables named without `=`.
@@ -16,7 +15,6 @@ pub enum LaunchError {
     Unpassable {
         /// The argument or variable, as far as it can be shown.
         what: String,
-        /// What is wrong with it.
         reason: &'static str,
     },
     #[error("cannot run {}: there is no such program", .program.display())]
@@ -24,50 +22,20 @@ pub enum LaunchError {
         /// The program as named in the command.
         program: PathBuf,
     },
-    /// The file is there and may not be executed.
     #[error("cannot run {}: not executable", .program.display())]
-    NotExecutable {
-        program: PathBuf,
-        /// What the kernel said.
-        source: io::Error,
-    },
+    NotExecutable { program: PathBuf, source: io::Error },
     /// The file is there; the interpreter or loader that it names is not.
     #[error("cannot run {}: the interpreter it names is missing", .program.display())]
-    Interpreter {
-        /// The file that names it.
-        program: PathBuf,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// Not a format that this kernel executes.
+    Interpreter { program: PathBuf, source: io::Error },
     #[error("cannot run {}: neither a program for this machine nor a script with a #! line", .program.display())]
-    Format {
-        program: PathBuf,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// The working directory cannot be entered.
+    Format { program: PathBuf, source: io::Error },
     #[error("cannot run in the directory {}", .directory.display())]
-    Directory {
-        directory: PathBuf,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// Another step between clone and execution failed.
+    Directory { directory: PathBuf, source: io::Error },
     #[error("cannot run {}: the step {step:?} failed", .program.display())]
-    Step {
-        program: PathBuf,
-        step: LaunchStep,
-        /// What the kernel said.
-        source: io::Error,
-    },
+    Step { program: PathBuf, step: LaunchStep, source: io::Error },
     /// The agent lacks something on this host that has nothing to do with the command.
     #[error("the launcher could not {tried}")]
-    Host {
-        tried: &'static str,
-        /// What the kernel said.
-        source: io::Error,
-    },
+    Host { tried: &'static str, source: io::Error },
 }
 
 impl LaunchError {
@@ -113,7 +81,6 @@ pub enum LaunchStep {
     /// Randomisation of its address space.
     AddressSpace,
     ResourceLimits,
-    /// The user as whom it executes.
     User,
     /// Asking to die with the agent; fails if the agent is already gone.
     Leash,
@@ -122,7 +89,6 @@ pub enum LaunchStep {
     /// The limit that marks it and its descendants.
     Mark,
     Privileges,
-    /// Entering the working directory.
     Directory,
     Streams,
     /// `execve`.

@@ -22,7 +22,6 @@ const NESTING: u64 = 64;
 pub(super) struct Mark(u64);
 
 impl Mark {
-    /// The mark of all runs of this process.
     pub(super) fn of_this_process() -> Self {
         static MARK: OnceLock<Mark> = OnceLock::new();
         *MARK.get_or_init(|| match rustix::process::getrlimit(Resource::Locks).maximum {

@@ -18,7 +18,6 @@ pub(super) struct Meters {
     cgroups: Cgroups,
 }
 
-/// The meters of one run.
 #[derive(Debug)]
 pub(super) struct Running {
     readings: MetricReadings,

@@ -14,7 +14,6 @@ use rustix::{fs::Mode, fs::OFlags, io::Errno, process::Pid};
 
 use super::{signals::Blocked, stack::Stack, usage};
 
-/// What is to be made within.
 pub(super) type Make = fn(&CStr) -> rustix::io::Result<OwnedFd>;
 
 /// What the helper reads and writes, in the memory that it shares with the agent.

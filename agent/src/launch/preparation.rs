@@ -17,14 +17,12 @@ use super::{affinity::CpuMask, errno, failure::LaunchStep, user::User};
 /// How the program is to execute. What is absent stays as the agent has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Preparation {
-    /// The CPUs that it may use.
     pub cpus: Option<CpuMask>,
     pub scheduler: Option<Scheduler>,
     pub nice: Option<i8>,
     /// Whether its address space is randomised.
     pub aslr: Option<bool>,
     pub limits: ResourceLimits,
-    /// The user as whom it executes.
     pub user: Option<User>,
     /// Whether a setting that fails ends the launch.
     pub strict: bool,

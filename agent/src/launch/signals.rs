@@ -22,12 +22,9 @@ pub(super) struct Blocked {
     before: libc::sigset_t,
 }
 
-/// What a wait ended with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Polled {
-    /// The descriptor is readable.
     Ready,
-    /// The time is up.
     Elapsed,
     Interrupted,
 }

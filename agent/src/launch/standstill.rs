@@ -39,7 +39,6 @@ const LATEST_NOTICE: Duration = Duration::from_millis(50);
 /// The shortest suspension that is told: the two clocks are not read at once.
 const LEAST_SUSPENSION: Duration = Duration::from_millis(1);
 
-/// The witnesses of this host.
 #[derive(Debug)]
 pub(super) struct Witnesses {
     events: Option<File>,

@@ -19,7 +19,6 @@ pub fn become_subreaper() -> io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
-/// The count of them.
 #[derive(Debug)]
 pub(super) struct Survivors {
     pub killed: u32,

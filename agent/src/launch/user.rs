@@ -27,17 +27,14 @@ pub struct User {
 /// Why programs cannot execute as a user.
 #[derive(Debug, Error)]
 pub enum UserError {
-    /// The database has no such user.
     #[error("there is no user {0:?}")]
     Unknown(String),
-    /// The database cannot be asked.
     #[error("cannot look up the user {name:?}")]
     Lookup {
         /// Who was looked up.
         name: String,
         source: io::Error,
     },
-    /// The agent lacks the privilege to become another user.
     #[error("may not execute programs as {0:?}")]
     NotPermitted(String),
 }

@@ -14,7 +14,6 @@ use super::{
 /// bound need no look at all.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The wait for one child.
 #[derive(Debug)]
 pub(super) struct Watch<'a> {
     pub child: &'a Child,
@@ -45,7 +44,6 @@ pub(super) struct Seen {
 #[derive(Debug, Clone, Copy)]
 enum Phase {
     Running,
-    /// Asked to end at this time.
     Asked {
         at_ns: u64,
     },

@@ -84,7 +84,6 @@ fn container_id(text: &str) -> Option<&str> {
     text.split(|c: char| !c.is_ascii_hexdigit()).find(|word| word.len() == CONTAINER_DIGITS)
 }
 
-/// As an id may be written.
 fn id(text: &str) -> String {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || "._:-".contains(c) { c } else { '-' };
     text.chars().map(allowed).take(MAX_ID_BYTES).collect()

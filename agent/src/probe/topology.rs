@@ -29,7 +29,6 @@ pub(super) fn state(system: &System, facts: &mut Facts) {
     facts.state("memory.nodes", nodes(system));
 }
 
-/// The CPUs that are online.
 pub(super) fn online(system: &System) -> Reading<CpuSet> {
     cpu_set(system, &format!("{CPUS}/online"))
 }

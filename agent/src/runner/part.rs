@@ -36,7 +36,6 @@ struct Watch {
 }
 
 impl Runner {
-    /// Prepares the host for its part.
     pub(crate) fn prepare(
         &mut self,
         grant: &Grant,

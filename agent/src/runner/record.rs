@@ -10,7 +10,6 @@ use speedup_core::run::work::WorkOrder;
 
 use crate::{launch::Execution, launch::MetricReadings, launch::Usage, wall_clock::unix_ns};
 
-/// The record of an execution.
 pub(super) fn record(
     order: &WorkOrder,
     execution: Execution,

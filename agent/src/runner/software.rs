@@ -29,7 +29,6 @@ pub(super) struct Kept {
     told: Vec<ContentHash>,
 }
 
-/// Software that is ready.
 #[derive(Debug, Default)]
 pub(super) struct Ready {
     variables: Option<Variables>,

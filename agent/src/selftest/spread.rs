@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// The five numbers of a set of times, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
-    /// The least.
     pub min_ns: u64,
     /// A quarter is not above it.
     pub lower_quartile_ns: u64,

@@ -23,7 +23,6 @@ const HUGE_PAGES: &str = "sys/kernel/mm/transparent_hugepage/enabled";
 const CPUFREQ: &str = "sys/devices/system/cpu/cpufreq";
 const NO_TURBO: &str = "sys/devices/system/cpu/intel_pstate/no_turbo";
 
-/// What a plan wants of the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
     /// The governor of the CPUs.
@@ -35,7 +34,6 @@ pub(super) struct Wanted {
     pub(super) cpus: CpuSet,
 }
 
-/// The settings of this host.
 #[derive(Debug)]
 pub(super) struct HostSettings {
     root: PathBuf,

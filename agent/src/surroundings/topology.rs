@@ -9,13 +9,11 @@ use super::file::{list, number};
 /// What the kernel gives the strongest CPUs of a host (`SCHED_CAPACITY_SCALE`).
 const FULL_CAPACITY: u64 = 1_024;
 
-/// The CPUs that are online.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Topology {
     cpus: BTreeMap<u32, Cpu>,
 }
 
-/// One logical CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cpu {
     /// The hardware threads of its core that are online, itself among them.

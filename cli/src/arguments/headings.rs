@@ -97,7 +97,6 @@ const OF_VERBS: [(&str, Headings); 15] = [
     ("study pool", &[("Pilot", "benchmark metric")]),
 ];
 
-/// Whether `id` is one of `ids`.
 fn names(ids: &str, id: &str) -> bool {
     ids.split(' ').any(|one| one == id)
 }

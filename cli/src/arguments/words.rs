@@ -30,7 +30,6 @@ pub(crate) fn centers() -> Words<Center> {
     ])
 }
 
-/// The intervals of a proportion.
 pub(crate) fn proportion_intervals() -> Words<ProportionMethod> {
     words([
         (

@@ -131,7 +131,6 @@ async fn enrol(arguments: EnrolArguments, console: &Console) -> Result<Exit, Fai
     Ok(Exit::Done)
 }
 
-/// The columns of CSV.
 const FIELDS: [&str; 5] = ["serial", "name", "role", "not_after_s", "by"];
 
 async fn list(arguments: ListArguments, console: &Console) -> Result<Exit, Failure> {

@@ -202,7 +202,6 @@ impl Arguments {
         if self.no_shell { &Shell::None } else { &self.shell }
     }
 
-    /// How the answer is printed.
     fn answer(&self) -> Output {
         let forms = self.output.iter().rev();
         let mut forms =
@@ -402,7 +401,6 @@ fn settled(
     experiment::build(arguments, setting, settled)
 }
 
-/// The table of the times.
 fn show(
     timings: &[&Timing],
     unit: Option<TimeUnit>,

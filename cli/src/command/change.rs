@@ -28,7 +28,6 @@ pub(super) struct ExperimentArguments {
 }
 
 impl ExperimentArguments {
-    /// How the answer is printed.
     pub(super) fn output(&self) -> Output {
         self.output.output
     }

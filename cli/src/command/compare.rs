@@ -124,7 +124,6 @@ pub(super) fn execute(arguments: &Arguments, console: &Console) -> Result<Exit, 
     write(arguments, AnswerForm::Usual(arguments.output.output), console)
 }
 
-/// Answers, in a `form`.
 fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<Exit, Failure> {
     let method = arguments.method.method(arguments.gate.noise_threshold)?;
     let gate = match form {

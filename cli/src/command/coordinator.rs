@@ -237,12 +237,10 @@ async fn page(arguments: &StartArguments) -> Result<Option<web::Bound>, Failure>
     web.bind(arguments.insecure, names(arguments), advertised).await
 }
 
-/// The name of this machine.
 fn node_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// Where a coordinator is.
 struct Places {
     url: String,
     /// On its own machine.

@@ -36,7 +36,6 @@ pub(crate) struct Arguments {
     output: FormArgument,
 }
 
-/// The columns of CSV.
 const FIELDS: [&str; 7] = ["at", "at_unix_ns", "by", "what", "experiment", "host", "words"];
 
 #[derive(Debug, Serialize)]

@@ -82,7 +82,6 @@ struct HostStatus {
     standing: &'static str,
     /// Who drained or quarantined it.
     by: Option<String>,
-    /// Why it is quarantined.
     reason: Option<String>,
     /// It was asked to boot anew; by when it should be back.
     rebooting_until_ns: Option<Timestamp>,
@@ -148,7 +147,6 @@ pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failu
     }
 }
 
-/// The columns of CSV.
 const FIELDS: [&str; 24] = [
     "host",
     "host_name",
@@ -221,7 +219,6 @@ pub(super) async fn facts(connection: &Connection, of: &BTreeSet<HostId>) -> Res
     json(&facts).map(String::into_bytes)
 }
 
-/// Where the name stands.
 const NAME: usize = 0;
 const COLUMNS: [Ranked; 9] = [
     (Column::Words("host"), 0),

@@ -109,7 +109,6 @@ fn plan(commands: &[String], name: &str, directory: &Path) -> String {
     text
 }
 
-/// A text as TOML writes it.
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }

@@ -38,7 +38,6 @@ impl Arguments {
 
 /// Experiments of one place.
 struct Listed {
-    /// What the place is called.
     at: &'static str,
     experiments: Vec<ExperimentStatus>,
 }
@@ -119,7 +118,6 @@ async fn of(
 const HERE: &str = "this machine";
 const COORDINATOR: &str = "coordinator";
 
-/// The columns of CSV.
 const FIELDS: [&str; 22] = [
     "experiment",
     "name",
@@ -144,7 +142,6 @@ const FIELDS: [&str; 22] = [
     "finished_ns",
     "tags",
 ];
-/// Where the name stands.
 const NAME: usize = 1;
 /// How many columns come before the place.
 const AT: usize = 8;

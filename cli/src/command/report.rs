@@ -102,7 +102,6 @@ impl Format {
     }
 }
 
-/// The names of sections.
 fn section() -> impl TypedValueParser<Value = Kind> {
     PossibleValuesParser::new(Kind::ALL.map(Kind::slug))
         .map(|word| Kind::ALL.into_iter().find(|kind| kind.slug() == word).unwrap_or(Kind::Verdict))

@@ -138,7 +138,6 @@ async fn create(arguments: CreateArguments, console: &Console) -> Result<Exit, F
     Ok(Exit::Done)
 }
 
-/// The columns of CSV.
 const FIELDS: [&str; 6] = ["id", "role", "name", "uses_left", "expires_s", "by"];
 
 async fn list(arguments: ListArguments, console: &Console) -> Result<Exit, Failure> {

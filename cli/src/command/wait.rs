@@ -49,7 +49,6 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     waited
 }
 
-/// Waits until an experiment is finished.
 pub(super) async fn until_finished(
     connection: &Connection,
     experiment: ExperimentId,

@@ -13,7 +13,6 @@ use crate::exit::failure::Failure;
 /// Where the page is usually found.
 const PORT: u16 = 7_078;
 
-/// Where the page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Web {
     Off,

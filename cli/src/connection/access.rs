@@ -155,7 +155,6 @@ impl Access {
         Self { address, process: None, local: None, credentials: credentials.map(parts) }
     }
 
-    /// What one is let in with.
     pub(crate) fn credentials(&self) -> Result<Option<Credentials>, Error> {
         let Some(Parts { authority, certificate, key }) = &self.credentials else { return Ok(None) };
         Ok(Some(Credentials::new(authority, certificate, key)?))
@@ -181,7 +180,6 @@ pub(crate) fn write(path: &Path, access: Access) -> Result<Written, Failure> {
 }
 
 impl Written {
-    /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -202,7 +200,6 @@ impl Written {
     }
 }
 
-/// The name of a coordinator, checked.
 pub(crate) fn name(text: &str) -> Result<String, Error> {
     if is_name(text) {
         return Ok(text.to_owned());

@@ -12,7 +12,6 @@ use crate::{console::moment, exit::failure::Failure, samples::named::SetName};
 
 /// Fewest digits of an id that select by its beginning: fewer would match by accident.
 const MIN_PREFIX: usize = 4;
-/// Most candidates that are listed.
 const LISTED: usize = 10;
 /// The word for the newest experiment.
 const LAST: &str = "last";

@@ -19,7 +19,6 @@ use crate::exit::failure::Failure;
 /// When the older half of the lines goes: some five thousand experiments.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// An experiment that this user started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Started {
     pub(crate) experiment: ExperimentId,
@@ -29,7 +28,6 @@ pub(crate) struct Started {
     pub(crate) place: KeptAt,
 }
 
-/// Where it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum KeptAt {

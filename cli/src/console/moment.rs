@@ -14,7 +14,6 @@ pub(crate) fn local(moment: Timestamp) -> String {
     calendar(moment).to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// Its day, in UTC.
 pub(crate) fn day(moment: Timestamp) -> String {
     calendar(moment).strftime("%Y-%m-%d").to_string()
 }

@@ -63,7 +63,6 @@ pub(crate) struct Gate {
 }
 
 impl GateArguments {
-    /// Whether there is a gate.
     pub(crate) fn is_asked(self) -> bool {
         self.fail_on_regression || self.require_conclusive
     }
@@ -73,7 +72,6 @@ impl GateArguments {
         self.is_asked() || self.annotate.is_some()
     }
 
-    /// The gate, if there is one.
     pub(crate) fn gate(self) -> Result<Option<Gate>, Failure> {
         let Self { fail_on_regression, require_conclusive, noise_threshold, annotate } = self;
         if !self.is_used() {

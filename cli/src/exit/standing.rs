@@ -86,7 +86,6 @@ pub(crate) fn tally(tally: &Tally) -> String {
     text
 }
 
-/// A status as JSON.
 #[derive(Debug, Serialize)]
 pub(crate) struct Shown<'a> {
     experiment: ExperimentId,
@@ -97,7 +96,6 @@ pub(crate) struct Shown<'a> {
     phase: &'static str,
     /// Whether it was cancelled; what was measured before counts.
     cancelled: bool,
-    /// Why it is paused.
     reason: Option<&'a str>,
     /// The latest words of the plan's rule, or why it was cancelled.
     words: Option<&'a str>,

@@ -34,13 +34,16 @@ const WAITING: usize = 2;
 
 #[derive(Debug)]
 pub(crate) enum Seen {
-    /// The experiment is finished.
-    Finished { status: Box<ExperimentStatus>, exit: Exit },
+    Finished {
+        status: Box<ExperimentStatus>,
+        exit: Exit,
+    },
     /// The coordinator paused it.
-    Stuck { reason: String },
+    Stuck {
+        reason: String,
+    },
     /// The user went; it is paused or goes on.
     Detached {
-        /// Whether it is paused.
         paused: bool,
     },
 }

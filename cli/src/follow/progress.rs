@@ -122,7 +122,6 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// How an experiment goes on, in one sentence.
 pub(crate) fn sentence(place: Place, status: &ExperimentStatus, left: Left) -> String {
     let mut text = standing::tally(&status.tally);
     if place == Place::Pool && status.tally.open() > 0 {

@@ -6,10 +6,8 @@ use speedup_core::{experiment::Experiment, experiment::commit::Commit, plan::fil
 
 use crate::{console::Console, plan::repository::GitRefusal, plan::repository::Repository};
 
-/// Submodules that are named.
 const NAMED: usize = 5;
 
-/// A commit with its source.
 #[derive(Debug)]
 pub(super) struct LocalCommit {
     pub(super) commit: Commit,

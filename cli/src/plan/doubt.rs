@@ -55,7 +55,6 @@ fn in_new_directories(experiment: &Experiment) -> impl Iterator<Item = (&str, Ve
     })
 }
 
-/// Two versions that are one.
 fn same_versions(experiment: &Experiment) -> Option<String> {
     let (baseline, others) = experiment.compared().split_first()?;
     let what_they_are = |version: &Version| {

@@ -44,7 +44,6 @@ enum Bytes {
 }
 
 impl LocalFiles {
-    /// Files relative to a plan.
     pub(crate) fn beside(plan: &Path) -> Self {
         let directory = plan.parent().unwrap_or(Path::new("")).to_owned();
         Self { directory, ..Self::default() }

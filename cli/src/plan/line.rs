@@ -40,7 +40,6 @@ pub(crate) struct Sought {
 #[derive(Debug)]
 pub(crate) struct TemplateLook {
     pub(super) files: LocalFiles,
-    /// The repositories that its versions name.
     repositories: BTreeMap<String, Option<String>>,
 }
 

@@ -11,7 +11,6 @@ use crate::{exit::failure::Failure, plan::files::LocalFiles};
 /// Seeds that every reader of JSON keeps.
 const SEEDS: u64 = 1 << 53;
 
-/// What a point measures.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point<'a> {
     /// The commits beside which it is measured; the first is the baseline.
@@ -19,7 +18,6 @@ pub(crate) struct Point<'a> {
     pub(crate) commit: &'a Commit,
     /// The seed of all points; each has a child of its own.
     pub(crate) seed: Seed,
-    /// The metric that is followed.
     pub(crate) metric: &'a str,
     /// Blocks of each benchmark, each on one host.
     pub(crate) blocks: u32,

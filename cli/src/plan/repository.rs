@@ -39,7 +39,6 @@ pub(crate) struct Repository {
 }
 
 impl Repository {
-    /// The repository of a directory.
     pub(crate) fn of(directory: &Path) -> Result<Self, GitRefusal> {
         // An empty path is that of the current directory.
         let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
@@ -65,7 +64,6 @@ impl Repository {
         &self.prefix
     }
 
-    /// The commit that a revision is.
     pub(crate) fn commit(&self, revision: &str) -> Result<Commit, GitRefusal> {
         self.named(&self.id(revision)?, revision)
     }

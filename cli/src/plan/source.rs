@@ -130,7 +130,6 @@ fn parsed_text<L: PlanLook>(
     Ok((experiment, files))
 }
 
-/// The text of a plan file.
 pub(crate) fn text(plan: &str) -> Result<String, Failure> {
     let text = match plan {
         STDIN => read(io::stdin().lock()),

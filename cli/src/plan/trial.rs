@@ -18,7 +18,6 @@ use crate::{
     results::failed_runs::Told,
 };
 
-/// What a trial found.
 #[derive(Debug)]
 pub(crate) struct Trial {
     /// Each cell that was measured.

@@ -31,7 +31,6 @@ pub(crate) struct Attempts {
 pub(crate) struct Page(v1::ExportChunk);
 
 impl Page {
-    /// The attempts, one after the other.
     pub(crate) fn read(self) -> Result<impl Iterator<Item = Result<EndedAttempt, Failure>>, Failure> {
         match part(self.0)? {
             ExportPart::Attempts(attempts) => {
@@ -43,7 +42,6 @@ impl Page {
 }
 
 impl Attempts {
-    /// Asks for the attempts of one experiment.
     pub(crate) async fn open(connection: &Connection, experiment: ExperimentId) -> Result<Self, Failure> {
         Self::requested(connection, selector::export(experiment, false)).await
     }

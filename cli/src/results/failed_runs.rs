@@ -49,13 +49,11 @@ struct Kind {
 /// What went wrong, told in lines; empty when nothing did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Told {
-    /// Of benchmarks that failed.
     pub(crate) failed: Vec<String>,
     /// Of the last attempts that were lost.
     pub(crate) lost: Vec<String>,
     /// Why attempts were lost: the first reasons, each once.
     pub(crate) reasons: Vec<String>,
-    /// Whether a run of every cell failed.
     pub(crate) in_every_cell: bool,
 }
 

@@ -101,10 +101,8 @@ pub(crate) struct Samples<'a> {
     pub(crate) are_commands: bool,
 }
 
-/// A series of a set.
 #[derive(Debug)]
 pub(crate) struct NamedSeries<'a> {
-    /// Its version, if it has one.
     pub(crate) version: Option<String>,
     pub(crate) series: &'a Series,
     /// The block of each run, where blocks make pairs; else nothing.

@@ -81,7 +81,6 @@ impl Coordinator {
         Ok(Self { child, site: Site { url: address.trim().to_owned(), admin } })
     }
 
-    /// What it has used.
     pub(crate) fn usage(&self) -> Result<Usage, Failure> {
         Usage::of(self.child.id())
     }

@@ -47,7 +47,6 @@ impl Run {
 /// Agents that connect at once.
 const CONNECTING: usize = 256;
 
-/// Where the coordinator is.
 #[derive(Clone)]
 pub(crate) struct Site {
     pub(crate) url: String,

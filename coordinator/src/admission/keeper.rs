@@ -27,7 +27,6 @@ use super::registry::{Refusal, Registry, Target};
 const WAITING: usize = 1_024;
 /// Requests whose events are synced together.
 const BATCH: usize = 256;
-/// The encoding of events.
 const VERSION: PayloadVersion = PayloadVersion(1);
 /// Who it is that makes what nobody asked for.
 const ITSELF: &str = "coordinator";
@@ -35,29 +34,19 @@ const ITSELF: &str = "coordinator";
 /// Why nobody can be let in.
 #[derive(Debug, Error)]
 pub enum AdmissionError {
-    /// There is no authority.
     #[error("there is no certificate authority")]
     Authority(#[from] AuthorityError),
-    /// Its directory is not its owner's alone.
     #[error("cannot make the directory of admissions private to this user")]
     Directory(#[from] NotPrivate),
     /// The authority is there, and not what says whom it let in.
     #[error("there is no journal of admissions in {}, but the authority is beside it", .0.display())]
     NoJournal(PathBuf),
-    /// The journal of admissions cannot be opened.
     #[error("cannot open the journal of admissions")]
     Open(#[source] OpenError),
-    /// It cannot be read.
     #[error("cannot read the journal of admissions")]
     Read(#[source] ReplayError),
-    /// It holds what this release does not understand.
     #[error("cannot decode the journal of admissions in {}", path.display())]
-    Event {
-        /// Where it is.
-        path: PathBuf,
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// The thread cannot be started.
+    Event { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
     #[error("cannot start a thread")]
     Thread(#[source] std::io::Error),
 }
@@ -89,15 +78,12 @@ pub(crate) enum Unheard {
 /// Why the owner of a coordinator gets no credentials.
 #[derive(Debug, Error)]
 pub enum OwnError {
-    /// The certificate is not made.
     #[error("the certificate is not made: {0}")]
     Unheard(String),
-    /// It cannot be used.
     #[error(transparent)]
     Credentials(#[from] CredentialsError),
 }
 
-/// A token that is asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct NewToken {
     pub(crate) role: Role,
@@ -129,7 +115,6 @@ pub struct Admission {
     log: AdmissionLog,
 }
 
-/// What the keeper is told.
 enum Message {
     Do(Job),
     /// The coordinator stops; doors that are still open hear no answer.
@@ -220,7 +205,6 @@ impl Admission {
         .await
     }
 
-    /// Enrols with a token.
     pub(crate) async fn enrol(
         &self,
         token: TokenId,

@@ -20,13 +20,11 @@ pub(crate) enum LogError {
     Event(Position, #[source] MalformedEvent),
 }
 
-/// Where the journal of admissions lies.
 #[derive(Clone, Debug)]
 pub(crate) struct AdmissionLog {
     path: PathBuf,
 }
 
-/// A page of it.
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) events: Vec<LoggedEvent>,

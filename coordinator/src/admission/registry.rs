@@ -92,12 +92,10 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// Whether a certificate holds.
     pub(crate) fn holds(&self, serial: Serial) -> bool {
         self.certificates.contains_key(&serial)
     }
 
-    /// Tokens that can be used.
     pub(crate) fn tokens(&self, now: u64) -> impl Iterator<Item = (TokenId, &TokenState)> {
         let usable = self.tokens.iter().filter(move |(_, token)| token.expires > now);
         usable.map(|(id, token)| (*id, token))
@@ -108,7 +106,6 @@ impl Registry {
         holding.map(|(serial, holder)| (*serial, holder))
     }
 
-    /// Forgets what has run out.
     pub(crate) fn forget_until(&mut self, now: u64) {
         self.tokens.retain(|_, token| token.expires > now);
         let over = self.certificates.iter().filter(|(_, holder)| holder.not_after < now);
@@ -172,7 +169,6 @@ impl Registry {
         if self.certificates.len() >= MAX_CERTIFICATES { Err(Refusal::TooManyCertificates) } else { Ok(()) }
     }
 
-    /// What revoking something changes.
     pub(crate) fn revoke(&self, target: &Target) -> Result<Vec<Change>, Refusal> {
         let is_one = |identity: &Identity| match target {
             Target::User(name) => identity.role() != Role::Agent && identity.name() == name,

@@ -13,10 +13,8 @@ pub(super) const MAX_BYTES: u64 = 64 << 20;
 /// What the first line begins with.
 const TITLE: &str = "speedup-backup ";
 
-/// What a backup has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Manifest {
-    /// The release that made it.
     pub(super) release: String,
     /// All events of the journal before this one are in it.
     pub(super) position: Position,
@@ -24,7 +22,6 @@ pub(super) struct Manifest {
     pub(super) files: Vec<Saved>,
 }
 
-/// One file of a backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Saved {
     /// Where it lies below the data directory, with `/`.
@@ -37,22 +34,16 @@ pub(super) struct Saved {
 /// Why a manifest cannot be believed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ManifestError {
-    /// It is something else.
     #[error("it does not start like one")]
     Foreign,
-    /// A later release wrote it.
     #[error("it is of version {found}, and this release knows version {VERSION}")]
     Newer { found: u32 },
-    /// Its last line is missing.
     #[error("its end is missing")]
     Truncated,
-    /// Its lines are not those that were written.
     #[error("its lines were changed")]
     Changed,
-    /// A line that no release writes.
     #[error("line {0} is not valid")]
     Line(usize),
-    /// A path that leads out of the data directory.
     #[error("line {0} names a file that no backup has")]
     Path(usize),
 }

@@ -27,7 +27,6 @@ const WAITING_MESSAGES: usize = 256;
 /// How long a session may take to begin; one that never does would hold its place for ever.
 const JOIN_PATIENCE: Duration = Duration::from_secs(30);
 
-/// The door of the agents.
 pub(crate) struct AgentsDoor {
     pub(crate) handle: Handle,
     pub(crate) blobs: Blobs,
@@ -92,7 +91,6 @@ fn reason(refusal: &Refusal) -> String {
     }
 }
 
-/// What an agent joins with.
 struct Joining {
     facts: HostFacts,
     agent: AgentId,

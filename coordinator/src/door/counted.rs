@@ -116,7 +116,6 @@ impl Drop for Call {
     }
 }
 
-/// An answer whose end is seen.
 struct Answer {
     body: Body,
     call: Call,

@@ -10,10 +10,8 @@ use tonic::{Request, Response, Status};
 use super::{blocking, experiment_id};
 use crate::{admission::Admission, handle::Handle, store::EventPlace};
 
-/// Longest place in a log.
 const MAX_PLACE_BYTES: usize = 64;
 
-/// The door to the event log.
 pub(crate) struct EventsDoor {
     pub(crate) handle: Handle,
     pub(crate) admission: Option<Admission>,

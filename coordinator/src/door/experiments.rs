@@ -36,7 +36,6 @@ const WATCH_PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::f
 /// Pieces of an export that may wait for a slow reader.
 const WAITING_PIECES: usize = 4;
 
-/// The door to the experiments.
 pub(crate) struct ExperimentsDoor {
     pub(crate) handle: Handle,
     pub(crate) blobs: Blobs,
@@ -239,7 +238,6 @@ impl Experiments for ExperimentsDoor {
 }
 
 impl ExperimentsDoor {
-    /// Makes an experiment of a submission.
     async fn take(
         &self,
         submission: Submission,
@@ -354,7 +352,6 @@ pub(super) async fn require_owner(handle: &Handle, caller: &Caller, id: Experime
     }
 }
 
-/// The status of an experiment, as an answer.
 async fn told(handle: &Handle, id: ExperimentId) -> Result<Response<v1::ExperimentStatus>, Status> {
     status(handle, id).await.map(|status| Response::new((&status).into()))
 }

@@ -24,7 +24,6 @@ const WAITING_PIECES: usize = 2;
 /// How long one who puts or fetches may do nothing: others wait for the place.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The door of files.
 #[derive(Clone, Debug)]
 pub(crate) struct FilesDoor {
     blobs: Blobs,
@@ -35,7 +34,6 @@ pub(crate) struct FilesDoor {
 type Pieces = Pin<Box<dyn Stream<Item = Result<v1::ContentPiece, Status>> + Send>>;
 
 impl FilesDoor {
-    /// The door to these contents.
     pub(crate) fn new(blobs: Blobs) -> Self {
         let places = |count| Arc::new(Semaphore::new(count));
         Self { blobs, putting: places(PUT_AT_ONCE), getting: places(GET_AT_ONCE) }

@@ -10,7 +10,6 @@ use tonic::{Request, Response, Status};
 use super::{Caller, blocking, experiment_id, experiments::require_owner, refused};
 use crate::handle::Handle;
 
-/// Most hosts of one answer.
 const PAGE: usize = 1_000;
 /// Most bytes of them: most clients of gRPC take four megabytes.
 const PAGE_BYTES: usize = 3 << 20;
@@ -19,7 +18,6 @@ const MAX_CANDIDATES: usize = 10;
 /// Longest reason of a quarantine: it stands in a line of a table.
 const MAX_REASON_BYTES: usize = 1_024;
 
-/// The door to the pool of hosts.
 pub(crate) struct HostsDoor {
     pub(crate) handle: Handle,
 }

@@ -41,7 +41,6 @@ struct State {
     is_taken: Ended,
 }
 
-/// Whether an end is gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Ended {
     #[default]

@@ -27,7 +27,6 @@ pub(super) struct Figures {
     connections: IntGauge,
 }
 
-/// The machine in numbers.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     /// As [`PHASES`].

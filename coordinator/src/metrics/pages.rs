@@ -40,7 +40,6 @@ const HEAD_BYTES: usize = 16 << 10;
 /// The text format of Prometheus.
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
-/// What the pages are made from.
 pub(crate) struct Pages {
     pub(crate) metrics: Metrics,
     pub(crate) handle: Handle,

@@ -35,7 +35,6 @@ speedup_core::words! {
         Revoked = "revoked",
         /// The role is not enough.
         Role = "role",
-        /// There is no such method.
         Method = "method",
     }
     fn code;
@@ -50,7 +49,6 @@ speedup_core::words! {
         Token = "token",
         /// The name is none, or not the one that the token is for.
         Name = "name",
-        /// The host has a certificate already.
         HostTaken = "host_taken",
         /// There are as many certificates as there may be.
         Full = "full",

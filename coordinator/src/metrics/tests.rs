@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-/// The metrics that a page describes.
 fn described(page: &str) -> BTreeSet<String> {
     let name = |line: &str| Some(line.strip_prefix("# TYPE ")?.split(' ').next()?.to_owned());
     page.lines().filter_map(name).collect()

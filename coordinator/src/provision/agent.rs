@@ -22,7 +22,6 @@ pub struct AgentPlace {
 pub(crate) struct AgentStart {
     /// Where its program and state lie.
     pub(crate) place: AgentPlace,
-    /// Where the coordinator listens.
     pub(crate) address: SocketAddr,
     /// Whether it speaks TLS.
     pub(crate) is_secure: bool,

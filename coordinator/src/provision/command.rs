@@ -18,20 +18,16 @@ const MAX_WORDS: (u64, usize) = (2_000, 20);
 /// Why a command has not done what it should.
 #[derive(Debug, Error)]
 pub(crate) enum CommandError {
-    /// It cannot be started.
     #[error("cannot execute {program}")]
     NotStarted { program: String, source: std::io::Error },
-    /// It does not end.
     #[error("{program} has not answered within {} seconds", .patience.as_secs_f64())]
     TimedOut {
         program: String,
         /// How long was waited.
         patience: Duration,
     },
-    /// It says too much.
     #[error("{program} printed more than {MAX_OUTPUT_BYTES} bytes")]
     TooLong { program: String },
-    /// It says that it failed.
     #[error("{program}: {words}")]
     Failed {
         program: String,
@@ -40,7 +36,6 @@ pub(crate) enum CommandError {
     },
 }
 
-/// What a command reads.
 #[derive(Debug)]
 pub(crate) enum Input<'a> {
     Text(&'a str),

@@ -18,7 +18,6 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// for Slurm, whose ids are bare numbers.
     fn system(&self) -> &str;
 
-    /// What it is asked for, and how.
     fn request(&self) -> Request;
 
     /// Asks for a job on whole nodes that are none of these: on so many, where it can give several to one job, and otherwise on one.
@@ -48,7 +47,6 @@ pub(crate) trait Engine: Send + Sync + 'static {
     async fn reboot(&self, node: &NodeName) -> Result<(), EngineError>;
 }
 
-/// What an engine is asked for, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) command: Vec<String>,
@@ -62,14 +60,8 @@ pub(crate) enum EngineError {
     /// Its program says no, or nothing.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// It answers something else than it is known to.
     #[error("{program} answered {answer:?}, which is not a {wanted}")]
-    Answer {
-        program: &'static str,
-        /// What, at most a line.
-        answer: String,
-        wanted: &'static str,
-    },
+    Answer { program: &'static str, answer: String, wanted: &'static str },
     /// It would let a job wait for ever.
     #[error(
         "a job of these options may last {asked}, and the partition {partition} holds none longer than {longest} \
@@ -78,24 +70,19 @@ pub(crate) enum EngineError {
     TooLong {
         /// The time limit of the job, as Slurm writes it.
         asked: String,
-        /// Where it is to run.
         partition: String,
         /// The limit of all jobs there, as Slurm writes it.
         longest: String,
     },
-    /// There are none left.
     #[error("all {0} places for agents on this machine are taken or excluded")]
     NoPlace(u32),
-    /// It cannot do that.
     #[error("{0}")]
     NoReboot(&'static str),
-    /// What it answers means nothing.
     #[error(transparent)]
     Meaning(#[from] AnswerError),
     /// The script of a job cannot be put where the command reads it.
     #[error("cannot write the script of a job")]
     Script(#[source] std::io::Error),
-    /// The process cannot be started.
     #[error("cannot start an agent")]
     NotStarted(#[source] std::io::Error),
 }

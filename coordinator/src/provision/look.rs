@@ -28,7 +28,6 @@ pub(crate) struct Seen {
     pub(crate) jobs: Vec<Job>,
     /// What the plans could use: of what is missing, the part that this queue is to bring.
     pub(crate) demand: Demand,
-    /// All that is missing.
     pub(crate) missing: u32,
     pub(crate) ledger: Ledger,
     /// Why the engine did not answer.
@@ -69,7 +68,6 @@ struct Left {
     unreached: Vec<UnreachedAgent>,
 }
 
-/// What is decided in one round.
 struct Round {
     demand: Demand,
     missing: u32,
@@ -81,7 +79,6 @@ struct Round {
 pub(crate) enum LookError {
     #[error(transparent)]
     Gone(#[from] Gone),
-    /// What has to be remembered cannot be kept.
     #[error("provisioning is suspended")]
     Record(#[from] RecordError),
 }
@@ -104,7 +101,6 @@ impl Looker {
         looker
     }
 
-    /// How often it is to look.
     pub(crate) fn every(&self) -> std::time::Duration {
         self.queue.look_every
     }

@@ -14,27 +14,21 @@ use tokio::sync::Mutex;
 
 use super::spec::Spec;
 
-/// Its name in the data directory.
 pub(crate) const NAME: &str = "provision.json";
 /// The form that this release writes.
 const VERSION: u32 = 2;
 /// Most bytes of it: a thousand jobs that each exclude thousands of nodes have less.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// What is kept of one queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Queue {
-    /// What its user calls it.
     pub(crate) name: QueueName,
     /// What marks its jobs as its own.
     pub(crate) job_name: String,
-    /// Which engine is asked.
     pub(crate) spec: Spec,
-    /// What the user allows.
     pub(crate) limits: ProvisionLimits,
     /// How often the engine is asked what its jobs do.
     pub(crate) look_every: Duration,
-    /// Who asked for it.
     pub(crate) by: String,
     /// How long its jobs last at most, where they have a limit and it is known; nothing in files of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,10 +66,8 @@ struct File1 {
 pub enum RecordError {
     #[error("cannot {what} {}", path.display())]
     Disk { what: &'static str, path: PathBuf, source: io::Error },
-    /// It is not what this release writes.
     #[error("{} is not a record of provisioning that this release understands", path.display())]
     Form { path: PathBuf, source: serde_json::Error },
-    /// A later release wrote it.
     #[error("{} is of version {found}, and this release knows versions up to {known}", path.display())]
     Version {
         path: PathBuf,

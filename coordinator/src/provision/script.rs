@@ -30,27 +30,22 @@ pub(crate) struct Surroundings {
 /// Why nothing of the kind surrounds an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum SurroundingsError {
-    /// It is too much.
     #[error("the {what} has {bytes} bytes, more than the {most} allowed")]
     TooLong {
         what: &'static str,
-        /// How many it has.
         bytes: usize,
         /// How many it may have.
         most: usize,
     },
-    /// No shell reads that.
     #[error("the {what} holds a control character")]
     Character { what: &'static str },
 }
 
 impl Surroundings {
-    /// Whether there is nothing.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Checks what a user gave.
     pub(crate) fn check(&self) -> Result<(), SurroundingsError> {
         let parts = [
             ("prologue", &self.prologue, MAX_SURROUNDING_BYTES),

@@ -48,7 +48,6 @@ struct Inner {
     queues: Mutex<BTreeMap<QueueName, Current>>,
 }
 
-/// A queue that is asked.
 #[derive(Debug)]
 struct Current {
     queue: Queue,
@@ -83,11 +82,9 @@ pub(crate) struct Wanted {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Added {
-    /// What the queue is called.
     pub(crate) name: QueueName,
     /// Whether it stands in place of an earlier one of that name.
     pub(crate) has_replaced: bool,
-    /// What is asked of its engine.
     pub(crate) request: Request,
 }
 
@@ -142,7 +139,6 @@ fn minutes(span: Span) -> String {
 /// Why an engine is not asked.
 #[derive(Debug, Error)]
 pub(crate) enum AddError {
-    /// This coordinator serves one command.
     #[error("this coordinator cannot request hosts: it was started for a single command")]
     Unable,
     /// There is no such engine.
@@ -150,12 +146,10 @@ pub(crate) enum AddError {
     Spec(#[from] SpecError),
     #[error("there are {MAX_QUEUES} queues already, and more are not allowed")]
     TooMany,
-    /// There is no place for the agents' state and logs.
     #[error("cannot make {} for the agents", path.display())]
     Place { path: PathBuf, source: std::io::Error },
     #[error("the engine rejects such a job")]
     Refused(#[source] EngineError),
-    /// The jobs of the engine asked before are still there.
     #[error("the jobs of queue {queue} have not ended")]
     NotEnded { queue: QueueName, source: EngineError },
     /// It cannot be written down.
@@ -166,13 +160,8 @@ pub(crate) enum AddError {
 /// Why a queue is not removed.
 #[derive(Debug, Error)]
 pub(crate) enum RemoveError {
-    /// There is none of that name.
     #[error("there is no queue {name}{}", listed(.known))]
-    Unknown {
-        name: QueueName,
-        /// Those that are there.
-        known: Vec<QueueName>,
-    },
+    Unknown { name: QueueName, known: Vec<QueueName> },
     #[error("there are {} queues{}", .0.len(), listed(.0))]
     Several(Vec<QueueName>),
     /// Its jobs cannot be ended.
@@ -186,7 +175,6 @@ pub enum ResumeError {
     /// What it wrote down cannot be read.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// Its options are none to this release.
     #[error("cannot continue with queue {queue}: {words}")]
     Options { queue: QueueName, words: String },
 }

@@ -15,11 +15,9 @@ pub(crate) struct Shares {
     demand: Arc<watch::Sender<()>>,
 }
 
-/// The part of each queue.
 #[derive(Debug, Default)]
 pub(crate) struct Parts(BTreeMap<QueueName, Part>);
 
-/// The part of one queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Part {
     /// What it has under way, and could have.
@@ -76,13 +74,11 @@ impl Parts {
         share(missing, &claims, queue)
     }
 
-    /// The jobs of all other queues.
     pub(crate) fn jobs_of_others(&self, queue: &QueueName) -> BTreeSet<JobId> {
         let others = self.0.iter().filter(|(name, _)| *name != queue);
         others.flat_map(|(_, part)| part.jobs.iter().cloned()).collect()
     }
 
-    /// Whether another queue is there.
     pub(crate) fn has_others(&self, queue: &QueueName) -> bool {
         self.0.keys().any(|name| name != queue)
     }

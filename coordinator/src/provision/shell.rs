@@ -1,6 +1,5 @@
 //! Words as a shell reads them.
 
-/// Words as a line of the shell.
 pub(super) fn line(words: impl IntoIterator<Item = String>) -> String {
     words.into_iter().map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
 }

@@ -14,7 +14,6 @@ use super::{
     script::SurroundingsError, slurm::OptionsError, slurm::Slurm, slurm::SlurmOptions, slurm::checked,
 };
 
-/// Which engine is asked, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Spec {
@@ -28,7 +27,6 @@ pub(crate) enum Spec {
     },
     /// A batch system that a file describes.
     Batch {
-        /// The text of the file.
         file: String,
         /// What the user adds to the command that submits a job.
         options: Vec<String>,
@@ -36,17 +34,14 @@ pub(crate) enum Spec {
         #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
         around: Surroundings,
     },
-    /// Processes of this machine.
     Local,
 }
 
 /// Why there is no such engine.
 #[derive(Debug, Error)]
 pub(crate) enum SpecError {
-    /// No other host reaches this coordinator.
     #[error("the coordinator listens on {0}, where no other host can reach it")]
     Unreachable(SocketAddr),
-    /// Its options are none.
     #[error(transparent)]
     Options(#[from] OptionsError),
     /// The file describes no batch system.
@@ -70,7 +65,6 @@ impl fmt::Display for Spec {
 }
 
 impl Spec {
-    /// The kinds of engines there are.
     pub(crate) const KINDS: [&str; 3] = ["slurm", "batch", "local"];
 
     /// The engine's word in commands and answers: one of [`Self::KINDS`].

@@ -67,17 +67,14 @@ struct Kept {
     hosts: BTreeMap<HostId, Current>,
 }
 
-/// A host that is kept.
 #[derive(Debug)]
 struct Current {
     seen: Arc<SharedMutex<SshSeen>>,
     task: JoinHandle<()>,
 }
 
-/// What is shown of a host.
 #[derive(Clone, Debug)]
 pub(crate) struct ShownSshHost {
-    /// How it is reached.
     pub(crate) host: SshHost,
     pub(crate) seen: SshSeen,
     /// Where log and state of its agent lie there.
@@ -108,33 +105,24 @@ pub(crate) enum Unreachable {
 /// Why hosts are not added or removed.
 #[derive(Debug, Error)]
 pub(crate) enum SshHostsError {
-    /// This coordinator serves one command.
     #[error("this coordinator cannot start agents: it was started for a single command")]
     Unable,
-    /// Agents are let in by certificates.
     #[error("a coordinator without TLS lets in no agents of other hosts")]
     Insecure,
-    /// No other host reaches it.
     #[error("the coordinator listens on {0}, where no other host can reach it")]
     Unreachable(std::net::SocketAddr),
-    /// No host is named.
     #[error("no host is named")]
     Nobody,
-    /// There are too many.
     #[error("at most {MAX_HOSTS} hosts can be reached by ssh")]
     TooMany,
-    /// A host is named wrongly.
     #[error(transparent)]
     Destination(#[from] DestinationError),
-    /// Its options are none.
     #[error(transparent)]
     Options(#[from] SshOptionsError),
-    /// The directory cannot be used.
     #[error(
         "{0:?} cannot be the directory on the hosts: it is relative to the home directory or absolute, in letters, digits and . _ - / without .."
     )]
     Directory(String),
-    /// It is none of them.
     #[error("host {0} is not reached by ssh")]
     Unknown(HostId),
     /// It cannot be written down.

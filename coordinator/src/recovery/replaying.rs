@@ -26,18 +26,15 @@ const GATHERED_AHEAD: usize = 1;
 #[derive(Default)]
 struct Piece {
     events: Vec<Event>,
-    /// The position after them.
     end: Position,
 }
 
-/// The replay of the journal.
 pub(super) struct Replaying<'a> {
     pub(super) journal: &'a Journal,
     pub(super) path: &'a Path,
     pub(super) store: &'a Store,
     /// The end of what the store holds.
     pub(super) applied: Position,
-    /// Where the machine is.
     pub(super) from: Position,
 }
 
@@ -167,7 +164,6 @@ fn gather(batches: &Receiver<Batch>, to: &SyncSender<(Writes, Position)>, done: 
     }
 }
 
-/// Writes what was gathered.
 fn write(store: &Store, gathered: &Receiver<(Writes, Position)>) -> Result<(), RecoveryError> {
     Ok(gathered.iter().try_for_each(|(writes, end)| store.apply(writes, end))?)
 }

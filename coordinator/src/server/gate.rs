@@ -48,7 +48,6 @@ impl Gate {
         Self { metrics, ..Self::default() }
     }
 
-    /// How many connections there are.
     pub(crate) fn count(&self) -> usize {
         self.all.load(Ordering::Relaxed)
     }
@@ -74,7 +73,6 @@ impl Gate {
         Some((Place { gate: self.clone(), kind: Kind::Known(serial, number) }, ended))
     }
 
-    /// Ends all connections with this certificate.
     pub(crate) fn end(&self, serial: Serial) {
         // Dropping the other end is what they hear.
         drop(locked(&self.known).remove(&serial));

@@ -16,7 +16,6 @@ const PAGE_BYTES: usize = 1 << 20;
 /// Which attempt of all.
 pub(super) type AttemptId = (ExperimentId, At);
 
-/// An ended attempt as it is stored.
 #[derive(Debug)]
 pub(crate) struct StoredAttempt {
     /// The numbers of its run and of the attempt.
@@ -69,7 +68,6 @@ impl Store {
         self.insert(&self.packs, packs)
     }
 
-    /// An attempt as it is stored.
     pub(super) fn attempt(&self, id: AttemptId) -> Result<Option<Bytes>, StoreError> {
         let (experiment, at) = id;
         let pack = self.pack(&pack_key(experiment, at.0), &mut self.packing(Unpacker::new())?)?;

@@ -83,7 +83,6 @@ pub(crate) struct Page {
 }
 
 impl Writes {
-    /// Keeps an event of the log.
     pub(super) fn log(&mut self, event: &Event) {
         let Some(logged) = logged(event) else { return };
         let encoded = logged.encode_to_vec();

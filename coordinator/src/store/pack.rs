@@ -34,7 +34,6 @@ pub(super) struct Pack {
     rows: Vec<Row>,
 }
 
-/// An attempt in a pack.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Row {
     #[prost(fixed32, tag = "1")]
@@ -89,7 +88,6 @@ impl Pack {
         placed
     }
 
-    /// The last attempt of a run.
     pub(super) fn last_of(&self, run: u32) -> Option<&Row> {
         self.rows.iter().rfind(|row| row.run == run)
     }
@@ -119,7 +117,6 @@ impl Pack {
     }
 }
 
-/// Makes values of packs.
 pub(super) struct Packer(Compressor<'static>);
 
 impl Packer {
@@ -142,7 +139,6 @@ impl Packer {
     }
 }
 
-/// Makes packs of values.
 pub(super) struct Unpacker(Decompressor<'static>);
 
 impl Unpacker {

@@ -119,7 +119,6 @@ impl Writes {
         }
     }
 
-    /// An attempt that ended.
     pub(crate) fn ended(&mut self, ended: &EndedAttempt) {
         let id = (ended.lease.experiment, (ended.lease.run.0, ended.lease.attempt.0));
         if let (AttemptEnd::Reported(_), Some(seat)) = (&ended.end, &ended.lease.seat)

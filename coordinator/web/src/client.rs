@@ -13,11 +13,9 @@ use crate::page::experiments::{self, LOOKED_EXPERIMENTS};
 use crate::page::hosts::{self, HOSTS, HostsPage, LOOKED_PAGES};
 use crate::visitor::Visitor;
 
-/// Experiments of a page.
 pub(crate) const EXPERIMENTS: usize = 50;
 /// Pages of events that are looked at for one that is asked for: what takes a moment.
 const LOOKED_EVENT_PAGES: usize = 20;
-/// Events of a page.
 pub(crate) const EVENTS: u32 = 100;
 /// Pages of experiments: as many as the coordinator lists.
 pub(crate) const MAX_EXPERIMENT_PAGES: usize = 200;
@@ -65,7 +63,6 @@ impl Visitor {
         }
     }
 
-    /// How an experiment stands.
     pub(crate) async fn experiment(&self, id: Uuid) -> Result<v1::ExperimentStatus, Status> {
         let request = v1::GetRequest { experiment: id_text(id) };
         self.experiments().get(request).await.map(tonic::Response::into_inner)
@@ -96,7 +93,6 @@ impl Visitor {
         self.analysis().report(request).await.map(|answer| answer.into_inner().json)
     }
 
-    /// Its reports from now on.
     pub(crate) async fn watch_report(
         &self,
         id: Uuid,

@@ -19,7 +19,6 @@ use speedup_proto::convert::known_moment;
 
 use crate::{trouble::Trouble, visitor::Visitor};
 
-/// A page as an answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Html(pub(crate) Markup);
 

@@ -26,7 +26,6 @@ const MAX_FORM_BYTES: usize = 8 << 10;
 type Site = State<Arc<Context>>;
 type Page = Result<Html, Trouble>;
 
-/// All routes, behind the shield.
 pub(crate) fn routes(context: Arc<Context>) -> Router {
     Router::new()
         .route("/", get(experiments))

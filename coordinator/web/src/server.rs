@@ -40,7 +40,6 @@ const MAX_HEADERS: usize = 64;
 /// How long to wait after a connection could not be accepted, which is for want of files or memory.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Listens on an address.
 pub(crate) fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // A coordinator that was killed is started again on its ports at once.

@@ -24,17 +24,14 @@ pub struct Options {
     pub advertised: Option<String>,
     /// All names and addresses by which it may be called: others are another site's.
     pub names: Vec<String>,
-    /// Whether connections are secured.
     pub is_secure: bool,
 }
 
 /// Why there is no page.
 #[derive(Debug, Error)]
 pub enum SiteError {
-    /// The address cannot be bound.
     #[error("cannot listen on {address} for the web page")]
     Bind { address: SocketAddr, source: std::io::Error },
-    /// There is none to listen on.
     #[error("the web page has no address to listen on")]
     NoAddress,
 }

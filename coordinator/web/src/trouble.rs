@@ -6,12 +6,9 @@ use tonic::{Code, Status};
 
 #[derive(Debug)]
 pub(crate) enum Trouble {
-    /// Nobody is signed in.
     SignedOut,
     Failed {
-        /// What it is for a browser.
         code: StatusCode,
-        /// What it is for a person.
         words: String,
         /// What the person can do.
         hint: Option<String>,
@@ -29,7 +26,6 @@ impl Trouble {
         Self::plain(StatusCode::NOT_FOUND, "There is no such page.")
     }
 
-    /// The code for a browser.
     pub(crate) fn code(&self) -> StatusCode {
         match self {
             Self::SignedOut => StatusCode::UNAUTHORIZED,

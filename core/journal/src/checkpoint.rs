@@ -36,10 +36,8 @@ pub struct Checkpoints {
 /// Why a checkpoint was not written; the one before is still there.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CheckpointWriteError {
-    /// A record is too long.
     #[error(transparent)]
     TooLarge(#[from] RecordTooLarge),
-    /// A file operation failed.
     #[error(transparent)]
     Failed(#[from] JournalFailure),
 }
@@ -50,7 +48,6 @@ pub enum CheckpointReadError {
     /// It cannot be read, or not to its end.
     #[error(transparent)]
     Unreadable(#[from] SegmentError),
-    /// It ends before its end.
     #[error("it is not whole")]
     NotWhole,
 }

@@ -9,7 +9,6 @@ use crate::{durable::sync_directory, private};
 
 /// The directory of one journal; files are named within it.
 pub trait Directory: Debug + Send + Sync {
-    /// Where it is, for messages.
     fn path(&self) -> &Path;
     /// Names of all files, in any order.
     fn list(&self) -> io::Result<Vec<String>>;
@@ -17,7 +16,6 @@ pub trait Directory: Debug + Send + Sync {
     fn create(&self, name: &str) -> io::Result<Box<dyn SegmentFile>>;
     /// Opens a file for reading, and beside a running service for nothing else.
     fn open_to_read(&self, name: &str) -> io::Result<Box<dyn SegmentFile>>;
-    /// Opens a file for reading and writing.
     fn open_to_write(&self, name: &str) -> io::Result<Box<dyn SegmentFile>>;
     /// Gives a file another name, at once and as a whole.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
@@ -33,7 +31,6 @@ pub trait SegmentFile: Debug + Send {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes at `offset`; fewer bytes than given are no error.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
-    /// Cuts the file to this length.
     fn truncate(&self, length: u64) -> io::Result<()>;
     /// Makes all bytes written before, and the length, durable (`fdatasync`).
     fn sync(&self) -> io::Result<()>;

@@ -10,7 +10,6 @@ use std::{io, path::PathBuf, sync::Arc};
 pub struct JournalFailure {
     /// What was tried, as in "cannot sync the file".
     pub doing: &'static str,
-    /// On which file or directory.
     pub path: PathBuf,
     #[source]
     pub cause: Arc<io::Error>,

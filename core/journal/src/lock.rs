@@ -27,17 +27,14 @@ pub(crate) struct DirectoryLock {
 /// Why the lock could not be had.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Another process has the journal open.
     #[error("the journal in {} is in use by {holder}", directory.display())]
     Held {
         directory: PathBuf,
         /// The process that holds it, as it wrote into the lock file.
         holder: Holder,
     },
-    /// The lock file is a symbolic link, which is not followed.
     #[error("the lock file {} is a symbolic link", .0.display())]
     Link(PathBuf),
-    /// The lock file itself failed.
     #[error(transparent)]
     Failed(#[from] JournalFailure),
 }

@@ -24,7 +24,6 @@ const OTHERS: u32 = 0o077;
 const OTHERS_WRITE: u32 = 0o022;
 /// How group and others reach what lies in a directory.
 const OTHERS_PASS: u32 = 0o011;
-/// The bits that a mode has in messages.
 const MODE_BITS: u32 = 0o7777;
 
 /// What users other than its owner may do with a directory.
@@ -39,7 +38,6 @@ pub enum Others {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closed {
     pub path: PathBuf,
-    /// The mode it had.
     pub mode: u32,
 }
 
@@ -51,19 +49,12 @@ pub enum NotPrivate {
         "{} belongs to user {owner}, and this process is user {user}: `chown -R {user} {}` makes it this user's",
         path.display(), path.display()
     )]
-    Foreign {
-        /// Which directory or file.
-        path: PathBuf,
-        owner: u32,
-        user: u32,
-    },
-    /// Others may have changed it.
+    Foreign { path: PathBuf, owner: u32, user: u32 },
     #[error(
         "other users may write to {}: its mode is {mode:04o}; `chmod go-rwx {}` closes it",
         path.display(), path.display()
     )]
     Writable { path: PathBuf, mode: u32 },
-    /// A file operation failed.
     #[error(transparent)]
     Failed(#[from] JournalFailure),
 }

@@ -33,7 +33,6 @@ pub struct Options {
 pub struct Recovery {
     /// Which journal it is: the one asked for if it was just made, else the one found.
     pub id: JournalId,
-    /// How many segment files there are.
     pub segments: usize,
     /// The oldest position still there; equal to `next` when there is no record.
     pub first: Position,
@@ -51,7 +50,6 @@ pub struct Recovery {
 pub struct Cut {
     pub file: PathBuf,
     pub at_byte: u64,
-    /// How many bytes were cut.
     pub bytes: u64,
     /// The position that the first lost record had; the next record gets it anew.
     pub position: Position,
@@ -87,10 +85,8 @@ pub enum OpenError {
     Newer {
         /// The first segment of that version.
         file: PathBuf,
-        /// The version it has.
         version: u32,
     },
-    /// A file operation failed.
     #[error(transparent)]
     Failed(#[from] JournalFailure),
 }
@@ -170,7 +166,6 @@ pub(crate) fn check(directory: &dyn Directory, options: &Options) -> Result<Opti
     Ok(Some(Checked { segments, last: reader, file, recovery }))
 }
 
-/// Makes a new journal.
 pub(crate) fn make(directory: &dyn Directory, options: &Options) -> Result<Recovered, OpenError> {
     segment::remove_unfinished(directory)?;
     let header = SegmentHeader { journal: options.id_if_new, first: Position::START };

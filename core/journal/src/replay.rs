@@ -38,7 +38,6 @@ pub struct Replay {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnedRecord {
     pub position: Position,
-    /// Encoding of the payload.
     pub version: PayloadVersion,
     pub payload: Vec<u8>,
 }
@@ -46,20 +45,10 @@ pub struct OwnedRecord {
 /// Why a journal cannot be read on.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// There is no segment here.
     #[error("there is no journal in {}", directory.display())]
     Absent { directory: PathBuf },
-    /// The records asked for were removed, or cannot have been there yet.
     #[error("the journal in {} has no position {from}: it holds {first} to {end}, the end excluded", directory.display())]
-    OutOfRange {
-        directory: PathBuf,
-        /// What was asked for.
-        from: Position,
-        /// The first position there is.
-        first: Position,
-        end: Position,
-    },
-    /// A segment cannot be read.
+    OutOfRange { directory: PathBuf, from: Position, first: Position, end: Position },
     #[error(transparent)]
     Segment(#[from] SegmentError),
 }

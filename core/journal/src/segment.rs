@@ -27,14 +27,8 @@ pub enum SegmentError {
     /// What was acknowledged is no longer there as it was written.
     #[error(transparent)]
     Damaged(#[from] Damaged),
-    /// A newer program wrote it.
     #[error("{} has journal format version {version}, which this program does not know", file.display())]
-    Newer {
-        file: PathBuf,
-        /// The version it has.
-        version: u32,
-    },
-    /// Whole segments are not there.
+    Newer { file: PathBuf, version: u32 },
     #[error(transparent)]
     Missing(#[from] Missing),
     /// The file could not be read.
@@ -61,11 +55,9 @@ pub struct Missing {
 #[error("the journal is damaged: {} cannot be read from byte {at_byte} (position {position}) on", file.display())]
 pub struct Damaged {
     pub file: PathBuf,
-    /// Byte of the segment.
     pub at_byte: u64,
     /// The first record that cannot be read.
     pub position: Position,
-    /// What is wrong there.
     #[source]
     pub why: DamagedBy,
 }
@@ -82,7 +74,6 @@ pub enum DamagedBy {
     /// It was copied here from another journal.
     #[error("it belongs to another journal, {0}")]
     Foreign(JournalId),
-    /// It has another segment's name.
     #[error("its name does not fit its first position, {0}")]
     Misnamed(Position),
     /// It goes on behind the first record of the next one, as after files of two copies were mixed.
@@ -107,7 +98,6 @@ pub(crate) fn file_name(first: Position) -> String {
     format!("{:016x}{SUFFIX}", first.0)
 }
 
-/// First positions of all segments, ascending.
 pub(crate) fn list(directory: &dyn Directory) -> Result<Vec<Position>, JournalFailure> {
     let names = directory.list().map_err(JournalFailure::of("list", directory.path()))?;
     let mut segments: Vec<Position> = names.iter().filter_map(|name| position_in(name)).collect();
@@ -325,7 +315,6 @@ impl SegmentReader {
         self.scanner.extent()
     }
 
-    /// Length of the file.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }

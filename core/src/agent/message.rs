@@ -14,16 +14,18 @@ pub enum AgentMessage {
     Join {
         facts: Box<HostFacts>,
         agent: AgentId,
-        /// Which start of it.
         epoch: AgentEpoch,
     },
     /// It has nothing to do, and no report that it has not sent in this session.
     Ask,
     /// It is prepared for its part of a run that several hosts serve together, and waits for the others.
-    Ready { lease: LeaseEpoch },
+    Ready {
+        lease: LeaseEpoch,
+    },
     /// It begins; silence follows until the run is over.
-    Started { lease: LeaseEpoch },
-    /// An attempt is over.
+    Started {
+        lease: LeaseEpoch,
+    },
     Report(Box<AttemptReport>),
 }
 
@@ -39,7 +41,6 @@ pub struct AttemptReport {
 /// What the coordinator says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CoordinatorMessage {
-    /// The host has joined.
     Welcome {
         /// The next lease that will be given: what an agent saw from there on was another journal's.
         next_lease: LeaseEpoch,
@@ -90,7 +91,6 @@ impl CoordinatorMessage {
 /// Work for an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grant {
-    /// The lease it is done under.
     pub lease: LeaseEpoch,
     /// Which start of the agent it was given to; another does not execute it.
     pub agent_epoch: AgentEpoch,

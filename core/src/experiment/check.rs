@@ -195,7 +195,6 @@ impl Experiment {
     }
 }
 
-/// A command outside the clock.
 fn check_outside(setup: Option<&Setup>, key: &str, names: &Names<'_>, problems: &mut Problems) {
     let Some(Setup { command, timeout }) = setup else { return };
     let place = KeyPath::from([key]);

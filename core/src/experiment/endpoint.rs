@@ -40,7 +40,6 @@ pub enum Family {
 /// What gets a verdict beside the centre of the wall times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Endpoint<'e> {
-    /// What it is on.
     pub subject: EndpointSubject<'e>,
     /// Within what two versions count as the same.
     pub margin: Option<f64>,

@@ -49,24 +49,20 @@ pub struct Environment {
     pub scheduler: Option<Scheduler>,
     /// Whether its address space is randomised.
     pub aslr: Option<bool>,
-    /// The size of its environment variables.
     pub env_size: EnvSize,
     /// The length of the path of its working directory.
     pub directory_length: DirectoryLength,
     /// What becomes of the page cache before it.
     pub page_cache: PageCache,
     pub huge_pages: Option<HugePages>,
-    /// The CPU frequency governor.
     pub governor: Option<String>,
     /// Whether CPUs may exceed their nominal frequency.
     pub turbo: Option<bool>,
     /// How long the host is left alone before the clock starts.
     pub settle: Span,
-    /// Resource limits of the program.
     pub limits: ResourceLimits,
     /// Whether a run is not executed where a setting cannot be applied.
     pub strict: bool,
-    /// What is prepared of its software.
     #[serde(default)]
     pub software: Software,
 }
@@ -79,7 +75,6 @@ pub enum CpuChoice {
     All,
     /// So many whole cores, with all their hardware threads: nothing else shall share a core's units and caches.
     Cores(u32),
-    /// The CPUs of a NUMA node.
     NumaNode(u32),
     List(CpuSet),
 }
@@ -197,31 +192,18 @@ crate::words! {
     /// A part of the environment, as records name it.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     pub enum Setting {
-        /// [`Environment::cpus`].
         Cpus = "cpus",
-        /// [`Environment::housekeeping`].
         Housekeeping = "housekeeping",
-        /// [`Environment::nice`].
         Nice = "nice",
-        /// [`Environment::scheduler`].
         Scheduler = "scheduler",
-        /// [`Environment::aslr`].
         Aslr = "aslr",
-        /// [`Environment::env_size`].
         EnvSize = "env_bytes",
-        /// [`Environment::page_cache`].
         PageCache = "page_cache",
-        /// [`Environment::huge_pages`].
         HugePages = "transparent_huge_pages",
-        /// [`Environment::governor`].
         Governor = "governor",
-        /// [`Environment::turbo`].
         Turbo = "turbo",
-        /// [`Environment::limits`].
         Limits = "limits",
-        /// [`Environment::directory_length`].
         DirectoryLength = "directory_bytes",
-        /// [`Environment::software`].
         Software = "software",
     }
     /// Its name, which is its key in `[environment]`.
@@ -235,10 +217,8 @@ pub enum CpuChoiceError {
     /// The number after `cores:` or `numa:` is none.
     #[error("{0:?} is not a number of {1}")]
     Number(String, &'static str),
-    /// It is no list.
     #[error(transparent)]
     List(#[from] CpuSetError),
-    /// It is an empty list.
     #[error("it names no CPU")]
     Empty,
 }

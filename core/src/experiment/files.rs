@@ -21,7 +21,6 @@ pub const ASSUMED_FILE_PATH_BYTES: usize = 256 + 2 * HASH_BYTES;
 /// What the placeholder of a file begins with: `{file.NAME}`.
 pub const PREFIX: &str = "file.";
 
-/// Bytes of a BLAKE3 hash.
 const HASH_BYTES: usize = 32;
 /// What a file of unknown length is taken for when time is allowed for it.
 const ASSUMED_BYTES: u64 = 8 << 30;
@@ -34,7 +33,6 @@ const SLOWEST_BYTES_PER_SECOND: u64 = 1 << 20;
 pub struct StagedFile {
     /// What commands call it: `{file.NAME}`.
     pub name: String,
-    /// Where it comes from.
     pub source: FileSource,
 }
 
@@ -42,13 +40,11 @@ pub struct StagedFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileSource {
-    /// It travels by content.
     Content(Content),
     /// It lies at the same path on every host and is used in place.
     Shared {
         /// The path, absolute.
         path: String,
-        /// What it has to hold.
         blake3: ContentHash,
         /// How long it is, where that is known.
         bytes: Option<u64>,
@@ -59,7 +55,6 @@ pub enum FileSource {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Content {
     pub blake3: ContentHash,
-    /// How long it is.
     pub bytes: u64,
     /// Whether it may be executed.
     pub executable: bool,

@@ -46,9 +46,7 @@ pub const RUN_VARIABLE: &str = "SPEEDUP_RUN";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gang {
     pub hosts: u32,
-    /// How many ranks each of them has.
     pub ranks_per_host: u32,
-    /// What starts the ranks.
     pub launcher: GangLauncher,
     /// Whether each rank is timed: its launcher starts the timer, and that the rank.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -62,7 +60,6 @@ pub struct Gang {
 pub struct ScalingSeries {
     /// What the plan calls the program.
     pub name: String,
-    /// What stays the same.
     pub law: ScalingLaw,
 }
 

@@ -15,7 +15,6 @@ pub const MAX_PRIOR_PATH_BYTES: usize = 4_096;
 /// How likely each version of a line is to have the step, compared with the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinePrior {
-    /// What the weights follow from.
     pub paths: Vec<PathWeight>,
     /// Of each version after the first, which is the good end.
     pub weights: Vec<f64>,

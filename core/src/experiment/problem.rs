@@ -19,7 +19,6 @@ pub const MAX_PROBLEMS: usize = 20;
 pub struct ExperimentError {
     /// At least one, at most [`MAX_PROBLEMS`].
     problems: Vec<Problem>,
-    /// How many more there are.
     untold: usize,
 }
 
@@ -124,51 +123,27 @@ impl fmt::Display for KeyPath {
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
-    /// A name breaks the rule of names.
     #[error("{} is not a valid name", quoted(.0))]
     Name(String),
-    /// A tag breaks the rule of tags.
     #[error("{} is no tag", quoted(.0))]
     Tag(String),
-    /// Two things have one name.
     #[error("the name {} occurs twice", quoted(.0))]
     SameName(String),
-    /// A number outside its bounds.
     #[error("{value} is out of range")]
-    OutOfRange {
-        /// The number, with its unit.
-        value: String,
-        allowed: String,
-    },
-    /// Fewer than two versions.
+    OutOfRange { value: String, allowed: String },
     #[error("{0} version(s): there is nothing to compare")]
     TooFewVersions(usize),
     #[error("there is no benchmark")]
     NoBenchmark,
-    /// More than is held.
     #[error("{count} {what}, but at most {most} are allowed")]
-    TooMany {
-        what: &'static str,
-        /// How many there are.
-        count: usize,
-        /// How many there may be.
-        most: usize,
-    },
-    /// More benchmarks are drawn than there are.
+    TooMany { what: &'static str, count: usize, most: usize },
     #[error("{drawn} benchmarks cannot be drawn from {benchmarks}")]
-    DrawnTooMany {
-        /// How many are drawn.
-        drawn: u32,
-        /// How many there are.
-        benchmarks: usize,
-    },
-    /// More than [`MAX_RUNS`].
+    DrawnTooMany { drawn: u32, benchmarks: usize },
     #[error("the experiment has {0} runs, but at most {MAX_RUNS} are allowed")]
     TooManyRuns(u64),
     /// A host that serves several runs by design cannot be in a new allocation for each.
     #[error("a host that serves several runs by design cannot be reallocated between them")]
     SharedReallocated,
-    /// Looks are taken at independent runs.
     #[error("looks cannot be taken at nested levels: their boundaries suppose independent runs")]
     LooksAtLevels,
     /// A rule appends visits and takes them for independent, and what is independent of a version that is built several
@@ -182,19 +157,14 @@ pub enum Fault {
         /// What the rule's maximum allows of each cell.
         visits: u32,
     },
-    /// A bisection that could not be carried out.
     #[error("a bisection cannot be made like this: {0}")]
     Bisection(&'static str),
-    /// A prior that is none of this line.
     #[error("this is no prior of the experiment: {0}")]
     Prior(&'static str),
-    /// Runs on several hosts that could not be executed.
     #[error("a benchmark runs on hosts of its own number, and {0}")]
     Gang(&'static str),
-    /// No set of hosts can be fresh.
     #[error("the policy is of sets of hosts that serve a run of a benchmark together, and {0}")]
     Sets(&'static str),
-    /// Nobody fills it in.
     #[error("{{rank}} is filled in where the ranks of a run are timed, and these are not")]
     RankUnknown,
     #[error("time_ranks needs what starts the ranks")]
@@ -204,7 +174,6 @@ pub enum Fault {
     /// A character that no argument and no environment can hold, or that would upset a terminal.
     #[error("the control character {0:?} is not possible here")]
     ControlCharacter(char),
-    /// Longer than it may be, with its placeholders filled in.
     #[error("{what} may have {bytes} bytes with its placeholders filled in, but at most {most} are allowed")]
     TooLong {
         what: &'static str,
@@ -213,24 +182,18 @@ pub enum Fault {
         /// How long it may be.
         most: usize,
     },
-    /// No name of an environment variable.
     #[error("{} is not a valid name of an environment variable", quoted(.0))]
     EnvName(String),
-    /// No name for a placeholder.
     #[error("{} is not a valid name for a placeholder", quoted(.0))]
     VarName(String),
-    /// A name that has a meaning already.
     #[error("the placeholder `{{{0}}}` has a meaning already")]
     VarTaken(String),
-    /// A placeholder without a value.
     #[error("unknown placeholder `{{{}}}`", excerpt(name))]
     UnknownPlaceholder {
         /// The name between the braces.
         name: String,
-        /// The names that are known here.
         known: Vec<String>,
     },
-    /// A placeholder with a value in some versions only.
     #[error("the placeholder `{{{}}}` has no value in version {}", excerpt(name), quoted(version))]
     PlaceholderLacks {
         /// The name between the braces.
@@ -244,10 +207,8 @@ pub enum Fault {
     /// The path of a directory of the plan's own has the length that it has.
     #[error("the directory is the plan's own, so its path cannot be given a length")]
     LengthOfOwnDirectory,
-    /// A staged file whose name cannot stand in a placeholder.
     #[error("{} is not a valid name for a file", quoted(.0))]
     FileName(String),
-    /// A version that is built for nothing.
     #[error("the build has no products")]
     NoProducts,
     /// What a build makes has a name that cannot stand in a placeholder.
@@ -264,20 +225,13 @@ pub enum Fault {
     Commit(String),
     /// A file, or all of them, hold more than hosts and coordinator are asked to.
     #[error("{what} {bytes} bytes, but at most {most} are allowed")]
-    TooManyBytes {
-        what: &'static str,
-        /// How many there are.
-        bytes: u64,
-        /// How many there may be.
-        most: u64,
-    },
+    TooManyBytes { what: &'static str, bytes: u64, most: u64 },
     /// Weights are the plan's, and one is not given.
     #[error("a weight is missing")]
     WeightMissing,
     /// Wall time is not among the metrics.
     #[error("the metric `wall` is missing")]
     WallMissing,
-    /// A metric is named twice.
     #[error("the metric `{0}` occurs twice")]
     SameMetric(&'static str),
     /// An own metric is called as one that is known anyway.
@@ -440,7 +394,6 @@ pub(crate) fn excerpt(text: &str) -> String {
     shown
 }
 
-/// An excerpt in quotes.
 pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", excerpt(text))
 }

@@ -56,7 +56,6 @@ pub struct Software {
 pub struct Container {
     /// The image: a file, or whatever the launcher knows it as. Placeholders are still in place.
     pub image: String,
-    /// What starts the program in it.
     pub launcher: ContainerLauncher,
     /// A command whose first line of output identifies the image, where that is not a file.
     pub digest: Vec<String>,
@@ -77,13 +76,9 @@ crate::words! {
     /// A part of the software, as owners' limits and refusals name it.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum SoftwarePart {
-        /// [`Software::prologue`].
         Prologue = "prologue",
-        /// [`Software::modules`].
         Modules = "modules",
-        /// [`Software::spack`] and [`Software::spack_environment`].
         Spack = "spack",
-        /// [`Software::container`].
         Container = "container",
     }
     /// Its name, which is its key in `[environment]`.

@@ -53,7 +53,6 @@ impl Fact {
     }
 }
 
-/// A fact as JSON has it.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Stated {
@@ -90,15 +89,12 @@ pub struct Fingerprint(BTreeMap<String, Fact>);
 /// Why facts are no fingerprint.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FingerprintError {
-    /// More of them than [`MAX_FACTS`].
     #[error("{0} facts are more than the {MAX_FACTS} allowed")]
     TooMany(usize),
-    /// A name, a value or a reason longer than [`MAX_FACT_BYTES`].
     #[error("the fact {name:?} has {bytes} bytes, more than the {MAX_FACT_BYTES} allowed")]
     TooLong {
         /// Which fact; the beginning of its name.
         name: String,
-        /// How long it is.
         bytes: usize,
     },
 }
@@ -106,11 +102,8 @@ pub enum FingerprintError {
 /// A fact in which two hosts differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
-    /// The name of the fact.
     pub fact: String,
-    /// What it is on this host.
     pub here: Fact,
-    /// What it is on the other.
     pub there: Fact,
 }
 

@@ -11,7 +11,6 @@ pub const MAX_RECORD_BYTES: usize = 16 << 20;
 
 const CHECKSUM_BYTES: usize = 4;
 
-/// What a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FrameKind {
     /// It has a payload and its own position.

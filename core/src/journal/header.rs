@@ -26,7 +26,6 @@ impl fmt::Display for JournalId {
 /// The header of a segment in format [`FORMAT_VERSION`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentHeader {
-    /// The journal it belongs to.
     pub journal: JournalId,
     /// Position of its first record, also when it has none yet.
     pub first: Position,
@@ -35,21 +34,15 @@ pub struct SegmentHeader {
 /// Why bytes are not the header of a segment that we can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
-    /// Fewer bytes than a header has.
     #[error("it is shorter than a segment header")]
     Short,
     /// The checksum does not fit, so nothing in the header can be believed.
     #[error("its header does not match its checksum")]
     Checksum,
-    /// An intact header of something else.
     #[error("it does not begin as a journal segment does")]
     NotASegment,
-    /// Written by a newer program.
     #[error("it has format version {version}, and this program reads up to {FORMAT_VERSION}")]
-    Newer {
-        /// The version it has.
-        version: u32,
-    },
+    Newer { version: u32 },
 }
 
 impl SegmentHeader {

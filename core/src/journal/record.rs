@@ -31,7 +31,6 @@ pub struct PayloadVersion(pub u8);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JournalRecord<'a> {
     pub position: Position,
-    /// Encoding of the payload.
     pub version: PayloadVersion,
     /// What was appended; opaque here.
     pub payload: &'a [u8],

@@ -34,7 +34,6 @@ pub struct Damage {
     pub at: u64,
     /// Position of the first record that cannot be read.
     pub position: Position,
-    /// What is wrong there.
     pub kind: DamageKind,
 }
 
@@ -70,7 +69,6 @@ pub(super) struct Search {
     content_end: u64,
 }
 
-/// Where a search stands.
 pub(super) enum Found {
     /// It needs this many bytes from its offset on.
     Lacks(usize),

@@ -28,12 +28,9 @@ pub struct Active {
 /// What cannot be derived of an active experiment, beside the states of its runs: it stands in a checkpoint as it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kept {
-    /// Every run of it.
     pub plan: Arc<Plan>,
-    /// When it was submitted.
     pub submitted: Timestamp,
     pub by: String,
-    /// What may happen to it.
     pub phase: Phase,
     /// The latest words of its rule, or why it was cancelled.
     pub words: String,
@@ -170,7 +167,6 @@ impl Active {
         offers.then(|| (Reverse(self.priority()), leases))
     }
 
-    /// How urgent it is.
     pub(super) fn priority(&self) -> i32 {
         self.kept.plan.experiment.priority
     }

@@ -47,7 +47,6 @@ pub enum Piece {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivePiece {
     pub experiment: ExperimentId,
-    /// What is kept of it as it is.
     pub kept: Kept,
     /// The states of its runs, in their order: each with how many runs in a row have it.
     pub runs: Vec<(RunPiece, u32)>,
@@ -58,7 +57,6 @@ pub struct ActivePiece {
 /// The state of a run, without what the lease at its host says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunPiece {
-    /// It waits for a host.
     Waiting(Attempt),
     /// A host holds a lease on it.
     Held,
@@ -69,36 +67,22 @@ pub enum RunPiece {
 /// Why pieces are no machine.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Misfit {
-    /// A host is there twice.
     #[error("host {0} is there twice")]
     HostTwice(String),
-    /// An experiment is there twice.
     #[error("experiment {0} is there twice")]
     ExperimentTwice(ExperimentId),
-    /// The states are not those of the plan's runs.
     #[error("experiment {experiment} has {runs} runs and {states} states")]
-    Runs {
-        experiment: ExperimentId,
-        /// Runs of its plan.
-        runs: u32,
-        states: u64,
-    },
-    /// A lease and its run do not say the same.
+    Runs { experiment: ExperimentId, runs: u32, states: u64 },
     #[error("lease {0} and its run do not agree")]
     Lease(LeaseEpoch),
-    /// A held run that no host holds.
     #[error("nobody holds a run of experiment {0} that is held")]
     HeldByNobody(ExperimentId),
-    /// A build that the plan does not have.
     #[error("run {run} of experiment {experiment} is no build")]
     NoBuild { experiment: ExperimentId, run: RunIndex },
-    /// A host that is not there was tried.
     #[error("experiment {0} was tried on a host that is not there")]
     UnknownHost(ExperimentId),
-    /// A host of a class that is not there.
     #[error("host {0} is of a class that is not there")]
     UnknownClass(String),
-    /// A host served an experiment that is not active.
     #[error("a host served experiment {0}, which is not active")]
     NotActive(ExperimentId),
 }

@@ -13,7 +13,6 @@ use crate::{
 pub enum Command {
     Submit {
         experiment: ExperimentId,
-        /// Every run of it.
         plan: Arc<Plan>,
         by: String,
         /// Take it even when the pool is too small for it now.
@@ -23,11 +22,9 @@ pub enum Command {
     },
     /// Give out no runs of it for now.
     Pause(Request),
-    /// Go on with it.
     Resume(Request),
     /// Give out no further runs of it.
     Cancel(Request),
-    /// Append runs to it.
     Extend {
         /// Which, and who asks.
         request: Request,
@@ -62,20 +59,26 @@ pub enum Command {
     /// Forget which machine and agent a host id belongs to: the next to join with it is the host.
     ResetHost(HostRequest),
     Join {
-        /// What it says of its host.
         facts: HostFacts,
         agent: AgentId,
-        /// Which start of it.
         epoch: AgentEpoch,
     },
     /// An agent wants work.
     Ask(Speaker),
     /// An agent of a gang is prepared, and waits for the others.
-    Ready { speaker: Speaker, lease: LeaseEpoch },
+    Ready {
+        speaker: Speaker,
+        lease: LeaseEpoch,
+    },
     /// An agent begins a run.
-    Started { speaker: Speaker, lease: LeaseEpoch },
-    /// An agent reports an attempt.
-    Report { speaker: Speaker, report: Box<AttemptReport> },
+    Started {
+        speaker: Speaker,
+        lease: LeaseEpoch,
+    },
+    Report {
+        speaker: Speaker,
+        report: Box<AttemptReport>,
+    },
 }
 
 /// What happened, whatever the machine says to it: nothing of it is refused.
@@ -88,7 +91,6 @@ pub enum Notice {
     JobEnded {
         host: HostId,
         job: JobId,
-        /// What the engine says of it.
         words: String,
     },
     /// What the event log is to say of an engine.
@@ -125,7 +127,6 @@ pub struct HostRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Speaker {
     pub host: HostId,
-    /// Which start of it.
     pub epoch: AgentEpoch,
 }
 
@@ -133,11 +134,7 @@ pub struct Speaker {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Send the host its work.
-    Grant {
-        lease: Box<Lease>,
-        /// The plan it belongs to.
-        plan: Arc<Plan>,
-    },
+    Grant { lease: Box<Lease>, plan: Arc<Plan> },
     /// Tell the host that all hosts of its gang are prepared: it starts the program.
     Begin { host: HostId, lease: LeaseEpoch },
     /// Tell the host that the run of its gang is over, or given up: it ends its part.

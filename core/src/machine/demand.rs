@@ -13,7 +13,6 @@ use crate::run::HostNumber;
 use crate::value::id::ExperimentId;
 use crate::value::time::{Span, Timestamp};
 
-/// Hosts that are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Missing {
     hosts: u32,

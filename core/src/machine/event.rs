@@ -34,19 +34,24 @@ pub struct RequestKey {
 pub enum Change {
     /// The coordinator's process started; no host is connected yet.
     CoordinatorStarted,
-    /// An experiment was submitted.
     Submitted {
         experiment: ExperimentId,
-        /// Every run of it.
         plan: Arc<Plan>,
         by: String,
         /// Which request it was, where it may be repeated.
         request: Option<RequestKey>,
     },
     /// No run of it is given out until it is resumed.
-    Paused { experiment: ExperimentId, by: String, reason: String },
+    Paused {
+        experiment: ExperimentId,
+        by: String,
+        reason: String,
+    },
     /// Its runs are given out again.
-    Resumed { experiment: ExperimentId, by: String },
+    Resumed {
+        experiment: ExperimentId,
+        by: String,
+    },
     /// No further run of it is given out.
     Cancelled {
         experiment: ExperimentId,
@@ -63,12 +68,22 @@ pub enum Change {
         by: String,
     },
     /// All its runs are settled, and its rule has to say whether they are enough.
-    AwaitingDecision { experiment: ExperimentId },
+    AwaitingDecision {
+        experiment: ExperimentId,
+    },
     /// Its rule has said whether its runs are enough; where they are not, further ones follow.
-    Decided { experiment: ExperimentId, by: String, enough: bool, words: String },
+    Decided {
+        experiment: ExperimentId,
+        by: String,
+        enough: bool,
+        words: String,
+    },
     /// It takes hosts of this class only, and of those that are approved from now on. A class pinned before is let go of:
     /// nothing was measured on it.
-    ClassPinned { experiment: ExperimentId, class: ClassId },
+    ClassPinned {
+        experiment: ExperimentId,
+        class: ClassId,
+    },
     /// It takes hosts of this class too.
     ClassApproved {
         experiment: ExperimentId,
@@ -82,15 +97,11 @@ pub enum Change {
         experiment: ExperimentId,
         /// How its runs were settled.
         tally: Tally,
-        /// Whether it was cancelled.
         cancelled: bool,
     },
-    /// An agent connected for its host.
     HostJoined {
-        /// What it says of the host.
         facts: Box<HostFacts>,
         agent: AgentId,
-        /// Which start of it.
         epoch: AgentEpoch,
     },
     HostLeft {
@@ -105,13 +116,26 @@ pub enum Change {
         facts: Vec<String>,
     },
     /// It ends what it has and gets no more.
-    HostDrained { host: HostId, by: String },
+    HostDrained {
+        host: HostId,
+        by: String,
+    },
     /// Something is wrong with it: it gets no more.
-    HostQuarantined { host: HostId, by: String, reason: String },
+    HostQuarantined {
+        host: HostId,
+        by: String,
+        reason: String,
+    },
     /// It is given runs again.
-    HostResumed { host: HostId, by: String },
+    HostResumed {
+        host: HostId,
+        by: String,
+    },
     /// Its id is anybody's again: its attempt and visits have been given up, and the next to join with it is the host.
-    HostReset { host: HostId, by: String },
+    HostReset {
+        host: HostId,
+        by: String,
+    },
     /// Something happened between the coordinator and an engine that gives out hosts. Nothing follows from it.
     EngineNoted(EngineNote),
     /// It was asked to boot anew.
@@ -122,9 +146,14 @@ pub enum Change {
         give_up: Timestamp,
     },
     /// The rest of a visit goes to another host: this one is gone or silent.
-    VisitBroken { host: HostId, experiment: ExperimentId },
+    VisitBroken {
+        host: HostId,
+        experiment: ExperimentId,
+    },
     /// A connected host waits for work. Not kept: it asks again when it connects again.
-    HostAsked { host: HostId },
+    HostAsked {
+        host: HostId,
+    },
     /// Nothing of what waits suits the asking host. Not kept.
     HostPassed {
         host: HostId,
@@ -132,17 +161,31 @@ pub enum Change {
         until: Option<Timestamp>,
     },
     /// An asking host is kept for a run that several hosts serve together, until all of them ask. Not kept.
-    HostHeld { host: HostId, experiment: ExperimentId, run: RunIndex },
+    HostHeld {
+        host: HostId,
+        experiment: ExperimentId,
+        run: RunIndex,
+    },
     /// A host of a gang is prepared. Not kept: its agent says so again when it connects again.
-    HostReady { host: HostId, lease: LeaseEpoch },
+    HostReady {
+        host: HostId,
+        lease: LeaseEpoch,
+    },
     /// An attempt was given to a host.
     LeaseGranted(Box<Lease>),
     /// An attempt was given to hosts that serve it together, in the order of their seats.
     GangGranted(Vec<Lease>),
     /// The agent said that it began.
-    RunStarted { host: HostId, lease: LeaseEpoch },
+    RunStarted {
+        host: HostId,
+        lease: LeaseEpoch,
+    },
     /// The attempt was executed: the run is settled.
-    RunReported { host: HostId, lease: LeaseEpoch, record: Arc<Record> },
+    RunReported {
+        host: HostId,
+        lease: LeaseEpoch,
+        record: Arc<Record>,
+    },
     /// The part of a host is over in a run that another host has started.
     PartEnded {
         host: HostId,
@@ -159,7 +202,10 @@ pub enum Change {
         after: AfterLoss,
     },
     /// An attempt that had been given up was reported after all: kept, marked, not analysed.
-    LateReport { superseded: Superseded, record: Arc<Record> },
+    LateReport {
+        superseded: Superseded,
+        record: Arc<Record>,
+    },
 }
 
 impl Change {
@@ -203,7 +249,6 @@ pub struct Superseded {
     pub run: RunIndex,
     pub attempt: Attempt,
     pub host: HostId,
-    /// By which start of its agent.
     pub agent_epoch: AgentEpoch,
 }
 
@@ -223,7 +268,6 @@ impl From<&Lease> for Superseded {
 /// How many runs are in which state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Tally {
-    /// Waiting for a host.
     pub waiting: u32,
     /// Given to a host.
     pub leased: u32,
@@ -271,7 +315,6 @@ impl Tally {
 /// An attempt that ended, with all the machine knew of it: one row of the export.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndedAttempt {
-    /// The lease it had.
     pub lease: Lease,
     /// The number of its cell in the plan.
     pub cell: u32,
@@ -287,7 +330,6 @@ pub enum AttemptEnd {
     /// It was lost; a report may still come and is then kept beside.
     Lost {
         reason: LossReason,
-        /// What became of the run.
         after: AfterLoss,
         /// The report that came too late, if one did.
         late: Option<Arc<Record>>,

@@ -25,15 +25,12 @@ pub enum Explanation {
         /// Why nobody has taken it.
         waiting_for: WaitingFor,
     },
-    /// A host has it.
     Held {
         host: HostId,
-        /// What people call it.
         host_name: Option<HostName>,
         lease: LeaseEpoch,
         /// Whether the agent said that it began.
         begun: bool,
-        /// Whether the host is connected.
         connected: bool,
         /// When it is given up.
         deadline: Timestamp,
@@ -59,15 +56,12 @@ pub struct LostAttempt {
 /// Why nobody has taken a waiting run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum WaitingFor {
-    /// The experiment is paused.
     Resume {
         reason: String,
     },
     /// Builds: it is planned when all of them are there.
     Builds {
-        /// Those that are there.
         made: u32,
-        /// All that are wanted.
         builds: u32,
     },
     Hosts(Hindrances),
@@ -88,7 +82,6 @@ crate::words! {
         Ending,
         /// Waiting for what other hosts make of the experiment.
         HeldBack,
-        /// Given up by the experiment.
         GivenUp,
         /// Serving, or wanted for, another visit of the same cell.
         Visited,
@@ -103,7 +96,6 @@ crate::words! {
         /// Of a class that the experiment does not take.
         OtherClass,
         OutOfService,
-        /// Not connected.
         Away,
     }
     /// All of them, in the order in which they are told.
@@ -121,7 +113,6 @@ impl Hindrance {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Hindrances {
     pub rebooting: u32,
-    /// Not connected.
     pub away: u32,
     pub out_of_service: u32,
     /// Of a class that the experiment does not take.

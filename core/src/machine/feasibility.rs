@@ -26,7 +26,6 @@ pub const USUAL_BOOT: Span = Span::from_secs(180);
 /// The hosts there are, by their classes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {
-    /// The classes of connected hosts.
     pub classes: Vec<HostClass>,
 }
 
@@ -100,9 +99,7 @@ pub struct Estimate {
     pub builds: Vec<Span>,
     /// Whether somebody said how long a build lasts; else it is taken to last as long as its timeout allows.
     pub builds_are_given: bool,
-    /// One boot of a host.
     pub boot: Span,
-    /// Where the times are known from.
     pub source: EstimateSource,
 }
 
@@ -165,7 +162,6 @@ pub struct Feasibility {
     pub visits: u32,
     /// Builds that go before them, on any host.
     pub builds: u32,
-    /// Fresh hosts that it needs.
     pub hosts_needed: u32,
     /// Fresh hosts that it may come to need when its rule asks for all it may.
     pub hosts_needed_at_most: u32,
@@ -173,11 +169,9 @@ pub struct Feasibility {
     pub pool: Option<PoolFeasibility>,
     /// The time on hosts, summed over them, of builds and runs, without setup and retries.
     pub host_time_ns: Span,
-    /// That of the builds alone.
     pub build_host_time_ns: Span,
     /// Whether somebody said how long a build lasts; else it is by the timeouts of the builds.
     pub builds_are_given: bool,
-    /// Where the times are known from.
     pub estimate: EstimateSource,
 }
 
@@ -186,7 +180,6 @@ pub struct Feasibility {
 pub struct PoolFeasibility {
     /// Hosts that the experiment may take.
     pub hosts: u32,
-    /// Hosts of all classes.
     pub hosts_of_all_classes: u32,
     /// Whether they are enough.
     pub fits: bool,

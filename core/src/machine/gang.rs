@@ -36,7 +36,6 @@ pub(super) struct Hold {
     is_over: bool,
 }
 
-/// What there is of a gang.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Gathering {
     /// These hosts, all of which ask.

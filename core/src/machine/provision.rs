@@ -86,9 +86,7 @@ pub struct Job {
     pub state: JobState,
     /// The engine's own word for that, and its reason, where it gives one.
     pub words: String,
-    /// Where it runs, or ran.
     pub node: Option<NodeName>,
-    /// When it started, if it has.
     pub started: Option<Timestamp>,
     /// When it ended, or will end at the latest.
     pub ends: Option<Timestamp>,
@@ -99,9 +97,7 @@ pub struct Job {
 pub enum JobState {
     /// It waits for a node, also again.
     Queued,
-    /// It has a node.
     Running,
-    /// It is about to end.
     Ending,
     Ended(JobEnd),
 }
@@ -140,7 +136,6 @@ pub struct RefusedAgent {
 /// An agent that cannot reach the coordinator, as it left it in its state directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreachedAgent {
-    /// The job in which it lives.
     pub job: JobId,
     /// What it tried, and why that failed.
     pub reason: String,
@@ -172,7 +167,6 @@ pub struct Demand {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provided {
     pub host: HostId,
-    /// What the engine calls it.
     pub node: NodeName,
     /// The job in which its agent lives, or last lived.
     pub job: Option<JobId>,

@@ -17,7 +17,6 @@ pub(crate) struct Queue {
     lanes: Vec<Lane>,
     /// The first waiting visit of each lane that has one.
     heads: BTreeSet<(u32, u32)>,
-    /// How many visits wait.
     visits: u32,
     /// How many of them another host began.
     again: u32,
@@ -101,7 +100,6 @@ fn lanes_of_runs(plan: &Plan) -> usize {
     }
 }
 
-/// What a lane is of.
 fn unit(plan: &Plan) -> Scope {
     match plan.experiment.order {
         _ if !wants_different_hosts(plan) => unit_of_use(plan),
@@ -150,7 +148,6 @@ pub fn largest_gang(plan: &Plan) -> u32 {
     benchmarks.filter_map(|benchmark| Some(benchmark.gang.as_ref()?.hosts)).max().unwrap_or(1)
 }
 
-/// What is done in a lane, in words.
 pub(super) fn lane_in_words(plan: &Plan, lane: u32) -> String {
     let name = |cell: u32| {
         let cell = plan.cell_by_number(cell);
@@ -257,7 +254,6 @@ impl Queue {
         self.heads = (0..).zip(&self.lanes).filter_map(|(key, lane)| Some((lane.head()?, key))).collect();
     }
 
-    /// How many visits wait.
     pub(super) fn visits(&self) -> u32 {
         self.visits
     }
@@ -316,12 +312,10 @@ impl Queue {
         })
     }
 
-    /// Puts back what is left of a visit.
     pub(super) fn put_back(&mut self, lane: u32, visit: RunIndex) {
         self.change(lane, |lane| lane.again.insert(visit.0));
     }
 
-    /// Forgets all that wait.
     pub(super) fn clear(&mut self) {
         self.lanes.iter_mut().for_each(|lane| *lane = Lane::default());
         self.heads.clear();

@@ -12,122 +12,67 @@ use crate::value::time::{Span, Timestamp};
 /// Why a command was refused. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// No active experiment has this id.
     #[error("no active experiment has the id {0}")]
     NotActive(ExperimentId),
-    /// There is one with this id already.
     #[error("there is an experiment {0} already")]
     Exists(ExperimentId),
-    /// Too many are active.
     #[error("{MAX_ACTIVE} experiments are active already")]
     TooManyActive,
     #[error("experiment {0} was cancelled")]
     Cancelled(ExperimentId),
-    /// Its builds come first.
     #[error("experiment {0} is still building: its runs are planned when all builds are there")]
     Building(ExperimentId),
-    /// Its rule alone says which runs follow.
     #[error("experiment {0} is a bisection: it alone says which runs follow")]
     Bisecting(ExperimentId),
-    /// A run of a version that could not be built.
     #[error("run {run} needs {build}, which there is not")]
-    NotBuilt {
-        run: RunIndex,
-        /// Which build, in words.
-        build: String,
-    },
-    /// More runs than an experiment may have.
+    NotBuilt { run: RunIndex, build: String },
     #[error("{runs} runs are more than the {max} an experiment may have")]
-    TooManyRuns {
-        /// How many there would be.
-        runs: u64,
-        /// How many there may be.
-        max: u64,
-    },
-    /// More runs of a cell than the experiment's rule allows.
+    TooManyRuns { runs: u64, max: u64 },
     #[error("{runs} runs of a cell are more than the {max} that the experiment's rule allows")]
-    BeyondRule {
-        /// How many there would be.
-        runs: u32,
-        /// How many there may be.
-        max: u32,
-    },
-    /// Runs that do not fit the plan.
+    BeyondRule { runs: u32, max: u32 },
     #[error("these runs cannot be appended: {0}")]
     Unfit(PlanError),
-    /// A decision to go on without further runs.
     #[error("to go on means further runs, but there are none")]
     NothingAppended,
-    /// Nothing is to be decided of it.
     #[error("experiment {0} awaits no decision of its rule")]
     NotDeciding(ExperimentId),
-    /// What was decided rests on another plan than there is.
     #[error(
         "the decision on experiment {experiment} was computed from {computed_from} runs, and it has {runs}"
     )]
-    StaleDecision {
-        experiment: ExperimentId,
-        /// From how many runs.
-        computed_from: u32,
-        /// How many there are.
-        runs: u32,
-    },
-    /// It takes hosts of any class.
+    StaleDecision { experiment: ExperimentId, computed_from: u32, runs: u32 },
     #[error("experiment {0} takes hosts of any class")]
     AnyClass(ExperimentId),
     /// The pool cannot satisfy the plan's policy.
     #[error("{0}")]
     PoolTooSmall(Shortage),
-    /// No host of this id ever joined.
     #[error("no host {0} ever joined")]
     UnknownHost(HostId),
-    /// Another agent serves the host.
     #[error("host {host} is served by another agent ({agent}) already")]
     HostClaimed { host: HostId, agent: AgentId },
-    /// Another machine has the same id.
     #[error("another machine joined as host {host}: its {by} is {other}")]
     AnotherMachine {
         host: HostId,
-        /// What tells them apart.
         by: Identifier,
         /// What it is on the machine that is known.
         other: String,
     },
-    /// The machine has joined under another id.
     #[error("this machine has joined as host {other}, which has the same {by} id")]
     SameMachine { other: HostId, by: Identifier },
-    /// A boot that was left behind.
     #[error("host {host} was in boot {boot} before its latest: a boot does not come back")]
     OldBoot { host: HostId, boot: BootId },
-    /// Too many boots or allocations.
     #[error("host {0} has had {MAX_BOOTS} boots or allocations")]
     TooManyBoots(HostId),
-    /// A later start of the agent is known.
     #[error("host {host} was served by agent start {known} already, {claimed} is older")]
-    StaleAgent {
-        host: HostId,
-        /// The latest known start.
-        known: AgentEpoch,
-        /// The one that was claimed.
-        claimed: AgentEpoch,
-    },
-    /// A start far in the future, by its number.
+    StaleAgent { host: HostId, known: AgentEpoch, claimed: AgentEpoch },
     #[error(
         "the agent of host {host} claims to have started {:.0} days after the coordinator's time, and {:.0} are the most",
         in_days(Timestamp(claimed.0) - *now), in_days(MAX_EPOCH_LEAD)
     )]
-    FutureAgent {
-        host: HostId,
-        /// The start that was claimed.
-        claimed: AgentEpoch,
-        now: Timestamp,
-    },
+    FutureAgent { host: HostId, claimed: AgentEpoch, now: Timestamp },
     #[error("{MAX_HOSTS} hosts are known already")]
     TooManyHosts,
-    /// The host has not joined, or its agent started anew since.
     #[error("host {0} has not joined with this agent start")]
     NotJoined(HostId),
-    /// A report for a lease that was never given to this agent.
     #[error("lease {lease} was never given to this start of the agent of host {host}")]
     NotYourLease { host: HostId, lease: LeaseEpoch },
 }

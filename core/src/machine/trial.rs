@@ -12,7 +12,6 @@ use crate::{
     value::seed::Seed, value::time::Span, value::time::Timestamp,
 };
 
-/// How an attempt ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Measured,

@@ -11,7 +11,6 @@ use crate::{experiment::Experiment, value::id::RunIndex, value::id::VersionIndex
 pub(super) struct Builds {
     /// The runs that build each version, ascending; of no version where nothing is built.
     of_version: Vec<Vec<u32>>,
-    /// How many they are.
     pub(super) count: u32,
     /// How many groups have each cell.
     groups: Vec<u32>,

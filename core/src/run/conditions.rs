@@ -36,7 +36,6 @@ pub struct Conditions {
     pub applied: Vec<Setting>,
     /// The settings that were not, in their order.
     pub unmet: Vec<Unmet>,
-    /// What disturbed the run.
     pub disturbances: Vec<Disturbance>,
 }
 

@@ -41,12 +41,7 @@ pub enum Disturbance {
         ns: u64,
     },
     /// The frequency was meant to stand still and did not.
-    FrequencyChanged {
-        /// The mean before, kHz.
-        before_khz: u64,
-        /// The mean after, kHz.
-        after_khz: u64,
-    },
+    FrequencyChanged { before_khz: u64, after_khz: u64 },
     /// The program was stopped for a while, which its time includes. It may have done so itself.
     ProgramStopped { signal: u8 },
     /// The agent was stopped for a while, and went on before the program ended. Who stopped it may have stopped more.
@@ -67,7 +62,6 @@ pub enum Resource {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     pub elapsed_ns: u64,
-    /// The CPUs of the run.
     pub cpus: u32,
     /// CPU time of the run.
     pub run_ns: u64,

@@ -11,7 +11,6 @@ pub const MAX_KIND_BYTES: usize = 64;
 pub struct FileSystem {
     /// Its kind, as `/proc/mounts` names it: `ext4`, `nfs4`, `fuse.sshfs`.
     pub kind: String,
-    /// Where its files are.
     pub location: Location,
 }
 

@@ -25,7 +25,6 @@ pub struct Lease {
     pub run: RunIndex,
     pub attempt: Attempt,
     pub host: HostId,
-    /// By which start of its agent.
     pub agent_epoch: AgentEpoch,
     /// When it was given.
     pub granted: Timestamp,
@@ -128,7 +127,6 @@ impl Lease {
 /// Why a host was fresh for a run: what was known when the lease was given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// The boot of the host.
     pub boot: BootId,
     /// Its allocation, where it has one.
     pub allocation: Option<AllocationId>,

@@ -19,14 +19,12 @@ pub const MAX_HASHED_BYTES: u64 = 1 << 30;
 pub struct Program {
     /// Its path on the host; what is not UTF-8 is replaced.
     pub path: String,
-    /// What was in it.
     pub content: ProgramContent,
 }
 
 /// What was in a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProgramContent {
-    /// The BLAKE3 hash of all of it.
     Blake3(ContentHash),
     /// It is not known.
     Unknown {

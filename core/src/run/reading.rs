@@ -60,11 +60,9 @@ pub struct CpuTime {
 /// Frequencies of CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frequency {
-    /// The lowest, kHz.
     pub min_khz: u64,
     /// The mean, kHz, rounded down.
     pub mean_khz: u64,
-    /// The highest, kHz.
     pub max_khz: u64,
 }
 

@@ -157,7 +157,6 @@ crate::words! {
     pub enum Failure {
         /// It ended with another exit code than expected.
         Exit { code: u8, expected: u8 } = "exit",
-        /// A signal ended it.
         Signal {
             signal: u8,
             /// Whether the kernel dumped the program's memory, which was part of the time.
@@ -166,12 +165,10 @@ crate::words! {
         } = "signal",
         /// It did not end in time.
         TimedOut {
-            /// The limit it was given.
             limit: Span,
         } = "timeout",
         /// It wrote something else than expected to its standard output.
         WrongOutput {
-            /// BLAKE3 of what it wrote.
             blake3: [u8; 32],
             expected: [u8; 32],
         } = "wrong_output",

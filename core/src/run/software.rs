@@ -40,7 +40,6 @@ pub struct MadeVariables {
     pub variables: BTreeMap<String, String>,
     /// When the shell had ended, by the host's wall clock (nanoseconds since the Unix epoch): before any clock of a run started.
     pub ended_unix_ns: u64,
-    /// How long it took.
     pub took: Span,
 }
 
@@ -49,7 +48,6 @@ pub struct MadeVariables {
 pub struct UsedContainer {
     /// The image, as the launcher was given it.
     pub image: String,
-    /// What identifies its content.
     pub identity: ImageIdentity,
     /// How long the launcher and the container took for a program that does nothing, by the same clock, before the first run on
     /// the host: so much of each run is theirs. Absent where the plan has none tried.
@@ -63,8 +61,9 @@ pub enum ImageIdentity {
     Blake3(ContentHash),
     /// What the plan's command told.
     Told(String),
-    /// It is not known.
-    Unknown { reason: String },
+    Unknown {
+        reason: String,
+    },
 }
 
 /// The text whose hash stands for variables: `NAME=VALUE`, sorted, each with a final zero.

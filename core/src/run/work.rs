@@ -38,7 +38,6 @@ pub struct WorkOrder {
     pub cleanup: Option<Setup>,
     /// Timed by itself after the run.
     pub canary: Option<Setup>,
-    /// The environment of the timed execution.
     pub environment: Environment,
     /// The software of setup and canary: that of all versions.
     pub common_software: Option<Software>,
@@ -47,9 +46,7 @@ pub struct WorkOrder {
     /// By how much the name of the working directory is lengthened, in bytes, where the plan has it drawn.
     pub directory_padding: Option<u32>,
     pub metrics: Vec<Metric>,
-    /// What is read from the output.
     pub own_metrics: Vec<OwnMetric>,
-    /// What becomes of the output.
     pub output: OutputChoice,
     /// What the host has to be like before anything is done, where the plan has it rest.
     pub rest: Option<Rest>,
@@ -69,7 +66,6 @@ pub struct WorkOrder {
 pub struct WorkSeat {
     /// Its number. The host of seat 0 starts the program.
     pub number: u32,
-    /// How many hosts there are.
     pub size: u32,
     /// The lines of the file that names them, for the host of seat 0.
     pub hostfile: String,

@@ -16,13 +16,10 @@ pub struct CpuSet(Vec<u32>);
 /// Why a text is no set of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CpuSetError {
-    /// A part that is neither a number nor a range.
     #[error("{0:?} is neither a CPU's number nor a range of them")]
     NoNumber(String),
-    /// A range whose end is before its beginning.
     #[error("the range {0:?} ends before it begins")]
     Backwards(String),
-    /// A number that no kernel has.
     #[error("there is no CPU {0}: the highest possible is {last}", last = MAX_CPUS - 1)]
     TooHigh(u32),
 }

@@ -86,7 +86,6 @@ uuid_id!(
 pub enum IdError {
     #[error("an id may not be empty")]
     Empty,
-    /// More than [`MAX_ID_BYTES`].
     #[error("an id of {0} bytes is longer than the {MAX_ID_BYTES} allowed")]
     TooLong(usize),
     /// A character that would not survive in file names, logs or tables.

@@ -45,20 +45,12 @@ pub struct Authority {
 /// Why there is no authority.
 #[derive(Debug, Error)]
 pub enum AuthorityError {
-    /// The directory cannot be made.
     #[error("cannot make {}", path.display())]
     Directory { path: PathBuf, source: io::Error },
-    /// A file cannot be used.
     #[error("cannot use a file of the certificate authority")]
     File(#[from] PrivateFileError),
-    /// One of the two files is there without the other.
     #[error("{} is there, {} is not", there.display(), missing.display())]
-    Half {
-        there: PathBuf,
-        /// Which is not.
-        missing: PathBuf,
-    },
-    /// Its files are not what they should be.
+    Half { there: PathBuf, missing: PathBuf },
     #[error("the certificate authority in {} is damaged", path.display())]
     Damaged { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
 }
@@ -74,13 +66,11 @@ speedup_core::hints! { AuthorityError:
 /// Why a certificate is not made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum IssueError {
-    /// The request is longer than any key is.
     #[error("a signing request has at most {MAX_REQUEST_BYTES} bytes")]
     TooLong,
     /// The request is no PKCS #10, or is not signed with the key it names.
     #[error("it is no signing request of PKCS #10, signed with its own key")]
     Malformed,
-    /// It could not be signed.
     #[error("the certificate could not be made: {0}")]
     Failed(rcgen::Error),
 }

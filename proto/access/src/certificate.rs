@@ -70,16 +70,12 @@ pub struct Certificate {
 /// Why a certificate says nothing that is understood.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CertificateError {
-    /// It is no X.509.
     #[error("it is no X.509 certificate")]
     Malformed,
-    /// Its number is not of our form.
     #[error("its serial number is not 32 hexadecimal digits")]
     Serial,
-    /// It does not name one identity.
     #[error("it names {0} identities, not one")]
     Identities(usize),
-    /// What it names is no identity.
     #[error("it names no identity")]
     Identity(#[from] IdentityError),
 }

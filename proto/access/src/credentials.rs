@@ -20,13 +20,10 @@ pub struct Credentials {
 /// Why they are none.
 #[derive(Debug, Error)]
 pub enum CredentialsError {
-    /// A part is no PEM.
     #[error("the {part} is no PEM")]
     Pem { part: &'static str, source: rustls::pki_types::pem::Error },
-    /// The certificate is not understood.
     #[error("the certificate cannot be used")]
     Certificate(#[from] CertificateError),
-    /// No key could be made.
     #[error("a key could not be made: {0}")]
     Key(rcgen::Error),
 }

@@ -13,7 +13,6 @@ use crate::trust::Trust;
 /// Why there are no credentials.
 #[derive(Debug, Error)]
 pub enum EnrolmentError {
-    /// The coordinator cannot be spoken to as it would have to be.
     #[error("cannot speak to the coordinator")]
     Reach(#[from] ReachError),
     /// It is not there, or is another than the token was made by.
@@ -21,10 +20,8 @@ pub enum EnrolmentError {
     Unreachable(#[source] tonic::transport::Error),
     #[error("the coordinator gives no certificate")]
     Refused(#[source] Box<Status>),
-    /// What it gives cannot be used.
     #[error("the certificate cannot be used")]
     Credentials(#[from] CredentialsError),
-    /// What it gives is for someone else.
     #[error("the certificate is for {0}")]
     Another(Identity),
 }

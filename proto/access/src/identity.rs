@@ -30,10 +30,8 @@ pub enum IdentityError {
     /// No machine is called so, and where it stands as a part of a path or as an argument it would be something else.
     #[error("{0:?} is no name of a host: one begins with no hyphen and has a letter or digit")]
     HostName(String),
-    /// The role is none.
     #[error(transparent)]
     Role(#[from] RoleError),
-    /// It is none of the two forms.
     #[error("it is neither speedup://user/NAME?role=ROLE nor speedup://host/HOST?role=agent")]
     Form,
 }

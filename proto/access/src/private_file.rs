@@ -13,16 +13,12 @@ const MAX_BYTES: u64 = 64 << 10;
 /// Why such a file cannot be used.
 #[derive(Debug, Error)]
 pub enum PrivateFileError {
-    /// It cannot be read.
     #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    /// Others can read or change it.
     #[error("{} may be read or changed by others: its mode is {mode:03o}", path.display())]
     Open { path: PathBuf, mode: u32 },
-    /// It is larger than any is.
     #[error("{} is larger than {MAX_BYTES} bytes", path.display())]
     TooLarge { path: PathBuf },
-    /// It cannot be written.
     #[error("cannot write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
 }

@@ -41,13 +41,10 @@ pub struct Reach {
 /// Why a coordinator cannot be reached, before anything is connected.
 #[derive(Debug, ThisError)]
 pub enum ReachError {
-    /// The address is none.
     #[error("{url:?} is not an address such as https://127.0.0.1:7077")]
     Address { url: String },
-    /// Without TLS only this machine is spoken to.
     #[error("{url} is without TLS, and not on this machine")]
     NotLoopback { url: String },
-    /// It wants TLS, and there is nothing to trust it by.
     #[error("there are no credentials for {url}")]
     NoCredentials { url: String },
     /// Certificates cannot be used.

@@ -22,10 +22,8 @@ use crate::trust::{PROTOCOL, provider, roots};
 /// Why a server cannot secure its connections.
 #[derive(Debug, ThisError)]
 pub enum ServerError {
-    /// Its certificate could not be made.
     #[error("the server's certificate could not be made: {0}")]
     Issue(rcgen::Error),
-    /// TLS does not take what it should.
     #[error("TLS cannot use the certificates")]
     Tls(#[from] Error),
 }

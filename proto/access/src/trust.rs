@@ -31,10 +31,8 @@ pub enum Trust {
 /// Why there can be no secured connection.
 #[derive(Debug, ThisError)]
 pub enum TrustError {
-    /// Credentials or authority are damaged.
     #[error(transparent)]
     Credentials(#[from] CredentialsError),
-    /// TLS does not take them.
     #[error("TLS cannot use the certificates")]
     Tls(#[from] Error),
 }

@@ -23,12 +23,10 @@ pub(super) fn products_out(products: &[Product]) -> Vec<v1::Product> {
     products.iter().map(Into::into).collect()
 }
 
-/// Products of one build.
 pub(super) fn products_in(wire: Vec<v1::Product>, field: &str) -> Result<Vec<Product>, Malformed> {
     each(wire, MAX_PRODUCTS, field)
 }
 
-/// The build that a run uses.
 pub(super) fn used_build(
     (run, products): (Option<u32>, Vec<v1::Product>),
     _: &str,

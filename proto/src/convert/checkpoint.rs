@@ -198,7 +198,6 @@ impl ActiveInParts {
         })
     }
 
-    /// Adds sets of hosts.
     pub(crate) fn add_sets(&mut self, wire: journal::CheckpointSets) -> Result<(), Malformed> {
         let journal::CheckpointSets { key, size, hosts } = wire;
         let hosts: Vec<HostNumber> = hosts.into_iter().map(HostNumber).collect();
@@ -226,12 +225,10 @@ impl ActiveInParts {
         Ok(())
     }
 
-    /// Whether all runs are there.
     pub(crate) fn is_complete(&self) -> bool {
         self.order.len() == self.runs
     }
 
-    /// The experiment with its runs.
     pub(crate) fn finish(self) -> Result<ActivePiece, Malformed> {
         let Self { mut active, order, stages, runs: _ } = self;
         let Plan { experiment, benchmarks, .. } = Plan::clone(&active.kept.plan);

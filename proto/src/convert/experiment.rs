@@ -73,7 +73,6 @@ wire! {
         |wire, field| (wire != 0).then(|| Center::from_wire(wire, field)).transpose();
 }
 
-/// Metrics that a plan asks for.
 pub(super) const METRICS: Choices = Choices("metric", Metric::ALL.len());
 
 structure!(MetricVerdict, v1::MetricVerdict, [metric, margin, family]);

@@ -17,12 +17,9 @@ use v1::{exclusion::Cause, exclusion::Drained, exclusion::Quarantined, export_ch
 pub enum ExportPart {
     /// First.
     Head {
-        /// How the experiment stands.
         status: Box<ExperimentStatus>,
         experiment: Box<Experiment>,
-        /// The benchmarks that take part.
         benchmarks: Vec<BenchmarkIndex>,
-        /// The stages of its plan.
         stages: Vec<Stage>,
         /// Hosts that were given no more runs while it ran, oldest first.
         exclusions: Vec<Exclusion>,

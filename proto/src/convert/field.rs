@@ -28,7 +28,6 @@ where
     wire.map(|wire| C::try_from(wire).within(field)).transpose()
 }
 
-/// The alternative that is set.
 pub(crate) fn chosen<T>(oneof: Option<T>, field: &str) -> Result<T, Malformed> {
     oneof.ok_or_else(|| Malformed::new(field, Why::Unset))
 }
@@ -58,7 +57,6 @@ pub(crate) fn no_longer(bytes: usize, most: usize, field: &str) -> Result<(), Ma
     Ok(())
 }
 
-/// The value of an enumeration.
 pub(crate) fn enumerated<W, C>(value: i32, field: &str) -> Result<C, Malformed>
 where
     W: TryFrom<i32, Error = UnknownEnumValue>,

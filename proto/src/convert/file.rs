@@ -10,7 +10,6 @@ use v1::staged_file::Source;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Blob {
     pub blake3: [u8; 32],
-    /// How long it is.
     pub bytes: u64,
 }
 

@@ -88,7 +88,6 @@ pub(super) fn fingerprint_in(
     })
 }
 
-/// The names of facts in which hosts differ.
 pub(super) struct FactNames;
 
 impl Converter<Vec<String>, Vec<String>> for FactNames {

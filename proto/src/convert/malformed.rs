@@ -12,76 +12,43 @@ use tonic_types::{ErrorDetails, StatusExt as _};
 pub struct Malformed {
     /// The path of the field, as `experiment.benchmarks[3].expect.exit`.
     pub field: String,
-    /// What is wrong with it.
     pub why: Why,
 }
 
 /// What is wrong with a field.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Why {
-    /// It has to be there.
     #[error("missing")]
     Missing,
     /// None of the alternatives is set, or one that a newer release added.
     #[error("missing, or of a kind that only a newer release knows")]
     Unset,
-    /// An enumeration without a choice.
     #[error("nothing chosen")]
     Unspecified,
-    /// An enumeration's value that this release does not know.
     #[error("{0} is a value that only a newer release knows")]
     Unknown(i32),
-    /// A number that does not fit.
     #[error("{number} is more than the {most} possible")]
-    TooLarge {
-        number: u64,
-        /// The largest one possible.
-        most: u64,
-    },
-    /// A signed number that does not fit.
+    TooLarge { number: u64, most: u64 },
     #[error("{number} is not within {} and {}", bounds.0, bounds.1)]
     Outside {
         number: i32,
         /// The least and the largest one possible.
         bounds: (i8, i8),
     },
-    /// A text that is no list of CPUs.
     #[error("no list of CPUs in the kernel's format")]
     Cpus,
-    /// Bytes that should have a certain length.
     #[error("{bytes} bytes instead of {expected}")]
-    Length {
-        /// How many there are.
-        bytes: usize,
-        /// How many there should be.
-        expected: usize,
-    },
-    /// A text, or bytes, longer than allowed.
+    Length { bytes: usize, expected: usize },
     #[error("{bytes} bytes, more than the {most} allowed")]
-    TooLong {
-        /// How many there are.
-        bytes: usize,
-        /// How many there may be.
-        most: usize,
-    },
-    /// A list longer than allowed.
+    TooLong { bytes: usize, most: usize },
     #[error("{items} entries, more than the {most} allowed")]
-    TooMany {
-        /// How many there are.
-        items: usize,
-        /// How many there may be.
-        most: usize,
-    },
-    /// A number that has to be finite.
+    TooMany { items: usize, most: usize },
     #[error("not a finite number")]
     NotFinite,
-    /// Something that may be there once.
     #[error("given twice")]
     Twice,
-    /// A list that has to ascend.
     #[error("not in ascending order")]
     Unordered,
-    /// A text that is no id.
     #[error(transparent)]
     Id(#[from] IdError),
     /// A text that is no hash in hexadecimal digits.
@@ -90,22 +57,18 @@ pub enum Why {
     /// Bytes that are no message of the protocol.
     #[error(transparent)]
     Wire(#[from] DecodeError),
-    /// A text that is no UUID.
     #[error("{given}, but a UUID is expected, such as 01a2116e-db56-766b-9d82-ca90072c04f0")]
     Uuid {
         /// What was given, so far as it can be shown.
         given: String,
     },
-    /// Seconds and nanoseconds that are no moment since 1970, or no duration.
     #[error(
         "out of range: seconds and nanoseconds that are not negative are expected, the latter below a second, and no moment \
          before 1970 or after 2554"
     )]
     Moment,
-    /// A duration that has parts of a second.
     #[error("whole seconds that are not negative are expected")]
     WholeSeconds,
-    /// A text that is no list of hexadecimal digits.
     #[error("hexadecimal digits, an even number of them, are expected")]
     Hex,
     /// Runs that are no plan for their experiment.
@@ -114,7 +77,6 @@ pub enum Why {
 }
 
 impl Why {
-    /// A text that is no UUID.
     pub(crate) fn no_uuid(text: &str) -> Self {
         const MOST: usize = 60;
         if text.is_empty() {
@@ -128,7 +90,6 @@ impl Why {
 }
 
 impl Malformed {
-    /// A field that is wrong.
     pub(crate) fn new(field: &str, why: impl Into<Why>) -> Self {
         Self { field: field.to_owned(), why: why.into() }
     }

@@ -4,7 +4,6 @@ use speedup_core::value::time::{Span, Timestamp};
 
 use super::malformed::{Malformed, Why};
 
-/// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// A moment as the API says it.

@@ -23,7 +23,6 @@ pub enum Proposal {
     Experiment(Box<Experiment>),
     /// The text of a plan file.
     Toml(String),
-    /// The same as JSON.
     Json(String),
 }
 

@@ -17,18 +17,12 @@ use v1::stored_status::Phase as StoredPhase;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExperimentStatus {
     pub experiment: ExperimentId,
-    /// What people call it.
     pub name: String,
-    /// When it was submitted.
     pub submitted: Timestamp,
     pub submitted_by: String,
-    /// Words to find it by.
     pub tags: Vec<String>,
-    /// What may happen to it.
     pub phase: StatusPhase,
-    /// How its runs stand.
     pub tally: Tally,
-    /// How many cells it has.
     pub cells: u32,
     /// Hosts connected when it was asked for, in all.
     pub hosts_here: u32,
@@ -46,15 +40,15 @@ pub enum StatusPhase {
     /// They would be, and no connected host can take any of them.
     WaitingForHosts,
     /// None is given out until it is resumed.
-    Paused { reason: String },
+    Paused {
+        reason: String,
+    },
     /// All its runs are settled; its rule has to say whether they are enough.
     Deciding,
     /// It was cancelled; runs under way end.
     Cancelling,
-    /// All its runs are settled.
     Finished {
         at: Timestamp,
-        /// Whether it was cancelled.
         cancelled: bool,
     },
 }

@@ -64,7 +64,6 @@ pub struct Story {
     pub gangs: u32,
     /// Those of them for which hosts were held.
     pub held: u32,
-    /// Hosts of the largest.
     pub largest: u32,
     /// Attempts of gangs that were lost.
     pub lost: u32,

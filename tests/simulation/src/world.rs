@@ -62,9 +62,7 @@ pub enum Choice {
     StepBack(Span),
     /// It is set forward by this much while the coordinator does not run: a coordinator that runs does not see it.
     StepForward(Span),
-    /// A user asks for something.
     User(Wish),
-    /// A new host appears.
     AddHost,
     /// A host's agent dies and starts as another one in some way.
     Reborn(usize, Rebirth),
@@ -81,11 +79,9 @@ pub enum Choice {
 /// What is different when a host's agent starts again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rebirth {
-    /// The host has booted.
     Boot,
     /// It was put back to a boot before its latest.
     OldBoot,
-    /// A fact of its fingerprint.
     Fact,
     Allocation,
 }
@@ -97,7 +93,6 @@ pub enum Ending {
     Failed,
     /// A build ends well, but without something that it was to make.
     Lacking,
-    /// The host cannot execute it.
     NotExecuted,
 }
 
@@ -176,7 +171,6 @@ struct SimAgent {
     executing: Option<Execution>,
     /// What it prepares for, together with others.
     preparing: Option<Execution>,
-    /// What it is prepared for.
     held: Option<Execution>,
     /// After how many more actions the process dies.
     doomed: Option<usize>,
@@ -199,7 +193,6 @@ struct Coordinator {
     waiting_effects: Vec<Effect>,
     /// Who speaks in each session.
     speakers: BTreeMap<u64, (HostId, AgentEpoch)>,
-    /// The current session of each host.
     current: BTreeMap<HostId, u64>,
     /// Whether it stands still.
     stands: bool,
@@ -230,7 +223,6 @@ pub struct World {
     durable: Vec<Event>,
     next_session: u64,
     submitted: BTreeMap<ExperimentId, usize>,
-    /// All executions ever begun.
     executions: Vec<Execution>,
     /// Leases whose execution ended on an agent that lived long enough to keep the report.
     reported: BTreeSet<LeaseEpoch>,
@@ -454,9 +446,7 @@ impl World {
 pub struct Weights {
     /// Loss of a message, doubling of one, and breaking of a connection.
     pub network: u64,
-    /// Death of an agent.
     pub agents: u64,
-    /// Death of the coordinator.
     pub coordinator: u64,
     /// Users who pause, cancel, extend.
     pub users: u64,

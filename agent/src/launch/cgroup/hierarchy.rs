@@ -10,7 +10,6 @@ use crate::launch::meters::{absence_of, unreadable};
 /// its own.
 const ASIDE: &str = "speedup-agent";
 
-/// The versions of control groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
     /// A hierarchy for each controller.

@@ -63,7 +63,6 @@ const OF_SHELL: [&str; 7] = ["_", "PWD", "OLDPWD", "SHLVL", "BASH_ENV", "HOSTNAM
 /// The same by their beginnings: functions of the shell, and what Lmod remembers, with times and places of its caches.
 const OF_SHELL_BEGIN: [&str; 3] = ["BASH_FUNC_", "_ModuleTable", "__LMOD_REF_COUNT_"];
 
-/// The arguments of the script.
 pub(super) fn arguments(
     order: &WorkOrder,
     software: &Software,
@@ -84,7 +83,6 @@ pub(super) fn arguments(
     Ok(arguments)
 }
 
-/// The words of the shell with its script.
 pub(super) fn words(arguments: &[String]) -> Vec<String> {
     let own = [SHELL, "--login", "-c", SCRIPT, "speedup"].map(str::to_owned);
     own.into_iter().chain(arguments.iter().cloned()).collect()

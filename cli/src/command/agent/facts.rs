@@ -132,7 +132,6 @@ fn against(probed: &Probed, file: &Path, output: Output, console: &Console) -> R
     Ok(if comparison.is_one_class { Exit::Done } else { Exit::Failed })
 }
 
-/// The facts of another host.
 fn there(file: &Path) -> Result<There, Failure> {
     let tried = || format!("cannot read the facts in {}", file.display());
     let bytes = bytes_of(file).with_context(tried).map_err(Failure::usage)?;

@@ -35,7 +35,6 @@ const GATE: &str = "read -r line && exec \"$@\" </dev/null";
 /// A commit whose files are on the disk.
 #[derive(Clone, Debug)]
 pub(super) struct Checkout {
-    /// What it is called in reports.
     pub(super) name: String,
     pub(super) commit: Commit,
     /// Where commands stand in it: as this command stands in the working tree.
@@ -128,7 +127,6 @@ impl Keeper {
         Ok(Self { child, ended, directory })
     }
 
-    /// Builds each commit where it is.
     pub(super) fn build(
         &mut self,
         checkouts: &[Checkout],

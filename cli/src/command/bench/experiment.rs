@@ -29,7 +29,6 @@ const CONCLUDE: &str = "bench_conclude";
 /// The placeholders of what a command is called and of its parameters; nothing refers to them but who reads the record.
 const TITLE: &str = "bench_title";
 const PARAMETER: &str = "bench_parameter";
-/// The placeholder of the directory.
 const DIRECTORY: &str = "bench_directory";
 /// The only benchmark, where commands are compared.
 const BENCHMARK: &str = "command";
@@ -71,9 +70,7 @@ pub(super) struct Setting<'a> {
 /// A command as the record has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Recorded {
-    /// What it is called.
     pub(super) title: String,
-    /// The values of its parameters.
     pub(super) parameters: BTreeMap<String, String>,
 }
 

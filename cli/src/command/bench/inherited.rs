@@ -11,7 +11,6 @@ use crate::exit::failure::Failure;
 /// Parts of names that tell of a secret, in capital letters.
 const SECRET_PARTS: [&str; 9] =
     ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "COOKIE", "API_KEY", "APIKEY"];
-/// Ends of such names.
 const SECRET_ENDS: [&str; 4] = ["_KEY", "_PAT", "_AUTH", "_PASS"];
 /// What a shell sets to the path of the program that it starts: of ours, not of the commands.
 const OF_THIS_PROGRAM: &str = "_";

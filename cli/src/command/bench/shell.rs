@@ -12,7 +12,6 @@ const USUAL: &str = "/bin/sh";
 /// The option behind which every shell takes a line.
 const LINE: &str = "-c";
 
-/// The shell of `--shell`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shell {
     /// None: words are split as a shell would, and executed.

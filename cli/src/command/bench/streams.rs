@@ -10,7 +10,6 @@ use crate::{arguments::Output, exit::failure::Failure};
 /// What `--output` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum OutputWord {
-    /// How the answer is printed.
     Answer(Output),
     /// Where a command writes.
     Of(Destination),
@@ -30,12 +29,10 @@ pub(super) enum Destination {
     File(PathBuf),
 }
 
-/// The streams of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Streams {
     /// What it reads; nothing when absent.
     pub(super) input: Option<PathBuf>,
-    /// Where it writes.
     pub(super) output: Destination,
 }
 

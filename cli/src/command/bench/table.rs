@@ -14,7 +14,6 @@ const fn decimals(unit: TimeUnit) -> usize {
     }
 }
 
-/// A form of table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Markup {
     Markdown,
@@ -46,7 +45,6 @@ impl Relative {
 }
 
 impl Markup {
-    /// The table of the times.
     pub(super) fn table(self, timings: &[&Timing], unit: TimeUnit) -> String {
         let sign = unit.sign();
         let headings = [

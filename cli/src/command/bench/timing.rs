@@ -13,9 +13,7 @@ use speedup_statistics::test::OneSampleTTest;
 /// The times of a command, in seconds.
 #[derive(Clone, Debug)]
 pub(super) struct Timing {
-    /// What it is called.
     pub(super) command: String,
-    /// The values of its parameters.
     pub(super) parameters: BTreeMap<String, String>,
     pub(super) wall: Sample,
     /// The mean of the time in user mode.
@@ -60,7 +58,6 @@ impl TimeUnit {
         }
     }
 
-    /// So many seconds in it.
     pub(super) const fn of_seconds(self, seconds: f64) -> f64 {
         match self {
             Self::Microsecond => seconds * 1e6,
@@ -105,7 +102,6 @@ pub(super) fn median_interval(times: &Sample, level: ConfidenceLevel) -> Option<
     (interval.lower.is_finite() && interval.upper.is_finite()).then_some(interval)
 }
 
-/// The times as `order` has them.
 pub(super) fn sorted(timings: &[Timing], by_mean: bool) -> Vec<&Timing> {
     let mut sorted: Vec<&Timing> = timings.iter().collect();
     if by_mean {

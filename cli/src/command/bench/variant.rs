@@ -23,17 +23,13 @@ pub(super) struct Scan {
     values: Vec<String>,
 }
 
-/// One command to compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Variant {
-    /// What it is called in reports.
     pub(super) name: String,
     /// What it is called where there is room: as the user named it, or its command.
     pub(super) title: String,
     pub(super) command: String,
-    /// Which of the commands it is of.
     pub(super) position: usize,
-    /// The values of its parameters.
     pub(super) parameters: BTreeMap<String, String>,
 }
 
@@ -122,7 +118,6 @@ fn unscaled(value: i128, places: usize) -> String {
     }
 }
 
-/// The commands as they are given.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Given<'a> {
     pub(super) commands: &'a [String],

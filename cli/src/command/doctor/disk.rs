@@ -10,7 +10,6 @@ use rustix::{fs::StatVfsMountFlags, fs::statfs, fs::statvfs, process::Resource, 
 
 use super::finding::Finding;
 
-/// What a directory is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     /// The coordinator's journal: each group is synced.

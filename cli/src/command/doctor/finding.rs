@@ -6,10 +6,8 @@ use serde::Serialize;
 
 use crate::console::Paint;
 
-/// What a check found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
-    /// What was looked at.
     pub(super) check: String,
     pub(super) verdict: Verdict,
     pub(super) words: String,
@@ -21,7 +19,6 @@ pub(super) struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Verdict {
-    /// As it should be.
     Fine,
     /// It works, and may come to harm or measure worse.
     Warning,

@@ -58,7 +58,6 @@ fn failed(check: &str, failure: Failure) -> Finding {
     Finding::wrong(check, words.join(": "), failure.hint)
 }
 
-/// How long a certificate holds.
 fn certificate(certificate: &Certificate, now: u64) -> Finding {
     let until = moment::local(crate::command::access::timestamp(certificate.not_after));
     let words = format!("{} until {until}", certificate.identity);

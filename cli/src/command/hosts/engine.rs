@@ -235,7 +235,6 @@ pub(super) async fn local(verb: LocalVerb, console: &Console) -> Result<Exit, Fa
 }
 
 speedup_core::words! {
-    /// Of which engine the verbs are.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum Kind {
         Slurm = "slurm",

@@ -97,7 +97,6 @@ pub(crate) struct RemoveArguments {
     common: CommonArguments,
 }
 
-/// A host that is reached by ssh.
 #[derive(Debug, Serialize)]
 struct SshHost {
     host: String,

@@ -79,12 +79,10 @@ struct Checked<'a> {
     /// What a trial of each cell measured, where there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     trial: Option<&'a [TriedCell]>,
-    /// What it takes of the pool.
     #[serde(flatten)]
     feasibility: Feasibility,
 }
 
-/// A verdict, and what it takes.
 #[derive(Debug, Serialize)]
 struct CheckedEndpoint {
     name: String,

@@ -99,7 +99,6 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The connection to its coordinator.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }

@@ -44,7 +44,6 @@ pub(in crate::command) struct Pilot {
 }
 
 impl PilotArguments {
-    /// Whether there is one.
     pub(in crate::command) fn is_given(&self) -> bool {
         !self.files.is_empty()
     }

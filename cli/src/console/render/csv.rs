@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use crate::exit::failure::Failure;
 
-/// The rows of `things` with these columns.
 pub(crate) fn rows<T: Serialize>(things: &[T], columns: &[&str]) -> Result<String, Failure> {
     let written = || -> anyhow::Result<String> {
         let mut writer = csv::Writer::from_writer(Vec::new());

@@ -30,7 +30,6 @@ impl Extent {
     }
 }
 
-/// A report as the analysis answered it.
 pub(crate) enum Answered {
     /// In the shape that is known here.
     Known(Box<Report>),
@@ -38,7 +37,6 @@ pub(crate) enum Answered {
     Newer,
 }
 
-/// Reads what `Analysis.Report` answered.
 pub(crate) fn read(json: &str) -> Result<Answered, serde_json::Error> {
     #[derive(serde::Deserialize)]
     struct Shape {

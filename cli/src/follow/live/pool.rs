@@ -103,7 +103,6 @@ impl Ended {
         is_counted.then(|| self.by_host.get(host).copied().unwrap_or_default())
     }
 
-    /// Which run it is, in words.
     fn run(&self, lease: &Lease) -> String {
         let cell = || {
             let plan = self.plan.as_ref().filter(|plan| lease.run.0 < plan.runs())?;

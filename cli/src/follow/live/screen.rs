@@ -25,7 +25,6 @@ pub(super) struct Size {
     pub(super) rows: usize,
 }
 
-/// The lines of the screen, from above.
 pub(super) fn lines(view: &mut View, size: Size, style: Style) -> Vec<String> {
     let mut lines = head(view, size, style);
     lines.push(String::new());

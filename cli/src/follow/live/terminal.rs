@@ -20,7 +20,6 @@ pub(super) struct Terminal {
     shown: Vec<String>,
 }
 
-/// What the terminal can show.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
     pub(super) paint: Paint,
@@ -28,7 +27,6 @@ pub(super) struct Style {
     pub(super) unicode: bool,
 }
 
-/// What the user did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
     Detach,
@@ -41,7 +39,6 @@ pub(super) enum Act {
 }
 
 impl Terminal {
-    /// Takes the terminal over.
     pub(super) fn enter() -> io::Result<Self> {
         enable_raw_mode()?;
         // From here on it is given back when this is dropped.
@@ -50,7 +47,6 @@ impl Terminal {
         Ok(terminal)
     }
 
-    /// Its columns and rows.
     pub(super) fn size(&self) -> io::Result<Size> {
         let (columns, rows) = crossterm::terminal::size()?;
         Ok(Size { columns: columns.into(), rows: rows.into() })
@@ -69,7 +65,6 @@ impl Terminal {
         self.shown.clear();
     }
 
-    /// Draws the lines that changed.
     pub(super) fn draw(&mut self, lines: Vec<String>) -> io::Result<()> {
         let mut out = Vec::new();
         queue!(out, BeginSynchronizedUpdate)?;

@@ -37,7 +37,6 @@ pub(super) enum Pane {
 /// The lines of a pane that are seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Window {
-    /// The first.
     pub(super) top: usize,
     pub(super) rows: usize,
 }
@@ -51,9 +50,7 @@ pub(super) enum Look {
     PageUp,
     /// As many lines down as are seen.
     PageDown,
-    /// The first line.
     Home,
-    /// The last line.
     End,
     Other,
 }
@@ -90,12 +87,10 @@ impl View {
         self.away = Some(why);
     }
 
-    /// Takes what the hosts do.
     pub(super) fn take_pool(&mut self, pool: Pool) {
         self.pool = pool;
     }
 
-    /// Takes what the experiment shows.
     pub(super) fn take_estimates(&mut self, estimates: Estimates) {
         self.estimates = estimates;
     }

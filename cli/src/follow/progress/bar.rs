@@ -8,7 +8,6 @@ use speedup_core::machine::event::Tally;
 
 use crate::{console, exit::standing};
 
-/// The bar, and below it the sentence.
 const TEMPLATE: &str = "{wide_bar} {percent:>3} %\n{sentence}";
 
 /// A bar on the terminal. indicatif draws at every change of length, position and message; here they change together,
@@ -35,7 +34,6 @@ impl Bar {
         Self { bar, sentence, _echo: NoEcho::begin() }
     }
 
-    /// Draws the state of the runs.
     pub(super) fn draw(&self, tally: &Tally, sentence: String) {
         *self.sentence.lock().unwrap_or_else(PoisonError::into_inner) = sentence;
         self.bar.update(|state| {

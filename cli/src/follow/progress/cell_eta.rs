@@ -19,7 +19,6 @@ pub(super) struct CellEta {
 }
 
 impl CellEta {
-    /// Of a plan with this order.
     pub(super) fn new(order: Vec<u32>) -> Self {
         let cells = order.iter().max().map_or(0, |most| *most as usize + 1);
         Self { order, spent: vec![(Duration::ZERO, 0); cells], since: None }

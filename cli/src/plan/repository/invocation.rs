@@ -36,7 +36,6 @@ const MAX_MESSAGE_BYTES: u64 = 4 << 10;
 /// Most characters of a message that are told.
 const MAX_TOLD: usize = 300;
 
-/// The command, to be executed in a directory.
 pub(super) fn git(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("git");
     for (name, _) in std::env::vars_os() {
@@ -91,7 +90,6 @@ impl Answer {
         Ok(first.is_ok_and(|bytes| bytes > 0))
     }
 
-    /// What it wrote, as text.
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.output).into_owned()
     }

@@ -18,7 +18,6 @@ pub(crate) struct LineOptions {
     pub(crate) paths: Vec<String>,
 }
 
-/// A commit of a list.
 struct Listed {
     id: String,
     parents: Vec<String>,

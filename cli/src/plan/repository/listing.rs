@@ -16,14 +16,11 @@ const MAX_TARGET_BYTES: u64 = 4_095;
 /// The directory in which Git keeps a repository.
 const OF_GIT: &[u8] = b".git";
 
-/// A file of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) path: Vec<u8>,
     pub(super) kind: Kind,
-    /// The id of its content.
     pub(super) object: String,
-    /// How long that is.
     pub(super) bytes: u64,
 }
 

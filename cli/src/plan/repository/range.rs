@@ -8,11 +8,9 @@ const LEFT_OUT: &str = "HEAD";
 /// Two revisions to compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
-    /// The one before the dots.
     pub(crate) baseline: String,
     /// The one behind them.
     pub(crate) candidate: String,
-    /// What the candidate is compared with.
     pub(crate) base: BaseOf,
 }
 
@@ -26,7 +24,6 @@ pub(crate) enum BaseOf {
 }
 
 impl Range {
-    /// The range as one writes it.
     pub(crate) fn text(&self) -> String {
         let dots = match self.base {
             BaseOf::Range => "..",

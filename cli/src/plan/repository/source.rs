@@ -26,7 +26,6 @@ const MAX_POINTER_BYTES: u64 = 1_024;
 /// The earliest and latest moment of a file, in seconds since the Unix epoch: from 1980 on as archives of other kinds know it, as far as tar's header goes.
 const MOMENTS: std::ops::RangeInclusive<u64> = 315_619_200..=0x1_FFFF_FFFF;
 
-/// The source of a commit.
 #[derive(Debug)]
 pub(crate) struct CommitSource<'r> {
     repository: &'r Repository,
@@ -37,7 +36,6 @@ pub(crate) struct CommitSource<'r> {
 }
 
 impl Repository {
-    /// The source of a commit.
     pub(crate) fn source(&self, commit: &Commit) -> Result<CommitSource<'_>, GitRefusal> {
         let short = commit.short().to_owned();
         let read = |arguments: &[&str], most| {

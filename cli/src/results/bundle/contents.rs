@@ -32,12 +32,10 @@ report.json       the report
 `speedup verify FILE` computes the report from observations.pb again and says whether it is the same, byte for byte.
 ";
 
-/// The export as bytes.
 pub(crate) fn encoded(pieces: &[v1::ExportChunk]) -> Vec<u8> {
     pieces.iter().flat_map(prost::Message::encode_length_delimited_to_vec).collect()
 }
 
-/// The export of bytes.
 pub(crate) fn decoded(bytes: &[u8]) -> Result<Vec<v1::ExportChunk>, Failure> {
     let mut rest = bytes;
     let mut pieces = Vec::new();
@@ -79,7 +77,6 @@ pub(crate) fn planned(pieces: &[v1::ExportChunk]) -> Result<(ExperimentStatus, P
     Ok((status, plan.map_err(|error| unreadable(error.into()))?))
 }
 
-/// The table of an export.
 pub(crate) fn table(pieces: &[v1::ExportChunk]) -> Result<Vec<u8>, Failure> {
     let (status, plan) = planned(pieces)?;
     let sheet = RunSheet::new(&status, &plan);

@@ -15,22 +15,17 @@ pub(crate) const RELEASE: &str = env!("CARGO_PKG_VERSION");
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {
-    /// [`SCHEMA_VERSION`].
     pub(crate) schema_version: u32,
-    /// The release of speedup that made it.
     pub(crate) release: String,
     pub(crate) experiment: ExperimentId,
-    /// What people call it.
     pub(crate) name: String,
     /// All randomness of the plan comes from here.
     pub(crate) seed: u64,
-    /// What was asked of the report.
     pub(crate) report: Asked,
     /// The other files, in their order.
     pub(crate) files: Vec<Listed>,
 }
 
-/// What was asked of the report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Asked {
@@ -42,7 +37,6 @@ pub(crate) struct Asked {
     pub(crate) figures: bool,
 }
 
-/// A file of a bundle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Listed {

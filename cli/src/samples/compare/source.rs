@@ -75,7 +75,6 @@ impl ReadingArguments {
 pub(crate) struct Reading<'a> {
     /// The format, if it is not to be found out.
     pub(crate) format: Option<Format>,
-    /// The columns of tables.
     pub(crate) columns: Columns<'a>,
 }
 
@@ -86,7 +85,6 @@ impl Reading<'_> {
     }
 }
 
-/// A file and what it holds.
 #[derive(Debug)]
 pub(crate) struct Source {
     /// Its path, or that it is standard input.

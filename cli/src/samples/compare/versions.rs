@@ -14,7 +14,6 @@ use super::source::Source;
 /// What the commands of hyperfine do, which is the same: else nobody would compare them.
 const COMMAND: &str = "command";
 
-/// Versions of one metric.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Versions {
     pub(crate) metric: String,
@@ -51,7 +50,6 @@ speedup_core::hints! { VersionsError:
     Self::FileTwice(_) => "a version compared with itself shows nothing: copy the file if you mean it",
 }
 
-/// A series and the version it is of.
 #[derive(Debug)]
 pub(crate) struct Placed<'s> {
     pub(crate) version: String,
@@ -154,7 +152,6 @@ fn of_file<'s>(source: &Source, own: &[&'s Series]) -> Vec<Placed<'s>> {
         .collect()
 }
 
-/// The blocks of the runs of a series.
 pub(crate) fn blocks(series: &Series) -> Vec<Option<String>> {
     series.runs.blocks().iter().map(|name| name.as_ref().map(ToString::to_string)).collect()
 }
@@ -176,7 +173,6 @@ fn of_only_file<'s>(source: &Source, own: &[&'s Series]) -> Vec<Placed<'s>> {
         .collect()
 }
 
-/// The unit of all series that have one.
 fn one_unit(placed: &[Placed<'_>]) -> Result<SeriesUnit, VersionsError> {
     let mut unit = SeriesUnit::Bare;
     let mut of_benchmark: BTreeMap<&str, &SeriesUnit> = BTreeMap::new();

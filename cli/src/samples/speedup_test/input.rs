@@ -19,9 +19,7 @@ use self::sample_file::{MAX_VALUES, SampleFileError};
 
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    /// In the order of the configuration.
     pub(crate) benchmarks: Vec<ConfiguredBenchmark>,
-    /// The files that it names.
     pub(crate) paths: Vec<PathBuf>,
 }
 

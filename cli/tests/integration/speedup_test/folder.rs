@@ -4,16 +4,13 @@ use std::{fs, path::Path, path::PathBuf, process::Command, process::Output};
 
 use tempfile::TempDir;
 
-/// The heading of a configuration.
 pub(crate) const HEADING: &str = "Name,Sample1,Sample2,ConfLevel,Coef\n";
 /// Times without ties, of a baseline and of a candidate that is faster.
 pub(crate) const SLOW: &str = "2.799\n2.046\n1.259\n1.877\n2.244\n";
 pub(crate) const FAST: &str = "1.046\n0.259\n0.877\n1.244\n1.799\n";
 
-/// The folder, removed in the end.
 pub(crate) struct Folder(TempDir);
 
-/// What the command said.
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
@@ -70,7 +67,6 @@ impl Folder {
         said
     }
 
-    /// The answer as JSON.
     pub(crate) fn json(&self, arguments: &[&str]) -> serde_json::Value {
         let said = self.tested(&[arguments, &["--format", "json"]].concat());
         serde_json::from_str(&said.out).expect("one JSON value")

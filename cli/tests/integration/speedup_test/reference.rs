@@ -13,7 +13,6 @@ fn lines(sample: &Value) -> String {
     numbers.collect()
 }
 
-/// A field of the configuration.
 fn field(value: &Value) -> String {
     if value.is_null() { "NA".to_owned() } else { value.to_string() }
 }

@@ -41,10 +41,8 @@ pub(super) struct Cursor {
     attempts: Option<SentAttempts>,
 }
 
-/// The attempts that were sent.
 #[derive(Clone, Copy, PartialEq, Eq, Message)]
 struct SentAttempts {
-    /// The run of the last.
     #[prost(uint32, tag = "1")]
     run: u32,
     #[prost(uint32, tag = "2")]

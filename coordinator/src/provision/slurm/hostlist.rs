@@ -10,7 +10,6 @@ type Shape<'a> = (&'a str, &'a str, usize);
 /// Digits of the longest number that is put into a bracket; longer ones are written out.
 const MAX_DIGITS: usize = 9;
 
-/// The nodes as a hostlist.
 pub(super) fn compress(nodes: &Nodes) -> String {
     let mut brackets: BTreeMap<Shape<'_>, Vec<u32>> = BTreeMap::new();
     let mut words = Vec::new();

@@ -4,7 +4,6 @@ use thiserror::Error;
 
 /// Most options: a command line that a person wrote has a few.
 const MAX_OPTIONS: usize = 64;
-/// Most bytes of one.
 const MAX_OPTION_BYTES: usize = 4_096;
 /// What is ours to say, long and short.
 const OURS: [(&str, Option<&str>); 11] = [
@@ -21,19 +20,14 @@ const OURS: [(&str, Option<&str>); 11] = [
     ("--wrap", None),
 ];
 
-/// Why options are refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum OptionsError {
-    /// It is ours to say.
     #[error("{0} is set by Speedup: a job is one agent on a whole node, and its name says whose it is")]
     Ours(String),
-    /// It wants a value.
     #[error("{0} comes last, but needs a value")]
     NoValue(String),
-    /// There are too many, or too long ones.
     #[error("at most {MAX_OPTIONS} options of {MAX_OPTION_BYTES} bytes each are allowed")]
     TooMany,
-    /// It holds what no option holds.
     #[error("option {0:?} holds a control character")]
     Character(String),
     /// The list would begin with the script.
@@ -52,7 +46,6 @@ pub(crate) fn checked(given: &[String]) -> Result<(), OptionsError> {
     }
 }
 
-/// Options of `sbatch`, checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SlurmOptions {
     /// Without the nodes that are excluded.

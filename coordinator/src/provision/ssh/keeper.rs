@@ -37,7 +37,6 @@ const STEADY: Duration = Duration::from_secs(60);
 /// How long the token lives that lets an agent in: until it has started.
 const TOKEN_LIFETIME_S: u64 = 600;
 
-/// What all keepers share.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// How agents find the coordinator.
@@ -59,7 +58,6 @@ pub(super) struct Shared {
 /// What the coordinator sees of the hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Glance {
-    /// Those that are connected.
     pub(super) connected: BTreeSet<HostId>,
     /// Those that were asked to boot anew.
     pub(super) rebooting: BTreeSet<HostId>,
@@ -72,7 +70,6 @@ pub(super) struct Program {
     bytes: u64,
 }
 
-/// What is done first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum First {
     /// The host is looked at, also if it is connected: it was just added, and its agent may be another than is wanted now.
@@ -84,13 +81,10 @@ pub(super) enum First {
 /// What a host does, as far as is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SshState {
-    /// It is looked at, or will be.
     Looking,
-    /// The program is copied to it.
     Copying,
     /// Its agent was started and has not joined yet.
     Starting,
-    /// Its agent is connected.
     Serving,
     /// It boots anew, as a plan asks.
     Rebooting,
@@ -115,13 +109,10 @@ pub(super) enum KeepError {
     /// It cannot be reached, or something is wrong there.
     #[error(transparent)]
     Ssh(#[from] SshError),
-    /// There is no tunnel.
     #[error("{0}")]
     Tunnel(String),
-    /// No token for its agent.
     #[error("cannot make a token for the agent: {0}")]
     Token(String),
-    /// This program cannot be read.
     #[error("cannot read the program of this process")]
     Program(#[source] std::io::Error),
 }

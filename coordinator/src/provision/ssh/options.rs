@@ -5,7 +5,6 @@ use thiserror::Error;
 
 /// Most options: a command line that a person wrote has a few.
 const MAX_OPTIONS: usize = 64;
-/// Most bytes of one.
 const MAX_OPTION_BYTES: usize = 4_096;
 /// Those without a value.
 const FLAGS: [&str; 3] = ["-4", "-6", "-C"];
@@ -46,7 +45,6 @@ const KEYWORDS: [&str; 32] = [
     "verifyhostkeydns",
 ];
 
-/// Why options are refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum SshOptionsError {
     /// It is not among those that may be given.
@@ -55,10 +53,8 @@ pub(crate) enum SshOptionsError {
          the like); put others into the ssh configuration of the coordinator's user"
     )]
     Unknown(String),
-    /// It wants a value.
     #[error("{0} comes last, but needs a value")]
     NoValue(String),
-    /// There are too many, or too long ones.
     #[error("at most {MAX_OPTIONS} options of {MAX_OPTION_BYTES} bytes each are allowed")]
     TooMany,
     /// Its value could be read as something else.
@@ -66,7 +62,6 @@ pub(crate) enum SshOptionsError {
     Value { option: String, value: String },
 }
 
-/// Checks the options of a user.
 pub(crate) fn check(given: &[String]) -> Result<(), SshOptionsError> {
     if given.len() > MAX_OPTIONS || given.iter().any(|word| word.len() > MAX_OPTION_BYTES) {
         return Err(SshOptionsError::TooMany);

@@ -9,25 +9,20 @@ use speedup_journal::private::replace;
 use super::destination::Destination;
 use crate::provision::record::RecordError;
 
-/// Its name in the data directory.
 pub(crate) const NAME: &str = "ssh.json";
 /// The form that this release reads and writes.
 const VERSION: u32 = 1;
 /// Most bytes of it: the most hosts, each with the most options, would have more; what people write has less.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// A host that is reached by ssh.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SshHost {
-    /// As ssh is told.
     pub(crate) destination: Destination,
-    /// Further options of ssh.
     pub(crate) options: Vec<String>,
     /// Where everything lies there, relative to the home directory or absolute.
     pub(crate) directory: String,
     /// Whether a port of its loopback is to lead to the coordinator, where it has no other way.
     pub(crate) tunnel: bool,
-    /// What its agent reboots it with.
     pub(crate) reboot_command: Option<String>,
     pub(crate) by: String,
 }

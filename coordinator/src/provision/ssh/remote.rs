@@ -28,21 +28,17 @@ pub(super) struct Place {
 /// An agent that is to run there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wanted {
-    /// The hash of the program.
     pub(super) program: String,
     /// The arguments after `agent start`.
     pub(super) arguments: Vec<String>,
 }
 
-/// What was found on a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Whether the program is there.
     pub(super) has_program: bool,
     pub(super) agent: Agent,
 }
 
-/// The agent of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Agent {
     /// None was started since this host was added.
@@ -70,19 +66,16 @@ pub(super) enum Removed {
     ButState(String),
 }
 
-/// Why an answer is none.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum AnswerError {
     /// The script tells what is wrong.
     #[error("{0}")]
     Told(String),
-    /// The program does not start there.
     #[error(
         "the program was copied and does not start there: {0}; use the static binary of deploy/release, and a directory from which \
          programs may be executed (--directory)"
     )]
     Program(String),
-    /// It is not what such a script says.
     #[error("the host answered {0:?} instead of executing a script of a POSIX shell")]
     Strange(String),
 }

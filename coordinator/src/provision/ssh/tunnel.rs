@@ -17,7 +17,6 @@ const MAX_WORDS_BYTES: u64 = 2_000;
 /// What ssh says where the port is taken, by another or by a connection that the host does not know to be dead.
 const PORT_TAKEN: &str = "remote port forwarding failed";
 
-/// The tunnel to one host.
 #[derive(Debug)]
 pub(super) struct Tunnel {
     /// With its standard input, which is held as long.
@@ -35,7 +34,6 @@ impl Tunnel {
         Self { held: None, to, name, taken: 0 }
     }
 
-    /// The port on the host.
     pub(super) fn port(&self) -> u16 {
         let hash = blake3::hash(format!("{} {}", self.name, self.taken).as_bytes());
         let drawn = u16::from_be_bytes([hash.as_bytes()[0], hash.as_bytes()[1]]);

@@ -265,7 +265,6 @@ pub(super) fn phase(status: &ExperimentStatus) -> (&'static str, &'static str) {
     }
 }
 
-/// A phase as a badge.
 pub(super) fn phase_badge(status: &ExperimentStatus) -> Markup {
     let (word, class) = phase(status);
     html! { span.badge.(class) { (word) } }

@@ -113,7 +113,6 @@ fn choice(wanted: &Listing) -> Markup {
     }
 }
 
-/// The table of a page.
 pub(crate) fn table(wanted: &Listing, listed: &[ExperimentStatus]) -> Markup {
     if listed.is_empty() && !wanted.is_all() {
         return html! { p.empty { "No experiment matches." } };

@@ -9,13 +9,11 @@ use crate::visitor::Visitor;
 
 /// Digits of a class that are shown in tables.
 const CLASS_DIGITS: usize = 12;
-/// The words of [`state`].
 const STATES: [&str; 7] = ["idle", "busy", "rebooting", "draining", "drained", "quarantined", "away"];
 /// By what hosts are sorted: the word in addresses, and the one that people read.
 const ORDERS: [(&str, &str); 3] = [("", "name"), ("served", "most runs served"), ("class", "class")];
 /// Most classes of the table: more are told as a number.
 const CLASSES: usize = 50;
-/// Hosts of a page.
 pub(crate) const HOSTS: u32 = 100;
 /// Pages of hosts that are looked at for one with a host in the state that is asked for, or to sort them: what takes a moment.
 pub(crate) const LOOKED_PAGES: usize = 20;
@@ -69,7 +67,6 @@ impl Listing {
     }
 }
 
-/// Where the page of a host is.
 pub(crate) fn link(host: &str) -> String {
     format!("/hosts/of/{}", encoded(host))
 }
@@ -124,7 +121,6 @@ fn choice(
     }
 }
 
-/// The counts of the pool.
 pub(crate) fn pool(summary: &HostsSummary) -> Markup {
     let sum = |count: fn(&speedup_proto::v1::HostClassSummary) -> u32| {
         summary.classes.iter().map(|class| u64::from(count(class))).sum::<u64>()
@@ -169,7 +165,6 @@ pub(crate) fn pool(summary: &HostsSummary) -> Markup {
     }
 }
 
-/// The table of a page.
 pub(crate) fn table(at: &Listing, hosts: &[HostStatus]) -> Markup {
     if hosts.is_empty() && !at.state.is_empty() {
         return html! { p.empty { "No host here is " (at.state) "." } };

@@ -13,7 +13,6 @@ const SHOWN: usize = 50;
 /// Digits of the id of a commit that are shown, as in reports.
 const SHORT_DIGITS: usize = 12;
 
-/// The part of a page.
 pub(super) fn part(planned: &ExportHead) -> Markup {
     let Some(experiment) = &planned.experiment else { return html! {} };
     let taken: Vec<&Benchmark> = match planned.benchmarks.as_slice() {

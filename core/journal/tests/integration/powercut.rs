@@ -33,7 +33,6 @@ fn everything_acknowledged_survives() {
 struct Expected {
     /// All that was appended and not forgotten, by position from 0 on.
     appended: Vec<Vec<u8>>,
-    /// How many of them are acknowledged.
     acknowledged: u64,
     /// Records before this one may be gone.
     forgotten: u64,

@@ -30,14 +30,11 @@ const MAX_AUTOMATON_BYTES: usize = 2 << 20;
 /// A metric whose values the program writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnMetric {
-    /// What the plan calls it.
     pub name: String,
-    /// How its values are found.
     pub pattern: Pattern,
     pub from: Stream,
     /// The unit of its values, as people read it; may be empty.
     pub unit: String,
-    /// Which values are good.
     pub better: Better,
 }
 
@@ -100,26 +97,15 @@ pub enum Better {
 /// Why a pattern is none.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OwnMetricError {
-    /// It is empty, where it has to name something.
     #[error("the pattern is empty")]
     Empty,
-    /// It is too long.
     #[error("the pattern has {bytes} bytes, but at most {MAX_PATTERN_BYTES} are allowed")]
-    TooLong {
-        /// How long it is.
-        bytes: usize,
-    },
+    TooLong { bytes: usize },
     #[error("this is not a regular expression: {cause}")]
-    Regex {
-        /// What is wrong, in one line.
-        cause: String,
-    },
+    Regex { cause: String },
     /// A regular expression that matches nothing in particular.
     #[error("the regular expression has {groups} capture groups instead of one")]
-    Groups {
-        /// How many it has.
-        groups: usize,
-    },
+    Groups { groups: usize },
     #[error("{0:?} is not a JSON pointer")]
     Pointer(String),
 }
@@ -129,31 +115,17 @@ pub enum OwnMetricError {
 pub enum ValueError {
     #[error("nothing in the output matches")]
     NotFound,
-    /// What matches is no number.
     #[error("{text:?} is not a number")]
-    NoNumber {
-        /// The beginning of it.
-        text: String,
-    },
+    NoNumber { text: String },
     /// A number that nothing can be concluded from.
     #[error("{text} is not a finite number")]
     NotFinite { text: String },
-    /// More than are kept.
     #[error("more than {MAX_SERIES_VALUES} values in one run")]
     TooMany,
-    /// The stream is no JSON.
     #[error("the output is not JSON: {cause}")]
-    Json {
-        /// What is wrong with it.
-        cause: String,
-    },
-    /// The stream is not what the tool writes that the plan names.
+    Json { cause: String },
     #[error("the output is not of the tool: {cause}")]
-    Format {
-        /// What is wrong with it.
-        cause: String,
-    },
-    /// The pattern itself is none.
+    Format { cause: String },
     #[error(transparent)]
     Pattern(#[from] OwnMetricError),
 }

@@ -16,7 +16,6 @@ use crate::{
 
 const EXPERIMENT: ExperimentId = ExperimentId(Uuid::from_u128(1));
 
-/// What makes a machine wrong.
 type Wrong = fn(&mut Machine);
 
 /// Three hosts: one executes, one is drained and has asked in vain, one has not asked.

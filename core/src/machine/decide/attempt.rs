@@ -231,7 +231,6 @@ impl Machine {
         std::iter::once(self.lost(lease, reason)).chain(paused).chain(out).collect()
     }
 
-    /// The loss of an attempt alone.
     pub(super) fn lost(&self, lease: &Lease, reason: LossReason) -> Change {
         if lease.is_of_member() && !self.is_under_way(lease) {
             return part_ended(lease, &reason);

@@ -185,7 +185,6 @@ impl Machine {
         }
     }
 
-    /// The host, if it holds this lease.
     fn holder(&self, host: &HostId, epoch: LeaseEpoch) -> Option<HostNumber> {
         let number = self.number_of(host)?;
         let lease = self.host_at(number).lease.as_ref()?;

@@ -28,7 +28,6 @@ pub struct Outlook {
 pub struct Waits {
     /// Which: benchmarks, cells, builds, or all.
     pub of: Vec<String>,
-    /// How many of them wait.
     pub runs: u32,
     /// The hosts of the pool, by what keeps them.
     pub hosts: Vec<KeptHosts>,
@@ -40,9 +39,7 @@ pub struct Waits {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeptHosts {
     pub hindrance: Hindrance,
-    /// How many they are.
     pub hosts: u32,
-    /// The first of them.
     pub first: Vec<NamedHost>,
 }
 

@@ -13,35 +13,29 @@ use crate::value::time::Span;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Remedy {
-    /// Fewer runs of each cell.
     FewerRuns {
-        /// The most that fit.
         runs: u32,
     },
-    /// Fewer hosts that visit each cell.
     FewerVisits {
-        /// The most that fit.
         hosts: u32,
     },
     /// The policy `rebooted`, because hosts can boot anew.
-    Rebooted { hosts: u32 },
+    Rebooted {
+        hosts: u32,
+    },
     /// The scope `benchmark`: a host serves one run of each benchmark.
     ScopeBenchmark {
-        /// Fresh hosts that are needed then.
         hosts_needed: u32,
     },
     /// Hosts of all classes, which become blocks of the analysis.
     Classes {
-        /// How many there are.
         hosts: u32,
     },
     /// Hosts that can boot anew.
     RebootingHosts {
-        /// How many at least.
         more: u32,
     },
     WaitForHosts {
-        /// How many at least.
         more: u32,
     },
 }

@@ -29,13 +29,9 @@ pub struct BatchSystem {
     pub name: String,
     /// How often its jobs are listed, where its user does not say.
     pub poll: Span,
-    /// How a job is submitted.
     pub submit: Submit,
-    /// What a job says of itself.
     pub job: InJob,
-    /// How jobs are listed.
     pub list: List,
-    /// How a job is cancelled.
     pub cancel: Cancel,
     /// How jobs are kept from nodes, where that is possible.
     pub exclude: Option<Exclude>,
@@ -99,7 +95,6 @@ pub struct JobRequest<'a> {
     pub name: &'a str,
     /// The directory where its output goes.
     pub logs: &'a str,
-    /// The file with the script.
     pub script_file: &'a str,
     pub script: &'a str,
     /// What the user adds to the command.
@@ -115,9 +110,7 @@ pub struct JobRequest<'a> {
 #[error("{program} answered {answer:?}, in which {wanted}")]
 pub struct AnswerError {
     pub program: String,
-    /// What, at most a line.
     pub answer: String,
-    /// What is wrong with it.
     pub wanted: String,
 }
 

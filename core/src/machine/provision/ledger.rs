@@ -24,7 +24,6 @@ pub struct Ledger {
     pub stopped: Option<String>,
     /// Why nodes are not told to boot anew.
     pub cannot_reboot: Option<String>,
-    /// The jobs that have not ended.
     pub jobs: BTreeMap<JobId, Note>,
     /// Nodes that were told to boot anew, with the boot that they are to leave.
     pub rebooting: BTreeMap<NodeName, BootId>,
@@ -60,14 +59,12 @@ crate::words! {
 /// What is remembered of one job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// Nodes that it may not have.
     pub excluded: Nodes,
     /// Since when it waits for its node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued_since: Option<Timestamp>,
     /// When it started; a job that is put back into the queue starts again.
     pub started: Option<Timestamp>,
-    /// When it ends at the latest.
     pub ends: Option<Timestamp>,
     /// Whether its agent ever joined.
     pub joined: bool,
@@ -93,7 +90,6 @@ pub struct Note {
 /// That an agent cannot reach the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unreached {
-    /// Since when that is known.
     pub since: Timestamp,
     /// What it tried, and why that failed.
     pub reason: String,
@@ -103,7 +99,6 @@ pub struct Unreached {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenBack {
     pub since: Timestamp,
-    /// Why its job ends.
     pub why: Cancelled,
 }
 
@@ -404,7 +399,6 @@ impl Demand {
     }
 }
 
-/// A span in hours.
 pub(super) fn hours(span: Span) -> f64 {
     span.as_secs_f64() / 3_600.0
 }

@@ -14,7 +14,6 @@ pub struct EngineNote {
     pub host: Option<HostId>,
     /// Who did it; empty where the coordinator did.
     pub by: String,
-    /// Of what, and why, in words.
     pub words: String,
 }
 
@@ -25,11 +24,8 @@ crate::words! {
         /// Somebody had it asked for hosts.
         Added,
         Removed,
-        /// Jobs were asked for.
         JobsAsked,
-        /// A job got its node.
         JobBegan,
-        /// A job ended as it should.
         JobEnded,
         /// A job ended otherwise.
         JobFailed,
@@ -38,7 +34,6 @@ crate::words! {
         /// Somebody had an agent started by ssh, and kept running.
         SshAdded,
         SshRemoved,
-        /// An agent was started by ssh.
         SshStarted,
     }
     const ALL;

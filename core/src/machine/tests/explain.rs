@@ -13,7 +13,6 @@ fn hindrances(scene: &Scene, experiment: ExperimentId, run: RunIndex) -> Hindran
     }
 }
 
-/// The first run that waits.
 fn waiting(scene: &Scene, experiment: ExperimentId) -> RunIndex {
     let waits =
         |run: &RunIndex| matches!(scene.machine.run(experiment, *run), Some(RunState::Waiting { .. }));

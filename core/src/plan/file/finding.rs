@@ -17,7 +17,6 @@ const SHOWN_BEFORE: usize = 50;
 pub struct PlanFileError {
     /// At least one.
     findings: Vec<Finding>,
-    /// How many more there are.
     untold: usize,
 }
 

@@ -40,7 +40,6 @@ impl PlanLook for Unseeing {
 /// A commit that a plan names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedCommit {
-    /// The version that is built from it.
     pub version: String,
     /// What the plan calls it, as Git understands it.
     pub revision: String,

@@ -9,7 +9,6 @@ use toml::de::{DeTable, DeValue};
 use super::{finding::Flaws, spelling};
 use crate::experiment::{excerpt, quoted};
 
-/// Compares a document with the schema.
 pub(super) fn compare(document: &DeTable<'_>, schema: &Value, flaws: &mut Flaws) {
     let mut walk = Walk { root: schema, path: Vec::new(), flaws };
     walk.table(document, 0..0, schema);

@@ -28,7 +28,6 @@ use crate::value::time::Span;
 const LOCALE: &str = include_str!("../../../../examples/locale.toml");
 const BUILDS: &str = include_str!("../../../../examples/builds.toml");
 
-/// The shortest plan there is.
 pub(super) const SHORTEST: &str = r#"[experiment]
 name = "shortest"
 [versions.before]

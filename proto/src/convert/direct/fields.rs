@@ -44,7 +44,6 @@ pub(super) struct Fields<'a> {
     rest: &'a [u8],
 }
 
-/// The value of a field.
 #[derive(Clone, Copy)]
 pub(super) enum Value<'a> {
     /// A whole number of variable length: numbers, truth values and enumerations.
@@ -56,7 +55,6 @@ pub(super) enum Value<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The fields of a message.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
@@ -144,7 +142,6 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Bytes.
     pub(super) fn bytes(self) -> Result<&'a [u8], Unusual> {
         match self {
             Self::Bytes(bytes) => Ok(bytes),

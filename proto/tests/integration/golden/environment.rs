@@ -12,7 +12,6 @@ use speedup_core::{
 
 use super::{EXPERIMENT, plan, record};
 
-/// The settings of the first file.
 const FIRST_SETTINGS: usize = 11;
 
 pub(super) fn events() -> Vec<Event> {

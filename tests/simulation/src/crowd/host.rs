@@ -9,14 +9,10 @@ use uuid::Uuid;
 /// Something that happens to a host, by the start of its agent: later starts know nothing of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Happening {
-    /// It asks for work.
     Asks,
-    /// It is prepared for its part.
     IsReady(LeaseEpoch),
-    /// What it did ends.
     Ends(LeaseEpoch),
     Crashes,
-    /// It is there again.
     ComesBack,
 }
 
@@ -25,7 +21,6 @@ pub(super) enum Happening {
 pub(super) enum Doing {
     /// It prepares for its part under a lease, or is prepared.
     Part(LeaseEpoch),
-    /// It executes a program.
     Program(LeaseEpoch),
 }
 
@@ -33,7 +28,6 @@ pub(super) enum Doing {
 #[derive(Clone, Debug)]
 pub(super) struct CrowdHost {
     number: u32,
-    /// Which start of its agent.
     pub(super) start: u64,
     /// Whether its agent lives.
     pub(super) is_here: bool,

@@ -22,7 +22,6 @@ pub(super) struct Waiting {
     plans: BTreeMap<ExperimentId, Arc<Plan>>,
     /// Live leases, by the first of their gangs and their own numbers.
     live: BTreeMap<LeaseEpoch, Lease>,
-    /// How many of them each experiment has.
     leases: BTreeMap<ExperimentId, usize>,
     /// Since when hosts are held for a gang, and by when the last lease of that moment ended.
     held: BTreeMap<(ExperimentId, RunIndex), (Timestamp, Timestamp)>,
@@ -34,7 +33,6 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// The plan of an experiment.
     pub(super) fn plan(&self, experiment: ExperimentId) -> Arc<Plan> {
         self.plans[&experiment].clone()
     }

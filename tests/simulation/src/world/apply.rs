@@ -563,7 +563,6 @@ impl World {
         }
     }
 
-    /// Tells the coordinator what happened.
     fn tell_coordinator(&mut self, notice: Notice) {
         let now = self.now;
         let Some(coordinator) = &mut self.coordinator else { return };

@@ -202,7 +202,6 @@ impl World {
         seen.into_iter()
     }
 
-    /// The runs that build, by the journal.
     fn build_runs(&self) -> BTreeSet<(ExperimentId, RunIndex)> {
         let mut builds = BTreeSet::new();
         for event in &self.durable {

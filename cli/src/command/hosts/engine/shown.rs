@@ -13,10 +13,8 @@ use crate::console::{Paint, moment};
 /// Nanoseconds of an hour.
 const HOUR: f64 = 3.6e12;
 
-/// An engine that is asked.
 #[derive(Debug, Serialize)]
 pub(super) struct Shown {
-    /// What the queue is called.
     queue: String,
     engine: String,
     options: Vec<String>,
@@ -159,12 +157,10 @@ impl Shown {
         &self.engine
     }
 
-    /// What the queue is called.
     pub(super) fn queue(&self) -> &str {
         &self.queue
     }
 
-    /// The command that shows it.
     pub(super) fn command(&self) -> String {
         format!("`speedup hosts {} show {}`", self.engine, self.queue)
     }

@@ -26,7 +26,6 @@ const NO_PATIENCE: Duration = Duration::ZERO;
 pub(crate) struct Telling {
     /// How much of the report is printed.
     pub(crate) extent: Extent,
-    /// How it is printed.
     pub(crate) output: Output,
     /// What the exit code goes by besides the runs.
     pub(crate) gate: Option<Gate>,

@@ -29,7 +29,6 @@ fn packed(manifest: &Manifest, files: &[(&str, Vec<u8>)]) -> Vec<u8> {
     bytes
 }
 
-/// An archive of anything.
 fn archive(entries: &[(&str, tar::EntryType, &[u8])]) -> Vec<u8> {
     let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
     for (name, kind, content) in entries {

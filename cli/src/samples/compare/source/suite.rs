@@ -20,13 +20,11 @@ const MAX_DEPTH: usize = 16;
 /// Directories that are looked into: criterion has a handful for each of its benchmarks.
 const MAX_DIRECTORIES: usize = 8 * MAX_SERIES;
 
-/// A measurement of one benchmark.
 struct Measurement {
     baseline: PathBuf,
     bytes: Vec<u8>,
 }
 
-/// Reads all measurements below a directory.
 pub(super) fn read_suite(directory: &Path) -> Result<Source, Failure> {
     let name = shown(directory);
     let mut suite = Imported {

@@ -141,7 +141,6 @@ fn field(raw: &str) -> String {
     }
 }
 
-/// Where each of [`COLUMNS`] stands.
 fn places(line: u64, heading: &[String]) -> Result<[usize; 5], ConfigurationError> {
     if let Some(column) = heading.iter().find(|column| !COLUMNS.contains(&column.as_str())) {
         return Err(ConfigurationError::UnknownColumn { line, column: shown(column) });

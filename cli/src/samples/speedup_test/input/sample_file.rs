@@ -14,7 +14,6 @@ const MAX_LINE_BYTES: u64 = 4 << 10;
 /// The least time that is taken for one: the ratio of two times must still be a double.
 const LEAST_OBSERVATION: f64 = 1.0 / LARGEST_OBSERVATION;
 
-/// Why a file is no sample.
 #[derive(Debug, Error)]
 pub(crate) enum SampleFileError {
     /// The published program passes such a benchmark over.

@@ -125,7 +125,6 @@ proptest! {
 enum Nature {
     /// It gives a node to a job that waits, once in so many rounds.
     Gives(u64),
-    /// It refuses every job.
     Refuses,
     /// Its jobs end before an agent joins.
     Fails,

@@ -21,11 +21,9 @@ struct Said {
     of_version: BTreeMap<u32, Vec<RunIndex>>,
     builds: BTreeSet<RunIndex>,
     made: BTreeMap<RunIndex, Vec<Product>>,
-    /// Which version each run has, builds and others.
     version: BTreeMap<RunIndex, u32>,
     /// How many groups each cell has had.
     groups: BTreeMap<u32, usize>,
-    /// The build that each run is to use.
     wanted: BTreeMap<RunIndex, RunIndex>,
     /// That a build is not to be had that there must be.
     is_lacking: bool,

@@ -25,7 +25,6 @@ struct Said {
     plans: BTreeMap<ExperimentId, Plan>,
     classes: BTreeMap<ExperimentId, BTreeSet<ClassId>>,
     hosts: BTreeMap<HostId, HostFacts>,
-    /// Hosts that are connected.
     here: BTreeSet<HostId>,
     /// Hosts that are drained or quarantined, and those that boot, with the boot they were to leave.
     out: BTreeSet<HostId>,
