@@ -5,13 +5,12 @@
 //! limits. Whether it makes sense (an experiment without versions, a lease nobody gave) is asked elsewhere.
 //!
 //! In reading order: `malformed`, `field` and `wire` are the tools; then one file a noun: `id`, `moment`, `metric`,
-//! `experiment`, `build`, `file`, `plan`, `environment`, `host`, `lease`, `record`, `conditions`; `message` between agent and
-//! coordinator; `request`, `status`, `explanation`, `export`, `logged` between user and coordinator; `event`, `checkpoint`,
-//! `outbox_entry` for the disk; `direct` is for what is read and written most often, without messages.
+//! `experiment`, `build`, `plan`, `environment`, `host`, `lease`, `record`; `message` between agent and coordinator, and in the
+//! outbox; `request`, `status`, `explanation`, `export` between user and coordinator; `event` and `checkpoint` for the disk;
+//! `direct` is for what is read and written most often, without messages.
 
 mod build;
 mod checkpoint;
-mod conditions;
 mod direct;
 mod environment;
 mod event;
@@ -19,38 +18,34 @@ mod experiment;
 mod explanation;
 mod export;
 mod field;
-mod file;
 mod host;
 mod id;
 mod lease;
-mod logged;
 mod malformed;
 mod message;
 mod metric;
 mod moment;
-mod outbox_entry;
 mod plan;
 mod record;
 mod request;
-mod software;
 mod status;
 mod wire;
 
+pub use build::Blob;
 pub(crate) use checkpoint::ActiveInParts;
 pub(crate) use direct::{append_event, encoded_attempt, read_attempt, read_event};
 use direct::{encoded_record, read_record};
 pub use event::NotKept;
 pub use export::ExportPart;
 pub use field::{optional, required};
-pub use file::Blob;
 pub use host::held_lease;
 pub use id::{agent_id, experiment_id, experiment_named, hex_bytes, hex_text, id_bytes, id_text, uuid};
 pub(crate) use malformed::Within;
 pub use malformed::{Malformed, Why};
+pub use message::OutboxEntry;
 pub use moment::{
     duration, known_moment, known_span, moment, required_moment, span, span_in_seconds, timestamp,
     timestamp_of_seconds,
 };
-pub use outbox_entry::OutboxEntry;
 pub use request::{Proposal, Submission};
 pub use status::{ExperimentStatus, StatusPhase};

@@ -1,14 +1,29 @@
-//! The environment that a plan wants. One in which nothing is asked for is not written at all.
+//! The environment that a plan wants, with its software, and what that came to on a host. One in which nothing is asked for is
+//! not written at all.
+
+use std::collections::BTreeMap;
 
 use speedup_core::experiment::environment::{
     CpuChoice, DirectoryLength, EnvSize, Environment, HugePages, PageCache, ResourceLimits, Scheduler,
     Setting,
 };
+use speedup_core::experiment::software::{
+    Container, ContainerLauncher, MAX_NAME_BYTES, MAX_NAMES, MAX_WORDS, Software, USUAL_TIMEOUT,
+};
+use speedup_core::run::software::{
+    ImageIdentity, MAX_DIGEST_BYTES, MAX_VARIABLES, MAX_VARIABLES_BYTES, MadeVariables, UsedContainer,
+    UsedSoftware, UsedVariables,
+};
+use speedup_core::value::time::Span;
 
-use super::wire::{OrDefault, enumeration, oneof, structure, wire};
+use super::field::{at_most, no_longer};
+use super::malformed::Malformed;
+use super::wire::{AtMost, Cut, OrDefault, REASON, Wire, enumeration, oneof, structure, wire};
 use crate::v1;
+use v1::container::{Apptainer, Launcher as WireLauncher, Words};
 use v1::environment::{Cpus, DirectoryLength as WireDirectoryLength, EnvSize as WireEnvSize};
 use v1::scheduler::{Class, Plain};
+use v1::used_container::Identity;
 
 structure!(ResourceLimits, v1::ResourceLimits, [open_files, memory, stack, core, processes]);
 enumeration!(HugePages, v1::HugePages, [Always, Madvise, Never]);
@@ -57,4 +72,55 @@ wire! {
     PageCache as bool:
         |cache| *cache == PageCache::Drop,
         |drops, _field| Ok(if drops { PageCache::Drop } else { PageCache::Keep });
+}
+
+structure!(
+    Software,
+    v1::Software,
+    [
+        modules => AtMost(MAX_NAMES),
+        spack => AtMost(MAX_NAMES),
+        blake3, prologue, spack_environment, container,
+        timeout = timeout_ns => (Span::to_wire, timeout_in),
+    ]
+);
+
+/// The timeout of a preparation; plans from before there was a choice have the usual one.
+fn timeout_in(wire: u64, _: &str) -> Result<Span, Malformed> {
+    Ok(if wire == 0 { USUAL_TIMEOUT } else { Span(wire) })
+}
+
+structure!(
+    Container,
+    v1::Container,
+    [launcher, digest => AtMost(MAX_WORDS), probe => AtMost(MAX_WORDS), image]
+);
+oneof!(ContainerLauncher, WireLauncher, [
+    Apptainer = Apptainer(Apptainer {}),
+    Words(words => AtMost(MAX_WORDS)) = Words(Words { words }) in "launcher",
+]);
+
+structure!(UsedSoftware, v1::UsedSoftware, [variables, container]);
+structure!(UsedVariables, v1::UsedVariables, [blake3, made]);
+structure!(
+    MadeVariables,
+    v1::MadeVariables,
+    [variables => (BTreeMap::clone, variables_in), ended_unix_ns, took = took_ns]
+);
+structure!(
+    UsedContainer,
+    v1::UsedContainer,
+    [identity, image => Cut(MAX_NAME_BYTES), start = start_ns]
+);
+oneof!(ImageIdentity, Identity, [
+    Blake3(blake3) = Blake3(blake3),
+    Told(digest => Cut(MAX_DIGEST_BYTES)) = Told(digest),
+    Unknown { reason => REASON } = Unknown(reason),
+]);
+
+fn variables_in(wire: BTreeMap<String, String>, field: &str) -> Result<BTreeMap<String, String>, Malformed> {
+    at_most(wire.len(), MAX_VARIABLES, field)?;
+    let bytes = wire.iter().map(|(name, value)| name.len() + value.len() + 2).sum();
+    no_longer(bytes, MAX_VARIABLES_BYTES, field)?;
+    Ok(wire)
 }

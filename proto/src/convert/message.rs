@@ -1,5 +1,5 @@
 //! What agent and coordinator say to each other. A record and a work order are encoded before the message that
-//! they are part of.
+//! they are part of. And what an agent's outbox holds of it.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,11 @@ use super::experiment::METRICS;
 use super::malformed::{Malformed, Why, Within};
 use super::wire::{AtMost, Each, OrDefault, REASON, Wire, message, oneof, structure};
 use super::{encoded_record, read_record};
+use crate::journal::v1 as journal;
 use crate::{encoded, v1};
+use journal::outbox_entry::Entry;
 use v1::{agent_message::Message as FromAgent, coordinator_message::Message as FromCoordinator};
+
 oneof!(AgentMessage, v1::AgentMessage { message: FromAgent }, [
     Ask = Ask(v1::Ask {}),
     Ready { lease } = Ready(v1::Ready { lease }),
@@ -110,3 +113,22 @@ structure!(
     ]
 );
 structure!(WorkSeat, v1::WorkSeat, [number, size, hostfile, hosts => AtMost(MAX_GANG as usize)]);
+
+/// One entry of an agent's outbox.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OutboxEntry {
+    /// Kept until the coordinator has it.
+    Report(Box<AttemptReport>),
+    /// The coordinator has the report of this lease.
+    Acknowledged(LeaseEpoch),
+    /// The agent's latest start: the last of these counts.
+    Epoch(AgentEpoch),
+}
+
+oneof! {
+    OutboxEntry, journal::OutboxEntry { entry: Entry }, [
+        Report(report) = Report(report),
+        Acknowledged(lease) = AcknowledgedLease(lease),
+        Epoch(epoch) = AgentEpoch(epoch),
+    ]
+}

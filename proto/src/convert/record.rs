@@ -1,7 +1,12 @@
 //! The record of an attempt, its outcome and its output; of one that was not executed, why and who stood in the way; the loss of an
-//! attempt; and a row of the index and of the export.
+//! attempt; a row of the index and of the export;
+//! and the conditions of a run.
 
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::run::conditions::{Conditions, MAX_NOTES, Unmet};
+use speedup_core::run::disturbance::{Disturbance, Resource};
+use speedup_core::run::file_system::{FileSystem, Location, MAX_KIND_BYTES};
+use speedup_core::run::reading::{CpuTime, Frequency, Load, Pressure, Reading, Throttled};
 use speedup_core::run::{AfterLoss, LossReason};
 use speedup_core::{
     experiment::MAX_NAME_BYTES, experiment::MAX_OUTPUT_KEPT, run::Obstacle, run::program::MAX_PATH_BYTES,
@@ -14,15 +19,18 @@ use super::build::{products_in, products_out};
 use super::field::{enumerated, optional, reason, required, small};
 use super::malformed::{Malformed, Why, Within};
 use super::metric;
-use super::wire::{Cut, NoLonger, REASON, Wire, enumeration, message, oneof, structure, wire};
+use super::wire::{Choices, Cut, Each, NoLonger, REASON, Wire, enumeration, message, oneof, structure, wire};
 use crate::v1;
 use v1::after_loss::{Abandoned, After, Cancelled};
+use v1::disturbance::{AgentStopped, Disturbance as WireDisturbance, FrequencyChanged, Stalled};
 use v1::ended_attempt::{End, Lost};
 use v1::executed_program::Content as WireContent;
 use v1::failure::{Exit, Failure as WireFailure, NoProduct, NoValue, Warmup, WrongOutput};
 use v1::loss_reason::{AgentRestarted, Expired, HostLost, JobEnded, Reason};
 use v1::rank_time::End as WireEnd;
+use v1::reading;
 use v1::record::Outcome as WireOutcome;
+
 impl From<&Record> for v1::Record {
     fn from(record: &Record) -> Self {
         Self {
@@ -223,3 +231,44 @@ oneof!(AttemptEnd, End, [
 ]);
 
 wire!(Record as Box<v1::Record>: |record| Box::new(record.into()), |wire, field| Self::from_wire(*wire, field););
+
+// The conditions of a run. Lists are short: each setting and each kind of disturbance is told once.
+enumeration!(Resource, v1::Resource, [Cpu, Memory, Io]);
+enumeration!(Location, v1::Location, [Local, Network, Program]);
+structure!(Load, reading::Load, [one_percent, five_percent, fifteen_percent]);
+structure!(Pressure, reading::Pressure, [recent, total_us]);
+structure!(CpuTime, reading::CpuTime, [busy_ns, iowait_ns, stolen_ns]);
+structure!(Frequency, reading::Frequency, [min_khz, mean_khz, max_khz]);
+structure!(Throttled, reading::Throttled, [core, package]);
+
+structure!(FileSystem, v1::FileSystem, [location, kind => Cut(MAX_KIND_BYTES)]);
+structure!(Unmet, v1::Unmet, [setting, reason => REASON]);
+structure! {
+    Reading,
+    v1::Reading,
+    [
+        load, runnable, pressure_cpu, pressure_memory, pressure_io, cpu_time, frequency, temperature_mc,
+        throttled, available_bytes, cached_bytes
+    ]
+}
+structure!(
+    Conditions,
+    v1::Conditions,
+    [
+        before, after, cpus, env_bytes, env_padding, directory_bytes, file_system, software,
+        applied => Choices("setting", MAX_NOTES),
+        unmet => Each(MAX_NOTES),
+        disturbances => Each(MAX_NOTES),
+    ]
+);
+
+oneof!(Disturbance, v1::Disturbance { disturbance: WireDisturbance }, [
+    Stolen { ns } = StolenNs(ns),
+    Throttled { count } = ThrottledCount(count),
+    Pressure { resource, ns } = Pressure(Stalled { resource, ns }) in "pressure",
+    OtherLoad { ns } = OtherLoadNs(ns),
+    FrequencyChanged { before_khz, after_khz } = FrequencyChanged(FrequencyChanged { before_khz, after_khz }),
+    ProgramStopped { signal } = ProgramStopped(signal) in "program_stopped",
+    AgentStopped = AgentStopped(AgentStopped {}),
+    CleanupFailed { reason => REASON } = CleanupFailed(reason),
+]);
