@@ -7,8 +7,8 @@
 //!
 //! In reading order: `command` (what to run) and `execution` (what came of it), `image` (what `execve` is
 //! handed), `preparation` with `affinity`, `user` and `huge_pages` (how it is to execute), `child` (from clone
-//! to `execve`), `trampoline` with `executable` (small memory to start from), `watch` (the wait), `standstill` (whether anything stood still meanwhile), `output`, `quota` and `namespace` (where output goes), `survivors` and
-//! `mark` (nothing outlives its run), `name_service` (where users and hosts are looked up), `meters` with `counters`, `energy` and `cgroup` (what the host can tell of
+//! to `execve`), `trampoline` with `executable` (small memory to start from), `watch` (the wait), `standstill` (whether anything stood still meanwhile), `output` and `namespace` (where output goes), `survivors` and
+//! `mark` (nothing outlives its run), `meters` with `counters`, `energy` and `cgroup` (what the host can tell of
 //! a run beside its time), and below them `stack`, `signals`, `usage`, `clock`, `errno`. Beside them `rank`: a process of its own that times
 //! one rank of a program on several hosts.
 //!
@@ -31,11 +31,9 @@ mod huge_pages;
 mod image;
 mod mark;
 mod meters;
-pub mod name_service;
 mod namespace;
 mod output;
 mod preparation;
-mod quota;
 pub(crate) mod rank;
 mod signals;
 mod stack;
@@ -59,7 +57,7 @@ pub use preparation::{FailedStep, Preparation};
 pub use rank::timed as timed_rank;
 pub use survivors::become_subreaper;
 pub use usage::forget_peak;
-pub use user::{User, UserError};
+pub use user::{User, UserError, settle_name_service};
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

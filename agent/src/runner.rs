@@ -6,11 +6,10 @@
 //!
 //! In reading order: [`Runner`], [`Undertaking`] (one run on its way through all this), `permission` (the owner's limits), `rest` (the wait until the host has come to rest), `outside` (commands of the plan outside
 //! the clock, and the canary), `software` (modules, Spack, prologue and container), `variables` (what a command finds in its environment), `part` (what a host does for a run that several serve together), `judgement` (whether the benchmark did
-//! what is expected, and whether the execution can tell), `cut_off` (whether it ended only because its agent is ended), `record` (what is reported), `not_executed` (why there is nothing to report).
+//! what is expected, and whether the execution can tell), `cut_off` (whether it ended only because its agent is ended), `record` (what is reported).
 
 mod cut_off;
 mod judgement;
-mod not_executed;
 mod outside;
 mod part;
 mod permission;
@@ -27,7 +26,7 @@ use std::{
 use speedup_core::{
     agent::message::Grant, experiment::Setup, experiment::environment::DIRECTORY_NAME,
     experiment::environment::PageCache, experiment::gang::RANKS_VARIABLE, experiment::metric::Stream,
-    experiment::template::TemplateError, host::HostFacts, run::conditions::Conditions,
+    experiment::template::TemplateError, host::HostFacts, run::Obstacle, run::conditions::Conditions,
     run::conditions::Unmet, run::disturbance::Disturbance, run::program::Program, run::record::Failure,
     run::record::MAX_REASON_BYTES, run::record::Outcome, run::record::Record, run::timer::TimerError,
     run::work::Resolved, run::work::WorkOrder, value::causes::with_causes, value::hint::Hinted,
@@ -37,15 +36,16 @@ use speedup_journal::private::Others;
 
 use self::cut_off::EndedBy;
 use self::judgement::{judge, unmeasured};
+pub(crate) use self::part::Part;
 use self::record::record;
 use self::software::Ready;
 use self::variables::{pad, size_of_variables, variables};
-pub(crate) use self::{not_executed::NotExecuted, part::Part};
 use crate::{
-    file_system::Mounts, files::Files, files::NotCollected, files::Programs, files::Seen, launch::End,
-    launch::Execution, launch::LaunchCommand, launch::LaunchError, launch::Launcher, launch::Preparation,
-    launch::Sink, launch::forget_peak, launch::program_of, launch::rank, limits::Limits, scratch, series,
-    surroundings::Established, surroundings::Surroundings, wall_clock::unix_ns, workplace::Workplace,
+    file_system::Mounts, files::Files, files::NotCollected, files::Programs, files::Seen,
+    files::StagingError, launch::End, launch::Execution, launch::LaunchCommand, launch::LaunchError,
+    launch::Launcher, launch::Preparation, launch::Sink, launch::forget_peak, launch::program_of,
+    launch::rank, limits::Limits, limits::NotAllowed, scratch, series, surroundings::Established,
+    surroundings::Surroundings, wall_clock::unix_ns, workplace::Workplace,
 };
 
 /// What a program may do after it was asked to end, before it is killed.
@@ -573,4 +573,52 @@ fn interrupted() -> NotExecuted {
 fn cut(mut reason: String) -> String {
     reason.truncate(reason.floor_char_boundary(MAX_REASON_BYTES));
     reason
+}
+
+/// Why a run was not executed.
+#[derive(Debug)]
+pub(crate) struct NotExecuted {
+    reason: String,
+    /// Who stood in the way.
+    obstacle: Obstacle,
+}
+
+impl NotExecuted {
+    /// For want of something that the host has not, or that failed.
+    pub(crate) fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), obstacle: Obstacle::Host }
+    }
+
+    /// For want of something that the plan asks for: this host may well execute other plans.
+    pub(crate) fn through_plan(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), obstacle: Obstacle::Plan }
+    }
+
+    /// What the record says.
+    fn outcome(self) -> Outcome {
+        Outcome::NotExecuted { reason: cut(self.reason), obstacle: self.obstacle }
+    }
+}
+
+impl From<&StagingError> for NotExecuted {
+    fn from(error: &StagingError) -> Self {
+        let reason = with_causes(error);
+        match error {
+            StagingError::TooLarge { .. } | StagingError::Differs { .. } => Self::through_plan(reason),
+            StagingError::Fetch { .. }
+            | StagingError::Put { .. }
+            | StagingError::Disk { .. }
+            | StagingError::NotUtf8
+            | StagingError::Stopped => Self::new(reason),
+        }
+    }
+}
+
+impl From<NotAllowed> for NotExecuted {
+    fn from(not: NotAllowed) -> Self {
+        match not {
+            NotAllowed::Refused(reason) => Self { reason, obstacle: Obstacle::Owner },
+            NotAllowed::NotThere(reason) => Self::through_plan(reason),
+        }
+    }
 }

@@ -6,25 +6,21 @@
 //! reported shorter than the truth, alone and beside busy neighbours.
 //!
 //! In reading order: [`Selftest`] (what was found) and [`Depth`] (how much is tested), [`TimerVerdict`] (what it
-//! means), `program` (what is executed), `floor`, `neighbour`, `kept` (the result on disk).
+//! means), `program` (what is executed, and its neighbours), `floor`.
 
 mod floor;
-mod kept;
-mod neighbour;
 mod program;
-mod spread;
 mod verdict;
 
 pub use floor::Floor;
-pub use kept::{read, write};
 pub use program::MemoryProgram;
-pub use spread::Spread;
 pub use verdict::{Quality, TimerVerdict};
 
 use std::{io, path::Path, sync::atomic::AtomicBool, time::Duration};
 
 use rustix::time::{ClockId, clock_getres};
 use serde::{Deserialize, Serialize};
+use speedup_core::value::id::BootId;
 use speedup_core::{run::timer::TimerError, run::timer::TimerTest, value::seed::Seed};
 use thiserror::Error;
 
@@ -32,7 +28,7 @@ use crate::launch::{
     End, Execution, LaunchCommand, LaunchError, Launcher, Preparation, Sink, Switches, nanoseconds, now_ns,
 };
 use crate::wall_clock::unix_ns;
-use neighbour::Neighbours;
+use program::Neighbours;
 
 /// How long the busy program is busy.
 pub const BUSY: Duration = Duration::from_millis(10);
@@ -44,6 +40,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const READINGS: usize = 1_000;
 /// The usual program that does nothing, where there is one.
 const TRUE: &str = "/bin/true";
+/// Where the last result is, in the agent's state directory.
+const FILE: &str = "selftest.json";
+const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
 /// How much is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -309,5 +308,79 @@ fn command(argv: Vec<std::ffi::OsString>) -> LaunchCommand {
         stderr: Sink::Null,
         metrics: Vec::new(),
         preparation: Preparation::default(),
+    }
+}
+
+/// The five numbers of a set of times, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spread {
+    pub min_ns: u64,
+    /// A quarter is not above it.
+    pub lower_quartile_ns: u64,
+    /// The median; of an even number the lower of the two in the middle.
+    pub median_ns: u64,
+    /// A quarter is not below it.
+    pub upper_quartile_ns: u64,
+    pub max_ns: u64,
+}
+
+impl Spread {
+    /// Of these times; zeroes when there are none.
+    pub fn of(mut times_ns: Vec<u64>) -> Self {
+        times_ns.sort_unstable();
+        let last = times_ns.len().saturating_sub(1);
+        let at = |quarter: usize| times_ns.get(last * quarter / 4).copied().unwrap_or(0);
+        Self {
+            min_ns: at(0),
+            lower_quartile_ns: at(1),
+            median_ns: at(2),
+            upper_quartile_ns: at(3),
+            max_ns: at(4),
+        }
+    }
+
+    /// Upper less lower quartile, nanoseconds.
+    pub fn interquartile_range_ns(&self) -> u64 {
+        self.upper_quartile_ns - self.lower_quartile_ns
+    }
+}
+
+/// The result of the last selftest holds for one boot and one release: another kernel or another timer is another instrument.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    release: String,
+    boot: BootId,
+    selftest: Selftest,
+}
+
+/// The last selftest, if it was of this boot and this release. A file that cannot be read is none.
+pub fn read(state: &Path, boot: &BootId) -> Option<Selftest> {
+    let text = std::fs::read(state.join(FILE)).ok()?;
+    let kept: Kept = serde_json::from_slice(&text).ok()?;
+    (kept.release == RELEASE && kept.boot == *boot).then_some(kept.selftest)
+}
+
+/// Keeps a selftest; whole or not at all.
+///
+/// # Errors
+/// When the state directory cannot be written to.
+pub fn write(state: &Path, boot: &BootId, selftest: &Selftest) -> io::Result<()> {
+    let kept = Kept { release: RELEASE.to_owned(), boot: boot.clone(), selftest: selftest.clone() };
+    speedup_journal::private::create_directories(state)?;
+    let aside = state.join(format!("{FILE}.new"));
+    std::fs::write(&aside, serde_json::to_vec_pretty(&kept)?)?;
+    std::fs::rename(aside, state.join(FILE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quartiles_are_of_the_sorted_times() {
+        let spread = Spread::of(vec![50, 10, 40, 20, 30]);
+        assert_eq!([spread.min_ns, spread.lower_quartile_ns, spread.median_ns], [10, 20, 30]);
+        assert_eq!([spread.upper_quartile_ns, spread.max_ns, spread.interquartile_range_ns()], [40, 50, 20]);
+        assert_eq!(Spread::of(vec![]).max_ns, 0);
     }
 }

@@ -15,7 +15,7 @@ use tonic::transport::Channel;
 use crate::exit::failure::Failure;
 
 use speedup_agent::AgentError;
-pub(crate) use speedup_agent::launch::name_service;
+pub(crate) use speedup_agent::launch::settle_name_service;
 pub(crate) use speedup_agent::probe::{Hardware, Names, Probed};
 pub(crate) use speedup_agent::{
     AccessFile, Admittance, Options as AgentOptions, RebootCommand, TimerTesting, selftest,

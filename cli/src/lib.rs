@@ -36,7 +36,7 @@ pub fn main() -> ExitCode {
     if let Some(ended) = timed_rank() {
         return ended;
     }
-    compose::name_service::settle();
+    compose::settle_name_service();
     let read = match command_line::read(&std::env::args_os().collect::<Vec<_>>()) {
         Ok(read) => read,
         Err(error) => {

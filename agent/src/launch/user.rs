@@ -9,12 +9,14 @@ use std::{ffi::CStr, ffi::CString, ffi::c_int, io, mem, os::unix::ffi::OsStrExt,
 
 use thiserror::Error;
 
-use super::{errno, name_service};
+use super::errno;
 
 /// Room for an entry of the user database: names, home and shell of one user.
 const ENTRY_BYTES: usize = 64 << 10;
 /// Most groups of a user: Linux's `NGROUPS_MAX`.
 const MAX_GROUPS: usize = 65_536;
+/// Whether the C library is inside the program.
+const HAS_C_LIBRARY: bool = cfg!(target_feature = "crt-static");
 
 /// A user with its groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +42,7 @@ pub enum UserError {
 }
 
 speedup_core::hints! { UserError:
-    Self::Unknown(_) if name_service::IS_INSIDE =>
+    Self::Unknown(_) if HAS_C_LIBRARY =>
         "this program looks users up in /etc/passwd alone: add the user there, or name another with --user",
     Self::Unknown(_) => "add the user to this host, or name another with --user",
     Self::Lookup { .. } => "check the host's user database (getent passwd)",
@@ -141,5 +143,29 @@ fn groups(login: &CStr, gid: libc::gid_t) -> Vec<libc::gid_t> {
             return groups;
         }
         groups.resize((groups.len() * 2).max(needed).min(MAX_GROUPS), 0);
+    }
+}
+
+/// Makes look-ups independent of the host's shared libraries, where the C library is inside the program. To be called
+/// before there is a second thread and before the first look-up.
+///
+/// `/etc/nsswitch.conf` may name other services (LDAP, mDNS, systemd). A program with the C library inside would load
+/// their shared libraries and the host's own C library beside its own, which works only where both are of the same
+/// version and may crash elsewhere. So what that file says is not followed there: users and hosts are looked up in files and in
+/// DNS, which such a program has inside.
+pub fn settle_name_service() {
+    #[cfg(target_feature = "crt-static")]
+    for (database, services) in
+        [(c"hosts", c"files dns"), (c"passwd", c"files"), (c"group", c"files"), (c"initgroups", c"files")]
+    {
+        unsafe extern "C" {
+            /// Of glibc's `nss.h`; not in the crate `libc`.
+            fn __nss_configure_lookup(
+                database: *const std::ffi::c_char,
+                services: *const std::ffi::c_char,
+            ) -> std::ffi::c_int;
+        }
+        // SAFETY: two C strings, which the library copies what it needs of; there is one thread.
+        let _ = unsafe { __nss_configure_lookup(database.as_ptr(), services.as_ptr()) };
     }
 }

@@ -3,11 +3,21 @@
 //! The host need not have a compiler: the instructions are assembled into this binary, and written as an
 //! executable to memory when they are wanted. They use no C library and no page but their own, so nothing but
 //! the kernel is timed.
-#![expect(unsafe_code, reason = "reads the instructions that the assembler placed in this binary")]
+#![expect(
+    unsafe_code,
+    reason = "reads instructions that the assembler placed in this binary; neighbours ask for a death signal"
+)]
 
-use std::{io, os::fd::AsRawFd as _, os::fd::OwnedFd, path::PathBuf, time::Duration};
+use std::process::{Child, Command, Stdio};
+use std::{
+    io, os::fd::AsRawFd as _, os::fd::OwnedFd, os::unix::process::CommandExt as _, path::PathBuf,
+    time::Duration,
+};
+
+use rustix::process::{Signal, getpid};
 
 use crate::launch::executable_in_memory;
+use crate::leash::end_with_parent;
 
 /// An executable in memory; its path is good while this value lives.
 #[derive(Debug)]
@@ -48,6 +58,42 @@ impl MemoryProgram {
         let pid = rustix::process::getpid().as_raw_nonzero();
         let path = PathBuf::from(format!("/proc/{pid}/fd/{}", file.as_raw_fd()));
         Ok(Self { path, _file: file })
+    }
+}
+
+/// Longer than any selftest: they are killed before.
+const LONG: Duration = Duration::from_secs(24 * 3600);
+
+/// Busy neighbours: one for each CPU that this process may use, until they are dropped or it ends.
+#[derive(Debug)]
+pub(super) struct Neighbours {
+    processes: Vec<Child>,
+}
+
+impl Neighbours {
+    /// Starts them; none where this architecture has no busy program.
+    pub(super) fn start() -> io::Result<Self> {
+        let mut neighbours = Self { processes: Vec::new() };
+        let Some(program) = MemoryProgram::busy(LONG)? else { return Ok(neighbours) };
+        let parent = getpid();
+        for _ in 0..std::thread::available_parallelism()?.get() {
+            let mut command = Command::new(program.path());
+            let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            // SAFETY: two system calls, and an error that is a number.
+            let leashed = unsafe { silent.pre_exec(move || Ok(end_with_parent(parent, Signal::KILL)?)) };
+            neighbours.processes.push(leashed.spawn()?);
+        }
+        Ok(neighbours)
+    }
+}
+
+impl Drop for Neighbours {
+    fn drop(&mut self) {
+        for process in &mut self.processes {
+            // One that has ended already is what is wanted.
+            let _ = process.kill();
+            let _ = process.wait();
+        }
     }
 }
 
