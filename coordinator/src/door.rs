@@ -13,7 +13,6 @@ mod guard;
 mod hosts;
 mod methods;
 mod provision;
-mod undecided;
 
 pub(crate) use access::AccessDoor;
 pub(crate) use agents::AgentsDoor;
@@ -31,9 +30,12 @@ use speedup_core::value::causes::with_causes;
 use speedup_core::value::hint::{Hinted, with_hint};
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::experiment_named;
-use tonic::Status;
+use tonic::{Response, Status};
 
 use crate::{handle::Gone, store::StoreError};
+
+/// What a method of a service answers.
+type Reply<T> = Result<Response<T>, Status>;
 
 const MAX_USER_BYTES: usize = 256;
 

@@ -11,7 +11,7 @@ use speedup_proto::v1;
 use speedup_proto::v1::access_server::Access;
 use tonic::{Request, Response, Status};
 
-use super::caller::Caller;
+use super::{Caller, Reply};
 use crate::admission::{Admission, Holder, NewToken, Refusal, Target, TokenState, Unheard};
 use crate::handle::Handle;
 use crate::metrics::{Metrics, RefusedEnrolment};
@@ -31,10 +31,7 @@ pub(crate) struct AccessDoor {
 
 #[tonic::async_trait]
 impl Access for AccessDoor {
-    async fn enrol(
-        &self,
-        request: Request<v1::EnrolRequest>,
-    ) -> Result<Response<v1::IssuedCertificate>, Status> {
+    async fn enrol(&self, request: Request<v1::EnrolRequest>) -> Reply<v1::IssuedCertificate> {
         let v1::EnrolRequest { secret, name, signing_request } = request.into_inner();
         let token = TokenId::of(&secret);
         match self.admission.enrol(token, name, signing_request).await {
@@ -53,20 +50,14 @@ impl Access for AccessDoor {
         }
     }
 
-    async fn renew(
-        &self,
-        request: Request<v1::RenewRequest>,
-    ) -> Result<Response<v1::IssuedCertificate>, Status> {
+    async fn renew(&self, request: Request<v1::RenewRequest>) -> Reply<v1::IssuedCertificate> {
         let identity = own(&request)?;
         let by = identity.name().to_owned();
         let issued = self.admission.issue(identity, request.into_inner().signing_request, by).await;
         issued.map(|issued| self.issued(issued)).map_err(|error| unheard(&error))
     }
 
-    async fn issue(
-        &self,
-        request: Request<v1::IssueRequest>,
-    ) -> Result<Response<v1::IssuedCertificate>, Status> {
+    async fn issue(&self, request: Request<v1::IssueRequest>) -> Reply<v1::IssuedCertificate> {
         let by = Caller::of(&request)?.name("")?;
         let v1::IssueRequest { name, role, signing_request } = request.into_inner();
         let identity = Identity::proposed(&name, self::role(&role)?);
@@ -76,10 +67,7 @@ impl Access for AccessDoor {
         issued.map(|issued| self.issued(issued)).map_err(|error| unheard(&error))
     }
 
-    async fn who_am_i(
-        &self,
-        request: Request<v1::WhoAmIRequest>,
-    ) -> Result<Response<v1::CertificateStatus>, Status> {
+    async fn who_am_i(&self, request: Request<v1::WhoAmIRequest>) -> Reply<v1::CertificateStatus> {
         let status = match Caller::of(&request)? {
             Caller::Known(certificate) => v1::CertificateStatus {
                 serial: certificate.serial.to_string(),
@@ -95,10 +83,7 @@ impl Access for AccessDoor {
         Ok(Response::new(status))
     }
 
-    async fn create_token(
-        &self,
-        request: Request<v1::CreateTokenRequest>,
-    ) -> Result<Response<v1::CreateTokenResponse>, Status> {
+    async fn create_token(&self, request: Request<v1::CreateTokenRequest>) -> Reply<v1::CreateTokenResponse> {
         let by = Caller::of(&request)?.name("")?;
         let v1::CreateTokenRequest { role, name, uses, lifetime } = request.into_inner();
         let lifetime = lifetime.map_or(Ok(0), |lifetime| span_in_seconds(&lifetime, "lifetime"))?;
@@ -112,10 +97,7 @@ impl Access for AccessDoor {
         Ok(Response::new(v1::CreateTokenResponse { token: token.text(), status }))
     }
 
-    async fn list(
-        &self,
-        _request: Request<v1::ListAccessRequest>,
-    ) -> Result<Response<v1::AccessList>, Status> {
+    async fn list(&self, _request: Request<v1::ListAccessRequest>) -> Reply<v1::AccessList> {
         let registry = self.admission.registry();
         Ok(Response::new(v1::AccessList {
             tokens: registry.tokens(unix_seconds()).map(token_status).collect(),
@@ -123,7 +105,7 @@ impl Access for AccessDoor {
         }))
     }
 
-    async fn revoke(&self, request: Request<v1::RevokeRequest>) -> Result<Response<v1::AccessList>, Status> {
+    async fn revoke(&self, request: Request<v1::RevokeRequest>) -> Reply<v1::AccessList> {
         use v1::revoke_request::What;
         let by = Caller::of(&request)?.name("")?;
         let what = request.into_inner().what;

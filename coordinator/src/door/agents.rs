@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::{Caller, files::missing};
+use super::{Caller, Reply, files::missing};
 use crate::{
     blobs::Blobs, group::Down, handle::Gone, handle::Handle, owner::SessionId, provision::Provisioning,
 };
@@ -39,10 +39,7 @@ type Answers = Pin<Box<dyn Stream<Item = Result<v1::CoordinatorMessage, Status>>
 impl Agents for AgentsDoor {
     type SessionStream = Answers;
 
-    async fn session(
-        &self,
-        request: Request<Streaming<v1::AgentMessage>>,
-    ) -> Result<Response<Answers>, Status> {
+    async fn session(&self, request: Request<Streaming<v1::AgentMessage>>) -> Reply<Answers> {
         let caller = Caller::of(&request)?;
         let mut up = request.into_inner();
         let first = tokio::time::timeout(JOIN_PATIENCE, up.message()).await;

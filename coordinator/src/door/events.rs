@@ -7,7 +7,7 @@ use speedup_proto::{
 };
 use tonic::{Request, Response, Status};
 
-use super::{blocking, experiment_id};
+use super::{Reply, blocking, experiment_id};
 use crate::{admission::Admission, handle::Handle, store::EventPlace};
 
 const MAX_PLACE_BYTES: usize = 64;
@@ -19,10 +19,7 @@ pub(crate) struct EventsDoor {
 
 #[tonic::async_trait]
 impl Events for EventsDoor {
-    async fn list(
-        &self,
-        request: Request<v1::ListEventsRequest>,
-    ) -> Result<Response<v1::ListEventsResponse>, Status> {
+    async fn list(&self, request: Request<v1::ListEventsRequest>) -> Reply<v1::ListEventsResponse> {
         let v1::ListEventsRequest { experiment, page_token, page_size } = request.into_inner();
         let experiment = (!experiment.is_empty()).then(|| experiment_id(&experiment)).transpose()?;
         let before = match place(&page_token)?.as_slice() {
@@ -37,10 +34,7 @@ impl Events for EventsDoor {
         }))
     }
 
-    async fn admissions(
-        &self,
-        request: Request<v1::ListEventsRequest>,
-    ) -> Result<Response<v1::ListEventsResponse>, Status> {
+    async fn admissions(&self, request: Request<v1::ListEventsRequest>) -> Reply<v1::ListEventsResponse> {
         let v1::ListEventsRequest { experiment, page_token, page_size } = request.into_inner();
         if !experiment.is_empty() {
             return Err(Status::invalid_argument("events of access belong to no experiment"));

@@ -2,15 +2,16 @@
 
 mod export;
 mod plan;
-mod requested;
 
 use std::{collections::BTreeMap, pin::Pin, sync::Arc, time::Duration};
 
 use futures_util::Stream;
+use prost::Message as _;
 use speedup_core::{
-    machine::Command, machine::LATEST_LOSSES, machine::Refusal, machine::Request as Asked,
-    machine::event::RequestKey, machine::event::Tally, machine::hosts_needed, machine::needed_allocation,
-    value::hint::with_hint, value::id::ExperimentId, value::id::RunIndex, value::time::Timestamp,
+    machine::Command, machine::LATEST_LOSSES, machine::Machine, machine::Phase, machine::Refusal,
+    machine::Request as Asked, machine::event::RequestKey, machine::event::Tally, machine::hosts_needed,
+    machine::needed_allocation, plan::Plan, value::hint::with_hint, value::id::ExperimentId,
+    value::id::RunIndex, value::time::Timestamp,
 };
 use speedup_proto::convert::{ExperimentStatus, Submission, experiment_named, id_text, timestamp};
 use speedup_proto::v1;
@@ -21,11 +22,12 @@ use tonic::{Request, Response, Status};
 use uuid::Uuid;
 
 use self::{export::Cursor, export::export, plan::apart, plan::draw};
-use super::{Caller, blocking, experiment_id, files::require_files, refused, undecided};
+use super::{Caller, Reply, blocking, experiment_id, files::require_files, refused, store_failed};
 use crate::blobs::Blobs;
 use crate::handle::Handle;
 use crate::provision::{HostsToCome, Provisioning, TooShort};
 use crate::status::{active_status, is_finished};
+use crate::store::Store;
 
 /// Experiments of a page, where the request does not say.
 const PAGE: usize = 100;
@@ -33,6 +35,8 @@ const PAGE: usize = 100;
 const MAX_PAGE: usize = 1_000;
 /// How often a watcher is told at most: at first, since what has just begun may be over soon, and in the long run.
 const WATCH_PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
+/// How often the machine is asked for what is undecided at most: a decision takes longer than that.
+const UNDECIDED_PAUSE: Duration = Duration::from_millis(100);
 /// Pieces of an export that may wait for a slow reader.
 const WAITING_PIECES: usize = 4;
 
@@ -50,27 +54,24 @@ type ExportStream = Pin<Box<dyn Stream<Item = Result<v1::ExportChunk, Status>> +
 
 #[tonic::async_trait]
 impl Experiments for ExperimentsDoor {
-    async fn submit(
-        &self,
-        request: Request<v1::SubmitRequest>,
-    ) -> Result<Response<v1::SubmitResponse>, Status> {
+    async fn submit(&self, request: Request<v1::SubmitRequest>) -> Reply<v1::SubmitResponse> {
         let caller = Caller::of(&request)?;
         let mut wire = request.into_inner();
         wire.by = caller.name(&wire.by)?;
-        let (submission, request) = apart(move || requested::read(wire)).await?;
+        let (submission, request) = apart(move || read_submission(wire)).await?;
         let Some(request) = request else {
             return self.take(submission, None).await.map(Response::new);
         };
         // One after the other: the second of two that are alike finds the experiment of the first.
         let _turn = self.requests.lock().await;
         let store = self.handle.current_store().await?.clone();
-        if let Some(answer) = requested::known(store, request).await? {
+        if let Some(answer) = known_submission(store, request).await? {
             return Ok(Response::new(answer));
         }
         self.take(submission, Some(request)).await.map(Response::new)
     }
 
-    async fn check(&self, request: Request<v1::CheckRequest>) -> Result<Response<v1::CheckResponse>, Status> {
+    async fn check(&self, request: Request<v1::CheckRequest>) -> Reply<v1::CheckResponse> {
         let wire = request.into_inner();
         let plan = draw(apart(move || Ok(wire.try_into()?)).await?).await?;
         let hosts_here = self.handle.query(speedup_core::machine::Machine::hosts_here).await?;
@@ -78,7 +79,7 @@ impl Experiments for ExperimentsDoor {
         Ok(Response::new(v1::CheckResponse { runs, hosts_needed, hosts_here }))
     }
 
-    async fn list(&self, request: Request<v1::ListRequest>) -> Result<Response<v1::ListResponse>, Status> {
+    async fn list(&self, request: Request<v1::ListRequest>) -> Reply<v1::ListResponse> {
         let v1::ListRequest { page_size, page_token } = request.into_inner();
         let page_size = if page_size == 0 { PAGE } else { MAX_PAGE.min(page_size as usize) };
         let before = match page_token.as_str() {
@@ -105,14 +106,14 @@ impl Experiments for ExperimentsDoor {
         Ok(Response::new(v1::ListResponse { experiments, next_page_token }))
     }
 
-    async fn get(&self, request: Request<v1::GetRequest>) -> Result<Response<v1::ExperimentStatus>, Status> {
+    async fn get(&self, request: Request<v1::GetRequest>) -> Reply<v1::ExperimentStatus> {
         let id = experiment_id(&request.into_inner().experiment)?;
         told(&self.handle, id).await
     }
 
     type WatchStream = StatusStream;
 
-    async fn watch(&self, request: Request<v1::GetRequest>) -> Result<Response<StatusStream>, Status> {
+    async fn watch(&self, request: Request<v1::GetRequest>) -> Reply<StatusStream> {
         let id = experiment_id(&request.into_inner().experiment)?;
         let first = status(&self.handle, id).await?;
         let (sender, receiver) = mpsc::channel(WAITING_PIECES);
@@ -120,34 +121,22 @@ impl Experiments for ExperimentsDoor {
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
     }
 
-    async fn pause(
-        &self,
-        request: Request<v1::ChangeRequest>,
-    ) -> Result<Response<v1::ExperimentStatus>, Status> {
+    async fn pause(&self, request: Request<v1::ChangeRequest>) -> Reply<v1::ExperimentStatus> {
         let caller = Caller::of(&request)?;
         self.change(&caller, request.into_inner(), Command::Pause).await
     }
 
-    async fn resume(
-        &self,
-        request: Request<v1::ChangeRequest>,
-    ) -> Result<Response<v1::ExperimentStatus>, Status> {
+    async fn resume(&self, request: Request<v1::ChangeRequest>) -> Reply<v1::ExperimentStatus> {
         let caller = Caller::of(&request)?;
         self.change(&caller, request.into_inner(), Command::Resume).await
     }
 
-    async fn cancel(
-        &self,
-        request: Request<v1::ChangeRequest>,
-    ) -> Result<Response<v1::ExperimentStatus>, Status> {
+    async fn cancel(&self, request: Request<v1::ChangeRequest>) -> Reply<v1::ExperimentStatus> {
         let caller = Caller::of(&request)?;
         self.change(&caller, request.into_inner(), Command::Cancel).await
     }
 
-    async fn extend(
-        &self,
-        request: Request<v1::ExtendRequest>,
-    ) -> Result<Response<v1::ExperimentStatus>, Status> {
+    async fn extend(&self, request: Request<v1::ExtendRequest>) -> Reply<v1::ExperimentStatus> {
         let caller = Caller::of(&request)?;
         let v1::ExtendRequest { experiment, runs, by } = request.into_inner();
         if runs == 0 {
@@ -159,10 +148,7 @@ impl Experiments for ExperimentsDoor {
         self.change(&caller, request, |request| Command::Extend { request, more: runs }).await
     }
 
-    async fn decide(
-        &self,
-        request: Request<v1::DecideRequest>,
-    ) -> Result<Response<v1::ExperimentStatus>, Status> {
+    async fn decide(&self, request: Request<v1::DecideRequest>) -> Reply<v1::ExperimentStatus> {
         let caller = Caller::of(&request)?;
         let mut wire = request.into_inner();
         wire.by = caller.name(&wire.by)?;
@@ -173,19 +159,13 @@ impl Experiments for ExperimentsDoor {
 
     type WatchUndecidedStream = UndecidedStream;
 
-    async fn watch_undecided(
-        &self,
-        _request: Request<v1::UndecidedRequest>,
-    ) -> Result<Response<UndecidedStream>, Status> {
+    async fn watch_undecided(&self, _request: Request<v1::UndecidedRequest>) -> Reply<UndecidedStream> {
         let (sender, receiver) = mpsc::channel(WAITING_PIECES);
-        tokio::spawn(undecided::tell(self.handle.clone(), sender));
+        tokio::spawn(tell_undecided(self.handle.clone(), sender));
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
     }
 
-    async fn explain(
-        &self,
-        request: Request<v1::ExplainRequest>,
-    ) -> Result<Response<v1::Explanation>, Status> {
+    async fn explain(&self, request: Request<v1::ExplainRequest>) -> Reply<v1::Explanation> {
         let v1::ExplainRequest { experiment, run } = request.into_inner();
         let id = experiment_id(&experiment)?;
         let active = self.handle.query(move |machine| {
@@ -206,7 +186,7 @@ impl Experiments for ExperimentsDoor {
         Ok(Response::new(v1::Explanation { lost, ..explained }))
     }
 
-    async fn explain_all(&self, request: Request<v1::GetRequest>) -> Result<Response<v1::Outlook>, Status> {
+    async fn explain_all(&self, request: Request<v1::GetRequest>) -> Reply<v1::Outlook> {
         let id = experiment_id(&request.into_inner().experiment)?;
         let outlook = match self.handle.query(move |machine| machine.outlook(id)).await? {
             Some(outlook) => (&outlook).into(),
@@ -220,7 +200,7 @@ impl Experiments for ExperimentsDoor {
 
     type ExportStream = ExportStream;
 
-    async fn export(&self, request: Request<v1::ExportRequest>) -> Result<Response<ExportStream>, Status> {
+    async fn export(&self, request: Request<v1::ExportRequest>) -> Reply<ExportStream> {
         let v1::ExportRequest { experiment, cursor, all_hosts } = request.into_inner();
         let id = experiment_id(&experiment)?;
         let cursor = Cursor::of_request(&cursor, id)?;
@@ -274,7 +254,7 @@ impl ExperimentsDoor {
         caller: &Caller,
         request: v1::ChangeRequest,
         command: impl FnOnce(Asked) -> Command,
-    ) -> Result<Response<v1::ExperimentStatus>, Status> {
+    ) -> Reply<v1::ExperimentStatus> {
         let v1::ChangeRequest { experiment, by } = request;
         let id = experiment_id(&experiment)?;
         require_owner(&self.handle, caller, id).await?;
@@ -352,7 +332,7 @@ pub(super) async fn require_owner(handle: &Handle, caller: &Caller, id: Experime
     }
 }
 
-async fn told(handle: &Handle, id: ExperimentId) -> Result<Response<v1::ExperimentStatus>, Status> {
+async fn told(handle: &Handle, id: ExperimentId) -> Reply<v1::ExperimentStatus> {
     status(handle, id).await.map(|status| Response::new((&status).into()))
 }
 
@@ -407,4 +387,78 @@ async fn watch(
         pause = (pause * 2).min(WATCH_PAUSE.1);
         now = status(&handle, id).await;
     }
+}
+
+/// What a request asks for, and by what a repetition of it is known, where it may be repeated.
+fn read_submission(mut wire: v1::SubmitRequest) -> Result<(Submission, Option<RequestKey>), Status> {
+    if wire.request_id.is_empty() {
+        return Ok((Submission::try_from(wire)?, None));
+    }
+    // The hash is of what is asked for, and of who asks: without the id.
+    let request_id = std::mem::take(&mut wire.request_id);
+    let content = blake3::derive_key("speedup 2026 content of a submission", &wire.encode_to_vec());
+    let submission = Submission::try_from(v1::SubmitRequest { request_id, ..wire })?;
+    let key = submission.request.map(|id| RequestKey { id, content });
+    Ok((submission, key))
+}
+
+/// The answer to a request that was answered before. The journal keeps the request with the experiment, the store finds it: so a
+/// repetition is known for as long as its experiment is, also after a restart.
+async fn known_submission(store: Store, key: RequestKey) -> Result<Option<v1::SubmitResponse>, Status> {
+    apart(move || look_up_submission(&store, key)).await
+}
+
+fn look_up_submission(store: &Store, key: RequestKey) -> Result<Option<v1::SubmitResponse>, Status> {
+    let found = store.requested(key.id).map_err(|error| store_failed(&error))?;
+    let Some((experiment, content)) = found else { return Ok(None) };
+    if content != key.content {
+        return Err(Status::already_exists(with_hint(
+            format_args!("the request {} was another: it had another plan, or another user sent it", key.id),
+            Some("draw a new UUID for each submission, and use it again only to repeat that one"),
+        )));
+    }
+    let plan = store.plan(experiment).map_err(|error| store_failed(&error))?;
+    let plan =
+        plan.ok_or_else(|| Status::internal(format!("the plan of experiment {experiment} is missing")))?;
+    let plan = Plan::try_from(plan).map_err(|error| Status::internal(error.to_string()))?;
+    Ok(Some(v1::SubmitResponse {
+        experiment: id_text(experiment.0),
+        runs: plan.runs(),
+        hosts_needed: hosts_needed(&plan),
+        warning: None,
+        seed: plan.experiment.seed.0,
+    }))
+}
+
+/// Tells of each experiment that awaits a decision, once for each number of runs, until nobody listens.
+async fn tell_undecided(handle: Handle, listener: mpsc::Sender<Result<v1::Undecided, Status>>) {
+    let mut durable = handle.progress.durable.clone();
+    let mut told: BTreeMap<ExperimentId, u32> = BTreeMap::new();
+    loop {
+        let Ok(undecided) = handle.query(undecided).await else { return };
+        // Forgotten when decided, so that this never grows beyond what is active.
+        told.retain(|id, _| undecided.contains_key(id));
+        for (id, runs) in undecided {
+            if told.insert(id, runs) == Some(runs) {
+                continue;
+            }
+            let message = v1::Undecided { experiment: id_text(id.0), runs };
+            if listener.send(Ok(message)).await.is_err() {
+                return;
+            }
+        }
+        tokio::select! {
+            changed = durable.changed() => if changed.is_err() { return },
+            () = listener.closed() => return,
+        }
+        tokio::time::sleep(UNDECIDED_PAUSE).await;
+    }
+}
+
+fn undecided(machine: &Machine) -> BTreeMap<ExperimentId, u32> {
+    let awaits = |id| {
+        let active = machine.experiment(id)?;
+        (*active.phase() == Phase::Deciding).then(|| (id, active.plan().runs()))
+    };
+    machine.active().filter_map(awaits).collect()
 }

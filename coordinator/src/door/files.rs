@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
+use super::Reply;
 use crate::blobs::{BlobError, Blobs, Upload, next_piece};
 
 /// Contents that are put at once; others wait.
@@ -42,10 +43,7 @@ impl FilesDoor {
 
 #[tonic::async_trait]
 impl Files for FilesDoor {
-    async fn missing(
-        &self,
-        request: Request<v1::MissingRequest>,
-    ) -> Result<Response<v1::MissingResponse>, Status> {
+    async fn missing(&self, request: Request<v1::MissingRequest>) -> Reply<v1::MissingResponse> {
         let asked = request.into_inner().blobs;
         if asked.len() > MAX_FILES {
             return Err(Status::invalid_argument(format!("at most {MAX_FILES} files are asked for at once")));
@@ -58,10 +56,7 @@ impl Files for FilesDoor {
         Ok(Response::new(v1::MissingResponse { blobs: missing.into_iter().map(Into::into).collect() }))
     }
 
-    async fn put(
-        &self,
-        request: Request<Streaming<v1::PutRequest>>,
-    ) -> Result<Response<v1::PutResponse>, Status> {
+    async fn put(&self, request: Request<Streaming<v1::PutRequest>>) -> Reply<v1::PutResponse> {
         let mut pieces = request.into_inner();
         let _place = place(&self.putting).await?;
         let Some(Part::Blob(blob)) = next_part(&mut pieces).await? else {
@@ -83,7 +78,7 @@ impl Files for FilesDoor {
 
     type GetStream = Pieces;
 
-    async fn get(&self, request: Request<v1::GetContentRequest>) -> Result<Response<Pieces>, Status> {
+    async fn get(&self, request: Request<v1::GetContentRequest>) -> Reply<Pieces> {
         let v1::GetContentRequest { blob, offset } = request.into_inner();
         let blob: Blob = required(blob, "blob")?;
         let place = place(&self.getting).await?;

@@ -7,7 +7,7 @@ use speedup_core::value::id::{ExperimentId, HostId};
 use speedup_proto::{convert::id_text, v1, v1::hosts_server::Hosts};
 use tonic::{Request, Response, Status};
 
-use super::{Caller, blocking, experiment_id, experiments::require_owner, refused};
+use super::{Caller, Reply, blocking, experiment_id, experiments::require_owner, refused};
 use crate::handle::Handle;
 
 const PAGE: usize = 1_000;
@@ -24,10 +24,7 @@ pub(crate) struct HostsDoor {
 
 #[tonic::async_trait]
 impl Hosts for HostsDoor {
-    async fn list(
-        &self,
-        request: Request<v1::ListHostsRequest>,
-    ) -> Result<Response<v1::ListHostsResponse>, Status> {
+    async fn list(&self, request: Request<v1::ListHostsRequest>) -> Reply<v1::ListHostsResponse> {
         let v1::ListHostsRequest { page_size, page_token } = request.into_inner();
         let limit = if page_size == 0 { PAGE } else { PAGE.min(page_size as usize) };
         let after = (!page_token.is_empty()).then(|| host_id(page_token)).transpose()?;
@@ -46,18 +43,12 @@ impl Hosts for HostsDoor {
         Ok(Response::new(v1::ListHostsResponse { hosts, next_page_token }))
     }
 
-    async fn summary(
-        &self,
-        _request: Request<v1::HostsSummaryRequest>,
-    ) -> Result<Response<v1::HostsSummary>, Status> {
+    async fn summary(&self, _request: Request<v1::HostsSummaryRequest>) -> Reply<v1::HostsSummary> {
         let pool = self.handle.query(speedup_core::machine::Machine::pool).await?;
         Ok(Response::new((&pool).into()))
     }
 
-    async fn show(
-        &self,
-        request: Request<v1::ShowHostRequest>,
-    ) -> Result<Response<v1::ShowHostResponse>, Status> {
+    async fn show(&self, request: Request<v1::ShowHostRequest>) -> Reply<v1::ShowHostResponse> {
         let id = self.find(request.into_inner().host).await?;
         let (host, wanted) = (self.status(id.clone()).await?, id);
         let passed = self.handle.query(move |machine| {
@@ -66,34 +57,22 @@ impl Hosts for HostsDoor {
         Ok(Response::new(v1::ShowHostResponse { host: Some(host), passed: passed.await? }))
     }
 
-    async fn drain(
-        &self,
-        request: Request<v1::ChangeHostRequest>,
-    ) -> Result<Response<v1::HostStatus>, Status> {
+    async fn drain(&self, request: Request<v1::ChangeHostRequest>) -> Reply<v1::HostStatus> {
         let caller = Caller::of(&request)?;
         self.change(&caller, request.into_inner(), Command::Drain).await
     }
 
-    async fn resume(
-        &self,
-        request: Request<v1::ChangeHostRequest>,
-    ) -> Result<Response<v1::HostStatus>, Status> {
+    async fn resume(&self, request: Request<v1::ChangeHostRequest>) -> Reply<v1::HostStatus> {
         let caller = Caller::of(&request)?;
         self.change(&caller, request.into_inner(), Command::ResumeHost).await
     }
 
-    async fn reset(
-        &self,
-        request: Request<v1::ChangeHostRequest>,
-    ) -> Result<Response<v1::HostStatus>, Status> {
+    async fn reset(&self, request: Request<v1::ChangeHostRequest>) -> Reply<v1::HostStatus> {
         let caller = Caller::of(&request)?;
         self.change(&caller, request.into_inner(), Command::ResetHost).await
     }
 
-    async fn quarantine(
-        &self,
-        request: Request<v1::QuarantineRequest>,
-    ) -> Result<Response<v1::HostStatus>, Status> {
+    async fn quarantine(&self, request: Request<v1::QuarantineRequest>) -> Reply<v1::HostStatus> {
         let caller = Caller::of(&request)?;
         let v1::QuarantineRequest { host, by, reason } = request.into_inner();
         if reason.is_empty() || reason.len() > MAX_REASON_BYTES || reason.chars().any(char::is_control) {
@@ -104,10 +83,7 @@ impl Hosts for HostsDoor {
         self.change(&caller, request, |request| Command::Quarantine { request, reason }).await
     }
 
-    async fn approve(
-        &self,
-        request: Request<v1::ApproveRequest>,
-    ) -> Result<Response<v1::HostStatus>, Status> {
+    async fn approve(&self, request: Request<v1::ApproveRequest>) -> Reply<v1::HostStatus> {
         let caller = Caller::of(&request)?;
         let v1::ApproveRequest { host, experiment, by } = request.into_inner();
         let experiment = experiment_id(&experiment)?;
@@ -148,7 +124,7 @@ impl HostsDoor {
         caller: &Caller,
         request: v1::ChangeHostRequest,
         command: impl FnOnce(HostRequest) -> Command,
-    ) -> Result<Response<v1::HostStatus>, Status> {
+    ) -> Reply<v1::HostStatus> {
         let (host, by) = (self.find(request.host).await?, caller.name(&request.by)?);
         let command = command(HostRequest { host: host.clone(), by });
         self.handle.command(command).await?.map_err(|refusal| refused(&refusal))?;

@@ -15,7 +15,7 @@ use speedup_proto::v1::add_provisioner_request::{BatchSystem, Engine, LocalProce
 use speedup_proto::v1::provision_server::Provision;
 use tonic::{Request, Response, Status};
 
-use super::Caller;
+use super::{Caller, Reply};
 use crate::provision::{
     AddError, Added, Provisioning, RemoveError, Request as Asked, Seen, Selected, Shown, Spec, SpecError,
     SshHosts, Surroundings, Wanted,
@@ -35,10 +35,7 @@ pub(crate) struct ProvisionDoor {
 
 #[tonic::async_trait]
 impl Provision for ProvisionDoor {
-    async fn add(
-        &self,
-        request: Request<v1::AddProvisionerRequest>,
-    ) -> Result<Response<v1::AddProvisionerResponse>, Status> {
+    async fn add(&self, request: Request<v1::AddProvisionerRequest>) -> Reply<v1::AddProvisionerResponse> {
         let caller = Caller::of(&request)?;
         let v1::AddProvisionerRequest { engine, limits, look_every, dry_run, by, queue } =
             request.into_inner();
@@ -65,19 +62,13 @@ impl Provision for ProvisionDoor {
         Ok(Response::new(answered(request, name.as_str().to_owned(), has_replaced)))
     }
 
-    async fn show(
-        &self,
-        request: Request<v1::ShowProvisionerRequest>,
-    ) -> Result<Response<v1::ProvisionerStatus>, Status> {
+    async fn show(&self, request: Request<v1::ShowProvisionerRequest>) -> Reply<v1::ProvisionerStatus> {
         let v1::ShowProvisionerRequest { engine, queue } = request.into_inner();
         let shown = self.provisioning.show(&selected(engine, &queue)?).await;
         Ok(Response::new(status(shown)))
     }
 
-    async fn remove(
-        &self,
-        request: Request<v1::RemoveProvisionerRequest>,
-    ) -> Result<Response<v1::ProvisionerStatus>, Status> {
+    async fn remove(&self, request: Request<v1::RemoveProvisionerRequest>) -> Reply<v1::ProvisionerStatus> {
         let caller = Caller::of(&request)?;
         let v1::RemoveProvisionerRequest { by, engine, queue } = request.into_inner();
         let by = caller.name(&by)?;
@@ -92,21 +83,18 @@ impl Provision for ProvisionDoor {
     async fn add_ssh_hosts(
         &self,
         request: Request<v1::AddSshHostsRequest>,
-    ) -> Result<Response<v1::AddSshHostsResponse>, Status> {
+    ) -> Reply<v1::AddSshHostsResponse> {
         ssh::add(&self.ssh, request).await
     }
 
-    async fn show_ssh_hosts(
-        &self,
-        _request: Request<v1::ShowSshHostsRequest>,
-    ) -> Result<Response<v1::SshHosts>, Status> {
+    async fn show_ssh_hosts(&self, _request: Request<v1::ShowSshHostsRequest>) -> Reply<v1::SshHosts> {
         Ok(Response::new(ssh::show(&self.ssh)))
     }
 
     async fn remove_ssh_hosts(
         &self,
         request: Request<v1::RemoveSshHostsRequest>,
-    ) -> Result<Response<v1::RemoveSshHostsResponse>, Status> {
+    ) -> Reply<v1::RemoveSshHostsResponse> {
         ssh::remove(&self.ssh, request).await
     }
 }

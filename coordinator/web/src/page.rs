@@ -10,7 +10,6 @@ pub(crate) mod hosts;
 pub(crate) mod layout;
 mod plan;
 pub(crate) mod report;
-pub(crate) mod sign_in;
 
 use axum::{http::header::CONTENT_TYPE, response::IntoResponse, response::Response};
 use maud::{Markup, html};

@@ -203,7 +203,7 @@ fn no_link() -> Trouble {
 async fn ask_to_sign_in(State(context): Site, Query(Link { link }): Query<Link>) -> Page {
     let entries = context.shared.entries();
     let certificate = entries.link(unix_seconds(), &link).ok_or_else(no_link)?;
-    Ok(Html(page::sign_in::whole(&certificate.identity, &link)))
+    Ok(Html(page::access::sign_in(&certificate.identity, &link)))
 }
 
 async fn sign_in(State(context): Site, Form(Link { link }): Form<Link>) -> Result<Response, Trouble> {

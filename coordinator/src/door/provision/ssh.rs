@@ -7,6 +7,7 @@ use speedup_proto::{convert::timestamp, v1};
 use tonic::{Request, Response, Status};
 
 use crate::door::Caller;
+use crate::door::Reply;
 use crate::provision::{
     Destination, DestinationError, ShownSshHost, SshHost, SshHosts, SshHostsError, SshRemoval, SshState,
     Unreachable,
@@ -18,7 +19,7 @@ const MAX_COMMAND_BYTES: usize = 4_096;
 pub(super) async fn add(
     hosts: &SshHosts,
     request: Request<v1::AddSshHostsRequest>,
-) -> Result<Response<v1::AddSshHostsResponse>, Status> {
+) -> Reply<v1::AddSshHostsResponse> {
     let caller = Caller::of(&request)?;
     let v1::AddSshHostsRequest { destinations, options, directory, tunnel, reboot_command, by } =
         request.into_inner();
@@ -57,7 +58,7 @@ pub(super) fn show(hosts: &SshHosts) -> v1::SshHosts {
 pub(super) async fn remove(
     hosts: &SshHosts,
     request: Request<v1::RemoveSshHostsRequest>,
-) -> Result<Response<v1::RemoveSshHostsResponse>, Status> {
+) -> Reply<v1::RemoveSshHostsResponse> {
     let caller = Caller::of(&request)?;
     let v1::RemoveSshHostsRequest { hosts: ids, forget, by } = request.into_inner();
     let by = caller.name(&by)?;

@@ -1,10 +1,11 @@
-//! Who was let in and out, and what holds now: for admins.
+//! Who was let in and out, and what holds now: for admins. And where one signs in by a link.
 
 use maud::{Markup, html};
+use speedup_access::Identity;
 use speedup_proto::v1::{AccessList, ListEventsResponse};
 
-use super::{counted, events, layout::Section, layout::page, moment_of, scrolling};
-use crate::visitor::Visitor;
+use super::{counted, events, layout, layout::Section, layout::page, moment_of, scrolling};
+use crate::{door::SIGN_IN, visitor::Visitor};
 
 /// Certificates of users that are shown; those of agents are a number.
 const SHOWN: usize = 200;
@@ -50,4 +51,20 @@ pub(crate) fn whole(
         }
     };
     page(visitor, Section::Access, "Access", None, &body)
+}
+
+/// Who follows a link says that it was he.
+pub(crate) fn sign_in(identity: &Identity, link: &str) -> Markup {
+    layout::bare(
+        "Sign in",
+        &html! {
+            h1 { "Sign in" }
+            p { "This link signs you in as " strong { (identity.name()) } ", with the role " strong { (identity.role()) } "." }
+            form method="post" action=(SIGN_IN) {
+                input type="hidden" name="link" value=(link);
+                button.main autofocus { "Sign in as " (identity.name()) }
+            }
+            p.quiet { "If you did not ask for it with " code { "speedup page" } ", close this page." }
+        },
+    )
 }
