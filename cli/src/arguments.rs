@@ -80,9 +80,17 @@ pub(crate) enum Verb {
     Watch(watch::Arguments),
     Wait(wait::Arguments),
     List(list::Arguments),
-    Pause(change::PauseArguments),
+    /// Pauses an experiment
+    ///
+    /// Runs in progress finish; no further runs start until you resume the experiment.
+    #[command(after_help = "Example:\n  speedup pause last")]
+    Pause(change::ExperimentArguments),
     Resume(resume::Arguments),
-    Cancel(change::CancelArguments),
+    /// Cancels an experiment
+    ///
+    /// Runs in progress finish, and all results so far are kept.
+    #[command(after_help = "Example:\n  speedup cancel 0193a5b2-7c3d")]
+    Cancel(change::ExperimentArguments),
     Extend(change::ExtendArguments),
     Explain(explain::Arguments),
     Events(events::Arguments),

@@ -7,21 +7,24 @@ use speedup_core::value::time::Timestamp;
 use speedup_proto::{v1, v1::revoke_request::What};
 use std::path::PathBuf;
 
-use super::{print, print_json, token, token::TokenArgument, token::TokenStatus};
+use super::{hosts, print, print_json, token, token::TokenArgument, token::TokenStatus};
 use crate::{
-    arguments::Form, arguments::FormArgument, arguments::Output, arguments::OutputArgument,
-    connection::CoordinatorArguments, connection::access, connection::access::Access, console::Console,
-    console::moment, console::render::csv, console::render::table::Column, console::render::table::table,
-    exit::Exit, exit::failure::Failure,
+    arguments::Form, arguments::Output, connection::CoordinatorArguments, connection::access,
+    connection::access::Access, console::Console, console::moment, console::render::csv,
+    console::render::table::Column, console::render::table::table, exit::Exit, exit::failure::Failure,
 };
 
 /// Manages certificates: who may do what
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Enrol(EnrolArguments),
-    List(ListArguments),
+    /// Lists the valid certificates
+    #[command(after_help = "Example:\n  speedup access list")]
+    List(token::ListArguments),
     Revoke(RevokeArguments),
-    Whoami(WhoamiArguments),
+    /// Shows the user and role by which the coordinator knows you
+    #[command(after_help = "Example:\n  speedup access whoami")]
+    Whoami(hosts::CommonArguments),
 }
 
 /// Enrols this user with a coordinator
@@ -41,16 +44,6 @@ pub(crate) struct EnrolArguments {
     /// The access file to write [default: $XDG_STATE_HOME/speedup/access.toml, or access/NAME.toml there]
     #[arg(long, value_name = "FILE")]
     access_file: Option<PathBuf>,
-}
-
-/// Lists the valid certificates
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup access list")]
-pub(crate) struct ListArguments {
-    #[command(flatten)]
-    coordinator: CoordinatorArguments,
-    #[command(flatten)]
-    output: FormArgument,
 }
 
 /// Revokes certificates, and closes the connections made with them
@@ -78,16 +71,6 @@ struct Whose {
     /// One certificate, by its serial number
     #[arg(long, value_name = "DIGITS")]
     certificate: Option<Serial>,
-}
-
-/// Shows the user and role by which the coordinator knows you
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup access whoami")]
-pub(crate) struct WhoamiArguments {
-    #[command(flatten)]
-    coordinator: CoordinatorArguments,
-    #[command(flatten)]
-    output: OutputArgument,
 }
 
 /// A certificate that holds.
@@ -133,7 +116,7 @@ async fn enrol(arguments: EnrolArguments, console: &Console) -> Result<Exit, Fai
 
 const FIELDS: [&str; 5] = ["serial", "name", "role", "not_after_s", "by"];
 
-async fn list(arguments: ListArguments, console: &Console) -> Result<Exit, Failure> {
+async fn list(arguments: token::ListArguments, console: &Console) -> Result<Exit, Failure> {
     let listed = listed(&arguments.coordinator).await?;
     let certificates: Vec<CertificateStatus> = listed.certificates.into_iter().map(Into::into).collect();
     let tokens: Vec<TokenStatus> = listed.tokens.into_iter().map(Into::into).collect();
@@ -177,7 +160,7 @@ async fn revoke(arguments: RevokeArguments, console: &Console) -> Result<Exit, F
     Ok(Exit::Done)
 }
 
-async fn whoami(arguments: WhoamiArguments, console: &Console) -> Result<Exit, Failure> {
+async fn whoami(arguments: hosts::CommonArguments, console: &Console) -> Result<Exit, Failure> {
     let connection = arguments.coordinator.connect().await?;
     let answer = connection.access().who_am_i(v1::WhoAmIRequest {}).await;
     connection.close().await;

@@ -15,9 +15,9 @@ use crate::{
     exit::standing::Shown,
 };
 
-/// One experiment of one coordinator.
+// A doc comment would be the help of the verbs.
 #[derive(Debug, Args)]
-pub(super) struct ExperimentArguments {
+pub(crate) struct ExperimentArguments {
     /// The experiment: its id or the first digits of it, its name, or last
     #[arg(value_name = "ID")]
     pub(super) experiment: Selector,
@@ -66,34 +66,12 @@ pub(super) fn request(experiment: ExperimentId) -> v1::ChangeRequest {
     v1::ChangeRequest { experiment: id_text(experiment.0), by: by() }
 }
 
-/// Pauses an experiment
-///
-/// Runs in progress finish; no further runs start until you resume the experiment.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup pause last")]
-pub(crate) struct PauseArguments {
-    #[command(flatten)]
-    experiment: ExperimentArguments,
+pub(super) async fn pause(arguments: ExperimentArguments, console: &Console) -> Result<Exit, Failure> {
+    change(&arguments, console, "pause", async |mut client, request| client.pause(request).await).await
 }
 
-pub(super) async fn pause(arguments: PauseArguments, console: &Console) -> Result<Exit, Failure> {
-    change(&arguments.experiment, console, "pause", async |mut client, request| client.pause(request).await)
-        .await
-}
-
-/// Cancels an experiment
-///
-/// Runs in progress finish, and all results so far are kept.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup cancel 0193a5b2-7c3d")]
-pub(crate) struct CancelArguments {
-    #[command(flatten)]
-    experiment: ExperimentArguments,
-}
-
-pub(super) async fn cancel(arguments: CancelArguments, console: &Console) -> Result<Exit, Failure> {
-    change(&arguments.experiment, console, "cancel", async |mut client, request| client.cancel(request).await)
-        .await
+pub(super) async fn cancel(arguments: ExperimentArguments, console: &Console) -> Result<Exit, Failure> {
+    change(&arguments, console, "cancel", async |mut client, request| client.cancel(request).await).await
 }
 
 /// Adds runs to an experiment that is not finished

@@ -32,11 +32,20 @@ use crate::exit::failure::Failure;
 pub(crate) enum Verb {
     List(ListArguments),
     Show(show::Arguments),
-    Drain(standing::DrainArguments),
-    Resume(standing::ResumeArguments),
+    /// Drains a host: its current run finishes, and it gets no more runs
+    #[command(after_help = "Example:\n  speedup hosts drain node17")]
+    Drain(standing::HostArguments),
+    /// Returns a drained or quarantined host to service
+    #[command(after_help = "Example:\n  speedup hosts resume node17")]
+    Resume(standing::HostArguments),
     Quarantine(standing::QuarantineArguments),
     Approve(standing::ApproveArguments),
-    Reset(standing::ResetArguments),
+    /// Releases a host id: the next agent that joins with it becomes the host
+    #[command(after_help = "Example:\n\
+        \x20 speedup hosts reset node17\n\n\
+        Use it for a machine that was replaced, or that joined under a wrong id. Runs that the host holds go to other \
+        hosts at once; its results stay.")]
+    Reset(standing::HostArguments),
     #[command(subcommand)]
     Slurm(engine::SlurmVerb),
     #[command(subcommand)]
@@ -47,13 +56,13 @@ pub(crate) enum Verb {
     Ssh(ssh::Verb),
 }
 
-/// Which coordinator, and how to print.
+// Which coordinator, and how to print. A doc comment would be the help of verbs.
 #[derive(Debug, Args)]
-struct CommonArguments {
+pub(crate) struct CommonArguments {
     #[command(flatten)]
-    coordinator: CoordinatorArguments,
+    pub(super) coordinator: CoordinatorArguments,
     #[command(flatten)]
-    output: OutputArgument,
+    pub(super) output: OutputArgument,
 }
 
 /// Lists all hosts that ever joined

@@ -25,6 +25,8 @@ const MAX_BYTES: u64 = 4 << 10;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Create(CreateArguments),
+    /// Lists the tokens that are still valid
+    #[command(after_help = "Example:\n  speedup token list")]
     List(ListArguments),
     Revoke(RevokeArguments),
 }
@@ -56,14 +58,13 @@ pub(crate) struct CreateArguments {
     output: OutputArgument,
 }
 
-/// Lists the tokens that are still valid
+// A doc comment would be the help of the verbs, of `access` as well.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup token list")]
 pub(crate) struct ListArguments {
     #[command(flatten)]
-    coordinator: CoordinatorArguments,
+    pub(super) coordinator: CoordinatorArguments,
     #[command(flatten)]
-    output: FormArgument,
+    pub(super) output: FormArgument,
 }
 
 /// Revokes a token; certificates made with it stay valid

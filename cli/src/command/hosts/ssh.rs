@@ -25,7 +25,9 @@ const GLANCE: Duration = Duration::from_millis(500);
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Add(AddArguments),
-    Show(ShowArguments),
+    /// Shows the hosts that are reached by ssh, their state, and what last failed
+    #[command(after_help = "Example:\n  speedup hosts ssh show")]
+    Show(CommonArguments),
     Remove(RemoveArguments),
 }
 
@@ -66,14 +68,6 @@ pub(crate) struct AddArguments {
     /// Options of ssh
     #[arg(last = true, value_name = "SSH_OPTIONS")]
     options: Vec<String>,
-}
-
-/// Shows the hosts that are reached by ssh, their state, and what last failed
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup hosts ssh show")]
-pub(crate) struct ShowArguments {
-    #[command(flatten)]
-    common: CommonArguments,
 }
 
 /// Ends the agents on hosts that are reached by ssh, and removes what was copied
@@ -160,7 +154,7 @@ impl SshHost {
 pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
     match verb {
         Verb::Add(arguments) => add(arguments, console).await,
-        Verb::Show(arguments) => show(&arguments.common, console).await,
+        Verb::Show(arguments) => show(&arguments, console).await,
         Verb::Remove(arguments) => remove(arguments, console).await,
     }
 }

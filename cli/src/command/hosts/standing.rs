@@ -11,42 +11,15 @@ use crate::{
     exit::failure::Failure,
 };
 
-/// One host of one coordinator.
+// A doc comment would be the help of the verbs.
 #[derive(Debug, Args)]
-pub(super) struct HostArguments {
+pub(crate) struct HostArguments {
     /// The host: its id, or its name if no other host has it
     host: String,
     #[command(flatten)]
     coordinator: CoordinatorArguments,
     #[command(flatten)]
     output: OutputArgument,
-}
-
-/// Drains a host: its current run finishes, and it gets no more runs
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup hosts drain node17")]
-pub(crate) struct DrainArguments {
-    #[command(flatten)]
-    host: HostArguments,
-}
-
-/// Returns a drained or quarantined host to service
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  speedup hosts resume node17")]
-pub(crate) struct ResumeArguments {
-    #[command(flatten)]
-    host: HostArguments,
-}
-
-/// Releases a host id: the next agent that joins with it becomes the host
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n\
-    \x20 speedup hosts reset node17\n\n\
-    Use it for a machine that was replaced, or that joined under a wrong id. Runs that the host holds go to other \
-    hosts at once; its results stay.")]
-pub(crate) struct ResetArguments {
-    #[command(flatten)]
-    host: HostArguments,
 }
 
 /// Takes a host out of service because something is wrong with it
@@ -71,19 +44,19 @@ pub(crate) struct ApproveArguments {
     experiment: Selector,
 }
 
-pub(super) async fn drain(arguments: DrainArguments, console: &Console) -> Result<Exit, Failure> {
+pub(super) async fn drain(arguments: HostArguments, console: &Console) -> Result<Exit, Failure> {
     let ask = async |mut client: HostsClient<Channel>, request| client.drain(request).await;
-    change(&arguments.host, console, "drain", ask).await
+    change(&arguments, console, "drain", ask).await
 }
 
-pub(super) async fn resume(arguments: ResumeArguments, console: &Console) -> Result<Exit, Failure> {
+pub(super) async fn resume(arguments: HostArguments, console: &Console) -> Result<Exit, Failure> {
     let ask = async |mut client: HostsClient<Channel>, request| client.resume(request).await;
-    change(&arguments.host, console, "resume", ask).await
+    change(&arguments, console, "resume", ask).await
 }
 
-pub(super) async fn reset(arguments: ResetArguments, console: &Console) -> Result<Exit, Failure> {
+pub(super) async fn reset(arguments: HostArguments, console: &Console) -> Result<Exit, Failure> {
     let ask = async |mut client: HostsClient<Channel>, request| client.reset(request).await;
-    change(&arguments.host, console, "reset", ask).await
+    change(&arguments, console, "reset", ask).await
 }
 
 pub(super) async fn quarantine(arguments: QuarantineArguments, console: &Console) -> Result<Exit, Failure> {
