@@ -98,22 +98,30 @@ pub enum Policy {
     Any,
 }
 
-/// What each policy answers.
+/// What each policy answers. Where most answer alike, that is the default.
 trait Rules {
     /// Its name in plans, reports and exports.
     fn name(&self) -> &'static str;
     /// Whether it asks for fresh hosts at all.
-    fn asks_for_freshness(&self) -> bool;
+    fn asks_for_freshness(&self) -> bool {
+        true
+    }
     /// What it takes before a host serves again in the scope.
     fn reuse(&self) -> Reuse;
     /// Whether a host has to rest before each run.
-    fn wants_rest(&self) -> bool;
+    fn wants_rest(&self) -> bool {
+        false
+    }
     /// What is against a host's being fresh for the visit that it begins.
     fn violation(&self, traces: &Traces, rest: &Rest) -> Option<Violation>;
     /// What a host had done before it was fresh again, in words after "had".
-    fn renewed(&self) -> Option<&'static str>;
+    fn renewed(&self) -> Option<&'static str> {
+        None
+    }
     /// The policy that asks for less, where hosts that can boot anew would do.
-    fn with_reboots(&self) -> Option<Policy>;
+    fn with_reboots(&self) -> Option<Policy> {
+        None
+    }
 }
 
 /// What it takes before a host serves again in the scope.
