@@ -51,6 +51,20 @@ impl Scene {
         scene
     }
 
+    /// Hosts that have joined, and the first experiment.
+    fn with(hosts: u32, plan: &str) -> Self {
+        let mut scene = Self::of(hosts);
+        scene.submit(FIRST, plan);
+        scene
+    }
+
+    /// The same, with a run that host 0 was given.
+    fn leased(hosts: u32, plan: &str) -> (Self, Lease) {
+        let mut scene = Self::with(hosts, plan);
+        let lease = scene.ask(0).expect("a run");
+        (scene, lease)
+    }
+
     fn handle(&mut self, command: Command) -> Handled {
         let outcome = self.machine.handle(self.now, command).expect("nothing is wrong with it");
         self.machine.check();

@@ -7,9 +7,7 @@
 //! which they are delivered in any order, doubled or lost.
 
 mod apply;
-mod checkpoint;
 mod cut;
-mod made;
 mod verdict;
 
 use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc};

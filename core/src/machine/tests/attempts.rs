@@ -16,16 +16,9 @@ fn reported(lease: &Lease, speaker: Speaker) -> Command {
     Command::Report { speaker, report: Box::new(report) }
 }
 
-fn started() -> Scene {
-    let mut scene = Scene::of(2);
-    scene.submit(FIRST, PLAIN);
-    scene
-}
-
 #[test]
 fn a_grant_that_was_missed_is_sent_again() {
-    let mut scene = started();
-    let lease = scene.ask(0).expect("a run");
+    let (mut scene, lease) = Scene::leased(2, PLAIN);
     let outcome = scene.handle(Command::Ask(scene.speaker(0)));
     assert_eq!(outcome.events, [], "it is the same lease");
     let is_it = |effect: &Effect| matches!(effect, Effect::Grant { lease: again, .. } if **again == lease);
@@ -34,8 +27,7 @@ fn a_grant_that_was_missed_is_sent_again() {
 
 #[test]
 fn an_agent_that_started_anew_has_lost_its_attempt() {
-    let mut scene = started();
-    let lease = scene.ask(0).expect("a run");
+    let (mut scene, lease) = Scene::leased(2, PLAIN);
     scene.leave(0);
     scene.join(facts(0));
     assert!(matches!(run(&scene, &lease), RunState::Leased { .. }), "until it asks");
@@ -47,8 +39,7 @@ fn an_agent_that_started_anew_has_lost_its_attempt() {
 
 #[test]
 fn a_run_has_begun_once_its_agent_says_so() {
-    let mut scene = started();
-    let lease = scene.ask(0).expect("a run");
+    let (mut scene, lease) = Scene::leased(2, PLAIN);
     let begin = |scene: &Scene, epoch| Command::Started { speaker: scene.speaker(0), lease: epoch };
     let other = begin(&scene, LeaseEpoch(lease.epoch.0 + 1));
     assert_eq!(scene.handle(other).events, [], "another lease");
@@ -67,8 +58,7 @@ fn active_tally(scene: &Scene) -> (u32, u32, u32) {
 
 #[test]
 fn a_report_is_taken_from_whom_the_lease_was_given_to() {
-    let mut scene = started();
-    let lease = scene.ask(0).expect("a run");
+    let (mut scene, lease) = Scene::leased(2, PLAIN);
     let speaker = scene.speaker(1);
     assert!(matches!(scene.refused(reported(&lease, speaker)), Refusal::NotYourLease { .. }), "another host");
     let of_another_start = Lease { agent_epoch: AgentEpoch(99), ..lease.clone() };
@@ -88,8 +78,7 @@ fn a_report_is_taken_from_whom_the_lease_was_given_to() {
 
 #[test]
 fn a_late_report_is_kept_beside_its_attempt() {
-    let mut scene = started();
-    let lease = scene.ask(0).expect("a run");
+    let (mut scene, lease) = Scene::leased(2, PLAIN);
     scene.now = lease.deadline;
     scene.notice(Notice::Tick);
     assert_eq!(run(&scene, &lease), RunState::Waiting { attempt: Attempt(2) });
@@ -107,8 +96,7 @@ fn a_late_report_is_kept_beside_its_attempt() {
 
 #[test]
 fn a_run_is_abandoned_after_its_last_attempt() {
-    let mut scene = Scene::of(3);
-    scene.submit(FIRST, &format!("{PLAIN}[limits]\nattempts = 2\n"));
+    let mut scene = Scene::with(3, &format!("{PLAIN}[limits]\nattempts = 2\n"));
     let first = scene.ask(0).expect("a run");
     scene.lose(&first);
     assert_eq!(run(&scene, &first), RunState::Waiting { attempt: Attempt(2) });
@@ -122,8 +110,7 @@ fn a_run_is_abandoned_after_its_last_attempt() {
 
 #[test]
 fn a_cancelled_experiments_lost_attempt_is_not_tried_again() {
-    let mut scene = started();
-    let lease = scene.ask(0).expect("a run");
+    let (mut scene, lease) = Scene::leased(2, PLAIN);
     scene.handle(Command::Cancel(asked(FIRST)));
     let reason = "no such program".to_owned();
     let outcome = scene.report(&lease, RunOutcome::NotExecuted { reason, obstacle: Obstacle::Owner });
@@ -135,7 +122,7 @@ fn a_cancelled_experiments_lost_attempt_is_not_tried_again() {
 
 #[test]
 fn only_who_is_connected_leaves_and_once() {
-    let mut scene = started();
+    let mut scene = Scene::with(2, PLAIN);
     let speaker = scene.speaker(0);
     let stranger = Speaker { host: host(0), epoch: AgentEpoch(99) };
     assert_eq!(scene.notice(Notice::Leave(stranger)).events, [], "another start");
@@ -155,8 +142,7 @@ fn product(name: &str) -> Product {
 
 /// What becomes of a build that made these.
 fn built(products: &[&str]) -> (Scene, Lease, Handled) {
-    let mut scene = Scene::of(2);
-    scene.submit(FIRST, BUILT);
+    let mut scene = Scene::with(2, BUILT);
     let lease = scene.ask(0).expect("the build");
     let products = products.iter().map(|name| product(name)).collect();
     let record = Record { products, ..Record::bare(RunOutcome::Measured) };
@@ -200,8 +186,7 @@ fn a_build_without_a_product_is_the_end_of_its_experiment() {
 
 #[test]
 fn a_build_that_nobody_can_execute_is_the_end_as_well() {
-    let mut scene = Scene::of(2);
-    scene.submit(FIRST, BUILT);
+    let mut scene = Scene::with(2, BUILT);
     let lease = scene.ask(0).expect("the build");
     scene.lose(&lease);
     assert_eq!(scene.machine.active().count(), 0);
@@ -209,8 +194,7 @@ fn a_build_that_nobody_can_execute_is_the_end_as_well() {
 
 #[test]
 fn a_run_has_no_products() {
-    let mut scene = started();
-    let lease = scene.ask(0).expect("a run");
+    let (mut scene, lease) = Scene::leased(2, PLAIN);
     let record = Record { products: vec![product("prog")], ..Record::bare(RunOutcome::Measured) };
     let outcome = scene.handle(fixture::report(&lease, record));
     let bare = |event: &Event| !matches!(&event.change, Change::RunReported { record, .. } if !record.products.is_empty());
@@ -220,9 +204,7 @@ fn a_run_has_no_products() {
 /// The journal of another release may say what this one would not.
 #[test]
 fn a_lease_that_does_not_fit_changes_neither_run_nor_host() {
-    let mut scene = Scene::of(2);
-    scene.submit(FIRST, PLAIN);
-    let lease = scene.ask(0).expect("a run");
+    let (scene, lease) = Scene::leased(2, PLAIN);
     let other = (0..4).map(RunIndex).find(|run| *run != lease.run).expect("four runs");
     let next = LeaseEpoch(lease.epoch.0 + 1);
     let odd = [

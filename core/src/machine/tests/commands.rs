@@ -55,8 +55,7 @@ fn the_largest_class_is_pinned() {
 
 #[test]
 fn what_is_paused_gives_nothing_out_until_it_is_resumed() {
-    let mut scene = Scene::of(2);
-    scene.submit(FIRST, PLAIN);
+    let mut scene = Scene::with(2, PLAIN);
     assert_eq!(scene.handle(Command::Resume(asked(FIRST))).events, [], "it runs");
     scene.handle(Command::Pause(asked(FIRST)));
     assert_eq!(active(&scene).phase(), &Phase::Paused { reason: "paused by user".to_owned() });
@@ -69,9 +68,7 @@ fn what_is_paused_gives_nothing_out_until_it_is_resumed() {
 
 #[test]
 fn what_is_cancelled_ends_with_what_is_under_way() {
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, PLAIN);
-    let lease = scene.ask(0).expect("a run");
+    let (mut scene, lease) = Scene::leased(1, PLAIN);
     scene.handle(Command::Cancel(asked(FIRST)));
     assert_eq!(active(&scene).tally().cancelled, 3);
     assert_eq!(scene.refused(Command::Resume(asked(FIRST))), Refusal::Cancelled(FIRST));
@@ -88,8 +85,7 @@ fn what_is_cancelled_ends_with_what_is_under_way() {
 #[test]
 fn an_extension_appends_whole_visits_of_each_cell() {
     let more = |request, more| Command::Extend { request, more };
-    let mut scene = Scene::of(0);
-    scene.submit(FIRST, PLAIN);
+    let mut scene = Scene::with(0, PLAIN);
     scene.handle(more(asked(FIRST), 3));
     assert_eq!((active(&scene).plan().runs(), active(&scene).tally().waiting), (4 + 2 * 3, 10));
     scene.handle(more(asked(FIRST), 0));
@@ -113,8 +109,7 @@ const PILOT: &str = "[experiment]\nname = \"ruled\"\n[repetitions]\npilot = 2\np
 
 /// An experiment whose rule has to say whether its four runs are enough.
 fn ruled() -> Scene {
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, PILOT);
+    let mut scene = Scene::with(1, PILOT);
     for _ in 0..4 {
         scene.serve(0);
     }
@@ -256,8 +251,7 @@ fn a_class_is_pinned_anew_unless_a_host_boots_for_the_experiment() {
 /// The journal of another release may say what this one would not.
 #[test]
 fn a_decision_that_nobody_waits_for_does_not_end_an_experiment() {
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, PLAIN);
+    let mut scene = Scene::with(1, PLAIN);
     let (by, words) = ("user".to_owned(), "as computed".to_owned());
     let change = Change::Decided { experiment: FIRST, by, enough: true, words };
     scene.machine.replay(&Event { at: scene.now, change });

@@ -60,8 +60,7 @@ fn a_run_on_several_hosts_tells_how_many_it_wants_at_once() {
 
 #[test]
 fn a_host_at_work_elsewhere_is_busy() {
-    let mut scene = Scene::of(2);
-    scene.submit(FIRST, PLAIN);
+    let mut scene = Scene::with(2, PLAIN);
     scene.ask(0).expect("a run of the first");
     scene.submit(SECOND, PLAIN);
     assert_eq!(hindrances(&scene, SECOND, RunIndex(0)), Hindrances { busy: 1, able: 1, ..none() });
@@ -103,8 +102,7 @@ fn without_an_allocation_a_host_serves_once() {
 
 #[test]
 fn under_distinct_the_lack_of_an_allocation_is_no_hindrance_of_its_own() {
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, PLAIN);
+    let mut scene = Scene::with(1, PLAIN);
     scene.serve(0);
     let run = waiting(&scene, FIRST);
     assert_eq!(hindrances(&scene, FIRST, run), Hindrances { not_fresh: 1, ..none() });
@@ -113,8 +111,7 @@ fn under_distinct_the_lack_of_an_allocation_is_no_hindrance_of_its_own() {
 #[test]
 fn a_host_rests_until_its_idle_time_has_passed() {
     let rested = format!("{PLAIN}[independence]\npolicy = \"rested\"\nrest = {{ idle = \"40s\" }}\n");
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, &rested);
+    let mut scene = Scene::with(1, &rested);
     scene.serve(0);
     let run = waiting(&scene, FIRST);
     assert_eq!(hindrances(&scene, FIRST, run), Hindrances { resting: 1, ..none() });
@@ -135,8 +132,7 @@ fn a_host_rests_until_its_idle_time_has_passed() {
 fn an_allocation_that_ends_too_early_is_ending() {
     // A run may take its timeout; ten seconds more are kept for the report.
     let needed = Span::from_secs(20 + 10);
-    let mut scene = Scene::of(0);
-    scene.submit(FIRST, PLAIN);
+    let mut scene = Scene::with(0, PLAIN);
     let ends = scene.now + needed;
     scene.join(HostFacts { allocation_ends: Some(ends), ..facts(0) });
     scene.join(HostFacts { allocation_ends: Some(Timestamp(ends.0 - 1)), ..facts(1) });
@@ -148,9 +144,7 @@ fn an_allocation_that_ends_too_early_is_ending() {
 #[test]
 fn a_run_that_a_host_lost_goes_to_another() {
     let any = format!("{PLAIN}[independence]\npolicy = \"any\"\n");
-    let mut scene = Scene::of(2);
-    scene.submit(FIRST, &any);
-    let lease = scene.ask(0).expect("a run");
+    let (mut scene, lease) = Scene::leased(2, &any);
     scene.lose(&lease);
     assert_eq!(hindrances(&scene, FIRST, lease.run), Hindrances { tried: 1, able: 1, ..none() });
     let Some(Explanation::Waiting { attempt, .. }) = scene.machine.explain(FIRST, lease.run) else {
@@ -164,9 +158,7 @@ fn a_run_that_a_host_lost_goes_to_another() {
 
 #[test]
 fn what_is_held_names_who_has_it() {
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, PLAIN);
-    let lease = scene.ask(0).expect("a run");
+    let (mut scene, lease) = Scene::leased(1, PLAIN);
     let deadline = scene.now + Span::from_secs(20) + LEASE_MARGIN;
     let held = |begun, connected, deadline| {
         let (host, host_name) = (host(0), None);
@@ -182,8 +174,7 @@ fn what_is_held_names_who_has_it() {
 
 #[test]
 fn what_is_settled_paused_or_unknown_says_so() {
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, PLAIN);
+    let mut scene = Scene::with(1, PLAIN);
     let lease = scene.serve(0);
     assert_eq!(scene.machine.explain(FIRST, lease.run), Some(Explanation::Settled(Settlement::Measured)));
     assert_eq!(scene.machine.explain(FIRST, RunIndex(4)), None, "there are four runs");
@@ -200,8 +191,7 @@ fn what_is_settled_paused_or_unknown_says_so() {
 fn runs_that_are_planned_after_builds_wait_for_them() {
     let built = PLAIN
         .replace("[versions.new]\n", "[versions.new]\nbuild = [\"make\"]\nproducts = { prog = \"prog\" }\n");
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, &built);
+    let mut scene = Scene::with(1, &built);
     let plan = scene.machine.experiment(FIRST).expect("active").plan().clone();
     let (builds, runs) = (plan.builds(), plan.with_first_runs().runs());
     assert_eq!((builds, runs), (1, 5), "a build and four runs");
@@ -252,8 +242,7 @@ fn the_first_differing_class_is_told() {
 #[test]
 fn a_host_has_rested_when_its_time_is_over() {
     let rested = format!("{PLAIN}[independence]\npolicy = \"rested\"\nrest = {{ idle = \"40s\" }}\n");
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, &rested);
+    let mut scene = Scene::with(1, &rested);
     scene.serve(0);
     let run = waiting(&scene, FIRST);
     let due = scene.now + Span::from_secs(40);
@@ -270,9 +259,7 @@ fn a_host_has_rested_when_its_time_is_over() {
 #[test]
 fn a_host_that_has_visited_the_cell_says_so() {
     let nested = PLAIN.replace("runs = 2", "hosts = 2\nruns = 2") + "[independence]\npolicy = \"any\"\n";
-    let mut scene = Scene::of(3);
-    scene.submit(FIRST, &nested);
-    let lease = scene.ask(0).expect("a run");
+    let (mut scene, lease) = Scene::leased(3, &nested);
     let plan = scene.machine.experiment(FIRST).expect("active").plan().clone();
     let cell = plan.cell_number(lease.run);
     let other = (0..plan.runs())
@@ -298,9 +285,7 @@ fn a_host_that_has_visited_the_cell_says_so() {
 fn what_is_left_of_a_visit_is_for_its_host_where_no_other_can_be_spared() {
     let nested = PLAIN.replace("runs = 2", "hosts = 2\nruns = 2") + "[independence]\npolicy = \"any\"\n";
     for lost in [true, false] {
-        let mut scene = Scene::of(2);
-        scene.submit(FIRST, &nested);
-        let lease = scene.ask(0).expect("a run");
+        let (mut scene, lease) = Scene::leased(2, &nested);
         let left = if lost {
             scene.lose(&lease);
             lease.run
@@ -318,8 +303,7 @@ fn what_is_left_of_a_visit_is_for_its_host_where_no_other_can_be_spared() {
 #[test]
 fn who_goes_on_with_a_visit_needs_a_command_for_boots_only_where_it_boots_next() {
     let nested = PLAIN.replace("runs = 2", "hosts = 2\nruns = 2") + "[independence]\npolicy = \"any\"\n";
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, &nested);
+    let mut scene = Scene::with(1, &nested);
     let next = RunIndex(scene.serve(0).run.0 + 1);
     assert_eq!(hindrances(&scene, FIRST, next), Hindrances { able: 1, ..none() });
     let blocked = format!("{PLAIN}[independence]\npolicy = \"rebooted\"\n[design]\norder = \"blocked\"\n");
@@ -337,8 +321,7 @@ fn who_goes_on_with_a_visit_needs_a_command_for_boots_only_where_it_boots_next()
 #[test]
 fn a_visit_that_nobody_has_begun_is_for_every_host_that_has_visited_nothing_of_its_cell() {
     let nested = PLAIN.replace("runs = 2", "hosts = 2\nruns = 2") + "[independence]\npolicy = \"any\"\n";
-    let mut scene = Scene::of(2);
-    scene.submit(FIRST, &nested);
+    let mut scene = Scene::with(2, &nested);
     let plan = scene.machine.experiment(FIRST).expect("active").plan().clone();
     let all = || (0..plan.runs()).map(RunIndex);
     all().for_each(|run| {
@@ -354,8 +337,7 @@ fn a_visit_that_nobody_has_begun_is_for_every_host_that_has_visited_nothing_of_i
 
 #[test]
 fn an_experiment_lacks_hosts_when_none_that_is_here_can_take_what_waits() {
-    let mut scene = Scene::of(3);
-    scene.submit(FIRST, PLAIN);
+    let mut scene = Scene::with(3, PLAIN);
     assert!(!scene.machine.lacks_hosts(FIRST), "nobody has asked yet");
     let lease = scene.ask(0).expect("a run");
     scene.serve(1);
@@ -378,8 +360,7 @@ fn an_experiment_lacks_hosts_when_none_that_is_here_can_take_what_waits() {
 
 #[test]
 fn a_host_at_work_for_others_or_resting_is_not_lacking() {
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, PLAIN);
+    let mut scene = Scene::with(1, PLAIN);
     let lease = scene.ask(0).expect("a run of the first");
     scene.submit(SECOND, PLAIN);
     assert!(!scene.machine.lacks_hosts(SECOND), "it is busy");
@@ -387,8 +368,7 @@ fn a_host_at_work_for_others_or_resting_is_not_lacking() {
     assert!(scene.machine.lacks_hosts(SECOND), "there is none");
     drop(lease);
     let rested = format!("{PLAIN}[independence]\npolicy = \"rested\"\nrest = {{ idle = \"40s\" }}\n");
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, &rested);
+    let mut scene = Scene::with(1, &rested);
     scene.serve(0);
     assert_eq!(scene.ask(0), None, "it rests");
     assert!(!scene.machine.lacks_hosts(FIRST), "it will have rested");
@@ -401,8 +381,7 @@ fn named(of: u32) -> NamedHost {
 #[test]
 fn what_an_experiment_waits_for_is_told_by_benchmark() {
     let two = PLAN_OF_TWO;
-    let mut scene = Scene::of(2);
-    scene.submit(FIRST, two);
+    let mut scene = Scene::with(2, two);
     let outlook = scene.machine.outlook(FIRST).expect("it is active");
     let [all] = outlook.waits.as_slice() else { panic!("the hosts stand alike for both: {outlook:?}") };
     assert_eq!((all.of.len(), all.runs), (2, 8));

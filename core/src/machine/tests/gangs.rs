@@ -31,8 +31,7 @@ fn ends(effects: &[Effect]) -> Vec<HostId> {
 
 #[test]
 fn all_hosts_are_given_the_run_at_once_or_none_is() {
-    let mut scene = Scene::of(3);
-    scene.submit(FIRST, &gang(3, "any"));
+    let mut scene = Scene::with(3, &gang(3, "any"));
     assert_eq!(leases(&mut scene, 2), []);
     assert_eq!(leases(&mut scene, 0), []);
     let given = leases(&mut scene, 1);
@@ -49,8 +48,7 @@ fn all_hosts_are_given_the_run_at_once_or_none_is() {
 
 #[test]
 fn the_program_is_started_when_the_last_host_is_prepared_and_ended_everywhere_when_it_has_ended() {
-    let mut scene = Scene::of(2);
-    scene.submit(FIRST, &gang(2, "any"));
+    let mut scene = Scene::with(2, &gang(2, "any"));
     leases(&mut scene, 0);
     let given = leases(&mut scene, 1);
     assert_eq!(ready(&mut scene, &given[0]), []);
@@ -69,8 +67,7 @@ fn the_program_is_started_when_the_last_host_is_prepared_and_ended_everywhere_wh
 
 #[test]
 fn a_host_that_is_lost_costs_the_attempt_of_all() {
-    let mut scene = Scene::of(3);
-    scene.submit(FIRST, &gang(3, "any"));
+    let mut scene = Scene::with(3, &gang(3, "any"));
     (0..2).for_each(|number| _ = leases(&mut scene, number));
     let given = leases(&mut scene, 2);
     let reason = RunOutcome::NotExecuted { reason: "words".to_owned(), obstacle: Obstacle::Host };
@@ -89,8 +86,7 @@ fn a_host_that_is_lost_costs_the_attempt_of_all() {
 /// There are no other hosts, so those that were tried are tried again.
 #[test]
 fn a_gang_of_all_hosts_is_tried_again() {
-    let mut scene = Scene::of(3);
-    scene.submit(FIRST, &gang(3, "any"));
+    let mut scene = Scene::with(3, &gang(3, "any"));
     let mut given = Vec::new();
     for attempt in 1..=3 {
         given = (0..3).flat_map(|number| leases(&mut scene, number)).collect();
@@ -106,8 +102,7 @@ fn a_gang_of_all_hosts_is_tried_again() {
 
 #[test]
 fn a_host_that_is_lost_after_the_run_has_ended_costs_nothing() {
-    let mut scene = Scene::of(2);
-    scene.submit(FIRST, &gang(2, "any"));
+    let mut scene = Scene::with(2, &gang(2, "any"));
     leases(&mut scene, 0);
     let given = leases(&mut scene, 1);
     given.iter().for_each(|lease| _ = ready(&mut scene, lease));
@@ -142,8 +137,7 @@ fn large_runs_hold_hosts_that_small_ones_would_take_unless_these_end_in_time() {
 /// An experiment whose gangs have ended has no host, and was there before: it has to wait like anyone.
 #[test]
 fn hosts_stay_held_whoever_is_first_in_turn_when_something_else_happens() {
-    let mut scene = Scene::of(5);
-    scene.submit(FIRST, &gang(2, "any"));
+    let mut scene = Scene::with(5, &gang(2, "any"));
     (0..4).for_each(|number| _ = leases(&mut scene, number));
     let given: Vec<Lease> =
         (0..4).filter_map(|number| scene.machine.host(&host(number))?.lease.clone()).collect();
@@ -232,8 +226,7 @@ fn hosts_are_held_for_one_experiment_at_a_time_and_for_none_that_lacks_hosts() {
 /// Its agent is connected, and asks for nothing: it may ask at any moment, and is waited for no longer than for the rest of a visit.
 #[test]
 fn no_host_is_kept_for_ever_for_a_gang_of_which_one_keeps_silent() {
-    let mut scene = Scene::of(3);
-    scene.submit(FIRST, &gang(3, "any"));
+    let mut scene = Scene::with(3, &gang(3, "any"));
     assert_eq!((leases(&mut scene, 0), leases(&mut scene, 1)), (vec![], vec![]));
     scene.submit(SECOND, &(PLAIN.replace("20s", "30m") + "[independence]\npolicy = \"any\"\n"));
     let served = |scene: &Scene| scene.tally(SECOND).leased;
@@ -310,8 +303,7 @@ fn carried_out(scene: &mut Scene, hosts: u32) -> Vec<Vec<HostId>> {
 #[test]
 fn no_set_of_hosts_serves_twice_where_sets_are_to_be_fresh() {
     // Four runs on sets of 3 of 4 hosts: these have just as many.
-    let mut scene = Scene::of(4);
-    scene.submit(FIRST, &gang(3, "distinct_sets"));
+    let mut scene = Scene::with(4, &gang(3, "distinct_sets"));
     let served = carried_out(&mut scene, 4);
     let sets: BTreeSet<&Vec<HostId>> = served.iter().collect();
     assert_eq!((served.len(), sets.len()), (4, 4), "{served:?}");
@@ -352,8 +344,7 @@ fn waiting_run(scene: &Scene) -> Option<Explanation> {
 
 #[test]
 fn a_set_that_lost_its_run_has_served() {
-    let mut scene = Scene::of(4);
-    scene.submit(FIRST, &gang(3, "distinct_sets"));
+    let mut scene = Scene::with(4, &gang(3, "distinct_sets"));
     let lost: Vec<Lease> = (0..4).flat_map(|number| leases(&mut scene, number)).collect();
     let reason = RunOutcome::NotExecuted { reason: "words".to_owned(), obstacle: Obstacle::Host };
     scene.report(&lost[0], reason);
@@ -363,8 +354,7 @@ fn a_set_that_lost_its_run_has_served() {
     assert_eq!(served.len(), 3, "the sets that are left: {served:?}");
     assert!(!served.contains(&hosts));
     // Alone a host is a set, too.
-    let mut scene = Scene::of(4);
-    scene.submit(FIRST, &gang(1, "distinct_sets"));
+    let mut scene = Scene::with(4, &gang(1, "distinct_sets"));
     let alone = (0..4).map(|number| leases(&mut scene, number)).collect::<Vec<_>>();
     assert!(alone.iter().all(|given| given.len() == 1 && given[0].evidence.set_served == Some(false)));
     scene.report(&alone[0][0], RunOutcome::Measured);
@@ -373,8 +363,7 @@ fn a_set_that_lost_its_run_has_served() {
 
 #[test]
 fn an_expired_gang_is_lost_once() {
-    let mut scene = Scene::of(3);
-    scene.submit(FIRST, &gang(3, "any"));
+    let mut scene = Scene::with(3, &gang(3, "any"));
     (0..3).for_each(|number| _ = leases(&mut scene, number));
     scene.now = scene.now + Span::from_secs(3_600);
     let outcome = scene.notice(Notice::Tick);
@@ -387,8 +376,7 @@ fn an_expired_gang_is_lost_once() {
 fn a_failure_is_the_programs_only_if_all_hosts_end_their_parts() {
     let failed = || RunOutcome::Failed(Failure::Exit { code: 1, expected: 0 });
     let begun = || {
-        let mut scene = Scene::of(2);
-        scene.submit(FIRST, &gang(2, "any"));
+        let mut scene = Scene::with(2, &gang(2, "any"));
         leases(&mut scene, 0);
         let given = leases(&mut scene, 1);
         given.iter().for_each(|lease| _ = ready(&mut scene, lease));

@@ -103,8 +103,7 @@ fn who_joins_as_another_is_refused() {
 
 #[test]
 fn what_is_replayed_is_as_if_it_had_been_decided() {
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, PLAIN);
+    let mut scene = Scene::with(1, PLAIN);
     let mut replayed = scene.machine.clone();
     let outcome = scene.handle(Command::Ask(scene.speaker(0)));
     outcome.events.iter().for_each(|event| replayed.replay(event));
@@ -143,9 +142,7 @@ fn the_time_is_the_latest_of_any_event() {
 
 #[test]
 fn an_event_ends_the_attempt_that_it_names() {
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, PLAIN);
-    let lease = scene.ask(0).expect("a run");
+    let (scene, lease) = Scene::leased(1, PLAIN);
     assert_eq!(scene.machine.next_lease().0, lease.epoch.0 + 1);
     let record = Arc::new(Record::bare(RunOutcome::Measured));
     let event = |lease| {
@@ -176,9 +173,7 @@ fn fingerprints_of_so_many_classes_are_kept() {
 
 #[test]
 fn a_loss_is_due_at_its_deadline_and_a_rest_is_none() {
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, PLAIN);
-    let lease = scene.ask(0).expect("a run");
+    let (mut scene, lease) = Scene::leased(1, PLAIN);
     assert_eq!((scene.machine.next_loss(), scene.machine.next_rest()), (Some(lease.deadline), None));
     scene.now = lease.deadline;
     assert_eq!(scene.notice(Notice::Rest).events, [], "rest takes nothing");
@@ -236,8 +231,7 @@ fn a_host_that_is_to_boot_may_connect_again_and_may_not_start_again_in_the_same_
 #[test]
 fn who_is_reset_loses_its_attempt_and_its_visits() {
     let nested = PLAIN.replace("runs = 2", "hosts = 2\nruns = 2");
-    let mut scene = Scene::of(2);
-    scene.submit(FIRST, &nested);
+    let mut scene = Scene::with(2, &nested);
     let begun = scene.serve(0);
     scene.handle(Command::Pause(asked(FIRST)));
     scene.submit(SECOND, PLAIN);

@@ -10,9 +10,7 @@ fn a_lease_lasts_as_long_as_every_part_of_its_run_may() {
         [prepare]\ncommand = [\"true\"]\ntimeout = \"10s\"\n[cleanup]\ncommand = [\"true\"]\ntimeout = \"100s\"\n\
         [setup]\ncommand = [\"true\"]\ntimeout = \"1000s\"\n[canary]\ncommand = [\"true\"]\ntimeout = \"10000s\"\n\
         [environment]\nsettle = \"7s\"\n[independence]\npolicy = \"rested\"\nrest = { wait = \"20000s\", load = 0.5 }\n";
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, plan);
-    let lease = scene.ask(0).expect("a run");
+    let (scene, lease) = Scene::leased(1, plan);
     // Setup and settling once, three executions with what is before and after each, the canary, and the patience of a host
     // that is to rest.
     let parts = 1_000 + 7 + 3 * 111 + 10_000 + 20_000;
@@ -25,8 +23,7 @@ fn a_build_lasts_as_long_as_its_parts_may() {
         "[versions.new]\n",
         "[versions.new]\nbuild = [\"make\"]\nproducts = { prog = \"prog\" }\nbuild_timeout = \"100s\"\n",
     ) + "[setup]\ncommand = [\"true\"]\ntimeout = \"1000s\"\n";
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, &plan);
+    let mut scene = Scene::with(1, &plan);
     let lease = scene.ask(0).expect("the build");
     let made = crate::experiment::files::time_for([None]);
     assert_eq!(lease.deadline, scene.now + Span::from_secs(1_100) + made + LEASE_MARGIN);
@@ -34,9 +31,7 @@ fn a_build_lasts_as_long_as_its_parts_may() {
 
 #[test]
 fn a_lease_ends_at_its_deadline_and_not_before() {
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, PLAIN);
-    let lease = scene.ask(0).expect("a run");
+    let (mut scene, lease) = Scene::leased(1, PLAIN);
     assert_eq!(scene.machine.next_loss(), Some(lease.deadline));
     scene.now = Timestamp(lease.deadline.0 - 1);
     assert_eq!(scene.notice(Notice::Tick).ended, [], "a moment before");
@@ -50,8 +45,7 @@ fn a_lease_ends_at_its_deadline_and_not_before() {
 #[test]
 fn a_silent_host_keeps_its_visit_for_a_while() {
     let nested = PLAIN.replace("runs = 2", "hosts = 1\nruns = 3");
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, &nested);
+    let mut scene = Scene::with(1, &nested);
     scene.serve(0);
     let due = scene.now + VISIT_GRACE;
     assert_eq!(scene.machine.next_loss(), Some(due));
@@ -81,8 +75,7 @@ fn a_host_that_does_not_come_back_from_its_reboot_is_quarantined() {
 #[test]
 fn an_experiment_ends_at_its_limits() {
     for (limits, runs) in [("all_attempts = 2", 2), ("host_time = \"4s\"", 2), ("host_time = \"5s\"", 3)] {
-        let mut scene = Scene::of(4);
-        scene.submit(FIRST, &format!("{PLAIN}[limits]\n{limits}\n"));
+        let mut scene = Scene::with(4, &format!("{PLAIN}[limits]\n{limits}\n"));
         for number in 0..runs {
             let lease = scene.ask(number).unwrap_or_else(|| panic!("{limits}: run {number}"));
             scene.now = scene.now + Span::from_secs(2);
@@ -96,8 +89,7 @@ fn an_experiment_ends_at_its_limits() {
 fn runs_that_nobody_can_execute_pause_the_experiment() {
     let plan =
         PLAIN.replace("runs = 2", "runs = 10") + "[limits]\nattempts = 1\n[independence]\npolicy = \"any\"\n";
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, &plan);
+    let mut scene = Scene::with(1, &plan);
     for number in 1..ABANDONED_IN_A_ROW {
         let lease = scene.ask(0).expect("a run");
         scene.lose(&lease);

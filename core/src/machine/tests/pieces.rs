@@ -5,8 +5,7 @@ use crate::{host::Asking, host::Presence, run::Settlement};
 
 /// A host executes, one has served, and one attempt was given up.
 fn whole() -> Machine {
-    let mut scene = Scene::of(3);
-    scene.submit(FIRST, PLAIN);
+    let mut scene = Scene::with(3, PLAIN);
     scene.serve(0);
     let lost = scene.ask(1).expect("a run");
     scene.tick_after(Span(lost.deadline.0 - lost.granted.0));

@@ -52,8 +52,7 @@ fn hosts_boot_for_as_many_visits_as_wait() {
 #[test]
 fn a_host_that_boots_by_no_command_is_not_asked_to() {
     let plan = format!("{PLAIN}[independence]\npolicy = \"rebooted\"\n");
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, &plan);
+    let mut scene = Scene::with(1, &plan);
     scene.serve(0);
     assert!(!is_to_boot(&mut scene, 0));
     let mut distinct = Scene::of(0);
@@ -88,8 +87,7 @@ fn boots_of_a_visit_are_between_its_runs() {
 fn a_visit_under_rested_rests_between_its_runs() {
     let plan = PLAIN.replace("runs = 2", "hosts = 1\nruns = 2")
         + "[independence]\npolicy = \"rested\"\nrest = { idle = \"40s\" }\n";
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, &plan);
+    let mut scene = Scene::with(1, &plan);
     let first = scene.serve(0);
     assert_eq!(scene.ask(0), None);
     scene.now = Timestamp((scene.now + Span::from_secs(40)).0 - 1);
@@ -107,8 +105,7 @@ fn a_visit_under_rested_rests_between_its_runs() {
 fn of_two_rests_the_earlier_is_waited_for() {
     let rested =
         |idle: u32| format!("{PLAIN}[independence]\npolicy = \"rested\"\nrest = {{ idle = \"{idle}s\" }}\n");
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, &rested(90));
+    let mut scene = Scene::with(1, &rested(90));
     scene.serve(0);
     scene.submit(SECOND, &rested(40));
     let due = scene.now + Span::from_secs(40);
@@ -119,8 +116,7 @@ fn of_two_rests_the_earlier_is_waited_for() {
 /// With its class gone for the time of grace, an experiment of which nothing was executed takes another.
 #[test]
 fn a_class_whose_hosts_are_gone_is_let_go_of() {
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, PLAIN);
+    let mut scene = Scene::with(1, PLAIN);
     scene.join(HostFacts { fingerprint: fingerprint("large"), ..facts(1) });
     assert_eq!(scene.ask(1), None, "the other class has a host");
     scene.leave(0);
@@ -157,8 +153,7 @@ fn a_class_is_not_let_go_of_while_a_host_boots_for_the_experiment() {
 #[test]
 fn a_class_that_was_measured_on_stays() {
     for leased_only in [true, false] {
-        let mut scene = Scene::of(1);
-        scene.submit(FIRST, PLAIN);
+        let mut scene = Scene::with(1, PLAIN);
         scene.join(HostFacts { fingerprint: fingerprint("large"), ..facts(1) });
         let lease = scene.ask(0).expect("a run");
         if !leased_only {
@@ -195,8 +190,7 @@ fn a_run_that_all_have_tried_is_tried_again() {
 #[test]
 fn what_a_drained_host_has_begun_goes_to_another() {
     let plan = PLAIN.replace("runs = 2", "hosts = 2\nruns = 2");
-    let mut scene = Scene::of(2);
-    scene.submit(FIRST, &plan);
+    let mut scene = Scene::with(2, &plan);
     let first = scene.serve(0);
     assert_eq!(scene.machine.host(&host(0)).map(|host| host.visits.len()), Some(1));
     scene.handle(Command::Drain(scene.request(0)));
@@ -212,8 +206,7 @@ fn what_a_drained_host_has_begun_goes_to_another() {
 #[test]
 fn a_visit_ends_with_the_attempt_that_its_host_lost() {
     let plan = PLAIN.replace("runs = 2", "hosts = 2\nruns = 2");
-    let mut scene = Scene::of(2);
-    scene.submit(FIRST, &plan);
+    let mut scene = Scene::with(2, &plan);
     scene.serve(0);
     let second = scene.ask(0).expect("the rest of its visit");
     scene.lose(&second);
@@ -244,9 +237,7 @@ fn one_machine_under_two_ids_of_its_own_is_refused() {
 
 #[test]
 fn a_start_of_the_coordinator_finds_every_host_away() {
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, PLAIN);
-    let lease = scene.ask(0).expect("a run");
+    let (mut scene, lease) = Scene::leased(1, PLAIN);
     scene.notice(Notice::Start);
     assert_eq!(scene.machine.hosts_here(), 0);
     assert_eq!(scene.machine.next_loss(), Some(lease.deadline), "only the lease's own deadline counts");
@@ -259,8 +250,7 @@ fn the_rest_of_a_visit_is_had_by_who_lost_it_once_no_other_host_can_be_spared() 
     let plan = PLAIN.replace("runs = 2", "hosts = 2\nruns = 1")
         + "[independence]\npolicy = \"any\"\n[design]\norder = \"blocked\"\n";
     for begun in [false, true] {
-        let mut scene = Scene::of(3);
-        scene.submit(FIRST, &plan);
+        let mut scene = Scene::with(3, &plan);
         let (first, second) = (scene.ask(0).expect("a visit"), scene.ask(1).expect("the other"));
         let rest = if begun {
             scene.report(&first, RunOutcome::Measured);
@@ -282,8 +272,7 @@ fn the_rest_of_a_visit_is_had_by_who_lost_it_once_no_other_host_can_be_spared() 
 fn who_goes_on_with_a_visit_of_what_is_cancelled_takes_something_else() {
     let rested = PLAIN.replace("runs = 2", "hosts = 2\nruns = 2")
         + "[independence]\npolicy = \"rested\"\nrest = { idle = \"40s\" }\n";
-    let mut scene = Scene::of(2);
-    scene.submit(FIRST, &rested);
+    let mut scene = Scene::with(2, &rested);
     scene.serve(0);
     scene.ask(1).expect("a run that is under way when all others are cancelled");
     assert_eq!(scene.ask(0), None, "it rests");
@@ -312,8 +301,7 @@ fn a_visit_is_gone_on_with_while_the_allocation_holds_the_next_run() {
 /// The journal of another release may say what this one would not.
 #[test]
 fn a_visit_on_a_class_that_is_let_go_of_goes_to_another_host() {
-    let mut scene = Scene::of(1);
-    scene.submit(FIRST, &PLAIN.replace("runs = 2", "hosts = 2\nruns = 2"));
+    let mut scene = Scene::with(1, &PLAIN.replace("runs = 2", "hosts = 2\nruns = 2"));
     scene.serve(0);
     let change = Change::ClassPinned { experiment: FIRST, class: fingerprint("large").class() };
     scene.machine.replay(&Event { at: scene.now, change });
@@ -324,8 +312,7 @@ fn a_visit_on_a_class_that_is_let_go_of_goes_to_another_host() {
 #[test]
 fn who_was_given_up_is_had_back_when_all_others_have_left() {
     let any = PLAIN.replace("runs = 2", "runs = 9") + "[independence]\npolicy = \"any\"\n";
-    let mut scene = Scene::of(2);
-    scene.submit(FIRST, &any);
+    let mut scene = Scene::with(2, &any);
     for _ in 0..LOST_IN_A_ROW {
         let lease = scene.ask(0).expect("a run");
         scene.lose(&lease);

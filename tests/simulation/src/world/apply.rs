@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use speedup_core::experiment::build::Product;
+use speedup_core::experiment::files::{Content, ContentHash};
 use speedup_core::{
     agent::Action, agent::Agent, agent::Input, agent::message::AgentMessage,
     agent::message::CoordinatorMessage, agent::message::Grant, host::HostFacts, machine::Active,
@@ -15,10 +17,9 @@ use speedup_core::{
 };
 use uuid::Uuid;
 
-use super::made::{product, record};
 use super::{
-    Choice, Coordinator, Ending, Execution, Message, Packet, Rebirth, SimAgent, Wish, World, checkpoint,
-    sim_agent, sim_fingerprint, sim_hardware, sim_host,
+    Choice, Coordinator, Ending, Execution, Message, Packet, Rebirth, SimAgent, Wish, World, sim_agent,
+    sim_fingerprint, sim_hardware, sim_host, verdict,
 };
 
 impl World {
@@ -636,7 +637,7 @@ impl World {
         }
         // By a checkpoint of some prefix, another one for each length.
         let cut = 2_654_435_761 % (self.durable.len() + 1);
-        let machine = checkpoint::recovered(self.settings, &self.durable, cut);
+        let machine = verdict::recovered(self.settings, &self.durable, cut);
         self.coordinator = Some(Coordinator {
             machine,
             is_unchecked: true,
@@ -697,4 +698,16 @@ fn probes(active: &Active) -> Decision {
         true => Decision::Extend(plan.draw_blocks(&[block])),
         false => Decision::Enough,
     }
+}
+
+fn record(outcome: Outcome, marker: u64) -> Record {
+    Record { started_unix_ns: marker, ..Record::bare(outcome) }
+}
+
+/// What an attempt made: another content for each, as a compiler may.
+fn product(name: &str, lease: LeaseEpoch) -> Product {
+    let mut hash = [0; 32];
+    hash[..8].copy_from_slice(&lease.0.to_le_bytes());
+    let content = Content { blake3: ContentHash(hash), bytes: name.len() as u64, executable: true };
+    Product { name: name.to_owned(), content }
 }

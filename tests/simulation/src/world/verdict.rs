@@ -6,16 +6,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use speedup_core::{
     experiment::Order, experiment::Policy, experiment::Rule, experiment::gang::Gang, machine::Machine,
-    machine::event::AttemptEnd, machine::event::Change, machine::event::EndedAttempt,
-    machine::provision::PROVISIONER, run::AfterLoss, run::LossReason, run::lease::Lease,
-    run::record::Failure, run::record::Outcome, value::id::ExperimentId, value::id::HostId,
-    value::id::LeaseEpoch, value::id::RunIndex, value::time::Span, value::time::Timestamp,
+    machine::Settings, machine::event::AttemptEnd, machine::event::Change, machine::event::EndedAttempt,
+    machine::event::Event, machine::provision::PROVISIONER, run::AfterLoss, run::LossReason,
+    run::lease::Lease, run::record::Failure, run::record::Outcome, value::id::ExperimentId,
+    value::id::HostId, value::id::LeaseEpoch, value::id::RunIndex, value::time::Span, value::time::Timestamp,
 };
 
 mod builds;
 mod freshness;
 
-use super::{World, checkpoint};
+use super::World;
+
+/// At how many places the journal of a finished world is cut.
+const CUTS: usize = 12;
 
 impl World {
     /// Asserts all of the above.
@@ -37,7 +40,9 @@ impl World {
         self.nothing_acknowledged_is_lost(&ended);
         self.the_journal_is_in_order();
         self.executed_once();
-        checkpoint::verify(self.settings, &self.durable);
+        for cut in (0..=self.durable.len()).step_by((self.durable.len() / CUTS).max(1)) {
+            recovered(self.settings, &self.durable, cut);
+        }
     }
 
     /// What the worlds of a whole simulation have to have seen.
@@ -466,4 +471,21 @@ impl World {
 /// Whether it is the part of a host in a run that another has started.
 fn is_part(attempt: &EndedAttempt) -> bool {
     attempt.lease.is_of_member() && matches!(attempt.end, AttemptEnd::Reported(_))
+}
+
+/// The machine of a journal, by a checkpoint of its first `cut` events: whatever prefix that is, it is the machine of the whole replay.
+pub(super) fn recovered(settings: Settings, journal: &[Event], cut: usize) -> Machine {
+    let replayed = |mut machine: Machine, events: &[Event]| {
+        events.iter().for_each(|event| machine.replay(event));
+        machine
+    };
+    let (before, after) = journal.split_at(cut);
+    let before = replayed(Machine::new(settings), before);
+    let restored = Machine::assemble(settings, before.pieces()).expect("pieces that fit");
+    restored.check();
+    assert_eq!(restored, before, "the checkpoint is the machine");
+    let whole = replayed(before, after);
+    let recovered = replayed(restored, after);
+    assert_eq!(recovered, whole, "and so it is after the events that follow");
+    recovered
 }
