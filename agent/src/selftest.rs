@@ -347,7 +347,7 @@ impl Spread {
 
 /// The result of the last selftest holds for one boot and one release: another kernel or another timer is another instrument.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct StoredSelftest {
     release: String,
     boot: BootId,
     selftest: Selftest,
@@ -356,7 +356,7 @@ struct Kept {
 /// The last selftest, if it was of this boot and this release. A file that cannot be read is none.
 pub fn read(state: &Path, boot: &BootId) -> Option<Selftest> {
     let text = std::fs::read(state.join(FILE)).ok()?;
-    let kept: Kept = serde_json::from_slice(&text).ok()?;
+    let kept: StoredSelftest = serde_json::from_slice(&text).ok()?;
     (kept.release == RELEASE && kept.boot == *boot).then_some(kept.selftest)
 }
 
@@ -365,7 +365,7 @@ pub fn read(state: &Path, boot: &BootId) -> Option<Selftest> {
 /// # Errors
 /// When the state directory cannot be written to.
 pub fn write(state: &Path, boot: &BootId, selftest: &Selftest) -> io::Result<()> {
-    let kept = Kept { release: RELEASE.to_owned(), boot: boot.clone(), selftest: selftest.clone() };
+    let kept = StoredSelftest { release: RELEASE.to_owned(), boot: boot.clone(), selftest: selftest.clone() };
     speedup_journal::private::create_directories(state)?;
     let aside = state.join(format!("{FILE}.new"));
     std::fs::write(&aside, serde_json::to_vec_pretty(&kept)?)?;
