@@ -98,30 +98,22 @@ pub enum Policy {
     Any,
 }
 
-/// What each policy answers. Where most answer alike, that is the default.
+/// What each policy answers.
 trait Rules {
     /// Its name in plans, reports and exports.
     fn name(&self) -> &'static str;
     /// Whether it asks for fresh hosts at all.
-    fn asks_for_freshness(&self) -> bool {
-        true
-    }
+    fn asks_for_freshness(&self) -> bool;
     /// What it takes before a host serves again in the scope.
     fn reuse(&self) -> Reuse;
     /// Whether a host has to rest before each run.
-    fn wants_rest(&self) -> bool {
-        false
-    }
+    fn wants_rest(&self) -> bool;
     /// What is against a host's being fresh for the visit that it begins.
     fn violation(&self, traces: &Traces, rest: &Rest) -> Option<Violation>;
     /// What a host had done before it was fresh again, in words after "had".
-    fn renewed(&self) -> Option<&'static str> {
-        None
-    }
+    fn renewed(&self) -> Option<&'static str>;
     /// The policy that asks for less, where hosts that can boot anew would do.
-    fn with_reboots(&self) -> Option<Policy> {
-        None
-    }
+    fn with_reboots(&self) -> Option<Policy>;
 }
 
 /// What it takes before a host serves again in the scope.

@@ -1,6 +1,6 @@
 //! A host is always fresh: nothing is asked, and the report says so.
 
-use super::{Rest, Reuse, Rules, Traces, Violation};
+use super::{Policy, Rest, Reuse, Rules, Traces, Violation};
 
 pub(super) struct Any;
 
@@ -17,7 +17,19 @@ impl Rules for Any {
         Reuse::Free
     }
 
+    fn wants_rest(&self) -> bool {
+        false
+    }
+
     fn violation(&self, _: &Traces, _: &Rest) -> Option<Violation> {
+        None
+    }
+
+    fn renewed(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn with_reboots(&self) -> Option<Policy> {
         None
     }
 }

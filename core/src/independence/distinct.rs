@@ -9,12 +9,24 @@ impl Rules for Distinct {
         "distinct"
     }
 
+    fn asks_for_freshness(&self) -> bool {
+        true
+    }
+
     fn reuse(&self) -> Reuse {
         Reuse::Never
     }
 
+    fn wants_rest(&self) -> bool {
+        false
+    }
+
     fn violation(&self, traces: &Traces, _: &Rest) -> Option<Violation> {
         traces.was_used.then_some(Violation::HostUsed)
+    }
+
+    fn renewed(&self) -> Option<&'static str> {
+        None
     }
 
     fn with_reboots(&self) -> Option<Policy> {

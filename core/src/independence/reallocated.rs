@@ -1,6 +1,6 @@
 //! A host is fresh once its engine has allocated it anew; where an allocation is not known, it is not.
 
-use super::{Renewal, Rest, Reuse, Rules, Since, Traces, Violation};
+use super::{Policy, Renewal, Rest, Reuse, Rules, Since, Traces, Violation};
 
 pub(super) struct Reallocated;
 
@@ -9,8 +9,16 @@ impl Rules for Reallocated {
         "reallocated"
     }
 
+    fn asks_for_freshness(&self) -> bool {
+        true
+    }
+
     fn reuse(&self) -> Reuse {
         Reuse::After(Renewal::Allocation)
+    }
+
+    fn wants_rest(&self) -> bool {
+        false
     }
 
     fn violation(&self, traces: &Traces, _: &Rest) -> Option<Violation> {
@@ -23,5 +31,9 @@ impl Rules for Reallocated {
 
     fn renewed(&self) -> Option<&'static str> {
         Some("been allocated anew")
+    }
+
+    fn with_reboots(&self) -> Option<Policy> {
+        None
     }
 }

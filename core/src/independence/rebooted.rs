@@ -1,6 +1,6 @@
 //! A host is fresh once it has booted: nothing of a boot is in two visits.
 
-use super::{Renewal, Rest, Reuse, Rules, Since, Traces, Violation};
+use super::{Policy, Renewal, Rest, Reuse, Rules, Since, Traces, Violation};
 
 pub(super) struct Rebooted;
 
@@ -9,8 +9,16 @@ impl Rules for Rebooted {
         "rebooted"
     }
 
+    fn asks_for_freshness(&self) -> bool {
+        true
+    }
+
     fn reuse(&self) -> Reuse {
         Reuse::After(Renewal::Boot)
+    }
+
+    fn wants_rest(&self) -> bool {
+        false
     }
 
     fn violation(&self, traces: &Traces, _: &Rest) -> Option<Violation> {
@@ -19,5 +27,9 @@ impl Rules for Rebooted {
 
     fn renewed(&self) -> Option<&'static str> {
         Some("booted")
+    }
+
+    fn with_reboots(&self) -> Option<Policy> {
+        None
     }
 }

@@ -1,12 +1,16 @@
 //! A host is fresh once it has been idle for a time and reads within bounds, whatever it served before.
 
-use super::{Readings, Rest, Reuse, Rules, Traces, Violation};
+use super::{Policy, Readings, Rest, Reuse, Rules, Traces, Violation};
 
 pub(super) struct Rested;
 
 impl Rules for Rested {
     fn name(&self) -> &'static str {
         "rested"
+    }
+
+    fn asks_for_freshness(&self) -> bool {
+        true
     }
 
     fn reuse(&self) -> Reuse {
@@ -30,5 +34,9 @@ impl Rules for Rested {
 
     fn renewed(&self) -> Option<&'static str> {
         Some("rested")
+    }
+
+    fn with_reboots(&self) -> Option<Policy> {
+        None
     }
 }
