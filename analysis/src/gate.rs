@@ -11,11 +11,8 @@ mod of_report;
 #[cfg(test)]
 mod tests;
 
-use crate::conclusion::Verdict;
-use crate::count;
-use crate::inquiry::Answer;
-use crate::study::{EndpointVerdict, adjusted_by};
 use crate::track::{TrackBenchmark, TrackReport, TrackStepReport};
+use crate::{conclusion::Verdict, count, inquiry::Answer, study::EndpointVerdict, study::adjusted_by};
 use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue, Threshold, ThresholdDecision};
 use std::fmt;
 use thiserror::Error;

@@ -13,11 +13,7 @@ pub enum DetectError {
     Unknown,
     /// They look like several.
     #[error("the contents look like {first} and like {second}")]
-    Several {
-        /// One of the formats.
-        first: Format,
-        second: Format,
-    },
+    Several { first: Format, second: Format },
 }
 
 impl DetectError {

@@ -11,7 +11,6 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not readable as {format}: {place}{problem}")]
 pub struct ReadError {
-    /// As what it was read.
     pub format: Format,
     pub place: FilePlace,
     pub problem: FileProblem,

@@ -1,10 +1,9 @@
 //! An export, piece by piece, becomes a study.
 
 use speedup_analysis::study::{AttemptError, Study, StudyPhase, StudyStanding};
-use speedup_core::experiment::{Experiment, MAX_RUNS};
-use speedup_core::host::Exclusion;
 use speedup_core::plan::{Plan, PlanError, Stage as PlanStage};
 use speedup_core::value::id::{BenchmarkIndex, ExperimentId};
+use speedup_core::{experiment::Experiment, experiment::MAX_RUNS, host::Exclusion};
 use speedup_proto::convert::{ExperimentStatus, ExportPart, Malformed, StatusPhase};
 use speedup_proto::v1;
 use thiserror::Error;

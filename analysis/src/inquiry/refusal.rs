@@ -5,11 +5,9 @@ use super::suite::{LARGEST_VALUE, LEAST_VALUE, MOST_VALUES, MOST_VERSIONS};
 use crate::count::counted;
 use speedup_core::experiment::endpoint::MAX_QUANTILES;
 use speedup_statistics::inference::{LevelError, ThresholdError};
-use speedup_statistics::levels::{LevelsError, MOST_DRAWS};
 use speedup_statistics::mixture::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES};
-use speedup_statistics::ratio::SuiteError;
-use speedup_statistics::sample::SampleError;
 use speedup_statistics::test::{PrecisionError, ProportionError};
+use speedup_statistics::{levels::LevelsError, levels::MOST_DRAWS, ratio::SuiteError, sample::SampleError};
 use thiserror::Error;
 
 speedup_core::words! {
@@ -18,13 +16,11 @@ speedup_core::words! {
     pub enum InquiryError {
         #[error("a comparison needs two versions, but there is {versions}")]
         TooFewVersions {
-            /// How many there are.
             versions: usize,
         } = "too_few_versions",
         /// More than [`MOST_VERSIONS`].
         #[error("a comparison has at most {MOST_VERSIONS} versions, not {versions}")]
         TooManyVersions {
-            /// How many there are.
             versions: usize,
         } = "too_many_versions",
         /// More than [`MOST_VALUES`].
@@ -115,10 +111,8 @@ speedup_core::words! {
         /// More than [`MAX_QUANTILES`] quantiles with verdicts.
         #[error("at most {MAX_QUANTILES} quantiles get verdicts, not {0}")]
         TooManyQuantiles(usize) = "too_many_quantiles",
-        /// A quantile that is asked twice.
         #[error("the quantile {0} is given twice")]
         QuantileTwice(f64) = "quantile_twice",
-        /// A control that is no version.
         #[error("there is no version {asked:?} for the control; the versions are {}", versions.join(", "))]
         NoControl { asked: String, versions: Vec<String> } = "no_control",
         /// A control that is the baseline itself.

@@ -36,10 +36,8 @@ pub enum TrackReportError {
     /// Its confidence level is none.
     #[error("the confidence level of the track is none")]
     Level(#[from] LevelError),
-    /// Its margin is none.
     #[error("the margin of the track is none")]
     Margin(#[from] ThresholdError),
-    /// Its points are none.
     #[error("the points of the track cannot be followed")]
     Points(#[from] TrackError),
 }

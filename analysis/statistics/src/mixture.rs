@@ -85,7 +85,6 @@ pub enum MixtureError {
         /// Its position, from 0.
         index: usize,
         weight: f64,
-        /// Its mean.
         mean: f64,
         sd: f64,
     },

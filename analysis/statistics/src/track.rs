@@ -18,8 +18,7 @@ mod step;
 mod stretch;
 
 use crate::inference::{ConfidenceLevel, Threshold};
-use crate::sample::{Sample, median_of_sorted};
-use crate::test::PseudoMedian;
+use crate::{sample::Sample, sample::median_of_sorted, test::PseudoMedian};
 pub use alarm_rate::{AlarmRate, AlarmRateError};
 pub use noise_floor::{NoiseFloor, NoiseFloorError, NoiseFloorInterval};
 use serde::Serialize;

@@ -3,10 +3,9 @@
 use super::{codes, sentence, synthetic::Synthetic};
 use crate::{study::validity::canary::Canary, study::*};
 use rand::RngExt as _;
-use speedup_core::{
-    host::Exclusion, host::ExclusionCause, machine::event::AttemptEnd, run::record::Outcome,
-    run::record::Record, value::id::LeaseEpoch, value::seed::Seed, value::time::Span, value::time::Timestamp,
-};
+use speedup_core::run::record::{Outcome, Record};
+use speedup_core::value::{id::LeaseEpoch, seed::Seed, time::Span, time::Timestamp};
+use speedup_core::{host::Exclusion, host::ExclusionCause, machine::event::AttemptEnd};
 use speedup_statistics::inference::ConfidenceLevel;
 use std::sync::Arc;
 

@@ -9,8 +9,7 @@ use crate::study::*;
 use rand::RngExt as _;
 use speedup_core::{machine::event::EndedAttempt, run::record::Failure, value::seed::Seed};
 use speedup_statistics::distribution::{Tails, normal};
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{inference::ConfidenceLevel, sample::Sample};
 
 const OF_DIAGNOSTICS: &str = "autocorrelation runs_in_series drift first_run modes_are_hosts modes_are_classes host_effect \
     outlying_hosts losses_differ failures_differ";

@@ -4,8 +4,7 @@ use super::{changed_report, synthetic::Synthetic};
 use crate::conclusion::{ReasonCode, Warning};
 use crate::study::{IntervalReport, MetricReport, OwnComparison, Report, RunUnit};
 use speedup_core::experiment::metric::{Absence, Better, Metric};
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::run::record::Record;
+use speedup_core::{machine::event::AttemptEnd, machine::event::EndedAttempt, run::record::Record};
 use std::sync::Arc;
 
 const OWN: &str = "[metrics.output.rate]\nregex = 'x ([0-9]+)'\nunit = \"MB/s\"\nbetter = \"higher\"\n\

@@ -2,9 +2,8 @@
 
 use super::synthetic::Synthetic;
 use crate::{conclusion::Verdict, study::PlacementReport, study::Report};
-use speedup_core::experiment::metric::Metric;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::value::seed::{Seed, below};
+use speedup_core::{experiment::metric::Metric, value::seed::Seed, value::seed::below};
 use std::sync::Arc;
 
 const BENCHMARKS: usize = 3;

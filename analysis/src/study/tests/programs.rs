@@ -2,9 +2,8 @@
 
 use super::{codes, synthetic::Synthetic, synthetic::Times};
 use crate::study::{ControlKind, Report};
-use speedup_core::experiment::files::ContentHash;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::run::program::{Program, ProgramContent};
+use speedup_core::{experiment::files::ContentHash, run::program::Program, run::program::ProgramContent};
 use std::sync::Arc;
 
 const CODE: &str = "program_changed";

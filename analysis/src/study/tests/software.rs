@@ -2,11 +2,10 @@
 
 use super::{codes, synthetic::Synthetic};
 use crate::study::Report;
-use speedup_core::experiment::files::ContentHash;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::conditions::Conditions;
 use speedup_core::run::software::{ImageIdentity, UsedContainer, UsedSoftware, UsedVariables};
-use speedup_core::value::time::Span;
+use speedup_core::{experiment::files::ContentHash, value::time::Span};
 use std::sync::Arc;
 
 /// The report where each run had this software, by its cell and host.

@@ -1,8 +1,7 @@
 //! What a bisection found.
 
-use super::several::TwoSteps;
 use super::step_posterior::{SizeProbability, StepPosterior, of_commits};
-use super::{CommitLine, StepBisection};
+use super::{CommitLine, StepBisection, several::TwoSteps};
 use serde::Serialize;
 
 /// Probabilities that differ by less are equal: commits between the same probed ones are not told apart.

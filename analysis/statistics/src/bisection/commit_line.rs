@@ -24,11 +24,7 @@ pub enum CommitLineError {
     Length(usize),
     /// A commit that is not on the line.
     #[error("commit {commit} is not among the {commits} commits of the line, which are counted from 0")]
-    Unknown {
-        commit: usize,
-        /// How many there are.
-        commits: usize,
-    },
+    Unknown { commit: usize, commits: usize },
     /// An end that does not build.
     #[error("commit {0} is an end of the line, and an end must build")]
     EndUnbuildable(usize),

@@ -2,9 +2,8 @@
 //! often does a test see a difference that is not there, and how large must a factor be to be seen?
 
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, PValue};
-use crate::number::monotone_root;
-use crate::sample::Sample;
 use crate::test::{RankSum, RankSumLaw, RankSumStatistic, WelchTTest, error_of_share};
+use crate::{number::monotone_root, sample::Sample};
 use serde::Serialize;
 use speedup_core::{value::seed::Seed, value::seed::shuffle};
 use std::collections::BTreeSet;
@@ -40,11 +39,9 @@ pub struct AaStudy {
 /// How the pool is compared with itself.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AaOptions {
-    /// The test.
     pub test: AaTest,
     /// Its alternative, said of the first half.
     pub alternative: Alternative,
-    /// Its confidence level.
     pub level: ConfidenceLevel,
     /// How many random splits.
     pub splits: u64,
@@ -70,7 +67,6 @@ pub struct FalseAlarms {
     pub method: &'static str,
     /// Splits in which the test rejected.
     pub rejected: u64,
-    /// Splits.
     pub splits: u64,
     /// Splits that the test refused, which count as not rejected.
     pub refused: u64,

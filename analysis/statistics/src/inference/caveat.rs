@@ -60,17 +60,13 @@ pub enum Caveat {
     ProportionCondition {
         /// Accelerated benchmarks.
         accelerated: u64,
-        /// All benchmarks.
         benchmarks: u64,
     },
     /// The benchmarks were chosen, not drawn: the interval says nothing of other programs (Touati 2010 §5).
     BenchmarksChosen,
     /// Benchmarks with so few runs that not even a complete separation of their scores is significant (Chen 2012
     /// §4.1).
-    TooFewRunsToWin {
-        /// How many.
-        benchmarks: u64,
-    },
+    TooFewRunsToWin { benchmarks: u64 },
     /// The two sides have different numbers of runs, where Chen 2012 §4.1 has the same.
     UnequalRuns,
     /// No benchmark has a significant difference, so there is nothing to rank (Chen 2012 §4.1).
@@ -90,29 +86,18 @@ pub enum Caveat {
         side: Side,
     },
     /// The interval's ends lie beyond what so few draws can show.
-    FewDraws {
-        /// The draws made.
-        draws: u32,
-    },
+    FewDraws { draws: u32 },
     /// A percentile interval of a bootstrap over few units of the highest level, which is too narrow.
     FewUnits {
         /// The fewer of the two versions' units.
         units: usize,
     },
     /// The probability is by seeded draws, and no finer than they.
-    ByDraws {
-        /// How many.
-        draws: u64,
-    },
+    ByDraws { draws: u64 },
     /// The splits are of one pool of runs: they do not vary as new runs would.
     OnePool,
     /// Splits of a pool that the test refused, counted as not rejected.
-    SplitsRefused {
-        /// How many.
-        refused: u64,
-        /// Of how many.
-        splits: u64,
-    },
+    SplitsRefused { refused: u64, splits: u64 },
     /// The observations differ in their last digits only.
     SpreadOfRounding,
     /// A plain mean of the speedups of different programs, which is no overall speedup (Touati 2010 §3.2).

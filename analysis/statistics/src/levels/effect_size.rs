@@ -11,8 +11,7 @@
 //! the level where they are not.
 
 use crate::inference::{Caveat, ConfidenceLevel, Critical, Interval, RatioInterval, Side, Unbounded};
-use crate::levels::{MeanErrorUnknown, RandomEffects};
-use crate::ratio::fieller::{self, Estimate};
+use crate::{levels::MeanErrorUnknown, levels::RandomEffects, ratio::fieller, ratio::fieller::Estimate};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -52,7 +51,6 @@ pub enum EffectSizeError {
     NoError {
         /// The version.
         side: Side,
-        /// Why.
         #[source]
         source: MeanErrorUnknown,
     },

@@ -23,8 +23,7 @@ mod reshape;
 pub use reshape::{DroppedLevel, DroppedWhy, KeptLevel, Reshaped};
 
 use crate::inference::{Caveat, ConfidenceLevel, Critical, Interval};
-use crate::levels::LevelTree;
-use crate::levels::unit_means::Units;
+use crate::levels::{LevelTree, unit_means::Units};
 use serde::Serialize;
 use thiserror::Error;
 

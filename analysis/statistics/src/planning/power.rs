@@ -73,22 +73,13 @@ pub enum PowerError {
     },
     /// The true difference is none, or on the side for which the test does not look.
     #[error("no number of runs finds a difference of {difference}")]
-    NothingToFind {
-        /// The difference.
-        difference: f64,
-    },
+    NothingToFind { difference: f64 },
     /// Not enough at the end of the search.
     #[error("the power {power} is not reached within the limits of the search")]
-    Unreachable {
-        /// The power asked for.
-        power: f64,
-    },
+    Unreachable { power: f64 },
     /// The power asked for is exceeded whatever the unknown is.
     #[error("the power {power} is exceeded by every answer")]
-    AlwaysExceeded {
-        /// The power asked for.
-        power: f64,
-    },
+    AlwaysExceeded { power: f64 },
 }
 
 speedup_core::hints! { PowerError:

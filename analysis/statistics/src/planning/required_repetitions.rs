@@ -26,7 +26,6 @@ use thiserror::Error;
 pub struct RequiredRuns {
     /// The full name of the method.
     pub method: &'static str,
-    /// The runs.
     pub reach: Attainability,
     /// The confidence level of the interval or test that was planned for.
     pub level: ConfidenceLevel,
@@ -74,7 +73,6 @@ pub enum PlanningAssumption {
     SpreadGiven,
     /// Runs are independent and identically distributed, those of the pilot and those to come.
     IndependentRuns,
-    /// Means are normal.
     NormalMeans,
     /// Both versions get the same number of runs.
     EqualRuns,
@@ -104,11 +102,7 @@ pub enum RequiredError {
     ConstantPilot,
     /// A standard deviation that is none of such a mean.
     #[error("a standard deviation of {sd:?} with a mean of {mean:?} cannot be planned with")]
-    Spread {
-        /// The mean.
-        mean: f64,
-        sd: f64,
-    },
+    Spread { mean: f64, sd: f64 },
     /// A relative half-width is of positive quantities.
     #[error("a relative precision needs positive values, and the least is {0:?}")]
     NotPositive(f64),

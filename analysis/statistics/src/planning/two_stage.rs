@@ -5,9 +5,8 @@
 //! level whatever number of runs the pilot asked for. The half-width must be fixed before the pilot; for a relative
 //! one, compare the logarithms of times: their difference is the logarithm of the speedup of geometric means.
 
-use crate::distribution::{Tails, student_t};
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue};
-use crate::sample::Sample;
+use crate::{distribution::Tails, distribution::student_t, sample::Sample};
 use serde::Serialize;
 use thiserror::Error;
 

@@ -10,10 +10,8 @@
 //! median, and calls more than 30 runs large.
 
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue, Side};
-use crate::ratio::RatioError;
-use crate::ratio::mean::require_positive;
-use crate::sample::Sample;
 use crate::test::{ShapiroWilk, ShapiroWilkError, TTestError, WelchTTest};
+use crate::{ratio::RatioError, ratio::mean::require_positive, sample::Sample};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -47,7 +47,6 @@ const DIFFERENCE_NOISE: f64 = 64.0 * f64::EPSILON;
 pub struct PerformanceRules {
     /// How a benchmark has a winner.
     pub rank_sum: RankSumRule,
-    /// At which risk.
     pub risk: BenchmarkRisk,
     /// What becomes of half ranks over the benchmarks.
     pub half_integers: HalfIntegers,

@@ -6,11 +6,9 @@
 //! Satterthwaite's at the estimated ratio (Dilba et al. 2007), which for one size and one variance lie
 //! between n − 1 and 2(n − 1).
 
-use crate::distribution::student_t;
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Side};
-use crate::ratio::fieller::{self, Estimate};
-use crate::sample::Sample;
-use crate::test::t_test::satterthwaite;
+use crate::ratio::{fieller, fieller::Estimate};
+use crate::{distribution::student_t, sample::Sample, test::t_test::satterthwaite};
 use serde::Serialize;
 use thiserror::Error;
 

@@ -4,10 +4,8 @@
 //! baseline and the candidate, summarised by their minimum, mean or median. It is no mean of speedups, which
 //! would weigh a benchmark of seconds like one of days ([`crate::ratio::SpeedupMeans`]).
 
-use crate::number::rounding::CompensatedSum;
-use crate::ratio::RatioError;
-use crate::ratio::mean::require_positive;
-use crate::sample::Sample;
+use crate::ratio::{RatioError, mean::require_positive};
+use crate::{number::rounding::CompensatedSum, sample::Sample};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::count::counted;
 use thiserror::Error;

@@ -24,19 +24,12 @@ pub struct ScalingPoint<'a> {
 pub enum ScalingError {
     /// Nothing to compare.
     #[error("scaling needs run times on two numbers of hosts or more, but there are {points}")]
-    TooFewPoints {
-        /// How many there are.
-        points: usize,
-    },
+    TooFewPoints { points: usize },
     /// More than [`MOST_SCALING_POINTS`].
     #[error(
         "scaling takes run times on at most {MOST_SCALING_POINTS} numbers of hosts, but there are {points}"
     )]
-    TooManyPoints {
-        /// How many there are.
-        points: usize,
-    },
-    /// No host.
+    TooManyPoints { points: usize },
     #[error("a program runs on one host or more, not on 0")]
     NoHosts,
     /// Numbers that do not ascend.

@@ -10,10 +10,9 @@
 //! in simulations at a risk of 5 % in 9 % of curves of four points with 10 runs each, and in 12 % with eight points.
 
 use super::{ScalingCurve, ScalingPoint, ideal};
-use crate::distribution::{fisher_f, student_t};
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue, RatioInterval};
-use crate::number::rounding::CompensatedSum;
-use crate::ratio::fieller::{self, Estimate, unit_of};
+use crate::ratio::{fieller, fieller::Estimate, fieller::unit_of};
+use crate::{distribution::fisher_f, distribution::student_t, number::rounding::CompensatedSum};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -32,7 +31,6 @@ pub enum SerialShareError {
     TooFew {
         /// The number of hosts.
         hosts: u32,
-        /// Its runs.
         runs: usize,
     },
     /// A time that is not positive.

@@ -6,10 +6,8 @@
 //! that is estimated from them, and Student's t with Satterthwaite's degrees of freedom; near enough from some ten
 //! observations a sample on (Brunner and Munzel, §4).
 
-use crate::distribution::student_t;
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue};
-use crate::sample::Sample;
-use crate::test::t_test::satterthwaite;
+use crate::{distribution::student_t, sample::Sample, test::t_test::satterthwaite};
 use thiserror::Error;
 
 /// How far one sample tends to smaller values than another, with its error.

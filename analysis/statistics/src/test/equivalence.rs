@@ -5,10 +5,8 @@
 //! more, in one direction or the other; both must be rejected. On logarithms the margin is a factor, and the test is Welch's:
 //! statsmodels' `ttost_ind(log x, log y, −log(1 + t), log(1 + t), usevar="unequal")`.
 
-use crate::distribution::student_t;
-use crate::inference::{Alternative, PValue};
-use crate::sample::Sample;
 use crate::test::{TStatistic, TTestError, WelchTTest};
+use crate::{distribution::student_t, inference::Alternative, inference::PValue, sample::Sample};
 use thiserror::Error;
 
 /// The difference of the means of logarithms of two samples, against a margin.

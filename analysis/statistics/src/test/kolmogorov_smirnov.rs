@@ -5,10 +5,8 @@
 //! is the share of paths that reach the distance, summed where they first do: no difference is taken, so
 //! tails of 1e-80 keep their digits.
 
-use crate::distribution::kolmogorov;
 use crate::inference::{Caveat, PValue};
-use crate::number::rounding::Rounded;
-use crate::sample::Sample;
+use crate::{distribution::kolmogorov, number::rounding::Rounded, sample::Sample};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -50,14 +48,12 @@ pub struct KolmogorovSmirnovStatistic {
 pub enum KolmogorovSmirnov {
     /// The exact law, given the ties.
     Exact {
-        /// D.
         d: f64,
         /// The p-value.
         p_value: PValue,
     },
     /// The limit law.
     Asymptotic {
-        /// D.
         d: f64,
         /// The p-value.
         p_value: PValue,

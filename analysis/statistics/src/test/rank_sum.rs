@@ -7,9 +7,8 @@
 mod null_law;
 mod permutation;
 
-use crate::distribution::normal;
 use crate::inference::{Alternative, Caveat, Continuity, PValue};
-use crate::sample::Sample;
+use crate::{distribution::normal, sample::Sample};
 pub use null_law::RankSumLaw;
 pub use permutation::{LeastPValues, PermutationRankSum};
 use serde::Serialize;

@@ -5,9 +5,8 @@
 //! lost in the rounding of their mean are refused, by the bound of R's `t.test`: standard error < 10 ε
 //! max|mean|.
 
-use crate::distribution::{Tails, student_t};
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue};
-use crate::sample::Sample;
+use crate::{distribution::Tails, distribution::student_t, sample::Sample};
 use serde::Serialize;
 use thiserror::Error;
 

@@ -55,7 +55,6 @@ pub enum ClusterHostsError {
     Unmatched {
         /// Labels.
         clusters: usize,
-        /// Hosts.
         hosts: usize,
     },
     /// One cluster or one host is associated with nothing.

@@ -20,7 +20,6 @@ pub enum Question {
 /// A protocol's answer to a question at one risk.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProtocolConclusion {
-    /// The question.
     pub question: Question,
     /// The answer.
     pub outcome: ProtocolOutcome,
@@ -43,10 +42,7 @@ pub enum ProtocolOutcome {
     /// It is not; which does not show that there is none.
     NotSignificant,
     /// The protocol does not allow an answer with these data.
-    CannotConclude {
-        /// Why.
-        reason: StopReason,
-    },
+    CannotConclude { reason: StopReason },
 }
 
 /// Why a protocol stopped.
@@ -95,7 +91,6 @@ speedup_core::hints! { SubTestRefusal:
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SubTest {
-    /// It was made.
     Made {
         /// The full name of the method.
         method: &'static str,
@@ -108,7 +103,6 @@ pub enum SubTest {
     Refused {
         /// The full name of the method.
         method: &'static str,
-        /// Why.
         refusal: SubTestRefusal,
     },
 }
@@ -142,9 +136,7 @@ pub enum AssumptionOutcome {
 /// An assumption, the test of it, and what came out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AssumptionCheck {
-    /// The assumption.
     pub assumption: Assumption,
-    /// The test of it.
     pub test: SubTest,
     /// What came out at the protocol's risk.
     pub finding: AssumptionOutcome,
