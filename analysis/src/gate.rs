@@ -53,10 +53,8 @@ pub struct Judgement {
 /// Why no gate can go by an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum GateError {
-    /// The method has no verdicts on candidates.
     #[error("{0} only describes, and gives no verdict on a candidate")]
     NoVerdict(&'static str),
-    /// The method never says slower.
     #[error("{0} asks only whether a candidate is faster, so it shows no regression")]
     OneSided(&'static str),
     /// The method has no interval to hold against a threshold.

@@ -112,7 +112,6 @@ pub enum StudyPhase {
     /// All runs are settled.
     Finished {
         at: Timestamp,
-        /// Whether it was cancelled.
         cancelled: bool,
     },
 }
@@ -171,27 +170,14 @@ pub enum Mixtures {
 /// An attempt that is none of the experiment's: the records are not what the coordinator writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AttemptError {
-    /// It is another experiment's.
     #[error("the attempt belongs to experiment {found}, not to {expected}")]
-    Experiment {
-        /// The one it belongs to.
-        found: ExperimentId,
-        /// The one under study.
-        expected: ExperimentId,
-    },
+    Experiment { found: ExperimentId, expected: ExperimentId },
     /// Its cell is not the one that the plan has for the run.
     #[error("run {run} is of cell {expected} by the plan, and of cell {found} by the attempt")]
-    Cell {
-        run: RunIndex,
-        /// The cell by the attempt.
-        found: u32,
-        /// The cell by the plan.
-        expected: u32,
-    },
+    Cell { run: RunIndex, found: u32, expected: u32 },
     /// It used another build than the plan's for its run.
     #[error("run {run} used another build than the one that the plan has for it")]
     Build { run: RunIndex },
-    /// Its run was reported before.
     #[error("run {run} was reported twice, and a run counts once")]
     ReportedTwice { run: RunIndex },
 }

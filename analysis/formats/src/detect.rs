@@ -8,10 +8,8 @@ const LOOKED_AT_BYTES: usize = 1 << 20;
 /// Contents of which no format can be told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DetectError {
-    /// They look like none of the formats.
     #[error("the contents look like none of the known formats")]
     Unknown,
-    /// They look like several.
     #[error("the contents look like {first} and like {second}")]
     Several { first: Format, second: Format },
 }

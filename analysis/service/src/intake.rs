@@ -41,13 +41,10 @@ pub(crate) enum IntakeError {
     /// A piece that does not follow the one before.
     #[error("the export is out of order: {0}")]
     OutOfOrder(&'static str),
-    /// It is of another experiment.
     #[error("the export is of experiment {found}, not of {expected}")]
     Experiment { found: ExperimentId, expected: ExperimentId },
-    /// More runs than an experiment may have.
     #[error("the export has more than the {MAX_RUNS} runs of an experiment")]
     TooManyRuns,
-    /// The order is no plan.
     #[error("the export has no plan: {0}")]
     Plan(#[from] PlanError),
     /// An attempt that is not of the plan.

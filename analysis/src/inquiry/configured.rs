@@ -166,10 +166,8 @@ pub struct MeansOfSpeedups {
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum ConfiguredError {
-    /// No benchmark has samples.
     #[error("none of the samples can be read: {0}")]
     NothingReadable(String),
-    /// A coefficient that cannot weigh.
     #[error("line {line}: Coef is {value}, which is not a positive number")]
     Coefficient { line: u64, value: f64 },
     /// Some benchmarks have a coefficient, and this one has none.
@@ -177,16 +175,12 @@ pub enum ConfiguredError {
     MissingCoefficient { line: u64 },
     #[error("line {line}: ConfLevel {level} does not lie strictly between 0 and 1")]
     Level { line: u64, level: f64 },
-    /// Samples without a ratio.
     #[error("the benchmark {name:?} has no speedup")]
     Ratio { name: String, source: RatioError },
-    /// Samples without an overall speedup.
     #[error("the benchmarks have no overall speedup")]
     Suite(#[from] SuiteError),
-    /// Speedups without a mean.
     #[error("the benchmarks have no mean of speedups")]
     SpeedupMeans(#[from] SpeedupMeansError),
-    /// Benchmarks without a proportion.
     #[error("the benchmarks have no proportion")]
     Proportion(#[from] ProportionError),
     #[error("the precision is none")]

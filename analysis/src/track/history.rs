@@ -30,10 +30,8 @@ pub struct TrackHistory {
 /// Why a track says nothing.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum TrackReportError {
-    /// Its declared rate is none.
     #[error("the declared rate of false alarms of the track is none")]
     Rate(#[from] AlarmRateError),
-    /// Its confidence level is none.
     #[error("the confidence level of the track is none")]
     Level(#[from] LevelError),
     #[error("the margin of the track is none")]

@@ -74,7 +74,6 @@ pub struct Mixture {
 /// Why components are not a mixture.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum MixtureError {
-    /// There are no components.
     #[error("a mixture needs at least one component")]
     Empty,
     /// A weight that is not a positive number, a mean that is not finite, or a standard deviation that is not positive.

@@ -141,9 +141,6 @@ impl Quantity {
 
 impl Estimators {
     /// The quantiles over the frameworks.
-    ///
-    /// # Errors
-    /// [`SimulationError`] for options out of range.
     pub fn run(&self) -> Result<Vec<EstimatorRow>, SimulationError> {
         self.replication.check()?;
         SimulationError::check_counts("runs", 2, &self.runs)?;

@@ -46,9 +46,6 @@ const MEAN: f64 = 100.0;
 
 impl ScalingStudy {
     /// The shares of replicates in which all intervals of a kind contain the truth together, and in which the law is rejected.
-    ///
-    /// # Errors
-    /// [`SimulationError`] for options out of range.
     pub fn run(&self) -> Result<Vec<StudyRow>, SimulationError> {
         self.check()?;
         let cells =

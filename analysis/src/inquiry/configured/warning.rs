@@ -22,11 +22,7 @@ pub enum ConfigurationWarning {
     /// Some coefficients are missing, so all weigh equally.
     MissingCoefficients { missing: usize },
     /// Two benchmarks of one name.
-    NameTwice {
-        name: String,
-        /// Where it stands.
-        lines: [u64; 2],
-    },
+    NameTwice { name: String, lines: [u64; 2] },
 }
 
 /// A warning of a benchmark.

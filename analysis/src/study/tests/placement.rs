@@ -32,9 +32,7 @@ fn attempts(spans: &dyn Fn(u32, u32) -> u32, factor: f64) -> Vec<EndedAttempt> {
 }
 
 fn report(attempts: &[EndedAttempt]) -> Report {
-    let mut study = synthetic().study();
-    attempts.iter().for_each(|ended| study.add(ended).unwrap());
-    study.report(None).unwrap()
+    synthetic().study_of(attempts).report(None).unwrap()
 }
 
 fn placement(report: &Report) -> &PlacementReport {

@@ -254,12 +254,25 @@ impl Synthetic {
         Study::new(self.plan.clone(), standing)
     }
 
-    pub(super) fn report(&self) -> Report {
+    /// The study after these attempts.
+    pub(super) fn study_of<'a>(&self, attempts: impl IntoIterator<Item = &'a EndedAttempt>) -> Study {
         let mut study = self.study();
-        for attempt in self.attempts() {
-            study.add(&attempt).unwrap();
+        attempts.into_iter().for_each(|attempt| study.add(attempt).unwrap());
+        study
+    }
+
+    pub(super) fn report(&self) -> Report {
+        self.study_of(&self.attempts()).report(None).unwrap()
+    }
+
+    /// The report after `change` was given the cell, the lease and the record of each attempt.
+    pub(super) fn changed_report(&self, mut change: impl FnMut(u32, &Lease, &mut Record)) -> Report {
+        let mut attempts = self.attempts();
+        for EndedAttempt { cell, lease, end, .. } in &mut attempts {
+            let AttemptEnd::Reported(record) = end else { panic!("reported") };
+            change(*cell, lease, Arc::make_mut(record));
         }
-        study.report(None).unwrap()
+        self.study_of(&attempts).report(None).unwrap()
     }
 
     /// All attempts, in run order.

@@ -78,10 +78,7 @@ pub enum StepCaveat {
     /// Two steps are likelier than one, though not at the level: the set is of one step.
     PerhapsSeveral,
     /// Commits of the set that do not build: they cannot be told from their neighbours.
-    Unbuildable {
-        /// How many.
-        commits: usize,
-    },
+    Unbuildable { commits: usize },
 }
 
 impl StepBisection {

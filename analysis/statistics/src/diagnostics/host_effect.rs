@@ -45,14 +45,8 @@ struct HostRuns {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum HostEffectError {
-    /// Every run has one host.
     #[error("{runs} runs and {hosts} hosts are named, but every run has one")]
-    Unmatched {
-        runs: usize,
-        /// Hosts named.
-        hosts: usize,
-    },
-    /// Too few hosts.
+    Unmatched { runs: usize, hosts: usize },
     #[error("this needs runs on at least {needed} hosts, but has {hosts}")]
     FewHosts { hosts: usize, needed: usize },
     /// No host made two runs, so nothing separates it from its run.

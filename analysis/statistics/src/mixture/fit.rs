@@ -70,13 +70,10 @@ pub struct MixtureFit {
 #[derive(Clone, Copy, Debug, PartialEq, Error, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum MixtureFitError {
-    /// One observation.
     #[error("a mixture needs at least 2 observations, but there is {n}")]
     TooFew { n: usize },
-    /// All observations are equal.
     #[error("all {n} observations are {value}, so there is no spread to describe")]
     AllEqual { n: usize, value: f64 },
-    /// Not even one component could be fitted.
     #[error("no mixture fits the {n} observations")]
     NoFit { n: usize },
 }

@@ -107,7 +107,6 @@ pub struct GoodnessOfFit {
 /// Why the test was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum GoodnessOfFitError {
-    /// The sample has no mixture.
     #[error("the sample has no mixture whose fit could be tested")]
     Mixture(#[from] MixtureFitError),
     /// Too few resamples for a p-value, or more than anyone waits for.
@@ -136,12 +135,7 @@ pub enum GoodnessOfFitCaveat {
         resolution: f64,
     },
     /// The sample has more than [`MOST_TESTED`] observations, and so many of them were tested, drawn at random.
-    Subset {
-        /// The observations that were tested.
-        tested: usize,
-        /// Those of the sample.
-        of: usize,
-    },
+    Subset { tested: usize, of: usize },
     /// Resamples that had no mixture, left out.
     ResamplesLeftOut { count: usize },
 }

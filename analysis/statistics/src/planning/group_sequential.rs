@@ -109,10 +109,8 @@ pub enum LookDecision {
 /// Why looks cannot be planned.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum LooksError {
-    /// No looks, or too many.
     #[error("a plan has between 1 and {MOST_LOOKS} looks, not {0}")]
     Count(usize),
-    /// Fractions out of order.
     #[error(
         "fractions of the information grow by at least {LEAST_INCREMENT} from above 0 to at most 1, and \
          number {index} is {fraction}"
@@ -122,7 +120,6 @@ pub enum LooksError {
         index: usize,
         fraction: f64,
     },
-    /// A drift that is not a number.
     #[error("a drift must be a finite number below {LARGEST_DRIFT} in magnitude, not {0}")]
     Drift(f64),
     /// A look that the plan does not have.

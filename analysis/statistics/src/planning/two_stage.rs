@@ -53,23 +53,15 @@ pub enum Estimated {
 /// Why an experiment in two stages is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum TwoStageError {
-    /// A pilot too small for a variance.
     #[error("a pilot needs at least 2 runs of each version, and one has {runs}")]
     SmallPilot { runs: usize },
-    /// Pilots of different sizes.
     #[error("both versions need the same number of pilot runs, and these have {n} and {m}")]
-    UnequalPilots {
-        /// Runs of the first.
-        n: usize,
-        /// Runs of the second.
-        m: usize,
-    },
+    UnequalPilots { n: usize, m: usize },
     #[error("the pilot's runs do not vary")]
     Constant,
     /// A half-width that is not a positive number.
     #[error("a half-width must be positive and finite, not {0}")]
     HalfWidth(f64),
-    /// More runs than anyone will make.
     #[error("the half-width needs {runs:e} runs")]
     TooMany { runs: f64 },
     /// The second stage is not complete, so the interval has no level yet.

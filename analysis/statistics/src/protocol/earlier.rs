@@ -67,10 +67,8 @@ pub struct Acceleration {
 /// Why the protocol says nothing.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum EarlierError {
-    /// The means were not compared.
     #[error("the means were not compared")]
     Means(#[from] TTestError),
-    /// The speedups are no ratios of times.
     #[error("the speedups were not computed")]
     Ratio(#[from] RatioError),
     /// The normality of a small sample could not be tested.
@@ -80,17 +78,12 @@ pub enum EarlierError {
         #[source]
         source: ShapiroWilkError,
     },
-    /// A small sample is not normal.
     #[error(
         "the {} has fewer than {EARLIER_LARGE_SAMPLE} runs and is not normal (p = {:.2e})",
         side.name(),
         p_value.get()
     )]
-    NotNormal {
-        side: Side,
-        /// The p-value of Shapiro–Wilk.
-        p_value: PValue,
-    },
+    NotNormal { side: Side, p_value: PValue },
 }
 
 speedup_core::hints! { EarlierError:

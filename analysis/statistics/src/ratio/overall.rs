@@ -79,7 +79,6 @@ pub struct Overall {
 pub enum SuiteError {
     #[error("an overall speedup needs at least one benchmark")]
     Empty,
-    /// Not one weight a benchmark.
     #[error("got {} for {}", counted(*weights as u64, "weight"), counted(*benchmarks as u64, "benchmark"))]
     WeightCount { weights: usize, benchmarks: usize },
     /// A weight that is not positive and finite.
@@ -89,7 +88,6 @@ pub enum SuiteError {
         index: usize,
         weight: f64,
     },
-    /// A time that is not positive.
     #[error("benchmark {index} has no speedup")]
     Ratio {
         /// Its position, from 0.

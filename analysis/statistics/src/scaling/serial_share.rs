@@ -24,19 +24,12 @@ pub const FEWEST_RUNS_OF_A_SHARE: usize = 5;
 #[derive(Clone, Copy, Debug, PartialEq, Error, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SerialShareError {
-    /// Too few runs of a point.
     #[error(
         "a serial share needs at least {FEWEST_RUNS_OF_A_SHARE} runs at each number of hosts, but there are {runs} at {hosts}"
     )]
-    TooFew {
-        /// The number of hosts.
-        hosts: u32,
-        runs: usize,
-    },
-    /// A time that is not positive.
+    TooFew { hosts: u32, runs: usize },
     #[error("a serial share is of positive times, and the runs at {hosts} hosts have {value}")]
     NotPositive {
-        /// The number of hosts.
         hosts: u32,
         /// Its smallest time.
         value: f64,
@@ -45,10 +38,7 @@ pub enum SerialShareError {
     #[error(
         "all runs at {hosts} hosts took the same time but for rounding, so the error of their mean is not known"
     )]
-    Constant {
-        /// The number of hosts.
-        hosts: u32,
-    },
+    Constant { hosts: u32 },
 }
 
 speedup_core::hints! { SerialShareError:

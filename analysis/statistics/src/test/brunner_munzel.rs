@@ -40,12 +40,7 @@ pub struct BrunnerMunzel {
 pub enum BrunnerMunzelError {
     /// A sample of one observation has no variance.
     #[error("the test needs two observations per sample, but these have {n} and {m}")]
-    TooFew {
-        /// Observations of the first sample.
-        n: usize,
-        /// Observations of the second sample.
-        m: usize,
-    },
+    TooFew { n: usize, m: usize },
     /// All observations of one sample are smaller than all of the other, or all are equal: the error of p cannot be estimated.
     #[error("the samples do not overlap, so the error of the probability cannot be estimated")]
     NoOverlap,

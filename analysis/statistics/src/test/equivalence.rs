@@ -33,7 +33,6 @@ pub enum EquivalenceError {
     /// A time that is not positive has no logarithm.
     #[error("a margin is a factor of positive times, not of {0}")]
     NotPositive(f64),
-    /// The margin is no factor.
     #[error("a margin must be positive, not {0}")]
     Margin(f64),
     /// The logarithms have no t test.

@@ -47,17 +47,9 @@ pub struct KolmogorovSmirnovStatistic {
 #[serde(tag = "law", rename_all = "snake_case")]
 pub enum KolmogorovSmirnov {
     /// The exact law, given the ties.
-    Exact {
-        d: f64,
-        /// The p-value.
-        p_value: PValue,
-    },
+    Exact { d: f64, p_value: PValue },
     /// The limit law.
-    Asymptotic {
-        d: f64,
-        /// The p-value.
-        p_value: PValue,
-    },
+    Asymptotic { d: f64, p_value: PValue },
 }
 
 /// What the exact law does about equal observations.

@@ -97,12 +97,7 @@ pub enum RankSumError {
     Ties,
     /// More orders than can be counted, or more work than an answer is worth.
     #[error("the exact law of {n} and {m} observations is too large to count")]
-    TooLarge {
-        /// Observations of the first sample.
-        n: usize,
-        /// Observations of the second sample.
-        m: usize,
-    },
+    TooLarge { n: usize, m: usize },
 }
 
 speedup_core::hints! { RankSumError:

@@ -103,16 +103,9 @@ pub enum SignedRankChoice {
 pub enum SignedRankError {
     /// Not one observation of each kind in every pair.
     #[error("{x} observations cannot be paired with {y}")]
-    Unpaired {
-        /// Observations of the first sample.
-        x: usize,
-        /// Observations of the second sample.
-        y: usize,
-    },
-    /// A difference that is not an observation.
+    Unpaired { x: usize, y: usize },
     #[error("the differences of the pairs are not a sample")]
     Difference(#[source] SampleError),
-    /// Nothing is left to rank.
     #[error("all differences are zero, so there is nothing to rank")]
     AllZero,
     /// The exact law assumes that no difference is zero and no two magnitudes are equal.

@@ -115,14 +115,8 @@ pub enum TTestError {
         /// The standard error, in the unit of the observations.
         standard_error: f64,
     },
-    /// Pairs need two samples of one length.
     #[error("pairs need samples of one length, and these have {n} and {m} observations")]
-    Unpaired {
-        /// Observations of the first sample.
-        n: usize,
-        /// Observations of the second sample.
-        m: usize,
-    },
+    Unpaired { n: usize, m: usize },
 }
 
 speedup_core::hints! { TTestError:

@@ -40,10 +40,8 @@ pub struct VanElteren {
 /// Why blocks were not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum VanElterenError {
-    /// No block has both versions.
     #[error("no block has runs of both versions")]
     NoBlock,
-    /// Within each block all observations are equal.
     #[error("all runs of a block took the same time, so there is nothing to rank")]
     Constant,
 }

@@ -50,20 +50,11 @@ pub enum ProtocolOutcome {
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum StopReason {
     /// A sample of at most 30 runs is not normal, so a t test is not valid (Touati 2010 Fig. 1).
-    SmallNotNormal {
-        /// The samples.
-        sides: Vec<Side>,
-    },
+    SmallNotNormal { sides: Vec<Side> },
     /// The versions differ by more than a shift, and a sample has at most 30 runs (Touati 2010 Fig. 2).
-    SmallNoLocationShift {
-        /// The small samples.
-        sides: Vec<Side>,
-    },
+    SmallNoLocationShift { sides: Vec<Side> },
     /// A sub-test cannot be made.
-    SubTestRefused {
-        /// What it said.
-        refusal: SubTestRefusal,
-    },
+    SubTestRefused { refusal: SubTestRefusal },
 }
 
 /// A sub-test's refusal.
