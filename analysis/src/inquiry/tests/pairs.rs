@@ -86,7 +86,7 @@ fn all_methods_that_can_go_by_the_pairs_and_others_say_that_they_do_not() {
         panic!("another method")
     };
     assert_eq!(of[0].pairs, 10);
-    assert_eq!(of[0].caveats.iter().any(|one| one.code == WarningCode::PairsByOrder), false);
+    assert!(!of[0].caveats.iter().any(|one| one.code == WarningCode::PairsByOrder));
 }
 
 /// A drift that both versions share is none of their ratio.
