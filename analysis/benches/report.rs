@@ -15,20 +15,14 @@ use rand::RngExt as _;
 use speedup_analysis::study::{
     MixtureReport, Mixtures, Report, ReportOptions, Study, StudyPhase, StudyStanding,
 };
-use speedup_core::experiment::Metric;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
-use speedup_core::plan::{self, Plan};
-use speedup_core::run::lease::{Evidence, Lease};
-use speedup_core::run::record::{Failure, Outcome, Record};
+use speedup_core::run::{lease::Evidence, lease::Lease, record::Failure, record::Outcome, record::Record};
 use speedup_core::value::id::{AgentEpoch, Attempt, BootId, ExperimentId, LeaseEpoch, RunIndex};
-use speedup_core::value::seed::Seed;
-use speedup_core::value::time::{Span, Timestamp};
+use speedup_core::value::{seed::Seed, time::Span, time::Timestamp};
+use speedup_core::{experiment::Metric, plan, plan::Plan};
 use speedup_statistics::mixture::{Component, Mixture, MixtureError};
-use std::error::Error;
-use std::fmt::Write as _;
 use std::hash::{Hash as _, Hasher as _};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::{error::Error, fmt::Write as _, sync::Arc, time::Duration, time::Instant};
 
 /// Benchmarks of two versions each: 2,438 samples.
 const BENCHMARKS: u32 = 1_219;

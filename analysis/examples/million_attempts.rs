@@ -5,12 +5,11 @@
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "it measures, and prints its figures")]
 
 use speedup_analysis::study::{Study, StudyPhase, StudyStanding};
-use speedup_core::{
-    experiment::Metric, machine::event::AttemptEnd, machine::event::EndedAttempt, machine::event::Tally,
-    plan, plan::Plan, run::lease::Evidence, run::lease::Lease, run::record::Outcome, run::record::Record,
-    value::id::AgentEpoch, value::id::Attempt, value::id::ExperimentId, value::id::LeaseEpoch,
-    value::id::RunIndex, value::seed::Seed, value::seed::below, value::time::Timestamp,
-};
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
+use speedup_core::run::{lease::Evidence, lease::Lease, record::Outcome, record::Record};
+use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use speedup_core::value::{seed::Seed, seed::below, time::Timestamp};
+use speedup_core::{experiment::Metric, plan, plan::Plan};
 use std::{error::Error, fmt::Write as _, time::Duration, time::Instant};
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -11,11 +11,8 @@ mod of_report;
 #[cfg(test)]
 mod tests;
 
-use crate::conclusion::Verdict;
-use crate::count;
-use crate::inquiry::Answer;
-use crate::study::{EndpointVerdict, adjusted_by};
 use crate::track::{TrackBenchmark, TrackReport, TrackStepReport};
+use crate::{conclusion::Verdict, count, inquiry::Answer, study::EndpointVerdict, study::adjusted_by};
 use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue, Threshold, ThresholdDecision};
 use std::fmt;
 use thiserror::Error;
@@ -56,10 +53,8 @@ pub struct Judgement {
 /// Why no gate can go by an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum GateError {
-    /// The method has no verdicts on candidates.
     #[error("{0} only describes, and gives no verdict on a candidate")]
     NoVerdict(&'static str),
-    /// The method never says slower.
     #[error("{0} asks only whether a candidate is faster, so it shows no regression")]
     OneSided(&'static str),
     /// The method has no interval to hold against a threshold.

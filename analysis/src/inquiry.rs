@@ -105,7 +105,6 @@ methods! { $
 pub struct Inquiry {
     /// The versions, the baseline first.
     pub suites: Vec<Suite>,
-    /// What is to be done with them.
     pub method: Method,
     /// The confidence level of tests and intervals; 0.95 without it. The published mode of the Speedup-Test
     /// searches for the best level without it.

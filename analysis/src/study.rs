@@ -25,75 +25,96 @@ mod ranks;
 mod report;
 mod rule;
 mod scaling;
-mod standing;
 #[cfg(test)]
 mod tests;
 mod validity;
 
 pub(crate) use self::compare::multiplicity::adjusted_by;
-use self::gather::cell::CellRecords;
-use self::gather::evidence::Evidence;
-use self::rule::Costs;
-use self::validity::built::Builds;
-use self::validity::canary::Canary;
+pub use self::compare::{
+    comparison::BenchmarkReport, comparison::CellReport, comparison::ComparisonReport,
+    comparison::LevelSpread, comparison::ObservedReport, comparison::SampleReport,
+    endpoint::AdjustedEndpoint, endpoint::DifferenceReport, endpoint::EndpointReport, endpoint::EndpointRow,
+    endpoint::EndpointVerdict, headline::HeadlineReport, metric::MetricReport, metric::MetricRow,
+    mixture::ComponentReport, mixture::FEWEST_RUNS_OF_A_MIXTURE, mixture::MixtureReport,
+    multiplicity::AdjustedReport, multiplicity::MultiplicityReport, multiplicity::OneSidedReport,
+    own_metric::IterationReport, own_metric::OwnComparison, proportion::MOST_SHARE_POINTS,
+    proportion::ProportionReport, proportion::RequiredReport, proportion::RequiredShareReport,
+    proportion::SharePoint, proportion::TrueShareReport, protocol::AnswerOutcome, protocol::AssumptionReport,
+    protocol::IntervalReport, protocol::ProtocolAnswer, protocol::ProtocolAssumption,
+    protocol::ProtocolReport, protocol::TestReport, suite::FEWEST_TYPICAL, suite::OverallReport,
+    suite::SpeedupMeansReport, suite::SuiteReport, suite::TypicalReport, suite::VerdictCounts,
+    tail::TailTakes,
+};
+pub use self::gather::cell::ConditionCounts;
+pub use self::gather::mishap::{FailureCount, FailureExample, LossCount, LossExample, Mishaps};
+use self::gather::{cell::CellRecords, evidence::Evidence};
+pub use self::validity::{
+    canary::CanaryOutcome, canary::CanaryReport, canary::HostTrend, canary::PoolTrend, canary::TrendOver,
+    controls::ControlKind, controls::ControlRow, controls::ControlsReport, diagnostic::DiagnosticReport,
+    diagnostics::DiagnosticsReport, diagnostics::DiagnosticsSummary, diagnostics::GranularityKind,
+    diagnostics::GranularityReport, exclusion::ExcludedHost, exclusion::ExclusionKind,
+    exclusion::ExclusionsReport, host_effect::HostEffectReport, host_effect::OutlyingHost,
+    host_effect::OutlyingReport, host_effect::WithoutReport, independence::EvidenceCounts,
+    independence::IndependenceKind, independence::IndependenceReport, independence::ViolatingRun,
+    placement::PlacementReport, placement::VersionPlacement, placement::WithinPlacement,
+};
 pub use self::{
     advice::AdviceReport, advice::MOST_RUNS_ADVISED, advice::POWER, advice::RELATIVE_HALF_WIDTH,
-    advice::ReachReport, advice::RequiredRunsReport, compare::comparison::BenchmarkReport,
-    compare::comparison::CellReport, compare::comparison::ComparisonReport,
-    compare::comparison::ObservedReport, compare::comparison::SampleReport,
-    compare::endpoint::AdjustedEndpoint, compare::endpoint::DifferenceReport,
-    compare::endpoint::EndpointReport, compare::endpoint::EndpointRow, compare::endpoint::EndpointVerdict,
-    compare::headline::HeadlineReport, compare::level_spread::LevelSpread, compare::metric::MetricReport,
-    compare::metric::MetricRow, compare::mixture::ComponentReport,
-    compare::mixture::FEWEST_RUNS_OF_A_MIXTURE, compare::mixture::MixtureReport,
-    compare::multiplicity::AdjustedReport, compare::multiplicity::MultiplicityReport,
-    compare::multiplicity::OneSidedReport, compare::own_metric::IterationReport,
-    compare::own_metric::OwnComparison, compare::proportion::MOST_SHARE_POINTS,
-    compare::proportion::ProportionReport, compare::proportion::RequiredReport,
-    compare::proportion::RequiredShareReport, compare::proportion::SharePoint,
-    compare::proportion::TrueShareReport, compare::protocol::AnswerOutcome,
-    compare::protocol::AssumptionReport, compare::protocol::IntervalReport,
-    compare::protocol::ProtocolAnswer, compare::protocol::ProtocolAssumption,
-    compare::protocol::ProtocolReport, compare::protocol::TestReport, compare::suite::FEWEST_TYPICAL,
-    compare::suite::OverallReport, compare::suite::SpeedupMeansReport, compare::suite::SuiteReport,
-    compare::suite::TypicalReport, compare::suite::VerdictCounts, compare::tail::TailTakes,
-    design::DesignKind, design::DesignReport, design::RunUnit, gather::condition::ConditionCounts,
-    gather::mishap::FailureCount, gather::mishap::FailureExample, gather::mishap::LossCount,
-    gather::mishap::LossExample, gather::mishap::Mishaps, missing::AttemptCounts, missing::MissingReport,
-    ranks::RankValue, ranks::RanksReport, ranks::SlowestReport, ranks::VersionRanks, report::MishapTotals,
-    report::Report, report::SCHEMA_VERSION, report::figures::BenchmarkFigures, report::figures::CellFigures,
-    report::figures::FiguresReport, report::figures::FitFigure, report::figures::MOST_BENCHMARKS_DRAWN,
-    report::figures::MOST_CELLS_DRAWN, report::figures::MOST_POINTS_DRAWN, report::figures::PrecisionFigure,
-    report::head::CommitReport, report::head::Head, report::head::ReportPhase, report::head::State,
-    report::method::LevelSource, report::method::MethodNote, report::method::MethodReport,
-    rule::BisectionReport, rule::BisectionVerdict, rule::CommitSetReport, rule::Further, rule::LineCommit,
-    rule::LineCommitState, rule::LookReport, rule::NextProbes, rule::PathWeightReport, rule::RuleKind,
-    rule::RuleReport, rule::RuleRow, rule::RuleState, rule::SeveralStepsReport, rule::StepSizeReport,
-    rule::first_decisive_look, scaling::EfficiencyRatioRow, scaling::ScalingComparison,
-    scaling::ScalingReport, scaling::ScalingRow, scaling::ScalingSample, scaling::ScalingValue,
-    scaling::SerialShareReport, scaling::VersionScaling, standing::StudyPhase, standing::StudyStanding,
-    validity::canary::CanaryOutcome, validity::canary::CanaryReport, validity::canary::HostTrend,
-    validity::canary::PoolTrend, validity::canary::TrendOver, validity::controls::ControlKind,
-    validity::controls::ControlRow, validity::controls::ControlsReport,
-    validity::diagnostic::DiagnosticReport, validity::diagnostics::DiagnosticsReport,
-    validity::diagnostics::DiagnosticsSummary, validity::diagnostics::GranularityKind,
-    validity::diagnostics::GranularityReport, validity::exclusion::ExcludedHost,
-    validity::exclusion::ExclusionKind, validity::exclusion::ExclusionsReport,
-    validity::host_effect::HostEffectReport, validity::host_effect::OutlyingHost,
-    validity::host_effect::OutlyingReport, validity::host_effect::WithoutReport,
-    validity::independence::EvidenceCounts, validity::independence::IndependenceKind,
-    validity::independence::IndependenceReport, validity::independence::ViolatingRun,
-    validity::placement::PlacementReport, validity::placement::VersionPlacement,
-    validity::placement::WithinPlacement,
+    advice::ReachReport, advice::RequiredRunsReport, design::DesignKind, design::DesignReport,
+    design::RunUnit, missing::AttemptCounts, missing::MissingReport, ranks::RankValue, ranks::RanksReport,
+    ranks::SlowestReport, ranks::VersionRanks, report::MishapTotals, report::Report, report::SCHEMA_VERSION,
+    report::figures::BenchmarkFigures, report::figures::CellFigures, report::figures::FiguresReport,
+    report::figures::FitFigure, report::figures::MOST_BENCHMARKS_DRAWN, report::figures::MOST_CELLS_DRAWN,
+    report::figures::MOST_POINTS_DRAWN, report::figures::PrecisionFigure, report::head::CommitReport,
+    report::head::Head, report::head::ReportPhase, report::head::State, report::method::LevelSource,
+    report::method::MethodNote, report::method::MethodReport, rule::BisectionReport, rule::BisectionVerdict,
+    rule::CommitSetReport, rule::Further, rule::LineCommit, rule::LineCommitState, rule::LookReport,
+    rule::NextProbes, rule::PathWeightReport, rule::RuleKind, rule::RuleReport, rule::RuleRow,
+    rule::RuleState, rule::SeveralStepsReport, rule::StepSizeReport, rule::first_decisive_look,
+    scaling::EfficiencyRatioRow, scaling::ScalingComparison, scaling::ScalingReport, scaling::ScalingRow,
+    scaling::ScalingSample, scaling::ScalingValue, scaling::SerialShareReport, scaling::VersionScaling,
 };
-use speedup_core::{
-    host::Exclusion, machine::event::AttemptEnd, machine::event::EndedAttempt, plan::Plan, repetition::Rule,
-    run::AfterLoss, run::record::Outcome, value::id::ExperimentId, value::id::RunIndex,
-    value::id::VersionIndex,
-};
+use self::{rule::Costs, validity::built::Builds, validity::canary::Canary};
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
+use speedup_core::value::{id::ExperimentId, id::RunIndex, id::VersionIndex, time::Timestamp};
+use speedup_core::{host::Exclusion, plan::Plan, repetition::Rule, run::AfterLoss, run::record::Outcome};
 use speedup_statistics::inference::{ConfidenceLevel, LevelError};
 use std::collections::BTreeSet;
 use thiserror::Error;
+
+/// How an experiment stands, as its coordinator says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StudyStanding {
+    pub experiment: ExperimentId,
+    /// When it was submitted.
+    pub submitted: Timestamp,
+    pub submitted_by: String,
+    /// Whether its runs are still given out.
+    pub phase: StudyPhase,
+    /// How its runs stand.
+    pub tally: Tally,
+}
+
+/// Whether runs are still given out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StudyPhase {
+    Running,
+    /// They would be, and no connected host can take any of them.
+    WaitingForHosts,
+    /// Not until someone resumes it.
+    Paused {
+        reason: String,
+    },
+    /// All are settled, and the plan's rule has to say whether they are enough.
+    Deciding,
+    /// It was cancelled; runs under way end.
+    Cancelling,
+    /// All runs are settled.
+    Finished {
+        at: Timestamp,
+        cancelled: bool,
+    },
+}
 
 /// An experiment under study.
 #[derive(Debug)]
@@ -149,27 +170,14 @@ pub enum Mixtures {
 /// An attempt that is none of the experiment's: the records are not what the coordinator writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AttemptError {
-    /// It is another experiment's.
     #[error("the attempt belongs to experiment {found}, not to {expected}")]
-    Experiment {
-        /// The one it belongs to.
-        found: ExperimentId,
-        /// The one under study.
-        expected: ExperimentId,
-    },
+    Experiment { found: ExperimentId, expected: ExperimentId },
     /// Its cell is not the one that the plan has for the run.
     #[error("run {run} is of cell {expected} by the plan, and of cell {found} by the attempt")]
-    Cell {
-        run: RunIndex,
-        /// The cell by the attempt.
-        found: u32,
-        /// The cell by the plan.
-        expected: u32,
-    },
+    Cell { run: RunIndex, found: u32, expected: u32 },
     /// It used another build than the plan's for its run.
     #[error("run {run} used another build than the one that the plan has for it")]
     Build { run: RunIndex },
-    /// Its run was reported before.
     #[error("run {run} was reported twice, and a run counts once")]
     ReportedTwice { run: RunIndex },
 }

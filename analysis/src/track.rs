@@ -9,14 +9,11 @@ mod entry;
 mod history;
 mod point_runs;
 mod report;
-mod terms;
 mod words;
 
-pub use self::entry::{PointBlocks, TrackAcknowledgement, TrackEntry, TrackEntryState};
-pub use self::history::{TrackHistory, TrackReportError};
-pub use self::point_runs::PointRuns;
-pub use self::report::{
-    NoiseFloorReport, RatioReport, TRACK_SCHEMA_VERSION, TrackBenchmark, TrackCommit, TrackLevelReport,
-    TrackPointReport, TrackReport, TrackStepReport,
+pub use self::entry::{PointBlocks, TrackAcknowledgement, TrackEntry, TrackEntryState, TrackTerms};
+pub use self::{
+    history::TrackHistory, history::TrackReportError, point_runs::PointRuns, report::NoiseFloorReport,
+    report::RatioReport, report::TRACK_SCHEMA_VERSION, report::TrackBenchmark, report::TrackCommit,
+    report::TrackLevelReport, report::TrackPointReport, report::TrackReport, report::TrackStepReport,
 };
-pub use self::terms::TrackTerms;

@@ -8,8 +8,7 @@
 mod declaration;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::{fmt::Write as _, path::Path, path::PathBuf};
 
 use declaration::{Body, Declaration, Field};
 

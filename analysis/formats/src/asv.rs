@@ -4,12 +4,10 @@
 //! several processes by turns but writes their samples into one list, so they are one run. Benchmarks that count or measure
 //! memory have one number, not a sample, and are left out with a warning, as are those whose samples were not recorded.
 
-use crate::collection::Collection;
 use crate::imported::{FailureKind, ImportWarning, MissingResult};
 use crate::json::{Json, Misfit, parse};
-use crate::name::Name;
-use crate::problem::{Fault, FileProblem};
 use crate::series::{SeriesName, SeriesUnit};
+use crate::{collection::Collection, name::Name, problem::Fault, problem::FileProblem};
 use std::collections::BTreeMap;
 
 /// The one version of the format that names its columns, since asv 0.4.

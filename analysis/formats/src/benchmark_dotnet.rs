@@ -4,12 +4,10 @@
 //! found, by its operations. A launch is a process, so it is a run. A brief report has the same values without launches: they
 //! are one run. BenchmarkDotNet leaves out what it takes for outliers before it writes results; how many is told.
 
-use crate::collection::Collection;
 use crate::imported::{FailureKind, ImportWarning, MissingResult};
 use crate::json::{Json, Misfit, parse};
-use crate::name::Name;
-use crate::problem::{Fault, FileProblem};
 use crate::series::{SeriesName, SeriesUnit};
+use crate::{collection::Collection, name::Name, problem::Fault, problem::FileProblem};
 use std::collections::BTreeMap;
 
 /// Nanoseconds.

@@ -1,12 +1,9 @@
 //! Series while they are collected, value by value, in the order of the file.
 
 use crate::bounds::{MAX_LABEL_BYTES, MAX_LABELS, MAX_REMARKS, MAX_SERIES, MAX_VALUES};
-use crate::format::Format;
 use crate::imported::{ImportWarning, Imported, MachineFacts, MissingResult};
-use crate::name::Name;
-use crate::problem::FileProblem;
-use crate::runs::Runs;
 use crate::series::{Series, SeriesName, SeriesUnit};
+use crate::{format::Format, name::Name, problem::FileProblem, runs::Runs};
 use std::collections::BTreeMap;
 
 /// Distinguishes series that the tool itself does not.

@@ -11,7 +11,6 @@ pub enum NumberProblem {
     /// Neither digits nor one of the words for infinity.
     #[error("is not a decimal number")]
     NotANumber,
-    /// NaN, NA or an infinity.
     #[error("is not a finite number")]
     NotFinite,
     /// Beyond the largest 64-bit float.

@@ -8,16 +8,10 @@ const LOOKED_AT_BYTES: usize = 1 << 20;
 /// Contents of which no format can be told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DetectError {
-    /// They look like none of the formats.
     #[error("the contents look like none of the known formats")]
     Unknown,
-    /// They look like several.
     #[error("the contents look like {first} and like {second}")]
-    Several {
-        /// One of the formats.
-        first: Format,
-        second: Format,
-    },
+    Several { first: Format, second: Format },
 }
 
 impl DetectError {

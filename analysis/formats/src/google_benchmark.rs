@@ -12,12 +12,10 @@ mod csv;
 pub(crate) use console::{looks_like_console, read_console};
 pub(crate) use csv::{begin_of_table, read_csv};
 
-use crate::collection::Collection;
 use crate::imported::{FailureKind, ImportWarning, MissingResult};
 use crate::json::{Json, Misfit, parse};
-use crate::name::Name;
-use crate::problem::{Fault, FileProblem};
 use crate::series::{SeriesName, SeriesUnit, WALL};
+use crate::{collection::Collection, name::Name, problem::Fault, problem::FileProblem};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The one version of the JSON format, which files before 1.9 do not name.

@@ -10,12 +10,10 @@ pub use write::{
     Hyperfine2Header, WriteHyperfineError, write_hyperfine_1, write_hyperfine_1_with, write_hyperfine_2,
 };
 
-use crate::collection::Collection;
-use crate::imported::ImportWarning;
 use crate::json::{Json, Misfit, parse};
-use crate::name::Name;
 use crate::problem::{Fault, FileProblem};
 use crate::series::{MAX_RSS, SYSTEM, SeriesName, SeriesUnit, USER, WALL};
+use crate::{collection::Collection, imported::ImportWarning, name::Name};
 
 /// The parameter that is a version.
 const VERSION: &str = "version";

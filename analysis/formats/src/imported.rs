@@ -28,7 +28,6 @@ pub struct MachineFacts {
     pub architecture: Option<Name>,
     /// The model of its processor.
     pub processor: Option<Name>,
-    /// How many processors it has.
     pub processors: Option<Name>,
 }
 

@@ -5,10 +5,9 @@
 //! they are counted. `thrpt` is a rate, the metric `throughput`: of it more is better. Profilers' numbers (secondary
 //! metrics) are metrics of their own, each by its name.
 
-use crate::{
-    bounds::MAX_VALUES, collection::Collection, json::Json, json::Misfit, json::parse, name::Name,
-    problem::Fault, problem::FileProblem, series::SeriesName, series::SeriesUnit, series::WALL,
-};
+use crate::json::{Json, Misfit, parse};
+use crate::series::{SeriesName, SeriesUnit, WALL};
+use crate::{bounds::MAX_VALUES, collection::Collection, name::Name, problem::Fault, problem::FileProblem};
 use std::collections::BTreeMap;
 
 /// The mode whose values are rates.

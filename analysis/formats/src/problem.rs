@@ -11,7 +11,6 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not readable as {format}: {place}{problem}")]
 pub struct ReadError {
-    /// As what it was read.
     pub format: Format,
     pub place: FilePlace,
     pub problem: FileProblem,
@@ -108,10 +107,8 @@ pub enum FileProblem {
     /// A byte that is no UTF-8.
     #[error("not UTF-8")]
     NotUtf8,
-    /// Packed data that do not unpack.
     #[error("damaged gzip data")]
     DamagedGzip,
-    /// Another character than the grammar has here.
     #[error("expected {expected}, found {found:?}")]
     Unexpected {
         /// What the grammar has here.
@@ -121,43 +118,29 @@ pub enum FileProblem {
     /// The text ends inside a value: the file was cut off.
     #[error("the text ends where {expected} is expected")]
     Truncated { expected: &'static str },
-    /// Deeper nesting than any known format has.
     #[error("arrays and objects are nested deeper than {MAX_NESTING}")]
     TooDeep,
-    /// More JSON values than are kept.
     #[error("more than {MAX_JSON_NODES} JSON values")]
     TooManyNodes,
     /// An object names something twice; readers of JSON differ in which one they take.
     #[error("the key {key} occurs twice in one object")]
     DuplicateKey { key: Name },
-    /// A field that the format always has.
     #[error("{field} is missing")]
     Missing { field: &'static str },
-    /// A value of another kind.
     #[error("expected {expected}")]
     Expected { expected: &'static str },
     /// A text that is no number, or none that can be measured.
     #[error("{text} {problem}")]
-    Number {
-        text: Name,
-        /// What is wrong with it.
-        problem: NumberProblem,
-    },
+    Number { text: Name, problem: NumberProblem },
     /// A name longer than names may be.
     #[error(transparent)]
     Name(#[from] NameTooLong),
     /// A version of the format that is not known.
     #[error("version {version} of the format is unknown; known: {known}")]
-    UnknownVersion {
-        /// What the file says.
-        version: Name,
-        /// What can be read.
-        known: &'static str,
-    },
+    UnknownVersion { version: Name, known: &'static str },
     /// The file has means and spreads, not the values they come from.
     #[error("it has summaries only: {what}")]
     SummaryOnly { what: &'static str },
-    /// Lists that belong together differ in length.
     #[error("{left} has {left_length} entries, {right} has {right_length}")]
     LengthsDiffer { left: &'static str, left_length: usize, right: &'static str, right_length: usize },
     /// A table without a column that is asked for, or with two of that name.
@@ -166,34 +149,22 @@ pub enum FileProblem {
     /// A row with more or fewer fields than the header.
     #[error("the row has {fields} fields, the header has {header}")]
     RowLength { fields: usize, header: usize },
-    /// A second number where one is allowed.
     #[error("more than one number on a line")]
     SecondNumber,
-    /// A data point that was there before.
     #[error("invocation {run}, iteration {iteration} of {series} occurs twice")]
     RepeatedDataPoint { run: u64, iteration: u64, series: Name },
     /// One metric of one benchmark in two units.
     #[error("{series} is in `{before}` before and in `{now}` here")]
-    UnitChanged {
-        series: Name,
-        /// The unit of its earlier values.
-        before: Name,
-        /// The unit of this value.
-        now: Name,
-    },
-    /// More values than a file may have.
+    UnitChanged { series: Name, before: Name, now: Name },
     #[error("more than {MAX_VALUES} values")]
     TooManyValues,
-    /// More series than a file may have.
     #[error("more than {MAX_SERIES} series")]
     TooManySeries,
     /// A table with more columns than are kept.
     #[error("more than {MAX_COLUMNS} columns")]
     TooManyColumns,
-    /// More labels than a series may have.
     #[error("more than {MAX_LABELS} labels, or labels of more than {MAX_LABEL_BYTES} bytes")]
     TooManyLabels,
-    /// More failures or warnings than are kept.
     #[error("more than {MAX_REMARKS} failures or warnings")]
     TooManyRemarks,
     /// A file without a single value and without a failure.

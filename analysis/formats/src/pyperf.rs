@@ -4,11 +4,10 @@
 //! calibrate have no values, and warm-ups stand apart: neither is read. Metadata of the whole suite hold for a benchmark
 //! unless it has its own, and those for a run.
 
-use crate::{
-    collection::Collection, imported::FailureKind, imported::ImportWarning, imported::MissingResult,
-    json::Json, json::Misfit, json::parse, name::Name, options::Options, problem::Fault,
-    problem::FileProblem, series::SeriesName, series::SeriesUnit, series::WALL,
-};
+use crate::imported::{FailureKind, ImportWarning, MissingResult};
+use crate::json::{Json, Misfit, parse};
+use crate::series::{SeriesName, SeriesUnit, WALL};
+use crate::{collection::Collection, name::Name, options::Options, problem::Fault, problem::FileProblem};
 use std::collections::BTreeMap;
 
 /// The one version of the format since pyperf 0.8 (2016).

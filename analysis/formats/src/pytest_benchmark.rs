@@ -3,11 +3,9 @@
 //! A value is a round, in seconds for one call. All rounds of a test come from one process, so they are one run. What was
 //! saved without `--benchmark-save-data` has summaries only and is refused.
 
-use crate::collection::Collection;
-use crate::imported::ImportWarning;
 use crate::json::{Json, Misfit, parse};
-use crate::problem::{Fault, FileProblem};
 use crate::series::{SeriesName, SeriesUnit};
+use crate::{collection::Collection, imported::ImportWarning, problem::Fault, problem::FileProblem};
 
 pub(crate) fn read(text: &str) -> Result<Collection, Fault> {
     let document = parse(text, 1)?;

@@ -4,11 +4,10 @@
 //! is one process, so it is a run, and its iterations are the values of the run. The row of the criterion `total` closes a
 //! data point: values behind the last one belong to a data point that was never finished and are left out.
 
-use crate::{
-    bounds::MAX_COLUMNS, collection::Collection, decimal, imported::ImportWarning, imported::MachineFacts,
-    json::parse, name::Name, problem::Fault, problem::FileProblem, series::SeriesName, series::SeriesUnit,
-    series::WALL, text::lines,
-};
+use crate::imported::{ImportWarning, MachineFacts};
+use crate::problem::{Fault, FileProblem};
+use crate::series::{SeriesName, SeriesUnit, WALL};
+use crate::{bounds::MAX_COLUMNS, collection::Collection, decimal, json::parse, name::Name, text::lines};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The criterion that closes a data point.

@@ -22,13 +22,11 @@ pub struct Runs {
 pub enum RunsError {
     #[error("there is no run")]
     NoRun,
-    /// A run has no value.
     #[error("run {run} has no value")]
     EmptyRun {
         /// Counted from 0.
         run: usize,
     },
-    /// A value is NaN or infinite.
     #[error("value {iteration} of run {run} is not finite")]
     NotFinite {
         /// Counted from 0.

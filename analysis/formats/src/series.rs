@@ -70,11 +70,8 @@ impl fmt::Display for SeriesName {
 /// The unit of every value of a series. Readers bring what they can to these base units, exactly.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SeriesUnit {
-    /// Seconds.
     Seconds,
-    /// Bytes.
     Bytes,
-    /// Bytes in a second.
     BytesPerSecond,
     /// A number alone: a count, a ratio, or a metric whose unit the tool does not say.
     Bare,

@@ -32,7 +32,6 @@ impl RunNumbers {
         run.map_or(BEYOND_WORDS + row as u64, |run| *self.0.entry(run).or_insert(next))
     }
 
-    /// The words by their numbers.
     fn words(self) -> BTreeMap<u64, Name> {
         self.0.into_iter().map(|(word, number)| (number, word)).collect()
     }
@@ -301,7 +300,6 @@ impl Header {
         self.0.iter().map(String::as_str).enumerate()
     }
 
-    /// The one column of this name.
     pub(crate) fn column(&self, name: &str) -> Result<usize, Fault> {
         self.optional(name)?.ok_or_else(|| no_column(name))
     }

@@ -3,15 +3,13 @@
 use std::{borrow::Cow, fmt::Display, fmt::Write as _};
 
 use arrayvec::ArrayString;
-use speedup_core::{
-    experiment::metric::Metric, machine::event::AttemptEnd, machine::event::EndedAttempt, run::AfterLoss,
-    run::LossReason, run::conditions::Conditions, run::disturbance::Disturbance, run::lease::Lease,
-    run::lease::Member, run::program::Program, run::reading::Reading, run::record::Failure,
-    run::record::Outcome, run::record::Output, run::record::RankEnd, run::record::Record,
-    run::record::RestReading, run::software::ImageIdentity, run::software::MadeVariables,
-    run::software::UsedContainer, run::software::UsedVariables, value::id::ExperimentId, value::id::RunIndex,
-    value::time::Timestamp,
-};
+use speedup_core::run::disturbance::Disturbance;
+use speedup_core::run::lease::{Lease, Member};
+use speedup_core::run::record::{Failure, Outcome, Output, RankEnd, Record, RestReading};
+use speedup_core::run::software::{ImageIdentity, MadeVariables, UsedContainer, UsedVariables};
+use speedup_core::run::{AfterLoss, LossReason, conditions::Conditions, program::Program, reading::Reading};
+use speedup_core::value::{id::ExperimentId, id::RunIndex, time::Timestamp};
+use speedup_core::{experiment::metric::Metric, machine::event::AttemptEnd, machine::event::EndedAttempt};
 
 use super::{column_set::Kind, row::Row, row::RunEnd};
 

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use speedup_core::{experiment::Experiment, experiment::metric::Metric};
 
 use super::column::{COLUMNS, Column, KEPT, RANK, Read, SEAT, Value, metric, own};
-use super::row::Row;
-use super::sheet::RowsPer;
+use super::{row::Row, sheet::RowsPer};
 
 /// A column of an export.
 pub(super) struct Shown {

@@ -4,9 +4,8 @@ use std::{io, io::Write, sync::Arc};
 
 use ::parquet::basic::{LogicalType, Repetition, Type as Physical};
 use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
-use ::parquet::errors::ParquetError;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use ::parquet::schema::types::{Type, TypePtr};
+use ::parquet::{errors::ParquetError, schema::types::Type, schema::types::TypePtr};
 use speedup_formats::{BLOCK, Name, Series};
 
 use super::parquet::{GROUP_ROWS, properties};

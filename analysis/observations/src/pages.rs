@@ -1,10 +1,8 @@
 //! All pages of an export, on several threads: each decodes pages and brings their rows into form, and the rows are written in
 //! the order of the pages. So a file is the same on any number of threads, and what waits is bounded.
 
-use std::io::{self, Write};
-use std::num::NonZero;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
+use std::{io, io::Write, num::NonZero, thread};
 
 use speedup_core::machine::event::EndedAttempt;
 

@@ -10,21 +10,19 @@ use std::{
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
-use parquet::column::writer::{
-    ColumnCloseResult, ColumnWriter, get_column_writer, get_typed_column_writer_mut,
-};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
-use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{
-    DEFAULT_CREATED_BY, EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterPropertiesPtr,
-};
-use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescPtr, SchemaDescriptor, Type, TypePtr};
+use parquet::{
+    column::writer::ColumnCloseResult, column::writer::ColumnWriter, column::writer::get_column_writer,
+    column::writer::get_typed_column_writer_mut, data_type::BoolType, data_type::ByteArray,
+    data_type::ByteArrayType, data_type::DoubleType, data_type::Int64Type, errors::ParquetError,
+    file::metadata::KeyValue, file::properties::DEFAULT_CREATED_BY, file::properties::EnabledStatistics,
+    file::properties::WriterProperties, file::properties::WriterPropertiesBuilder,
+    file::properties::WriterPropertiesPtr, file::writer::SerializedFileWriter,
+    file::writer::SerializedPageWriter, file::writer::TrackedWrite,
+};
 
-use super::arrow::schema_message;
 use super::column_page::{Buffer, ColumnPage, Texts, Values};
-use super::column_set::{Kind, Shown};
+use super::{arrow::schema_message, column_set::Kind, column_set::Shown};
 
 /// Rows of a group: what a reader must at least unpack, and what is held in memory, some 1 kB each.
 pub(super) const GROUP_ROWS: usize = 32_768;

@@ -1,10 +1,8 @@
 //! A row of an export: an attempt, a report that came too late, or a planned run that nothing became of.
 
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::plan::Place;
-use speedup_core::run::AfterLoss;
-use speedup_core::run::record::{Outcome, RankTime, Record};
-use speedup_core::value::id::RunIndex;
+use speedup_core::run::{AfterLoss, record::Outcome, record::RankTime, record::Record};
+use speedup_core::{plan::Place, value::id::RunIndex};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row<'a> {
@@ -37,7 +35,6 @@ pub(super) struct Planned<'a> {
 /// What a row is about.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Subject<'a> {
-    /// An attempt that ended.
     Attempt(&'a EndedAttempt),
     /// The part of another host in a run that several served.
     Part(&'a EndedAttempt, &'a Record),
@@ -99,7 +96,6 @@ impl<'a> Row<'a> {
         self.run_end() == Some(RunEnd::Measured)
     }
 
-    /// Why it is none.
     pub(super) fn why_not(&self) -> Option<&'static str> {
         match self.subject {
             _ if self.rank.is_some() => Some("rank"),

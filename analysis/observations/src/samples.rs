@@ -2,10 +2,8 @@
 
 use std::{collections::BTreeMap, io};
 
-use speedup_core::experiment::Experiment;
-use speedup_core::experiment::metric::{Metric, Unit as Measured};
-use speedup_core::value::id::RunIndex;
-use speedup_core::value::time::Timestamp;
+use speedup_core::experiment::{Experiment, metric::Metric, metric::Unit as Measured};
+use speedup_core::value::{id::RunIndex, time::Timestamp};
 use speedup_formats::{
     Hyperfine2Header, MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, SeriesUnit, USER, WALL, write_go,
     write_hyperfine_1, write_hyperfine_2,

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use speedup_core::experiment::{Experiment, files::ContentHash, metric::Metric};
 use speedup_core::{
-    experiment::Experiment, experiment::files::ContentHash, experiment::metric::Metric,
     machine::event::AttemptEnd, machine::event::EndedAttempt, plan::Plan, value::id::RunIndex,
 };
 use speedup_proto::convert::{ExperimentStatus, StatusPhase};

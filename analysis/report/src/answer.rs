@@ -14,15 +14,12 @@ mod speedup_test;
 use std::collections::BTreeSet;
 
 use speedup_analysis::conclusion::{Reason, Verdict, Warning};
-use speedup_analysis::count;
-use speedup_analysis::inquiry::{Answer, Findings, IntervalAnswer};
-use speedup_analysis::with_findings;
+use speedup_analysis::{count, inquiry::Answer, inquiry::Findings, inquiry::IntervalAnswer, with_findings};
 
-use crate::Document;
 use crate::document::{Align, Column, Field, Kind, Table, TableRow, Tone};
-use crate::facts::{Label, Sheet, SheetCell};
-use crate::markdown::escaped;
-use crate::section::of_controls;
+use crate::{
+    Document, facts::Label, facts::Sheet, facts::SheetCell, markdown::escaped, section::of_controls,
+};
 
 /// What the values are that were compared, which an answer does not know.
 #[derive(Clone, Copy, Debug)]

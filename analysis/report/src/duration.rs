@@ -31,7 +31,6 @@ impl Unit {
         UNITS.into_iter().find(|unit| asked >= unit.nanoseconds).unwrap_or(UNITS[3])
     }
 
-    /// So many nanoseconds in it.
     pub(crate) fn of_ns(self, nanoseconds: f64) -> f64 {
         nanoseconds / self.nanoseconds
     }

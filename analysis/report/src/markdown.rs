@@ -2,8 +2,7 @@
 //! where there is a place for them: a forge shows no drawing that stands in the text.
 
 use crate::document::{Align, Document, Element, Kind, Section, Table};
-use crate::figure::svg::{File, files};
-use crate::figure::{Figure, Panels};
+use crate::figure::{Figure, Panels, svg::File, svg::files};
 
 /// Marks and strokes of the versions in words, as they are drawn.
 const MARKS: [&str; 6] = ["circles", "diamonds", "squares", "triangles", "hanging triangles", "crosses"];

@@ -15,9 +15,6 @@ use crate::document::clean;
 const PREFIX: &str = "speedup";
 /// Nanoseconds of a second, the base unit of times.
 const SECOND_NS: f64 = 1e9;
-/// The verdicts, each a state.
-const VERDICTS: [Verdict; 5] =
-    [Verdict::Faster, Verdict::Slower, Verdict::Same, Verdict::Undecided, Verdict::NotEnoughData];
 
 /// A label of a sample.
 type Label<'a> = (&'static str, &'a str);
@@ -66,13 +63,16 @@ impl Family {
         Self { name, text }
     }
 
-    fn sample(&mut self, suffix: &str, labels: &[Label<'_>], value: f64) {
+    /// Adds a sample, whose first label is the experiment's name.
+    fn sample(&mut self, report: &Report, suffix: &str, labels: &[Label<'_>], value: f64) {
         if !value.is_finite() {
             return;
         }
-        let labels: Vec<String> =
-            labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
-        let _ = writeln!(self.text, "{}{suffix}{{{}}} {value}", self.name, labels.join(","));
+        let _ = write!(self.text, "{}{suffix}{{experiment=\"{}\"", self.name, escaped(&report.head.name));
+        for (name, value) in labels {
+            let _ = write!(self.text, ",{name}=\"{}\"", escaped(value));
+        }
+        let _ = writeln!(self.text, "}} {value}");
     }
 }
 
@@ -91,13 +91,12 @@ fn info(report: &Report) -> Vec<Family> {
     let confidence = head.confidence.to_string();
     let mut family = Family::new("experiment", "info", None, "The experiment of a report.");
     let labels = [
-        ("experiment", head.name.as_str()),
         ("id", head.experiment.as_str()),
         ("baseline", head.baseline.as_str()),
         ("state", state),
         ("confidence", confidence.as_str()),
     ];
-    family.sample("_info", &labels, 1.0);
+    family.sample(report, "_info", &labels, 1.0);
     vec![family]
 }
 
@@ -108,13 +107,9 @@ fn times(report: &Report) -> Vec<Family> {
         for cell in &benchmark.cells {
             for (name, of) in STATISTICS {
                 let Some(value) = cell.wall_ns.as_ref().and_then(of) else { continue };
-                let labels = [
-                    ("experiment", report.head.name.as_str()),
-                    ("benchmark", &benchmark.name),
-                    ("version", &cell.version),
-                    ("statistic", name),
-                ];
-                family.sample("", &labels, value / SECOND_NS);
+                let labels =
+                    [("benchmark", benchmark.name.as_str()), ("version", &cell.version), ("statistic", name)];
+                family.sample(report, "", &labels, value / SECOND_NS);
             }
         }
     }
@@ -127,12 +122,8 @@ fn ratios(report: &Report) -> Vec<Family> {
     for benchmark in &report.benchmarks {
         for comparison in &benchmark.comparisons {
             let Some(headline) = comparison.headline() else { continue };
-            let labels = [
-                ("experiment", report.head.name.as_str()),
-                ("benchmark", &benchmark.name),
-                ("candidate", &comparison.candidate),
-            ];
-            add(&mut families, &labels, headline.speedup, headline.interval.ends());
+            let labels = [("benchmark", benchmark.name.as_str()), ("candidate", &comparison.candidate)];
+            add(&mut families, report, &labels, headline.speedup, headline.interval.ends());
         }
     }
     families
@@ -142,8 +133,8 @@ fn totals(report: &Report) -> Vec<Family> {
     let mut families = bounded("total_ratio", "The same over all benchmarks");
     for suite in &report.suites {
         let Some(speedup) = suite.speedup else { continue };
-        let labels = [("experiment", report.head.name.as_str()), ("candidate", &suite.candidate)];
-        add(&mut families, &labels, speedup, suite.interval.as_ref().and_then(IntervalReport::ends));
+        let labels = [("candidate", suite.candidate.as_str())];
+        add(&mut families, report, &labels, speedup, suite.interval.as_ref().and_then(IntervalReport::ends));
     }
     families
 }
@@ -159,11 +150,11 @@ fn bounded(name: &str, help: &str) -> Vec<Family> {
         .collect()
 }
 
-fn add(families: &mut [Family], labels: &[Label<'_>], value: f64, ends: Option<(f64, f64)>) {
+fn add(families: &mut [Family], report: &Report, labels: &[Label<'_>], value: f64, ends: Option<(f64, f64)>) {
     let values = [Some(value), ends.map(|ends| ends.0), ends.map(|ends| ends.1)];
     for (family, value) in families.iter_mut().zip(values) {
         if let Some(value) = value {
-            family.sample("", labels, value);
+            family.sample(report, "", labels, value);
         }
     }
 }
@@ -174,14 +165,13 @@ fn verdicts(report: &Report) -> Vec<Family> {
     let mut family = Family::new(NAME, "stateset", None, "The verdict on a candidate.");
     for benchmark in &report.benchmarks {
         for comparison in &benchmark.comparisons {
-            for verdict in VERDICTS {
+            for verdict in Verdict::ALL {
                 let labels = [
-                    ("experiment", report.head.name.as_str()),
-                    ("benchmark", &benchmark.name),
+                    ("benchmark", benchmark.name.as_str()),
                     ("candidate", &comparison.candidate),
                     (LABEL, verdict.words()),
                 ];
-                family.sample("", &labels, if comparison.verdict == verdict { 1.0 } else { 0.0 });
+                family.sample(report, "", &labels, if comparison.verdict == verdict { 1.0 } else { 0.0 });
             }
         }
     }
@@ -198,12 +188,11 @@ fn runs(report: &Report) -> Vec<Family> {
                 [("measured", cell.n), ("failed", failed), ("abandoned", cell.mishaps.abandoned_runs)];
             for (outcome, runs) in outcomes {
                 let labels = [
-                    ("experiment", report.head.name.as_str()),
-                    ("benchmark", &benchmark.name),
+                    ("benchmark", benchmark.name.as_str()),
                     ("version", &cell.version),
                     ("outcome", outcome),
                 ];
-                family.sample("", &labels, runs as f64);
+                family.sample(report, "", &labels, runs as f64);
             }
         }
     }
@@ -231,13 +220,8 @@ fn scaling(report: &Report) -> Vec<Family> {
         for (series, version, row) in scaling_rows(report) {
             let Some(value) = value(row) else { continue };
             let hosts = row.hosts.to_string();
-            let labels = [
-                ("experiment", report.head.name.as_str()),
-                ("series", series),
-                ("version", version),
-                ("hosts", &hosts),
-            ];
-            add(&mut families, &labels, value.estimate, value.interval.ends());
+            let labels = [("series", series), ("version", version), ("hosts", &hosts)];
+            add(&mut families, report, &labels, value.estimate, value.interval.ends());
         }
         all.extend(families);
     }
@@ -261,12 +245,8 @@ fn serial_shares(report: &Report) -> Vec<Family> {
     for of in &report.scaling {
         for version in &of.versions {
             let Some(share) = &version.serial_share else { continue };
-            let labels = [
-                ("experiment", report.head.name.as_str()),
-                ("series", &of.series),
-                ("version", &version.version),
-            ];
-            add(&mut families, &labels, share.estimate, share.interval.ends());
+            let labels = [("series", of.series.as_str()), ("version", &version.version)];
+            add(&mut families, report, &labels, share.estimate, share.interval.ends());
         }
     }
     families
@@ -280,13 +260,9 @@ fn efficiency_ratios(report: &Report) -> Vec<Family> {
             for row in &comparison.rows {
                 let Some(ratio) = &row.ratio else { continue };
                 let hosts = row.hosts.to_string();
-                let labels = [
-                    ("experiment", report.head.name.as_str()),
-                    ("series", &of.series),
-                    ("candidate", &comparison.candidate),
-                    ("hosts", &hosts),
-                ];
-                add(&mut families, &labels, ratio.estimate, ratio.interval.ends());
+                let labels =
+                    [("series", of.series.as_str()), ("candidate", &comparison.candidate), ("hosts", &hosts)];
+                add(&mut families, report, &labels, ratio.estimate, ratio.interval.ends());
             }
         }
     }

@@ -18,9 +18,8 @@ pub use self::{json::json, page::report, results::results, rows::sheet};
 
 use std::{fmt::Display, fmt::Write as _, time::Duration};
 
-use speedup_analysis::conclusion::Warning;
-use speedup_analysis::count::counted;
 use speedup_analysis::inquiry::configured::{BenchmarkAnswer, ConfiguredAnswer};
+use speedup_analysis::{conclusion::Warning, count::counted};
 
 /// The warnings file.
 pub fn warnings(answer: &ConfiguredAnswer) -> String {

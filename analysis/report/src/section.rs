@@ -11,7 +11,6 @@ mod independence;
 mod mishaps;
 mod opening;
 mod ranks;
-mod rule;
 mod scaling;
 mod speedup_test;
 mod suite;
@@ -20,16 +19,15 @@ use speedup_analysis::study::Report;
 
 use crate::{document::Document, figure::forest::by_effect};
 
-pub(crate) use self::controls::sheet as of_controls;
 pub(crate) use self::endpoints::sentence as of_endpoint;
-pub(crate) use self::opening::share_in_words;
+pub(crate) use self::{controls::sheet as of_controls, opening::share_in_words};
 
 impl Document {
     /// All of a report.
     pub fn of(report: &Report) -> Self {
         let mut document = Self::new(opening::title(report));
         opening::write(&mut document, report);
-        rule::write(&mut document, report);
+        closing::write_rule(&mut document, report);
         bisection::write_commits(&mut document, report);
         for at in 0..report.suites.len() {
             benchmarks::write(&mut document, report, at);

@@ -169,7 +169,6 @@ fn of_endpoint(report: &Report, endpoint: &EndpointReport, of: &EndpointRow) -> 
     fields(report, &named)
 }
 
-/// What was found of a control.
 fn of_control(report: &Report, control: &ControlRow) -> Vec<String> {
     let mut named = of_ratio(control.ratio, control.interval.as_ref());
     named.extend([

@@ -29,7 +29,6 @@ pub struct Terminal {
 /// With which characters plots are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plots {
-    /// There are none.
     None,
     /// Those that every terminal has.
     Ascii,

@@ -1,18 +1,16 @@
 //! What a track says: its steps, its benchmarks, and the history of each.
 
-use speedup_analysis::conclusion::Word;
-use speedup_analysis::count::{counted, percent, ratio};
 use speedup_analysis::track::{
     RatioReport, TrackBenchmark, TrackCommit, TrackEntryState, TrackPointReport, TrackReport, TrackStepReport,
 };
+use speedup_analysis::{conclusion::Word, count::counted, count::percent, count::ratio};
 use speedup_core::{experiment::commit::Commit, experiment::metric::Better, experiment::metric::Metric};
 use speedup_statistics::track::{ChangeShape, Track};
 
 use crate::document::{
     Align, Column, Document, Element, Field, Kind, LegendEntry, Most, Table, TableRow, Tone,
 };
-use crate::facts::{Sheet, SheetCell, number, words};
-use crate::figure::{Figure, History};
+use crate::{facts::Sheet, facts::SheetCell, facts::number, facts::words, figure::Figure, figure::History};
 
 /// Points of a benchmark that a table shows, the newest; the sheet has all.
 const MOST_POINTS_SHOWN: usize = 30;

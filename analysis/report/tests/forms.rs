@@ -8,8 +8,7 @@ use std::{collections::BTreeMap, path::Path, path::PathBuf};
 
 use serde_json::Value;
 use speedup_analysis::conclusion::{Reason, ReasonCode, Verdict};
-use speedup_analysis::count;
-use speedup_analysis::study::{ComparisonReport, IntervalReport, Report};
+use speedup_analysis::{count, study::ComparisonReport, study::IntervalReport, study::Report};
 use speedup_report::document::{Element, Kind};
 use speedup_report::junit::JunitRules;
 use speedup_report::terminal::{self, Plots, Terminal};
@@ -278,7 +277,6 @@ fn text_without_plots_is_that_of_a_report_without_drawings() {
     assert_eq!(plotted(&whole, Plots::None, 100), plotted(&without, Plots::Unicode, 100));
 }
 
-/// All drawings of a page.
 fn drawings(page: &str) -> Vec<&str> {
     let mut drawings = Vec::new();
     let mut rest = page;

@@ -3,18 +3,17 @@
 use serde::Serialize;
 use speedup_core::value::hint::{Hinted, with_hint};
 use speedup_proto::v1::{self, advise_request as asked};
-use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::levels::{LevelTree, LevelVariance, RandomEffects, Reshaped};
 use speedup_statistics::planning::required_repetitions::{
     MeanPrecision, MedianPrecision, RankSumDetection, RatioPrecision, RequiredError, RequiredRuns,
     SpeedupGoal, WelchDetection,
 };
 use speedup_statistics::planning::{BudgetedPlan, Costs, RepetitionPlan, VarianceComponents};
-use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{Selection, benchmarks_by_wald, benchmarks_by_wilson};
+use speedup_statistics::{inference::Alternative, inference::ConfidenceLevel, sample::Sample};
 use tonic::Status;
 
-use crate::refusal::{invalid, level};
+use crate::{invalid, level};
 
 /// The power where none is asked for.
 const USUAL_POWER: f64 = 0.8;
@@ -28,7 +27,6 @@ const MOST_PILOT_VALUES: usize = 1 << 20;
 pub(crate) enum Advice {
     /// How many benchmarks to take.
     Benchmarks {
-        /// The confidence level.
         confidence: ConfidenceLevel,
         /// By the formula of Touati 2010 §5; 0 at a proportion of 0 or 1, where it knows nothing.
         wald: u64,

@@ -11,7 +11,7 @@ use speedup_proto::{convert::experiment_named, convert::id_text, v1};
 use tokio::task::JoinHandle;
 use tonic::{Code, Status, transport::Channel};
 
-use crate::{experiments_of, refusal::from_coordinator, reporter::Reporter};
+use crate::{experiments_of, from_coordinator, reporter::Reporter};
 
 /// How long after the first failure the coordinator is asked again; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);

@@ -8,7 +8,7 @@ use speedup_proto::v1::{self, compare_request::Weighting};
 use speedup_statistics::{inference::ConfidenceLevel, ratio::BenchmarkWeights, test::Selection};
 use tonic::Status;
 
-use crate::refusal::{invalid, level};
+use crate::{invalid, level};
 
 /// The longest name of a version or a benchmark: both are often paths.
 const MOST_NAME_BYTES: usize = 1 << 10;

@@ -16,7 +16,6 @@ const MOST_WATCHES: usize = 64;
 /// Tables written at once: each holds some thousands of rows, and uses all processors.
 const MOST_TABLES: usize = 4;
 
-/// The door to the analysis.
 pub(crate) struct AnalysisDoor {
     reporter: Reporter,
     watches: Arc<Semaphore>,

@@ -1,10 +1,9 @@
 //! An export, piece by piece, becomes a study.
 
 use speedup_analysis::study::{AttemptError, Study, StudyPhase, StudyStanding};
-use speedup_core::experiment::{Experiment, MAX_RUNS};
-use speedup_core::host::Exclusion;
 use speedup_core::plan::{Plan, PlanError, Stage as PlanStage};
 use speedup_core::value::id::{BenchmarkIndex, ExperimentId};
+use speedup_core::{experiment::Experiment, experiment::MAX_RUNS, host::Exclusion};
 use speedup_proto::convert::{ExperimentStatus, ExportPart, Malformed, StatusPhase};
 use speedup_proto::v1;
 use thiserror::Error;
@@ -42,13 +41,10 @@ pub(crate) enum IntakeError {
     /// A piece that does not follow the one before.
     #[error("the export is out of order: {0}")]
     OutOfOrder(&'static str),
-    /// It is of another experiment.
     #[error("the export is of experiment {found}, not of {expected}")]
     Experiment { found: ExperimentId, expected: ExperimentId },
-    /// More runs than an experiment may have.
     #[error("the export has more than the {MAX_RUNS} runs of an experiment")]
     TooManyRuns,
-    /// The order is no plan.
     #[error("the export has no plan: {0}")]
     Plan(#[from] PlanError),
     /// An attempt that is not of the plan.

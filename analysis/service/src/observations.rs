@@ -7,15 +7,12 @@ use speedup_core::{
 };
 use speedup_observations::{ExportForm, PagesError, RowForm, RunSheet, write_rows};
 use speedup_proto::convert::{ExperimentStatus, ExportPart, experiment_named};
-use speedup_proto::v1;
-use speedup_proto::v1::export_chunk::Part;
-use speedup_proto::v1::observations_request::Form;
+use speedup_proto::{v1, v1::export_chunk::Part, v1::observations_request::Form};
 use tokio::runtime::Handle;
-use tokio::sync::OwnedSemaphorePermit;
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::{OwnedSemaphorePermit, mpsc::Receiver, mpsc::Sender, mpsc::channel};
 use tonic::{Status, Streaming};
 
-use crate::{intake::Intake, intake::IntakeError, refusal::from_coordinator, reporter::Reporter};
+use crate::{from_coordinator, intake::Intake, intake::IntakeError, reporter::Reporter};
 
 /// Bytes of a chunk: clients of gRPC usually take four megabytes.
 const CHUNK_BYTES: usize = 1 << 20;

@@ -5,15 +5,13 @@ use std::sync::Arc;
 use serde::Serialize;
 use speedup_analysis::study::{Figures, Mixtures, ReportOptions, Study};
 use speedup_core::{value::hint::with_hint, value::id::ExperimentId};
-use speedup_proto::convert::{experiment_named, id_text};
-use speedup_proto::v1::experiments_client::ExperimentsClient;
-use speedup_proto::v1::report_request::Form;
-use speedup_proto::{limits, v1};
+use speedup_proto::v1::{experiments_client::ExperimentsClient, report_request::Form};
+use speedup_proto::{convert::experiment_named, convert::id_text, limits, v1};
 use speedup_report::{Document, html, markdown};
 use tokio::{sync::mpsc, task::spawn_blocking};
 use tonic::{Status, transport::Channel};
 
-use crate::{intake::Intake, refusal::from_coordinator, refusal::level, turns::Turn, turns::Turns};
+use crate::{from_coordinator, intake::Intake, level, turns::Turn, turns::Turns};
 
 /// Pieces of an export that come while those before them are taken in.
 const PIECES_AHEAD: usize = 3;
@@ -127,7 +125,6 @@ impl TryFrom<v1::ReportRequest> for Asked {
     }
 }
 
-/// The report of a study.
 pub(crate) fn report_of(study: &Study, asked: Asked) -> Result<v1::ReportResponse, Status> {
     const WHAT: &str = "the report";
     let report = study.report_with(asked.options);
@@ -140,7 +137,6 @@ pub(crate) fn report_of(study: &Study, asked: Asked) -> Result<v1::ReportRespons
     Ok(v1::ReportResponse { json, text })
 }
 
-/// An answer as JSON.
 pub(crate) fn json(what: &str, answer: &impl Serialize) -> Result<String, Status> {
     bounded(what, serde_json::to_string(answer).map_err(|error| Status::internal(error.to_string()))?)
 }

@@ -23,10 +23,8 @@ pub struct Options {
 /// Why the analysis does not start.
 #[derive(Debug, Error)]
 pub enum AnalysisStartError {
-    /// Without TLS only this machine may connect.
     #[error("{0} can be reached from other machines, but this service has no TLS")]
     NotLoopback(SocketAddr),
-    /// The address cannot be bound.
     #[error("cannot listen on {address}")]
     Bind { address: SocketAddr, source: std::io::Error },
 }

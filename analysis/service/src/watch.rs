@@ -10,7 +10,7 @@ use speedup_proto::v1;
 use tokio::sync::mpsc::Sender;
 use tonic::{Status, Streaming};
 
-use crate::{refusal::from_coordinator, reporter::Asked, reporter::Reporter};
+use crate::{from_coordinator, reporter::Asked, reporter::Reporter};
 
 /// The shortest time from one report to the next: nobody reads faster.
 const PAUSE: Duration = Duration::from_secs(2);

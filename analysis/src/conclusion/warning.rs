@@ -2,10 +2,8 @@
 
 use super::word::{Spelled, Word};
 use serde::{Deserialize, Serialize, Serializer};
-use speedup_statistics::inference::Caveat;
-use speedup_statistics::mixture::MixtureCaveat;
-use speedup_statistics::mixture::goodness_of_fit::GoodnessOfFitCaveat;
-use speedup_statistics::planning::required_repetitions::PlanningAssumption;
+use speedup_statistics::mixture::{MixtureCaveat, goodness_of_fit::GoodnessOfFitCaveat};
+use speedup_statistics::{inference::Caveat, planning::required_repetitions::PlanningAssumption};
 
 /// Benchmarks that a sentence names.
 const MOST_NAMED: usize = 4;

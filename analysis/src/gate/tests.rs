@@ -8,8 +8,6 @@ use crate::study::Report;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::Adjustment;
 
-const VERDICTS: [Verdict; 5] = Verdict::ALL;
-
 fn conclusion(verdict: Verdict, interval: Option<(f64, f64)>) -> Conclusion {
     let candidate = "next".to_owned();
     let speedup = interval.map(|(lower, upper)| f64::midpoint(lower, upper));
@@ -41,7 +39,7 @@ fn conclusions(method: Method, better: Preference, suites: Vec<Suite>) -> Result
 
 #[test]
 fn without_a_threshold_the_verdict_decides() {
-    let rulings = VERDICTS.map(|verdict| conclusion(verdict, Some((0.98, 0.99))).ruling(Threshold::NONE));
+    let rulings = Verdict::ALL.map(|verdict| conclusion(verdict, Some((0.98, 0.99))).ruling(Threshold::NONE));
     assert_eq!(
         rulings,
         [Ruling::Sound, Ruling::Regression, Ruling::Sound, Ruling::Undecided, Ruling::Undecided]

@@ -1,12 +1,9 @@
 //! The answer: plain data with stable names.
 
-use super::diagnostics;
-use super::pairing::Pairing;
 use super::suite::{Grouping, Observed};
-use super::{Findings, Inquiry, Method, MethodEffort, Preference, blocks};
+use super::{Findings, Inquiry, Method, MethodEffort, Preference, blocks, diagnostics, pairing::Pairing};
 use crate::conclusion::{Reason, Warning, WarningCode};
-use crate::gate::Conclusion;
-use crate::study::ControlsReport;
+use crate::{gate::Conclusion, study::ControlsReport};
 use serde::Serialize;
 use speedup_statistics::{inference::ConfidenceLevel, sample::Sample};
 
@@ -18,7 +15,6 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct Answer {
     /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// What was done.
     pub method: MethodFacts,
     /// The confidence level of tests and intervals.
     pub confidence: ConfidenceLevel,
@@ -37,7 +33,6 @@ pub struct Answer {
     /// What it found of the control, where nothing differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controls: Option<ControlsReport>,
-    /// What must be known of all of it.
     pub caveats: Vec<Warning>,
 }
 
@@ -46,7 +41,6 @@ pub struct Answer {
 pub struct MethodFacts {
     /// The method's full name.
     pub name: &'static str,
-    /// The method and its options.
     pub options: Method,
     /// Where it is from.
     pub sources: Vec<&'static str>,
@@ -55,11 +49,8 @@ pub struct MethodFacts {
 /// A sample in a few numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SampleFacts {
-    /// The version.
     pub version: String,
-    /// The benchmark.
     pub benchmark: String,
-    /// Its runs.
     pub runs: usize,
     /// Its values, of all runs.
     pub values: usize,
@@ -67,9 +58,7 @@ pub struct SampleFacts {
     pub n: usize,
     /// The least observation.
     pub min: f64,
-    /// Their mean.
     pub mean: f64,
-    /// Their median.
     pub median: f64,
     /// Their standard deviation; absent for one observation.
     pub standard_deviation: Option<f64>,
@@ -78,7 +67,6 @@ pub struct SampleFacts {
 /// A benchmark that some version lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unmatched {
-    /// The benchmark.
     pub benchmark: String,
     /// The versions without it.
     pub missing_in: Vec<String>,

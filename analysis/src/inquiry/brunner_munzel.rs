@@ -1,8 +1,7 @@
 //! The Brunner–Munzel test: how probably a run of the candidate is the better one, whatever else the versions differ in.
 
 use super::method::{Asked, FindResult, Found};
-use super::pairing::{Pair, Pairing};
-use super::{Findings, Inquiry, IntervalAnswer, Preference};
+use super::{Findings, Inquiry, IntervalAnswer, Preference, pairing::Pair, pairing::Pairing};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning, WarningCode};
 use crate::gate::{Conclusion, GateError};
 use serde::Serialize;
@@ -15,9 +14,7 @@ const FEW_RUNS: usize = 10;
 /// One benchmark of one candidate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BrunnerMunzelFinding {
-    /// The candidate.
     pub candidate: String,
-    /// The benchmark.
     pub benchmark: String,
     /// The verdict, each direction one-sided at the level.
     pub verdict: Verdict,
@@ -39,7 +36,6 @@ pub struct BrunnerMunzelFinding {
     pub p_value_faster: Option<f64>,
     /// The p-value of its being slower.
     pub p_value_slower: Option<f64>,
-    /// What must be known.
     pub caveats: Vec<Warning>,
 }
 

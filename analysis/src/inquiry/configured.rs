@@ -4,28 +4,26 @@
 //! each, files may be missing, and each protocol answers one question, whether the candidate is faster. What it finds is plain
 //! data; `speedup_report::paper` tells it.
 //!
-//! In reading order: [`ConfiguredBenchmark`] and [`ConfiguredOptions`], what goes in; [`ConfiguredAnswer`], what comes out; `verdict`,
-//! `weights` and `warning`, its parts.
+//! In reading order: [`ConfiguredBenchmark`] and [`ConfiguredOptions`], what goes in; [`ConfiguredAnswer`], what comes out; `verdict`
+//! and `warning`, its parts.
 
 mod verdict;
 mod warning;
-mod weights;
 
 pub use self::{verdict::ProtocolVerdict, warning::BenchmarkWarning, warning::ConfigurationWarning};
 
-use self::{verdict::rules, verdict::verdicts, weights::weights};
+use self::{verdict::rules, verdict::verdicts};
 use super::proportion::{AcceleratedShare, Asking};
 use super::{DiagnosticsFinding, SpeedupTestMode, order_dependence};
 use crate::conclusion::{Protocol, Warning};
 use serde::Serialize;
 use speedup_core::experiment::Weights;
-use speedup_statistics::inference::{ConfidenceLevel, Interval};
-use speedup_statistics::protocol::speedup_test::{ObservedSpeedups, SpeedupTest};
+use speedup_statistics::protocol::speedup_test::{ObservedSpeedups, SpeedupTest, published};
 use speedup_statistics::ratio::{
     BenchmarkWeights, Overall, RatioError, SpeedupMeans, SpeedupMeansError, SuiteError, SuiteMember, Summary,
 };
-use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{PrecisionError, ProportionError, ProportionMethod, Selection};
+use speedup_statistics::{inference::ConfidenceLevel, inference::Interval, sample::Sample};
 use thiserror::Error;
 
 /// A line of the configuration, with what it names.
@@ -109,7 +107,6 @@ pub struct BenchmarkAnswer {
     pub name: String,
     /// What became of it.
     pub state: BenchmarkState,
-    /// What must be known.
     pub warnings: Vec<BenchmarkWarning>,
 }
 
@@ -117,7 +114,6 @@ pub struct BenchmarkAnswer {
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum BenchmarkState {
-    /// It was tested.
     Tested(Box<TestedBenchmark>),
     /// Its samples could not be read.
     Ignored {
@@ -133,9 +129,7 @@ pub struct TestedBenchmark {
     candidate: FileFacts,
     /// By minimum, mean and median.
     pub speedups: ObservedSpeedups,
-    /// On the mean.
     pub mean: ProtocolVerdict,
-    /// On the median.
     pub median: ProtocolVerdict,
     /// The estimate of `P[X > Y]` + ½ `P[X = Y]`.
     pub probability_faster: f64,
@@ -155,7 +149,6 @@ struct FileFacts {
 /// The overall gain and speedup by one summary of the times.
 #[derive(Clone, Debug, Serialize)]
 pub struct OverallGain {
-    /// The summary.
     pub by: Summary,
     /// G, the share of the weighted baseline time that is saved.
     pub gain: f64,
@@ -167,38 +160,29 @@ pub struct OverallGain {
 #[derive(Clone, Copy, Debug)]
 pub struct MeansOfSpeedups {
     pub by: Summary,
-    /// The means.
     pub means: SpeedupMeans,
 }
 
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum ConfiguredError {
-    /// No benchmark has samples.
     #[error("none of the samples can be read: {0}")]
     NothingReadable(String),
-    /// A coefficient that cannot weigh.
     #[error("line {line}: Coef is {value}, which is not a positive number")]
     Coefficient { line: u64, value: f64 },
     /// Some benchmarks have a coefficient, and this one has none.
     #[error("line {line}: Coef is missing, and other benchmarks have one")]
     MissingCoefficient { line: u64 },
-    /// A level that is none.
     #[error("line {line}: ConfLevel {level} does not lie strictly between 0 and 1")]
     Level { line: u64, level: f64 },
-    /// Samples without a ratio.
     #[error("the benchmark {name:?} has no speedup")]
     Ratio { name: String, source: RatioError },
-    /// Samples without an overall speedup.
     #[error("the benchmarks have no overall speedup")]
     Suite(#[from] SuiteError),
-    /// Speedups without a mean.
     #[error("the benchmarks have no mean of speedups")]
     SpeedupMeans(#[from] SpeedupMeansError),
-    /// Benchmarks without a proportion.
     #[error("the benchmarks have no proportion")]
     Proportion(#[from] ProportionError),
-    /// A precision that is none.
     #[error("the precision is none")]
     Precision(#[from] PrecisionError),
 }
@@ -409,4 +393,45 @@ impl FileFacts {
             median: sample.median(),
         }
     }
+}
+
+/// The weights of the benchmarks that can be tested, and what they are called.
+fn weights(
+    benchmarks: &[ConfiguredBenchmark],
+    options: &ConfiguredOptions,
+    warnings: &mut Vec<ConfigurationWarning>,
+) -> Result<(BenchmarkWeights, Weights), ConfiguredError> {
+    match options.weights {
+        Weights::Equal => return Ok((BenchmarkWeights::Equal, Weights::Equal)),
+        Weights::Fraction => return Ok((BenchmarkWeights::Fraction, Weights::Fraction)),
+        Weights::Custom => {}
+    }
+    let coefficients: Vec<_> = benchmarks.iter().map(|one| one.coefficient).collect();
+    for one in benchmarks {
+        if let Some(value) = one.coefficient.filter(|value| *value <= 0.0) {
+            return Err(ConfiguredError::Coefficient { line: one.line, value });
+        }
+    }
+    let missing = coefficients.iter().filter(|coefficient| coefficient.is_none()).count();
+    if missing == coefficients.len() {
+        return Ok((BenchmarkWeights::Equal, Weights::Equal));
+    }
+    if missing > 0 {
+        if options.mode == SpeedupTestMode::Exact {
+            let first = benchmarks.iter().find(|one| one.coefficient.is_none());
+            return Err(ConfiguredError::MissingCoefficient { line: first.map_or(0, |one| one.line) });
+        }
+        warnings.push(ConfigurationWarning::MissingCoefficients { missing });
+        return Ok((BenchmarkWeights::Equal, Weights::Equal));
+    }
+    let equally = options.mode == SpeedupTestMode::Published
+        && published::weights(&coefficients) == BenchmarkWeights::Equal;
+    if equally {
+        if coefficients.windows(2).any(|two| two[0] != two[1]) {
+            warnings.push(ConfigurationWarning::WholeCoefficients);
+        }
+        return Ok((BenchmarkWeights::Equal, Weights::Equal));
+    }
+    let tested = benchmarks.iter().filter(|one| one.samples.is_ok());
+    Ok((BenchmarkWeights::Custom(tested.filter_map(|one| one.coefficient).collect()), Weights::Custom))
 }

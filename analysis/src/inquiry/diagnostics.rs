@@ -1,10 +1,9 @@
 //! Whether the runs are what the methods take them for: independent, without drift, of a continuous metric.
 
-use super::blocks;
 use super::method::{Asked, FindResult, Found};
-use super::pairing::{Pair, Pairing};
-use super::suite::Observed;
-use super::{Findings, Inquiry, Method, Preference};
+use super::{
+    Findings, Inquiry, Method, Preference, blocks, pairing::Pair, pairing::Pairing, suite::Observed,
+};
 use crate::conclusion::{Reason, ReasonCode, Warning, WarningCode};
 use crate::count::{counted, percent};
 use serde::Serialize;
@@ -18,9 +17,7 @@ use speedup_statistics::sample::Sample;
 /// What the order and the values of one sample say.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DiagnosticsFinding {
-    /// The version.
     pub version: String,
-    /// The benchmark.
     pub benchmark: String,
     /// The codes of the diagnostics that reject at the level, without adjustment.
     pub signs: Vec<&'static str>,
@@ -36,7 +33,6 @@ pub struct DiagnosticsFinding {
     pub grid: Option<f64>,
     /// Whether the metric is continuous enough.
     pub metric_kind: MetricKind,
-    /// What must be known.
     pub caveats: Vec<Warning>,
 }
 

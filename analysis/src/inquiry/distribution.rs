@@ -1,16 +1,14 @@
 //! What is asked of the law of each sample: quantiles, probabilities of at most a bound, and clusters, each from the
 //! observations and from the mixture (Worms 2016 §6).
 
-use super::method::{Asked, FindResult, Found};
-use super::mixture::{self, refusal};
-use super::pairing::Pairing;
-use super::suite::{LARGEST_VALUE, Observed};
-use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference};
+use super::{
+    Findings, Inquiry, InquiryError, IntervalAnswer, Preference, method::Asked, method::FindResult,
+    method::Found, mixture, mixture::refusal, pairing::Pairing, suite::LARGEST_VALUE, suite::Observed,
+};
 use crate::conclusion::{Reason, ReasonCode, Warning};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{ConfidenceLevel, Interval};
-use speedup_statistics::mixture::variability::empirical;
-use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit};
+use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit, variability::empirical};
 use speedup_statistics::sample::{Sample, SampleQuantile};
 use speedup_statistics::test::{Proportion, ProportionMethod, Selection};
 
@@ -45,9 +43,7 @@ impl Default for DistributionOptions {
 /// The law of one sample.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DistributionFinding {
-    /// The version.
     pub version: String,
-    /// The benchmark.
     pub benchmark: String,
     /// The observations.
     pub n: usize,
@@ -64,14 +60,12 @@ pub struct DistributionFinding {
     pub clusters: Option<Vec<usize>>,
     /// The observations of each cluster, likewise.
     pub cluster_sizes: Option<Vec<usize>>,
-    /// What must be known.
     pub caveats: Vec<Warning>,
 }
 
 /// The value that a run exceeds with one less the probability.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct QuantileFinding {
-    /// The probability.
     pub probability: f64,
     /// From the observations, by type 7.
     pub observed: f64,

@@ -1,8 +1,7 @@
 //! The authors' earlier protocol (Touati 2009).
 
 use super::method::{Asked, FindResult, Found};
-use super::pairing::{Pair, Pairing};
-use super::{Findings, Inquiry, IntervalAnswer, Preference};
+use super::{Findings, Inquiry, IntervalAnswer, Preference, pairing::Pair, pairing::Pairing};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning, WarningCode};
 use crate::gate::GateError;
 use serde::{Deserialize, Serialize};
@@ -28,22 +27,18 @@ impl Default for EarlierOptions {
 /// A candidate over all benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EarlierSuite {
-    /// The candidate.
     pub candidate: String,
     /// The accelerated benchmarks.
     pub accelerated: u64,
     /// The best levels of the accelerated benchmarks, of which the suite has the lowest (Touati 2009 §3); absent where none is.
     pub confidence: Option<f64>,
-    /// Each benchmark.
     pub benchmarks: Vec<EarlierFinding>,
-    /// What must be known.
     pub caveats: Vec<Warning>,
 }
 
 /// One benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EarlierFinding {
-    /// The benchmark.
     pub benchmark: String,
     /// Faster, no difference shown, or not enough data: the protocol knows no slowdown.
     pub verdict: Verdict,

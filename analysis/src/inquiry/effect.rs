@@ -1,8 +1,7 @@
 //! Effect sizes with runs as a level (Kalibera 2012): the ratio of mean times, its interval, and the decision against a threshold.
 
 use super::method::{Asked, FindResult, Found, MethodEffort};
-use super::pairing::{Pair, Pairing};
-use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference};
+use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, pairing::Pair, pairing::Pairing};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning};
 use crate::gate::Conclusion;
 use rand_chacha::rand_core::Rng as _;
@@ -45,9 +44,7 @@ impl Default for EffectOptions {
 /// One benchmark of one candidate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EffectFinding {
-    /// The candidate.
     pub candidate: String,
-    /// The benchmark.
     pub benchmark: String,
     /// What the interval says against the threshold.
     pub decision: ThresholdDecision,
@@ -72,7 +69,6 @@ pub struct EffectFinding {
 /// The hierarchical bootstrap of the speedup.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BootstrapFinding {
-    /// Of which statistic.
     pub statistic: Statistic,
     /// How many replicates were drawn.
     pub draws: u32,
@@ -89,7 +85,6 @@ pub struct BootstrapFinding {
 pub struct LevelsFinding {
     /// The mean: of all values if all runs have as many, else of the runs' means.
     pub mean: f64,
-    /// Its interval.
     pub interval: IntervalAnswer,
     /// S² and T² of each level, the lowest first: values within runs, then runs; or observations alone.
     pub levels: Vec<LevelVariance>,

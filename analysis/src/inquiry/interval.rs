@@ -10,7 +10,6 @@ use speedup_statistics::inference::{Caveat, Interval, RatioInterval};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum IntervalAnswer {
-    /// There is one.
     Bounded {
         /// The full name of the method.
         method: String,
@@ -20,12 +19,9 @@ pub enum IntervalAnswer {
         upper: Option<f64>,
         /// The confidence level achieved.
         confidence: f64,
-        /// What must be known.
         caveats: Vec<Warning>,
     },
-    /// There is none.
     Missing {
-        /// Why.
         reason: Reason,
     },
 }
@@ -67,7 +63,6 @@ impl IntervalAnswer {
         }
     }
 
-    /// With what must be known of it beside `verdict`.
     pub(super) fn beside(mut self, verdict: Verdict) -> Self {
         let covers = covers_one(verdict, self.ends());
         if let Self::Bounded { caveats, .. } = &mut self {

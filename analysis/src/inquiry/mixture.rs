@@ -1,21 +1,19 @@
 //! Gaussian mixtures of each sample, their test of fit, and the metrics of variability (Worms 2016).
 
 use super::method::{Asked, FindResult, Found, MethodEffort};
-use super::pairing::Pairing;
 use super::suite::{LARGEST_VALUE, Observed};
-use super::{Findings, Inquiry, InquiryError, Preference};
+use super::{Findings, Inquiry, InquiryError, Preference, pairing::Pairing};
 use crate::conclusion::{Reason, ReasonCode, Warning};
 use rand_chacha::rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
 use speedup_core::value::seed::Seed;
-use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::mixture::goodness_of_fit::{
     Drawing, FEWEST_RESAMPLES, GoodnessOfFit, GoodnessOfFitError, GoodnessOfFitOptions, MOST_RESAMPLES,
     ResampleSize, USUAL_RESAMPLES,
 };
 use speedup_statistics::mixture::variability::{ProbabilityBelow, ProbabilityShortest, empirical, modelled};
 use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit, MixtureFitError, Refits};
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{inference::ConfidenceLevel, sample::Sample};
 use std::collections::BTreeMap;
 
 /// Where it is from.
@@ -30,7 +28,6 @@ pub struct MixtureOptions {
     pub fit: FitMethod,
     /// Resamples of the test of fit; 0 leaves it out.
     pub resamples: u32,
-    /// Their size.
     pub resample_size: ResampleSize,
     /// Δ of I₂: by how much a run may be slower and still count, in the unit of the values.
     pub delta: f64,
@@ -50,7 +47,6 @@ impl Default for MixtureOptions {
 /// The mixtures, and versions beside each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MixtureFindings {
-    /// Each sample.
     pub samples: Vec<MixtureFinding>,
     /// Baseline and candidate of each benchmark: I₁ and I₂.
     pub metrics: Vec<MetricFinding>,
@@ -61,11 +57,8 @@ pub struct MixtureFindings {
 /// The mixture of one sample.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MixtureFinding {
-    /// The version.
     pub version: String,
-    /// The benchmark.
     pub benchmark: String,
-    /// Why there is none.
     pub reason: Option<Reason>,
     /// K, the number of its components.
     pub components_count: Option<usize>,
@@ -87,20 +80,16 @@ pub struct MixtureFinding {
     pub fit_critical_distance: Option<f64>,
     /// The p-value of the test of fit; 0 is below the resolution, 1/resamples.
     pub fit_p_value: Option<f64>,
-    /// The resamples that it is from.
     pub fit_resamples: Option<usize>,
     /// Why the test of fit was not made.
     pub fit_reason: Option<Reason>,
-    /// What must be known.
     pub caveats: Vec<Warning>,
 }
 
 /// Baseline and candidate of one benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricFinding {
-    /// The candidate.
     pub candidate: String,
-    /// The benchmark.
     pub benchmark: String,
     /// I₁ from the observations, in their unit.
     pub mean_difference: f64,
@@ -115,7 +104,6 @@ pub struct MetricFinding {
 /// All versions of one benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShortestFinding {
-    /// The benchmark.
     pub benchmark: String,
     /// I₃: how probably a run of each version is the best of one run of each, in the order of the versions.
     pub observed: ProbabilityShortest,

@@ -1,8 +1,7 @@
 //! The benchmarks that all versions have, by name.
 
-use super::blocked::Blocked;
 use super::suite::{MOST_VALUES, MOST_VERSIONS, NamedSample, Observed};
-use super::{Inquiry, InquiryError, Preference, Unmatched};
+use super::{Inquiry, InquiryError, Preference, Unmatched, blocked::Blocked};
 use crate::study::design::Arranged;
 use speedup_statistics::{ratio::BenchmarkWeights, ratio::SuiteMember, sample::Sample};
 use std::collections::{BTreeMap, BTreeSet};

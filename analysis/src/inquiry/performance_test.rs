@@ -1,12 +1,9 @@
 //! The hierarchical performance test (Chen 2012): over all benchmarks, is a candidate faster, and how much for sure?
 
 use super::method::{Asked, FindResult, Found};
-use super::pairing::{Pair, Pairing};
-use super::suite::Observed;
-use super::{Findings, Inquiry, InquiryError, Preference};
+use super::{Findings, Inquiry, InquiryError, Preference, pairing::Pair, pairing::Pairing, suite::Observed};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning};
-use crate::count::counted;
-use crate::gate::{Conclusion, GateError};
+use crate::{count::counted, gate::Conclusion, gate::GateError};
 use serde::{Deserialize, Serialize};
 use speedup_core::{value::causes::with_causes, value::hint::Hinted};
 use speedup_statistics::inference::{ConfidenceLevel, Side, Threshold};
@@ -14,9 +11,7 @@ use speedup_statistics::protocol::hierarchical_performance_test::{
     BenchmarkRisk, BenchmarkVerdict, HierarchicalPerformanceTest, PerformanceComparison, PerformanceRules,
     PerformanceTestError, RankSumRule, ReliableSpeedup, ScoreError, ScoreReference, ScoreSuite,
 };
-use speedup_statistics::ratio::SuiteMember;
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::HalfIntegers;
+use speedup_statistics::{ratio::SuiteMember, sample::Sample, test::HalfIntegers};
 
 /// The speedups that may be put under test: far beyond any that is claimed, near enough that scores stay scores.
 const SPEEDUPS_UNDER_TEST: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
@@ -49,7 +44,6 @@ impl Default for PerformanceTestOptions {
 /// A candidate over all benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PerformanceFinding {
-    /// The candidate.
     pub candidate: String,
     /// Faster: more than γ times faster. Slower only where γ is 1: a speedup that was not shown is no slowdown.
     pub verdict: Verdict,
@@ -59,7 +53,6 @@ pub struct PerformanceFinding {
     pub speedup_under_test: f64,
     /// The confidence that the candidate is more than γ times faster, 1 − p.
     pub confidence: Option<f64>,
-    /// The confidence of the opposite.
     pub confidence_of_opposite: Option<f64>,
     /// The p-value of the former.
     pub p_value: Option<f64>,
@@ -71,16 +64,13 @@ pub struct PerformanceFinding {
     pub geometric_mean_speedup: Option<f64>,
     /// The test over the benchmarks.
     pub signed_rank: Option<&'static str>,
-    /// Each benchmark.
     pub benchmarks: Vec<PerformanceBenchmark>,
-    /// What must be known.
     pub caveats: Vec<Warning>,
 }
 
 /// One benchmark; scores are larger for the faster.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PerformanceBenchmark {
-    /// The benchmark.
     pub benchmark: String,
     /// Its winner, medians, difference and rank.
     #[serde(flatten)]

@@ -2,23 +2,19 @@
 
 use crate::conclusion::Protocol;
 use serde::Serialize;
-use speedup_statistics::inference::{ConfidenceLevel, Interval};
-use speedup_statistics::ratio::{BenchmarkWeights, Overall, SuiteError, SuiteMember};
-use speedup_statistics::test::{
-    PrecisionError, Proportion, ProportionError, ProportionMethod, Selection, benchmarks_by_wald,
-    benchmarks_by_wilson,
+use speedup_statistics::{
+    inference::ConfidenceLevel, inference::Interval, ratio::BenchmarkWeights, ratio::Overall,
+    ratio::SuiteError, ratio::SuiteMember, test::PrecisionError, test::Proportion, test::ProportionError,
+    test::ProportionMethod, test::Selection, test::benchmarks_by_wald, test::benchmarks_by_wilson,
 };
 
 /// The proportion of accelerated benchmarks: intervals as `I`, overall gain and speedup as `O`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AcceleratedShare<I, O> {
-    /// By which protocol.
     pub by: Protocol,
     /// The accelerated benchmarks.
     pub accelerated: u64,
-    /// All benchmarks.
     pub benchmarks: u64,
-    /// Their share.
     pub estimate: f64,
     /// The published interval.
     pub interval: I,

@@ -3,8 +3,7 @@
 
 use super::method::{Asked, FindResult, Found};
 use super::pairing::{Pair, Pairing};
-use super::suite::Grouping;
-use super::{Findings, Inquiry, InquiryError, Preference, effect};
+use super::{Findings, Inquiry, InquiryError, Preference, effect, suite::Grouping};
 use crate::conclusion::{Reason, ReasonCode, Warning, WarningCode};
 use crate::gate::Conclusion;
 use crate::study::compare::headline::Declared;
@@ -35,19 +34,16 @@ pub struct RatioOptions {
 pub struct RatioSuite {
     /// What all benchmarks say together, as in the report of an experiment.
     pub suite: SuiteReport,
-    /// Each benchmark.
     pub benchmarks: Vec<RatioFinding>,
     /// The verdicts on the quantiles that were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<EndpointReport>,
-    /// What must be known.
     pub caveats: Vec<Warning>,
 }
 
 /// One benchmark of one candidate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioFinding {
-    /// The benchmark.
     pub benchmark: String,
     /// The comparison, as in the report of an experiment.
     #[serde(flatten)]

@@ -5,11 +5,9 @@ use super::suite::{LARGEST_VALUE, LEAST_VALUE, MOST_VALUES, MOST_VERSIONS};
 use crate::count::counted;
 use speedup_core::experiment::endpoint::MAX_QUANTILES;
 use speedup_statistics::inference::{LevelError, ThresholdError};
-use speedup_statistics::levels::{LevelsError, MOST_DRAWS};
 use speedup_statistics::mixture::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES};
-use speedup_statistics::ratio::SuiteError;
-use speedup_statistics::sample::SampleError;
 use speedup_statistics::test::{PrecisionError, ProportionError};
+use speedup_statistics::{levels::LevelsError, levels::MOST_DRAWS, ratio::SuiteError, sample::SampleError};
 use thiserror::Error;
 
 speedup_core::words! {
@@ -18,34 +16,27 @@ speedup_core::words! {
     pub enum InquiryError {
         #[error("a comparison needs two versions, but there is {versions}")]
         TooFewVersions {
-            /// How many there are.
             versions: usize,
         } = "too_few_versions",
         /// More than [`MOST_VERSIONS`].
         #[error("a comparison has at most {MOST_VERSIONS} versions, not {versions}")]
         TooManyVersions {
-            /// How many there are.
             versions: usize,
         } = "too_many_versions",
         /// More than [`MOST_VALUES`].
         #[error("a comparison has at most {MOST_VALUES} values")]
         TooManyValues = "too_many_values",
-        /// Two versions of one name.
         #[error("two versions are called {version:?}")]
         VersionTwice { version: String } = "version_twice",
-        /// A version without benchmarks.
         #[error("{version} has no benchmarks")]
         NoBenchmarks { version: String } = "no_benchmarks",
-        /// Two benchmarks of one name.
         #[error("{version} has the benchmark {benchmark:?} twice")]
         BenchmarkTwice { version: String, benchmark: String } = "benchmark_twice",
-        /// No benchmark is in all versions.
         #[error("no benchmark is in all versions: {examples}")]
         NothingInCommon {
             /// The first benchmark of the first two versions.
             examples: String,
         } = "nothing_in_common",
-        /// A sample or a run without values.
         #[error("{benchmark} of {version} has no values, or a run without any")]
         NoValues { version: String, benchmark: String } = "no_values",
         /// A value that is not a number, or infinite.
@@ -57,7 +48,6 @@ speedup_core::words! {
             at: usize,
             value: f64,
         } = "not_finite",
-        /// A value that is not positive.
         #[error("value {at} of {benchmark} of {version} is {value}, which is not positive")]
         NotPositive {
             version: String,
@@ -80,13 +70,10 @@ speedup_core::words! {
         /// Blocks that are not those of the runs.
         #[error("the blocks of {benchmark} of {version} do not match its runs one to one")]
         Blocks { version: String, benchmark: String } = "blocks",
-        /// A margin that is no share.
         #[error("a margin must be above 0 and below 1, not {0}")]
         Margin(f64) = "margin",
-        /// Values that are no sample.
         #[error("the values are not a sample")]
         Sample(#[source] SampleError) = "no_sample",
-        /// Runs and values that are no levels.
         #[error("the runs and their values do not form levels")]
         Levels(#[source] LevelsError) = "no_levels",
         /// A level outside (0, 1).
@@ -98,10 +85,8 @@ speedup_core::words! {
         /// A speedup under test that is no positive number.
         #[error("a speedup under test must be between 1e-6 and 1e6, not {0:?}")]
         SpeedupUnderTest(f64) = "speedup_under_test",
-        /// Draws out of range.
         #[error("a bootstrap makes 1 to {MOST_DRAWS} draws, not {0}")]
         Draws(u32) = "draws",
-        /// Resamples out of range.
         #[error(
             "a goodness-of-fit test takes {FEWEST_RESAMPLES} to {MOST_RESAMPLES} resamples, or 0 for no test, not {0}"
         )]
@@ -115,16 +100,12 @@ speedup_core::words! {
         /// More than [`MAX_QUANTILES`] quantiles with verdicts.
         #[error("at most {MAX_QUANTILES} quantiles get verdicts, not {0}")]
         TooManyQuantiles(usize) = "too_many_quantiles",
-        /// A quantile that is asked twice.
         #[error("the quantile {0} is given twice")]
         QuantileTwice(f64) = "quantile_twice",
-        /// A control that is no version.
         #[error("there is no version {asked:?} for the control; the versions are {}", versions.join(", "))]
         NoControl { asked: String, versions: Vec<String> } = "no_control",
-        /// A control that is the baseline itself.
         #[error("{0:?} is the baseline, and a control is the same program measured again")]
         ControlIsBaseline(String) = "control_is_baseline",
-        /// Nothing but a control beside the baseline.
         #[error("besides the baseline there is only the control {0:?}")]
         NoCandidate(String) = "no_candidate",
         /// A bound that is no number in range.
@@ -139,7 +120,6 @@ speedup_core::words! {
         /// Fewer benchmarks in the population than there are.
         #[error(transparent)]
         Proportion(#[from] ProportionError) = "proportion",
-        /// Not one weight a benchmark.
         #[error(
             "got {} for {} of the baseline",
             counted(*weights as u64, "weight"),
@@ -154,7 +134,6 @@ speedup_core::words! {
         /// A share of the baseline's time, where values are not times.
         #[error("weights by the share of the baseline's time need times, and larger values are better here")]
         FractionOfScores = "fraction_of_scores",
-        /// The benchmarks have no overall speedup.
         #[error("the benchmarks have no overall speedup")]
         Suite(#[from] SuiteError) = "no_overall_speedup",
     }

@@ -4,14 +4,12 @@
 //! Tested are the logarithms of the ratios, so that test, estimate and interval speak of one thing: the speedup of a
 //! pair, whose Hodges–Lehmann pseudo-median is the antilogarithm.
 
-use super::blocked::Blocked;
 use super::method::{Asked, FindResult, Found};
-use super::pairing::{Pair, Pairing};
-use super::{Findings, Inquiry, IntervalAnswer, Preference};
+use super::{
+    Findings, Inquiry, IntervalAnswer, Preference, blocked::Blocked, pairing::Pair, pairing::Pairing,
+};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning, WarningCode};
-use crate::count::counted;
-use crate::gate::Conclusion;
-use crate::study::compare::paired::logarithms;
+use crate::{count::counted, gate::Conclusion, study::compare::paired::logarithms};
 use serde::Serialize;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue};
 use speedup_statistics::test::{PseudoMedian, SignedRank, SignedRankError};
@@ -19,15 +17,12 @@ use speedup_statistics::test::{PseudoMedian, SignedRank, SignedRankError};
 /// One benchmark of one candidate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SignedRankFinding {
-    /// The candidate.
     pub candidate: String,
-    /// The benchmark.
     pub benchmark: String,
     /// The verdict, each direction one-sided at the level.
     pub verdict: Verdict,
     /// Why there is not enough data.
     pub reason: Option<Reason>,
-    /// The pairs.
     pub pairs: usize,
     /// The full name of the test that suits the pairs.
     pub test: Option<String>,
@@ -39,9 +34,7 @@ pub struct SignedRankFinding {
     pub p_value_slower: Option<f64>,
     /// The typical speedup of a pair.
     pub speedup: Option<f64>,
-    /// Its interval.
     pub interval: IntervalAnswer,
-    /// What must be known.
     pub caveats: Vec<Warning>,
 }
 

@@ -60,13 +60,11 @@ impl Default for SpeedupTestOptions {
 /// A candidate over all benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SpeedupTestSuite {
-    /// The candidate.
     pub candidate: String,
     /// The verdict by the overall speedup of the mean, one-sided; of one benchmark its own.
     pub verdict: Verdict,
     /// The overall speedup of the mean.
     pub speedup: Option<f64>,
-    /// Its interval.
     pub interval: IntervalAnswer,
     /// The overall gain and speedup by minimum, mean and median.
     pub overall: Vec<OverallFinding>,
@@ -74,7 +72,6 @@ pub struct SpeedupTestSuite {
     pub speedup_means: Vec<SpeedupMeansFinding>,
     /// The proportion of accelerated benchmarks, by the mean and by the median.
     pub proportions: Vec<AcceleratedShare<IntervalAnswer, OverallFinding>>,
-    /// Each benchmark.
     pub benchmarks: Vec<SpeedupTestFinding>,
 }
 
@@ -96,7 +93,6 @@ pub struct OverallFinding {
 pub struct SpeedupMeansFinding {
     /// What stands for the times.
     pub summary: Summary,
-    /// The means.
     #[serde(flatten)]
     pub means: SpeedupMeans,
     /// That none of them is an overall speedup.
@@ -106,20 +102,16 @@ pub struct SpeedupMeansFinding {
 /// One benchmark of one candidate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SpeedupTestFinding {
-    /// The benchmark.
     pub benchmark: String,
     /// The verdict of the protocol that speaks for it: the mean's where its assumptions were not rejected, else the
     /// median's.
     pub verdict: Verdict,
-    /// Which that is.
     pub by: Protocol,
     /// The observed speedups of minimum, mean and median.
     pub speedups: ObservedSpeedups,
     /// The estimated probability that a run of the candidate is the better; ties count one half.
     pub probability_faster: f64,
-    /// By the mean.
     pub mean: ProtocolFinding,
-    /// By the median.
     pub median: ProtocolFinding,
 }
 
@@ -133,7 +125,6 @@ pub struct ProtocolFinding {
     pub published: Option<PublishedFinding>,
     /// The verdict after adjustment for the number of tests, where that was asked for.
     pub adjusted: Option<Adjusted>,
-    /// What must be known.
     pub caveats: Vec<Warning>,
     /// The p-values of faster and of slower, absent where the protocol stops.
     #[serde(skip)]

@@ -6,8 +6,7 @@ use crate::study::ProtocolAssumption;
 use proptest::prelude::*;
 use speedup_core::experiment::Center;
 use speedup_statistics::inference::{Adjustment, ThresholdDecision};
-use speedup_statistics::protocol::speedup_test::AssumptionOutcome;
-use speedup_statistics::ratio::BenchmarkWeights;
+use speedup_statistics::{protocol::speedup_test::AssumptionOutcome, ratio::BenchmarkWeights};
 
 mod endpoints;
 mod pairs;

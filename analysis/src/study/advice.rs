@@ -5,8 +5,7 @@
 //! the next experiment.
 
 use crate::conclusion::{Reason, Verdict, Word};
-use crate::study::RunUnit;
-use crate::study::compare::comparison::ComparisonReport;
+use crate::study::{RunUnit, compare::comparison::ComparisonReport};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::{distribution::normal, inference::ConfidenceLevel};
 

@@ -12,7 +12,6 @@ pub(super) mod comparison;
 mod difference;
 pub(crate) mod endpoint;
 pub(crate) mod headline;
-pub(super) mod level_spread;
 pub(super) mod looked;
 pub(super) mod members;
 pub(super) mod metric;

@@ -9,16 +9,12 @@ mod builds;
 
 pub(super) use self::builds::OfBuild;
 use crate::conclusion::{Reason, ReasonCode, Spelled, Word};
-use crate::study::gather::evidence::NamedSeat;
-use crate::study::gather::numbers::Number;
+use crate::study::gather::{evidence::NamedSeat, numbers::Number};
 use serde::{Deserialize, Serialize};
-use speedup_core::independence::Sameness;
-use speedup_core::plan::{Place, Plan};
-use speedup_core::repetition::Order;
 use speedup_core::value::id::{RunIndex, VersionIndex};
-use speedup_statistics::levels::{LevelTree, LevelsError};
-use speedup_statistics::sample::Sample;
+use speedup_core::{independence::Sameness, plan::Place, plan::Plan, repetition::Order};
 use speedup_statistics::test::block_pairs::{Block, BlockPairs};
+use speedup_statistics::{levels::LevelTree, levels::LevelsError, sample::Sample};
 use std::collections::BTreeMap;
 
 speedup_core::words! {
@@ -82,7 +78,6 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// The run of `plan` at `seat`, with its value.
     pub(super) fn new(plan: &Plan, seat: NamedSeat, value: f64) -> Self {
         let of = plan.builds_of(plan.task(seat.run).version());
         let number = plan.build_of(seat.run).and_then(|build| of.binary_search(&build.0).ok());

@@ -4,21 +4,16 @@
 mod words;
 
 use crate::conclusion::{Reason, ReasonCode};
-use crate::study::Study;
-use crate::study::compare::own_metric::looked_sequentially;
-use crate::study::compare::protocol::IntervalReport;
-use crate::study::gather::ranks::{RankPlace, RunRanks};
-use crate::study::gather::sampled::Sampled;
-use crate::study::validity::host_effect::HostLabel;
+use crate::study::compare::{own_metric::looked_sequentially, protocol::IntervalReport};
+use crate::study::gather::{ranks::RankPlace, ranks::RunRanks, sampled::Sampled};
+use crate::study::{Study, validity::host_effect::HostLabel};
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::gang::Gang;
-use speedup_core::experiment::{Benchmark, Rule};
+use speedup_core::experiment::{Benchmark, Rule, gang::Gang};
 use speedup_core::value::id::{Attempt, RunIndex};
 use speedup_statistics::diagnostics::{MostOften, OftenCount};
 use speedup_statistics::inference::{ConfidenceLevel, Critical, Unbounded};
 use speedup_statistics::levels::{LevelTree, MeanErrorUnknown, RandomEffects};
-use speedup_statistics::ratio::{MeanRatio, RatioError};
-use speedup_statistics::sample::{Sample, SampleQuantile};
+use speedup_statistics::{ratio::MeanRatio, ratio::RatioError, sample::Sample, sample::SampleQuantile};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The ranks of a benchmark. The runs of a cell are taken to be independent; each interval is by itself at the

@@ -6,14 +6,13 @@ pub(super) mod head;
 pub(super) mod method;
 
 use super::{Study, rule::RuleReport};
-use crate::{
-    conclusion::Warning, conclusion::WarningCode, conclusion::listed,
-    study::compare::comparison::BenchmarkReport, study::compare::endpoint::EndpointReport,
-    study::compare::metric::MetricReport, study::compare::suite::SuiteReport, study::ranks::RanksReport,
-    study::report::figures::FiguresReport, study::report::head::Head, study::report::method::MethodReport,
-    study::scaling::ScalingReport, study::validity::canary::CanaryReport,
-    study::validity::controls::ControlsReport, study::validity::diagnostics::DiagnosticsSummary,
-    study::validity::exclusion::ExclusionsReport, study::validity::independence::IndependenceReport,
+use crate::conclusion::{Warning, WarningCode, listed};
+use crate::study::{
+    compare::comparison::BenchmarkReport, compare::endpoint::EndpointReport, compare::metric::MetricReport,
+    compare::suite::SuiteReport, ranks::RanksReport, report::figures::FiguresReport, report::head::Head,
+    report::method::MethodReport, scaling::ScalingReport, validity::canary::CanaryReport,
+    validity::controls::ControlsReport, validity::diagnostics::DiagnosticsSummary,
+    validity::exclusion::ExclusionsReport, validity::independence::IndependenceReport,
 };
 use serde::{Deserialize, Serialize};
 

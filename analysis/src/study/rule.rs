@@ -6,10 +6,9 @@
 //! is told the same.
 //!
 //! In reading order: [`RuleReport`]; `units` (what counts as one observation), `look` (what a look at them sees), `pilot`, `sequential`, `budget` (the rules),
-//! `bisection` (at which commit), `bounds` (the plan's limits), `costs` (what attempts took of the hosts).
+//! `bisection` (at which commit), `costs` (what attempts took of the hosts).
 
 mod bisection;
-mod bounds;
 mod budget;
 mod costs;
 mod look;
@@ -28,12 +27,10 @@ pub use sequential::first_decisive_look;
 pub(super) use self::costs::Costs;
 use super::{BenchmarkReport, Study, StudyPhase};
 use crate::conclusion::{Spelled, Verdict, WarningCode, Warnings, Word};
-use crate::count::counted;
-use crate::study::report::head::Head;
+use crate::{count::counted, study::report::head::Head};
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::{Center, Experiment, Rule};
-use speedup_core::machine::event::Tally;
-use speedup_core::plan::{Extension, Plan, Shape};
+use speedup_core::experiment::{Center, Experiment, MAX_RUNS, Rule};
+use speedup_core::{machine::event::Tally, plan::Extension, plan::Plan, plan::Shape, value::time::Span};
 use speedup_statistics::inference::ConfidenceLevel;
 
 /// What the plan's rule of repetition says.
@@ -233,7 +230,7 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Option<RuleReport
         Rule::Sequential { looks, maximum: _, spending } => sequential::find(study, level, looks, spending),
         Rule::Budget { time, maximum } => budget::find(study, time, maximum),
     };
-    let held = bounds::hold(study, &mut finding);
+    let held = hold_within_bounds(study, &mut finding);
     let versions = study.plan.experiment.versions.len();
     let visits: Vec<u32> = finding.visits.iter().flat_map(|v| std::iter::repeat_n(*v, versions)).collect();
     let further = visits.iter().any(|visits| *visits > 0).then_some(Further {
@@ -357,4 +354,41 @@ impl Study {
         let of = |index| experiment.benchmark(index).is_some_and(|benchmark| benchmark.name == name);
         self.plan.benchmarks.iter().position(|index| of(*index))
     }
+}
+
+/// Holds a finding within the bounds: all benchmarks give up the same share. Says which bound it was, if one was met.
+fn hold_within_bounds(study: &Study, finding: &mut Finding) -> Option<String> {
+    let versions = study.plan.experiment.versions.len() as u64;
+    let of_a_visit = u64::from(finding.shape.size()) * versions;
+    let asked =
+        finding.visits.iter().map(|visits| u64::from(*visits)).sum::<u64>().saturating_mul(of_a_visit);
+    let (left, bound) = bounds(study).into_iter().min_by_key(|(left, _)| *left)?;
+    if asked <= left {
+        return None;
+    }
+    for visits in &mut finding.visits {
+        // The product of two numbers below 2³² fits; the quotient is not above `visits`.
+        *visits = (u128::from(*visits) * u128::from(left) / u128::from(asked)) as u32;
+    }
+    Some(format!(
+        "The rule asks for {}, and {bound} leaves {left}: all benchmarks get the same share.",
+        counted(asked, "run")
+    ))
+}
+
+/// The runs that each bound leaves.
+fn bounds(study: &Study) -> Vec<(u64, &'static str)> {
+    let (limits, costs) = (study.plan.experiment.limits, &study.costs);
+    let mut bounds = vec![(MAX_RUNS.saturating_sub(u64::from(study.plan.runs())), "the size of plans")];
+    if let Some(all) = limits.all_attempts {
+        bounds.push((all.saturating_sub(costs.attempts()), "all_attempts in [limits]"));
+    }
+    if let Some(Span(all)) = limits.host_time {
+        let Span(spent) = costs.spent();
+        let left = all.saturating_sub(spent);
+        // By the mean of the attempts so far, as nothing better is known of those to come.
+        let each = spent / costs.attempts().max(1);
+        bounds.push((left.checked_div(each).unwrap_or(u64::MAX), "host_time in [limits]"));
+    }
+    bounds
 }

@@ -3,17 +3,14 @@
 mod words;
 
 use crate::conclusion::{Reason, ReasonCode, WarningCode, Warnings};
-use crate::study::Study;
-use crate::study::compare::endpoint::EndpointVerdict;
-use crate::study::compare::protocol::IntervalReport;
-use crate::study::gather::sampled::Sampled;
+use crate::study::compare::{endpoint::EndpointVerdict, protocol::IntervalReport};
+use crate::study::{Study, gather::sampled::Sampled};
 use serde::{Deserialize, Serialize};
 use speedup_core::{experiment::Benchmark, experiment::gang::ScalingLaw, experiment::gang::ScalingSeries};
-use speedup_statistics::inference::{ConfidenceLevel, PValue, RatioInterval};
-use speedup_statistics::ratio::RatioError;
-use speedup_statistics::sample::Sample;
-use speedup_statistics::scaling::{
-    EfficiencyRatio, ScalingCurve, ScalingEffect, ScalingPoint, SerialShare, SerialShareError,
+use speedup_statistics::{
+    inference::ConfidenceLevel, inference::PValue, inference::RatioInterval, ratio::RatioError,
+    sample::Sample, scaling::EfficiencyRatio, scaling::ScalingCurve, scaling::ScalingEffect,
+    scaling::ScalingPoint, scaling::SerialShare, scaling::SerialShareError,
 };
 
 /// One program on several numbers of hosts. All of it is of mean times, the runs of a cell being independent.

@@ -23,28 +23,22 @@ use self::synthetic::{Synthetic, Times};
 use super::*;
 use crate::conclusion::{Direction, Protocol, ReasonCode, Verdict, WarningCode};
 use speedup_core::{
-    experiment::environment::Setting, machine::event::AttemptEnd, machine::event::EndedAttempt,
-    run::AfterLoss, run::LossReason, run::Obstacle, run::conditions::Conditions, run::conditions::Unmet,
-    run::disturbance::Disturbance, run::file_system::FileSystem, run::file_system::Location,
-    run::record::Failure, run::record::Record, run::timer::TimerError, value::id::Attempt, value::seed::Seed,
-    value::time::Span,
+    experiment::environment::Setting, machine::event::EndedAttempt, run::AfterLoss, run::LossReason,
+    run::Obstacle, run::conditions::Conditions, run::conditions::Unmet, run::disturbance::Disturbance,
+    run::file_system::FileSystem, run::file_system::Location, run::record::Failure, run::record::Record,
+    run::timer::TimerError, value::id::Attempt, value::seed::Seed, value::time::Span,
 };
 use speedup_statistics::ratio::Summary;
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 /// The report of two versions when the record of each run is changed: the function is told the version and the repetition, from 0.
 fn changed_report(synthetic: &Synthetic, change: impl Fn(u32, u64, &mut Record)) -> Report {
-    let mut study = synthetic.study();
     let mut seen = BTreeMap::new();
-    for mut attempt in synthetic.attempts() {
-        let cell = attempt.cell;
+    synthetic.changed_report(|cell, _, record| {
         let repetition: &mut u64 = seen.entry(cell).or_default();
-        let EndedAttempt { end: AttemptEnd::Reported(record), .. } = &mut attempt else { panic!("reported") };
-        change(cell % 2, *repetition, Arc::make_mut(record));
+        change(cell % 2, *repetition, record);
         *repetition += 1;
-        study.add(&attempt).unwrap();
-    }
-    study.report(None).unwrap()
+    })
 }
 
 /// Two versions of benchmarks, all at 100 ms.
@@ -447,9 +441,7 @@ fn the_order_of_feeding_does_not_reach_the_report() {
             AfterLoss::Abandoned,
         );
     let bytes = |attempts: &[EndedAttempt]| {
-        let mut study = synthetic.study();
-        attempts.iter().for_each(|attempt| study.add(attempt).unwrap());
-        serde_json::to_string(&study.report(None).unwrap()).unwrap()
+        serde_json::to_string(&synthetic.study_of(attempts).report(None).unwrap()).unwrap()
     };
     let mut attempts = synthetic.attempts();
     let expected = bytes(&attempts);

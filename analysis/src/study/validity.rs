@@ -1,7 +1,7 @@
 //! What a verdict is worth.
 //!
 //! * [`independence`], [`freshness`], [`exclusion`]: what the evidence says of the hosts;
-//! * [`diagnostic`], [`diagnostics`], [`host_effect`], [`sensitivity`], [`canary`], [`controls`], [`placement`]: what the values say of them;
+//! * [`diagnostic`], [`diagnostics`], [`host_effect`], [`canary`], [`controls`], [`placement`]: what the values say of them;
 //! * [`disturbance`], [`built`], [`software`]: what was executed, with what, and beside what.
 
 pub(super) mod built;
@@ -15,5 +15,4 @@ mod freshness;
 pub(super) mod host_effect;
 pub(super) mod independence;
 pub(super) mod placement;
-pub(super) mod sensitivity;
 pub(super) mod software;

@@ -30,16 +30,12 @@ pub struct TrackHistory {
 /// Why a track says nothing.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum TrackReportError {
-    /// Its declared rate is none.
     #[error("the declared rate of false alarms of the track is none")]
     Rate(#[from] AlarmRateError),
-    /// Its confidence level is none.
     #[error("the confidence level of the track is none")]
     Level(#[from] LevelError),
-    /// Its margin is none.
     #[error("the margin of the track is none")]
     Margin(#[from] ThresholdError),
-    /// Its points are none.
     #[error("the points of the track cannot be followed")]
     Points(#[from] TrackError),
 }

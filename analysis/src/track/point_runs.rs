@@ -1,11 +1,9 @@
 //! From the attempts of a point's experiment to its values by block.
 
 use super::{PointBlocks, TrackEntryState};
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::plan::{Plan, Task};
-use speedup_core::run::AfterLoss;
-use speedup_core::run::record::{Outcome, Record};
+use speedup_core::run::{AfterLoss, record::Outcome, record::Record};
 use speedup_core::value::id::{HostId, RunIndex, VersionIndex};
+use speedup_core::{machine::event::AttemptEnd, machine::event::EndedAttempt, plan::Plan, plan::Task};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The runs of a point while attempts come in, in any order.

@@ -20,7 +20,6 @@ pub struct TrackReport {
     pub sentences: Vec<String>,
     /// The commits of the branch, from the start to the latest that was measured or tried.
     pub commits: Vec<TrackCommit>,
-    /// Each benchmark.
     pub benchmarks: Vec<TrackBenchmark>,
     /// Every change that raised an alarm, in the order of the branch.
     pub steps: Vec<TrackStepReport>,
@@ -37,7 +36,6 @@ pub struct TrackCommit {
     pub subject: String,
     /// What became of it; none where nobody measured it.
     pub state: Option<Word<TrackEntryState>>,
-    /// The experiment.
     pub experiment: Option<ExperimentId>,
     /// When that ended.
     pub ended: Option<Timestamp>,
@@ -55,7 +53,6 @@ pub struct RatioReport {
 /// A benchmark of a track.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrackBenchmark {
-    /// The benchmark.
     pub benchmark: String,
     /// Its points, in the order of the branch.
     pub points: Vec<TrackPointReport>,
@@ -102,7 +99,6 @@ pub struct TrackLevelReport {
 pub struct TrackStepReport {
     /// Its number in the track, from 1.
     pub number: u32,
-    /// The benchmark.
     pub benchmark: String,
     /// The full id of the commit whose point raised the alarm.
     pub found_at: String,

@@ -7,8 +7,9 @@
 use rustix::time::{ClockId, clock_gettime};
 use speedup_core::value::seed::Seed;
 use speedup_statistics::mixture::goodness_of_fit::{GoodnessOfFit, GoodnessOfFitOptions};
-use speedup_statistics::mixture::variability::empirical;
-use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit, Refits};
+use speedup_statistics::mixture::{
+    Component, FitMethod, Mixture, MixtureFit, Refits, variability::empirical,
+};
 use speedup_statistics::sample::Sample;
 use std::hint::black_box;
 

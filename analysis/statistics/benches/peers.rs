@@ -14,14 +14,13 @@
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use rustix::time::{ClockId, clock_gettime};
 use speedup_core::value::seed::Seed;
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, Critical};
-use speedup_statistics::levels::{
-    EffectSize, HierarchicalBootstrap, LevelTree, RandomEffects, Resampling, Statistic,
+use speedup_statistics::{
+    inference::Alternative, inference::ConfidenceLevel, inference::Critical, levels::EffectSize,
+    levels::HierarchicalBootstrap, levels::LevelTree, levels::RandomEffects, levels::Resampling,
+    levels::Statistic, mixture::Component, mixture::FitMethod, mixture::Mixture, mixture::MixtureFit,
+    mixture::goodness_of_fit::GoodnessOfFit, mixture::goodness_of_fit::GoodnessOfFitOptions, sample::Sample,
+    test::ExactRule, test::KolmogorovSmirnovStatistic, test::RankSum, test::ShapiroWilk,
 };
-use speedup_statistics::mixture::goodness_of_fit::{GoodnessOfFit, GoodnessOfFitOptions};
-use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit};
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::{ExactRule, KolmogorovSmirnovStatistic, RankSum, ShapiroWilk};
 use std::{error::Error, hint::black_box, io::Write as _, process::Command, process::Stdio};
 
 type Done = Result<(), Box<dyn Error>>;

@@ -5,11 +5,10 @@
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::protocol::hierarchical_performance_test::{
     HierarchicalPerformanceTest, PerformanceRules, RankSumRule, ScoreSuite,
 };
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{inference::ConfidenceLevel, sample::Sample};
 use std::hint::black_box;
 
 /// Scores of `benchmarks` benchmarks with `runs` runs: speedups from 0.9 to 2.5 and a tenth of spread.

@@ -6,11 +6,10 @@
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use speedup_statistics::inference::{Alternative, PValue};
-use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{
     ExactRule, KolmogorovSmirnovStatistic, RankSum, ShapiroWilk, SignedRank, paired_differences,
 };
+use speedup_statistics::{inference::Alternative, inference::PValue, sample::Sample};
 use std::hint::black_box;
 
 const SIZES: [usize; 3] = [30, 10_000, 100_000];

@@ -13,8 +13,6 @@
 //! * [`kolmogorov`]: the limit law of the two-sample distance.
 
 pub mod beta;
-pub mod binomial;
-pub mod fisher_f;
 pub mod kolmogorov;
 pub mod noncentral_t;
 pub mod normal;
@@ -43,5 +41,35 @@ impl Tails {
     /// The tails of −X at −x.
     pub fn mirrored(self) -> Self {
         Self { lower: self.upper, upper: self.lower }
+    }
+}
+
+/// The binomial law.
+pub mod binomial {
+    use super::{Tails, beta, beta::UnitPoint};
+
+    /// `P[K ≤ k]` and `P[K > k]` of the number of successes in `trials`, each of probability `success` (DLMF
+    /// 8.17.5).
+    pub fn tails(k: u64, trials: u64, success: f64) -> Tails {
+        if k >= trials {
+            return Tails { lower: 1.0, upper: 0.0 };
+        }
+        beta::tails(UnitPoint::new(success), (k + 1) as f64, (trials - k) as f64).mirrored()
+    }
+}
+
+/// Fisher's F law.
+pub mod fisher_f {
+    use super::{Tails, beta, beta::UnitPoint};
+
+    /// `P[F ≤ f]` and `P[F > f]` for `df1` and `df2` degrees of freedom: I at df1·f/(df1·f + df2) with shapes
+    /// df1/2, df2/2.
+    pub fn tails(f: f64, df1: f64, df2: f64) -> Tails {
+        beta::tails(UnitPoint::of_parts(df1 * f, df2), df1 / 2.0, df2 / 2.0)
+    }
+
+    /// The F that has these tails.
+    pub fn quantile(tails: Tails, df1: f64, df2: f64) -> f64 {
+        df2 / df1 * beta::quantile_logit(tails, df1 / 2.0, df2 / 2.0).exp()
     }
 }

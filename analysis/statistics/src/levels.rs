@@ -61,21 +61,11 @@ pub enum LevelsError {
     /// No level, or more than [`MOST_LEVELS`].
     #[error("an experiment has 1 to {MOST_LEVELS} levels, not {0}")]
     NumberOfLevels(usize),
-    /// A unit without members.
     #[error("a unit above level {level} has no members")]
-    EmptyUnit {
-        /// The level of the missing members.
-        level: usize,
-    },
+    EmptyUnit { level: usize },
     /// The counts of a level do not add up to the members there are.
     #[error("the counts of level {level} add up to {counted}, and it has {present} members")]
-    Count {
-        level: usize,
-        /// The sum of its counts.
-        counted: usize,
-        /// The members there are.
-        present: usize,
-    },
+    Count { level: usize, counted: usize, present: usize },
     /// An observation is not a number, infinite, or beyond [`LARGEST_OBSERVATION`].
     #[error("observation {index} is {value:e}, which is not a number that can be squared")]
     NotSquarable {

@@ -74,7 +74,6 @@ pub struct Mixture {
 /// Why components are not a mixture.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum MixtureError {
-    /// There are no components.
     #[error("a mixture needs at least one component")]
     Empty,
     /// A weight that is not a positive number, a mean that is not finite, or a standard deviation that is not positive.
@@ -85,7 +84,6 @@ pub enum MixtureError {
         /// Its position, from 0.
         index: usize,
         weight: f64,
-        /// Its mean.
         mean: f64,
         sd: f64,
     },

@@ -47,7 +47,6 @@ pub struct Sample {
 /// Why values are not a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum SampleError {
-    /// There are no observations.
     #[error("a sample needs at least one observation, but there is none")]
     Empty,
     /// An observation is not a number, or infinite.

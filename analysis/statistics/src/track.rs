@@ -18,8 +18,7 @@ mod step;
 mod stretch;
 
 use crate::inference::{ConfidenceLevel, Threshold};
-use crate::sample::{Sample, median_of_sorted};
-use crate::test::PseudoMedian;
+use crate::{sample::Sample, sample::median_of_sorted, test::PseudoMedian};
 pub use alarm_rate::{AlarmRate, AlarmRateError};
 pub use noise_floor::{NoiseFloor, NoiseFloorError, NoiseFloorInterval};
 use serde::Serialize;
@@ -69,21 +68,11 @@ impl TrackPoint {
 pub enum TrackError {
     /// A commit that does not come after the previous one.
     #[error("commit {commit} does not come after commit {previous}, the latest of the track")]
-    Order {
-        commit: usize,
-        /// The one before.
-        previous: usize,
-    },
+    Order { commit: usize, previous: usize },
     #[error("the point of commit {commit} has no ratio")]
     Empty { commit: usize },
-    /// A ratio that is no number.
     #[error("the point of commit {commit} has the logarithm {ratio}; a ratio must be positive and finite")]
-    NotFinite {
-        commit: usize,
-        /// The logarithm.
-        ratio: f64,
-    },
-    /// More points than a track may have.
+    NotFinite { commit: usize, ratio: f64 },
     #[error("a track has at most {MOST_TRACK_POINTS} points")]
     Full,
 }

@@ -75,9 +75,6 @@ const MOST_BLOCK_RUNS: u64 = 64;
 
 impl BisectionStudy {
     /// The shares of searches that find what there is, and the average sizes of their sets.
-    ///
-    /// # Errors
-    /// [`SimulationError`] for options out of range.
     pub fn run(&self) -> Result<Vec<StudyRow>, SimulationError> {
         self.check()?;
         let mut rows = Vec::new();

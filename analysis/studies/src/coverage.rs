@@ -72,9 +72,6 @@ speedup_core::words! {
 
 impl Coverage {
     /// The shares of intervals that contain the truth, among those that were given.
-    ///
-    /// # Errors
-    /// [`SimulationError`] for options out of range.
     pub fn run(&self) -> Result<Vec<StudyRow>, SimulationError> {
         self.check()?;
         let mut rows = Vec::new();

@@ -18,15 +18,8 @@ pub enum SimulationError {
     /// No replicates, or more than [`MOST_REPLICATES`].
     #[error("a study makes 1 to {MOST_REPLICATES} replicates, not {0}")]
     Replicates(u32),
-    /// A count out of range.
     #[error("the {what} must be {fewest} to {MOST_REPEATED}, not {given}")]
-    Count {
-        what: &'static str,
-        given: u64,
-        /// The least that makes an experiment.
-        fewest: u64,
-    },
-    /// A standard deviation out of range.
+    Count { what: &'static str, given: u64, fewest: u64 },
     #[error(
         "a relative standard deviation must be at least {LEAST_VARIATION:e} and at most {LARGEST_VARIATION}, not {0}"
     )]
@@ -37,23 +30,12 @@ pub enum SimulationError {
          are not"
     )]
     LevelVariations { given: [f64; 3] },
-    /// A ratio out of range.
     #[error("the {what} must be strictly between {above} and {below}, not {given}")]
-    Range {
-        what: &'static str,
-        given: f64,
-        /// The number below the range.
-        above: f64,
-        /// The number above the range.
-        below: f64,
-    },
-    /// An experiment that fills the memory.
+    Range { what: &'static str, given: f64, above: f64, below: f64 },
     #[error("an experiment has at most {most} measurements, not {measurements}")]
     TooLarge { measurements: u64, most: u64 },
-    /// The bootstrap was refused.
     #[error("the bootstrap is not drawn")]
     Bootstrap(#[from] BootstrapError),
-    /// The numbers of hosts were refused.
     #[error("the scaling is not drawn")]
     Scaling(#[from] ScalingError),
 }

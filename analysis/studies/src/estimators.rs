@@ -74,11 +74,9 @@ speedup_core::words! {
 /// The quantiles of a quantity over the frameworks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EstimatorRow {
-    /// The metric.
     pub metric: VariabilityMetric,
     /// How many versions are compared.
     pub versions: u64,
-    /// The runs of each.
     pub runs: u64,
     /// What is told.
     pub quantity: Quantity,
@@ -86,18 +84,14 @@ pub struct EstimatorRow {
     pub min: f64,
     /// The first quartile, of type 7.
     pub first_quartile: f64,
-    /// The median.
     pub median: f64,
-    /// The mean.
     pub mean: f64,
-    /// The third quartile.
     pub third_quartile: f64,
     /// The greatest.
     pub max: f64,
     /// The median over the frameworks of the quantity's standard error in one framework, from the finite number of
     /// replicates.
     pub standard_error: f64,
-    /// Frameworks.
     pub frameworks: u64,
     /// Replicates of a framework.
     pub replicates: u64,
@@ -147,9 +141,6 @@ impl Quantity {
 
 impl Estimators {
     /// The quantiles over the frameworks.
-    ///
-    /// # Errors
-    /// [`SimulationError`] for options out of range.
     pub fn run(&self) -> Result<Vec<EstimatorRow>, SimulationError> {
         self.replication.check()?;
         SimulationError::check_counts("runs", 2, &self.runs)?;

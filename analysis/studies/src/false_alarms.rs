@@ -92,9 +92,6 @@ speedup_core::words! {
 
 impl FalseAlarmStudy {
     /// The shares of comparisons of equal versions that are called different.
-    ///
-    /// # Errors
-    /// [`SimulationError`] for options out of range.
     pub fn run(&self) -> Result<Vec<StudyRow>, SimulationError> {
         self.check()?;
         let mut rows = Vec::new();

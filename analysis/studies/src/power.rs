@@ -65,9 +65,6 @@ speedup_core::words! {
 impl Power {
     /// The shares of experiments in which a method is as sure of the speedup as the confidence level, and for Table 1 the
     /// average confidences.
-    ///
-    /// # Errors
-    /// [`SimulationError`] for options out of range.
     pub fn run(&self) -> Result<Vec<StudyRow>, SimulationError> {
         self.check()?;
         let mut rows = Vec::new();

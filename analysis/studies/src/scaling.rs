@@ -4,10 +4,9 @@ use super::{LawShape, Replication, SimulationError, row::Cell, row::StudyRow, ro
 use crate::law::draws::Draws;
 use clap::Args;
 use speedup_core::experiment::gang::ScalingLaw;
-use speedup_statistics::inference::{Interval, RatioInterval};
-use speedup_statistics::sample::Sample;
-use speedup_statistics::scaling::{
-    EfficiencyRatio, FEWEST_RUNS_OF_A_SHARE, ScalingCurve, ScalingPoint, SerialShare,
+use speedup_statistics::{
+    inference::Interval, inference::RatioInterval, sample::Sample, scaling::EfficiencyRatio,
+    scaling::FEWEST_RUNS_OF_A_SHARE, scaling::ScalingCurve, scaling::ScalingPoint, scaling::SerialShare,
 };
 
 /// The study of scaling. The size of a cell is the runs at each number of hosts, and the parameter the overhead.
@@ -47,9 +46,6 @@ const MEAN: f64 = 100.0;
 
 impl ScalingStudy {
     /// The shares of replicates in which all intervals of a kind contain the truth together, and in which the law is rejected.
-    ///
-    /// # Errors
-    /// [`SimulationError`] for options out of range.
     pub fn run(&self) -> Result<Vec<StudyRow>, SimulationError> {
         self.check()?;
         let cells =

@@ -3,13 +3,11 @@
 
 use speedup_analysis::conclusion::Verdict;
 use speedup_analysis::study::{RuleReport, RuleState, Study, StudyPhase, StudyStanding};
-use speedup_core::{
-    experiment::Center, experiment::Spending, experiment::metric::Metric, machine::event::AttemptEnd,
-    machine::event::EndedAttempt, machine::event::Tally, plan, plan::Plan, run::lease::Evidence,
-    run::lease::Lease, run::record::Outcome, run::record::Record, value::id::AgentEpoch, value::id::Attempt,
-    value::id::ExperimentId, value::id::LeaseEpoch, value::id::RunIndex, value::seed::Seed,
-    value::time::Timestamp,
-};
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
+use speedup_core::run::{lease::Evidence, lease::Lease, record::Outcome, record::Record};
+use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use speedup_core::value::{seed::Seed, time::Timestamp};
+use speedup_core::{experiment::Center, experiment::Spending, experiment::metric::Metric, plan, plan::Plan};
 use speedup_statistics::inference::ConfidenceLevel;
 
 /// Nanoseconds of the unit that times are drawn in: a run of 100 takes 100 ms, and rounding to nanoseconds changes no tie.

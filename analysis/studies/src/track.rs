@@ -79,9 +79,6 @@ struct TrackFound {
 
 impl TrackStudy {
     /// False alarms a year, shares of series with a change that is found, delays, and what is said of the change.
-    ///
-    /// # Errors
-    /// [`SimulationError`] for options out of range.
     pub fn run(&self) -> Result<Vec<StudyRow>, SimulationError> {
         self.replication.check()?;
         self.series.check()?;

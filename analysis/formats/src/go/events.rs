@@ -3,10 +3,8 @@
 //! ends with an event of its own: a file without it was cut off, and is refused.
 
 use super::{GoUnits, collect};
-use crate::collection::Collection;
 use crate::json::{Json, Misfit, parse};
-use crate::problem::{Fault, FileProblem};
-use crate::text::lines;
+use crate::{collection::Collection, problem::Fault, problem::FileProblem, text::lines};
 use std::collections::BTreeMap;
 
 /// Lines that are put together from pieces hold no more than this: a benchmark's line is some hundred bytes.

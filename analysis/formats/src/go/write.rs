@@ -15,10 +15,7 @@ pub enum WriteGoError {
     Label { series: Box<SeriesName>, key: Name },
     /// Two series whose names are the same in Go benchmark text.
     #[error("{series} and another series have the same name in Go benchmark text")]
-    Repeated {
-        /// One of the two.
-        series: Box<SeriesName>,
-    },
+    Repeated { series: Box<SeriesName> },
 }
 
 impl WriteGoError {

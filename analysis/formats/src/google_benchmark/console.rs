@@ -1,11 +1,10 @@
 //! What Google Benchmark prints: a table of fixed columns, each line `name time unit cpu unit iterations counters…`.
 
 use super::{CPU_TIME, aggregates, shift_of};
-use crate::{
-    collection::Collection, decimal, imported::FailureKind, imported::ImportWarning, imported::MissingResult,
-    name::Name, problem::Fault, problem::FileProblem, series::SeriesName, series::SeriesUnit, text::column,
-    text::fields, text::lines,
-};
+use crate::imported::{FailureKind, ImportWarning, MissingResult};
+use crate::series::{SeriesName, SeriesUnit};
+use crate::text::{column, fields, lines};
+use crate::{collection::Collection, decimal, name::Name, problem::Fault, problem::FileProblem};
 
 /// What stands in the place of the numbers of a benchmark without a result.
 const FAILED: &str = "ERROR OCCURRED: ";

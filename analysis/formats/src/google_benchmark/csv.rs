@@ -1,11 +1,10 @@
 //! Google Benchmark's table: `--benchmark_format=csv`, and `--benchmark_out_format=csv`.
 
 use super::{aggregates, console::processors_of, measured_as, shift_of};
-use crate::{
-    collection::Collection, decimal::NumberProblem, imported::FailureKind, imported::ImportWarning,
-    imported::MissingResult, name::Name, problem::Fault, problem::FileProblem, series::SeriesName,
-    table::Header, table::Row, table::rows,
-};
+use crate::imported::{FailureKind, ImportWarning, MissingResult};
+use crate::problem::{Fault, FileProblem};
+use crate::table::{Header, Row, rows};
+use crate::{collection::Collection, decimal::NumberProblem, name::Name, series::SeriesName};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How the header of each such table begins.

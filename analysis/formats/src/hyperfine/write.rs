@@ -19,7 +19,6 @@ pub enum WriteHyperfineError {
     /// Two metrics of one benchmark have different numbers of runs, or there are no wall times.
     #[error("the metrics of {benchmark} do not have the same runs")]
     UnevenRuns { benchmark: Name },
-    /// Two series of one name.
     #[error("{series} occurs twice")]
     Repeated { series: Box<SeriesName> },
     /// Memory that is no whole number of bytes.

@@ -2,9 +2,8 @@
 
 use std::io::Cursor;
 
-use ::arrow_array::cast::AsArray as _;
 use ::arrow_array::types::{Float64Type, Int64Type, TimestampNanosecondType};
-use ::arrow_array::{Array, RecordBatch};
+use ::arrow_array::{Array, RecordBatch, cast::AsArray as _};
 use ::arrow_ipc::reader::{FileReader, StreamReader};
 use ::arrow_schema::{DataType, SchemaRef};
 

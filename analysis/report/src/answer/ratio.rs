@@ -1,11 +1,10 @@
 //! The ratio of the declared centres: what the report of an experiment says first, a row for each benchmark, and one for each
 //! quantile that was asked for.
 
-use speedup_analysis::conclusion::Protocol;
-use speedup_analysis::inquiry::{RatioFinding, RatioSuite};
 use speedup_analysis::study::{
     AdjustedEndpoint, AdjustedReport, ControlRow, ControlsReport, EndpointReport, EndpointRow, IntervalReport,
 };
+use speedup_analysis::{conclusion::Protocol, inquiry::RatioFinding, inquiry::RatioSuite};
 
 use super::{Told, reason, verdict};
 use crate::facts::{Heading, Sheet, SheetCell, hidden, number, words};

@@ -1,9 +1,7 @@
 //! The Speedup-Test: a row for each benchmark and protocol.
 
-use speedup_analysis::conclusion::Protocol;
-use speedup_analysis::count::{self, counted};
 use speedup_analysis::inquiry::{IntervalAnswer, ProtocolFinding, SpeedupTestSuite};
-use speedup_analysis::study::IntervalReport;
+use speedup_analysis::{conclusion::Protocol, count, count::counted, study::IntervalReport};
 use speedup_statistics::ratio::Summary;
 
 use super::{Told, codes, reason, verdict};

@@ -40,7 +40,6 @@ impl Axis {
         axis
     }
 
-    /// From `from` to `to`.
     pub(crate) fn between(spacing: Spacing, from: f64, to: f64) -> Self {
         Self { spacing, from, to, start: 0.0, end: 1.0 }
     }

@@ -1,8 +1,7 @@
 //! The speedups of the benchmarks, one under the other.
 
-use speedup_analysis::conclusion::Verdict;
 use speedup_analysis::count::{counted, percent, ratio};
-use speedup_analysis::study::{BenchmarkReport, Report};
+use speedup_analysis::{conclusion::Verdict, study::BenchmarkReport, study::Report};
 
 use super::axis::{Axis, Spacing};
 use crate::document::clean;

@@ -1,9 +1,8 @@
 //! Proportions of the benchmarks.
 
-use speedup_analysis::conclusion::Verdict;
-use speedup_analysis::count::percent;
-use speedup_analysis::study::{
-    IntervalReport, ProportionReport, Report, SharePoint, SuiteReport, TrueShareReport,
+use speedup_analysis::{
+    conclusion::Verdict, count::percent, study::IntervalReport, study::ProportionReport, study::Report,
+    study::SharePoint, study::SuiteReport, study::TrueShareReport,
 };
 
 use super::Mark;
@@ -22,7 +21,6 @@ pub struct ProportionFigure {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProportionRow {
     pub name: String,
-    /// The share of all.
     pub share: f64,
     /// Its interval, where the benchmarks were drawn at random.
     pub interval: Option<(f64, f64)>,

@@ -4,10 +4,10 @@
 mod forest;
 mod history;
 mod panel;
-mod scaling;
 
 use super::escaped;
-use crate::{figure::Figure, figure::Mark, figure::axis::Labels};
+use crate::figure::{Figure, Mark, ScalingFigure, axis::Labels};
+use panel::keys;
 
 /// What the drawings need before the text: marks, and the colours of the versions and verdicts, which are those of the page.
 pub(super) const PREAMBLE: &str = r"\usepackage{tikz}
@@ -40,9 +40,36 @@ pub(super) fn drawn(figure: &Figure) -> String {
         Figure::Forest(of) => forest::drawn(of),
         Figure::Proportion(of) => forest::proportion(of),
         Figure::History(of) => history::drawn(of),
-        Figure::Scaling(of) => scaling::drawn(of),
+        Figure::Scaling(of) => scaling(of),
         Figure::Panels(of) => panel::all(of),
     }
+}
+
+fn scaling(figure: &ScalingFigure) -> String {
+    let (x, y) = figure.axes();
+    let (x, y) = (x.across(LEFT, RIGHT), y.across(BOTTOM, TOP));
+    let place = |(hosts, speedup): (f64, f64)| (x.at(hosts), y.at(speedup));
+    let mut drawn = line("quiet", figure.ideal().into_iter().map(place));
+    for (version, curve) in figure.curves.iter().enumerate() {
+        let colour = colour(version);
+        drawn += &line(&format!("{colour},dotted"), curve.fitted.iter().copied().map(place));
+        let at = curve.points.iter().map(|point| place((point.hosts, point.speedup)));
+        drawn += &line(&format!("{colour},{}", stroke(version)), at.clone());
+        for point in &curve.points {
+            if let Some((lower, upper)) = point.ends {
+                let ends = [lower, upper].map(|end| place((point.hosts, end)));
+                drawn += &line(&format!("{colour},|-|"), ends.into_iter());
+            }
+        }
+        drawn += &points(version, at);
+    }
+    let versions: Vec<&str> = figure.curves.iter().map(|curve| curve.version.as_str()).collect();
+    let picture = frame(&figure.title, &figure.labels(&x), &Labels::round(&y, "speedup"), &drawn);
+    format!(
+        "{}\\par\\nopagebreak\n{picture}\\par\n{{\\footnotesize {}\\par}}\n",
+        keys(&versions),
+        escaped(&figure.description)
+    )
 }
 
 /// A picture, whose unit is a millimetre.
@@ -69,12 +96,10 @@ fn marks(version: usize, points: impl Iterator<Item = (f64, f64)>) -> String {
     format!("plot[only marks,mark={mark},mark size=0.9pt] coordinates {{{points}}};\n")
 }
 
-/// Points of a version.
 fn points(version: usize, points: impl Iterator<Item = (f64, f64)>) -> String {
     format!("\\draw[{},line width=0.3pt] {}", colour(version), marks(version, points))
 }
 
-/// The colour of a version.
 fn colour(version: usize) -> String {
     format!("v{}", version % MARKS.len())
 }

@@ -5,9 +5,8 @@ use speedup_analysis::inquiry::AcceleratedShare;
 use speedup_analysis::inquiry::configured::{
     BenchmarkAnswer, ConfiguredAnswer, MeansOfSpeedups, OverallGain, ProtocolVerdict, TestedBenchmark,
 };
-use speedup_statistics::inference::Interval;
 use speedup_statistics::protocol::speedup_test::{ObservedSpeedups, SubTest};
-use speedup_statistics::ratio::{SpeedupMeans, Summary};
+use speedup_statistics::{inference::Interval, ratio::SpeedupMeans, ratio::Summary};
 
 use crate::facts::{Sheet, SheetCell, hidden};
 

@@ -1,9 +1,8 @@
 //! The sentences of a configured test's warnings, each with a next step where there is one, in the words of the published
 //! program's warnings (Touati 2010 §6.2.5) where it has them.
 
-use speedup_analysis::conclusion::Warning;
-use speedup_analysis::count::counted;
 use speedup_analysis::inquiry::configured::{BenchmarkWarning, ConfigurationWarning, UnreadableFile};
+use speedup_analysis::{conclusion::Warning, count::counted};
 use speedup_statistics::{inference::Side, protocol::speedup_test::LARGE_ABOVE};
 
 /// What must be known of the whole test.
@@ -33,7 +32,6 @@ pub(super) fn of_configuration(warning: &ConfigurationWarning) -> Warning {
     Warning::new(warning.code(), sentence)
 }
 
-/// What must be known of a benchmark.
 pub(super) fn of_benchmark(warning: &BenchmarkWarning) -> Warning {
     let sentence = match warning {
         BenchmarkWarning::NotReadable(UnreadableFile { path, cause }) => {

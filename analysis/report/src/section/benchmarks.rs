@@ -10,8 +10,7 @@ use speedup_core::experiment::metric::{Better, Unit as MetricUnit};
 use crate::document::{
     Align, Column, Document, Element, Field, Kind, LegendEntry, Table, TableRow, Tone, labels, shortened,
 };
-use crate::duration::{Unit, bytes, four_digits};
-use crate::figure::{Figure, Forest};
+use crate::{duration::Unit, duration::bytes, duration::four_digits, figure::Figure, figure::Forest};
 
 /// Where there is no number.
 pub(super) const NOTHING: &str = "—";
@@ -240,7 +239,6 @@ pub(super) fn unit_of(metric: &MetricReport, unit: Unit) -> &str {
     }
 }
 
-/// A value of a metric in that unit.
 pub(super) fn value_of(metric: &MetricReport, unit: Unit, value: f64) -> String {
     match metric.built_in_unit() {
         Some(MetricUnit::Nanoseconds) => unit.plain(value),

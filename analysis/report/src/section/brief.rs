@@ -5,7 +5,7 @@ use speedup_analysis::conclusion::{Warning, WarningCode, Word};
 use speedup_analysis::count::{counted, grouped, percent};
 use speedup_analysis::study::{AdviceReport, IndependenceKind, RELATIVE_HALF_WIDTH, ReachReport, Report};
 
-use super::{benchmarks, bisection, closing, endpoints, mishaps, opening, rule, scaling};
+use super::{benchmarks, bisection, closing, endpoints, mishaps, opening, scaling};
 use crate::document::{Document, Element, Kind, Section, Tone};
 
 /// Caveats that are shown.
@@ -46,7 +46,7 @@ impl Document {
         let mut document = Self::new(opening::title(report));
         opening::write_head(&mut document, report);
         opening::write_verdict(&mut document, report);
-        rule::write(&mut document, report);
+        closing::write_rule(&mut document, report);
         bisection::write_commits(&mut document, report);
         for at in 0..report.suites.len() {
             benchmarks::write(&mut document, report, at);

@@ -5,6 +5,7 @@ use speedup_analysis::{conclusion::Warning, count::percent, study::LevelSource, 
 use super::benchmarks::abbreviated;
 use crate::document::{Document, Element, Kind, Tone};
 use crate::figure::{Figure, Panels};
+use speedup_analysis::study::RuleState;
 
 /// Writes the caveats: each code once, with the benchmarks it concerns.
 pub(super) fn write_caveats(document: &mut Document, report: &Report) {
@@ -39,7 +40,6 @@ pub(super) fn write_runs(document: &mut Document, report: &Report) {
     }
 }
 
-/// Writes how the report was made.
 pub(super) fn write(document: &mut Document, report: &Report) {
     let (method, independence) = (&report.method, &report.independence);
     document.section(Kind::Method, "Method");
@@ -84,4 +84,26 @@ fn write_again(document: &mut Document, report: &Report) {
     );
     document.push(Element::Command(format!("speedup report {experiment}{level}{mixtures}")));
     document.push(Element::Command(format!("speedup export {experiment} -o observations.csv")));
+}
+
+/// Comparisons that are shown one by one; JSON has all.
+const MOST_RULE_ROWS: usize = 50;
+
+pub(super) fn write_rule(document: &mut Document, report: &Report) {
+    // What a bisection found is the verdict.
+    let Some(rule) = report.rule.as_ref().filter(|rule| rule.bisection.is_none()) else { return };
+    document.section(Kind::Rule, "Rule of repetition");
+    let state = match rule.state {
+        RuleState::Pending => "pending",
+        RuleState::Further => "asks for further runs",
+        RuleState::Enough => "has enough",
+        RuleState::BrokenOff => "broken off",
+    };
+    document.paragraph(format!("{} ({state}). {}. {}", rule.rule, rule.method, rule.words), Tone::Plain);
+    for row in rule.rows.iter().take(MOST_RULE_ROWS) {
+        document.item(row.sentence.as_str());
+    }
+    if let Some(more) = rule.rows.len().checked_sub(MOST_RULE_ROWS).filter(|more| *more > 0) {
+        document.paragraph(format!("and {more} more; --format json has all"), Tone::Plain);
+    }
 }

@@ -7,10 +7,8 @@ use speedup_analysis::study::{
 use speedup_core::experiment::gang::ScalingLaw;
 
 use super::{benchmarks::NOTHING, endpoints::in_words};
-use crate::answer::Subject;
 use crate::document::{Align, Column, Document, Element, Field, Kind, LegendEntry, Table, TableRow, Tone};
-use crate::duration::{Unit, four_digits};
-use crate::figure::{Figure, ScalingFigure};
+use crate::{answer::Subject, duration::Unit, duration::four_digits, figure::Figure, figure::ScalingFigure};
 
 /// A section for each series.
 pub(super) fn write(document: &mut Document, report: &Report) {

@@ -1,9 +1,8 @@
 //! The Speedup-Test as it was published, beside the headlines: mean and median, each one-sided, with the best level and its
 //! refusals in words.
 
-use speedup_analysis::conclusion::{Protocol, Verdict};
-use speedup_analysis::count::{percent, ratio};
 use speedup_analysis::study::{BenchmarkReport, ComparisonReport, ProtocolReport, Report};
+use speedup_analysis::{conclusion::Protocol, conclusion::Verdict, count::percent, count::ratio};
 
 use super::benchmarks::{NOTHING, abbreviated, is_by_looks, write_each};
 use crate::document::{Align, Column, Document, Field, Kind, LegendEntry, Table, Tone};

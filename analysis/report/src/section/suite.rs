@@ -1,17 +1,15 @@
 //! A candidate over the suite: overall speedups, the proportion of accelerated benchmarks, and how many it takes.
 
-use speedup_analysis::conclusion::Protocol;
-use speedup_analysis::count::{counted, grouped, percent, ratio};
-use speedup_analysis::study::{
-    IntervalReport, ProportionReport, Report, RequiredReport, RequiredShareReport, SharePoint, SuiteReport,
-    TrueShareReport,
+use speedup_analysis::{
+    conclusion::Protocol, count::counted, count::grouped, count::percent, count::ratio,
+    study::IntervalReport, study::ProportionReport, study::Report, study::RequiredReport,
+    study::RequiredShareReport, study::SharePoint, study::SuiteReport, study::TrueShareReport,
 };
 use speedup_statistics::ratio::Summary;
 
 use super::benchmarks::NOTHING;
 use crate::document::{Align, Column, Document, Element, Field, Kind, LegendEntry, Table, TableRow, Tone};
-use crate::figure::{Figure, ProportionFigure};
-use crate::share::{ends, factor, percent_rounded};
+use crate::{figure::Figure, figure::ProportionFigure, share::ends, share::factor, share::percent_rounded};
 
 /// The columns of the proportions that are explained.
 const PUBLISHED: usize = 4;

@@ -1,10 +1,9 @@
 //! The estimates beside the verdicts, each in a row of its own: its column `endpoint` says of what, `candidate` of
 //! which version, the baseline among them.
 
-use speedup_analysis::conclusion::Reason;
-use speedup_analysis::study::{
-    EfficiencyRatioRow, IntervalReport, RankValue, Report, ScalingReport, ScalingRow, ScalingValue,
-    VersionRanks, VersionScaling,
+use speedup_analysis::{
+    conclusion::Reason, study::EfficiencyRatioRow, study::IntervalReport, study::RankValue, study::Report,
+    study::ScalingReport, study::ScalingRow, study::ScalingValue, study::VersionRanks, study::VersionScaling,
 };
 
 use super::{NamedField, code, number};

@@ -98,7 +98,6 @@ fn proportion(page: &mut Page, figure: &ProportionFigure, glyphs: &Glyphs) {
     page.lines(&[String::new()]);
 }
 
-/// The column of a value.
 fn column(axis: &Axis, value: f64) -> usize {
     axis.at(value).round() as usize
 }

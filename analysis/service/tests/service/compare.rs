@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 use speedup_analysis::inquiry::{Inquiry, Method, Suite};
-use speedup_proto::v1::compare_request::Weighting;
-use speedup_proto::v1::{CompareRequest, SampledBenchmark, SampledVersion};
+use speedup_proto::v1::{CompareRequest, SampledBenchmark, SampledVersion, compare_request::Weighting};
 use tonic::{Code, Status};
 
 use crate::coordinator::serve;

@@ -2,22 +2,19 @@
 
 use std::sync::Arc;
 
-use speedup_core::{
-    experiment::Metric, machine::event::AttemptEnd, machine::event::EndedAttempt, machine::event::Tally,
-    plan, plan::Plan, run::lease::Evidence, run::lease::Lease, run::record::Outcome, run::record::Record,
-    value::id::AgentEpoch, value::id::Attempt, value::id::ExperimentId, value::id::LeaseEpoch,
-    value::id::RunIndex, value::seed::Seed, value::time::Timestamp,
-};
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
+use speedup_core::run::{lease::Evidence, lease::Lease, record::Outcome, record::Record};
+use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use speedup_core::value::{seed::Seed, time::Timestamp};
+use speedup_core::{experiment::Metric, plan, plan::Plan};
 use speedup_proto::convert::{ExperimentStatus, ExportPart, StatusPhase, experiment_named};
 use speedup_proto::v1;
 use speedup_proto::v1::analysis_client::AnalysisClient;
 use speedup_proto::v1::experiments_server::{Experiments, ExperimentsServer};
 use tokio::{sync::Mutex, sync::mpsc, task::JoinHandle};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::service::Routes;
-use tonic::transport::server::TcpIncoming;
-use tonic::transport::{Channel, Endpoint, Server};
-use tonic::{Request, Response, Status};
+use tonic::transport::{Channel, Endpoint, Server, server::TcpIncoming};
+use tonic::{Request, Response, Status, service::Routes};
 
 /// What a watcher is sent, one after the other.
 pub(crate) type Statuses = mpsc::Receiver<Result<v1::ExperimentStatus, Status>>;

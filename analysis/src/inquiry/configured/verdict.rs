@@ -2,9 +2,8 @@
 
 use serde::Serialize;
 use speedup_statistics::inference::{Caveat, ConfidenceLevel};
-use speedup_statistics::protocol::speedup_test::published::{self, PublishedVerdict};
 use speedup_statistics::protocol::speedup_test::{
-    ProtocolConclusion, ProtocolOutcome, Question, Rules, SpeedupTest,
+    ProtocolConclusion, ProtocolOutcome, Question, Rules, SpeedupTest, published, published::PublishedVerdict,
 };
 
 use super::ConfiguredOptions;

@@ -4,11 +4,10 @@
 
 use super::{ConfiguredBenchmark, ConfiguredError, ConfiguredLevel, ConfiguredOptions, UnreadableFile};
 use crate::{conclusion::Protocol, conclusion::WarningCode, inquiry::SpeedupTestMode};
-use speedup_statistics::inference::{Caveat, Side};
 use speedup_statistics::protocol::speedup_test::{
     ProtocolConclusion, ProtocolOutcome, StopReason, SubTestRefusal,
 };
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{inference::Caveat, inference::Side, sample::Sample};
 use std::collections::BTreeMap;
 
 /// A warning of the whole test.
@@ -23,11 +22,7 @@ pub enum ConfigurationWarning {
     /// Some coefficients are missing, so all weigh equally.
     MissingCoefficients { missing: usize },
     /// Two benchmarks of one name.
-    NameTwice {
-        name: String,
-        /// Where it stands.
-        lines: [u64; 2],
-    },
+    NameTwice { name: String, lines: [u64; 2] },
 }
 
 /// A warning of a benchmark.
@@ -38,21 +33,38 @@ pub enum BenchmarkWarning {
     /// So the benchmark was ignored.
     SamplesUnavailable,
     /// At most 30 runs that are not normal: the t test is not made.
-    SmallNotNormal { side: Side, n: usize },
+    SmallNotNormal {
+        side: Side,
+        n: usize,
+    },
     /// More than 30 runs that are not normal.
-    NotNormalLarge { side: Side },
+    NotNormalLarge {
+        side: Side,
+    },
     /// At most 30 runs and more than a shift between the versions: the rank-sum test is not made.
-    SmallNoLocationShift { side: Side, n: usize },
+    SmallNoLocationShift {
+        side: Side,
+        n: usize,
+    },
     /// More than 30 runs and more than a shift between the versions.
     NoLocationShift,
-    /// No level above one half.
-    NoLevelAboveHalf { protocol: Protocol },
+    NoLevelAboveHalf {
+        protocol: Protocol,
+    },
     /// A test could not be made at all.
-    TestRefused { protocol: Protocol, refusal: SubTestRefusal },
+    TestRefused {
+        protocol: Protocol,
+        refusal: SubTestRefusal,
+    },
     /// The values of a sample differ by rounding alone.
-    SpreadOfRounding { side: Side },
+    SpreadOfRounding {
+        side: Side,
+    },
     /// Another caveat of the analysis.
-    Caveat { protocol: Protocol, caveat: Caveat },
+    Caveat {
+        protocol: Protocol,
+        caveat: Caveat,
+    },
 }
 
 impl ConfigurationWarning {

@@ -2,11 +2,9 @@
 
 use super::*;
 use crate::conclusion::{ReasonCode, WarningCode};
-use crate::gate::{Conclusion, Judgement};
-use crate::study::{ControlKind, EndpointVerdict};
+use crate::{gate::Conclusion, gate::Judgement, study::ControlKind, study::EndpointVerdict};
 use speedup_statistics::inference::{ConfidenceLevel, Threshold};
-use speedup_statistics::ratio::QuantileRatio;
-use speedup_statistics::sample::{Sample, SampleQuantile};
+use speedup_statistics::{ratio::QuantileRatio, sample::Sample, sample::SampleQuantile};
 
 /// Times without a pattern whose last tenth is `tail` times as long.
 fn with_tail(seed: usize, tail: f64) -> Vec<f64> {

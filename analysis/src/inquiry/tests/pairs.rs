@@ -19,18 +19,9 @@ fn named(benchmark: &str, values: &[f64], blocks: &[Option<&str>]) -> NamedSampl
     NamedSample { blocks, ..NamedSample::new(benchmark, runs) }
 }
 
-const NAMES: [Option<&str>; 10] = [
-    Some("0"),
-    Some("1"),
-    Some("2"),
-    Some("3"),
-    Some("4"),
-    Some("5"),
-    Some("6"),
-    Some("7"),
-    Some("8"),
-    Some("9"),
-];
+fn names() -> [Option<&'static str>; 10] {
+    ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"].map(Some)
+}
 
 fn suite(version: &str, sample: NamedSample) -> Suite {
     Suite { version: version.to_owned(), benchmarks: vec![sample] }
@@ -38,10 +29,10 @@ fn suite(version: &str, sample: NamedSample) -> Suite {
 
 /// The second version in another order, as no order makes the pairs.
 fn paired() -> Vec<Suite> {
-    let (mut values, mut names) = (COMMON.to_vec(), NAMES.to_vec());
+    let (mut values, mut order) = (COMMON, names());
     values.reverse();
-    names.reverse();
-    vec![suite("before", named("sort", &before(), &NAMES)), suite("after", named("sort", &values, &names))]
+    order.reverse();
+    vec![suite("before", named("sort", &before(), &names())), suite("after", named("sort", &values, &order))]
 }
 
 fn codes(answer: &Answer) -> Vec<&str> {
@@ -95,7 +86,7 @@ fn all_methods_that_can_go_by_the_pairs_and_others_say_that_they_do_not() {
         panic!("another method")
     };
     assert_eq!(of[0].pairs, 10);
-    assert_eq!(of[0].caveats.iter().any(|one| one.code == WarningCode::PairsByOrder), false);
+    assert!(!of[0].caveats.iter().any(|one| one.code == WarningCode::PairsByOrder));
 }
 
 /// A drift that both versions share is none of their ratio.
@@ -110,7 +101,7 @@ fn the_order_of_pairs_is_looked_at_in_their_ratios() {
         let answer = Inquiry::new(suites.to_vec(), Method::ratio()).answer().unwrap();
         codes(&answer).contains(&"order_dependence")
     };
-    assert_eq!((of(&NAMES), of(&[])), (false, true));
+    assert_eq!((of(&names()), of(&[])), (false, true));
 }
 
 #[test]
@@ -167,7 +158,7 @@ fn several_values_of_a_version_in_a_block_are_one_observation() {
 
 #[test]
 fn blocks_that_are_not_those_of_the_runs_are_refused() {
-    let few = named("sort", &BEFORE, &NAMES);
+    let few = named("sort", &BEFORE, &names());
     let twice = named("sort", &[1.0, 2.0], &[Some("a"), Some("a")]);
     for sample in [few, twice] {
         let suites = vec![suite("before", sample), suite("after", named("sort", &AFTER, &[]))];
@@ -175,7 +166,7 @@ fn blocks_that_are_not_those_of_the_runs_are_refused() {
     }
     // Too few pairs are not enough data, with what it takes.
     let short = [("before", &before()[..3]), ("after", &COMMON[..3])];
-    let suites = short.map(|(version, values)| suite(version, named("sort", values, &NAMES[..3]))).to_vec();
+    let suites = short.map(|(version, values)| suite(version, named("sort", values, &names()[..3]))).to_vec();
     let method = Method::Ratio(RatioOptions { center: Some(Center::Median), ..RatioOptions::default() });
     let answer = Inquiry::new(suites, method).answer().unwrap();
     assert_eq!(verdict(&answer), "not enough data");

@@ -1,27 +1,23 @@
 //! One benchmark: its cells, and each candidate against the baseline.
 
 use super::{
-    headline::Declared, headline::HeadlineReport, level_spread, level_spread::LevelSpread, looked,
-    looked::Looked, members::speedup_within, mixture::MixtureReport, multiplicity::AdjustedReport,
-    multiplicity::OneSidedReport, paired, protocol, protocol::IntervalReport, protocol::Judged,
-    protocol::ProtocolReport, stratified,
+    headline::Declared, headline::HeadlineReport, looked, looked::Looked, members::speedup_within,
+    mixture::MixtureReport, multiplicity::AdjustedReport, multiplicity::OneSidedReport, paired, protocol,
+    protocol::IntervalReport, protocol::Judged, protocol::ProtocolReport, stratified,
 };
-use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, WarningCode, Warnings};
+use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, WarningCode, Warnings, Word};
 use crate::count::counted;
-use crate::study::advice::AdviceReport;
 use crate::study::design::{Arranged, BLOCK, DesignKind, DesignReport, INDEPENDENT_RUN};
-use crate::study::gather::cell::CellRecords;
-use crate::study::gather::condition::ConditionCounts;
-use crate::study::gather::mishap::Mishaps;
-use crate::study::rule::LookReport;
-use crate::study::validity::diagnostics::DiagnosticsReport;
+use crate::study::gather::{cell::CellRecords, cell::ConditionCounts, mishap::Mishaps};
+use crate::study::{
+    RunUnit, advice::AdviceReport, rule::LookReport, validity::diagnostics::DiagnosticsReport,
+};
 use serde::{Deserialize, Serialize};
 use speedup_core::{experiment::Center, run::timer::TimerError};
 use speedup_statistics::inference::{Caveat, ConfidenceLevel, Critical};
-use speedup_statistics::levels::{EffectSize, LevelTree, RandomEffects};
-use speedup_statistics::protocol::speedup_test::SpeedupTest;
-use speedup_statistics::ratio::{RatioError, Summary};
+use speedup_statistics::levels::{DroppedWhy, EffectSize, LevelTree, RandomEffects, Reshaped};
 use speedup_statistics::sample::{Sample, SampleQuantile};
+use speedup_statistics::{protocol::speedup_test::SpeedupTest, ratio::RatioError, ratio::Summary};
 
 /// A benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -435,7 +431,7 @@ impl Pair<'_> {
             adjusted: Vec::new(),
             design: self.design().cloned(),
             levels: match self.arranged {
-                Some(Ok(arranged)) => level_spread::of(arranged),
+                Some(Ok(arranged)) => level_spreads(arranged),
                 Some(Err(_)) | None => Vec::new(),
             },
             advice: None,
@@ -507,4 +503,57 @@ fn mean_of_doubtful_law() -> String {
     "The verdict is on the mean, and the times are not normally distributed: the interval of the mean is approximate, and where \
      rare runs take very long it may miss far more often than it says. Look at the distribution, or declare center = \"median\"."
         .to_owned()
+}
+
+/// What one level adds to the spread of both versions (Kalibera 2012 §6.1, §7.1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LevelSpread {
+    /// The level.
+    pub level: Word<RunUnit>,
+    /// The standard deviation that it adds to the baseline's times, in nanoseconds: T of the levels that vary, 0 where it adds
+    /// none; absent where it was not repeated, so that it is part of a neighbour.
+    pub baseline_sd_ns: Option<f64>,
+    /// The same of the candidate's.
+    pub candidate_sd_ns: Option<f64>,
+}
+
+/// The levels of both versions, the highest first; none where the runs have no levels, or the versions not the same.
+fn level_spreads(arranged: &Arranged) -> Vec<LevelSpread> {
+    use RunUnit::{Boot, Build, Host, Run};
+    let Some([baseline, candidate]) = &arranged.levels else { return Vec::new() };
+    if baseline.depth() != candidate.depth() {
+        return Vec::new();
+    }
+    let units: &[RunUnit] = match baseline.depth() {
+        4 => &[Run, Boot, Host, Build],
+        // Boots alone stand where a single host was planned.
+        3 if arranged.design.unit == Boot => &[Run, Host, Boot],
+        3 => &[Run, Boot, Host],
+        _ => return Vec::new(),
+    };
+    let [baseline, candidate] = [baseline, candidate].map(deviations);
+    let rows = units.iter().zip(baseline.into_iter().zip(candidate));
+    let rows = rows.filter(|(_, (baseline, candidate))| baseline.is_some() || candidate.is_some());
+    let row = |(number, (unit, (baseline_sd_ns, candidate_sd_ns))): (usize, (&RunUnit, _))| LevelSpread {
+        // Where each unit of the lowest levels has one run, what it adds is the runs'.
+        level: if number == 0 { Run } else { *unit }.into(),
+        baseline_sd_ns,
+        candidate_sd_ns,
+    };
+    let mut rows: Vec<LevelSpread> = rows.enumerate().map(row).collect();
+    rows.reverse();
+    rows
+}
+
+/// The standard deviation that each level adds, the lowest first.
+fn deviations(levels: &LevelTree) -> Vec<Option<f64>> {
+    let Reshaped { kept, dropped } = Reshaped::new(levels);
+    let mut deviations = vec![None; levels.depth()];
+    for level in dropped.iter().filter(|level| matches!(level.why, DroppedWhy::NoVariance { .. })) {
+        deviations[level.level - 1] = Some(0.0);
+    }
+    for level in &kept {
+        deviations[level.level - 1] = level.unbiased.map(|variance| variance.max(0.0).sqrt());
+    }
+    deviations
 }

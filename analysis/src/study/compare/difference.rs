@@ -10,8 +10,7 @@ use speedup_core::experiment::Center;
 use speedup_statistics::ratio::difference::{
     MeanDifference, PairedMeanDifference, PairedMedianDifference, QuantileDifference,
 };
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::TTestError;
+use speedup_statistics::{sample::Sample, test::TTestError};
 
 impl Declared {
     /// The ratio of the centres of two samples of what is independent, or their difference where a value of one is not positive. Values

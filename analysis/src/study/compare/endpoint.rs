@@ -5,23 +5,16 @@
 //! iterations.
 
 use super::headline::{Declared, RatioFound, Scale};
-use super::multiplicity::{self, Tested};
 use super::own_metric::looked_sequentially;
-use super::protocol::IntervalReport;
-use super::tail;
+use super::{multiplicity, multiplicity::Tested, protocol::IntervalReport, tail};
 use crate::conclusion::{Protocol, Reason, ReasonCode, Verdict, Word};
 use crate::count;
-use crate::study::RunUnit;
-use crate::study::Study;
 use crate::study::design::{Arranged, Design, Run, class_weight};
-use crate::study::gather::cell::CellRecords;
-use crate::study::gather::sampled::Sampled;
+use crate::study::{RunUnit, Study, gather::cell::CellRecords, gather::sampled::Sampled};
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::metric::{Better, Metric};
-use speedup_core::experiment::{Endpoint, EndpointSubject, Family, Rule};
+use speedup_core::experiment::{Endpoint, EndpointSubject, Family, Rule, metric::Better, metric::Metric};
 use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue};
-use speedup_statistics::ratio::{QuantileRatio, RatioError};
-use speedup_statistics::sample::{Sample, SampleQuantile};
+use speedup_statistics::{ratio::QuantileRatio, ratio::RatioError, sample::Sample, sample::SampleQuantile};
 
 /// The verdicts on an endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,13 +12,12 @@ use crate::count::counted;
 use crate::study::design::{Arranged, DesignKind, INDEPENDENT_RUN, class_weight};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Center, Experiment};
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue, RatioInterval};
-use speedup_statistics::ratio::difference::CenterDifference;
-use speedup_statistics::ratio::{
-    BenchmarkWeights, MeanRatio, PairedMedianRatio, PairedRatio, QuantileRatio, RatioError, Speedup,
-    SuiteMember, SuiteRatio, SuiteRatioError,
+use speedup_statistics::{
+    inference::Alternative, inference::ConfidenceLevel, inference::PValue, inference::RatioInterval,
+    ratio::BenchmarkWeights, ratio::MeanRatio, ratio::PairedMedianRatio, ratio::PairedRatio,
+    ratio::QuantileRatio, ratio::RatioError, ratio::Speedup, ratio::SuiteMember, ratio::SuiteRatio,
+    ratio::SuiteRatioError, ratio::difference::CenterDifference, sample::Sample, sample::SampleQuantile,
 };
-use speedup_statistics::sample::{Sample, SampleQuantile};
 
 /// What is said first of a candidate on a benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,19 +7,14 @@
 
 use super::{comparison::by_levels, paired, protocol::IntervalReport};
 use crate::conclusion::{Reason, ReasonCode, Word};
-use crate::study::RunUnit;
-use crate::study::Study;
-use crate::study::design::{Arranged, Design, Run, class_weight};
-use crate::study::gather::cell::{CellRecords, Iterations};
-use crate::study::gather::evidence::Seat;
+use crate::study::gather::{cell::CellRecords, cell::Iterations, evidence::Seat};
+use crate::study::{RunUnit, Study, design::Arranged, design::Design, design::Run, design::class_weight};
 use serde::{Deserialize, Serialize};
 use speedup_core::{experiment::Rule, experiment::metric::Better};
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::levels::RandomEffects;
 use speedup_statistics::ratio::{
     BenchmarkWeights, MeanRatio, PairedRatio, RatioError, SuiteMember, SuiteRatio, SuiteRatioError,
 };
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{inference::ConfidenceLevel, levels::RandomEffects, sample::Sample};
 
 /// A candidate against the baseline in a metric that the program writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,9 +12,8 @@ use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict};
 use crate::count::counted;
 use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel, PValue};
 use speedup_statistics::protocol::speedup_test::{AssumptionOutcome, LARGE_ABOVE, Question};
-use speedup_statistics::ratio::{PairedRatio, SuiteRatioError};
-use speedup_statistics::sample::{Sample, SampleError};
 use speedup_statistics::test::{PairedTTest, PseudoMedian, ShapiroWilk, SignedRank};
+use speedup_statistics::{ratio::PairedRatio, ratio::SuiteRatioError, sample::Sample, sample::SampleError};
 
 /// A main test, with both of its p-values.
 pub(crate) struct MainTest {

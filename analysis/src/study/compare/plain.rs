@@ -2,16 +2,12 @@
 //! and hosts.
 
 use super::comparison::{BenchmarkReport, CellReport, Pair};
-use super::endpoint::{self, EndpointReport, EndpointRow};
+use super::endpoint::{EndpointReport, EndpointRow};
 use super::headline::{Declared, RatioFound};
-use super::members::Members;
-use super::multiplicity;
-use super::suite::{Suite, SuiteReport};
+use super::{endpoint, members::Members, multiplicity, suite::Suite, suite::SuiteReport};
 use crate::conclusion::{Reason, Warning, Warnings, Word};
-use crate::study::RunUnit;
-use crate::study::design::Arranged;
-use crate::study::gather::cell::CellRecords;
 use crate::study::validity::controls::{ControlRow, ControlsReport};
+use crate::study::{RunUnit, design::Arranged, gather::cell::CellRecords};
 use speedup_core::{experiment::Family, experiment::metric::Better};
 use speedup_statistics::{ratio::BenchmarkWeights, sample::Sample, test::Selection};
 

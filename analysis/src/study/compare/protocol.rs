@@ -8,8 +8,7 @@ use speedup_statistics::protocol::speedup_test::{
     ProtocolOutcome, Question, SubTest,
 };
 use speedup_statistics::ratio::{MeanRatio, MedianRatio, RatioError};
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::LeastPValues;
+use speedup_statistics::{sample::Sample, test::LeastPValues};
 
 /// What one protocol says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,10 +9,9 @@ use super::paired::{Allowed, MainTest, judge, refusal, report_with};
 use super::protocol::{IntervalReport, Judged};
 use crate::{conclusion::Protocol, conclusion::Reason, conclusion::ReasonCode, study::design::class_weight};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
-use speedup_statistics::protocol::speedup_test::LARGE_ABOVE;
 use speedup_statistics::ratio::{BenchmarkWeights, SuiteMember, SuiteRatio};
-use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{ShapiroWilk, VanElteren};
+use speedup_statistics::{protocol::speedup_test::LARGE_ABOVE, sample::Sample};
 
 /// The protocol of the mean.
 pub(crate) fn mean(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> Judged {

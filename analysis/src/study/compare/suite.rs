@@ -6,10 +6,9 @@
 //! a further benchmark's lies. Of a single benchmark all is that benchmark's own.
 
 use super::comparison::{BenchmarkReport, ComparisonReport};
-use super::members::Members;
 use super::multiplicity::{AdjustedReport, MultiplicityReport};
-use super::proportion::{self, ProportionReport, RequiredReport, TrueShareReport};
-use super::protocol::IntervalReport;
+use super::proportion::{ProportionReport, RequiredReport, TrueShareReport};
+use super::{members::Members, proportion, protocol::IntervalReport};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, WarningCode, Warnings};
 use crate::count;
 use serde::{Deserialize, Serialize};

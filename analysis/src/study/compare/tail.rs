@@ -9,17 +9,13 @@
 //!   that supposes nothing knows more of the quantile: the runs of a unit may all be alike.
 
 use super::endpoint::{hundredths, too_few_runs};
-use super::headline::{Declared, RatioFound};
-use super::protocol::IntervalReport;
+use super::{headline::Declared, headline::RatioFound, protocol::IntervalReport};
 use crate::conclusion::{Reason, ReasonCode, Spelled, Word};
 use crate::count::{counted, grouped};
-use crate::study::RunUnit;
-use crate::study::Study;
-use crate::study::design::{Design, Run, UnitDependence, UnitRuns};
+use crate::study::{RunUnit, Study, design::Design, design::Run, design::UnitDependence, design::UnitRuns};
 use speedup_core::{experiment::Experiment, repetition::Order, value::seed::below};
-use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::ratio::{PairedMedianRatio, QuantileRatio, RatioError};
-use speedup_statistics::sample::{Sample, SampleQuantile};
+use speedup_statistics::{inference::ConfidenceLevel, sample::Sample, sample::SampleQuantile};
 use std::fmt;
 
 /// What a verdict on a quantile takes of the runs of a unit that counts by its own: an observation beyond it, on average.

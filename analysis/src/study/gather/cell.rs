@@ -1,13 +1,11 @@
 //! What is kept of a cell while attempts come in, in whatever order: the values, and where they are from.
 
-use super::condition::ConditionCounts;
-use super::evidence::Seat;
-use super::mishap::Mishaps;
-use super::ranks::RanksSeen;
-use super::software::{Programs, SoftwareSeen};
+use super::{evidence::Seat, mishap::Mishaps, ranks::RanksSeen, software::Programs, software::SoftwareSeen};
+use serde::{Deserialize, Serialize};
 use speedup_core::experiment::metric::{Absence, Metric, OwnMetric};
-use speedup_core::run::record::Record;
-use speedup_core::run::timer::TimerError;
+use speedup_core::run::{
+    conditions::Conditions, disturbance::Disturbance, record::Record, timer::TimerError,
+};
 use speedup_core::value::id::RunIndex;
 use speedup_statistics::sample::{Sample, SampleError};
 use std::{borrow::Cow, collections::BTreeMap, collections::BTreeSet};
@@ -98,7 +96,6 @@ impl Values {
 }
 
 impl Column {
-    /// With room for so many values.
     fn with_room(values: usize) -> Self {
         Self { values: Values::Narrow(Vec::with_capacity(values)), gaps: Vec::new() }
     }
@@ -137,7 +134,6 @@ impl Absent {
         Self { runs: 0, first: first.clone() }
     }
 
-    /// Adds more of them.
     pub(crate) fn add(&mut self, more: &Self) {
         self.runs += more.runs;
         if more.first.0 < self.first.0 {
@@ -284,6 +280,56 @@ impl CellRecords {
         observed.sort_unstable_by_key(|(seat, _)| seat.run);
         Box::new(observed.into_iter())
     }
+}
+
+/// The conditions of the measured runs of a cell.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConditionCounts {
+    /// Runs whose conditions were recorded.
+    pub recorded: u64,
+    /// Those of them that were disturbed.
+    pub disturbed: u64,
+    /// Runs by the code name of what disturbed them; one run may be in several.
+    pub disturbances: BTreeMap<String, u64>,
+    /// Runs by the name of a setting that their host had not.
+    pub unmet: BTreeMap<String, u64>,
+    /// Runs by the kind of the file system on which they stood, where that was no disk or memory of their host.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_local: BTreeMap<String, u64>,
+}
+
+impl ConditionCounts {
+    /// Counts a measured run.
+    pub(crate) fn measured(&mut self, conditions: Option<&Conditions>) {
+        let Some(conditions) = conditions else { return };
+        self.recorded += 1;
+        self.disturbed += u64::from(!conditions.disturbances.is_empty());
+        let codes: BTreeSet<&str> = conditions.disturbances.iter().map(Disturbance::code).collect();
+        let unmet: BTreeSet<&str> = conditions.unmet.iter().map(|unmet| unmet.setting.name()).collect();
+        codes.into_iter().for_each(|code| count(&mut self.disturbances, code, 1));
+        unmet.into_iter().for_each(|name| count(&mut self.unmet, name, 1));
+        if let Some(stood_on) = conditions.file_system.as_ref().filter(|stood_on| !stood_on.is_local()) {
+            count(&mut self.not_local, &stood_on.kind, 1);
+        }
+    }
+
+    /// The counts of several cells together.
+    #[must_use]
+    pub fn sum<'a>(cells: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut sum = Self::default();
+        for cell in cells {
+            sum.recorded += cell.recorded;
+            sum.disturbed += cell.disturbed;
+            cell.disturbances.iter().for_each(|(code, runs)| count(&mut sum.disturbances, code, *runs));
+            cell.unmet.iter().for_each(|(name, runs)| count(&mut sum.unmet, name, *runs));
+            cell.not_local.iter().for_each(|(kind, runs)| count(&mut sum.not_local, kind, *runs));
+        }
+        sum
+    }
+}
+
+fn count(counts: &mut BTreeMap<String, u64>, name: &str, runs: u64) {
+    *counts.entry(name.to_owned()).or_default() += runs;
 }
 
 #[cfg(test)]

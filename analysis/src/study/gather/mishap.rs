@@ -2,8 +2,7 @@
 //! all of it is counted.
 
 use serde::{Deserialize, Serialize};
-use speedup_core::run::record::{Failure, Output, Record};
-use speedup_core::run::{AfterLoss, LossReason, Obstacle};
+use speedup_core::run::{AfterLoss, LossReason, Obstacle, record::Failure, record::Output, record::Record};
 use speedup_core::value::id::{Attempt, RunIndex};
 use std::collections::BTreeMap;
 

@@ -70,7 +70,6 @@ impl<T: Ord + Hash + Clone> Numbers<T> {
         places
     }
 
-    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }

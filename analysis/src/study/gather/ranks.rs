@@ -1,7 +1,6 @@
 //! What is kept of the ranks of runs on several hosts: of each attempt a few numbers, however many ranks it had.
 
-use speedup_core::run::lease::Lease;
-use speedup_core::run::record::{RankTime, Record};
+use speedup_core::run::{lease::Lease, record::RankTime, record::Record};
 use speedup_core::value::id::{Attempt, RunIndex};
 use std::collections::BTreeMap;
 
@@ -13,7 +12,6 @@ pub(crate) struct RanksSeen(BTreeMap<(RunIndex, Attempt), RankFacts>);
 #[derive(Clone, Copy, Debug)]
 struct RankFacts {
     is_measured: bool,
-    /// How many there are.
     ranks: u64,
     /// The sum of their scrambled numbers, which tells sets of as many numbers apart but for one case in 2⁶⁴.
     numbers: u64,

@@ -2,9 +2,8 @@
 
 use super::{cell::CellRecords, evidence::NamedSeat, evidence::Seats};
 use crate::conclusion::Reason;
-use crate::study::Study;
 use crate::study::design::{Arranged, Design, Run, has_builds, in_order};
-use crate::study::validity::diagnostic::DiagnosedCell;
+use crate::study::{Study, validity::diagnostic::DiagnosedCell};
 use rayon::prelude::*;
 use speedup_core::{experiment::Benchmark, experiment::metric::Metric, plan::Plan, value::id::RunIndex};
 use speedup_statistics::sample::Sample;

@@ -1,10 +1,8 @@
 //! Which software the measured runs of a cell had: the variables that a shell made, the image of
 //! the container, and the contents of the programs.
 
-use speedup_core::experiment::files::ContentHash;
-use speedup_core::run::record::Record;
-use speedup_core::run::software::ImageIdentity;
-use speedup_core::value::time::Span;
+use speedup_core::run::{record::Record, software::ImageIdentity};
+use speedup_core::{experiment::files::ContentHash, value::time::Span};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The software that measured runs of a cell had, as far as it is known.
@@ -43,7 +41,6 @@ impl SoftwareSeen {
 pub(crate) struct Programs {
     /// By content, the hosts on which it was executed, by their numbers in the study.
     pub(in crate::study) hosts: BTreeMap<ContentHash, BTreeSet<u32>>,
-    /// Runs whose program is known.
     pub(in crate::study) runs: u64,
 }
 

@@ -1,9 +1,7 @@
 //! What the reader must know of a report that is not from all planned runs, or from more.
 
-use crate::conclusion::{WarningCode, Warnings};
-use crate::count::{counted, grouped};
-use crate::study::report::head::{Head, State};
-use crate::study::{ReportPhase, Study};
+use crate::study::{ReportPhase, Study, report::head::Head, report::head::State};
+use crate::{conclusion::WarningCode, conclusion::Warnings, count::counted, count::grouped};
 
 /// Raises what there is of the first kind.
 pub(crate) fn warn(head: &Head, warnings: &mut Warnings) {

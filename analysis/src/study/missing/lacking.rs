@@ -1,9 +1,8 @@
 //! What is lacking in the other metrics: values, or a part of them. Said for each metric with its counts, for a median of
 //! some runs is not one of all.
 
-use crate::conclusion::{WarningCode, Warnings};
-use crate::count::{counted, grouped};
 use crate::study::gather::cell::{Absent, CellRecords};
+use crate::{conclusion::WarningCode, conclusion::Warnings, count::counted, count::grouped};
 use speedup_core::experiment::metric::{Absence, Metric, OwnMetric};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,7 @@
 //! What the reader must know of runs that are missing from their samples, and of what a run left behind.
 
-use crate::conclusion::{WarningCode, Warnings};
-use crate::count::counted;
-use crate::study::gather::cell::CellRecords;
-use crate::study::gather::sampled::Sampled;
-use crate::study::report::MishapTotals;
+use crate::study::{gather::cell::CellRecords, gather::sampled::Sampled, report::MishapTotals};
+use crate::{conclusion::WarningCode, conclusion::Warnings, count::counted};
 
 /// Raises what there is of failed and lost runs.
 pub(crate) fn warn(

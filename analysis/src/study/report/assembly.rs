@@ -1,30 +1,27 @@
 //! Puts the report of a study together.
 
 use super::{figures::FiguresReport, head::Head, method::MethodReport};
-use crate::{
-    conclusion::Warnings, study::Figures, study::Mixtures, study::ReportOptions, study::Study,
-    study::compare::comparison::BenchmarkReport, study::compare::comparison::CellReport,
-    study::compare::comparison::ComparisonReport, study::compare::comparison::Pair,
-    study::compare::endpoint::EndpointReport, study::compare::headline::Declared, study::compare::looked,
-    study::compare::members::Members, study::compare::metric::MetricReport,
-    study::compare::mixture::MixtureReport, study::compare::multiplicity,
-    study::compare::multiplicity::Multiplicity, study::compare::proportion,
-    study::compare::suite::Conclusion, study::compare::suite::Suite, study::compare::suite::SuiteReport,
-    study::design::Design, study::design::DesignKind, study::gather::cell::CellRecords,
-    study::gather::sampled::Sampled, study::missing::AttemptCounts, study::missing::MissingReport,
-    study::missing::completeness, study::missing::lacking, study::missing::losses, study::ranks::RanksReport,
-    study::report::MishapTotals, study::report::Report, study::report::SCHEMA_VERSION,
-    study::rule::RuleReport, study::scaling, study::scaling::ScalingReport, study::validity::built,
-    study::validity::canary::CanaryReport, study::validity::controls::ControlsReport,
-    study::validity::diagnostics, study::validity::diagnostics::DiagnosticsReport,
-    study::validity::diagnostics::DiagnosticsSummary, study::validity::disturbance,
-    study::validity::exclusion::ExclusionsReport, study::validity::host_effect::OutlyingReport,
-    study::validity::independence::IndependenceReport, study::validity::placement::PlacementReport,
-    study::validity::sensitivity, study::validity::software,
+use crate::conclusion::Warnings;
+use crate::study::{
+    Figures, Mixtures, ReportOptions, Study, compare::comparison::BenchmarkReport,
+    compare::comparison::CellReport, compare::comparison::ComparisonReport, compare::comparison::Pair,
+    compare::endpoint::EndpointReport, compare::headline::Declared, compare::looked,
+    compare::members::Members, compare::metric::MetricReport, compare::mixture::MixtureReport,
+    compare::multiplicity, compare::multiplicity::Multiplicity, compare::proportion,
+    compare::suite::Conclusion, compare::suite::Suite, compare::suite::SuiteReport, design::Design,
+    design::DesignKind, gather::cell::CellRecords, gather::sampled::Sampled, missing::AttemptCounts,
+    missing::MissingReport, missing::completeness, missing::lacking, missing::losses, ranks::RanksReport,
+    report::MishapTotals, report::Report, report::SCHEMA_VERSION, rule::RuleReport, scaling,
+    scaling::ScalingReport, validity::built, validity::canary::CanaryReport,
+    validity::controls::ControlsReport, validity::diagnostics, validity::diagnostics::DiagnosticsReport,
+    validity::diagnostics::DiagnosticsSummary, validity::disturbance, validity::exclusion::ExclusionsReport,
+    validity::host_effect::OutlyingReport, validity::host_effect::WithoutReport,
+    validity::independence::IndependenceReport, validity::placement::PlacementReport, validity::software,
 };
 use rayon::prelude::*;
-use speedup_core::{experiment, experiment::Rule, experiment::metric::Metric};
+use speedup_core::{experiment, experiment::Rule, experiment::metric::Metric, value::id::HostId};
 use speedup_statistics::{inference::ConfidenceLevel, ratio::BenchmarkWeights, test::Selection};
+use std::collections::BTreeSet;
 
 /// What all comparisons of a report share.
 #[derive(Clone, Copy)]
@@ -147,7 +144,7 @@ fn compare_without(
     if circumstances.looks.is_none() && !outlying.hosts.is_empty() {
         let names = outlying.hosts.iter().map(|host| host.host.as_str()).collect();
         let brief = Circumstances { mixtures: Mixtures::LeftOut, ..*circumstances };
-        outlying.without = sensitivity::without(circumstances.study, &names, &brief, benchmarks);
+        outlying.without = without_hosts(circumstances.study, &names, &brief, benchmarks);
     }
 }
 
@@ -381,4 +378,40 @@ fn selection(study: &Study) -> Selection {
         Some(_) => Selection::DrawnFromFinite { size: study.plan.experiment.benchmarks.len() as u64 },
         None => Selection::Chosen,
     }
+}
+
+/// Each candidate without the hosts of these names, beside what is reported of it.
+fn without_hosts(
+    study: &Study,
+    names: &BTreeSet<&str>,
+    circumstances: &Circumstances<'_>,
+    reported: &[BenchmarkReport],
+) -> Vec<WithoutReport> {
+    let hosts: BTreeSet<u32> = study
+        .evidence
+        .hosts
+        .numbered()
+        .into_iter()
+        .filter(|(name, _)| names.contains(HostId::as_str(name)))
+        .map(|(_, number)| number)
+        .collect();
+    let runs = study.evidence.runs_on(&hosts);
+    let cells: Vec<CellRecords> = study.cells.iter().map(|cell| cell.without(&runs)).collect();
+    let versions = study.plan.experiment.compared().len();
+    let sampled = Sampled::of_cells(study, &cells);
+    // What these verdicts are worth is not asked.
+    let mut unsaid = Warnings::default();
+    let mut compared = benchmarks(&sampled, circumstances, &mut unsaid);
+    let candidate = |version: usize| {
+        let total = concluded(&sampled, &compared, version, circumstances);
+        adjust(&mut compared, &mut [], version, &total, circumstances.level);
+        let SuiteReport { candidate, verdict, speedup, .. } =
+            suite(&sampled, &compared, version, total, circumstances, &mut unsaid);
+        let others = reported.iter().zip(&compared).filter(|(with, without)| {
+            with.comparisons[version - 1].verdict != without.comparisons[version - 1].verdict
+        });
+        let changed = others.map(|(with, _)| with.name.clone()).collect();
+        WithoutReport { candidate, verdict, speedup, changed }
+    };
+    (1..versions).map(candidate).collect()
 }

@@ -13,10 +13,9 @@ use crate::study::compare::mixture::{ComponentReport, FEWEST_RUNS_OF_A_MIXTURE, 
 use crate::study::gather::sampled::Sampled;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit};
 use speedup_statistics::planning::required_repetitions::RatioPrecision;
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{inference::ConfidenceLevel, sample::Sample};
 use std::collections::BTreeMap;
 
 /// Benchmarks with figures of their own: more than fifty nobody looks through.

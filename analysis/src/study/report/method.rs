@@ -1,21 +1,19 @@
 //! How the report was made: names, sources, and everything pinned, so that another can make it again.
 
-use crate::conclusion::{Spelled, Word};
-use crate::count;
 use crate::study::advice::{AdviceReport, MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH};
 use crate::study::design::{Design, has_builds};
+use crate::{conclusion::Spelled, conclusion::Word, count};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Center, Experiment, Family, Weights};
 use speedup_core::plan::Plan;
 use speedup_statistics::diagnostics::host_effect::{CellsAndHosts, HostRanks};
 use speedup_statistics::diagnostics::run_order::{Autocorrelation, FirstRunEffect, RunsTest};
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::levels::EffectSize;
-use speedup_statistics::protocol::speedup_test::Rules;
-use speedup_statistics::ratio::{
-    MeanRatio, MedianRatio, PairedRatio, QuantileRatio, RandomEffectsMean, SuiteRatio,
-};
 use speedup_statistics::test::{ExactRule, PairedTTest, Proportion, ProportionMethod, TrueShare, VanElteren};
+use speedup_statistics::{
+    inference::ConfidenceLevel, levels::EffectSize, protocol::speedup_test::Rules, ratio::MeanRatio,
+    ratio::MedianRatio, ratio::PairedRatio, ratio::QuantileRatio, ratio::RandomEffectsMean,
+    ratio::SuiteRatio,
+};
 
 /// How the report was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,8 +12,7 @@ pub use self::report::{
 };
 use super::{RuleKind, RuleReport, RuleState};
 use crate::{study::Study, study::StudyPhase, study::gather::cell::CellRecords};
-use speedup_core::experiment::metric::Metric;
-use speedup_core::experiment::{Bisection, EndpointSubject};
+use speedup_core::experiment::{Bisection, EndpointSubject, metric::Metric};
 use speedup_core::value::id::VersionIndex;
 use speedup_statistics::bisection::{
     CommitLine, FEWEST_BLOCK_RUNS, StepAnswer, StepBisection, StepCaveat, StepRule, StepVerdict,

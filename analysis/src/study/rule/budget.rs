@@ -3,9 +3,7 @@
 
 use super::{Finding, RuleReport, RuleRow, costs::UnitCosts, units};
 use crate::count::{counted, grouped};
-use crate::study::BenchmarkReport;
-use crate::study::Study;
-use crate::study::design::INDEPENDENT_RUN;
+use crate::study::{BenchmarkReport, Study, design::INDEPENDENT_RUN};
 use speedup_core::{experiment::Metric, plan::Shape, value::id::RunIndex, value::time::Span};
 use speedup_statistics::levels::{LevelTree, RandomEffects, Reshaped};
 use speedup_statistics::planning::{Costs, RepetitionPlan, VarianceComponents};

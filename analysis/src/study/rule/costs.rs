@@ -1,10 +1,7 @@
 //! What attempts took of the hosts, by the coordinator's time line: from the grant of the lease to its end.
 
-use speedup_core::experiment::Rule;
-use speedup_core::machine::event::EndedAttempt;
-use speedup_core::plan::Plan;
-use speedup_core::value::id::{HostId, RunIndex};
-use speedup_core::value::time::{Span, Timestamp};
+use speedup_core::value::{id::HostId, id::RunIndex, time::Span, time::Timestamp};
+use speedup_core::{experiment::Rule, machine::event::EndedAttempt, plan::Plan};
 use std::collections::BTreeMap;
 
 /// What attempts took of the hosts.

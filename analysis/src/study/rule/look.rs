@@ -1,9 +1,7 @@
 //! What one look at one comparison sees: a two-sided test at the risk of the look, and what goes with it.
 
 use super::units::{Comparison, Units};
-use crate::{
-    study::Study, study::design::Design, study::design::class_weight, study::gather::numbers::Number,
-};
+use crate::study::{Study, design::Design, design::class_weight, gather::numbers::Number};
 use speedup_core::{experiment::Center, experiment::metric::Metric, value::id::RunIndex};
 use speedup_statistics::{
     inference::Alternative, inference::ConfidenceLevel, inference::Interval, inference::PValue,
@@ -13,7 +11,6 @@ use speedup_statistics::{
 };
 use std::collections::BTreeMap;
 
-/// What is looked at.
 pub(super) struct Looked {
     /// What is compared of the versions, as the plan declares it.
     center: Center,

@@ -170,17 +170,16 @@ fn diagnostics_see_past_the_builds() {
 fn builds_that_are_the_same_files_are_told() {
     let synthetic = Synthetic::new(1, 2, 12, "").all_built(3);
     let report = |content: &dyn Fn(u32, u32) -> u8| {
-        let mut study = synthetic.study();
-        for mut attempt in synthetic.attempts() {
+        let mut attempts = synthetic.attempts();
+        for attempt in &mut attempts {
             let version = attempt.cell;
             if let Some(build) = &mut attempt.lease.evidence.build {
                 let blake3 = ContentHash([content(version, build.run.0); 32]);
                 let content = Content { blake3, bytes: 9, executable: true };
                 build.products = vec![Product { name: "prog".to_owned(), content }];
             }
-            study.add(&attempt).unwrap();
         }
-        study.report(None).unwrap()
+        synthetic.study_of(&attempts).report(None).unwrap()
     };
     let told = report(&|version, build| if version == 0 { 7 } else { build as u8 });
     let warning =

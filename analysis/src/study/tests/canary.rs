@@ -3,10 +3,9 @@
 use super::{codes, sentence, synthetic::Synthetic};
 use crate::{study::validity::canary::Canary, study::*};
 use rand::RngExt as _;
-use speedup_core::{
-    host::Exclusion, host::ExclusionCause, machine::event::AttemptEnd, run::record::Outcome,
-    run::record::Record, value::id::LeaseEpoch, value::seed::Seed, value::time::Span, value::time::Timestamp,
-};
+use speedup_core::run::record::{Outcome, Record};
+use speedup_core::value::{id::LeaseEpoch, seed::Seed, time::Span, time::Timestamp};
+use speedup_core::{host::Exclusion, host::ExclusionCause, machine::event::AttemptEnd};
 use speedup_statistics::inference::ConfidenceLevel;
 use std::sync::Arc;
 
@@ -14,7 +13,6 @@ const CANARY: &str = "[canary]\nshell = \"sleep 0\"\n";
 
 /// Noise of one percent, and on some hosts a drift: by what factor, told the host and the share of the experiment that is over.
 fn report(synthetic: &Synthetic, drift: impl Fn(&str, f64) -> f64) -> Report {
-    let mut study = synthetic.study();
     let attempts = synthetic.attempts();
     let all = attempts.len() as f64;
     let mut random = Seed(5).child("canary");
@@ -26,8 +24,7 @@ fn report(synthetic: &Synthetic, drift: impl Fn(&str, f64) -> f64) -> Report {
         Arc::make_mut(record).canary = Some(Span((1e7 * factor) as u64));
     }
     // In whatever order they come.
-    changed.iter().rev().for_each(|(attempt, _)| study.add(attempt).unwrap());
-    study.report(None).unwrap()
+    synthetic.study_of(changed.iter().rev().map(|(attempt, _)| attempt)).report(None).unwrap()
 }
 
 #[test]

@@ -9,8 +9,7 @@ use crate::study::*;
 use rand::RngExt as _;
 use speedup_core::{machine::event::EndedAttempt, run::record::Failure, value::seed::Seed};
 use speedup_statistics::distribution::{Tails, normal};
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{inference::ConfidenceLevel, sample::Sample};
 
 const OF_DIAGNOSTICS: &str = "autocorrelation runs_in_series drift first_run modes_are_hosts modes_are_classes host_effect \
     outlying_hosts losses_differ failures_differ";
@@ -208,8 +207,7 @@ fn undecided_benchmarks_have_advice() {
 fn mixtures_are_fitted_when_asked_for_whatever_the_threads() {
     let clusters = Times::TwoClusters { means: [90e6, 110e6], deviation: 1e6, share: 0.6 };
     let synthetic = two(3, 40).times(0, 0, clusters);
-    let mut study = synthetic.study();
-    synthetic.attempts().iter().for_each(|attempt| study.add(attempt).unwrap());
+    let study = synthetic.study_of(&synthetic.attempts());
     let asked = ReportOptions { mixtures: Mixtures::Fitted, ..ReportOptions::default() };
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -232,9 +230,7 @@ fn mixtures_are_fitted_when_asked_for_whatever_the_threads() {
 fn the_order_of_feeding_does_not_reach_the_hosts() {
     let synthetic = Synthetic::new(3, 2, 12, "").hosts(5).slow_host(2, 1.1);
     let json = |attempts: &[EndedAttempt]| {
-        let mut study = synthetic.study();
-        attempts.iter().for_each(|attempt| study.add(attempt).unwrap());
-        serde_json::to_string(&study.report(None).unwrap()).unwrap()
+        serde_json::to_string(&synthetic.study_of(attempts).report(None).unwrap()).unwrap()
     };
     let mut attempts = synthetic.attempts();
     let expected = json(&attempts);
@@ -249,9 +245,8 @@ fn clustered(hosts: u32) -> Synthetic {
 }
 
 fn fitted(synthetic: &Synthetic) -> Report {
-    let mut study = synthetic.study();
-    synthetic.attempts().iter().for_each(|attempt| study.add(attempt).unwrap());
-    study.report_with(ReportOptions { mixtures: Mixtures::Fitted, ..ReportOptions::default() }).unwrap()
+    let asked = ReportOptions { mixtures: Mixtures::Fitted, ..ReportOptions::default() };
+    synthetic.study_of(&synthetic.attempts()).report_with(asked).unwrap()
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! The verdicts that a plan declares beside the headlines.
 
 use super::{changed_report, synthetic::Synthetic};
-use crate::conclusion::{ReasonCode, Verdict};
-use crate::gate::{Conclusion, Judgement};
 use crate::study::{EndpointReport, EndpointVerdict, Report};
+use crate::{conclusion::ReasonCode, conclusion::Verdict, gate::Conclusion, gate::Judgement};
 use speedup_core::{experiment::metric::Better, experiment::metric::Metric, run::record::Record};
 use speedup_statistics::inference::Threshold;
 

@@ -6,13 +6,12 @@ use crate::study::{
 };
 
 fn drawn(synthetic: &Synthetic, in_reverse: bool) -> Report {
-    let mut study = synthetic.study();
     let mut attempts = synthetic.attempts();
     if in_reverse {
         attempts.reverse();
     }
-    attempts.iter().for_each(|attempt| study.add(attempt).unwrap());
-    study.report_with(ReportOptions { figures: Figures::Drawn, ..ReportOptions::default() }).unwrap()
+    let asked = ReportOptions { figures: Figures::Drawn, ..ReportOptions::default() };
+    synthetic.study_of(&attempts).report_with(asked).unwrap()
 }
 
 fn figures(synthetic: &Synthetic) -> FiguresReport {

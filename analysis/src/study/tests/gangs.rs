@@ -2,9 +2,8 @@
 
 use super::synthetic::Synthetic;
 use crate::{conclusion::ReasonCode, study::HostEffectReport, study::Report};
-use speedup_core::experiment::metric::Metric;
-use speedup_core::machine::event::AttemptEnd;
 use speedup_core::value::seed::{Seed, shuffle};
+use speedup_core::{experiment::metric::Metric, machine::event::AttemptEnd};
 use std::sync::Arc;
 
 const HOSTS: u32 = 3;

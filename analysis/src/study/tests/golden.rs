@@ -70,10 +70,8 @@ fn mixed() -> Report {
         .times(0, 0, clusters)
         .times(0, 1, clusters)
         .times(1, 1, Times::normal(99.8e6, 1e6));
-    let mut study = synthetic.study();
-    synthetic.attempts().iter().for_each(|attempt| study.add(attempt).unwrap());
     let asked = ReportOptions { mixtures: Mixtures::Fitted, ..ReportOptions::default() };
-    study.report_with(asked).unwrap()
+    synthetic.study_of(&synthetic.attempts()).report_with(asked).unwrap()
 }
 
 /// A slow host, one that was quarantined, a canary that drifts on another, and a metric of the plan's own.
@@ -129,9 +127,8 @@ fn drawn_figures() -> Report {
         .fail(2, 1, 60, &exit, "join: file 1 is not in sorted order")
         .times(3, 0, Times::Constant(60e6))
         .times(3, 1, Times::Constant(60e6));
-    let mut study = synthetic.study();
-    synthetic.attempts().iter().for_each(|attempt| study.add(attempt).unwrap());
-    study.report_with(ReportOptions { figures: Figures::Drawn, ..ReportOptions::default() }).unwrap()
+    let asked = ReportOptions { figures: Figures::Drawn, ..ReportOptions::default() };
+    synthetic.study_of(&synthetic.attempts()).report_with(asked).unwrap()
 }
 
 /// One version built six times, whose builds differ, beside one that came as it is.
@@ -171,13 +168,11 @@ fn ranked() -> Report {
     with_ranks(&mut attempts, 4, &|run, rank| {
         90_000_000 + u64::from((run * 7_919 + rank * 104_729) % 1_009) * 1_000 + slow(run, rank)
     });
-    let mut study = synthetic.study();
     let told_last = attempts.iter_mut().rfind(|ended| ended.lease.is_of_member());
     if let Some(EndedAttempt { end: AttemptEnd::Reported(record), .. }) = told_last {
         Arc::make_mut(record).ranks.pop();
     }
-    attempts.iter().for_each(|attempt| study.add(attempt).unwrap());
-    study.report(None).unwrap()
+    synthetic.study_of(&attempts).report(None).unwrap()
 }
 
 /// Runs on 3 hosts below one, two or three leaf switches, of which the candidate's have more.

@@ -187,11 +187,9 @@ fn on_hosts(
     host: &dyn Fn(u32, u32) -> Option<String>,
     turned: bool,
 ) -> IndependenceReport {
-    let mut study = synthetic.study();
     let mut attempts = synthetic.with_parts(host);
     if turned {
         attempts.reverse();
     }
-    attempts.iter().for_each(|attempt| study.add(attempt).unwrap());
-    study.report(None).unwrap().independence
+    synthetic.study_of(&attempts).report(None).unwrap().independence
 }

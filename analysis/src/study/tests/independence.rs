@@ -92,12 +92,9 @@ fn visits_are_fresh_as_a_whole_and_boots_within_them_are_seen() {
 
 /// What is said of a synthetic experiment whose attempts are changed, with the codes of its caveats.
 fn said_of(synthetic: &Synthetic, change: impl Fn(&mut EndedAttempt)) -> (IndependenceReport, Vec<String>) {
-    let mut study = synthetic.study();
-    for mut attempt in synthetic.attempts() {
-        change(&mut attempt);
-        study.add(&attempt).unwrap();
-    }
-    let report = study.report(None).unwrap();
+    let mut attempts = synthetic.attempts();
+    attempts.iter_mut().for_each(change);
+    let report = synthetic.study_of(&attempts).report(None).unwrap();
     let codes = codes(&report).into_iter().map(ToString::to_string).collect();
     (report.independence, codes)
 }

@@ -4,8 +4,7 @@ use super::{changed_report, synthetic::Synthetic};
 use crate::conclusion::{ReasonCode, Warning};
 use crate::study::{IntervalReport, MetricReport, OwnComparison, Report, RunUnit};
 use speedup_core::experiment::metric::{Absence, Better, Metric};
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::run::record::Record;
+use speedup_core::{machine::event::AttemptEnd, machine::event::EndedAttempt, run::record::Record};
 use std::sync::Arc;
 
 const OWN: &str = "[metrics.output.rate]\nregex = 'x ([0-9]+)'\nunit = \"MB/s\"\nbetter = \"higher\"\n\
@@ -142,19 +141,12 @@ fn own_metrics_have_intervals_by_the_plans_levels() {
     let of = |plan: &str, repetitions: &str| {
         let more = format!("{OWN}[independence]\npolicy = \"distinct\"\n{plan}");
         let synthetic = Synthetic::nested(1, 2, repetitions, &more).visits().host_spread(0.05);
-        let mut study = synthetic.study();
-        for mut attempt in synthetic.attempts() {
-            let EndedAttempt { end: AttemptEnd::Reported(record), .. } = &mut attempt else {
-                panic!("reported")
-            };
-            let record = Arc::make_mut(record);
+        synthetic.changed_report(|_, _, record| {
             // Two iterations about the wall time, and the same as a rate.
             let wall = record.metrics[&Metric::Wall] as f64;
             record.series.insert("pause".to_owned(), vec![0.99 * wall, 1.01 * wall]);
             record.series.insert("rate".to_owned(), vec![1e12 / wall]);
-            study.add(&attempt).unwrap();
-        }
-        study.report(None).unwrap()
+        })
     };
     let nested = of("", "hosts = 10\nboots = 2\nruns = 5\n");
     let wall = nested.benchmarks[0].comparisons[0].mean.as_ref().unwrap().interval.ends().unwrap();
@@ -186,16 +178,10 @@ fn own_metrics_have_intervals_by_the_plans_levels() {
 #[test]
 fn under_looks_own_metrics_have_no_interval() {
     let synthetic = Synthetic::nested(1, 2, "looks = 2\nmaximum = 20\n", OWN);
-    let mut study = synthetic.study();
-    for mut attempt in synthetic.attempts() {
-        let run = attempt.lease.run;
-        let EndedAttempt { end: AttemptEnd::Reported(record), .. } = &mut attempt else { panic!("reported") };
-        let record = Arc::make_mut(record);
-        record.series.insert("rate".to_owned(), vec![run.0.into(), 1e3]);
+    let report = synthetic.changed_report(|_, lease, record| {
+        record.series.insert("rate".to_owned(), vec![lease.run.0.into(), 1e3]);
         record.series.insert("pause".to_owned(), vec![1.0]);
-        study.add(&attempt).unwrap();
-    }
-    let report = study.report(None).unwrap();
+    });
     let IntervalReport::Missing { reason } = &metric(&report, "rate").rows[0].comparisons[0].interval else {
         panic!("an interval under looks")
     };

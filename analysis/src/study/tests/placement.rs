@@ -2,9 +2,8 @@
 
 use super::synthetic::Synthetic;
 use crate::{conclusion::Verdict, study::PlacementReport, study::Report};
-use speedup_core::experiment::metric::Metric;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::value::seed::{Seed, below};
+use speedup_core::{experiment::metric::Metric, value::seed::Seed, value::seed::below};
 use std::sync::Arc;
 
 const BENCHMARKS: usize = 3;
@@ -33,9 +32,7 @@ fn attempts(spans: &dyn Fn(u32, u32) -> u32, factor: f64) -> Vec<EndedAttempt> {
 }
 
 fn report(attempts: &[EndedAttempt]) -> Report {
-    let mut study = synthetic().study();
-    attempts.iter().for_each(|ended| study.add(ended).unwrap());
-    study.report(None).unwrap()
+    synthetic().study_of(attempts).report(None).unwrap()
 }
 
 fn placement(report: &Report) -> &PlacementReport {

@@ -2,31 +2,21 @@
 
 use super::{codes, synthetic::Synthetic, synthetic::Times};
 use crate::study::{ControlKind, Report};
-use speedup_core::experiment::files::ContentHash;
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::run::program::{Program, ProgramContent};
-use std::sync::Arc;
+use speedup_core::{experiment::files::ContentHash, run::program::Program, run::program::ProgramContent};
 
 const CODE: &str = "program_changed";
 
 /// The report where the program of each run has the content of this number, by its cell and host.
 fn report_of(synthetic: &Synthetic, content: impl Fn(u32, &str) -> Option<u8>) -> Report {
-    let mut study = synthetic.study();
-    for mut attempt in synthetic.attempts() {
-        let cell = attempt.cell;
-        let EndedAttempt { end: AttemptEnd::Reported(record), lease, .. } = &mut attempt else {
-            panic!("reported")
-        };
-        Arc::make_mut(record).program = Some(Box::new(Program {
+    synthetic.changed_report(|cell, lease, record| {
+        record.program = Some(Box::new(Program {
             path: "/usr/bin/sort".to_owned(),
             content: match content(cell, lease.host.as_str()) {
                 Some(number) => ProgramContent::Blake3(ContentHash([number; 32])),
                 None => ProgramContent::Unknown { reason: "Permission denied".to_owned() },
             },
         }));
-        study.add(&attempt).unwrap();
-    }
-    study.report(None).unwrap()
+    })
 }
 
 #[test]

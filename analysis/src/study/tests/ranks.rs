@@ -34,9 +34,7 @@ fn attempts() -> Vec<EndedAttempt> {
 }
 
 fn report(attempts: &[EndedAttempt]) -> Report {
-    let mut study = synthetic().study();
-    attempts.iter().for_each(|ended| study.add(ended).unwrap());
-    study.report(None).unwrap()
+    synthetic().study_of(attempts).report(None).unwrap()
 }
 
 fn only(report: &Report) -> &RanksReport {

@@ -2,27 +2,16 @@
 
 use super::{codes, synthetic::Synthetic};
 use crate::study::Report;
-use speedup_core::experiment::files::ContentHash;
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
 use speedup_core::run::conditions::Conditions;
 use speedup_core::run::software::{ImageIdentity, UsedContainer, UsedSoftware, UsedVariables};
-use speedup_core::value::time::Span;
-use std::sync::Arc;
+use speedup_core::{experiment::files::ContentHash, value::time::Span};
 
 /// The report where each run had this software, by its cell and host.
 fn report_of(software: impl Fn(u32, &str) -> UsedSoftware) -> Report {
-    let synthetic = Synthetic::new(2, 2, 12, "").hosts(6);
-    let mut study = synthetic.study();
-    for mut attempt in synthetic.attempts() {
-        let cell = attempt.cell;
-        let EndedAttempt { end: AttemptEnd::Reported(record), lease, .. } = &mut attempt else {
-            panic!("reported")
-        };
+    Synthetic::new(2, 2, 12, "").hosts(6).changed_report(|cell, lease, record| {
         let software = Some(software(cell, lease.host.as_str()));
-        Arc::make_mut(record).conditions = Some(Box::new(Conditions { software, ..Conditions::default() }));
-        study.add(&attempt).unwrap();
-    }
-    study.report(None).unwrap()
+        record.conditions = Some(Box::new(Conditions { software, ..Conditions::default() }));
+    })
 }
 
 fn variables(number: u8) -> UsedSoftware {

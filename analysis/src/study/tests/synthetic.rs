@@ -8,16 +8,15 @@ mod times;
 use self::{builds::BuildSpread, hosts::Hosts, hosts::class};
 pub(super) use self::{gangs::with_ranks, times::Times};
 use crate::study::{Report, Study, StudyPhase, StudyStanding};
-use speedup_core::{
-    experiment::Metric, experiment::Policy, experiment::build::UsedBuild, experiment::gang::Gang,
-    experiment::gang::GangLauncher, experiment::gang::ScalingLaw, experiment::gang::ScalingSeries,
-    machine::event::AttemptEnd, machine::event::EndedAttempt, machine::event::Tally, plan, plan::Plan,
-    plan::Shape, run::AfterLoss, run::LossReason, run::conditions::Conditions, run::lease::Evidence,
-    run::lease::Lease, run::record::Failure, run::record::Outcome, run::record::Output, run::record::Record,
-    run::timer::TimerError, value::id::AgentEpoch, value::id::Attempt, value::id::ExperimentId,
-    value::id::LeaseEpoch, value::id::RunIndex, value::seed::Seed, value::seed::below, value::seed::shuffle,
-    value::time::Timestamp,
-};
+use speedup_core::experiment::gang::{Gang, GangLauncher, ScalingLaw, ScalingSeries};
+use speedup_core::experiment::{Metric, Policy, build::UsedBuild};
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
+use speedup_core::run::lease::{Evidence, Lease};
+use speedup_core::run::record::{Failure, Outcome, Output, Record};
+use speedup_core::run::{AfterLoss, LossReason, conditions::Conditions, timer::TimerError};
+use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex};
+use speedup_core::value::{seed::Seed, seed::below, seed::shuffle, time::Timestamp};
+use speedup_core::{plan, plan::Plan, plan::Shape};
 use std::{collections::BTreeMap, sync::Arc};
 
 enum Mishap {
@@ -255,12 +254,25 @@ impl Synthetic {
         Study::new(self.plan.clone(), standing)
     }
 
-    pub(super) fn report(&self) -> Report {
+    /// The study after these attempts.
+    pub(super) fn study_of<'a>(&self, attempts: impl IntoIterator<Item = &'a EndedAttempt>) -> Study {
         let mut study = self.study();
-        for attempt in self.attempts() {
-            study.add(&attempt).unwrap();
+        attempts.into_iter().for_each(|attempt| study.add(attempt).unwrap());
+        study
+    }
+
+    pub(super) fn report(&self) -> Report {
+        self.study_of(&self.attempts()).report(None).unwrap()
+    }
+
+    /// The report after `change` was given the cell, the lease and the record of each attempt.
+    pub(super) fn changed_report(&self, mut change: impl FnMut(u32, &Lease, &mut Record)) -> Report {
+        let mut attempts = self.attempts();
+        for EndedAttempt { cell, lease, end, .. } in &mut attempts {
+            let AttemptEnd::Reported(record) = end else { panic!("reported") };
+            change(*cell, lease, Arc::make_mut(record));
         }
-        study.report(None).unwrap()
+        self.study_of(&attempts).report(None).unwrap()
     }
 
     /// All attempts, in run order.

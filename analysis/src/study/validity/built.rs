@@ -1,8 +1,7 @@
 //! What verdicts say of builds: a version that was built once is that build.
 
 use crate::conclusion::{WarningCode, Warnings};
-use crate::study::Study;
-use crate::study::design::{Design, has_builds};
+use crate::study::{Study, design::Design, design::has_builds};
 use speedup_core::experiment::build::{Product, UsedBuild};
 use speedup_core::value::id::{RunIndex, VersionIndex};
 use std::collections::BTreeMap;

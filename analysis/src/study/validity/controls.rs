@@ -1,19 +1,15 @@
 //! Controls: comparisons of which the answer is known, because nothing differs. They say how often this experiment, on its hosts and
 //! with its runs, found a difference that is none, and how small a difference it could have found.
 
-use crate::{
-    conclusion::Reason, conclusion::Verdict, conclusion::WarningCode, conclusion::Warnings, count::grouped,
-    count::percent, study::Study, study::compare::comparison::BenchmarkReport, study::compare::endpoint,
-    study::compare::headline::Declared, study::compare::headline::RatioFound,
-    study::compare::protocol::IntervalReport, study::gather::cell::CellRecords,
-    study::gather::sampled::Sampled,
-};
+use crate::conclusion::{Reason, Verdict, WarningCode, Warnings};
+use crate::count::{grouped, percent};
+use crate::study::compare::headline::{Declared, RatioFound};
+use crate::study::compare::{comparison::BenchmarkReport, endpoint, protocol::IntervalReport};
+use crate::study::{Study, gather::cell::CellRecords, gather::sampled::Sampled};
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::metric::{Better, Metric};
-use speedup_core::experiment::{EndpointSubject, Experiment};
-use speedup_core::plan::Cell;
-use speedup_core::run::work::WorkOrder;
+use speedup_core::experiment::{EndpointSubject, Experiment, metric::Better, metric::Metric};
 use speedup_core::value::id::{BenchmarkIndex, RunIndex, VersionIndex};
+use speedup_core::{plan::Cell, run::work::WorkOrder};
 use speedup_statistics::{distribution::binomial, inference::ConfidenceLevel};
 
 /// What the experiment says where nothing differs.

@@ -1,9 +1,7 @@
 //! What the reader must know of the hosts during the runs: disturbances, and settings that the plan wanted.
 
-use crate::conclusion::{WarningCode, Warnings};
-use crate::count::{counted, grouped};
-use crate::study::gather::condition::ConditionCounts;
-use crate::study::gather::sampled::Sampled;
+use crate::study::gather::{cell::ConditionCounts, sampled::Sampled};
+use crate::{conclusion::WarningCode, conclusion::Warnings, count::counted, count::grouped};
 use speedup_core::experiment::Experiment;
 use speedup_statistics::{inference::Alternative, inference::ConfidenceLevel, test::FisherExact};
 use std::collections::BTreeMap;

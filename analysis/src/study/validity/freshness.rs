@@ -7,8 +7,7 @@ use crate::study::gather::evidence::{Before, Evidence, Served, Stay};
 use crate::study::gather::numbers::Number;
 use speedup_core::independence::{Independence, Readings, Since, Traces, Violation};
 use speedup_core::plan::{Place, Plan};
-use speedup_core::value::id::{Attempt, LeaseEpoch, RunIndex};
-use speedup_core::value::time::Timestamp;
+use speedup_core::value::{id::Attempt, id::LeaseEpoch, id::RunIndex, time::Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A measured run on one of its hosts, with what the evidence says.

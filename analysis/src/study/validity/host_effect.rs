@@ -10,8 +10,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use speedup_statistics::diagnostics::host_effect::{CellsAndHosts, HostEffectError, HostRanks};
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{inference::ConfidenceLevel, sample::Sample};
 use std::{borrow::Cow, collections::BTreeMap, collections::BTreeSet};
 
 /// Outlying hosts that are named; the others are counted.

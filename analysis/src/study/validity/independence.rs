@@ -7,10 +7,7 @@ use super::freshness::{self, Against, Judged};
 use crate::{conclusion::Warnings, study::gather::evidence::Evidence, study::gather::numbers::Number};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Policy, Scope};
-use speedup_core::independence::Violation;
-use speedup_core::plan::Plan;
-use speedup_core::repetition::Order;
-use speedup_core::value::id::HostId;
+use speedup_core::{independence::Violation, plan::Plan, repetition::Order, value::id::HostId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Violations that are named; the others are counted.
@@ -216,9 +213,7 @@ impl EvidenceCounts {
 
 /// What hosts did in measured runs, counted one host after another.
 struct HostCounts {
-    /// The machine of each host.
     machines: Vec<u32>,
-    /// The hosts of each machine.
     of_machines: Vec<u64>,
     runs: u64,
     hosts: u64,

@@ -3,17 +3,14 @@
 //! had the better one.
 
 use super::diagnostic::{DiagnosedCell, DiagnosticReport, Sign};
-use crate::{
-    conclusion::Verdict, count::counted, count::p_value, count::percent, count::ratio, study::Study,
-    study::compare::protocol::IntervalReport, study::design::class_weight, study::gather::numbers::Number,
-    study::gather::sampled::Sampled,
-};
+use crate::study::gather::{numbers::Number, sampled::Sampled};
+use crate::study::{Study, compare::protocol::IntervalReport, design::class_weight};
+use crate::{conclusion::Verdict, count::counted, count::p_value, count::percent, count::ratio};
 use serde::{Deserialize, Serialize};
 use speedup_core::{experiment::Rule, value::id::RunIndex};
-use speedup_statistics::diagnostics::StratifiedKendall;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::ratio::{BenchmarkWeights, SuiteMember, SuiteRatio};
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{diagnostics::StratifiedKendall, sample::Sample};
 use std::{borrow::Cow, collections::BTreeMap};
 
 /// Over how many leaf switches runs were spread, where that varies within a cell.

@@ -1,8 +1,7 @@
 //! What a bisection found.
 
-use super::several::TwoSteps;
 use super::step_posterior::{SizeProbability, StepPosterior, of_commits};
-use super::{CommitLine, StepBisection};
+use super::{CommitLine, StepBisection, several::TwoSteps};
 use serde::Serialize;
 
 /// Probabilities that differ by less are equal: commits between the same probed ones are not told apart.
@@ -79,10 +78,7 @@ pub enum StepCaveat {
     /// Two steps are likelier than one, though not at the level: the set is of one step.
     PerhapsSeveral,
     /// Commits of the set that do not build: they cannot be told from their neighbours.
-    Unbuildable {
-        /// How many.
-        commits: usize,
-    },
+    Unbuildable { commits: usize },
 }
 
 impl StepBisection {

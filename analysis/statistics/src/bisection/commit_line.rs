@@ -19,20 +19,13 @@ pub struct CommitLine {
 /// Why a line, or what was observed on it, was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum CommitLineError {
-    /// Fewer than two commits, or too many.
     #[error("a bisection needs 2 to {MOST_COMMITS} commits, both ends included, not {0}")]
     Length(usize),
     /// A commit that is not on the line.
     #[error("commit {commit} is not among the {commits} commits of the line, which are counted from 0")]
-    Unknown {
-        commit: usize,
-        /// How many there are.
-        commits: usize,
-    },
-    /// An end that does not build.
+    Unknown { commit: usize, commits: usize },
     #[error("commit {0} is an end of the line, and an end must build")]
     EndUnbuildable(usize),
-    /// Weights that are no prior.
     #[error(
         "a prior has one weight for each of the {candidates} commits after the good end, each finite and at least 0, and not all of them 0"
     )]
@@ -40,7 +33,6 @@ pub enum CommitLineError {
         /// The commits after the good end.
         candidates: usize,
     },
-    /// A value without a logarithm.
     #[error("a run of commit {commit} has the value {value}; a bisection takes positive, finite values")]
     NotPositive { commit: usize, value: f64 },
 }

@@ -21,9 +21,7 @@ pub enum RunOutcome {
 /// A Beta law of the rate of failures, as outcomes that it is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FailureRate {
-    /// Failures.
     pub failed: f64,
-    /// Passes.
     pub passed: f64,
 }
 

@@ -6,8 +6,7 @@
 //! composite likelihood: C. Varin, N. Reid, D. Firth, An overview of composite likelihood methods, 2011).
 
 use super::block_likelihood::{BlockRuns, StepLaw, noise_density};
-use super::commit_line::CommitLine;
-use super::step_posterior::{Gap, StepPosterior};
+use super::{commit_line::CommitLine, step_posterior::Gap, step_posterior::StepPosterior};
 use crate::sample::median_of_sorted;
 use std::{collections::BTreeMap, f64::consts::PI};
 

@@ -1,8 +1,7 @@
 //! Where the step is, how large it is, and whether there is one: the posterior probabilities.
 
-use super::block_likelihood::{BlockRuns, StepLaw};
-use super::commit_line::CommitLine;
 use super::law_grid::{EndContrast, Fineness, LawGrid, SizeNode};
+use super::{block_likelihood::BlockRuns, block_likelihood::StepLaw, commit_line::CommitLine};
 use std::{collections::BTreeMap, f64::consts::PI};
 
 /// That there is no step is as likely beforehand as that there is one.

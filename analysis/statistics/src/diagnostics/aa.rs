@@ -2,9 +2,8 @@
 //! often does a test see a difference that is not there, and how large must a factor be to be seen?
 
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, PValue};
-use crate::number::monotone_root;
-use crate::sample::Sample;
 use crate::test::{RankSum, RankSumLaw, RankSumStatistic, WelchTTest, error_of_share};
+use crate::{number::monotone_root, sample::Sample};
 use serde::Serialize;
 use speedup_core::{value::seed::Seed, value::seed::shuffle};
 use std::collections::BTreeSet;
@@ -40,11 +39,9 @@ pub struct AaStudy {
 /// How the pool is compared with itself.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AaOptions {
-    /// The test.
     pub test: AaTest,
     /// Its alternative, said of the first half.
     pub alternative: Alternative,
-    /// Its confidence level.
     pub level: ConfidenceLevel,
     /// How many random splits.
     pub splits: u64,
@@ -70,7 +67,6 @@ pub struct FalseAlarms {
     pub method: &'static str,
     /// Splits in which the test rejected.
     pub rejected: u64,
-    /// Splits.
     pub splits: u64,
     /// Splits that the test refused, which count as not rejected.
     pub refused: u64,
@@ -104,28 +100,22 @@ pub enum AaError {
     /// Too few runs for two halves with a spread.
     #[error("two halves need at least {FEWEST_RUNS} runs, but there are {0}")]
     TooFew(usize),
-    /// Every run has one host.
     #[error("{runs} runs and {hosts} hosts are named, but every run has one")]
     Unmatched { runs: usize, hosts: usize },
-    /// Too few hosts for two halves.
     #[error("two halves by host need at least 2 hosts, but there are {0}")]
     FewHosts(usize),
     #[error("the runs do not vary, so no split can differ")]
     Constant,
-    /// No splits, or too many.
     #[error("the number of splits must be between 1 and {MOST_SPLITS}, not {0}")]
     Splits(u64),
-    /// More than fits the memory.
     #[error("{splits} splits of {runs} runs are more than is kept")]
     TooLarge {
         /// Runs of the pool.
         runs: usize,
         splits: u64,
     },
-    /// A factor is of positive quantities.
     #[error("a detectable factor needs positive observations, and the least is {0}")]
     NotPositive(f64),
-    /// A power that is not one.
     #[error("a power must be strictly between 0 and 1, not {0:?}")]
     Power(f64),
 }

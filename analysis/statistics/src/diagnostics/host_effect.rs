@@ -45,22 +45,10 @@ struct HostRuns {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum HostEffectError {
-    /// Every run has one host.
     #[error("{runs} runs and {hosts} hosts are named, but every run has one")]
-    Unmatched {
-        /// Runs.
-        runs: usize,
-        /// Hosts named.
-        hosts: usize,
-    },
-    /// Too few hosts.
+    Unmatched { runs: usize, hosts: usize },
     #[error("this needs runs on at least {needed} hosts, but has {hosts}")]
-    FewHosts {
-        /// Hosts.
-        hosts: usize,
-        /// Hosts needed.
-        needed: usize,
-    },
+    FewHosts { hosts: usize, needed: usize },
     /// No host made two runs, so nothing separates it from its run.
     #[error("no host made two runs, so host and run cannot be told apart")]
     Unrepeated,

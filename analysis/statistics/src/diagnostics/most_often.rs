@@ -39,7 +39,6 @@ pub struct MostOften {
 /// How often a member was the extreme one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct OftenCount {
-    /// The member.
     pub member: u32,
     /// In how many trials it was.
     pub hits: u64,

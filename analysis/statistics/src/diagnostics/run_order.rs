@@ -26,14 +26,8 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RunOrderError {
-    /// Too few runs.
     #[error("this diagnostic needs at least {needed} runs, but has {runs}")]
-    TooFew {
-        /// Runs.
-        runs: usize,
-        /// Runs needed.
-        needed: usize,
-    },
+    TooFew { runs: usize, needed: usize },
     /// All values are equal, or all but those at the median.
     #[error("the runs do not vary, so their order says nothing")]
     Constant,

@@ -1,9 +1,8 @@
 //! Whether values go with a number that is known of each, within strata.
 
 use super::run_order::RunOrderError;
-use crate::distribution::normal;
 use crate::inference::{Alternative, Caveat, PValue};
-use crate::sample::Sample;
+use crate::{distribution::normal, sample::Sample};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

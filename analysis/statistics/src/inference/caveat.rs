@@ -21,24 +21,11 @@ speedup_core::words! {
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Caveat {
     /// More than 30 runs that are not normal: the t test's risk is approximate (Touati 2010 §4.1).
-    NotNormalLarge {
-        /// The sample.
-        side: Side,
-        /// Its runs.
-        n: usize,
-    },
+    NotNormalLarge { side: Side, n: usize },
     /// More than 30 pairs whose differences are not normal: the paired t test's risk is approximate.
-    PairsNotNormal {
-        /// The pairs.
-        n: usize,
-    },
+    PairsNotNormal { n: usize },
     /// More runs than Shapiro–Wilk can test: taken as a large sample.
-    NormalityUntested {
-        /// The sample.
-        side: Side,
-        /// Its runs.
-        n: usize,
-    },
+    NormalityUntested { side: Side, n: usize },
     /// More than 30 runs each that differ by more than a shift: the rank-sum test's risk is approximate (Touati 2010
     /// §4.2).
     NoLocationShift,
@@ -57,20 +44,12 @@ pub enum Caveat {
     /// Exact for normal observations, and sensitive to others.
     AssumesNormal,
     /// a(1 − a/b) is not above 5, so the normal approximation of the proportion is doubtful (Touati 2010 §5).
-    ProportionCondition {
-        /// Accelerated benchmarks.
-        accelerated: u64,
-        /// All benchmarks.
-        benchmarks: u64,
-    },
+    ProportionCondition { accelerated: u64, benchmarks: u64 },
     /// The benchmarks were chosen, not drawn: the interval says nothing of other programs (Touati 2010 §5).
     BenchmarksChosen,
     /// Benchmarks with so few runs that not even a complete separation of their scores is significant (Chen 2012
     /// §4.1).
-    TooFewRunsToWin {
-        /// How many.
-        benchmarks: u64,
-    },
+    TooFewRunsToWin { benchmarks: u64 },
     /// The two sides have different numbers of runs, where Chen 2012 §4.1 has the same.
     UnequalRuns,
     /// No benchmark has a significant difference, so there is nothing to rank (Chen 2012 §4.1).
@@ -85,34 +64,20 @@ pub enum Caveat {
         m: usize,
     },
     /// The mean of a version is not positive: the ratio is none of times.
-    MeanNotPositive {
-        /// The version.
-        side: Side,
-    },
+    MeanNotPositive { side: Side },
     /// The interval's ends lie beyond what so few draws can show.
-    FewDraws {
-        /// The draws made.
-        draws: u32,
-    },
+    FewDraws { draws: u32 },
     /// A percentile interval of a bootstrap over few units of the highest level, which is too narrow.
     FewUnits {
         /// The fewer of the two versions' units.
         units: usize,
     },
     /// The probability is by seeded draws, and no finer than they.
-    ByDraws {
-        /// How many.
-        draws: u64,
-    },
+    ByDraws { draws: u64 },
     /// The splits are of one pool of runs: they do not vary as new runs would.
     OnePool,
     /// Splits of a pool that the test refused, counted as not rejected.
-    SplitsRefused {
-        /// How many.
-        refused: u64,
-        /// Of how many.
-        splits: u64,
-    },
+    SplitsRefused { refused: u64, splits: u64 },
     /// The observations differ in their last digits only.
     SpreadOfRounding,
     /// A plain mean of the speedups of different programs, which is no overall speedup (Touati 2010 §3.2).

@@ -28,9 +28,7 @@ pub enum RatioInterval {
     Unbounded {
         /// The full name of the method.
         method: &'static str,
-        /// The level asked for.
         level: ConfidenceLevel,
-        /// Why.
         reason: Unbounded,
     },
 }

@@ -11,8 +11,7 @@
 //! the level where they are not.
 
 use crate::inference::{Caveat, ConfidenceLevel, Critical, Interval, RatioInterval, Side, Unbounded};
-use crate::levels::{MeanErrorUnknown, RandomEffects};
-use crate::ratio::fieller::{self, Estimate};
+use crate::{levels::MeanErrorUnknown, levels::RandomEffects, ratio::fieller, ratio::fieller::Estimate};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -50,13 +49,10 @@ pub enum EffectSizeError {
     /// The mean of a version has no error.
     #[error("the mean of the {} has no error", side.name())]
     NoError {
-        /// The version.
         side: Side,
-        /// Why.
         #[source]
         source: MeanErrorUnknown,
     },
-    /// Neither version varies.
     #[error("the units of the highest level all have one mean in each version, so the ratio has no error")]
     Constant,
     /// The units of the highest level do not vary beyond the rounding of their means.
@@ -64,7 +60,6 @@ pub enum EffectSizeError {
         "the units of the highest level have one mean in each version but for rounding, so the ratio has no error"
     )]
     EssentiallyConstant,
-    /// The mean below the line is zero.
     #[error("the baseline's mean is zero, so there is no ratio to it")]
     BaselineZero,
 }

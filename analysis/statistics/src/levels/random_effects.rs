@@ -23,8 +23,7 @@ mod reshape;
 pub use reshape::{DroppedLevel, DroppedWhy, KeptLevel, Reshaped};
 
 use crate::inference::{Caveat, ConfidenceLevel, Critical, Interval};
-use crate::levels::LevelTree;
-use crate::levels::unit_means::Units;
+use crate::levels::{LevelTree, unit_means::Units};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -71,7 +70,6 @@ pub struct LevelVariance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum MeanErrorUnknown {
-    /// The highest level has one unit.
     #[error("the error of a mean needs at least 2 units of the highest level, but there is one")]
     OneUnit,
     /// The means of the highest level's units are all equal.

@@ -17,9 +17,7 @@ mod pass;
 mod turns;
 
 use super::draft::{Ending, LANES, LEAST_DENSITY, MOST_STEPS, Vector};
-use super::race::Runner;
-use super::schedule::TOLERANCE;
-use super::state::Start;
+use super::{race::Runner, schedule::TOLERANCE, state::Start};
 use lane_laws::LaneLaws;
 use pass::{Memory, TILE, accumulate};
 use std::f64::consts::LN_2;

@@ -5,10 +5,8 @@
 //! algorithm", Scandinavian Journal of Statistics 35, 2008, scheme S3) takes two steps, extrapolates along their
 //! difference, and keeps the point only if the likelihood there is no smaller; so the likelihood never falls.
 
-use super::kernel::Kernel;
-use super::points::Points;
-use super::schedule::maximised;
 use super::state::{MOST_COMPONENTS, State, VarianceModel};
+use super::{kernel::Kernel, points::Points, schedule::maximised};
 
 /// The largest change of any parameter in one step of a run that has converged: weights as they are, means in standard
 /// deviations, standard deviations in logarithms.

@@ -70,26 +70,12 @@ pub struct MixtureFit {
 #[derive(Clone, Copy, Debug, PartialEq, Error, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum MixtureFitError {
-    /// One observation.
     #[error("a mixture needs at least 2 observations, but there is {n}")]
-    TooFew {
-        /// How many there are.
-        n: usize,
-    },
-    /// All observations are equal.
+    TooFew { n: usize },
     #[error("all {n} observations are {value}, so there is no spread to describe")]
-    AllEqual {
-        /// How many there are.
-        n: usize,
-        /// The value.
-        value: f64,
-    },
-    /// Not even one component could be fitted.
+    AllEqual { n: usize, value: f64 },
     #[error("no mixture fits the {n} observations")]
-    NoFit {
-        /// How many there are.
-        n: usize,
-    },
+    NoFit { n: usize },
 }
 
 speedup_core::hints! { MixtureFitError:
@@ -103,15 +89,9 @@ speedup_core::hints! { MixtureFitError:
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum MixtureCaveat {
     /// Fewer than 30 observations, the least that Worms 2016 §4.3 used.
-    FewObservations {
-        /// How many there are.
-        n: usize,
-    },
+    FewObservations { n: usize },
     /// Observations that equal another one: the law is continuous (Worms 2016 §1.3.2).
-    Ties {
-        /// Their share.
-        share: f64,
-    },
+    Ties { share: f64 },
     /// The observations differ in their last digits only, so the law describes the clock.
     CoarseAgainstSpread {
         /// Distinct values of the clock within the sample's range.

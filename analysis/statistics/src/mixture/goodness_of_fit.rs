@@ -4,9 +4,8 @@
 //! bootstrap does: N samples of the fitted mixture, each fitted anew with its number of components chosen anew, and
 //! the distance of each to its own fit.
 
-use crate::inference::{PValue, Risk};
 use crate::mixture::{FitMethod, Mixture, MixtureFitError, Refit, Refits, TOGETHER, distance, tied_share};
-use crate::sample::Sample;
+use crate::{inference::PValue, inference::Risk, sample::Sample};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -59,7 +58,6 @@ pub struct GoodnessOfFitOptions {
     pub resamples: u32,
     /// Whether all of them are drawn.
     pub drawing: Drawing,
-    /// Their size.
     pub size: ResampleSize,
     /// How the sample and every resample is fitted. The test is of the family of mixtures, and holds for either; mclust's
     /// schedule is many times faster.
@@ -109,7 +107,6 @@ pub struct GoodnessOfFit {
 /// Why the test was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum GoodnessOfFitError {
-    /// The sample has no mixture.
     #[error("the sample has no mixture whose fit could be tested")]
     Mixture(#[from] MixtureFitError),
     /// Too few resamples for a p-value, or more than anyone waits for.
@@ -131,27 +128,16 @@ speedup_core::hints! { GoodnessOfFitError:
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum GoodnessOfFitCaveat {
     /// Observations that equal another one: resamples have none, so the distance of the sample is larger by the ties alone.
-    Ties {
-        /// Their share.
-        share: f64,
-    },
+    Ties { share: f64 },
     /// No resample is farther than the sample: the p-value is below its resolution.
     BelowResolution {
         /// 1/N.
         resolution: f64,
     },
     /// The sample has more than [`MOST_TESTED`] observations, and so many of them were tested, drawn at random.
-    Subset {
-        /// The observations that were tested.
-        tested: usize,
-        /// Those of the sample.
-        of: usize,
-    },
+    Subset { tested: usize, of: usize },
     /// Resamples that had no mixture, left out.
-    ResamplesLeftOut {
-        /// How many.
-        count: usize,
-    },
+    ResamplesLeftOut { count: usize },
 }
 
 impl GoodnessOfFitOptions {

@@ -4,9 +4,8 @@
 //! posteriors and moments are computed. Sums run in [`LANES`] fixed lanes, so the vector instructions that the
 //! processor offers change the speed and not one bit of the result.
 
-use super::exponential::{exp, ln};
-use super::points::{LANES, Points};
 use super::state::{MOST_COMPONENTS, State, Sums};
+use super::{exponential::exp, exponential::ln, points::LANES, points::Points};
 
 /// Observations at a time: 9 × 64 densities are 4.5 KiB.
 const TILE: usize = 64;

@@ -1,8 +1,7 @@
 //! The mixtures of a bootstrap's resamples, and of the sample that they are compared with.
 
 use super::abreast::{Abreast, MOST_OBSERVATIONS, Samples, StartOf};
-use super::search::{Search, Starts};
-use super::{FitMethod, Mixture};
+use super::{FitMethod, Mixture, search::Search, search::Starts};
 use crate::distribution::normal;
 use serde::Serialize;
 use std::ops::RangeInclusive;

@@ -1,9 +1,7 @@
 //! Expectation and maximisation in mclust's order, with its stopping rule and its refusals.
 
-use super::exponential::exp;
-use super::kernel::Kernel;
-use super::points::Points;
 use super::state::{MOST_COMPONENTS, State, Sums, VarianceModel};
+use super::{exponential::exp, kernel::Kernel, points::Points};
 use serde::Serialize;
 
 /// mclust's relative change of the log-likelihood at which it stops (`emControl(tol)`).

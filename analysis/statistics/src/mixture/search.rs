@@ -1,11 +1,10 @@
 //! Every model on one sample, and the one with the largest criterion.
 
-use super::{
-    Component, Mixture, converge::Settled, converge::converge, draft::Draft, draft::Ending, kernel::Kernel,
-    points::Points, schedule::NoFit, schedule::Rule, schedule::Run, schedule::last_step, schedule::mclust,
-    start::gap_classes, start::quantile_classes, state::MOST_COMPONENTS, state::Start, state::State,
-    state::VarianceModel,
-};
+use super::converge::{Settled, converge};
+use super::schedule::{NoFit, Rule, Run, last_step, mclust};
+use super::start::{gap_classes, quantile_classes};
+use super::state::{MOST_COMPONENTS, Start, State, VarianceModel};
+use super::{Component, Mixture, draft::Draft, draft::Ending, kernel::Kernel, points::Points};
 use serde::Serialize;
 use std::ops::RangeInclusive;
 
@@ -361,7 +360,6 @@ fn log_of_readable_unit(largest: f64, spread: f64) -> f64 {
 pub struct Entry {
     /// What the variances may be.
     pub model: VarianceModel,
-    /// How many components.
     pub components: usize,
     /// BIC = 2L − p ln n, larger is better, in the unit of the observations; or why there is no fit. (The text of Worms 2016 §4.2
     /// has another sign and count; its numbers are these.)

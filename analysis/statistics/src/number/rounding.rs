@@ -46,7 +46,6 @@ pub(crate) struct CompensatedSum {
 }
 
 impl CompensatedSum {
-    /// The sum of all `terms`.
     pub(crate) fn of(terms: impl IntoIterator<Item = f64>) -> f64 {
         let mut sum = Self::default();
         for term in terms {

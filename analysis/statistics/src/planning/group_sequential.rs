@@ -9,20 +9,44 @@
 //! The probabilities are by the recursion of Armitage, McPherson & Rowe (JRSS A 132, 1969).
 
 mod recursion;
-mod spending;
 
-use crate::distribution::{Tails, normal};
 use crate::inference::{ConfidenceLevel, PValue, Risk};
-use crate::number::monotone_root;
+use crate::{distribution::Tails, distribution::normal, number::monotone_root};
 use recursion::Recursion;
 use serde::Serialize;
-pub use spending::SpendingFunction;
 use thiserror::Error;
 
 /// More looks than anyone takes.
 pub const MOST_LOOKS: usize = 100;
 /// Looks that are closer than this share of the information say the same.
 pub const LEAST_INCREMENT: f64 = 1e-3;
+
+/// A spending function of Lan & DeMets (Biometrika 70, 1983): zero at 0, the whole risk at 1, increasing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpendingFunction {
+    /// 2(1 − Φ(z_{α/2}/√t)): little at first, as O'Brien and Fleming's boundaries do.
+    OBrienFlemingLike,
+    /// α ln(1 + (e − 1)t): much at first, as Pocock's boundaries do.
+    PocockLike,
+    /// αt.
+    Linear,
+}
+
+impl SpendingFunction {
+    /// The risk that may be spent up to the fraction `t` of the information, of `risk` on one side.
+    pub fn spent(self, t: f64, risk: f64) -> f64 {
+        let t = t.clamp(0.0, 1.0);
+        match self {
+            Self::OBrienFlemingLike => {
+                let z = normal::quantile(Tails::from_upper(risk / 2.0));
+                2.0 * normal::tails(z / t.sqrt()).upper
+            }
+            Self::PocockLike => risk * (t * (std::f64::consts::E - 1.0)).ln_1p(),
+            Self::Linear => risk * t,
+        }
+    }
+}
 
 /// A plan of looks and what each may conclude.
 ///
@@ -85,10 +109,8 @@ pub enum LookDecision {
 /// Why looks cannot be planned.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum LooksError {
-    /// No looks, or too many.
     #[error("a plan has between 1 and {MOST_LOOKS} looks, not {0}")]
     Count(usize),
-    /// Fractions out of order.
     #[error(
         "fractions of the information grow by at least {LEAST_INCREMENT} from above 0 to at most 1, and \
          number {index} is {fraction}"
@@ -98,7 +120,6 @@ pub enum LooksError {
         index: usize,
         fraction: f64,
     },
-    /// A drift that is not a number.
     #[error("a drift must be a finite number below {LARGEST_DRIFT} in magnitude, not {0}")]
     Drift(f64),
     /// A look that the plan does not have.

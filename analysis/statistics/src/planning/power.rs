@@ -38,57 +38,29 @@ pub enum Rejections {
 #[derive(Clone, Copy, Debug, PartialEq, Error, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PowerError {
-    /// A number of runs out of range.
     #[error("a number of runs must be between {FEWEST_RUNS} and {MOST_RUNS:e} here, not {runs}")]
-    Runs {
-        /// The number.
-        runs: f64,
-    },
+    Runs { runs: f64 },
     /// A standard deviation that is not positive and finite.
     #[error("a standard deviation must be positive and finite, not {sd}")]
-    StandardDeviation {
-        /// The value.
-        sd: f64,
-    },
-    /// A difference that is not finite.
+    StandardDeviation { sd: f64 },
     #[error("a difference must be a finite number, not {difference}")]
-    Difference {
-        /// The value.
-        difference: f64,
-    },
+    Difference { difference: f64 },
     /// A power not strictly between 0 and 1.
     #[error("a power must be strictly between 0 and 1, not {power}")]
-    Power {
-        /// The value.
-        power: f64,
-    },
-    /// A test that never rejects.
+    Power { power: f64 },
     #[error("a test at risk 0 never rejects")]
     NoRisk,
-    /// A proportion out of range.
     #[error("a proportion must be between 0 and 1, not {proportion}")]
-    Proportion {
-        /// The value.
-        proportion: f64,
-    },
+    Proportion { proportion: f64 },
     /// The true difference is none, or on the side for which the test does not look.
     #[error("no number of runs finds a difference of {difference}")]
-    NothingToFind {
-        /// The difference.
-        difference: f64,
-    },
+    NothingToFind { difference: f64 },
     /// Not enough at the end of the search.
     #[error("the power {power} is not reached within the limits of the search")]
-    Unreachable {
-        /// The power asked for.
-        power: f64,
-    },
+    Unreachable { power: f64 },
     /// The power asked for is exceeded whatever the unknown is.
     #[error("the power {power} is exceeded by every answer")]
-    AlwaysExceeded {
-        /// The power asked for.
-        power: f64,
-    },
+    AlwaysExceeded { power: f64 },
 }
 
 speedup_core::hints! { PowerError:

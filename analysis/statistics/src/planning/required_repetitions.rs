@@ -26,7 +26,6 @@ use thiserror::Error;
 pub struct RequiredRuns {
     /// The full name of the method.
     pub method: &'static str,
-    /// The runs.
     pub reach: Attainability,
     /// The confidence level of the interval or test that was planned for.
     pub level: ConfidenceLevel,
@@ -44,14 +43,12 @@ pub enum Attainability {
     PilotSuffices {
         /// Runs needed of each version.
         needed: u64,
-        /// Runs of the pilot.
         pilot: u64,
     },
     /// More runs are needed.
     MoreRuns {
         /// Runs needed of each version, those of the pilot included.
         needed: u64,
-        /// Runs of the pilot.
         pilot: u64,
     },
     /// The goal is not reached within the maximum.
@@ -67,14 +64,12 @@ pub enum Attainability {
 pub enum PlanningAssumption {
     /// The true spread is that of the pilot.
     SpreadOfPilot {
-        /// Runs of the pilot.
         runs: u64,
     },
     /// The true spread is the one that was given.
     SpreadGiven,
     /// Runs are independent and identically distributed, those of the pilot and those to come.
     IndependentRuns,
-    /// Means are normal.
     NormalMeans,
     /// Both versions get the same number of runs.
     EqualRuns,
@@ -92,24 +87,14 @@ pub enum RequiredError {
     /// A half-width that is not a positive fraction.
     #[error("a relative half-width must be strictly between 0 and 1, not {0:?}")]
     HalfWidth(f64),
-    /// A pilot that is too small.
     #[error("a pilot needs at least {needed} runs here, but has {runs}")]
-    SmallPilot {
-        /// Runs of the pilot.
-        runs: usize,
-        needed: usize,
-    },
+    SmallPilot { runs: usize, needed: usize },
     /// A pilot without spread says nothing of the spread to come.
     #[error("the pilot's runs do not vary, so nothing can be planned from them")]
     ConstantPilot,
     /// A standard deviation that is none of such a mean.
     #[error("a standard deviation of {sd:?} with a mean of {mean:?} cannot be planned with")]
-    Spread {
-        /// The mean.
-        mean: f64,
-        sd: f64,
-    },
-    /// A relative half-width is of positive quantities.
+    Spread { mean: f64, sd: f64 },
     #[error("a relative precision needs positive values, and the least is {0:?}")]
     NotPositive(f64),
     /// A mean that was given and is not positive.
@@ -121,7 +106,6 @@ pub enum RequiredError {
     /// The versions of the pilot have no ratio.
     #[error("the pilot has no ratio of means")]
     Ratio(#[source] RatioError),
-    /// The power calculation refused.
     #[error("the power cannot be planned")]
     Power(#[source] PowerError),
 }
@@ -241,16 +225,10 @@ pub struct Effort {
 pub enum EffortError {
     #[error("no run is made without a host")]
     NoHosts,
-    /// A duration that is not one.
     #[error("a run must take a positive number of seconds, not {0}")]
     Seconds(f64),
-    /// More runs than can be counted.
     #[error("{runs_each} runs of each of {versions} versions are too many to count")]
-    TooMany {
-        /// Runs of each version.
-        runs_each: u64,
-        versions: u64,
-    },
+    TooMany { runs_each: u64, versions: u64 },
 }
 
 speedup_core::hints! { EffortError: Self::NoHosts => "start an agent" }

@@ -5,9 +5,8 @@
 //! level whatever number of runs the pilot asked for. The half-width must be fixed before the pilot; for a relative
 //! one, compare the logarithms of times: their difference is the logarithm of the speedup of geometric means.
 
-use crate::distribution::{Tails, student_t};
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue};
-use crate::sample::Sample;
+use crate::{distribution::Tails, distribution::student_t, sample::Sample};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -54,23 +53,15 @@ pub enum Estimated {
 /// Why an experiment in two stages is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum TwoStageError {
-    /// A pilot too small for a variance.
     #[error("a pilot needs at least 2 runs of each version, and one has {runs}")]
     SmallPilot { runs: usize },
-    /// Pilots of different sizes.
     #[error("both versions need the same number of pilot runs, and these have {n} and {m}")]
-    UnequalPilots {
-        /// Runs of the first.
-        n: usize,
-        /// Runs of the second.
-        m: usize,
-    },
+    UnequalPilots { n: usize, m: usize },
     #[error("the pilot's runs do not vary")]
     Constant,
     /// A half-width that is not a positive number.
     #[error("a half-width must be positive and finite, not {0}")]
     HalfWidth(f64),
-    /// More runs than anyone will make.
     #[error("the half-width needs {runs:e} runs")]
     TooMany { runs: f64 },
     /// The second stage is not complete, so the interval has no level yet.

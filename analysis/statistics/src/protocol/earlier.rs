@@ -10,10 +10,8 @@
 //! median, and calls more than 30 runs large.
 
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue, Side};
-use crate::ratio::RatioError;
-use crate::ratio::mean::require_positive;
-use crate::sample::Sample;
 use crate::test::{ShapiroWilk, ShapiroWilkError, TTestError, WelchTTest};
+use crate::{ratio::RatioError, ratio::mean::require_positive, sample::Sample};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -69,10 +67,8 @@ pub struct Acceleration {
 /// Why the protocol says nothing.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum EarlierError {
-    /// The means were not compared.
     #[error("the means were not compared")]
     Means(#[from] TTestError),
-    /// The speedups are no ratios of times.
     #[error("the speedups were not computed")]
     Ratio(#[from] RatioError),
     /// The normality of a small sample could not be tested.
@@ -82,17 +78,12 @@ pub enum EarlierError {
         #[source]
         source: ShapiroWilkError,
     },
-    /// A small sample is not normal.
     #[error(
         "the {} has fewer than {EARLIER_LARGE_SAMPLE} runs and is not normal (p = {:.2e})",
         side.name(),
         p_value.get()
     )]
-    NotNormal {
-        side: Side,
-        /// The p-value of Shapiro–Wilk.
-        p_value: PValue,
-    },
+    NotNormal { side: Side, p_value: PValue },
 }
 
 speedup_core::hints! { EarlierError:

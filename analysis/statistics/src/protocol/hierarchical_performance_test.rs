@@ -47,7 +47,6 @@ const DIFFERENCE_NOISE: f64 = 64.0 * f64::EPSILON;
 pub struct PerformanceRules {
     /// How a benchmark has a winner.
     pub rank_sum: RankSumRule,
-    /// At which risk.
     pub risk: BenchmarkRisk,
     /// What becomes of half ranks over the benchmarks.
     pub half_integers: HalfIntegers,
@@ -97,7 +96,6 @@ pub enum PerformanceTestError {
         #[source]
         source: RankSumError,
     },
-    /// More pairs of runs than are listed.
     #[error(
         "benchmark {} has {pairs} pairs of runs, too many to search for a speedup",
         benchmark + 1
@@ -108,7 +106,6 @@ pub enum PerformanceTestError {
         /// Runs of the candidate times runs of the baseline.
         pairs: usize,
     },
-    /// More speedups than are tried.
     #[error("the test changes at {speedups} speedups, too many to try with this rank-sum rule")]
     TooManySpeedups { speedups: usize },
 }

@@ -52,7 +52,6 @@ pub const LARGEST_RISK: f64 = 0.5;
 /// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct SpeedupTest {
-    /// The observed speedups.
     pub speedups: ObservedSpeedups,
     /// The protocol of the mean.
     pub mean: MeanTest,
@@ -65,9 +64,7 @@ pub struct SpeedupTest {
 pub struct ObservedSpeedups {
     /// Of the least times; its reproducibility cannot be tested (Touati 2010 App. A).
     pub min: f64,
-    /// Of the means.
     pub mean: f64,
-    /// Of the medians.
     pub median: f64,
 }
 

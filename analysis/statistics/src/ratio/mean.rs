@@ -6,11 +6,9 @@
 //! Satterthwaite's at the estimated ratio (Dilba et al. 2007), which for one size and one variance lie
 //! between n − 1 and 2(n − 1).
 
-use crate::distribution::student_t;
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Side};
-use crate::ratio::fieller::{self, Estimate};
-use crate::sample::Sample;
-use crate::test::t_test::satterthwaite;
+use crate::ratio::{fieller, fieller::Estimate};
+use crate::{distribution::student_t, sample::Sample, test::t_test::satterthwaite};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -48,7 +46,6 @@ pub struct MeanRatio {
 #[derive(Clone, Copy, Debug, PartialEq, Error, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RatioError {
-    /// A time that is not positive.
     #[error("a speedup is a ratio of positive numbers, and the {} has {value}", side.name())]
     NotPositive {
         /// The sample.
@@ -56,15 +53,8 @@ pub enum RatioError {
         /// Its smallest observation.
         value: f64,
     },
-    /// A sample with one observation.
     #[error("the error of a mean needs at least 2 runs of each version, but there are {n} and {m}")]
-    TooFew {
-        /// Runs of the baseline.
-        n: usize,
-        /// Runs of the candidate.
-        m: usize,
-    },
-    /// No observation differs from another.
+    TooFew { n: usize, m: usize },
     #[error("all runs of each version took the same time, so the ratio has no error")]
     Constant,
     /// The observations do not vary beyond the rounding of their means.

@@ -9,12 +9,9 @@
 //! If the versions differ by a factor, this is the ratio of their medians (and of their means). If not, it
 //! still is the factor that makes a run of either version equally likely to be the faster.
 
-use crate::distribution::normal;
 use crate::inference::{Caveat, ConfidenceLevel, Interval, RatioInterval, Unbounded};
-use crate::ratio::RatioError;
-use crate::ratio::mean::require_positive;
-use crate::sample::{Sample, SampleError};
-use crate::test::{RankSum, RankSumLaw};
+use crate::ratio::{RatioError, mean::require_positive};
+use crate::{distribution::normal, sample::Sample, sample::SampleError, test::RankSum, test::RankSumLaw};
 
 /// All the ratios of a run of the baseline to a run of the candidate.
 ///

@@ -4,10 +4,8 @@
 //! baseline and the candidate, summarised by their minimum, mean or median. It is no mean of speedups, which
 //! would weigh a benchmark of seconds like one of days ([`crate::ratio::SpeedupMeans`]).
 
-use crate::number::rounding::CompensatedSum;
-use crate::ratio::RatioError;
-use crate::ratio::mean::require_positive;
-use crate::sample::Sample;
+use crate::ratio::{RatioError, mean::require_positive};
+use crate::{number::rounding::CompensatedSum, sample::Sample};
 use serde::{Deserialize, Serialize};
 use speedup_core::value::count::counted;
 use thiserror::Error;
@@ -81,7 +79,6 @@ pub struct Overall {
 pub enum SuiteError {
     #[error("an overall speedup needs at least one benchmark")]
     Empty,
-    /// Not one weight a benchmark.
     #[error("got {} for {}", counted(*weights as u64, "weight"), counted(*benchmarks as u64, "benchmark"))]
     WeightCount { weights: usize, benchmarks: usize },
     /// A weight that is not positive and finite.
@@ -91,7 +88,6 @@ pub enum SuiteError {
         index: usize,
         weight: f64,
     },
-    /// A time that is not positive.
     #[error("benchmark {index} has no speedup")]
     Ratio {
         /// Its position, from 0.

@@ -9,12 +9,10 @@
 //! v's mean, E that of u − v and g their covariance, the ends are r(1 + (−g ∓ √(E(1 − b) + g²))/(1 − b)). All of it is made
 //! of the differences, so nothing is lost where the pairs are nearly alike.
 
-use crate::distribution::student_t;
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue, RatioInterval, Unbounded};
-use crate::number::rounding::CompensatedSum;
 use crate::ratio::suite::sums_of_clusters;
 use crate::ratio::{BenchmarkWeights, Clusters, Overall, RatioError, SuiteMember, SuiteRatioError, Summary};
-use crate::sample::Sample;
+use crate::{distribution::student_t, number::rounding::CompensatedSum, sample::Sample};
 
 /// The ratio of (weighted sums of) means of pairs, baseline over candidate.
 ///

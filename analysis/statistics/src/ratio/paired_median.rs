@@ -1,9 +1,7 @@
 //! The median speedup of pairs, with an interval that supposes nothing of their law.
 
 use crate::inference::{Alternative, ConfidenceLevel, PValue, RatioInterval, Unbounded};
-use crate::ratio::RatioError;
-use crate::ratio::mean::require_positive;
-use crate::sample::{Sample, SampleQuantile};
+use crate::{ratio::RatioError, ratio::mean::require_positive, sample::Sample, sample::SampleQuantile};
 
 /// The median of the ratios within pairs, baseline over candidate: half of the pairs have a larger one.
 ///

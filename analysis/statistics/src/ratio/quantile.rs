@@ -7,9 +7,8 @@
 //! Strata (the classes of hosts, for instance) are compared each within itself, and the logarithms of their ratios averaged.
 
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Unbounded};
-use crate::ratio::RatioError;
 use crate::ratio::contrast::{Contrast, Dependence, Limits, Scale, Stratum, weighted};
-use crate::ratio::mean::require_positive;
+use crate::ratio::{RatioError, mean::require_positive};
 use crate::sample::{Sample, SampleQuantile};
 
 /// The ratio of the quantiles of two independent samples of positive numbers, baseline over candidate.

@@ -8,9 +8,8 @@
 //! with Student's t, which keeps its level with few benchmarks. All of it as in R's metafor: `rma(yi, vi, method, test =
 //! "knha")` and its `predict`.
 
-use crate::distribution::student_t;
 use crate::inference::{ConfidenceLevel, Interval};
-use crate::number::rounding::CompensatedSum;
+use crate::{distribution::student_t, number::rounding::CompensatedSum};
 use thiserror::Error;
 
 /// The estimate of a benchmark's log speedup, with its variance.

@@ -6,12 +6,10 @@
 //! samples at the estimated ratio. With one benchmark it is [`crate::ratio::MeanRatio`]. It says nothing of other
 //! benchmarks: that is what the proportion is for.
 
-use crate::distribution::student_t;
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue, RatioInterval, Unbounded};
-use crate::number::rounding::CompensatedSum;
-use crate::ratio::fieller::{self, Estimate, unit_of};
-use crate::ratio::{BenchmarkWeights, Overall, RatioError, SuiteError, SuiteMember, Summary};
-use crate::sample::Sample;
+use crate::ratio::fieller::{Estimate, unit_of};
+use crate::ratio::{BenchmarkWeights, Overall, RatioError, SuiteError, SuiteMember, Summary, fieller};
+use crate::{distribution::student_t, number::rounding::CompensatedSum, sample::Sample};
 use std::collections::BTreeMap;
 use thiserror::Error;
 

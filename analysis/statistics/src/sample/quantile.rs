@@ -1,9 +1,7 @@
 //! A quantile of the law behind a sample, between order statistics.
 
-use crate::distribution::binomial;
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue};
-use crate::number::monotone_root::least_whole;
-use crate::sample::Sample;
+use crate::{distribution::binomial, number::monotone_root::least_whole, sample::Sample};
 
 /// The quantile of a continuous law at one probability p, from a sample of n.
 ///

@@ -22,31 +22,17 @@ pub struct ScalingPoint<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ScalingError {
-    /// Nothing to compare.
     #[error("scaling needs run times on two numbers of hosts or more, but there are {points}")]
-    TooFewPoints {
-        /// How many there are.
-        points: usize,
-    },
+    TooFewPoints { points: usize },
     /// More than [`MOST_SCALING_POINTS`].
     #[error(
         "scaling takes run times on at most {MOST_SCALING_POINTS} numbers of hosts, but there are {points}"
     )]
-    TooManyPoints {
-        /// How many there are.
-        points: usize,
-    },
-    /// No host.
+    TooManyPoints { points: usize },
     #[error("a program runs on one host or more, not on 0")]
     NoHosts,
-    /// Numbers that do not ascend.
     #[error("the numbers of hosts must ascend, but {hosts} comes after {previous}")]
-    Order {
-        /// The number.
-        hosts: u32,
-        /// The one before.
-        previous: u32,
-    },
+    Order { hosts: u32, previous: u32 },
 }
 
 speedup_core::hints! { ScalingError:

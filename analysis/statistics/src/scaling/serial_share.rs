@@ -10,10 +10,9 @@
 //! in simulations at a risk of 5 % in 9 % of curves of four points with 10 runs each, and in 12 % with eight points.
 
 use super::{ScalingCurve, ScalingPoint, ideal};
-use crate::distribution::{fisher_f, student_t};
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue, RatioInterval};
-use crate::number::rounding::CompensatedSum;
-use crate::ratio::fieller::{self, Estimate, unit_of};
+use crate::ratio::{fieller, fieller::Estimate, fieller::unit_of};
+use crate::{distribution::fisher_f, distribution::student_t, number::rounding::CompensatedSum};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -25,20 +24,12 @@ pub const FEWEST_RUNS_OF_A_SHARE: usize = 5;
 #[derive(Clone, Copy, Debug, PartialEq, Error, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SerialShareError {
-    /// Too few runs of a point.
     #[error(
         "a serial share needs at least {FEWEST_RUNS_OF_A_SHARE} runs at each number of hosts, but there are {runs} at {hosts}"
     )]
-    TooFew {
-        /// The number of hosts.
-        hosts: u32,
-        /// Its runs.
-        runs: usize,
-    },
-    /// A time that is not positive.
+    TooFew { hosts: u32, runs: usize },
     #[error("a serial share is of positive times, and the runs at {hosts} hosts have {value}")]
     NotPositive {
-        /// The number of hosts.
         hosts: u32,
         /// Its smallest time.
         value: f64,
@@ -47,10 +38,7 @@ pub enum SerialShareError {
     #[error(
         "all runs at {hosts} hosts took the same time but for rounding, so the error of their mean is not known"
     )]
-    Constant {
-        /// The number of hosts.
-        hosts: u32,
-    },
+    Constant { hosts: u32 },
 }
 
 speedup_core::hints! { SerialShareError:

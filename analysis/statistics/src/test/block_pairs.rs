@@ -39,10 +39,8 @@ pub struct BlockPairs {
 /// Why blocks have no pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum BlockPairsError {
-    /// No block has both runs.
     #[error("none of the {blocks} blocks has a run of both versions")]
     NonePaired { blocks: usize },
-    /// An observation that is not one.
     #[error("a block holds what is no observation")]
     Observation(#[source] SampleError),
 }

@@ -6,10 +6,8 @@
 //! that is estimated from them, and Student's t with Satterthwaite's degrees of freedom; near enough from some ten
 //! observations a sample on (Brunner and Munzel, §4).
 
-use crate::distribution::student_t;
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue};
-use crate::sample::Sample;
-use crate::test::t_test::satterthwaite;
+use crate::{distribution::student_t, sample::Sample, test::t_test::satterthwaite};
 use thiserror::Error;
 
 /// How far one sample tends to smaller values than another, with its error.
@@ -42,12 +40,7 @@ pub struct BrunnerMunzel {
 pub enum BrunnerMunzelError {
     /// A sample of one observation has no variance.
     #[error("the test needs two observations per sample, but these have {n} and {m}")]
-    TooFew {
-        /// Observations of the first sample.
-        n: usize,
-        /// Observations of the second sample.
-        m: usize,
-    },
+    TooFew { n: usize, m: usize },
     /// All observations of one sample are smaller than all of the other, or all are equal: the error of p cannot be estimated.
     #[error("the samples do not overlap, so the error of the probability cannot be estimated")]
     NoOverlap,

@@ -5,10 +5,8 @@
 //! more, in one direction or the other; both must be rejected. On logarithms the margin is a factor, and the test is Welch's:
 //! statsmodels' `ttost_ind(log x, log y, −log(1 + t), log(1 + t), usevar="unequal")`.
 
-use crate::distribution::student_t;
-use crate::inference::{Alternative, PValue};
-use crate::sample::Sample;
 use crate::test::{TStatistic, TTestError, WelchTTest};
+use crate::{distribution::student_t, inference::Alternative, inference::PValue, sample::Sample};
 use thiserror::Error;
 
 /// The difference of the means of logarithms of two samples, against a margin.
@@ -35,7 +33,6 @@ pub enum EquivalenceError {
     /// A time that is not positive has no logarithm.
     #[error("a margin is a factor of positive times, not of {0}")]
     NotPositive(f64),
-    /// The margin is no factor.
     #[error("a margin must be positive, not {0}")]
     Margin(f64),
     /// The logarithms have no t test.

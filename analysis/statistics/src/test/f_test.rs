@@ -1,8 +1,7 @@
 //! Fisher's F test of equal variances.
 
-use crate::distribution::{Tails, fisher_f};
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue};
-use crate::sample::Sample;
+use crate::{distribution::Tails, distribution::fisher_f, sample::Sample};
 use serde::Serialize;
 use thiserror::Error;
 

@@ -5,10 +5,8 @@
 //! is the share of paths that reach the distance, summed where they first do: no difference is taken, so
 //! tails of 1e-80 keep their digits.
 
-use crate::distribution::kolmogorov;
 use crate::inference::{Caveat, PValue};
-use crate::number::rounding::Rounded;
-use crate::sample::Sample;
+use crate::{distribution::kolmogorov, number::rounding::Rounded, sample::Sample};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -49,19 +47,9 @@ pub struct KolmogorovSmirnovStatistic {
 #[serde(tag = "law", rename_all = "snake_case")]
 pub enum KolmogorovSmirnov {
     /// The exact law, given the ties.
-    Exact {
-        /// D.
-        d: f64,
-        /// The p-value.
-        p_value: PValue,
-    },
+    Exact { d: f64, p_value: PValue },
     /// The limit law.
-    Asymptotic {
-        /// D.
-        d: f64,
-        /// The p-value.
-        p_value: PValue,
-    },
+    Asymptotic { d: f64, p_value: PValue },
 }
 
 /// What the exact law does about equal observations.

@@ -78,10 +78,8 @@ speedup_core::words! {
 pub enum ProportionError {
     #[error("a proportion needs at least one benchmark")]
     NoBenchmarks,
-    /// More accelerated than there are.
     #[error("{accelerated} accelerated benchmarks are more than the {benchmarks} measured")]
     TooMany { accelerated: u64, benchmarks: u64 },
-    /// More drawn than the population has.
     #[error("{benchmarks} benchmarks cannot be drawn from a population of {size}")]
     Population { benchmarks: u64, size: u64 },
 }

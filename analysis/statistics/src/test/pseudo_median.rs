@@ -5,10 +5,9 @@
 //! of the differences less that number does not reject, and the ends are two of those averages. The k-th of the
 //! n(n+1)/2 is found by halving the floating-point numbers, without listing the pairs.
 
-use crate::distribution::normal;
 use crate::inference::{Caveat, ConfidenceLevel, Interval};
-use crate::sample::Sample;
 use crate::test::{SignedRank, SignedRankError, SignedRankLaw};
+use crate::{distribution::normal, sample::Sample};
 
 /// All the Walsh averages of differences.
 ///

@@ -7,9 +7,8 @@
 mod null_law;
 mod permutation;
 
-use crate::distribution::normal;
 use crate::inference::{Alternative, Caveat, Continuity, PValue};
-use crate::sample::Sample;
+use crate::{distribution::normal, sample::Sample};
 pub use null_law::RankSumLaw;
 pub use permutation::{LeastPValues, PermutationRankSum};
 use serde::Serialize;
@@ -98,12 +97,7 @@ pub enum RankSumError {
     Ties,
     /// More orders than can be counted, or more work than an answer is worth.
     #[error("the exact law of {n} and {m} observations is too large to count")]
-    TooLarge {
-        /// Observations of the first sample.
-        n: usize,
-        /// Observations of the second sample.
-        m: usize,
-    },
+    TooLarge { n: usize, m: usize },
 }
 
 speedup_core::hints! { RankSumError:

@@ -37,16 +37,10 @@ pub struct ShapiroWilk {
 pub enum ShapiroWilkError {
     /// Fewer than 3 observations.
     #[error("the Shapiro–Wilk test needs at least 3 observations, but there are {n}")]
-    TooFew {
-        /// How many there are.
-        n: usize,
-    },
+    TooFew { n: usize },
     /// More than [`ShapiroWilk::LARGEST`], the range the approximation was made for.
     #[error("the Shapiro–Wilk test is made for at most 5000 observations, but there are {n}")]
-    TooMany {
-        /// How many there are.
-        n: usize,
-    },
+    TooMany { n: usize },
     /// All observations are equal, to the last digit of their spread.
     #[error("all observations are equal, so they have no shape to test")]
     AllEqual,

@@ -6,15 +6,12 @@
 //! Chen 2012, which keeps the zeros, is [`ZerosKeptSignedRank`].
 
 mod null_law;
-mod ranks;
 mod zeros_kept;
 
-use crate::distribution::normal;
 use crate::inference::{Alternative, Caveat, Continuity, PValue};
-use crate::sample::{Sample, SampleError};
+use crate::{distribution::normal, number::rounding::Rounded, sample::Sample, sample::SampleError};
 pub use null_law::SignedRankLaw;
 use null_law::TiedSignedRankLaw;
-use ranks::Ranks;
 use serde::Serialize;
 use thiserror::Error;
 pub use zeros_kept::{HalfIntegers, ZerosKeptSignedRank};
@@ -106,16 +103,9 @@ pub enum SignedRankChoice {
 pub enum SignedRankError {
     /// Not one observation of each kind in every pair.
     #[error("{x} observations cannot be paired with {y}")]
-    Unpaired {
-        /// Observations of the first sample.
-        x: usize,
-        /// Observations of the second sample.
-        y: usize,
-    },
-    /// A difference that is not an observation.
+    Unpaired { x: usize, y: usize },
     #[error("the differences of the pairs are not a sample")]
     Difference(#[source] SampleError),
-    /// Nothing is left to rank.
     #[error("all differences are zero, so there is nothing to rank")]
     AllZero,
     /// The exact law assumes that no difference is zero and no two magnitudes are equal.
@@ -123,16 +113,10 @@ pub enum SignedRankError {
     TiesOrZeros,
     /// Too few for an interval at the level asked for.
     #[error("an interval at this level needs more differences than {n}")]
-    TooFew {
-        /// How many there are.
-        n: usize,
-    },
+    TooFew { n: usize },
     /// More choices of signs than can be counted.
     #[error("the exact law of {n} differences is too large to count")]
-    TooMany {
-        /// How many there are.
-        n: usize,
-    },
+    TooMany { n: usize },
 }
 
 speedup_core::hints! { SignedRankError:
@@ -377,5 +361,49 @@ impl NormalSignedRank {
         let half = self.continuity.toward_mean(alternative, distance);
         let tails = normal::tails((distance - half) / variance.sqrt());
         alternative.p_value(tails.lower, tails.upper)
+    }
+}
+
+/// Twice the mid-ranks of the differences that are not zero, in ascending order of their magnitudes: whole numbers.
+struct Ranks {
+    doubled: Vec<u64>,
+    doubled_v: u64,
+    zeros: usize,
+    tie_term: f64,
+}
+
+impl Ranks {
+    /// Ranks `differences`, zeros dropped. Where a difference was computed from numbers of some magnitude, `magnitude`
+    /// beside its own, those within the rounding of that are equal; at zero only equal doubles are.
+    ///
+    /// # Errors
+    /// [`SignedRankError::AllZero`] when none is left.
+    fn new(differences: &Sample, magnitude: f64) -> Result<Self, SignedRankError> {
+        let rounded = |difference: &f64| {
+            let size = difference.abs();
+            let of = if magnitude > 0.0 { magnitude + size } else { 0.0 };
+            (Rounded::new(size, of), *difference > 0.0)
+        };
+        let mut sizes: Vec<(Rounded, bool)> = differences.in_run_order().iter().map(rounded).collect();
+        sizes.retain(|(size, _)| !size.may_be_zero());
+        if sizes.is_empty() {
+            return Err(SignedRankError::AllZero);
+        }
+        sizes.sort_by(|(a, _), (b, _)| a.value.total_cmp(&b.value));
+        let (mut doubled, mut doubled_v, mut tie_term) = (Vec::with_capacity(sizes.len()), 0, 0.0);
+        for group in sizes.chunk_by(|(a, _), (b, _)| a.may_equal(b)) {
+            let rank = (2 * doubled.len() + group.len() + 1) as u64;
+            doubled.resize(doubled.len() + group.len(), rank);
+            doubled_v += rank * group.iter().filter(|(_, is_positive)| *is_positive).count() as u64;
+            let t = group.len() as f64;
+            tie_term += t * (t * t - 1.0);
+        }
+        let zeros = differences.len() - doubled.len();
+        Ok(Self { doubled, doubled_v, zeros, tie_term })
+    }
+
+    fn statistic(&self) -> SignedRankStatistic {
+        let Self { ref doubled, doubled_v, zeros, tie_term } = *self;
+        SignedRankStatistic { doubled_v, n: doubled.len(), zeros, tie_term }
     }
 }

@@ -5,9 +5,8 @@
 //! lost in the rounding of their mean are refused, by the bound of R's `t.test`: standard error < 10 ε
 //! max|mean|.
 
-use crate::distribution::{Tails, student_t};
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue};
-use crate::sample::Sample;
+use crate::{distribution::Tails, distribution::student_t, sample::Sample};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -116,14 +115,8 @@ pub enum TTestError {
         /// The standard error, in the unit of the observations.
         standard_error: f64,
     },
-    /// Pairs need two samples of one length.
     #[error("pairs need samples of one length, and these have {n} and {m} observations")]
-    Unpaired {
-        /// Observations of the first sample.
-        n: usize,
-        /// Observations of the second sample.
-        m: usize,
-    },
+    Unpaired { n: usize, m: usize },
 }
 
 speedup_core::hints! { TTestError:

@@ -4,10 +4,8 @@
 //! The rank sums of the blocks are added with the weights 1/(Nₕ + 1), which are the best where the versions differ by one
 //! shift in all blocks. Observations of different blocks are never compared, so that blocks may differ as they like.
 
-use crate::distribution::normal;
 use crate::inference::{Alternative, Caveat, PValue};
-use crate::sample::Sample;
-use crate::test::{LeastPValues, RankSumStatistic};
+use crate::{distribution::normal, sample::Sample, test::LeastPValues, test::RankSumStatistic};
 use thiserror::Error;
 
 /// Van Elteren's statistic with its law, normal given the ties of each block.
@@ -42,10 +40,8 @@ pub struct VanElteren {
 /// Why blocks were not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum VanElterenError {
-    /// No block has both versions.
     #[error("no block has runs of both versions")]
     NoBlock,
-    /// Within each block all observations are equal.
     #[error("all runs of a block took the same time, so there is nothing to rank")]
     Constant,
 }

@@ -17,18 +17,13 @@ pub struct AlarmRate {
 /// A rate that is none.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum AlarmRateError {
-    /// A number out of range.
     #[error("the {what} must be above 0 and at most {MOST_A_YEAR:e}, not {given}")]
     Range { what: &'static str, given: f64 },
     /// An alarm would be raised at every point.
     #[error(
         "{alarms} false alarms a year are not fewer than the {points} points a year of all benchmarks: every point would raise an alarm"
     )]
-    EveryPoint {
-        alarms: f64,
-        /// Points a year, of all benchmarks.
-        points: f64,
-    },
+    EveryPoint { alarms: f64, points: f64 },
 }
 
 speedup_core::hints! { AlarmRateError:

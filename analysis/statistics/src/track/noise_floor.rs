@@ -43,7 +43,6 @@ pub struct NoiseFloorInterval {
 /// Why there is no noise floor.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum NoiseFloorError {
-    /// The controls are no sample.
     #[error("the controls of a benchmark give no noise floor")]
     Controls(#[source] SampleError),
     /// A power at which half of the changes are found in any case, or all must be.

@@ -4,15 +4,13 @@
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use speedup_statistics::distribution::normal;
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue, RatioInterval};
-use speedup_statistics::protocol::speedup_test::{Question, SpeedupTest};
-use speedup_statistics::ratio::difference::{CenterDifference, MeanDifference, QuantileDifference};
-use speedup_statistics::ratio::{
-    BenchmarkWeights, MeanRatio, MedianRatio, QuantileRatio, SuiteMember, SuiteRatio,
+use speedup_statistics::{
+    distribution::normal, inference::Alternative, inference::ConfidenceLevel, inference::PValue,
+    inference::RatioInterval, protocol::speedup_test::Question, protocol::speedup_test::SpeedupTest,
+    ratio::BenchmarkWeights, ratio::MeanRatio, ratio::MedianRatio, ratio::QuantileRatio, ratio::SuiteMember,
+    ratio::SuiteRatio, ratio::difference::CenterDifference, ratio::difference::MeanDifference,
+    ratio::difference::QuantileDifference, sample::Sample, sample::SampleQuantile, test::BrunnerMunzel,
 };
-use speedup_statistics::sample::{Sample, SampleQuantile};
-use speedup_statistics::test::BrunnerMunzel;
 
 use crate::simulation::{deviation, standard_normal};
 

@@ -6,12 +6,11 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use speedup_statistics::inference::{Alternative, Side};
 use speedup_statistics::protocol::hierarchical_performance_test::{
     HierarchicalPerformanceTest, PerformanceRules, RankSumRule, ScoreSuite,
 };
-use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{PairedTTest, SignedRank, SignedRankLaw, WelchTTest};
+use speedup_statistics::{inference::Alternative, inference::Side, sample::Sample};
 use speedup_studies::table_1;
 
 use crate::simulation::{scale, standard_error, standard_normal};

@@ -5,20 +5,18 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use speedup_core::value::seed::Seed;
-use speedup_statistics::diagnostics::aa::{AaOptions, AaStudy, AaTest};
-use speedup_statistics::diagnostics::host_effect::{
-    ByHost, ClusterHosts, OutlyingHosts, Shuffles, VarianceShare,
+use speedup_statistics::diagnostics::{
+    aa::AaOptions, aa::AaStudy, aa::AaTest, host_effect::ByHost, host_effect::ClusterHosts,
+    host_effect::OutlyingHosts, host_effect::Shuffles, host_effect::VarianceShare,
+    run_order::Autocorrelation, run_order::Drift, run_order::FirstRunEffect, run_order::RunsTest,
 };
-use speedup_statistics::diagnostics::run_order::{Autocorrelation, Drift, FirstRunEffect, RunsTest};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, Risk};
 use speedup_statistics::planning::group_sequential::{
     GroupSequential, LookDecision, Sides, SpendingFunction, equal_fractions,
 };
-use speedup_statistics::planning::power::{Group, Rejections, WelchPower};
 use speedup_statistics::planning::required_repetitions::{RankSumDetection, SpeedupGoal};
-use speedup_statistics::planning::two_stage::TwoStage;
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::{RankSum, WelchTTest};
+use speedup_statistics::planning::{power::Group, power::Rejections, power::WelchPower, two_stage::TwoStage};
+use speedup_statistics::{sample::Sample, test::RankSum, test::WelchTTest};
 
 use crate::simulation::{deviation, scale, standard_normal};
 

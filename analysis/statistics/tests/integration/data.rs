@@ -1,7 +1,6 @@
 //! Samples and comparisons that the laws share.
 
-use speedup_statistics::inference::{Alternative, ConfidenceLevel};
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{inference::Alternative, inference::ConfidenceLevel, sample::Sample};
 
 pub(crate) const ALTERNATIVES: [Alternative; 3] =
     [Alternative::TwoSided, Alternative::Greater, Alternative::Less];

@@ -2,17 +2,15 @@
 //! refuse.
 
 use speedup_core::value::seed::Seed;
-use speedup_statistics::diagnostics::aa::{AaError, AaOptions, AaStudy, AaTest};
-use speedup_statistics::diagnostics::host_effect::{
-    ByHost, ClusterHosts, ClusterHostsError, HostEffectError, OutlyingHosts, Shuffles, VarianceShare,
+use speedup_statistics::diagnostics::{
+    Granularity, MetricKind, aa::AaError, aa::AaOptions, aa::AaStudy, aa::AaTest, host_effect::ByHost,
+    host_effect::ClusterHosts, host_effect::ClusterHostsError, host_effect::HostEffectError,
+    host_effect::OutlyingHosts, host_effect::Shuffles, host_effect::VarianceShare,
+    run_order::Autocorrelation, run_order::Drift, run_order::FirstRunEffect, run_order::RunOrderError,
+    run_order::RunsTest,
 };
-use speedup_statistics::diagnostics::run_order::{
-    Autocorrelation, Drift, FirstRunEffect, RunOrderError, RunsTest,
-};
-use speedup_statistics::diagnostics::{Granularity, MetricKind};
-use speedup_statistics::inference::{Alternative, ConfidenceLevel};
-use speedup_statistics::sample::Sample;
 use speedup_statistics::test::block_pairs::{Block, BlockPairs, BlockPairsError};
+use speedup_statistics::{inference::Alternative, inference::ConfidenceLevel, sample::Sample};
 
 use crate::data::sample;
 

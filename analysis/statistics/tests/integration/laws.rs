@@ -2,16 +2,15 @@
 //! finite input.
 
 use proptest::prelude::*;
-use speedup_statistics::inference::{Alternative, Caveat, ConfidenceLevel, Continuity, PValue, Risk};
 use speedup_statistics::protocol::speedup_test::{ProtocolOutcome, Question, SpeedupTest, published};
-use speedup_statistics::ratio::{
-    BenchmarkWeights, MeanRatio, MedianRatio, Overall, SpeedupMeans, SuiteMember, Summary,
-};
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::{
-    ExactRankSum, FTest, KolmogorovSmirnovStatistic, NormalRankSum, OneSampleTTest, PairedTTest,
-    PermutationRankSum, Proportion, ProportionMethod, RankSum, RankSumStatistic, Selection, ShapiroWilk,
-    StudentTTest, Ties, WelchTTest, benchmarks_by_wald, benchmarks_by_wilson,
+use speedup_statistics::{
+    inference::Alternative, inference::Caveat, inference::ConfidenceLevel, inference::Continuity,
+    inference::PValue, inference::Risk, ratio::BenchmarkWeights, ratio::MeanRatio, ratio::MedianRatio,
+    ratio::Overall, ratio::SpeedupMeans, ratio::SuiteMember, ratio::Summary, sample::Sample,
+    test::ExactRankSum, test::FTest, test::KolmogorovSmirnovStatistic, test::NormalRankSum,
+    test::OneSampleTTest, test::PairedTTest, test::PermutationRankSum, test::Proportion,
+    test::ProportionMethod, test::RankSum, test::RankSumStatistic, test::Selection, test::ShapiroWilk,
+    test::StudentTTest, test::Ties, test::WelchTTest, test::benchmarks_by_wald, test::benchmarks_by_wilson,
 };
 
 use crate::data::{ALTERNATIVES, SWAPPED, close, level, sample};

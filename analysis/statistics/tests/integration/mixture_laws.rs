@@ -2,16 +2,14 @@
 
 use proptest::prelude::*;
 use speedup_core::value::seed::Seed;
-use speedup_statistics::inference::Risk;
-use speedup_statistics::mixture::goodness_of_fit::{
-    Drawing, ENOUGH_FARTHER, GoodnessOfFit, GoodnessOfFitCaveat, GoodnessOfFitError, GoodnessOfFitOptions,
-    MOST_TESTED, ResampleSize,
-};
-use speedup_statistics::mixture::variability::{empirical, modelled};
 use speedup_statistics::mixture::{
     Component, FitMethod, Mixture, MixtureCaveat, MixtureFit, MixtureFitError, Refits, VarianceModel,
+    goodness_of_fit::Drawing, goodness_of_fit::ENOUGH_FARTHER, goodness_of_fit::GoodnessOfFit,
+    goodness_of_fit::GoodnessOfFitCaveat, goodness_of_fit::GoodnessOfFitError,
+    goodness_of_fit::GoodnessOfFitOptions, goodness_of_fit::MOST_TESTED, goodness_of_fit::ResampleSize,
+    variability::empirical, variability::modelled,
 };
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{inference::Risk, sample::Sample};
 
 use crate::data::{close, sample};
 

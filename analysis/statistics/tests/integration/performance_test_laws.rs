@@ -6,10 +6,9 @@ use speedup_statistics::protocol::hierarchical_performance_test::{
     BenchmarkRisk, HierarchicalPerformanceTest, PerformanceRules, PerformanceTestError, RankSumRule,
     ReliableSpeedup, ScoreError, ScoreReference, ScoreSuite, Winner,
 };
-use speedup_statistics::ratio::SuiteMember;
-use speedup_statistics::sample::{Sample, SampleError};
-use speedup_statistics::test::{
-    HalfIntegers, PseudoMedian, SignedRank, SignedRankError, ZerosKeptSignedRank, paired_differences,
+use speedup_statistics::{
+    ratio::SuiteMember, sample::Sample, sample::SampleError, test::HalfIntegers, test::PseudoMedian,
+    test::SignedRank, test::SignedRankError, test::ZerosKeptSignedRank, test::paired_differences,
 };
 use speedup_studies::table_1;
 

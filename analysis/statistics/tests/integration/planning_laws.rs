@@ -3,23 +3,23 @@
 
 use proptest::prelude::*;
 use speedup_core::value::seed::Seed;
+use speedup_statistics::diagnostics::{
+    Granularity, aa::AaOptions, aa::AaStudy, aa::AaTest, aa::Detectable, host_effect::ByHost,
+    host_effect::ClusterHosts, host_effect::ENOUGH_AS_LARGE, host_effect::OutlyingHosts,
+    host_effect::Shuffles, host_effect::VarianceShare, run_order::Autocorrelation, run_order::Drift,
+    run_order::FirstRunEffect, run_order::RunsTest,
+};
+use speedup_statistics::inference::{Alternative, Risk};
+use speedup_statistics::planning::{
+    group_sequential::GroupSequential, group_sequential::Sides, group_sequential::SpendingFunction,
+    group_sequential::equal_fractions, power::Group, power::MeanDesign, power::ProportionTestPower,
+    power::Rejections, power::TTestPower, power::WelchPower, required_repetitions::Attainability,
+    required_repetitions::Effort, required_repetitions::MeanPrecision, required_repetitions::MedianPrecision,
+    required_repetitions::RankSumDetection, required_repetitions::RatioPrecision,
+    required_repetitions::SpeedupGoal, required_repetitions::WelchDetection, two_stage::TwoStage,
+};
 use speedup_statistics::{
-    diagnostics::Granularity, diagnostics::aa::AaOptions, diagnostics::aa::AaStudy, diagnostics::aa::AaTest,
-    diagnostics::aa::Detectable, diagnostics::host_effect::ByHost, diagnostics::host_effect::ClusterHosts,
-    diagnostics::host_effect::ENOUGH_AS_LARGE, diagnostics::host_effect::OutlyingHosts,
-    diagnostics::host_effect::Shuffles, diagnostics::host_effect::VarianceShare,
-    diagnostics::run_order::Autocorrelation, diagnostics::run_order::Drift,
-    diagnostics::run_order::FirstRunEffect, diagnostics::run_order::RunsTest, distribution::noncentral_t,
-    inference::Alternative, inference::Risk, planning::group_sequential::GroupSequential,
-    planning::group_sequential::Sides, planning::group_sequential::SpendingFunction,
-    planning::group_sequential::equal_fractions, planning::power::Group, planning::power::MeanDesign,
-    planning::power::ProportionTestPower, planning::power::Rejections, planning::power::TTestPower,
-    planning::power::WelchPower, planning::required_repetitions::Attainability,
-    planning::required_repetitions::Effort, planning::required_repetitions::MeanPrecision,
-    planning::required_repetitions::MedianPrecision, planning::required_repetitions::RankSumDetection,
-    planning::required_repetitions::RatioPrecision, planning::required_repetitions::SpeedupGoal,
-    planning::required_repetitions::WelchDetection, planning::two_stage::TwoStage, ratio::MeanRatio,
-    sample::Sample, test::OneSampleTTest,
+    distribution::noncentral_t, ratio::MeanRatio, sample::Sample, test::OneSampleTTest,
 };
 
 use crate::data::{ALTERNATIVES, SWAPPED, close, level, sample};

@@ -3,11 +3,10 @@
 
 use proptest::prelude::*;
 use speedup_core::experiment::gang::ScalingLaw;
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, RatioInterval, Unbounded};
-use speedup_statistics::ratio::RatioError;
-use speedup_statistics::sample::Sample;
-use speedup_statistics::scaling::{
-    EfficiencyRatio, ScalingCurve, ScalingError, ScalingPoint, SerialShare, SerialShareError,
+use speedup_statistics::{
+    inference::Alternative, inference::ConfidenceLevel, inference::RatioInterval, inference::Unbounded,
+    ratio::RatioError, sample::Sample, scaling::EfficiencyRatio, scaling::ScalingCurve,
+    scaling::ScalingError, scaling::ScalingPoint, scaling::SerialShare, scaling::SerialShareError,
 };
 
 const LEVEL: ConfidenceLevel = ConfidenceLevel::USUAL;

@@ -4,8 +4,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use speedup_core::value::seed::Seed;
-use speedup_statistics::distribution::{Tails, normal};
-use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::{distribution::Tails, distribution::normal, inference::ConfidenceLevel};
 use speedup_studies::Replication;
 
 #[expect(clippy::disallowed_methods, reason = "a test program may read its environment")]

@@ -3,10 +3,9 @@
 //! `cargo test --profile bench -p speedup-statistics --test integration -- ties_laws --ignored` enumerates samples of up to eight.
 
 use proptest::prelude::*;
-use speedup_statistics::inference::Alternative;
 use speedup_statistics::protocol::speedup_test::{Question, SpeedupTest};
-use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{PermutationRankSum, RankSum, SignedRank};
+use speedup_statistics::{inference::Alternative, sample::Sample};
 use std::collections::BTreeMap;
 
 use crate::data::ALTERNATIVES;

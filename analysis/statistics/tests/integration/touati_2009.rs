@@ -1,8 +1,7 @@
 //! What Touati 2009 concludes from the numbers of `tests/reference/paper_examples.json`, and its rules.
 
-use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::protocol::{EarlierError, EarlierProtocol, NormalityReading};
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{inference::ConfidenceLevel, sample::Sample};
 
 use crate::data::{level, sample};
 

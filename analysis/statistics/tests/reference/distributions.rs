@@ -1,9 +1,10 @@
 //! Distribution functions, each named by its function in R.
 
 use crate::case::{Case, Ledger, relative};
-use speedup_statistics::distribution::beta::{self, UnitPoint};
-use speedup_statistics::distribution::{self, Tails, fisher_f, kolmogorov, normal, student_t};
-use speedup_statistics::test::{RankSumLaw, SignedRankLaw};
+use speedup_statistics::distribution::{
+    Tails, beta, beta::UnitPoint, fisher_f, kolmogorov, normal, student_t,
+};
+use speedup_statistics::{distribution, test::RankSumLaw, test::SignedRankLaw};
 use std::collections::BTreeMap;
 
 pub(crate) fn distribution(case: &mut Case<'_>, ledger: &mut Ledger) {

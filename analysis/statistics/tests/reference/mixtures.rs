@@ -3,13 +3,12 @@
 use crate::case::{Case, Ledger, Tolerance, absolute, number, relative};
 use serde_json::Value;
 use speedup_core::value::seed::Seed;
-use speedup_statistics::inference::Risk;
 use speedup_statistics::mixture::goodness_of_fit::{GoodnessOfFit, GoodnessOfFitOptions, ResampleSize};
 use speedup_statistics::mixture::variability::{empirical, modelled};
 use speedup_statistics::mixture::{
     Component, FitMethod, Mixture, MixtureFit, MixtureFitError, VarianceModel,
 };
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{inference::Risk, sample::Sample};
 
 /// Numbers that follow mclust's schedule step by step.
 const SCHEDULE: Tolerance = relative(1e-7).or_absolute(1e-12);

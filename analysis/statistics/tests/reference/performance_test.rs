@@ -7,8 +7,7 @@ use speedup_statistics::protocol::hierarchical_performance_test::{
     BenchmarkRisk, HierarchicalPerformanceTest, PerformanceComparison, PerformanceRules,
     PerformanceTestError, RankSumRule, ReliableSpeedup, ScoreSuite, Winner,
 };
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::HalfIntegers;
+use speedup_statistics::{sample::Sample, test::HalfIntegers};
 
 const RULES: [(&str, RankSumRule); 3] = [
     ("paper_rule", RankSumRule::CriticalValues),

@@ -2,16 +2,15 @@
 
 use crate::case::{Case, Ledger, absolute, number, relative};
 use serde_json::Value;
-use speedup_statistics::inference::{Caveat, ConfidenceLevel, PValue, Risk, Side};
-use speedup_statistics::protocol::speedup_test::published::{self, PublishedVerdict};
-use speedup_statistics::protocol::speedup_test::{
-    ProtocolConclusion, ProtocolOutcome, Question, Rules, SpeedupTest, StopReason, SubTest,
-};
-use speedup_statistics::ratio::{BenchmarkWeights, Overall, RatioError, SuiteError, SuiteMember, Summary};
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::{
-    KolmogorovSmirnov, KolmogorovSmirnovStatistic, Proportion, ProportionMethod, Selection,
-    benchmarks_by_wald,
+use speedup_statistics::{
+    inference::Caveat, inference::ConfidenceLevel, inference::PValue, inference::Risk, inference::Side,
+    protocol::speedup_test::ProtocolConclusion, protocol::speedup_test::ProtocolOutcome,
+    protocol::speedup_test::Question, protocol::speedup_test::Rules, protocol::speedup_test::SpeedupTest,
+    protocol::speedup_test::StopReason, protocol::speedup_test::SubTest, protocol::speedup_test::published,
+    protocol::speedup_test::published::PublishedVerdict, ratio::BenchmarkWeights, ratio::Overall,
+    ratio::RatioError, ratio::SuiteError, ratio::SuiteMember, ratio::Summary, sample::Sample,
+    test::KolmogorovSmirnov, test::KolmogorovSmirnovStatistic, test::Proportion, test::ProportionMethod,
+    test::Selection, test::benchmarks_by_wald,
 };
 use std::collections::BTreeSet;
 

@@ -4,9 +4,8 @@ use crate::case::{Case, Ledger, relative};
 use serde_json::Value;
 use speedup_core::experiment::gang::ScalingLaw;
 use speedup_statistics::inference::{ConfidenceLevel, RatioInterval};
-use speedup_statistics::ratio::RatioError;
-use speedup_statistics::sample::Sample;
 use speedup_statistics::scaling::{EfficiencyRatio, ScalingCurve, ScalingPoint, SerialShare};
+use speedup_statistics::{ratio::RatioError, sample::Sample};
 
 /// Roots of polynomials and inverses of matrices lose some digits.
 const TOLERANCE: f64 = 1e-9;

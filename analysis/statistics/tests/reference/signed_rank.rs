@@ -1,10 +1,9 @@
 //! The signed-rank test: R's, and that of Chen 2012.
 
 use crate::case::{Case, Ledger, absolute, number, relative};
-use speedup_statistics::inference::{Alternative, Continuity, PValue};
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::{
-    HalfIntegers, NormalSignedRank, SignedRank, SignedRankError, ZerosKeptSignedRank,
+use speedup_statistics::{
+    inference::Alternative, inference::Continuity, inference::PValue, sample::Sample, test::HalfIntegers,
+    test::NormalSignedRank, test::SignedRank, test::SignedRankError, test::ZerosKeptSignedRank,
 };
 
 const ALTERNATIVES: [(&str, Alternative); 3] =

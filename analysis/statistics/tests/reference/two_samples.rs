@@ -2,11 +2,11 @@
 
 use crate::case::{Case, Ledger, Tolerance, absolute, number, relative};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, Continuity, Interval, PValue};
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::{
-    ExactRule, FTest, KolmogorovSmirnov, KolmogorovSmirnovStatistic, NormalRankSum, OneSampleTTest,
-    PairedTTest, PermutationRankSum, RankSum, RankSumChoice, StudentTTest, TStatistic, TTestError, Ties,
-    WelchTTest,
+use speedup_statistics::{
+    sample::Sample, test::ExactRule, test::FTest, test::KolmogorovSmirnov, test::KolmogorovSmirnovStatistic,
+    test::NormalRankSum, test::OneSampleTTest, test::PairedTTest, test::PermutationRankSum, test::RankSum,
+    test::RankSumChoice, test::StudentTTest, test::TStatistic, test::TTestError, test::Ties,
+    test::WelchTTest,
 };
 
 const ALTERNATIVES: [(&str, &str, Alternative); 3] = [

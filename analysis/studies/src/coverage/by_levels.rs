@@ -1,10 +1,8 @@
 //! Coverage of the mean and of the effect size by levels.
 
 use super::{Coverage, CoverageSection};
-use crate::law::draws::Draws;
-use crate::law::level_model::MEAN;
 use crate::row::{Cell, StudyRow, Unanswered};
-use crate::{LawShape, LevelModel};
+use crate::{LawShape, LevelModel, law::draws::Draws, law::level_model::MEAN};
 use speedup_statistics::inference::{Critical, Interval, RatioInterval};
 use speedup_statistics::levels::{
     EffectSize, HierarchicalBootstrap, LevelTree, RandomEffects, Resampling, Statistic,

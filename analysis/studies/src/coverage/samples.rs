@@ -2,12 +2,10 @@
 
 use super::{Coverage, CoverageSection, by_levels::covers};
 use crate::{LawShape, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswered};
-use speedup_statistics::distribution::student_t;
 use speedup_statistics::inference::{Alternative, Interval, RatioInterval};
-use speedup_statistics::planning::two_stage::TwoStage;
 use speedup_statistics::ratio::{BenchmarkWeights, MeanRatio, MedianRatio, SuiteMember, SuiteRatio};
-use speedup_statistics::sample::Sample;
 use speedup_statistics::test::{OneSampleTTest, PseudoMedian, WelchTTest, paired_differences};
+use speedup_statistics::{distribution::student_t, planning::two_stage::TwoStage, sample::Sample};
 
 const METHODS: [&str; 8] = [
     "mean_t",

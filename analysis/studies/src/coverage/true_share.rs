@@ -2,9 +2,8 @@
 
 use super::{Coverage, CoverageSection};
 use crate::{LawShape, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswered};
-use speedup_statistics::inference::{Interval, Risk};
-use speedup_statistics::ratio::QuantileRatio;
 use speedup_statistics::test::{Proportion, ProportionMethod, Selection, ShareCurve, SpeedupLimits};
+use speedup_statistics::{inference::Interval, inference::Risk, ratio::QuantileRatio};
 
 /// By how much the faster benchmarks are faster, and the names of the methods there.
 const GAINS: [(f64, [&str; 3]); 2] = [

@@ -5,8 +5,7 @@ use crate::{LawShape, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswer
 use clap::ValueEnum;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
 use speedup_statistics::ratio::{MeanRatio, QuantileRatio, Speedup};
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::Equivalence;
+use speedup_statistics::{sample::Sample, test::Equivalence};
 
 const OF_CENTERS: [&str; 2] = ["median_ratio", "mean_ratio"];
 const SAME: [&str; 3] = ["same_by_median", "same_by_mean", "same_by_welch_on_logarithms"];

@@ -2,10 +2,8 @@
 //! from the attempts of an experiment to its rule's verdict.
 
 use super::{AlarmSection, FalseAlarmStudy};
-use crate::LawShape;
-use crate::law::draws::Draws;
-use crate::row::{Cell, StudyRow, Unanswered};
 use crate::sequential_experiment::{Concluded, SequentialExperiment};
+use crate::{LawShape, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswered};
 use speedup_core::experiment::{Center, Spending};
 use speedup_statistics::sample::Sample;
 

@@ -2,15 +2,14 @@
 
 use super::{AlarmSection, FalseAlarmStudy};
 use crate::{LawShape, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswered};
-use speedup_statistics::inference::{
-    Alternative, ConfidenceLevel, Critical, PValue, RatioInterval, Risk, ThresholdDecision,
+use speedup_statistics::{
+    inference::Alternative, inference::ConfidenceLevel, inference::Critical, inference::PValue,
+    inference::RatioInterval, inference::Risk, inference::ThresholdDecision, levels::EffectSize,
+    levels::LevelTree, levels::RandomEffects, protocol::speedup_test::ProtocolConclusion,
+    protocol::speedup_test::ProtocolOutcome, protocol::speedup_test::Question,
+    protocol::speedup_test::SpeedupTest, protocol::speedup_test::published, sample::Sample,
+    test::OneSampleTTest, test::RankSum, test::SignedRank, test::WelchTTest,
 };
-use speedup_statistics::levels::{EffectSize, LevelTree, RandomEffects};
-use speedup_statistics::protocol::speedup_test::{
-    ProtocolConclusion, ProtocolOutcome, Question, SpeedupTest, published,
-};
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::{OneSampleTTest, RankSum, SignedRank, WelchTTest};
 
 /// One-sided is called different only what is called faster; its risk is that of one side.
 const METHODS: [&str; 10] = [

@@ -4,8 +4,7 @@ use super::draws::Draws;
 use crate::{LawShape, SimulationError};
 use clap::Args;
 use speedup_statistics::protocol::hierarchical_performance_test::ScoreSuite;
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::{PairedTTest, WelchTTest};
+use speedup_statistics::{sample::Sample, test::PairedTTest, test::WelchTTest};
 
 /// The law of a suite's scores.
 #[derive(Clone, Copy, Debug, PartialEq, Args)]

@@ -7,8 +7,7 @@ use crate::{
 use speedup_statistics::inference::{Alternative, PValue};
 use speedup_statistics::planning::power::{Group, Rejections, WelchPower};
 use speedup_statistics::protocol::speedup_test::{Question, SpeedupTest};
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::{RankSum, WelchTTest};
+use speedup_statistics::{sample::Sample, test::RankSum, test::WelchTTest};
 
 const METHODS: [&str; 4] =
     ["speedup_test_mean", "speedup_test_median", "welch_one_sided", "rank_sum_one_sided"];

@@ -3,10 +3,9 @@
 
 use super::{Power, PowerSection};
 use crate::false_alarms::{SUITE_METHODS, confidences};
-use crate::law::draws::Draws;
-use crate::law::suite_model::Scores;
-use crate::row::{Cell, StudyRow, Unanswered};
-use crate::table_1;
+use crate::{
+    law::draws::Draws, law::suite_model::Scores, row::Cell, row::StudyRow, row::Unanswered, table_1,
+};
 use speedup_statistics::sample::Sample;
 
 const AVERAGES: [&str; 3] = [

@@ -6,9 +6,8 @@ use speedup_analysis::study::PrecisionFigure;
 use super::frame::{BOTTOM, LEFT, Labels, RIGHT, TICKS, TOP, frame, line, title};
 use super::{class, shape, short, stroke};
 use crate::document::{clean, shortened};
-use crate::figure::axis::{Axis, Spacing};
 use crate::figure::panel::{as_percent, costs, half_width, now};
-use crate::figure::{Panel, Panels};
+use crate::figure::{Panel, Panels, axis::Axis, axis::Spacing};
 
 /// How far words reach beside a point, how far lines of them are apart, and the letters of a name in them.
 const WORDS: f64 = 150.0;

@@ -2,8 +2,7 @@
 
 use super::{line, mark, picture, words};
 use crate::document::shortened;
-use crate::figure::axis::{Axis, Spacing, label};
-use crate::figure::{Forest, Mark, ProportionFigure};
+use crate::figure::{Forest, Mark, ProportionFigure, axis::Axis, axis::Spacing, axis::label};
 
 /// Millimetres: from one row to the next, where the axis begins and ends, and where the words at the right end.
 const ROW: f64 = 4.2;

@@ -4,8 +4,9 @@ use speedup_analysis::study::CellFigures;
 
 use super::{BOTTOM, LEFT, RIGHT, TOP, colour, escaped, frame, line, marks, points, stroke, words};
 use crate::figure::axis::{Axis, Labels, Spacing, TICKS, label};
-use crate::figure::panel::{as_percent, costs, half_width, now};
-use crate::figure::{Panel, PanelKind, Panels};
+use crate::figure::{
+    Panel, PanelKind, Panels, panel::as_percent, panel::costs, panel::half_width, panel::now,
+};
 
 /// Where the violins begin, and how far they go to each side at most.
 const VIOLINS: f64 = 64.0;

@@ -3,11 +3,8 @@
 use speedup_analysis::study::CellFigures;
 
 use super::{Glyphs, columns_beside, labels, led};
-use crate::document::Tone;
-use crate::duration::span;
-use crate::figure::axis::{Axis, Spacing};
-use crate::figure::{PanelKind, Panels};
-use crate::terminal::page::Page;
+use crate::figure::{PanelKind, Panels, axis::Axis, axis::Spacing};
+use crate::{document::Tone, duration::span, terminal::page::Page};
 
 /// The part of the largest density below which nothing is drawn.
 const THINNEST: f64 = 0.01;

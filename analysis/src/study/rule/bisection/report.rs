@@ -3,11 +3,8 @@
 use super::{Line, has_only_failed, is_passed_over, values, words};
 use crate::conclusion::{Spelled, Verdict, Word};
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::metric::Metric;
-use speedup_core::experiment::prior::PathWeight;
-use speedup_core::experiment::{EndpointSubject, Version};
-use speedup_core::plan::{Extension, Plan};
-use speedup_core::value::id::VersionIndex;
+use speedup_core::experiment::{EndpointSubject, Version, metric::Metric, prior::PathWeight};
+use speedup_core::{plan::Extension, plan::Plan, value::id::VersionIndex};
 use speedup_statistics::{
     bisection::CommitSet, bisection::StepCaveat, bisection::StepVerdict, sample::Sample,
 };
@@ -191,7 +188,6 @@ impl BisectionReport {
 }
 
 impl Line<'_> {
-    /// What it found, and what is next.
     pub(super) fn report(&self, next: Option<NextProbes>) -> BisectionReport {
         let verdict = match (self.failing_end(), self.answer.verdict) {
             (Some(_), _) => BisectionVerdict::NoEnd,

@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::study::{BisectionReport, BisectionVerdict, LineCommitState};
-use speedup_core::experiment::Bisection;
-use speedup_core::experiment::prior::{LinePrior, PathWeight};
+use speedup_core::experiment::{Bisection, prior::LinePrior, prior::PathWeight};
 use speedup_core::plan::Plan;
 
 const RULE: Bisection = Bisection { maximum: 120, block: 4, blocks: 1 };

@@ -1,11 +1,9 @@
 //! The verdicts of reports under rules: each keeps the risk that it states.
 
-use super::laws::to_the_end;
 use super::virtual_experiment::{Law, Virtual, normal};
-use super::{LOOKS, RuleState};
+use super::{LOOKS, RuleState, laws::to_the_end};
 use crate::conclusion::{Protocol, ReasonCode, Verdict};
-use crate::study::Report;
-use crate::study::first_decisive_look;
+use crate::study::{Report, first_decisive_look};
 
 /// Verdicts of means, where the usual centre would be the median.
 const BY_MEANS: &str = "[analysis]\ncenter = \"mean\"\n";

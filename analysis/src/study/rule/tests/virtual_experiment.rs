@@ -4,15 +4,12 @@ use crate::{study::Report, study::Study, study::StudyPhase, study::StudyStanding
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use speedup_core::experiment::build::{Build, UsedBuild};
-use speedup_core::experiment::metric::Metric;
-use speedup_core::experiment::{Bisection, CommandLine, Order, Rule};
+use speedup_core::experiment::{Bisection, CommandLine, Order, Rule, metric::Metric};
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
-use speedup_core::plan::{self, Plan};
-use speedup_core::run::lease::{Evidence, Lease};
-use speedup_core::run::record::{Failure, Outcome, Record};
+use speedup_core::run::{lease::Evidence, lease::Lease, record::Failure, record::Outcome, record::Record};
 use speedup_core::value::id::{AgentEpoch, Attempt, ExperimentId, LeaseEpoch, RunIndex, VersionIndex};
-use speedup_core::value::seed::Seed;
-use speedup_core::value::time::{Span, Timestamp};
+use speedup_core::value::{seed::Seed, time::Span, time::Timestamp};
+use speedup_core::{plan, plan::Plan};
 use speedup_statistics::distribution::{Tails, normal as law};
 use std::collections::BTreeMap;
 
@@ -86,7 +83,6 @@ impl Virtual {
         }
     }
 
-    /// A bisection of so many versions.
     pub(super) fn bisecting(versions: u32, bisection: Bisection, more: &str) -> Self {
         let mut of = Self::new(1, versions, "runs = 1", more).built(1);
         let mut experiment = of.plan.experiment.clone();

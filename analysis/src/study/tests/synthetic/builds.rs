@@ -1,11 +1,10 @@
 //! Versions that are built, once or several times.
 
 use super::{Synthetic, record};
-use speedup_core::{
-    experiment::CommandLine, experiment::build::Build, machine::event::AttemptEnd,
-    machine::event::EndedAttempt, plan::Plan, run::lease::Evidence, run::lease::Lease, run::record::Outcome,
-    value::id::RunIndex, value::seed::Seed, value::seed::below, value::time::Span,
-};
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::run::{lease::Evidence, lease::Lease, record::Outcome};
+use speedup_core::value::{id::RunIndex, seed::Seed, seed::below, time::Span};
+use speedup_core::{experiment::CommandLine, experiment::build::Build, plan::Plan};
 
 /// By how much builds of a version differ, alike for all benchmarks.
 #[derive(Clone, Copy)]

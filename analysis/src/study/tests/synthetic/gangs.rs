@@ -1,12 +1,11 @@
 //! Runs on several hosts: the parts of further hosts, and ranks on all of them.
 
 use super::Synthetic;
-use speedup_core::experiment::gang::ScalingLaw;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::run::lease::LeaseSeat;
-use speedup_core::run::record::{Outcome, RankEnd, RankTime, Record};
-use speedup_core::value::id::LeaseEpoch;
-use speedup_core::value::time::Span;
+use speedup_core::run::{
+    lease::LeaseSeat, record::Outcome, record::RankEnd, record::RankTime, record::Record,
+};
+use speedup_core::{experiment::gang::ScalingLaw, value::id::LeaseEpoch, value::time::Span};
 use std::sync::Arc;
 
 /// Leases of a run are numbered one after another.

@@ -1,10 +1,8 @@
 //! Whether hosts differ, seen over many cells at once.
 
 use super::HostEffectError;
-use crate::distribution::fisher_f;
 use crate::inference::{Caveat, PValue};
-use crate::number::rounding::CompensatedSum;
-use crate::sample::Sample;
+use crate::{distribution::fisher_f, number::rounding::CompensatedSum, sample::Sample};
 use serde::Serialize;
 
 /// Hosts as a random level beside cells as a fixed one: a run is cellᵢ + hostⱼ + error, in units of its cell's
@@ -43,7 +41,6 @@ pub struct CellsAndHosts {
     host_weight: f64,
 }
 
-/// Sums of one host.
 #[derive(Clone, Copy, Default)]
 struct HostSums {
     sum: f64,

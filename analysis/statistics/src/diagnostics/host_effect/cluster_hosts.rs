@@ -52,21 +52,10 @@ pub struct ClusterHosts {
 pub enum ClusterHostsError {
     /// Every run has one cluster and one host.
     #[error("{clusters} cluster labels and {hosts} hosts are named, but every run has one of each")]
-    Unmatched {
-        /// Labels.
-        clusters: usize,
-        /// Hosts.
-        hosts: usize,
-    },
+    Unmatched { clusters: usize, hosts: usize },
     /// One cluster or one host is associated with nothing.
     #[error("an association needs at least two clusters and two hosts, but there are {clusters} and {hosts}")]
-    OneLevel {
-        /// Different clusters.
-        clusters: usize,
-        /// Different hosts.
-        hosts: usize,
-    },
-    /// No draws, or too many.
+    OneLevel { clusters: usize, hosts: usize },
     #[error("the number of draws must be between 1 and {MOST_DRAWS}, not {0}")]
     Draws(u64),
 }

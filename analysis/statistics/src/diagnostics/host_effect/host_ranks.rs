@@ -47,11 +47,9 @@ pub struct HostRanks {
 /// What is said of one host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HostRank {
-    /// The host.
     pub host: u32,
     /// Those that served all of its runs with it, and no others: what is said is of any of them.
     pub together: Vec<u32>,
-    /// Its runs.
     pub runs: usize,
     /// The distance of its rank sum from what is expected, in standard deviations; positive is slower.
     pub z: f64,

@@ -1,9 +1,8 @@
 //! Hosts whose runs are unlike those of the others.
 
 use super::{ByHost, HostEffectError};
-use crate::distribution::student_t;
 use crate::inference::{Alternative, Caveat, PValue};
-use crate::sample::Sample;
+use crate::{distribution::student_t, sample::Sample};
 use serde::Serialize;
 
 /// Each host's mean against those of the others.
@@ -40,9 +39,7 @@ pub struct OutlyingHosts {
 /// What is said of one host.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct HostVerdict {
-    /// The host.
     pub host: u32,
-    /// Its runs.
     pub runs: usize,
     /// Its mean less the mean of the other hosts' means, in the unit of the observations.
     pub difference: f64,

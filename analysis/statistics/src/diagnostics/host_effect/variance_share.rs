@@ -3,8 +3,7 @@
 use super::{ByHost, HostEffectError};
 use crate::distribution::{Tails, fisher_f};
 use crate::inference::{Caveat, ConfidenceLevel, Interval, PValue};
-use crate::number::monotone_root;
-use crate::number::rounding::CompensatedSum;
+use crate::number::{monotone_root, rounding::CompensatedSum};
 use serde::Serialize;
 
 /// Hosts as a random level: the one-way analysis of variance of an unbalanced design.

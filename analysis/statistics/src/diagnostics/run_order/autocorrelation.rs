@@ -1,10 +1,8 @@
 //! The correlation of each run with the next.
 
 use super::RunOrderError;
-use crate::distribution::normal;
 use crate::inference::{Alternative, Caveat, PValue};
-use crate::number::rounding::CompensatedSum;
-use crate::sample::Sample;
+use crate::{distribution::normal, number::rounding::CompensatedSum, sample::Sample};
 use serde::Serialize;
 
 /// The lag-1 autocorrelation r = Σ(xᵢ − x̄)(xᵢ₊₁ − x̄)/Σ(xᵢ − x̄)², R's `acf`.

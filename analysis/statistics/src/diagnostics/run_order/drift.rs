@@ -1,9 +1,8 @@
 //! Whether the runs become slower or faster.
 
 use super::RunOrderError;
-use crate::distribution::{Tails, normal};
 use crate::inference::{Alternative, Caveat, PValue};
-use crate::sample::Sample;
+use crate::{distribution::Tails, distribution::normal, sample::Sample};
 use serde::Serialize;
 
 /// The Mann–Kendall test of a trend, with the Theil–Sen slope.

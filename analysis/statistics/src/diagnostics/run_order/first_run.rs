@@ -1,9 +1,8 @@
 //! Whether the first run of a group differs from the rest.
 
 use super::RunOrderError;
-use crate::distribution::{Tails, normal};
 use crate::inference::{Alternative, Caveat, PValue};
-use crate::sample::{Sample, median_of_sorted};
+use crate::{distribution::Tails, distribution::normal, sample::Sample, sample::median_of_sorted};
 use serde::Serialize;
 
 /// The rank of the first run among its group, summed over groups: of a cell, or of the runs that each host made.

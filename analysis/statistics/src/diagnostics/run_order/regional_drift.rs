@@ -1,9 +1,8 @@
 //! Whether several series become slower or faster together.
 
 use super::{Drift, RunOrderError};
-use crate::distribution::normal;
 use crate::inference::{Alternative, Caveat, PValue};
-use crate::sample::Sample;
+use crate::{distribution::normal, sample::Sample};
 use serde::Serialize;
 
 /// The regional Kendall test: S of Mann and Kendall summed over series that are never compared with each other (Helsel and

@@ -1,9 +1,8 @@
 //! Whether runs above and below the median come in series.
 
 use super::RunOrderError;
-use crate::distribution::Tails;
 use crate::inference::{Alternative, Caveat, PValue};
-use crate::sample::Sample;
+use crate::{distribution::Tails, sample::Sample};
 use serde::Serialize;
 
 /// The Wald–Wolfowitz test: the number of series of runs above, or below, the median; runs at the median are left

@@ -22,7 +22,6 @@ pub(super) struct JointPlan {
     members: usize,
     /// How many observations each member has.
     observations: usize,
-    /// How many of them a tuple has.
     tuple: usize,
     /// How many tuples of one member there are.
     entries: usize,

@@ -261,7 +261,6 @@ impl UsesOfMembers {
         }
     }
 
-    /// The replicates that use `member`.
     fn member(&self, member: usize) -> &[Replicate] {
         let start = if member == 0 { 0 } else { self.ends[member - 1] };
         &self.replicates[start..self.ends[member]]

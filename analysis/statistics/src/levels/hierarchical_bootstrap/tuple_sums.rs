@@ -23,7 +23,6 @@ pub(super) struct TupleSums {
 pub(super) struct TuplePlan {
     members: usize,
     tuple: usize,
-    /// How many tuples there are.
     entries: usize,
     /// How many are drawn.
     draws: usize,

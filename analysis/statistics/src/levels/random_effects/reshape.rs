@@ -48,7 +48,6 @@ pub struct KeptLevel {
 pub struct DroppedLevel {
     /// Its number in the whole experiment.
     pub level: usize,
-    /// Why it was dropped.
     pub why: DroppedWhy,
 }
 

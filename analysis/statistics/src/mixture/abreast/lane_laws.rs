@@ -24,7 +24,6 @@ pub(super) struct LaneLaw {
 #[derive(Clone, Debug)]
 pub(super) struct LaneLaws {
     pub(super) laws: [LaneLaw; MOST_COMPONENTS],
-    /// How many components each lane has.
     components: Vector,
     /// Where the variances are equal 1, else 0.
     is_equal: Vector,

@@ -3,9 +3,8 @@
 #![expect(clippy::needless_range_loop, reason = "a lane has the same place in several vectors")]
 
 use super::lane_laws::{LaneLaw, LaneLaws, Sums};
-use crate::mixture::draft::{LANES, LIFT, Vector};
 use crate::mixture::exponential::{exp2_single, split_single};
-use crate::mixture::state::MOST_COMPONENTS;
+use crate::mixture::{draft::LANES, draft::LIFT, draft::Vector, state::MOST_COMPONENTS};
 
 /// Observations of each lane at a time. Plans mostly have multiples of five runs.
 pub(super) const TILE: usize = 5;

@@ -48,7 +48,6 @@ impl<'a> Turns<'a> {
         self.ready.pop_front()
     }
 
-    /// The race in which a course is.
     #[inline(always)]
     pub(super) fn race(&self, course: &Course) -> &Race {
         &self.samples[course.sample].race

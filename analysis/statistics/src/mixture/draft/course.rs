@@ -1,12 +1,8 @@
 //! The steps from a start to where mclust would stop.
 
-use super::laws::{Laws, Sums};
-use super::observations::Observations;
 use super::pass::{Memory, accumulate};
-use super::{Ending, Start};
-use crate::mixture::race::{Deficit, Race, Runner};
-use crate::mixture::schedule::TOLERANCE;
-use crate::mixture::state::VarianceModel;
+use super::{Ending, Start, laws::Laws, laws::Sums, observations::Observations};
+use crate::mixture::{race::Deficit, race::Race, race::Runner, schedule::TOLERANCE, state::VarianceModel};
 use std::f64::consts::LN_2;
 
 /// Drafts that are computed in turn.

@@ -3,8 +3,7 @@
 #![expect(clippy::needless_range_loop, reason = "a lane has the same place in several vectors")]
 
 use super::observations::{LANES, Vector, folded};
-use crate::mixture::exponential::log2_single;
-use crate::mixture::state::{MOST_COMPONENTS, State, VarianceModel};
+use crate::mixture::{exponential::log2_single, state::MOST_COMPONENTS, state::State, state::VarianceModel};
 
 /// A component whose densities stay below 2⁻³⁰ of the mixture's all over a tile adds nothing to a single.
 const NEGLIGIBLE_LOG: f32 = -30.0;

@@ -40,7 +40,6 @@ impl Observations {
         &self.lifted_weights
     }
 
-    /// How many observations there are.
     pub(super) fn total(&self) -> f64 {
         self.total
     }

@@ -2,8 +2,7 @@
 
 use super::{MOST_RUNS, PowerError, Rejections, checked_power, checked_risk};
 use crate::distribution::{Tails, normal};
-use crate::inference::{Alternative, Risk};
-use crate::number::monotone_root;
+use crate::{inference::Alternative, inference::Risk, number::monotone_root};
 use serde::Serialize;
 
 /// The normal test of two proportions of n trials each, planned: R's `power.prop.test` (package stats 4.2.2).
@@ -30,7 +29,6 @@ pub struct ProportionTestPower {
     pub alternative: Alternative,
     /// Which rejections count, if the test is two-sided.
     pub rejections: Rejections,
-    /// The risk of the test.
     pub risk: Risk,
 }
 

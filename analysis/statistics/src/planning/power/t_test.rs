@@ -5,8 +5,7 @@ use super::{
     checked_runs, checked_sd,
 };
 use crate::distribution::{Tails, noncentral_t, student_t};
-use crate::inference::{Alternative, Risk};
-use crate::number::monotone_root;
+use crate::{inference::Alternative, inference::Risk, number::monotone_root};
 use serde::Serialize;
 
 /// A t test that is planned: R's `power.t.test` (package stats 4.2.2) without its four-digit rounding of printing.
@@ -148,7 +147,6 @@ impl TTestPower {
         (runs / self.design.samples()).sqrt()
     }
 
-    /// The power at a noncentrality.
     fn at(&self, runs: f64, noncentrality: f64) -> f64 {
         let df = (runs - 1.0) * self.design.samples();
         power_at(self.alternative, self.rejections, self.risk, df, noncentrality)

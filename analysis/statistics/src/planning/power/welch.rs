@@ -1,9 +1,8 @@
 //! The power of Welch's t test.
 
-use super::t_test::power_at;
 use super::{
     FEWEST_RUNS, MOST_RUNS, PowerError, Rejections, checked_difference, checked_power, checked_risk,
-    checked_runs,
+    checked_runs, t_test::power_at,
 };
 use crate::{inference::Alternative, inference::Risk, number::monotone_root};
 use serde::Serialize;
@@ -41,7 +40,6 @@ pub struct WelchPower {
 /// One of the two samples of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Group {
-    /// How many runs.
     pub runs: f64,
     /// The standard deviation of a run, in the unit of the difference; zero in one of the two samples at most.
     pub sd: f64,

@@ -2,9 +2,8 @@
 //! Table VIII).
 
 use super::LARGEST_TIME;
-use crate::distribution::student_t;
-use crate::inference::ConfidenceLevel;
 use crate::planning::{RepetitionPlan, RepetitionPlanError};
+use crate::{distribution::student_t, inference::ConfidenceLevel};
 use serde::Serialize;
 
 /// A plan with the repetitions of its highest level, and the interval to expect.

@@ -1,11 +1,10 @@
 //! Runs to find a speedup.
 
 use super::{Attainability, PlanningAssumption, RequiredError, RequiredRuns, given_spread, relative_spread};
-use crate::{
-    distribution::Tails, distribution::normal, inference::Alternative, inference::ConfidenceLevel,
-    number::monotone_root, planning::power::Group, planning::power::PowerError, planning::power::Rejections,
-    planning::power::WelchPower, ratio::mean::require_positive, sample::Sample, test::RankSumStatistic,
-};
+use crate::distribution::{Tails, normal};
+use crate::inference::{Alternative, ConfidenceLevel};
+use crate::planning::power::{Group, PowerError, Rejections, WelchPower};
+use crate::{number::monotone_root, ratio::mean::require_positive, sample::Sample, test::RankSumStatistic};
 use serde::Serialize;
 
 /// What is to be found, and how surely.

@@ -4,11 +4,8 @@ use super::{
     Attainability, PlanningAssumption, RequiredError, RequiredRuns, checked_half_width, given_spread,
     relative_spread,
 };
-use crate::distribution::student_t;
-use crate::inference::ConfidenceLevel;
-use crate::number::monotone_root;
 use crate::ratio::mean::require_positive;
-use crate::sample::Sample;
+use crate::{distribution::student_t, inference::ConfidenceLevel, number::monotone_root, sample::Sample};
 use serde::Serialize;
 
 /// What a pilot of both versions says of the precision of the ratio of their means.

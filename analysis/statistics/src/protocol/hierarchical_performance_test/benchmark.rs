@@ -1,10 +1,9 @@
 //! One benchmark: which side's scores are significantly the larger (Chen 2012 §4.1, the first level).
 
 use super::score_suite::ScoredBenchmark;
-use crate::distribution::normal;
 use crate::inference::{Alternative, PValue, Risk};
-use crate::sample::{Sample, SampleError};
 use crate::test::{PermutationRankSum, RankSum, RankSumError, RankSumLaw, RankSumStatistic};
+use crate::{distribution::normal, sample::Sample, sample::SampleError};
 use serde::{Deserialize, Serialize};
 
 /// Below this many runs of either side the exact law is used; Chen 2012's bound.

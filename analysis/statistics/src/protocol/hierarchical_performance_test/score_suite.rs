@@ -43,12 +43,7 @@ pub enum ScoreError {
     Empty,
     /// One side has more benchmarks than the other.
     #[error("the candidate has {candidate} benchmarks and the baseline {baseline}")]
-    Mismatched {
-        /// Benchmarks of the candidate.
-        candidate: usize,
-        /// Benchmarks of the baseline.
-        baseline: usize,
-    },
+    Mismatched { candidate: usize, baseline: usize },
     /// A score or a time that is not positive.
     #[error("benchmark {} of the {} has {value}, where only positive numbers have ratios", benchmark + 1, side.name())]
     NotPositive {
@@ -67,7 +62,6 @@ pub enum ScoreError {
         side: Side,
         value: f64,
     },
-    /// Scores that are not a sample.
     #[error("the scores of benchmark {} are not a sample", benchmark + 1)]
     NotASample {
         /// Its position, from 0.

@@ -11,10 +11,9 @@
 //! candidate over a tie to the baseline, and no winner has the smaller median, the speedups that succeed are
 //! one range, and halving finds its end. Otherwise all are tried.
 
-use super::benchmark::{CriticalValues, SCORE_NOISE, divided};
 use super::{
     DIFFERENCE_NOISE, HierarchicalPerformanceTest, PerformanceTestError, RankSumRule, ScoredBenchmark,
-    Winner, difference_noise,
+    Winner, benchmark::CriticalValues, benchmark::SCORE_NOISE, benchmark::divided, difference_noise,
 };
 use crate::{inference::Alternative, inference::ConfidenceLevel, test::ZerosKeptSignedRank};
 use serde::Serialize;
@@ -30,7 +29,6 @@ const MOST_RANKINGS: usize = 100_000_000;
 pub enum ReliableSpeedup {
     /// Not even that the candidate is faster at all.
     NotFaster,
-    /// The supremum.
     Supremum {
         /// γ.
         speedup: f64,

@@ -20,7 +20,6 @@ pub enum Question {
 /// A protocol's answer to a question at one risk.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProtocolConclusion {
-    /// The question.
     pub question: Question,
     /// The answer.
     pub outcome: ProtocolOutcome,
@@ -43,10 +42,7 @@ pub enum ProtocolOutcome {
     /// It is not; which does not show that there is none.
     NotSignificant,
     /// The protocol does not allow an answer with these data.
-    CannotConclude {
-        /// Why.
-        reason: StopReason,
-    },
+    CannotConclude { reason: StopReason },
 }
 
 /// Why a protocol stopped.
@@ -54,20 +50,11 @@ pub enum ProtocolOutcome {
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum StopReason {
     /// A sample of at most 30 runs is not normal, so a t test is not valid (Touati 2010 Fig. 1).
-    SmallNotNormal {
-        /// The samples.
-        sides: Vec<Side>,
-    },
+    SmallNotNormal { sides: Vec<Side> },
     /// The versions differ by more than a shift, and a sample has at most 30 runs (Touati 2010 Fig. 2).
-    SmallNoLocationShift {
-        /// The small samples.
-        sides: Vec<Side>,
-    },
+    SmallNoLocationShift { sides: Vec<Side> },
     /// A sub-test cannot be made.
-    SubTestRefused {
-        /// What it said.
-        refusal: SubTestRefusal,
-    },
+    SubTestRefused { refusal: SubTestRefusal },
 }
 
 /// A sub-test's refusal.
@@ -95,7 +82,6 @@ speedup_core::hints! { SubTestRefusal:
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SubTest {
-    /// It was made.
     Made {
         /// The full name of the method.
         method: &'static str,
@@ -108,7 +94,6 @@ pub enum SubTest {
     Refused {
         /// The full name of the method.
         method: &'static str,
-        /// Why.
         refusal: SubTestRefusal,
     },
 }
@@ -142,9 +127,7 @@ pub enum AssumptionOutcome {
 /// An assumption, the test of it, and what came out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AssumptionCheck {
-    /// The assumption.
     pub assumption: Assumption,
-    /// The test of it.
     pub test: SubTest,
     /// What came out at the protocol's risk.
     pub finding: AssumptionOutcome,

@@ -4,9 +4,10 @@ use super::conclusion::{
     Assumption, AssumptionCheck, ProtocolConclusion, ProtocolOutcome, Question, StopReason, SubTest,
 };
 use super::{LARGE_ABOVE, LARGEST_RISK, Rules, TieRule};
-use crate::inference::{Caveat, ConfidenceLevel, Risk, Side};
-use crate::sample::Sample;
 use crate::test::{KolmogorovSmirnov, KolmogorovSmirnovStatistic, RankSum, RankSumChoice};
+use crate::{
+    inference::Caveat, inference::ConfidenceLevel, inference::Risk, inference::Side, sample::Sample,
+};
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 /// All sub-tests of the protocol of the median.

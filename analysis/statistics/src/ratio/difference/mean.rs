@@ -1,11 +1,8 @@
 //! The difference of two means: Welch's.
 
 use super::CenterDifference;
-use crate::distribution::student_t;
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue, RatioInterval};
-use crate::sample::Sample;
-use crate::test::TTestError;
-use crate::test::t_test::ROUNDING_OF_MEANS;
+use crate::{distribution::student_t, sample::Sample, test::TTestError, test::t_test::ROUNDING_OF_MEANS};
 
 /// The difference of the means of two independent samples, baseline less candidate; of strata their weighted mean. The degrees of
 /// freedom are Satterthwaite's, over the errors of all means (Welch 1938; Satterthwaite, Biometrics Bulletin 2, 1946).

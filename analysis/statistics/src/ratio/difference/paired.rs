@@ -2,8 +2,7 @@
 
 use super::CenterDifference;
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Unbounded};
-use crate::sample::{Sample, SampleQuantile};
-use crate::test::{OneSampleTTest, TTestError};
+use crate::{sample::Sample, sample::SampleQuantile, test::OneSampleTTest, test::TTestError};
 
 /// The median of the differences within pairs, baseline less candidate: half of the pairs have a larger one. The sign test of those
 /// differences, and its interval, between two of them (David and Nagaraja, Order Statistics, 2003, §7.1).

@@ -10,7 +10,6 @@ pub enum PrecisionError {
     /// The precision is not a half-width of a proportion.
     #[error("a precision must be strictly between 0 and 1, not {0}")]
     Precision(f64),
-    /// The guessed proportion is not one.
     #[error("a proportion must be between 0 and 1, not {0}")]
     Proportion(f64),
 }

@@ -2,8 +2,7 @@
 
 use super::tie_groups;
 use crate::inference::{Alternative, Caveat, PValue};
-use crate::sample::Sample;
-use crate::test::{RankSumError, RankSumStatistic};
+use crate::{sample::Sample, test::RankSumError, test::RankSumStatistic};
 use serde::Serialize;
 
 /// The test by the permutation law given the ties at hand.

@@ -1,9 +1,7 @@
 //! The signed-rank test of Chen 2012 §4.1: differences of zero are kept, ranked lowest, half to each side.
 
-use crate::distribution::normal;
 use crate::inference::{Alternative, PValue};
-use crate::sample::Sample;
-use crate::test::SignedRankLaw;
+use crate::{distribution::normal, sample::Sample, test::SignedRankLaw};
 use serde::{Deserialize, Serialize};
 
 /// Below this many differences the exact law is used; Chen 2012's bound.

@@ -5,8 +5,7 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use speedup_statistics::diagnostics::host_effect::{HostEffectError, HostRanks};
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{inference::ConfidenceLevel, sample::Sample};
 
 /// Times, and the hosts of each run.
 type GangCell = (Sample, Vec<Vec<u32>>);

@@ -4,9 +4,8 @@ use super::assert_close;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use speedup_statistics::diagnostics::StratifiedKendall;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{diagnostics::StratifiedKendall, sample::Sample};
 
 fn found(strata: &[(Vec<f64>, Vec<u32>)]) -> Option<StratifiedKendall> {
     let samples: Vec<(Sample, &[u32])> =

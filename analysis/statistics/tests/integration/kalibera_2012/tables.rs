@@ -1,8 +1,7 @@
 //! The data of Kalibera 2012: Tables III and V, and the costs of §8.5 for the variations of Table VII.
 
-use speedup_statistics::inference::ConfidenceLevel;
-use speedup_statistics::levels::LevelTree;
 use speedup_statistics::planning::{BudgetedPlan, Costs, RepetitionPlan, VarianceComponents};
+use speedup_statistics::{inference::ConfidenceLevel, levels::LevelTree};
 
 /// 3 binaries of 2 executions of 2 measurements.
 fn three_levels(values: [f64; 12]) -> LevelTree {

@@ -1,15 +1,13 @@
 //! The examples of Touati 2010.
 
 use super::{Finding, Recomputed};
-use speedup_statistics::distribution::kolmogorov;
 use speedup_statistics::inference::{Alternative, ConfidenceLevel, Continuity, Interval};
-use speedup_statistics::protocol::speedup_test::published::{self, PublishedVerdict};
-use speedup_statistics::protocol::speedup_test::{Question, Rules, SpeedupTest};
+use speedup_statistics::protocol::speedup_test::published::PublishedVerdict;
+use speedup_statistics::protocol::speedup_test::{Question, Rules, SpeedupTest, published};
 use speedup_statistics::ratio::{BenchmarkWeights, Overall, SpeedupMeans, SuiteMember, Summary};
-use speedup_statistics::sample::Sample;
-use speedup_statistics::test::{
-    FTest, NormalRankSum, Proportion, ProportionMethod, Selection, ShapiroWilk, StudentTTest,
-    benchmarks_by_wald,
+use speedup_statistics::{
+    distribution::kolmogorov, sample::Sample, test::FTest, test::NormalRankSum, test::Proportion,
+    test::ProportionMethod, test::Selection, test::ShapiroWilk, test::StudentTTest, test::benchmarks_by_wald,
 };
 
 const UNKNOWN: &str = "this program does not know the number";
