@@ -1,11 +1,11 @@
 //! A directory where commands are typed that need no coordinator, with a state of its own.
 
-use std::{path::Path, process::Command, process::Output, process::Stdio};
+use std::{io::ErrorKind, path::Path, process::Command, process::Output, process::Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::output::{refused, succeeded};
+use crate::output::{said, stderr, stdout};
 
 /// The directory, and the command under test.
 #[derive(Debug)]
@@ -39,16 +39,23 @@ impl Desk {
     }
 
     /// What a command prints that has to succeed.
+    #[track_caller]
     pub fn ok(&self, arguments: &[&str]) -> String {
-        succeeded(&self.speedup(arguments))
+        let output = self.speedup(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", said(&output));
+        stdout(&output)
     }
 
     /// What a command says that has to be refused.
+    #[track_caller]
     pub fn refused(&self, arguments: &[&str]) -> String {
-        refused(&self.speedup(arguments))
+        let output = self.speedup(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", said(&output));
+        stderr(&output)
     }
 
     /// The JSON of a command that has to succeed.
+    #[track_caller]
     pub fn json(&self, arguments: &[&str]) -> Value {
         let text = self.ok(&[arguments, &["--format", "json"]].concat());
         serde_json::from_str(&text).expect("JSON alone on standard output")
@@ -61,6 +68,9 @@ impl Desk {
 
     /// What is in a file; nothing where there is none.
     pub fn read(&self, file: &str) -> String {
-        std::fs::read_to_string(self.path().join(file)).unwrap_or_default()
+        match std::fs::read_to_string(self.path().join(file)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            read => read.expect("a text"),
+        }
     }
 }

@@ -18,24 +18,28 @@ pub fn said(output: &Output) -> String {
 }
 
 /// What a command that has to succeed printed on standard output.
+#[track_caller]
 pub fn succeeded(output: &Output) -> String {
     assert!(output.status.success(), "{}: {}", output.status, said(output));
     stdout(output)
 }
 
 /// All that a command printed that has to end with this code.
+#[track_caller]
 pub fn ended(output: &Output, code: i32) -> String {
     assert_eq!(output.status.code(), Some(code), "{}", said(output));
     said(output)
 }
 
 /// What a command that has to end with this code printed on standard error.
+#[track_caller]
 pub fn failed(output: &Output, code: i32) -> String {
     ended(output, code);
     stderr(output)
 }
 
 /// What a command that has to be refused printed on standard error.
+#[track_caller]
 pub fn refused(output: &Output) -> String {
     failed(output, 2)
 }

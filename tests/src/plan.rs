@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-/// A plan of so many runs of each cell. What else it has begins within the table of independence.
+/// A plan with this number of runs for each cell. `rest` continues the table `[independence]`.
 pub fn plan(name: &str, runs: impl Display, policy: &str, rest: &str) -> String {
     format!(
         "[experiment]\nname = \"{name}\"\nseed = 5\n[versions.old]\nbaseline = true\n[versions.new]\n\

@@ -15,7 +15,7 @@ use speedup_proto::{v1, v1::experiments_client::ExperimentsClient, v1::hosts_cli
 use tempfile::TempDir;
 use tonic::transport::Channel;
 
-use crate::output::{json_lines, refused, succeeded};
+use crate::output::{json_lines, said, stderr, stdout};
 use crate::{cluster::install, ledger::Ledger, process::Process};
 
 /// How long a condition may take to come true before a test fails. Generous: machines of tests are shared and slow.
@@ -453,16 +453,23 @@ impl Pool {
     }
 
     /// What a command prints that has to succeed.
+    #[track_caller]
     pub fn ok(&self, arguments: &[&str]) -> String {
-        succeeded(&self.speedup(arguments))
+        let output = self.speedup(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", said(&output));
+        stdout(&output)
     }
 
     /// What a command says that has to be refused.
+    #[track_caller]
     pub fn refused(&self, arguments: &[&str]) -> String {
-        refused(&self.speedup(arguments))
+        let output = self.speedup(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", said(&output));
+        stderr(&output)
     }
 
     /// What is said to a plan that has to be refused, by this verb.
+    #[track_caller]
     pub fn refused_plan(&self, plan: &str, verb: &[&str]) -> String {
         self.write("refused.toml", plan);
         let file = self.path().join("refused.toml").display().to_string();

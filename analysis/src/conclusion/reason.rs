@@ -161,6 +161,7 @@ speedup_core::words! {
         Weights = "weights",
     }
     impl Spelled::name;
+    const ALL;
 }
 
 impl Reason {

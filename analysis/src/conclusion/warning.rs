@@ -276,6 +276,7 @@ speedup_core::words! {
         WholeCoefficients = "whole_coefficients",
     }
     impl Spelled::name;
+    const ALL;
 }
 
 /// The caveats of a report, in the order in which they were first raised.

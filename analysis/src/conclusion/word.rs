@@ -79,8 +79,8 @@ mod tests {
         are_spelled(&[Run, Visit, Host, Boot, Build, Block]);
         use ReportPhase::{Cancelled, Cancelling, Deciding, Finished, Paused, Running, WaitingForHosts};
         are_spelled(&[Running, WaitingForHosts, Paused, Deciding, Cancelling, Cancelled, Finished]);
-        are_spelled(&[ReasonCode::AllZero, ReasonCode::TooFewRuns]);
-        are_spelled(&[WarningCode::Only, WarningCode::TooFewRunsToWin]);
+        are_spelled(&ReasonCode::ALL);
+        are_spelled(&WarningCode::ALL);
         are_spelled(&[ExclusionKind::Drained, ExclusionKind::Quarantined]);
         are_spelled(&[RuleKind::Pilot, RuleKind::Sequential, RuleKind::Budget, RuleKind::Bisection]);
         are_spelled(&[Weights::Equal, Weights::Custom, Weights::Fraction]);

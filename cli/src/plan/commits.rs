@@ -6,6 +6,7 @@ use speedup_core::{experiment::Experiment, experiment::commit::Commit, plan::fil
 
 use crate::{console::Console, plan::repository::GitRefusal, plan::repository::Repository};
 
+/// The maximum number of submodules that an error names.
 const NAMED: usize = 5;
 
 #[derive(Debug)]

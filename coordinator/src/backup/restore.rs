@@ -11,6 +11,7 @@ use super::{BackupError, Contents, MANIFEST, ManifestError, disk};
 
 /// The folder of a data directory in which a restore gathers what it has checked. No coordinator starts while it is there.
 pub(crate) const RESTORING: &str = "restoring";
+/// The directory that mkfs makes; a data directory with nothing else is empty.
 const OF_THE_DISK: &str = "lost+found";
 
 /// Restores a backup. Every file is checked while it is copied; nothing is put in place before all are.

@@ -10,8 +10,9 @@ use tonic::{Request, Response, Status};
 use super::{Caller, Reply, blocking, experiment_id, experiments::require_owner, refused};
 use crate::handle::Handle;
 
+/// The maximum number of hosts in one answer.
 const PAGE: usize = 1_000;
-/// Most bytes of them: most clients of gRPC take four megabytes.
+/// The maximum size of the hosts in one answer: most clients of gRPC take four megabytes.
 const PAGE_BYTES: usize = 3 << 20;
 /// Most hosts that are named where several have the same name.
 const MAX_CANDIDATES: usize = 10;

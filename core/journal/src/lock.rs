@@ -34,6 +34,7 @@ pub enum LockError {
         holder: Holder,
     },
     #[error("the lock file {} is a symbolic link", .0.display())]
+    // It is not followed, as whoever made it chose where it leads.
     Link(PathBuf),
     #[error(transparent)]
     Failed(#[from] JournalFailure),

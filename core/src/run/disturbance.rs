@@ -40,7 +40,7 @@ pub enum Disturbance {
         /// For so long, summed over the CPUs.
         ns: u64,
     },
-    /// The frequency was meant to stand still and did not.
+    /// The frequency was to be constant, and its means before and after the run differ.
     FrequencyChanged { before_khz: u64, after_khz: u64 },
     /// The program was stopped for a while, which its time includes. It may have done so itself.
     ProgramStopped { signal: u8 },

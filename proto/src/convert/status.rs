@@ -203,7 +203,7 @@ impl TryFrom<v1::Tally> for Tally {
 }
 
 impl v1::EventKind {
-    /// What was done: the same words on the command line, in JSON and on the page.
+    /// What was done: the same words on the command line, in JSON and on the page, in all releases.
     pub fn words(self) -> &'static str {
         match self {
             Self::Unspecified => "unknown to this release",

@@ -28,7 +28,7 @@ pub(crate) fn any_value<T: AnyValue>() -> BoxedStrategy<T> {
 
 /// The strategy of a struct or of a variant: of each field by its type, or `field = strategy`.
 macro_rules! draw {
-    // Pairs in pairs: tuples of strategies have an end.
+    // Nested pairs, because proptest has strategies only for tuples of up to twelve elements.
     (strategies) => { Just(()) };
     (strategies $field:ident $(, $($rest:tt)*)?) => { (any_value(), draw!(strategies $($($rest)*)?)) };
     (strategies $field:ident = $by:expr $(, $($rest:tt)*)?) => { ($by, draw!(strategies $($($rest)*)?)) };
@@ -381,7 +381,7 @@ impl AnyValue for Record {
     }
 }
 
-/// Takes away what a record cannot have beside what it has.
+/// Removes the fields that contradict other fields of the record.
 fn within_reason(mut record: Record) -> Record {
     let values = &record.metrics;
     record.user_only.retain(|metric| values.contains_key(metric));

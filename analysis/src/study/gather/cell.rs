@@ -282,7 +282,7 @@ impl CellRecords {
     }
 }
 
-/// The conditions of the measured runs of a cell.
+/// The conditions of the measured runs of a cell. All of these runs are in the sample; none is dropped for its conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConditionCounts {
     /// Runs whose conditions were recorded.

@@ -135,7 +135,8 @@ fn all_concluded(
     (1..circumstances.study.plan.experiment.compared().len()).map(of).collect()
 }
 
-/// What the comparisons say without the outlying hosts, if there are any. Looks are of all runs.
+/// Repeats the comparisons without the outlying hosts, if there are any. No sample loses a run by this: it only shows which
+/// verdicts depend on these hosts. Looks use all runs.
 fn compare_without(
     outlying: &mut OutlyingReport,
     benchmarks: &[BenchmarkReport],

@@ -213,7 +213,9 @@ impl EvidenceCounts {
 
 /// What hosts did in measured runs, counted one host after another.
 struct HostCounts {
+    /// The machine of each host.
     machines: Vec<u32>,
+    /// The number of hosts of each machine.
     of_machines: Vec<u64>,
     runs: u64,
     hosts: u64,

@@ -27,7 +27,7 @@ crate::words! {
         JobsAsked,
         JobBegan,
         JobEnded,
-        /// A job ended otherwise.
+        /// A job ended other than by its time or on request.
         JobFailed,
         /// No more jobs are asked for.
         Stopped,

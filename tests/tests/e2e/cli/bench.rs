@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 use speedup_formats::{Format, Options, WALL};
 use speedup_tests::{
-    desk::Desk, output::failed, output::json_lines, output::refused, output::stderr, output::stdout,
+    desk::Desk, output::failed, output::json_lines, output::said, output::stderr, output::stdout,
     output::succeeded, plan::plan, pool::eventually, root,
 };
 
@@ -360,8 +360,9 @@ fn what_cannot_be_compared_is_refused_with_a_hint_before_anything_is_executed() 
         (&["--env", "SPEEDUP_NO_SUCH_VARIABLE", "touch ran", "true"], "no variable"),
         (&["-i=300", "touch ran", "true"], "exit codes from 0 to 255"),
     ] {
-        let said = refused(&bench(&desk, arguments));
-        assert!(said.contains(named), "{arguments:?}: {said}");
+        let output = bench(&desk, arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(named), "{arguments:?}: {}", stderr(&output));
     }
     let made: Vec<_> = std::fs::read_dir(desk.path()).expect("a directory").flatten().collect();
     assert!(made.is_empty(), "nothing was executed: {made:?}");
@@ -460,7 +461,7 @@ fn the_commands_of_the_documentation_run() {
         let mut shell = Command::new("sh");
         shell.args(["-c", &ours]).env("SPEEDUP", SPEEDUP).current_dir(desk.path());
         let output = shell.env("XDG_STATE_HOME", desk.path().join("state")).output().expect("a shell");
-        succeeded(&output);
+        assert!(output.status.success(), "{line}: {}", said(&output));
         benches += u32::from(line.contains("speedup bench "));
     }
     assert!(benches >= 8, "{benches}");

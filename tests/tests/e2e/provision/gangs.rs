@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
-use speedup_tests::{output::json_lines, plan, pool::Pool, pool::eventually};
+use speedup_tests::{ledger::Row, output::json_lines, plan, pool::Pool, pool::eventually};
 
 use crate::SPEEDUP;
 
@@ -153,7 +153,9 @@ fn several_sizes_are_benchmarks_of_one_program() {
 #[test]
 fn a_member_that_dies_costs_the_attempt_of_all_and_the_run_is_measured_elsewhere() {
     let mut pool = Pool::start(SPEEDUP, 4);
-    let experiment = pool.submit(&plan("3", "sleep 2", ""), &[]);
+    // No run ends before its member is lost, however slow this machine is.
+    let program = format!("until test -e {}; do sleep 0.05; done", pool.path().join("lost").display());
+    let experiment = pool.submit(&plan("3", &program, ""), &[]);
     let begun = || {
         let leases = leases(&pool);
         let is_running = leases.iter().any(|lease| !lease["started"].is_null());
@@ -168,10 +170,13 @@ fn a_member_that_dies_costs_the_attempt_of_all_and_the_run_is_measured_elsewhere
     let number = (0..4).find(|number| speedup_tests::pool::host_id(*number) == member).expect("an agent");
     pool.kill_agent(number);
     pool.start_agent(number);
+    let is_lost = |row: &&Row| row["outcome"] == "lost";
+    eventually("an attempt is lost", || pool.ledger(&experiment).rows.iter().find(is_lost).map(drop));
+    pool.write("lost", "");
     pool.wait_for(&experiment);
     let ledger = pool.ledger(&experiment);
     assert_eq!(ledger.assert_exactly_once(6), 6, "every run is measured");
-    let lost: Vec<_> = ledger.rows.iter().filter(|row| row["outcome"] == "lost").collect();
+    let lost: Vec<_> = ledger.rows.iter().filter(is_lost).collect();
     assert_eq!(lost.len(), 1, "one attempt was lost, of all hosts: {lost:?}");
     assert_eq!(lost[0]["host"], member, "through the host that died");
 }

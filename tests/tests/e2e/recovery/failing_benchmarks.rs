@@ -1,6 +1,8 @@
 //! Benchmarks and plans that misbehave: each is told apart, named with cause and remedy, and loses nothing.
 
-use speedup_tests::{ledger::Row, output::failed, pool::Pool, pool::eventually, process::Killed};
+use speedup_tests::{
+    ledger::Row, output::failed, output::stderr, pool::Pool, pool::eventually, process::Killed,
+};
 
 use crate::SPEEDUP;
 
@@ -21,8 +23,7 @@ fn outcome(benchmark: &str, rest: &str) -> (Pool, String, Vec<Row>) {
 fn a_command_that_does_not_exist_is_tried_and_pauses_its_plan() {
     let pool = Pool::start(SPEEDUP, 1);
     let experiment = pool.submit(&plan("[benchmarks.b]\ncommand = [\"no-such-program\"]", ""), &[]);
-    let waited = failed(&pool.speedup(&["wait", &experiment]), 4);
-    let said = waited;
+    let said = failed(&pool.speedup(&["wait", &experiment]), 4);
     assert!(said.contains("no host can execute it") && said.contains("no-such-program"), "{said}");
     let rows = pool.ledger(&experiment).rows;
     let lost: Vec<&Row> = rows.iter().filter(|row| row["outcome"] == "lost").collect();
@@ -113,7 +114,11 @@ fn plans_that_are_none_are_refused_with_their_place() {
     ];
     for (what, text, named) in cases {
         for verb in [&["plan", "check"][..], &["submit"]] {
-            let said = pool.refused_plan(&text, verb);
+            pool.write("plan.toml", &text);
+            let file = pool.path().join("plan.toml").display().to_string();
+            let output = pool.speedup(&[verb, &[&file]].concat());
+            assert_eq!(output.status.code(), Some(2), "{what}");
+            let said = stderr(&output);
             assert!(said.contains(named) && said.contains("line"), "{what}: {said}");
         }
     }

@@ -85,7 +85,7 @@ fn a_run_that_was_killed_goes_on_where_it_stopped() {
     let explained = said(&home.speedup(&["explain", "last"]));
     assert!(explained.contains("No command carries it out now: `speedup resume "), "{explained}");
     let resumed = ended(&home.speedup(&["resume", "last"]), 0);
-    assert!(resumed.contains(&format!("complete: {RUNS} of {RUNS} runs measured")), "{}", resumed);
+    assert!(resumed.contains(&format!("complete: {RUNS} of {RUNS} runs measured")), "{resumed}");
     home.assert_all_once(&[], 1);
     // Nothing is left.
     let again = ended(&home.speedup(&["resume", "last"]), 2);
@@ -98,8 +98,7 @@ fn what_a_killed_run_left_is_kept_for_later_when_another_begins() {
     let mut killed = home.begin(&["--name", "first"]);
     killed.kill().expect("SIGKILL");
     killed.wait().expect("its end");
-    let other = ended(&home.speedup(&["bench", "-N", "-r", "3", "true"]), 0);
-    let told = other;
+    let told = ended(&home.speedup(&["bench", "-N", "-r", "3", "true"]), 0);
     let line = told.lines().find(|line| line.starts_with("first was not finished")).expect("it is told");
     let typed = line.split('`').nth(1).expect("a command").to_owned();
     let words: Vec<&str> = typed.split_whitespace().skip(1).collect();

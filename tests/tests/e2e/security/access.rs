@@ -246,8 +246,9 @@ fn roles_bound_what_one_may_do() {
     let listed = pool.json(&["list"]).expect("experiments");
     assert_eq!(listed[0]["submitted_by"], "alice", "{listed}");
     for change in [vec!["pause"], vec!["cancel"], vec!["resume"], vec!["extend", "--runs", "1"]] {
-        let refused = failed(&as_user(&pool, &bob, &[&change[..], &[&experiment]].concat()), 2);
-        assert!(refused.contains("the experiment is alice's"), "{refused}");
+        let refused = as_user(&pool, &bob, &[&change[..], &[&experiment]].concat());
+        assert_eq!(refused.status.code(), Some(2), "{change:?}");
+        assert!(stderr(&refused).contains("the experiment is alice's"), "{change:?}: {}", stderr(&refused));
     }
     for verb in ["drain", "reset"] {
         let refused = as_user(&pool, &alice, &["hosts", verb, "host-0"]);

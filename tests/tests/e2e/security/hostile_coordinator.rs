@@ -130,8 +130,9 @@ impl Service<Request<Streaming<Vec<u8>>>> for Opening {
 
 /// A host whose owner lets plans execute one program, which writes down with what word it was executed.
 struct Host {
-    directory: tempfile::TempDir,
+    // Before its directory, so that the agent has ended when that is removed.
     agent: Killed,
+    directory: tempfile::TempDir,
 }
 
 impl Host {
