@@ -309,6 +309,7 @@ crate::words! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Violation {
+        /// Its host had served in the scope before.
         HostUsed = "had served in the scope before",
         /// Its hosts had served in the scope together before.
         SetUsed = "had served in the scope before, with the same others",

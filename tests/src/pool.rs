@@ -330,11 +330,18 @@ impl Pool {
     /// Starts one more agent, without privilege also where this process has some.
     pub fn add_agent_without_privilege(&mut self) {
         const NOBODY: u32 = 65_534;
-        let mut command = self.agent_command(self.agents.len(), "unprivileged");
-        if rustix::process::geteuid().is_root() {
-            // It has to reach its state directory, which is the only thing that it owns.
+        let is_root = rustix::process::geteuid().is_root();
+        let binary = self.binary.clone();
+        if is_root {
+            // It has to reach its state directory, which is the only thing that it owns, and the binary, which may be in a home.
             let open = std::fs::Permissions::from_mode(0o755);
             std::fs::set_permissions(self.path(), open).expect("an open directory");
+            self.binary = self.path().join(binary.file_name().expect("a file"));
+            std::fs::copy(&binary, &self.binary).expect("a copy of the binary");
+        }
+        let mut command = self.agent_command(self.agents.len(), "unprivileged");
+        self.binary = binary;
+        if is_root {
             let state = self.path().join("unprivileged");
             std::fs::create_dir_all(&state).expect("a state directory");
             std::os::unix::fs::chown(&state, Some(NOBODY), Some(NOBODY)).expect("its own state directory");

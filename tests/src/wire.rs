@@ -206,6 +206,14 @@ fn mutated(mut bytes: Vec<u8>, random: &mut ChaCha8Rng) -> Vec<u8> {
     bytes
 }
 
+/// How an agent joins whose host has this name, by its owner's word.
+pub fn join(host: &str) -> v1::AgentMessage {
+    let (host, boot) = (host.to_owned(), host.to_owned());
+    let facts = v1::HostFacts { host, boot, named_by_owner: true, ..Default::default() };
+    let join = v1::Join { facts: Some(facts), agent: vec![7; 16], agent_epoch: 1 };
+    v1::AgentMessage { message: Some(v1::agent_message::Message::Join(Box::new(join))) }
+}
+
 #[cfg(test)]
 mod tests {
     use speedup_core::value::seed::Seed;
@@ -223,12 +231,4 @@ mod tests {
         assert_eq!(read.count(), 200, "without mutation every message is one");
         assert!(api.methods().iter().any(|method| method.path == "/speedup.v1.Agents/Session"));
     }
-}
-
-/// How an agent joins whose host has this name, by its owner's word.
-pub fn join(host: &str) -> v1::AgentMessage {
-    let (host, boot) = (host.to_owned(), host.to_owned());
-    let facts = v1::HostFacts { host, boot, named_by_owner: true, ..Default::default() };
-    let join = v1::Join { facts: Some(facts), agent: vec![7; 16], agent_epoch: 1 };
-    v1::AgentMessage { message: Some(v1::agent_message::Message::Join(Box::new(join))) }
 }

@@ -268,6 +268,7 @@ impl From<&Lease> for Superseded {
 /// How many runs are in which state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Tally {
+    /// Waiting for a host.
     pub waiting: u32,
     /// Given to a host.
     pub leased: u32,

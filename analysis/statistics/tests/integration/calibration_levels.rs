@@ -1,7 +1,6 @@
 //! Coverage by levels, by seeded simulation: the bounds are four standard errors of the simulation.
 //!
 //! `SPEEDUP_CALIBRATION_SCALE` multiplies the number of simulations.
-#![expect(clippy::print_stdout, reason = "the figures found are printed, for --nocapture")]
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
