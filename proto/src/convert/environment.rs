@@ -18,7 +18,7 @@ use speedup_core::value::time::Span;
 
 use super::field::{at_most, no_longer};
 use super::malformed::Malformed;
-use super::wire::{AtMost, Cut, OrDefault, REASON, Wire, enumeration, oneof, structure, wire};
+use super::wire::{Cut, OrDefault, PlainList, REASON, Wire, enumeration, oneof, structure, wire};
 use crate::v1;
 use v1::container::{Apptainer, Launcher as WireLauncher, Words};
 use v1::environment::{Cpus, DirectoryLength as WireDirectoryLength, EnvSize as WireEnvSize};
@@ -78,8 +78,8 @@ structure!(
     Software,
     v1::Software,
     [
-        modules => AtMost(MAX_NAMES),
-        spack => AtMost(MAX_NAMES),
+        modules => PlainList(MAX_NAMES),
+        spack => PlainList(MAX_NAMES),
         blake3, prologue, spack_environment, container,
         timeout = timeout_ns => (Span::to_wire, timeout_in),
     ]
@@ -93,11 +93,11 @@ fn timeout_in(wire: u64, _: &str) -> Result<Span, Malformed> {
 structure!(
     Container,
     v1::Container,
-    [launcher, digest => AtMost(MAX_WORDS), probe => AtMost(MAX_WORDS), image]
+    [launcher, digest => PlainList(MAX_WORDS), probe => PlainList(MAX_WORDS), image]
 );
 oneof!(ContainerLauncher, WireLauncher, [
     Apptainer = Apptainer(Apptainer {}),
-    Words(words => AtMost(MAX_WORDS)) = Words(Words { words }) in "launcher",
+    Words(words => PlainList(MAX_WORDS)) = Words(Words { words }) in "launcher",
 ]);
 
 structure!(UsedSoftware, v1::UsedSoftware, [variables, container]);

@@ -17,7 +17,9 @@ use speedup_core::{
 };
 
 use super::malformed::{Malformed, Why};
-use super::wire::{AtMost, Choices, Each, OrDefault, Unwritten, Wire, enumeration, oneof, structure, wire};
+use super::wire::{
+    Choices, Each, OrDefault, PlainList, Unwritten, Wire, enumeration, oneof, structure, wire,
+};
 use crate::v1;
 use v1::command_line::Line;
 use v1::rule::{Budget, Pilot, Rule as WireRule, Sequential};
@@ -42,12 +44,12 @@ structure!(
         rest => OrDefault,
         confidence,
         center, margin,
-        quantiles => AtMost(MAX_QUANTILES),
+        quantiles => PlainList(MAX_QUANTILES),
         verdicts => Each(MAX_METRIC_VERDICTS),
         weights, precision, prior, attempts, all_attempts,
         host_time = host_time_ns,
         name, description,
-        tags => AtMost(MAX_TAGS),
+        tags => PlainList(MAX_TAGS),
         selection, seed,
         versions => Each(MAX_LINE),
         baseline_again,
@@ -125,7 +127,7 @@ enumeration!(Spending, v1::Spending, [ObrienFleming, Pocock]);
 structure!(Levels, v1::Levels, [hosts, boots]);
 structure!(Bisection, v1::rule::Bisection, [maximum, block, blocks]);
 
-structure!(LinePrior, v1::LinePrior, [paths => Each(MAX_PRIOR_PATHS), weights => AtMost(MAX_LINE)]);
+structure!(LinePrior, v1::LinePrior, [paths => Each(MAX_PRIOR_PATHS), weights => PlainList(MAX_LINE)]);
 structure!(PathWeight, v1::PathWeight, [path, weight]);
 structure!(
     Rest,

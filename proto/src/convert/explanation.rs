@@ -11,7 +11,7 @@ use super::field::{chosen, each, enumerated, id, optional_id, reason, required};
 use super::host::FactNames;
 use super::malformed::{Malformed, Within};
 use super::moment::{required_moment, timestamp};
-use super::wire::{AtMost, Each, enumeration, structure};
+use super::wire::{Each, PlainList, enumeration, structure};
 use crate::v1;
 use v1::explanation::{Held, State, WaitingForBuilds, WaitingForHosts, WaitingForResume};
 enumeration!(Settlement, v1::Settlement, [Measured, Failed, Abandoned, Cancelled]);
@@ -146,7 +146,7 @@ impl TryFrom<v1::Outlook> for Outlook {
 structure!(
     Waits,
     v1::Waits,
-    [of => AtMost(MAX_EXPLAINED), runs, hosts => Each(Hindrance::ALL.len()), differing => FactNames]
+    [of => PlainList(MAX_EXPLAINED), runs, hosts => Each(Hindrance::ALL.len()), differing => FactNames]
 );
 structure!(KeptHosts, v1::KeptHosts, [hindrance, hosts, first => Each(NAMED_HOSTS)]);
 structure!(NamedHost, v1::NamedHost, [host, host_name]);

@@ -17,7 +17,7 @@ use speedup_core::value::id::{AgentEpoch, AgentId, LeaseEpoch};
 use super::build::collect_in;
 use super::experiment::METRICS;
 use super::malformed::{Malformed, Why, Within};
-use super::wire::{AtMost, Each, OrDefault, REASON, Wire, message, oneof, structure};
+use super::wire::{Each, OrDefault, PlainList, REASON, Wire, message, oneof, structure};
 use super::{encoded_record, read_record};
 use crate::journal::v1 as journal;
 use crate::{encoded, v1};
@@ -112,7 +112,7 @@ structure!(
         own_metrics => Each(MAX_OWN_METRICS),
     ]
 );
-structure!(WorkSeat, v1::WorkSeat, [number, size, hostfile, hosts => AtMost(MAX_GANG as usize)]);
+structure!(WorkSeat, v1::WorkSeat, [number, size, hostfile, hosts => PlainList(MAX_GANG as usize)]);
 
 /// One entry of an agent's outbox.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,7 +8,7 @@ use speedup_core::value::time::Timestamp;
 
 use super::field::{chosen, reason};
 use super::malformed::{Malformed, Why};
-use super::wire::{AtMost, REASON, Wire, message, structure};
+use super::wire::{PlainList, REASON, Wire, message, structure};
 use crate::v1;
 use v1::experiment_status::{Cancelling, Deciding, Finished, Paused, Phase as WirePhase, Running};
 use v1::stored_status::Phase as StoredPhase;
@@ -73,7 +73,7 @@ structure!(
         phase = (phase, finished_at) => (wire_phase, phase_in),
         tally, cells, hosts_here,
         words => REASON,
-        tags => AtMost(MAX_TAGS),
+        tags => PlainList(MAX_TAGS),
         bisects,
     ]
 );
@@ -88,7 +88,7 @@ structure!(
         phase = (phase, finished_ns) => (stored_phase, stored_phase_in),
         tally, cells, hosts_here,
         words => REASON,
-        tags => AtMost(MAX_TAGS),
+        tags => PlainList(MAX_TAGS),
         bisects,
     ]
 );

@@ -81,9 +81,9 @@ where
 }
 
 /// A list of values that are the same on the wire, with a limit.
-pub(crate) struct AtMost(pub(crate) usize);
+pub(crate) struct PlainList(pub(crate) usize);
 
-impl<T: Clone> Converter<Vec<T>, Vec<T>> for AtMost {
+impl<T: Clone> Converter<Vec<T>, Vec<T>> for PlainList {
     fn write(&self, core: &Vec<T>) -> Vec<T> {
         core.clone()
     }
