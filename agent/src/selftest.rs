@@ -325,7 +325,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of these times; zeroes when there are none.
+    /// Computes the spread of these times; all zeroes for an empty list.
     pub fn of(mut times_ns: Vec<u64>) -> Self {
         times_ns.sort_unstable();
         let last = times_ns.len().saturating_sub(1);
