@@ -150,17 +150,16 @@ fn require_journal(data: &Path, directory: &Path) -> Result<(), RecoveryError> {
     }
 }
 
-/// Says what was cut off the journal, and what is known of it: that nothing of it had been acknowledged only the disk
-/// knows, which keeps what it says to be synced, or does not.
+/// Says what was cut off the journal, and what is known of it. Whether it had been acknowledged only the disk knows, which
+/// keeps what it says to be synced, or does not.
 fn tell(cut: &Cut, applied: Position) {
     let known = if applied == Position::START {
-        "there is no store that would know of it".to_owned()
+        "there is no store that would know whether it had been acknowledged".to_owned()
     } else {
         format!("nothing of it was in the store, which holds the records before position {applied}")
     };
     tracing::warn!(file = %cut.file.display(), at_byte = cut.at_byte, bytes = cut.bytes, position = %cut.position,
-        "truncated the journal: its last group was incomplete, as after a power cut, and had not been \
-            acknowledged; {known}");
+        "truncated the journal: its last group was incomplete, as after a power cut; {known}");
 }
 
 /// The checkpoint, if there is one that can be read.

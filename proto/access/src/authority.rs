@@ -88,12 +88,12 @@ impl Authority {
     /// The authority in a directory, made if it is not there; it never is half made.
     ///
     /// # Errors
-    /// [`AuthorityError`] when its files cannot be used, or may be read by others.
+    /// [`AuthorityError`] when its files cannot be used, or others may read its key.
     pub fn open(directory: &Path) -> Result<Self, AuthorityError> {
         let made = |source| AuthorityError::Directory { path: directory.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(made)?;
         let (certificate, key) = (directory.join(CERTIFICATE), directory.join(KEY));
-        match (private_file::read(&certificate)?, private_file::read(&key)?) {
+        match (private_file::read_public(&certificate)?, private_file::read(&key)?) {
             (Some(pem), Some(key)) => Self::of(directory, pem, &key),
             (None, None) => Self::make(directory),
             // The key is written first: one without a certificate was interrupted before anything was signed with it.

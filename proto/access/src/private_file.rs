@@ -31,6 +31,15 @@ speedup_core::hints! { PrivateFileError:
 
 /// What is in it, if it is there; refused when others may read it.
 pub fn read(path: &Path) -> Result<Option<String>, PrivateFileError> {
+    read_if(path, |mode| mode & 0o077 == 0)
+}
+
+/// What is in a file without secrets, as a certificate, if it is there. Its mode does not matter.
+pub fn read_public(path: &Path) -> Result<Option<String>, PrivateFileError> {
+    read_if(path, |_| true)
+}
+
+fn read_if(path: &Path, is_private: fn(u32) -> bool) -> Result<Option<String>, PrivateFileError> {
     let failed = |source| PrivateFileError::Read { path: path.to_owned(), source };
     let file = match File::open(path) {
         Ok(file) => file,
@@ -38,7 +47,7 @@ pub fn read(path: &Path) -> Result<Option<String>, PrivateFileError> {
         Err(error) => return Err(failed(error)),
     };
     let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o777;
-    if mode & 0o077 != 0 {
+    if !is_private(mode) {
         return Err(PrivateFileError::Open { path: path.to_owned(), mode });
     }
     let mut text = String::new();
@@ -99,6 +108,7 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         let refused = read(&path).unwrap_err();
         assert!(matches!(refused, PrivateFileError::Open { mode: 0o640, .. }), "{refused}");
+        assert_eq!(read_public(&path).unwrap().as_deref(), Some("secret"));
     }
 
     #[test]
