@@ -8,7 +8,7 @@ use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 use jiff::SignedDuration;
 use serde_json::json;
-use speedup_core::{machine::Settings, value::time::Span};
+use speedup_core::{machine::Settings, value::causes::with_causes, value::time::Span};
 
 use super::{json_line, print, user};
 use crate::{
@@ -170,7 +170,7 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
         });
         print(console, &json_line(&started))?;
     }
-    let (access, served) = serve(&coordinator, &places, access, &mut interrupts).await;
+    let (access, served) = serve(&coordinator, &places, access, &mut interrupts, console).await;
     let removed = access.remove();
     let ended = end(coordinator, &mut interrupts, console).await;
     served.and(removed)?;
@@ -271,29 +271,47 @@ async fn admit_owner(
     places: &Places,
     before: Option<Access>,
 ) -> Result<Written, Failure> {
+    access::write(path, own_access(coordinator, places, before).await?)
+}
+
+/// What the access file is to say, with the credentials from before while they hold for long enough.
+async fn own_access(
+    coordinator: &Coordinator,
+    places: &Places,
+    before: Option<Access>,
+) -> Result<Access, Failure> {
     let before = before.and_then(|access| access.credentials().ok().flatten());
     let credentials = coordinator.own_credentials(&user(), before).await?;
     let access = Access::of_this_process(places.url.clone(), credentials.as_ref());
-    access::write(path, access.reached_locally(places.local.clone()))
+    Ok(access.reached_locally(places.local.clone()))
 }
 
-/// Serves until it is to end, and renews the access file in time.
+/// Serves until it is to end, and renews the access file in time. One that cannot be written ends nothing: the old one is
+/// good until its certificate expires, which is several looks ahead.
 async fn serve(
     coordinator: &Coordinator,
     places: &Places,
     mut access: Written,
     interrupts: &mut Interrupts,
+    console: &Console,
 ) -> (Written, Result<(), Failure>) {
+    let mut current = access.access().clone();
     loop {
         tokio::select! {
             () = interrupts.next() => return (access, Ok(())),
             failure = journal_failed(coordinator) => return (access, Err(failure)),
             () = tokio::time::sleep(LOOK) => {}
         }
-        let (path, now) = (access.path().to_owned(), access.access().clone());
-        match admit_owner(coordinator, &path, places, Some(now)).await {
-            Ok(written) => access = written,
+        match own_access(coordinator, places, Some(current.clone())).await {
+            Ok(renewed) => current = renewed,
             Err(failure) => return (access, Err(failure)),
+        }
+        if let Err(failure) = access.renew(&current) {
+            let cause = with_causes(failure.error.as_ref());
+            console.talk(format_args!(
+                "warning: the access file is not renewed, which is tried again in {} hours: {cause}",
+                LOOK.as_secs() / 3_600
+            ));
         }
     }
 }

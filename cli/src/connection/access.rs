@@ -188,6 +188,14 @@ impl Written {
         &self.access
     }
 
+    /// Writes the file again where it does not say this. After a failure the old one stands, to be renewed later.
+    pub(crate) fn renew(&mut self, access: &Access) -> Result<(), Failure> {
+        if read(&self.path).ok().flatten().as_ref() != Some(access) {
+            *self = write(&self.path, access.clone())?;
+        }
+        Ok(())
+    }
+
     /// Removes the file, unless another coordinator has written its own since.
     pub(crate) fn remove(self) -> Result<(), Failure> {
         if read(&self.path)?.as_ref() != Some(&self.access) {
@@ -242,6 +250,24 @@ mod tests {
         let elsewhere = Access { local, ..access };
         assert_eq!(elsewhere.way(), "http://login1:7077");
         assert_eq!(plain("http://a:1").reached_locally("http://a:1".to_owned()), plain("http://a:1"));
+    }
+
+    #[test]
+    fn what_is_unchanged_is_not_written_and_what_cannot_be_written_is_later() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state/access.toml");
+        let mut written = write(&path, plain("http://127.0.0.1:1")).unwrap();
+        let inode = || fs::metadata(&path).map(|seen| std::os::unix::fs::MetadataExt::ino(&seen)).unwrap();
+        let before = inode();
+        written.renew(&plain("http://127.0.0.1:1")).unwrap();
+        assert_eq!(inode(), before);
+        fs::rename(path.parent().unwrap(), directory.path().join("away")).unwrap();
+        fs::write(path.parent().unwrap(), "in the way").unwrap();
+        let renewed = plain("http://127.0.0.1:2");
+        written.renew(&renewed).unwrap_err();
+        fs::remove_file(path.parent().unwrap()).unwrap();
+        written.renew(&renewed).unwrap();
+        assert_eq!(read(&path).unwrap(), Some(renewed));
     }
 
     #[test]
