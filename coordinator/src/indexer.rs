@@ -1,5 +1,5 @@
 //! The indexer: one thread that keeps the store in step with the journal. If it fails, the journal still has
-//! everything; the store is marked and built anew at the next start.
+//! everything; the store is marked, the process ends, and the next start builds it anew.
 
 mod backlog;
 
@@ -48,7 +48,7 @@ impl Indexer {
                     "the store cannot be written and is rebuilt at the next start: {}",
                     with_causes(&error)
                 );
-                self.store.condemn();
+                self.store.condemn(&error);
                 return;
             }
         }

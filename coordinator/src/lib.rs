@@ -6,7 +6,7 @@
 //! goes to the `indexer`, which keeps the `store` in step; the store can always be rebuilt from the journal.
 //!
 //! In reading order: `server` (what starts and stops), `recovery`, `timeline`, `hearing`, `owner` and `handle`, `orders`, `group`,
-//! `committer`, `indexer`, `store`, `checkpoint`, `status`, `blobs` (the content of staged files), `door`,
+//! `committer`, `indexer`, `store`, `fault` (of a part, which ends the process), `checkpoint`, `status`, `blobs` (the content of staged files), `door`,
 //! `admission` (who is let in), `open_files`, `provision` (an engine is asked for hosts), `metrics`
 //! (what is counted, and where it is asked for), `backup`.
 
@@ -16,6 +16,7 @@ mod blobs;
 mod checkpoint;
 mod committer;
 mod door;
+mod fault;
 mod group;
 mod handle;
 mod hearing;

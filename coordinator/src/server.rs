@@ -14,8 +14,12 @@ use rustix::net::sockopt::{
 };
 use rustls::ServerConfig;
 use speedup_access::{ServerNames, liveness::KEEPALIVE, liveness::UNACKNOWLEDGED_MS, server::ServerError};
-use speedup_core::machine::Settings;
+use speedup_core::{
+    experiment::Experiment, experiment::files::FileSource, experiment::files::StagedFile, machine::Settings,
+    value::id::ExperimentId,
+};
 use speedup_journal::{Holder, JournalId, LockError, OpenError, WriteError};
+use speedup_proto::convert::Blob;
 use thiserror::Error;
 use tokio::{net::TcpListener, net::TcpSocket, sync::Mutex, sync::mpsc, sync::oneshot, sync::watch};
 use tonic::{service::Routes, transport::Channel};
@@ -39,6 +43,9 @@ const WAITING_CONNECTIONS: u32 = 16_384;
 /// How long connections may take, once all is kept, to bring the last answers to who waits for them. Streams that nobody
 /// ends would keep them for ever.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Most experiments without their staged files that a start names: the log stays readable.
+const MAX_NAMED_LACKING: usize = 20;
 
 /// How a coordinator is started.
 #[derive(Clone, Debug)]
@@ -131,6 +138,10 @@ speedup_core::hints! { StartError:
 pub enum Broken {
     #[error("the coordinator cannot write its journal")]
     Journal(#[source] WriteError),
+    #[error("the store of the coordinator failed: {0}")]
+    Store(String),
+    #[error("the coordinator cannot write its journal of admissions: {0}")]
+    Admissions(String),
     /// One of its workers died: a bug; its message is in the log.
     #[error("a worker of the coordinator died")]
     Worker,
@@ -306,10 +317,23 @@ impl Coordinator {
 
     /// Waits until the coordinator cannot go on, which is final: nothing is acknowledged any more.
     pub async fn failed(&self) -> Broken {
-        match (&mut *self.failed.lock().await).await {
-            Ok(error) => Broken::Journal(error),
-            // Only a worker that died lets go of the other end: stopping takes the coordinator itself.
-            Err(_) => Broken::Worker,
+        let worker = async {
+            match (&mut *self.failed.lock().await).await {
+                Ok(error) => Broken::Journal(error),
+                // Only a worker that died lets go of the other end: stopping takes the coordinator itself.
+                Err(_) => Broken::Worker,
+            }
+        };
+        let admissions = async {
+            match &self.admission {
+                Some(admission) => admission.fault().reported().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            broken = worker => broken,
+            why = self.handle.store.fault().reported() => Broken::Store(why),
+            why = admissions => Broken::Admissions(why),
         }
     }
 
@@ -378,12 +402,41 @@ async fn open_blobs(data: &Path, recovered: &Recovered) -> Result<Blobs, StartEr
     let is_building = |id| machine.experiment(id).is_some_and(|active| active.plan().is_building());
     // What a build made is put before it is reported: until then nobody names it.
     let unnamed = if machine.active().any(is_building) { Unnamed::Keep } else { Unnamed::Remove };
+    let needing: Vec<(ExperimentId, Vec<Blob>)> = machine
+        .active()
+        .filter_map(|id| Some((id, staged(&machine.experiment(id)?.plan().experiment))))
+        .collect();
     let opened = tokio::task::spawn_blocking(move || {
         let files = |source| StartError::Files { path: path.clone(), source };
         let named = store.named_blobs().map_err(|error| files(error.into()))?;
-        Blobs::open(&path, &named, unnamed).map_err(|error: BlobError| files(error.into()))
+        let blobs = Blobs::open(&path, &named, unnamed).map_err(|error: BlobError| files(error.into()))?;
+        warn_of_missing(&blobs, &needing);
+        Ok(blobs)
     });
     opened.await.map_err(|error| StartError::Thread(std::io::Error::other(error)))?
+}
+
+/// The contents that an experiment has staged.
+fn staged(experiment: &Experiment) -> Vec<Blob> {
+    let content = |file: &StagedFile| match &file.source {
+        FileSource::Content(content) => Some(Blob { blake3: content.blake3.0, bytes: content.bytes }),
+        FileSource::Shared { .. } => None,
+    };
+    experiment.files.iter().filter_map(content).collect()
+}
+
+/// Warns of active experiments whose staged files are gone, as after a restore without them: their runs cannot execute.
+fn warn_of_missing(blobs: &Blobs, needing: &[(ExperimentId, Vec<Blob>)]) {
+    let lacks_some = |files: &Vec<Blob>| files.iter().any(|blob| !blobs.has(*blob));
+    let lacking: Vec<ExperimentId> =
+        needing.iter().filter(|(_, files)| lacks_some(files)).map(|(id, _)| *id).collect();
+    for id in lacking.iter().take(MAX_NAMED_LACKING) {
+        tracing::warn!(experiment = %id, "staged files of an unfinished experiment are missing: bring the directory \
+            `blobs` back into the data directory, or cancel the experiment and submit it again");
+    }
+    if lacking.len() > MAX_NAMED_LACKING {
+        tracing::warn!("staged files of {} unfinished experiments are missing in all", lacking.len());
+    }
 }
 
 /// What works behind the doors.

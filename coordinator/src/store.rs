@@ -30,7 +30,7 @@ use uuid::Uuid;
 
 pub(crate) use self::writes::Writes;
 use self::writes::{Tree, exclusion_begun, exclusions_of};
-use crate::status::finished_status;
+use crate::{fault::Fault, status::finished_status};
 
 /// Version of what the trees hold; another one means that the store is built anew.
 const FORMAT: u32 = 5;
@@ -83,6 +83,7 @@ pub(crate) struct Store {
     /// What the hosts of a gang were like that did not start the program.
     parts: sled::Tree,
     db: sled::Db,
+    fault: Fault,
 }
 
 /// How much of the store is kept in memory.
@@ -199,6 +200,7 @@ impl Store {
                 requests: db.open_tree("requests")?,
                 parts: db.open_tree("parts")?,
                 db,
+                fault: Fault::none(),
             })
         })
     }
@@ -397,11 +399,17 @@ impl Store {
         self.guard(|| self.db.flush()).map(drop)
     }
 
-    /// Gives the store up after a failure: the next start builds it anew. sled is not closed any more, because on a disk
-    /// that fails it would wait for ever.
-    pub(crate) fn condemn(&self) {
+    /// Gives the store up after a failure, which ends the process: the next start builds it anew. sled is not closed any
+    /// more, because on a disk that fails it would wait for ever.
+    pub(crate) fn condemn(&self, error: &StoreError) {
         self.mark_for_rebuilding();
+        self.fault.report(error);
         std::mem::forget(self.clone());
+    }
+
+    /// The failure for which it was given up.
+    pub(crate) fn fault(&self) -> &Fault {
+        &self.fault
     }
 
     /// Marks the store, so that opening it builds it anew.
@@ -412,14 +420,13 @@ impl Store {
     }
 
     fn decode<M: prost::Message + Default>(&self, value: &[u8]) -> Result<M, StoreError> {
-        M::decode(value).map_err(|source| {
-            self.condemn();
-            StoreError::Value { path: self.path.clone(), source }
-        })
+        let decoded = M::decode(value);
+        let decoded = decoded.map_err(|source| StoreError::Value { path: self.path.clone(), source });
+        decoded.inspect_err(|error| self.condemn(error))
     }
 
     fn guard<T>(&self, work: impl FnOnce() -> sled::Result<T>) -> Result<T, StoreError> {
-        guard(&self.path, work).inspect_err(|_| self.condemn())
+        guard(&self.path, work).inspect_err(|error| self.condemn(error))
     }
 }
 

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use prost::Message as _;
 use speedup_access::{
@@ -22,6 +21,7 @@ use uuid::Uuid;
 use super::event::{AccessEvent, Change, MalformedEvent};
 use super::log::AdmissionLog;
 use super::registry::{Refusal, Registry, Target};
+use crate::fault::Fault;
 
 /// Requests that may wait; whoever asks more waits.
 const WAITING: usize = 1_024;
@@ -113,6 +113,7 @@ pub struct Admission {
     registry: Arc<RwLock<Registry>>,
     authority: Arc<Authority>,
     log: AdmissionLog,
+    fault: Fault,
 }
 
 enum Message {
@@ -148,15 +149,26 @@ impl Admission {
         let authority = Arc::new(Authority::open(&directory)?);
         let registry = Arc::new(RwLock::new(replay(&journal, &path)?));
         let (jobs, waiting) = mpsc::channel(WAITING);
-        let keeper = Keeper { journal, registry: registry.clone(), authority: authority.clone() };
+        let fault = Fault::none();
+        let keeper = Keeper {
+            journal,
+            registry: registry.clone(),
+            authority: authority.clone(),
+            fault: fault.clone(),
+        };
         let thread = std::thread::Builder::new().name("admission".to_owned());
         let thread = thread.spawn(move || keeper.run(waiting, &revoked)).map_err(AdmissionError::Thread)?;
-        Ok((Self { jobs, registry, authority, log: AdmissionLog::new(&path) }, thread))
+        Ok((Self { jobs, registry, authority, log: AdmissionLog::new(&path), fault }, thread))
     }
 
     /// The authority of its certificates.
     pub fn authority(&self) -> &Arc<Authority> {
         &self.authority
+    }
+
+    /// The failure after which nothing of it can change.
+    pub(crate) fn fault(&self) -> &Fault {
+        &self.fault
     }
 
     /// What was done, as people read it.
@@ -303,12 +315,10 @@ struct Keeper {
     journal: Journal,
     registry: Arc<RwLock<Registry>>,
     authority: Arc<Authority>,
+    fault: Fault,
 }
 
 impl Keeper {
-    /// How long after a failed write the next is tried.
-    const PAUSE: Duration = Duration::from_secs(1);
-
     fn run(mut self, mut waiting: mpsc::Receiver<Message>, revoked: &dyn Fn(Serial)) {
         let mut batch = Vec::with_capacity(BATCH);
         while waiting.blocking_recv_many(&mut batch, BATCH) > 0 {
@@ -316,7 +326,7 @@ impl Keeper {
             let (events, afters) = self.decide(&mut batch);
             let durable = self.commit(&events).map_err(|error| {
                 tracing::error!("access can no longer change: {}", with_causes(&error));
-                std::thread::sleep(Self::PAUSE);
+                self.fault.report(&error);
                 Unheard::Broken
             });
             for event in &events {

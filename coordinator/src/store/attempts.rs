@@ -148,10 +148,8 @@ impl Store {
     }
 
     fn packing<T>(&self, result: io::Result<T>) -> Result<T, StoreError> {
-        result.map_err(|source| {
-            self.condemn();
-            StoreError::Packs { path: self.path.clone(), source }
-        })
+        let result = result.map_err(|source| StoreError::Packs { path: self.path.clone(), source });
+        result.inspect_err(|error| self.condemn(error))
     }
 }
 

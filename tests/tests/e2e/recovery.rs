@@ -5,6 +5,7 @@ mod coordinator_standstill;
 mod crash;
 mod data_directories;
 mod failing_benchmarks;
+mod failing_parts;
 mod kills;
 mod misbehaving_programs;
 mod orphans;

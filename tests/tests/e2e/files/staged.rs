@@ -80,6 +80,18 @@ fn a_file_travels_to_every_host_that_needs_it() {
 }
 
 #[test]
+fn a_start_names_the_unfinished_experiments_whose_files_are_gone() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    write(&pool, b"words");
+    let experiment = pool.submit(&plan("any", 1, b"words"), &["--wait-for-hosts"]);
+    pool.stop_coordinator();
+    fs::remove_dir_all(pool.data().join("blobs")).expect("removed");
+    pool.start_coordinator();
+    let log = pool.logged("coordinator");
+    assert!(log.lines().any(|line| line.contains("WARN") && line.contains(&experiment)), "{log}");
+}
+
+#[test]
 fn a_file_that_is_not_there_is_told_with_its_line() {
     let pool = Pool::without_agents(SPEEDUP);
     let path = pool.path().join("plan.toml");
