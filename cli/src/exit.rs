@@ -18,7 +18,8 @@ speedup_core::words! {
         /// Undecided, where it was to be decided.
         Inconclusive = "undecided whether there is a regression (--require-conclusive)",
         Infrastructure = "coordinator or hosts lost, or runs that could not be executed",
-        Interrupted = "interrupted",
+        Interrupted = "interrupted by Ctrl-C",
+        Terminated = "ended by SIGTERM",
     }
     fn meaning;
     const ALL;
@@ -32,9 +33,15 @@ impl Exit {
             Self::Usage => 2,
             Self::Inconclusive => 3,
             Self::Infrastructure => 4,
-            // 128 and the number of SIGINT, as shells say it.
+            // 128 and the number of the signal, as shells say it: SIGINT and SIGTERM.
             Self::Interrupted => 130,
+            Self::Terminated => 143,
         }
+    }
+
+    /// Whether a signal ended the command before its work was done.
+    pub(crate) const fn is_by_signal(self) -> bool {
+        matches!(self, Self::Interrupted | Self::Terminated)
     }
 }
 
@@ -49,7 +56,7 @@ mod tests {
 
     #[test]
     fn codes_are_those_that_scripts_know() {
-        assert_eq!(Exit::ALL.map(Exit::code), [0, 1, 2, 3, 4, 130]);
-        assert!(help().ends_with("\n  130  interrupted"), "{}", help());
+        assert_eq!(Exit::ALL.map(Exit::code), [0, 1, 2, 3, 4, 130, 143]);
+        assert!(help().ends_with("\n  143  ended by SIGTERM"), "{}", help());
     }
 }

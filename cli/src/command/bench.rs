@@ -429,7 +429,7 @@ fn show_and_keep(
     let in_files = timing::sorted(&timings, arguments.sort == SortOrder::MeanTime);
     arguments.exports.write(series, &in_files, arguments.time_unit, arguments.confidence, console)?;
     // Half of what was planned is no baseline.
-    if let Some(name) = arguments.save_baseline.as_ref().filter(|_| exit != Exit::Interrupted) {
+    if let Some(name) = arguments.save_baseline.as_ref().filter(|_| !exit.is_by_signal()) {
         let series = series.iter().map(|series| NamedSeries::new(None, series)).collect();
         NamedSamples::open()?.save(name, &Samples { series, are_commands: true })?;
     }

@@ -182,9 +182,9 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
 async fn end(coordinator: Coordinator, interrupts: &mut Interrupts, console: &Console) -> Exit {
     tokio::select! {
         () = coordinator.stop() => Exit::Done,
-        () = interrupts.next() => {
+        exit = interrupts.next() => {
             console.talk("stopping at once on the second signal; the next start completes the rest");
-            Exit::Interrupted
+            exit
         }
         () = tokio::time::sleep(LONGEST_END) => {
             console.talk(format_args!("stopping took longer than {LONGEST_END:?}; the next start completes the rest"));
@@ -298,7 +298,7 @@ async fn serve(
     let mut current = access.access().clone();
     loop {
         tokio::select! {
-            () = interrupts.next() => return (access, Ok(())),
+            _ = interrupts.next() => return (access, Ok(())),
             failure = journal_failed(coordinator) => return (access, Err(failure)),
             () = tokio::time::sleep(LOOK) => {}
         }

@@ -62,16 +62,18 @@ async fn after_the_view(
             Ok(exit)
         }
         Seen::Stuck { reason } => Err(stuck(experiment, &reason)),
-        Seen::Detached { paused } => Ok(tell_detached(experiment, paused, console)),
+        Seen::Detached { paused, exit } => {
+            tell_detached(experiment, paused, console);
+            Ok(exit)
+        }
     }
 }
 
-fn tell_detached(experiment: ExperimentId, paused: bool, console: &Console) -> Exit {
+fn tell_detached(experiment: ExperimentId, paused: bool, console: &Console) {
     let goes_on = if paused { "stays paused" } else { "continues" };
     console.talk(format_args!(
         "Detached; the experiment {goes_on}. `speedup watch {experiment}` attaches again."
     ));
-    Exit::Interrupted
 }
 
 /// Where no keys can be read: a bar on a terminal, else plain lines.
@@ -84,11 +86,14 @@ async fn in_lines(
     let mut progress = Progress::of_pool(console);
     let follower = Follower::new(connection.experiments(), experiment, PATIENCE);
     let watched = tokio::select! {
-        watched = follow(follower, connection, experiment, &mut progress) => Some(watched),
-        () = interrupts.next() => None,
+        watched = follow(follower, connection, experiment, &mut progress) => watched,
+        exit = interrupts.next() => Ok(exit),
     };
     progress.end();
-    watched.unwrap_or_else(|| Ok(tell_detached(experiment, progress.is_paused(), console)))
+    if watched.as_ref().is_ok_and(|exit| exit.is_by_signal()) {
+        tell_detached(experiment, progress.is_paused(), console);
+    }
+    watched
 }
 
 async fn follow(

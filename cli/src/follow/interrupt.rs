@@ -3,6 +3,7 @@
 use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
 /// The signals that ask this process to end. From [`Interrupts::listen`] on they do nothing else.
@@ -19,10 +20,11 @@ impl Interrupts {
         Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
     }
 
-    pub(crate) async fn next(&mut self) {
+    /// Waits for the next of them; gives the exit code of a command that it ends.
+    pub(crate) async fn next(&mut self) -> Exit {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => Exit::Interrupted,
+            _ = self.terminate.recv() => Exit::Terminated,
         }
     }
 }

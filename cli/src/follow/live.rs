@@ -45,6 +45,7 @@ pub(crate) enum Seen {
     /// The user went; it is paused or goes on.
     Detached {
         paused: bool,
+        exit: Exit,
     },
 }
 
@@ -89,12 +90,12 @@ pub(crate) async fn watch(
             Some(seen) = report.recv() => view.take_estimates(seen),
             _ = &mut asking, if asks => asks = false,
             act = terminal.next() => match act.map_err(lost)? {
-                Act::Detach => return Ok(detached(&view)),
+                Act::Detach => return Ok(detached(&view, Exit::Interrupted)),
                 Act::Look(look) => view.look(look),
                 Act::Resized => terminal.forget(),
                 Act::Nothing => continue,
             },
-            () = interrupts.next() => return Ok(detached(&view)),
+            exit = interrupts.next() => return Ok(detached(&view, exit)),
             () = sleep_until(due), if is_old => {
                 let size = terminal.size().map_err(lost)?;
                 terminal.draw(screen::lines(&mut view, size, style)).map_err(lost)?;
@@ -106,10 +107,10 @@ pub(crate) async fn watch(
     }
 }
 
-fn detached(view: &View) -> Seen {
+fn detached(view: &View, exit: Exit) -> Seen {
     let paused =
         view.status.as_ref().is_some_and(|status| matches!(status.phase, StatusPhase::Paused { .. }));
-    Seen::Detached { paused }
+    Seen::Detached { paused, exit }
 }
 
 fn lost(error: std::io::Error) -> Failure {

@@ -19,6 +19,8 @@ use crate::exit::failure::Failure;
 
 /// What a command may write to each stream: it is held in memory.
 const OUTPUT_LIMIT: u64 = 256 << 20;
+/// Attempts at a run, as many as a plan has by default: a run that the end of its command cut off is executed anew.
+const ATTEMPTS: u32 = 3;
 /// What is kept of each stream of a failed run.
 const OUTPUT_KEPT: u64 = 16 << 10;
 /// The precision of the required number of benchmarks, which one benchmark does not have.
@@ -118,7 +120,7 @@ pub(super) fn build(
         cleanup: around(arguments, &arguments.conclude, CONCLUDE),
         canary: None,
         environment: Environment::default(),
-        limits: Limits::of_attempts(1),
+        limits: Limits::of_attempts(ATTEMPTS),
         output: OutputChoice { limit: OUTPUT_LIMIT, keep: OUTPUT_KEPT, keep_of: KeepOutput::Failed },
     };
     if arguments.control {

@@ -106,8 +106,8 @@ impl<'a> Session<'a> {
     /// Ends, after this was done.
     pub(crate) async fn end(self, done: Result<Exit, Failure>) -> Result<Exit, Failure> {
         let patience = match done {
-            Ok(Exit::Interrupted) | Err(_) => AGENT_END_AT_ONCE,
-            Ok(_) => AGENT_END,
+            Ok(exit) if !exit.is_by_signal() => AGENT_END,
+            Ok(_) | Err(_) => AGENT_END_AT_ONCE,
         };
         let closed = self.close(patience).await;
         done.and_then(|exit| closed.map(|()| exit))

@@ -122,7 +122,7 @@ impl<'a> Place<'a> {
         console.talk(format_args!("{}, {}", commit.short(), commit.subject));
         let request = kept.definition.request(&commit, entries);
         let (experiment, exit) = self.carry_out(point, &files, request, console).await?;
-        if exit == Exit::Interrupted {
+        if exit.is_by_signal() {
             console.talk(format_args!(
                 "`speedup track run {}` continues where it stopped.",
                 kept.definition.terms.name

@@ -162,3 +162,54 @@ fn an_interrupted_run_says_what_to_type_and_goes_on_by_that() {
         home.assert_all_once(flags, 0);
     }
 }
+
+/// How a command ends that is cut off.
+#[derive(Clone, Copy, Debug)]
+enum Cut {
+    Killed,
+    /// By two signals, of which the second does not wait for the run under way.
+    Signaled(Signal),
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_executed_anew_by_whichever_command() {
+    const NAPS: usize = 6;
+    let nap = "echo executed >> executions; sleep 0.4";
+    for words in [&["run", "plan.toml"][..], &["bench", "-r", "6", nap]] {
+        for cut in [Cut::Killed, Cut::Signaled(Signal::INT), Cut::Signaled(Signal::TERM)] {
+            let home = Home::new();
+            let plan = fs::read_to_string(home.path("plan.toml")).expect("a plan");
+            let plan = plan.replace("sleep 0.05", "sleep 0.4").replace("runs = 20", "runs = 3");
+            fs::write(home.path("plan.toml"), plan).expect("a plan");
+            let told = fs::File::create(home.path("told")).expect("a file");
+            let mut child =
+                home.command().args(words).stdout(Stdio::null()).stderr(told).spawn().expect("runs");
+            eventually("runs are executed", || (home.executions() >= 3).then_some(()));
+            let code = match cut {
+                Cut::Killed => {
+                    child.kill().expect("SIGKILL");
+                    None
+                }
+                Cut::Signaled(signal) => {
+                    let send = || kill_process(Pid::from_child(&child), signal).expect("a signal");
+                    send();
+                    let heard =
+                        || fs::read_to_string(home.path("told")).ok()?.contains("Interrupted").then_some(());
+                    eventually("the first is heard", heard);
+                    send();
+                    Some(128 + signal.as_raw())
+                }
+            };
+            assert_eq!(child.wait().expect("its end").code(), code, "{words:?} {cut:?}");
+            ended(&home.speedup(&["resume", "last"]), 0);
+            let exported = home.speedup(&["export", "last", "--format", "csv", "-o", "-"]);
+            let ledger = Ledger::read(&succeeded(&exported));
+            assert_eq!(ledger.assert_exactly_once(NAPS), NAPS, "{words:?} {cut:?}");
+            assert_eq!(
+                ledger.rows.len(),
+                NAPS + 1,
+                "the attempt that was cut off is kept: {words:?} {cut:?}"
+            );
+        }
+    }
+}

@@ -50,14 +50,14 @@ enum End {
     /// The coordinator paused the experiment.
     Stuck { reason: String, has_measured: bool },
     /// The user would not wait for the run under way.
-    AtOnce,
+    AtOnce(Exit),
 }
 
 impl End {
     fn has_measured(&self) -> bool {
         match self {
             Self::Finished { has_measured, .. } | Self::Stuck { has_measured, .. } => *has_measured,
-            Self::AtOnce => false,
+            Self::AtOnce(_) => false,
         }
     }
 }
@@ -100,7 +100,7 @@ impl Session<'_> {
         read: impl AsyncFnOnce(&Connection, ExperimentId) -> Result<T, Failure>,
     ) -> Result<(Exit, T), Failure> {
         let done = self.tried(experiment, files, read).await;
-        let is_over = done.as_ref().is_ok_and(|(exit, _)| *exit != Exit::Interrupted);
+        let is_over = done.as_ref().is_ok_and(|(exit, _)| !exit.is_by_signal());
         let closed = self.close(if is_over { AGENT_END } else { AGENT_END_AT_ONCE }).await;
         done.and_then(|done| closed.map(|()| done))
     }
@@ -121,7 +121,7 @@ impl Session<'_> {
                 cancel(&self.connection, experiment).await?;
                 Exit::Failed
             }
-            End::AtOnce => Exit::Interrupted,
+            End::AtOnce(exit) => exit,
         };
         Ok((exit, read(&self.connection, experiment).await?))
     }
@@ -145,7 +145,7 @@ impl Session<'_> {
                 let told = failed_runs::read(&self.connection, experiment).await?;
                 Err(stuck(&reason, &told).hint("check that the plan's programs and files exist"))
             }
-            End::AtOnce => Ok((experiment, Exit::Interrupted)),
+            End::AtOnce(exit) => Ok((experiment, exit)),
         }
     }
 
@@ -189,9 +189,9 @@ impl Session<'_> {
         telling: Telling,
     ) -> Result<Exit, Failure> {
         let end = match self.follow(experiment, &mut interrupts).await {
-            Ok(End::AtOnce) => {
+            Ok(End::AtOnce(exit)) => {
                 self.tell_kept(experiment, telling.rest).await?;
-                return Ok(Exit::Interrupted);
+                return Ok(exit);
             }
             Ok(end) => end,
             Err(failure) => {
@@ -221,7 +221,7 @@ impl Session<'_> {
                 if has_measured {
                     self.tell_again(experiment);
                 }
-                if exit == Exit::Interrupted {
+                if exit.is_by_signal() {
                     self.settle_rest(experiment, rest).await?;
                 }
                 // A sample that is not the planned one weighs more than what it says.
@@ -233,7 +233,7 @@ impl Session<'_> {
                 Err(stuck(&reason, &told)
                     .hint(format!("check that the plan's programs and files exist, then {again}")))
             }
-            End::AtOnce => Ok(Exit::Interrupted),
+            End::AtOnce(exit) => Ok(exit),
         }
     }
 
@@ -255,7 +255,8 @@ impl Session<'_> {
         let Attempts { plan, .. } = Attempts::open(&self.connection, experiment).await?;
         let mut progress = Progress::here(self.console, plan.with_first_runs().order().to_vec());
         let mut follower = Follower::new(self.connection.experiments(), experiment, NO_PATIENCE);
-        let (mut interrupted, mut given_up) = (false, false);
+        let mut interrupted = None;
+        let mut given_up = false;
         let end = loop {
             tokio::select! {
                 told = follower.next() => match told? {
@@ -274,11 +275,10 @@ impl Session<'_> {
                         }
                     }
                 },
-                () = interrupts.next() => {
-                    if interrupted {
-                        break Ok(End::AtOnce);
+                exit = interrupts.next() => {
+                    if interrupted.replace(exit).is_some() {
+                        break Ok(End::AtOnce(exit));
                     }
-                    interrupted = true;
                     progress.say("Interrupted: finishing the current run; press Ctrl-C again to stop at once.");
                     // It may have finished meanwhile, which its status says next.
                     let _ = pause(&self.connection, experiment).await;
@@ -338,15 +338,15 @@ impl Session<'_> {
     }
 }
 
-fn end_of(status: &ExperimentStatus, interrupted: bool) -> Option<End> {
+fn end_of(status: &ExperimentStatus, interrupted: Option<Exit>) -> Option<End> {
     let (abandoned, has_measured) = (status.tally.abandoned, status.tally.measured > 0);
     let is_at_rest = status.tally.leased + status.tally.running == 0;
     let is_held = matches!(status.phase, StatusPhase::Paused { .. } | StatusPhase::Deciding);
     match Standing::from(status) {
-        Standing::Open if interrupted && is_at_rest && is_held => {
-            Some(End::Finished { exit: Exit::Interrupted, abandoned, has_measured })
+        Standing::Open => {
+            let exit = interrupted.filter(|_| is_at_rest && is_held)?;
+            Some(End::Finished { exit, abandoned, has_measured })
         }
-        Standing::Open => None,
         Standing::Finished(exit) => Some(End::Finished { exit, abandoned, has_measured }),
         Standing::Stuck { reason } => Some(End::Stuck { reason, has_measured }),
     }
