@@ -7,8 +7,10 @@ pub(crate) mod progress;
 use std::time::Duration;
 
 use speedup_core::value::id::ExperimentId;
-use speedup_proto::{convert::ExperimentStatus, v1, v1::experiments_client::ExperimentsClient};
-use tokio::time::Instant;
+use speedup_proto::{
+    convert::ExperimentStatus, convert::StatusPhase, v1, v1::experiments_client::ExperimentsClient,
+};
+use tokio::{sync::watch, time::Instant};
 use tonic::{Code, Status, Streaming, transport::Channel};
 
 use crate::{connection::selector::get, exit::failure::Failure};
@@ -28,6 +30,22 @@ pub(crate) enum Told {
         /// What was answered instead.
         failure: Failure,
     },
+}
+
+/// What whoever follows an experiment and whoever asks why it waits for hosts tell each other.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    /// Whether it waits.
+    pub(crate) is_waiting: watch::Sender<bool>,
+    /// Why, in words.
+    pub(crate) why: watch::Sender<String>,
+}
+
+impl Waiting {
+    /// Takes note of a status.
+    pub(crate) fn note(&self, status: &ExperimentStatus) {
+        self.is_waiting.send_replace(status.phase == StatusPhase::WaitingForHosts);
+    }
 }
 
 /// The statuses of one experiment, as they come.

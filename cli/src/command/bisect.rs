@@ -10,6 +10,7 @@ use speedup_core::repetition::FEWEST_OF_A_BLOCK;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::inference::ConfidenceLevel;
 
+use super::hosts::prospects::HostsArguments;
 use super::run::{Remainder, Session, Telling, require_one_host};
 use super::submit::{Submitted, submit};
 use super::{report, wait};
@@ -172,7 +173,8 @@ async fn on_a_pool(
     console.talk(format_args!(
         "seed {seed}: {name} ({short}); Ctrl-C ends this command and not the bisection: `speedup wait {short}`, `speedup report {short}`"
     ));
-    let exit = wait::until_finished(&connection, experiment, console).await?;
+    let hosts = HostsArguments { wait_for_hosts: arguments.wait_for_hosts };
+    let exit = wait::until_finished(&connection, experiment, hosts, console).await?;
     let json = asked::report(&connection, experiment, Wanted::default()).await?;
     connection.close().await;
     report::show(&json, &Extent::Brief, arguments.output.output, console)?;

@@ -1,6 +1,7 @@
 //! `speedup hosts`: the pool.
 
 mod engine;
+pub(in crate::command) mod prospects;
 mod show;
 mod ssh;
 mod standing;

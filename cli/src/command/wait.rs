@@ -5,28 +5,32 @@ use clap::Args;
 use speedup_core::{value::id::ExperimentId, value::time::Span};
 use speedup_proto::convert::StatusPhase;
 
+use super::hosts::prospects::{HostsArguments, until_hopeless};
 use super::{coordinator::span, watch::stuck, watch::why_abandoned};
 use crate::{
     connection::Connection, connection::CoordinatorArguments, connection::selector::Selector,
     console::Console, exit::Exit, exit::failure::Failure, exit::standing, exit::standing::Standing,
-    follow::Follower, follow::PATIENCE, follow::Told, follow::progress::why_waiting,
+    follow::Follower, follow::PATIENCE, follow::Told, follow::Waiting, follow::progress::why_waiting,
 };
 
 /// Waits until an experiment is finished
 ///
-/// It says nothing meanwhile, unless no connected host can take any of its runs.
+/// It says nothing meanwhile, unless no connected host can take any of its runs: then it says why.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n\
     \x20 speedup wait last --timeout 2h && speedup report last\n\n\
     The exit code is 0 if every run was measured; 1 if runs failed or the experiment was cancelled; 4 if runs could \
-    not be executed, the coordinator paused the experiment or did not answer for five minutes, or the timeout \
-    expired. The command keeps waiting while a user has paused the experiment.")]
+    not be executed, the coordinator paused the experiment or did not answer for five minutes, the timeout \
+    expired, or nothing brings hosts (all queues have stopped; or there is no queue, and no host could take a run \
+    for five minutes). The command keeps waiting while a user has paused the experiment.")]
 pub(crate) struct Arguments {
     /// The experiment: its id or the first digits of it, its name, or last
     #[arg(value_name = "ID")]
     experiment: Selector,
     #[command(flatten)]
     coordinator: CoordinatorArguments,
+    #[command(flatten)]
+    hosts: HostsArguments,
     /// How long to wait at most; the experiment continues afterwards
     #[arg(long, value_name = "TIME", value_parser = span)]
     timeout: Option<Span>,
@@ -41,7 +45,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         }
     };
     let waited = tokio::select! {
-        waited = until_finished(&connection, experiment, console) => waited,
+        waited = until_finished(&connection, experiment, arguments.hosts, console) => waited,
         () = timeout => Err(Failure::infrastructure(anyhow!("experiment {experiment} is not finished yet"))
             .hint("it continues; wait again, or use `speedup explain` to see what its runs are waiting for")),
     };
@@ -49,18 +53,41 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     waited
 }
 
+/// Follows an experiment to its end, or until nothing brings the hosts that it waits for.
 pub(super) async fn until_finished(
     connection: &Connection,
     experiment: ExperimentId,
+    hosts: HostsArguments,
     console: &Console,
 ) -> Result<Exit, Failure> {
+    let waiting = Waiting::default();
+    tokio::select! {
+        done = follow(connection, experiment, &waiting, console) => done,
+        failure = until_hopeless(connection, experiment, &waiting, hosts) => Err(failure),
+    }
+}
+
+async fn follow(
+    connection: &Connection,
+    experiment: ExperimentId,
+    waiting: &Waiting,
+    console: &Console,
+) -> Result<Exit, Failure> {
+    let mut why = waiting.why.subscribe();
     let mut follower = Follower::new(connection.experiments(), experiment, PATIENCE);
     let mut has_told = false;
     loop {
-        let status = match follower.next().await? {
-            Told::Status(status) => status,
-            Told::Away { .. } => continue,
+        let status = tokio::select! {
+            told = follower.next() => match told? {
+                Told::Status(status) => status,
+                Told::Away { .. } => continue,
+            },
+            Ok(()) = why.changed() => {
+                console.talk(why.borrow_and_update().as_str());
+                continue;
+            }
         };
+        waiting.note(&status);
         if status.phase == StatusPhase::WaitingForHosts && !std::mem::replace(&mut has_told, true) {
             console.talk(format_args!("{} is waiting for hosts: {}", status.name, why_waiting(experiment)));
         }

@@ -5,12 +5,13 @@ use clap::Args;
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::convert::ExperimentStatus;
 
+use super::hosts::prospects::{HostsArguments, until_hopeless};
 use crate::{
     connection::Connection, connection::CoordinatorArguments, connection::selector::Selector,
     console::Console, exit::Exit, exit::failure::Failure, exit::standing::Standing, follow::Follower,
-    follow::PATIENCE, follow::Told, follow::interrupt::Interrupts, follow::live, follow::live::Seen,
-    follow::progress::Left, follow::progress::Place, follow::progress::Progress, follow::progress::sentence,
-    results::failed_runs,
+    follow::PATIENCE, follow::Told, follow::Waiting, follow::interrupt::Interrupts, follow::live,
+    follow::live::Seen, follow::progress::Left, follow::progress::Place, follow::progress::Progress,
+    follow::progress::sentence, results::failed_runs,
 };
 
 /// Shows the progress of an experiment
@@ -23,23 +24,30 @@ use crate::{
     far. Scroll with Tab, the arrow keys, PgUp and PgDn. If standard input or standard error is not a terminal, or \
     TERM is dumb, it prints plain lines.\n\n\
     It exits with the experiment: 0 if every run was measured, 1 if runs failed or it was cancelled, 4 if runs could \
-    not be executed.")]
+    not be executed or, as for `speedup wait`, nothing brings hosts.")]
 pub(crate) struct Arguments {
     /// The experiment: its id or the first digits of it, its name, or last
     #[arg(value_name = "ID")]
     experiment: Selector,
     #[command(flatten)]
     coordinator: CoordinatorArguments,
+    #[command(flatten)]
+    hosts: HostsArguments,
 }
 
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let (connection, experiment) = arguments.coordinator.find_experiment(&arguments.experiment).await?;
     let mut interrupts = Interrupts::listen()?;
+    let waiting = Waiting::default();
+    let hopeless = until_hopeless(&connection, experiment, &waiting, arguments.hosts);
     let watched = if console.has_keys() {
-        let seen = live::watch(&connection, experiment, console, &mut interrupts).await;
+        let seen = tokio::select! {
+            seen = live::watch(&connection, experiment, console, &mut interrupts, &waiting) => seen,
+            failure = hopeless => Err(failure),
+        };
         after_the_view(seen, &connection, experiment, console).await
     } else {
-        in_lines(&connection, experiment, console, &mut interrupts).await
+        in_lines(&connection, experiment, console, &mut interrupts, &waiting, hopeless).await
     };
     connection.close().await;
     watched
@@ -82,11 +90,13 @@ async fn in_lines(
     experiment: ExperimentId,
     console: &Console,
     interrupts: &mut Interrupts,
+    waiting: &Waiting,
+    hopeless: impl Future<Output = Failure>,
 ) -> Result<Exit, Failure> {
     let mut progress = Progress::of_pool(console);
-    let follower = Follower::new(connection.experiments(), experiment, PATIENCE);
     let watched = tokio::select! {
-        watched = follow(follower, connection, experiment, &mut progress) => watched,
+        watched = follow(connection, experiment, waiting, &mut progress) => watched,
+        failure = hopeless => Err(failure),
         exit = interrupts.next() => Ok(exit),
     };
     progress.end();
@@ -97,20 +107,29 @@ async fn in_lines(
 }
 
 async fn follow(
-    mut follower: Follower,
     connection: &Connection,
     experiment: ExperimentId,
+    waiting: &Waiting,
     progress: &mut Progress<'_>,
 ) -> Result<Exit, Failure> {
+    let mut follower = Follower::new(connection.experiments(), experiment, PATIENCE);
+    let mut why = waiting.why.subscribe();
     loop {
-        let status = match follower.next().await? {
-            Told::Status(status) => status,
-            Told::Away { failure } => {
-                let cause = failure.error.root_cause();
-                progress.say(&format!("The coordinator does not answer; retrying: {cause}"));
+        let status = tokio::select! {
+            told = follower.next() => match told? {
+                Told::Status(status) => status,
+                Told::Away { failure } => {
+                    let cause = failure.error.root_cause();
+                    progress.say(&format!("The coordinator does not answer; retrying: {cause}"));
+                    continue;
+                }
+            },
+            Ok(()) = why.changed() => {
+                progress.say(why.borrow_and_update().as_str());
                 continue;
             }
         };
+        waiting.note(&status);
         progress.show(&status);
         match Standing::from(status.as_ref()) {
             Standing::Open => {}

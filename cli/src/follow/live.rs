@@ -22,7 +22,7 @@ use tokio::{sync::mpsc, time::sleep_until};
 use crate::{
     connection::Connection, console::Console, console::render::report::speaks_unicode_here, exit::Exit,
     exit::failure::Failure, exit::standing::Standing, follow::Follower, follow::PATIENCE, follow::Told,
-    follow::interrupt::Interrupts, follow::progress::Eta,
+    follow::Waiting, follow::interrupt::Interrupts, follow::progress::Eta,
 };
 use terminal::{Act, Style, Terminal};
 use view::View;
@@ -55,6 +55,7 @@ pub(crate) async fn watch(
     experiment: ExperimentId,
     console: &Console,
     interrupts: &mut Interrupts,
+    waiting: &Waiting,
 ) -> Result<Seen, Failure> {
     let style = Style { paint: console.err, unicode: speaks_unicode_here() };
     let mut terminal = Terminal::enter().map_err(lost)?;
@@ -69,6 +70,7 @@ pub(crate) async fn watch(
         )
     };
     tokio::pin!(asking);
+    let mut why = waiting.why.subscribe();
     let (mut asks, mut eta) = (true, Eta::default());
     // Drawn at once, and later when something changed and the last drawing is old enough.
     let (mut is_old, mut due) = (true, tokio::time::Instant::now());
@@ -81,11 +83,13 @@ pub(crate) async fn watch(
                         Standing::Finished(exit) => return Ok(Seen::Finished { status, exit }),
                         Standing::Stuck { reason } => return Ok(Seen::Stuck { reason }),
                     }
+                    waiting.note(&status);
                     let left = eta.left(Instant::now(), &status);
                     view.take_status(*status, left);
                 }
                 Told::Away { failure } => view.take_away(failure.error.root_cause().to_string()),
             },
+            Ok(()) = why.changed() => view.take_why(why.borrow_and_update().clone()),
             Some(seen) = pool.recv() => view.take_pool(seen),
             Some(seen) = report.recv() => view.take_estimates(seen),
             _ = &mut asking, if asks => asks = false,

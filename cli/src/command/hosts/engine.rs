@@ -20,7 +20,7 @@ use crate::{
     arguments::Output, command::by, command::coordinator::span, command::print, command::print_json,
     connection::Connection, console::Console, exit::Exit, exit::failure::Failure,
 };
-use shown::Shown;
+pub(super) use shown::Shown;
 
 /// Seconds of an hour.
 const HOUR: f64 = 3_600.0;
@@ -364,12 +364,16 @@ async fn remove(
 }
 
 async fn status(connection: &Connection) -> Result<Vec<Shown>, Failure> {
+    Ok(queues(connection).await?.into_iter().map(Shown::from).collect())
+}
+
+/// The queues as the coordinator describes them.
+pub(super) async fn queues(connection: &Connection) -> Result<Vec<v1::Provisioner>, Failure> {
     let answer = connection.provision().show(v1::ShowProvisionerRequest::default()).await;
     let answer = answer.map_err(|status| Failure::status("cannot show the request for hosts", &status))?;
     let v1::ProvisionerStatus { provisioner, provisioners } = answer.into_inner();
     // A coordinator of release 0.1.0 has at most one.
-    let told = if provisioners.is_empty() { provisioner.into_iter().collect() } else { provisioners };
-    Ok(told.into_iter().map(Shown::from).collect())
+    Ok(if provisioners.is_empty() { provisioner.into_iter().collect() } else { provisioners })
 }
 
 /// Says beside other things that an engine is asked for no more hosts, or not for some nodes, and why. A coordinator that cannot tell is no

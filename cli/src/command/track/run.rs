@@ -8,10 +8,11 @@ use speedup_proto::convert::StatusPhase;
 use uuid::Uuid;
 
 use crate::{
-    command::run::Session, command::submit::submit_once, command::wait, connection::Connection,
-    connection::started::KeptAt, console::Console, console::moment, console::render::counted, exit::Exit,
-    exit::failure::Failure, exit::gate::Gate, exit::gate::GateArguments, plan::files::LocalFiles,
-    results::attempts::Attempts, tracks::KeptTrack, tracks::TrackName, tracks::Tracks,
+    command::hosts::prospects::HostsArguments, command::run::Session, command::submit::submit_once,
+    command::wait, connection::Connection, connection::started::KeptAt, console::Console, console::moment,
+    console::render::counted, exit::Exit, exit::failure::Failure, exit::gate::Gate,
+    exit::gate::GateArguments, plan::files::LocalFiles, results::attempts::Attempts, tracks::KeptTrack,
+    tracks::TrackName, tracks::Tracks,
 };
 
 /// Measures the commits of a track that are due, the oldest first
@@ -148,7 +149,8 @@ impl<'a> Place<'a> {
             Self::Pool { connection, wait_for_hosts } => {
                 files.send(connection, &point, console).await?;
                 let submitted = submit_once(connection, point, *wait_for_hosts, Some(request)).await?;
-                let exit = wait::until_finished(connection, submitted.experiment, console).await?;
+                let hosts = HostsArguments { wait_for_hosts: *wait_for_hosts };
+                let exit = wait::until_finished(connection, submitted.experiment, hosts, console).await?;
                 Ok((submitted.experiment, exit))
             }
         }

@@ -55,7 +55,7 @@ fn head(view: &View, size: Size, style: Style) -> Vec<String> {
         selector::short(status.experiment),
         standing::phase(status)
     );
-    let note = if view.away.is_some() { note_of_away(view, style) } else { note(status, style) };
+    let note = if view.away.is_some() { note_of_away(view, style) } else { note(status, &view.why, style) };
     vec![title, bar(&status.tally, size.columns, style), counts(view, status), note]
 }
 
@@ -81,12 +81,13 @@ fn counts(view: &View, status: &ExperimentStatus) -> String {
 }
 
 /// What holds the experiment up, or what its rule says.
-fn note(status: &ExperimentStatus, style: Style) -> String {
+fn note(status: &ExperimentStatus, why: &str, style: Style) -> String {
     let words = printable(&status.words);
     match &status.phase {
         StatusPhase::Paused { reason } => style.paint.alarm(&printable(reason)),
         StatusPhase::Deciding => "All runs are settled; the plan's rule looks at the results.".to_owned(),
         StatusPhase::Cancelling => "Cancelled; runs in progress finish.".to_owned(),
+        StatusPhase::WaitingForHosts if !why.is_empty() => printable(&why.replace('\n', " ")),
         StatusPhase::WaitingForHosts => {
             format!(
                 "No connected host can take any of its runs: {}.",

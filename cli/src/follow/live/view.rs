@@ -16,6 +16,8 @@ pub(super) struct View {
     pub(super) left: Option<Duration>,
     /// Why the coordinator does not answer.
     pub(super) away: Option<String>,
+    /// Why it waits for hosts, where it does and that is known.
+    pub(super) why: String,
     /// What the hosts do.
     pub(super) pool: Pool,
     /// What it shows so far.
@@ -70,6 +72,7 @@ impl View {
             status: None,
             left: None,
             away: None,
+            why: String::new(),
             pool: Pool::default(),
             estimates: Estimates::Awaited,
             focus: Pane::Hosts,
@@ -85,6 +88,10 @@ impl View {
     /// Takes note that the coordinator does not answer.
     pub(super) fn take_away(&mut self, why: String) {
         self.away = Some(why);
+    }
+
+    pub(super) fn take_why(&mut self, why: String) {
+        self.why = why;
     }
 
     pub(super) fn take_pool(&mut self, pool: Pool) {

@@ -1,7 +1,9 @@
 //! Hosts that come and go by themselves: agents as processes of this machine, by the same code that asks Slurm.
 
 use serde_json::Value;
-use speedup_tests::{checker, output::stderr, output::succeeded, pool::Pool, pool::eventually};
+use speedup_tests::{
+    checker, output::failed, output::stderr, output::succeeded, pool::Pool, pool::eventually,
+};
 
 use crate::SPEEDUP;
 
@@ -110,4 +112,22 @@ fn slurm_is_not_asked_where_no_node_could_reach_the_coordinator() {
     let refused = pool.speedup(&["hosts", "slurm", "add", "--", "--time=10"]);
     assert!(!refused.status.success() && stderr(&refused).contains("no other host"), "{refused:?}");
     assert_eq!(shown(&pool), Value::Null);
+}
+
+#[test]
+fn whoever_waits_for_hosts_of_a_stopped_queue_is_told_why_and_ends() {
+    let pool = Pool::without_agents(SPEEDUP);
+    // The budget is spent while the first runs are executed.
+    pool.ok(&["hosts", "local", "add", "--max-jobs", "1", "--poll", "1s", "--node-hours", "0.000001"]);
+    let experiment = pool.submit(PLAN, &["--wait-for-hosts"]);
+    let spent = || shown(&pool)["stopped"].as_str().map(str::to_owned);
+    let why = eventually("the queue has stopped", spent);
+    for verb in ["wait", "watch"] {
+        let told = failed(&pool.speedup(&[verb, &experiment]), 4);
+        assert!(told.contains(&why) && told.contains("--wait-for-hosts"), "{verb}: {told}");
+    }
+    let mut patient = pool.command();
+    let patient = patient.args(["wait", &experiment, "--wait-for-hosts"]).spawn().expect("a waiter");
+    pool.ok(&["hosts", "local", "add", "--max-jobs", "2", "--poll", "1s"]);
+    succeeded(&patient.wait_with_output().expect("its end"));
 }

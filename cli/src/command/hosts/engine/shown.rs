@@ -14,7 +14,7 @@ use crate::console::{Paint, moment};
 const HOUR: f64 = 3.6e12;
 
 #[derive(Debug, Serialize)]
-pub(super) struct Shown {
+pub(in crate::command::hosts) struct Shown {
     queue: String,
     engine: String,
     options: Vec<String>,
@@ -166,7 +166,7 @@ impl Shown {
     }
 
     /// Which jobs may never start.
-    pub(super) fn waits_long(&self) -> Option<String> {
+    pub(in crate::command::hosts) fn waits_long(&self) -> Option<String> {
         let patience = self.patience_ns.filter(|_| self.overdue > 0)?;
         let jobs = counted(self.overdue.into(), "job");
         let have = if self.overdue == 1 { "has" } else { "have" };
@@ -195,14 +195,14 @@ impl Shown {
     }
 
     /// Why hosts may not come.
-    pub(super) fn troubles(&self) -> impl Iterator<Item = String> {
+    pub(in crate::command::hosts) fn troubles(&self) -> impl Iterator<Item = String> {
         let unjoined = self.unjoined.as_ref();
         let unjoined = unjoined.map(|words| format!("Of the hosts requested from {}, {words}.", self.engine));
         [self.stands_still(), self.kept_from(), unjoined].into_iter().flatten()
     }
 
     /// What the jobs that have no node wait for, in the words of their engine.
-    pub(super) fn queued(&self) -> Option<String> {
+    pub(in crate::command::hosts) fn queued(&self) -> Option<String> {
         let mut words: BTreeMap<&str, u64> = BTreeMap::new();
         let queued = self.jobs.iter().filter(|job| job.state == "queued");
         queued.for_each(|job| *words.entry(&job.words).or_default() += 1);
