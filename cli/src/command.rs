@@ -47,7 +47,7 @@ use crate::arguments::{Arguments, Form, LogFormat, Verb};
 use crate::console::{Console, Paint, render};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
-use crate::heap;
+use crate::resources;
 
 /// Threads of the event loop: a client needs one, an embedded coordinator is content with another.
 const THREADS: usize = 2;
@@ -81,11 +81,11 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Run(arguments) => block_on(run::execute(arguments, console)),
         Verb::Doctor(arguments) => block_on(doctor::execute(arguments, console)),
         Verb::Coordinator(verb) => {
-            heap::share();
+            resources::share_heap();
             block_on(coordinator::execute(verb, console))
         }
         Verb::Analysis(verb) => {
-            heap::share();
+            resources::share_heap();
             block_on(analysis::execute(verb, console))
         }
         Verb::Access(verb) => block_on(access::execute(verb, console)),
@@ -123,7 +123,9 @@ pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Res
 fn log_to_stderr(filter: &str, format: LogFormat, console: &Console) {
     // The filter was checked with the arguments; a logger is there already only in tests.
     let filter = EnvFilter::builder().parse_lossy(filter);
-    let logging = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // Whoever cannot write the log, because its disk is full, would panic on saying so.
+    let logging = tracing_subscriber::fmt().with_env_filter(filter).log_internal_errors(false);
+    let logging = logging.with_writer(std::io::stderr);
     let _ = match format {
         LogFormat::Text => logging.with_ansi(console.err.is_coloured()).try_init(),
         LogFormat::Json => logging.json().flatten_event(true).try_init(),

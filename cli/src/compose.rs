@@ -12,7 +12,7 @@ use speedup_access::{Credentials, Identity, Role};
 use speedup_core::{machine::Settings, value::hint::Hinted, value::id::BootId, value::seed::Seed};
 use tonic::transport::Channel;
 
-use crate::exit::failure::Failure;
+use crate::{exit::failure::Failure, resources, resources::AGENT_SPACE};
 
 use speedup_agent::AgentError;
 pub(crate) use speedup_agent::launch::settle_name_service;
@@ -79,11 +79,12 @@ impl Coordinator {
     }
 }
 
-/// Starts a coordinator with all its services, and with its page where there is to be one.
+/// Starts a coordinator with all its services where the limits of the system let it serve, and with its page where there is to be one.
 pub(crate) async fn coordinator(
     options: CoordinatorOptions,
     page: Option<web::Bound>,
 ) -> Result<Coordinator, Failure> {
+    resources::require_for_coordinator()?;
     let services = |ways: &Ways, routes| {
         let routes = speedup_analysis_service::routes(ways.channel(), routes);
         match &page {
@@ -160,6 +161,9 @@ pub(crate) fn url(address: SocketAddr) -> String {
 
 /// Serves the coordinator until the process is told to end. No other thread may run: the agent counts on being alone.
 pub(crate) fn agent(options: AgentOptions) -> Result<(), Failure> {
+    for directory in [Some(&options.state), options.scratch.as_ref()].into_iter().flatten() {
+        resources::require_space(directory, AGENT_SPACE)?;
+    }
     speedup_agent::run(options).map_err(agent_ended)
 }
 

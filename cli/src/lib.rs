@@ -10,7 +10,7 @@
 //! 2. `compose`: the libraries put together; `connection`: where the coordinator is, and which experiment is meant;
 //! 3. `plan`: the plan as the user gives it, with its commits read from Git; `follow`: while it is carried out; `results`: what was measured;
 //! 4. `samples`: sample files, without a coordinator; `tracks`: standing experiments that are kept by name; `console`: how it is shown;
-//!    `heap`: that of a service.
+//!    `resources`: what the shell and the disks leave to a command.
 
 mod arguments;
 mod command;
@@ -19,8 +19,8 @@ mod connection;
 mod console;
 mod exit;
 mod follow;
-mod heap;
 mod plan;
+mod resources;
 mod results;
 mod samples;
 mod tracks;
@@ -29,12 +29,17 @@ use std::process::ExitCode;
 
 use speedup_agent::launch::timed_rank;
 
-use crate::{arguments::command_line, arguments::command_line::Read, console::Console, results::draft};
+use crate::{
+    arguments::command_line, arguments::command_line::Read, console::Color, console::Console, results::draft,
+};
 
 /// The whole command, or the timer of a rank where it is started under that name: reads the arguments of the process, does what they ask, and gives the exit code.
 pub fn main() -> ExitCode {
     if let Some(ended) = timed_rank() {
         return ended;
+    }
+    if let Err(failure) = resources::prepare() {
+        return ExitCode::from(failure.tell(&Console::new(Color::Auto)).code());
     }
     compose::settle_name_service();
     let read = match command_line::read(&std::env::args_os().collect::<Vec<_>>()) {

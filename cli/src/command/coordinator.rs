@@ -16,7 +16,7 @@ use crate::{
     compose::CoordinatorOptions, compose::Security, compose::StoreCache, compose::web, compose::web::Web,
     connection::access, connection::access::Access, connection::access::Written, connection::directories,
     connection::journal_failed, console::Console, exit::Exit, exit::failure::Failure,
-    follow::interrupt::Interrupts,
+    follow::interrupt::Interrupts, resources, resources::COORDINATOR_SPACE,
 };
 
 /// How often it is looked whether the access file is to be renewed: what it holds has weeks.
@@ -129,6 +129,7 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
     let mut interrupts = Interrupts::listen()?;
     let name = arguments.name.as_str();
     let data = data_directory(arguments.data.as_deref(), name)?;
+    resources::require_space(&data, COORDINATOR_SPACE)?;
     let access_file = access::path(arguments.access_file.as_deref(), name)?;
     let settings = Settings { host_grace: arguments.host_grace, reboot_limit: arguments.reboot_limit };
     let options = CoordinatorOptions {

@@ -6,7 +6,7 @@ use anyhow::Error;
 use speedup_core::value::hint::{Hinted, split_hint};
 use tonic::{Code, Status};
 
-use crate::{console::Console, exit::Exit};
+use crate::{console::Console, exit::Exit, resources};
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -76,7 +76,11 @@ impl Failure {
             .hint("the coordinator is of another release; use the same release of speedup everywhere")
     }
 
-    pub(crate) fn tell(self, console: &Console) -> Exit {
+    /// Prints it. Where a limit of the system was met, the hint and the exit code are those for that limit.
+    pub(crate) fn tell(mut self, console: &Console) -> Exit {
+        if let Some(remedy) = self.error.chain().find_map(|cause| resources::remedy(&cause.to_string())) {
+            (self.exit, self.hint) = (Exit::Infrastructure, Some(remedy.to_owned()));
+        }
         console.talk(self.text(console));
         self.exit
     }

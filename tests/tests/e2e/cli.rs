@@ -7,6 +7,7 @@ mod doctor;
 mod first_command;
 mod first_screen;
 mod guide;
+mod limits;
 mod selection;
 mod tags;
 mod trial;

@@ -15,7 +15,7 @@ use crate::{
     command::user, compose, compose::Coordinator, compose::local_agent::LocalAgent, connection,
     connection::Connection, connection::Embedding, connection::access, connection::access::Access,
     connection::access::Written, connection::directories, connection::selector::Selector, console::Console,
-    exit::Exit, exit::failure::Failure,
+    exit::Exit, exit::failure::Failure, resources, resources::AGENT_SPACE, resources::COORDINATOR_SPACE,
 };
 pub(crate) use course::{Remainder, Telling};
 use left::{Left, leave, left};
@@ -46,7 +46,7 @@ impl<'a> Session<'a> {
     pub(crate) async fn start(console: &'a Console, data: Option<&Path>) -> Result<Self, Failure> {
         let is_usual = data.is_none();
         let (coordinator, data) = match data {
-            Some(data) => (compose::embedded(data).await?, data.to_owned()),
+            Some(data) => (with_room(data).await?, data.to_owned()),
             None => of_first_free(console).await?,
         };
         let connection = Connection::within(coordinator);
@@ -64,7 +64,7 @@ impl<'a> Session<'a> {
         which: &Selector,
         is_noted: bool,
     ) -> Result<(Self, Left), Failure> {
-        let connection = Connection::within(compose::embedded(data).await?);
+        let connection = Connection::within(with_room(data).await?);
         let found = left(&connection, which).await;
         let found = match found {
             Ok(found) => found,
@@ -81,7 +81,7 @@ impl<'a> Session<'a> {
 
     /// Starts both on the directory of a command that goes on by itself with what it left there.
     pub(crate) async fn own(console: &'a Console, data: &Path) -> Result<Self, Failure> {
-        Self::within(console, Connection::within(compose::embedded(data).await?), data.to_owned()).await
+        Self::within(console, Connection::within(with_room(data).await?), data.to_owned()).await
     }
 
     /// Starts the agent of a coordinator, and waits until it has joined.
@@ -109,6 +109,7 @@ impl<'a> Session<'a> {
             Ok(exit) if !exit.is_by_signal() => AGENT_END,
             Ok(_) | Err(_) => AGENT_END_AT_ONCE,
         };
+        let done = done.map_err(|failure| caused_by_full_disk(failure, &self.data));
         let closed = self.close(patience).await;
         done.and_then(|exit| closed.map(|()| exit))
     }
@@ -120,11 +121,28 @@ impl<'a> Session<'a> {
     }
 }
 
+/// A failure with a full disk as its cause, where the disk is full: then neither coordinator nor agent could log why it failed.
+fn caused_by_full_disk(failure: Failure, data: &Path) -> Failure {
+    match resources::require_space(data, AGENT_SPACE) {
+        Err(full) if failure.exit == Exit::Infrastructure => {
+            Failure { error: full.error.context(format!("{:#}", failure.error)), ..full }
+        }
+        Err(_) | Ok(()) => failure,
+    }
+}
+
+/// A coordinator on a directory that has room for what is measured.
+async fn with_room(data: &Path) -> Result<Coordinator, Failure> {
+    resources::require_space(data, COORDINATOR_SPACE)?;
+    compose::embedded(data).await
+}
+
 /// A coordinator on the first local directory that no other command is measuring on. One that a command only reads is waited
 /// for.
 async fn of_first_free(console: &Console) -> Result<(Coordinator, PathBuf), Failure> {
     let mut in_use = None;
     for data in directories::locals()? {
+        resources::require_space(&data, COORDINATOR_SPACE)?;
         match connection::embed(&data, async || Some(())).await? {
             Embedding::Done(coordinator) => return Ok((*coordinator, data)),
             Embedding::Measured(()) => {}
