@@ -44,10 +44,10 @@ use speedup_report::facts::Sheet;
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Arguments, Form, LogFormat, Verb};
+use crate::compose;
 use crate::console::{Console, Paint, render};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
-use crate::resources;
 
 /// Threads of the event loop: a client needs one, an embedded coordinator is content with another.
 const THREADS: usize = 2;
@@ -81,11 +81,11 @@ pub(crate) fn execute(arguments: Arguments, console: &Console) -> Result<Exit, F
         Verb::Run(arguments) => block_on(run::execute(arguments, console)),
         Verb::Doctor(arguments) => block_on(doctor::execute(arguments, console)),
         Verb::Coordinator(verb) => {
-            resources::share_heap();
+            compose::resources::share_heap();
             block_on(coordinator::execute(verb, console))
         }
         Verb::Analysis(verb) => {
-            resources::share_heap();
+            compose::resources::share_heap();
             block_on(analysis::execute(verb, console))
         }
         Verb::Access(verb) => block_on(access::execute(verb, console)),

@@ -3,6 +3,7 @@
 
 pub(crate) mod local_agent;
 mod orphan;
+pub(crate) mod resources;
 pub(crate) mod web;
 
 use std::{net::Ipv4Addr, net::SocketAddr, path::Path, path::PathBuf};
@@ -12,7 +13,8 @@ use speedup_access::{Credentials, Identity, Role};
 use speedup_core::{machine::Settings, value::hint::Hinted, value::id::BootId, value::seed::Seed};
 use tonic::transport::Channel;
 
-use crate::{exit::failure::Failure, resources, resources::AGENT_SPACE};
+use self::resources::AGENT_SPACE;
+use crate::exit::failure::Failure;
 
 use speedup_agent::AgentError;
 pub(crate) use speedup_agent::launch::settle_name_service;

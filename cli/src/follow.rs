@@ -34,14 +34,14 @@ pub(crate) enum Told {
 
 /// What whoever follows an experiment and whoever asks why it waits for hosts tell each other.
 #[derive(Debug, Default)]
-pub(crate) struct Waiting {
-    /// Whether it waits.
+pub(crate) struct HostWait {
+    /// Whether the latest status says that it waits.
     pub(crate) is_waiting: watch::Sender<bool>,
-    /// Why, in words.
+    /// Why it waits, in the words of `explain`.
     pub(crate) why: watch::Sender<String>,
 }
 
-impl Waiting {
+impl HostWait {
     /// Takes note of a status.
     pub(crate) fn note(&self, status: &ExperimentStatus) {
         self.is_waiting.send_replace(status.phase == StatusPhase::WaitingForHosts);

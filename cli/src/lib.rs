@@ -9,8 +9,7 @@
 //! 1. `arguments`: verbs and flags; `command`: one file a verb; `exit`: how a command ends;
 //! 2. `compose`: the libraries put together; `connection`: where the coordinator is, and which experiment is meant;
 //! 3. `plan`: the plan as the user gives it, with its commits read from Git; `follow`: while it is carried out; `results`: what was measured;
-//! 4. `samples`: sample files, without a coordinator; `tracks`: standing experiments that are kept by name; `console`: how it is shown;
-//!    `resources`: what the shell and the disks leave to a command.
+//! 4. `samples`: sample files, without a coordinator; `tracks`: standing experiments that are kept by name; `console`: how it is shown.
 
 mod arguments;
 mod command;
@@ -20,7 +19,6 @@ mod console;
 mod exit;
 mod follow;
 mod plan;
-mod resources;
 mod results;
 mod samples;
 mod tracks;
@@ -38,7 +36,7 @@ pub fn main() -> ExitCode {
     if let Some(ended) = timed_rank() {
         return ended;
     }
-    if let Err(failure) = resources::prepare() {
+    if let Err(failure) = compose::resources::prepare() {
         return ExitCode::from(failure.tell(&Console::new(Color::Auto)).code());
     }
     compose::settle_name_service();

@@ -233,7 +233,7 @@ fn only_the_leash_asks_for_the_death_signal() {
 /// The lints refuse it elsewhere, but for those who say that they expect it.
 #[test]
 fn only_the_instrument_what_measures_it_the_signal_flag_and_the_resources_are_unsafe() {
-    let places = "agent/src/launch/ agent/src/launch.rs agent/src/selftest/ agent/src/stop.rs agent/tests/launch/ cli/src/resources.rs";
+    let places = "agent/src/launch/ agent/src/launch.rs agent/src/selftest/ agent/src/stop.rs agent/tests/launch/ cli/src/compose/resources.rs";
     for path in files(&root(), "rs").into_iter().filter(|path| !path.ends_with("tests/tests/tidy.rs")) {
         let name = path.strip_prefix(root()).expect("below the root").display().to_string();
         let is_there = places.split(' ').any(|place| name.starts_with(place));

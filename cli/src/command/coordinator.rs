@@ -13,10 +13,11 @@ use speedup_core::{machine::Settings, value::causes::with_causes, value::time::S
 use super::{json_line, print, user};
 use crate::{
     arguments::Output, arguments::OutputArgument, compose, compose::AgentPlace, compose::Coordinator,
-    compose::CoordinatorOptions, compose::Security, compose::StoreCache, compose::web, compose::web::Web,
-    connection::access, connection::access::Access, connection::access::Written, connection::directories,
+    compose::CoordinatorOptions, compose::Security, compose::StoreCache, compose::resources,
+    compose::resources::COORDINATOR_SPACE, compose::web, compose::web::Web, connection::access,
+    connection::access::Access, connection::access::Written, connection::directories,
     connection::journal_failed, console::Console, exit::Exit, exit::failure::Failure,
-    follow::interrupt::Interrupts, resources, resources::COORDINATOR_SPACE,
+    follow::interrupt::Interrupts,
 };
 
 /// How often it is looked whether the access file is to be renewed: what it holds has weeks.

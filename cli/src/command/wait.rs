@@ -10,7 +10,7 @@ use super::{coordinator::span, watch::stuck, watch::why_abandoned};
 use crate::{
     connection::Connection, connection::CoordinatorArguments, connection::selector::Selector,
     console::Console, exit::Exit, exit::failure::Failure, exit::standing, exit::standing::Standing,
-    follow::Follower, follow::PATIENCE, follow::Told, follow::Waiting, follow::progress::why_waiting,
+    follow::Follower, follow::HostWait, follow::PATIENCE, follow::Told, follow::progress::why_waiting,
 };
 
 /// Waits until an experiment is finished
@@ -60,7 +60,7 @@ pub(super) async fn until_finished(
     hosts: HostsArguments,
     console: &Console,
 ) -> Result<Exit, Failure> {
-    let waiting = Waiting::default();
+    let waiting = HostWait::default();
     tokio::select! {
         done = follow(connection, experiment, &waiting, console) => done,
         failure = until_hopeless(connection, experiment, &waiting, hosts) => Err(failure),
@@ -70,7 +70,7 @@ pub(super) async fn until_finished(
 async fn follow(
     connection: &Connection,
     experiment: ExperimentId,
-    waiting: &Waiting,
+    waiting: &HostWait,
     console: &Console,
 ) -> Result<Exit, Failure> {
     let mut why = waiting.why.subscribe();

@@ -9,7 +9,7 @@ use super::hosts::prospects::{HostsArguments, until_hopeless};
 use crate::{
     connection::Connection, connection::CoordinatorArguments, connection::selector::Selector,
     console::Console, exit::Exit, exit::failure::Failure, exit::standing::Standing, follow::Follower,
-    follow::PATIENCE, follow::Told, follow::Waiting, follow::interrupt::Interrupts, follow::live,
+    follow::HostWait, follow::PATIENCE, follow::Told, follow::interrupt::Interrupts, follow::live,
     follow::live::Seen, follow::progress::Left, follow::progress::Place, follow::progress::Progress,
     follow::progress::sentence, results::failed_runs,
 };
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
 pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<Exit, Failure> {
     let (connection, experiment) = arguments.coordinator.find_experiment(&arguments.experiment).await?;
     let mut interrupts = Interrupts::listen()?;
-    let waiting = Waiting::default();
+    let waiting = HostWait::default();
     let hopeless = until_hopeless(&connection, experiment, &waiting, arguments.hosts);
     let watched = if console.has_keys() {
         let seen = tokio::select! {
@@ -90,7 +90,7 @@ async fn in_lines(
     experiment: ExperimentId,
     console: &Console,
     interrupts: &mut Interrupts,
-    waiting: &Waiting,
+    waiting: &HostWait,
     hopeless: impl Future<Output = Failure>,
 ) -> Result<Exit, Failure> {
     let mut progress = Progress::of_pool(console);
@@ -109,7 +109,7 @@ async fn in_lines(
 async fn follow(
     connection: &Connection,
     experiment: ExperimentId,
-    waiting: &Waiting,
+    waiting: &HostWait,
     progress: &mut Progress<'_>,
 ) -> Result<Exit, Failure> {
     let mut follower = Follower::new(connection.experiments(), experiment, PATIENCE);

@@ -6,7 +6,21 @@ use anyhow::Error;
 use speedup_core::value::hint::{Hinted, split_hint};
 use tonic::{Code, Status};
 
-use crate::{console::Console, exit::Exit, resources};
+use crate::{console::Console, exit::Exit};
+
+pub(crate) const MORE_THREADS: &str = "raise the limit on processes (`ulimit -u`, TasksMax=) or on address space (`ulimit -v`), or end other processes";
+pub(crate) const MORE_MEMORY: &str =
+    "raise the limit on address space (`ulimit -v`) or of the control group, or end other processes";
+pub(crate) const MORE_SPACE: &str = "make room on that disk, or choose a directory on another one";
+/// What helps against the errors of the system that name a limit.
+const REMEDIES: [(i32, &str); 6] = [
+    (libc::EAGAIN, MORE_THREADS),
+    (libc::ENOMEM, MORE_MEMORY),
+    (libc::EMFILE, "raise the limit on open files (`ulimit -n`)"),
+    (libc::EFBIG, "raise the limit on the size of files (`ulimit -f`)"),
+    (libc::ENOSPC, MORE_SPACE),
+    (libc::EDQUOT, MORE_SPACE),
+];
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -78,7 +92,7 @@ impl Failure {
 
     /// Prints it. Where a limit of the system was met, the hint and the exit code are those for that limit.
     pub(crate) fn tell(mut self, console: &Console) -> Exit {
-        if let Some(remedy) = self.error.chain().find_map(|cause| resources::remedy(&cause.to_string())) {
+        if let Some(remedy) = self.error.chain().find_map(|cause| remedy(&cause.to_string())) {
             (self.exit, self.hint) = (Exit::Infrastructure, Some(remedy.to_owned()));
         }
         console.talk(self.text(console));
@@ -95,6 +109,14 @@ impl Failure {
         }
         text
     }
+}
+
+/// What helps against an error that names a limit of the system, as errors of I/O and those of the store do.
+fn remedy(error: &str) -> Option<&'static str> {
+    let remedy = REMEDIES.iter().find(|(number, _)| {
+        error.contains(&format!("(os error {number})")) || error.contains(&format!("Os {{ code: {number},"))
+    });
+    remedy.map(|(_, remedy)| *remedy)
 }
 
 /// A refusal is the user's to mend; everything else is the infrastructure's.

@@ -21,8 +21,8 @@ use tokio::{sync::mpsc, time::sleep_until};
 
 use crate::{
     connection::Connection, console::Console, console::render::report::speaks_unicode_here, exit::Exit,
-    exit::failure::Failure, exit::standing::Standing, follow::Follower, follow::PATIENCE, follow::Told,
-    follow::Waiting, follow::interrupt::Interrupts, follow::progress::Eta,
+    exit::failure::Failure, exit::standing::Standing, follow::Follower, follow::HostWait, follow::PATIENCE,
+    follow::Told, follow::interrupt::Interrupts, follow::progress::Eta,
 };
 use terminal::{Act, Style, Terminal};
 use view::View;
@@ -55,7 +55,7 @@ pub(crate) async fn watch(
     experiment: ExperimentId,
     console: &Console,
     interrupts: &mut Interrupts,
-    waiting: &Waiting,
+    waiting: &HostWait,
 ) -> Result<Seen, Failure> {
     let style = Style { paint: console.err, unicode: speaks_unicode_here() };
     let mut terminal = Terminal::enter().map_err(lost)?;

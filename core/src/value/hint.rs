@@ -3,7 +3,7 @@
 use std::{error::Error, fmt::Display};
 
 /// What stands before a hint where it shares one text with the words that it is about.
-const MARK: &str = "\nhint: ";
+pub const MARK: &str = "\nhint: ";
 
 /// An error whose reader may be able to do something.
 pub trait Hinted: Error {

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 use super::engine::{Shown, queues};
 use crate::{
     connection::Connection, connection::selector, console::render::explanation::outlook,
-    exit::failure::Failure, follow::PATIENCE, follow::Waiting,
+    exit::failure::Failure, follow::HostWait, follow::PATIENCE,
 };
 
 /// Interval at which the coordinator is asked while an experiment waits: that at which it polls its engines by default.
@@ -28,43 +28,18 @@ pub(in crate::command) struct HostsArguments {
     pub(in crate::command) wait_for_hosts: bool,
 }
 
-/// What may bring hosts to an experiment that waits for them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Prospect {
-    /// A queue requests hosts, the agent of a job has not joined yet, or one is being started by ssh.
-    Announced,
-    /// Users may start agents, or ssh may reach a host again: nobody knows.
-    Unannounced,
-    /// Every queue has stopped.
-    Stopped,
-}
-
-impl Prospect {
-    fn new(queues: &[v1::Provisioner], hosts: &[v1::SshHost]) -> Self {
-        let is_open = |job: &v1::ProvisionedJob| {
-            job.host.is_none() && matches!(job.state.as_str(), "queued" | "running")
-        };
-        let is_under_way = |host: &v1::SshHost| {
-            matches!(host.state.as_str(), "looking" | "copying" | "starting" | "rebooting")
-        };
-        if queues.iter().any(|queue| queue.stopped.is_none() || queue.jobs.iter().any(is_open))
-            || hosts.iter().any(is_under_way)
-        {
-            Self::Announced
-        } else if queues.is_empty() || !hosts.is_empty() {
-            Self::Unannounced
-        } else {
-            Self::Stopped
-        }
-    }
-
-    /// How long an experiment waits for hosts at most.
-    const fn patience(self) -> Option<Duration> {
-        match self {
-            Self::Announced => None,
-            Self::Unannounced => Some(PATIENCE),
-            Self::Stopped => Some(REJOINING),
-        }
+/// How long an experiment that waits for hosts is waited for. There is no limit where hosts are announced: a queue requests them, the
+/// agent of a job has not joined yet, or one is being started by ssh.
+fn patience(queues: &[v1::Provisioner], hosts: &[v1::SshHost]) -> Option<Duration> {
+    let mut jobs = queues.iter().flat_map(|queue| &queue.jobs);
+    let is_announced = queues.iter().any(|queue| queue.stopped.is_none())
+        || jobs.any(|job| job.host.is_none() && ["queued", "running"].contains(&job.state.as_str()))
+        || hosts.iter().any(|host| !["serving", "failing"].contains(&host.state.as_str()));
+    match is_announced {
+        true => None,
+        // Users may start agents, and ssh may reach a host again.
+        false if queues.is_empty() || !hosts.is_empty() => Some(PATIENCE),
+        false => Some(REJOINING),
     }
 }
 
@@ -72,7 +47,7 @@ impl Prospect {
 pub(in crate::command) async fn until_hopeless(
     connection: &Connection,
     experiment: ExperimentId,
-    waiting: &Waiting,
+    waiting: &HostWait,
     arguments: HostsArguments,
 ) -> Failure {
     let mut phase = waiting.is_waiting.subscribe();
@@ -82,10 +57,9 @@ pub(in crate::command) async fn until_hopeless(
         let mut since = Instant::now();
         while *phase.borrow() {
             match look(connection, experiment).await {
-                Ok((prospect, why)) => {
-                    let is_patient = arguments.wait_for_hosts
-                        || prospect.patience().is_none_or(|patience| since.elapsed() < patience);
-                    if !is_patient {
+                Ok((patience, why)) => {
+                    let is_over = patience.is_some_and(|patience| since.elapsed() >= patience);
+                    if is_over && !arguments.wait_for_hosts {
                         return hopeless(experiment, why);
                     }
                     if *waiting.why.borrow() != why {
@@ -100,23 +74,25 @@ pub(in crate::command) async fn until_hopeless(
     }
 }
 
-/// What may bring hosts, and why none takes a run, in the words of `explain`.
-async fn look(connection: &Connection, experiment: ExperimentId) -> Result<(Prospect, String), Failure> {
+/// How long the hosts are waited for, and why none takes a run, in the words of `explain`.
+async fn look(
+    connection: &Connection,
+    experiment: ExperimentId,
+) -> Result<(Option<Duration>, String), Failure> {
     const TRIED: &str = "cannot explain the experiment";
-    let failed = |status: tonic::Status| Failure::status(TRIED, &status);
     let queues = queues(connection).await?;
     let hosts = connection.provision().show_ssh_hosts(v1::ShowSshHostsRequest {}).await;
-    let hosts = hosts.map_err(failed)?.into_inner().hosts;
+    let hosts = hosts.map_err(|status| Failure::status(TRIED, &status))?.into_inner().hosts;
     let waits = connection.experiments().explain_all(selector::get(experiment)).await;
-    let waits = Outlook::try_from(waits.map_err(failed)?.into_inner());
+    let waits = Outlook::try_from(waits.map_err(|status| Failure::status(TRIED, &status))?.into_inner());
     let waits = waits.map_err(|error| Failure::malformed(TRIED, error))?;
-    let prospect = Prospect::new(&queues, &hosts);
+    let patience = patience(&queues, &hosts);
     let mut words: Vec<String> = Vec::new();
     for queue in queues.into_iter().map(Shown::from) {
         words.extend(queue.troubles().chain(queue.queued()).chain(queue.waits_long()));
     }
     words.push(outlook(&waits));
-    Ok((prospect, words.join("\n")))
+    Ok((patience, words.join("\n")))
 }
 
 fn hopeless(experiment: ExperimentId, why: String) -> Failure {
@@ -150,19 +126,19 @@ mod tests {
     }
 
     #[test]
-    fn what_may_bring_hosts_is_waited_for() {
+    fn announced_hosts_are_waited_for_without_a_limit() {
         let stopped = queue(true, &[("running", Some("n1")), ("ended", None)]);
-        for (queues, hosts, prospect) in [
-            (vec![], vec![], Prospect::Unannounced),
-            (vec![queue(false, &[])], vec![], Prospect::Announced),
-            (vec![stopped.clone()], vec![], Prospect::Stopped),
-            (vec![stopped.clone(), queue(false, &[])], vec![], Prospect::Announced),
-            (vec![queue(true, &[("queued", None)])], vec![], Prospect::Announced),
-            (vec![stopped.clone()], vec![by_ssh("starting")], Prospect::Announced),
-            (vec![stopped], vec![by_ssh("failing")], Prospect::Unannounced),
-            (vec![], vec![by_ssh("serving")], Prospect::Unannounced),
+        for (queues, hosts, expected) in [
+            (vec![], vec![], Some(PATIENCE)),
+            (vec![queue(false, &[])], vec![], None),
+            (vec![stopped.clone()], vec![], Some(REJOINING)),
+            (vec![stopped.clone(), queue(false, &[])], vec![], None),
+            (vec![queue(true, &[("queued", None)])], vec![], None),
+            (vec![stopped.clone()], vec![by_ssh("starting")], None),
+            (vec![stopped], vec![by_ssh("failing")], Some(PATIENCE)),
+            (vec![], vec![by_ssh("serving")], Some(PATIENCE)),
         ] {
-            assert_eq!(Prospect::new(&queues, &hosts), prospect, "{queues:?}, {hosts:?}");
+            assert_eq!(patience(&queues, &hosts), expected, "{queues:?}, {hosts:?}");
         }
     }
 }

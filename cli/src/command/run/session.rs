@@ -12,10 +12,11 @@ use std::{path::Path, path::PathBuf, time::Duration};
 use anyhow::anyhow;
 
 use crate::{
-    command::user, compose, compose::Coordinator, compose::local_agent::LocalAgent, connection,
+    command::user, compose, compose::Coordinator, compose::local_agent::LocalAgent, compose::resources,
+    compose::resources::AGENT_SPACE, compose::resources::COORDINATOR_SPACE, connection,
     connection::Connection, connection::Embedding, connection::access, connection::access::Access,
     connection::access::Written, connection::directories, connection::selector::Selector, console::Console,
-    exit::Exit, exit::failure::Failure, resources, resources::AGENT_SPACE, resources::COORDINATOR_SPACE,
+    exit::Exit, exit::failure::Failure,
 };
 pub(crate) use course::{Remainder, Telling};
 use left::{Left, leave, left};

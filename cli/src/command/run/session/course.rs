@@ -343,10 +343,10 @@ fn end_of(status: &ExperimentStatus, interrupted: Option<Exit>) -> Option<End> {
     let is_at_rest = status.tally.leased + status.tally.running == 0;
     let is_held = matches!(status.phase, StatusPhase::Paused { .. } | StatusPhase::Deciding);
     match Standing::from(status) {
-        Standing::Open => {
-            let exit = interrupted.filter(|_| is_at_rest && is_held)?;
-            Some(End::Finished { exit, abandoned, has_measured })
+        Standing::Open if is_at_rest && is_held => {
+            interrupted.map(|exit| End::Finished { exit, abandoned, has_measured })
         }
+        Standing::Open => None,
         Standing::Finished(exit) => Some(End::Finished { exit, abandoned, has_measured }),
         Standing::Stuck { reason } => Some(End::Stuck { reason, has_measured }),
     }

@@ -14,9 +14,10 @@ use std::{io, panic, thread};
 use anyhow::{Context as _, anyhow};
 use rustix::process::{Resource, geteuid, getrlimit};
 use rustix::{fs::statvfs, stdio::stderr};
+use speedup_core::value::hint::MARK;
 
 use crate::exit::Exit;
-use crate::exit::failure::Failure;
+use crate::exit::failure::{Failure, MORE_MEMORY, MORE_SPACE, MORE_THREADS};
 
 /// Smallest stack: reading the command line overflows one of 512 KiB.
 const STACK: u64 = 1 << 20;
@@ -34,28 +35,8 @@ pub(crate) const COORDINATOR_SPACE: u64 = 2 * AGENT_SPACE;
 /// wait for, and the store.
 const THREADS: usize = 16;
 
-const NO_MEMORY: &str = "no memory is left\nhint: raise the limit on address space (`ulimit -v`) or of the control group, or end other \
-    processes";
-const NO_THREAD: &str = "no more threads can be started\nhint: raise the limit on processes (`ulimit -u`, TasksMax=) or on address space \
-    (`ulimit -v`), or end other processes";
 /// How the system says in a panic that a thread could not be started.
 const NOT_STARTED: &str = "Resource temporarily unavailable";
-
-/// What helps against errors of the system that name a limit.
-const REMEDIES: [(i32, &str); 6] = [
-    (
-        libc::EAGAIN,
-        "raise the limit on processes (`ulimit -u`, TasksMax=) or on address space (`ulimit -v`), or end other processes",
-    ),
-    (
-        libc::ENOMEM,
-        "raise the limit on address space (`ulimit -v`) or of the control group, or end other processes",
-    ),
-    (libc::EMFILE, "raise the limit on open files (`ulimit -n`)"),
-    (libc::EFBIG, "raise the limit on the size of files (`ulimit -f`)"),
-    (libc::ENOSPC, "make room on that disk, or choose a directory on another one"),
-    (libc::EDQUOT, "make room within your quota on that disk, or choose a directory on another one"),
-];
 
 /// The system's allocator, with a process that ends in words where no memory is left.
 struct Heap;
@@ -88,15 +69,15 @@ unsafe impl GlobalAlloc for Heap {
 
 fn existing(memory: *mut u8) -> *mut u8 {
     if memory.is_null() {
-        end(NO_MEMORY);
+        end("no memory is left", MORE_MEMORY);
     }
     memory
 }
 
 /// Ends the process in words, for which it needs no memory.
 #[cold]
-fn end(words: &str) -> ! {
-    for part in ["error: ", words, "\n"] {
+fn end(words: &str, hint: &str) -> ! {
+    for part in ["error: ", words, MARK, hint, "\n"] {
         let _ = rustix::io::write(stderr(), part.as_bytes());
     }
     // SAFETY: it ends the process at once.
@@ -116,7 +97,7 @@ pub(crate) fn prepare() -> Result<(), Failure> {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
         if panic.payload_as_str().is_some_and(|words| words.contains(NOT_STARTED)) {
-            end(NO_THREAD);
+            end("no more threads can be started", MORE_THREADS);
         }
         usual(panic);
     }));
@@ -180,19 +161,19 @@ fn start_threads(count: usize) -> io::Result<()> {
 }
 
 fn at_least(resource: Resource, least: u64, what: &str, flag: char) -> Result<(), Failure> {
-    match getrlimit(resource).current {
-        Some(limit) if limit < least => {
-            // Shells count open files one by one, and everything else in KiB.
-            let (unit, word) = if flag == 'n' { (1, "") } else { (1 << 10, " KiB") };
-            let (limit, least) = (limit / unit, least / unit);
-            let error =
-                anyhow!("the limit on {what} is {limit}{word}, and at least {least}{word} are needed");
-            // Some shells count the size of files in blocks of 512 bytes.
-            let count = if flag == 'f' { 2 * least } else { least };
-            Err(Failure::infrastructure(error).hint(format!("raise it: `ulimit -{flag} {count}`")))
-        }
-        Some(_) | None => Ok(()),
-    }
+    let Some(limit) = getrlimit(resource).current.filter(|limit| *limit < least) else { return Ok(()) };
+    // Shells count open files one by one, most of the others in KiB, and some the size of files in blocks of 512 bytes.
+    let (unit, word, count) = match flag {
+        'n' => (1, "", least),
+        'f' => (1 << 10, " KiB", least >> 9),
+        _ => (1 << 10, " KiB", least >> 10),
+    };
+    let error = anyhow!(
+        "the limit on {what} is {}{word}, and at least {}{word} are needed",
+        limit / unit,
+        least / unit
+    );
+    Err(Failure::infrastructure(error).hint(format!("raise it: `ulimit -{flag} {count}`")))
 }
 
 /// Checks that there is room on the disk of a directory, which may not exist yet.
@@ -206,18 +187,11 @@ pub(crate) fn require_space(directory: &Path, least: u64) -> Result<(), Failure>
     if disk.f_blocks == 0 || free >= least {
         return Ok(());
     }
-    let (free, least) = (free >> 10, least >> 10);
     let error = anyhow!(
-        "only {free} KiB are free on the disk of {}, and at least {least} KiB are needed",
-        directory.display()
+        "only {} KiB are free on the disk of {}, and at least {} KiB are needed",
+        free >> 10,
+        directory.display(),
+        least >> 10
     );
-    Err(Failure::infrastructure(error).hint("make room on that disk, or choose a directory on another one"))
-}
-
-/// What helps against an error that names a limit of the system, if it does.
-pub(crate) fn remedy(error: &str) -> Option<&'static str> {
-    let names = |number: &i32| {
-        error.contains(&format!("(os error {number})")) || error.contains(&format!("Os {{ code: {number},"))
-    };
-    REMEDIES.iter().find(|(number, _)| names(number)).map(|(_, remedy)| *remedy)
+    Err(Failure::infrastructure(error).hint(MORE_SPACE))
 }
