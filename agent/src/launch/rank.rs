@@ -7,7 +7,8 @@
 
 use std::{
     ffi::OsString, io::Write as _, os::unix::process::CommandExt as _, path::Path, path::PathBuf,
-    process::Command, process::ExitCode, sync::atomic::AtomicI32, sync::atomic::Ordering,
+    process::Command, process::ExitCode, sync::atomic::AtomicI32, sync::atomic::AtomicU32,
+    sync::atomic::Ordering,
 };
 
 use rustix::process::Pid;
@@ -15,7 +16,7 @@ use speedup_core::experiment::gang::{RANK, RANKS_VARIABLE};
 use speedup_core::run::record::{MAX_RANKS, RankEnd, RankTime};
 use speedup_core::value::time::Span;
 
-use super::{clock::now_ns, execution::End, signals::Blocked, usage};
+use super::{clock::now_ns, execution::End, usage};
 use crate::wall_clock::unix_ns;
 
 /// The name under which this program times a rank.
@@ -32,6 +33,8 @@ const MAX_FILE_BYTES: u64 = 4_096;
 
 /// The rank that signals are passed on to.
 static TIMED: AtomicI32 = AtomicI32::new(0);
+/// The signals that came before there was a rank, one bit each.
+static EARLY: AtomicU32 = AtomicU32::new(0);
 
 /// Times a rank, if this process was started under the name for that; the end of the process.
 pub fn timed() -> Option<ExitCode> {
@@ -47,11 +50,9 @@ fn time(words: impl Iterator<Item = OsString>) -> ExitCode {
         complain("there is no command whose time could be taken");
         return ExitCode::from(NOT_EXECUTED);
     };
-    // Until it is known whom to pass them on to.
-    let blocked = Blocked::all();
+    // None is blocked meanwhile: the rank inherits the mask of signals.
     for signal in PASSED_ON {
-        // SAFETY: the handler does nothing but an atomic load and kill, which may be done there.
-        unsafe { libc::signal(signal, pass_on as *const () as libc::sighandler_t) };
+        handle(signal);
     }
     let started_unix_ns = unix_ns();
     let started = now_ns();
@@ -64,7 +65,12 @@ fn time(words: impl Iterator<Item = OsString>) -> ExitCode {
     };
     let pid = Pid::from_child(&child);
     TIMED.store(pid.as_raw_nonzero().get(), Ordering::Relaxed);
-    drop(blocked);
+    let early = EARLY.swap(0, Ordering::Relaxed);
+    for signal in PASSED_ON {
+        if early & bit(signal) != 0 {
+            pass_on(signal);
+        }
+    }
     let gone = match usage::wait4(pid) {
         Ok(gone) => gone,
         Err(error) => {
@@ -109,12 +115,29 @@ fn complain(words: &str) {
     let _ = writeln!(std::io::stderr(), "{NAME}: {words}");
 }
 
+/// Passes a signal on from now on, unless this process was started with it ignored: then the rank is, too.
+fn handle(signal: libc::c_int) {
+    // SAFETY: the handler does nothing but atomic operations and kill, which may be done there.
+    unsafe {
+        if libc::signal(signal, pass_on as *const () as libc::sighandler_t) == libc::SIG_IGN {
+            libc::signal(signal, libc::SIG_IGN);
+        }
+    }
+}
+
 extern "C" fn pass_on(signal: libc::c_int) {
     let pid = TIMED.load(Ordering::Relaxed);
     if pid > 0 {
         // SAFETY: it is a child that was not waited for yet.
         unsafe { libc::kill(pid, signal) };
+    } else {
+        EARLY.fetch_or(bit(signal), Ordering::Relaxed);
     }
+}
+
+/// The bit of a signal among those that came early.
+const fn bit(signal: libc::c_int) -> u32 {
+    1 << signal
 }
 
 /// A word with the rank in it; as it is where that is not known.

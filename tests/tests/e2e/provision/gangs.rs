@@ -71,7 +71,7 @@ fn no_two_hosts_serve_together_twice_where_sets_are_to_be_fresh() {
 #[test]
 fn each_rank_is_timed_and_ends_as_it_would_alone() {
     let pool = Pool::start(SPEEDUP, 2);
-    let program = "case {rank} in 1) exit 7;; 2) kill -9 $$;; *) sleep 0.$(({rank} + 2));; esac";
+    let program = "case {rank} in 1) exit 7;; 2) kill -s SEGV $$;; *) sleep 0.$(({rank} + 2));; esac";
     let start = "rank=0; while [ $rank -lt {ranks} ]; do PMI_RANK=$rank \"$@\"; echo $rank ended $?; \
                  rank=$((rank + 1)); done";
     let launch = format!("launch = [\"sh\", \"-c\", '{start}', \"launch\"]\ntime_ranks = true\n");
@@ -84,7 +84,7 @@ fn each_rank_is_timed_and_ends_as_it_would_alone() {
     let attempts = rows("attempt");
     assert_eq!(attempts.len(), 6, "{attempts:?}");
     assert!(attempts.iter().all(|row| row.get("seat").is_none() && row["counts"] == true), "{attempts:?}");
-    let said = "0 ended 0\n1 ended 7\n2 ended 137\n3 ended 0\n";
+    let said = "0 ended 0\n1 ended 7\n2 ended 139\n3 ended 0\n";
     assert!(attempts.iter().all(|row| row["stdout_kept"] == said), "{attempts:?}");
 
     let hosts = rows("host");
@@ -103,7 +103,7 @@ fn each_rank_is_timed_and_ends_as_it_would_alone() {
         let (ended, slept) = match number("rank") {
             Some(0) => ((Some(0), None), 200_000_000),
             Some(1) => ((Some(7), None), 0),
-            Some(2) => ((None, Some(9)), 0),
+            Some(2) => ((None, Some(11)), 0),
             _ => ((Some(0), None), 500_000_000),
         };
         assert_eq!((number("rank_exit"), number("rank_signal")), ended, "{row}");
@@ -134,6 +134,34 @@ fn what_is_asked_of_a_timed_rank_reaches_it() {
         assert_eq!(timed.wait().expect("its end").code(), Some(5), "{signal}");
         let left = std::fs::read_to_string(home.path().join(rank.to_string())).expect("its time");
         assert!(left.contains("\"Exited\":5"), "{left}");
+    }
+}
+
+/// What a program inherits is the launcher's: masks and dispositions of signals, limits, descriptors.
+#[test]
+fn a_timed_rank_inherits_what_it_would_without_the_timer() {
+    let home = tempfile::tempdir().expect("a directory");
+    let timer = home.path().join("speedup-rank");
+    std::os::unix::fs::symlink(SPEEDUP, &timer).expect("a link");
+    let inherited = |timer: &[&str], words: &[&str]| {
+        let mut command = Command::new("env");
+        command.args(["--ignore-signal=HUP", "--block-signal=USR2"]).args(timer).args(words);
+        String::from_utf8(command.env("PMI_RANK", "0").output().expect("env").stdout).expect("UTF-8")
+    };
+    let timer = [timer.to_str().expect("UTF-8")];
+    for words in [
+        &["grep", "-E", "^Sig(Blk|Ign|Cgt):", "/proc/self/status"][..],
+        &["cat", "/proc/self/limits"],
+        &["ls", "/proc/self/fd"],
+    ] {
+        let alone = inherited(&[], words);
+        assert!(!alone.is_empty());
+        assert_eq!(inherited(&timer, words), alone, "{words:?}");
+    }
+    for (signal, code) in [("SEGV", 139), ("ALRM", 142), ("TERM", 143)] {
+        let mut command = Command::new("sh");
+        command.args(["-c", "\"$0\" sh -c \"kill -s $1 \\$\\$\"; exit $?", timer[0], signal]);
+        assert_eq!(command.env("PMI_RANK", "0").status().expect("sh").code(), Some(code), "{signal}");
     }
 }
 
