@@ -107,8 +107,16 @@ impl Trial {
             End::Measured => Ended::Measured,
             End::Not(obstacle) => Ended::NotExecuted { reason: "words".to_owned(), obstacle },
         };
-        let changes = self.handle(fixture::report(&lease, Record::bare(outcome))).events;
+        let Handled { events: changes, effects, .. } =
+            self.handle(fixture::report(&lease, Record::bare(outcome)));
         self.handle(Command::Ask(self.speaker(host)));
+        // The others of a gang whose attempt is lost.
+        for other in 0..self.agents.len() {
+            let is_over = |effect: &Effect| matches!(effect, Effect::End { host, .. } if *host == id(other));
+            if effects.iter().any(is_over) {
+                self.handle(Command::Ask(self.speaker(other)));
+            }
+        }
         changes.into_iter().map(|event| event.change).collect()
     }
 

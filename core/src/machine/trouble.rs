@@ -110,24 +110,29 @@ impl Machine {
         if reason.is_the_hosts() {
             return None;
         }
-        let attempts = 1 + active.kept.troubles.values().map(|trouble| trouble.turned_down).sum::<u32>();
-        let others = || active.turned_down_by().filter(|host| *host != number);
+        // Each host of a gang notes the gang's loss.
+        let size = active.kept.plan.hosts_of(lease.run).max(1);
+        let noted = active.kept.troubles.values().map(|trouble| trouble.turned_down).sum::<u32>();
+        let attempts = 1 + noted / size;
+        let together = self.served_by(number, lease);
+        let others = || active.turned_down_by().filter(|host| !together.contains(host));
         let live = others().filter(|host| self.serves(*host, lease.experiment)).count();
         if attempts < LOST_IN_A_ROW || active.live() > live + 1 {
             return None;
         }
         let is_out = |host: &HostNumber| {
-            *host == number
+            together.contains(host)
                 || active.trouble_on(*host).turned_down > 0
                 || active.trouble_on(*host).is_given_up()
         };
         let mut out: Vec<HostNumber> = active.kept.troubles.keys().copied().filter(is_out).collect();
-        out.extend((!active.kept.troubles.contains_key(&number)).then_some(number));
+        out.extend(together.iter().filter(|host| !active.kept.troubles.contains_key(host)));
         let here = out.iter().filter(|host| self.could_serve(active, **host)).count() as u32;
-        if here < self.available_to(active) {
+        // Enough hosts are left to serve a run without any of these.
+        if here + size <= self.available_to(active) {
             return None;
         }
-        let (hosts, words) = (1 + others().count() as u64, reason.words());
+        let (hosts, words) = ((together.len() + others().count()) as u64, reason.words());
         Some(format!(
             "no host can execute it: {} in a row were lost on {}, the last because {words}",
             counted(attempts.into(), "attempt"),
@@ -156,6 +161,14 @@ impl Machine {
             || self.experiments.values().any(|active| active.trouble_on(number).is_given_up())
     }
 
+    /// Returns the hosts that serve the run of a lease, with the one that holds it.
+    fn served_by(&self, number: HostNumber, lease: &Lease) -> Vec<HostNumber> {
+        if !lease.is_of_gang() {
+            return vec![number];
+        }
+        self.gang(lease.leader()).into_iter().map(|(_, host)| host).collect()
+    }
+
     fn could_serve(&self, active: &Active, number: HostNumber) -> bool {
         let host = self.host_at(number);
         host.is_available() && active.admits(host.class)
@@ -167,7 +180,8 @@ impl Machine {
 }
 
 impl Host {
+    /// Whether a run of the experiment is leased to it; one that a gang serves is leased to its first host.
     fn serves(&self, id: ExperimentId) -> bool {
-        self.lease.as_ref().is_some_and(|lease| lease.experiment == id)
+        self.lease.as_ref().is_some_and(|lease| lease.experiment == id && !lease.is_of_member())
     }
 }

@@ -124,7 +124,7 @@ impl Machine {
         after: AfterLoss,
     ) {
         let Some((number, lease)) = self.release(at, host, epoch) else { return };
-        self.disband(at, &lease);
+        let others = self.disband(at, &lease);
         match reason {
             LossReason::NotExecuted { .. } => {}
             LossReason::Expired
@@ -163,6 +163,12 @@ impl Machine {
             active.set(lease.run, state);
             if let Some(left) = left {
                 active.queue.put_back(lane_of(&active.kept.plan, lease.run), left);
+            }
+            if !reason.is_the_hosts() {
+                // What the plan asks for is missing for all hosts of a gang, whichever of them says so.
+                for other in others {
+                    active.lost_on(other, reason);
+                }
             }
             active.lost_on(number, reason).then(|| active.kept.by.clone())
         });
@@ -206,8 +212,9 @@ impl Machine {
     }
 
     /// With a lost attempt all hosts are free that served it together. What its first host did may be reported late.
-    fn disband(&mut self, at: Timestamp, lost: &Lease) {
-        for (epoch, number) in self.gang(lost.leader()) {
+    fn disband(&mut self, at: Timestamp, lost: &Lease) -> Vec<HostNumber> {
+        let others = self.gang(lost.leader());
+        for (epoch, number) in others.iter().copied() {
             let host = self.host_at(number).facts.host.clone();
             let Some((_, lease)) = self.release(at, &host, epoch) else { continue };
             self.served_for(at, &lease);
@@ -216,6 +223,7 @@ impl Machine {
             }
             self.settle_visits(number);
         }
+        others.into_iter().map(|(_, number)| number).collect()
     }
 
     /// Counts the time that a host had a lease for.

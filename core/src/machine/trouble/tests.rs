@@ -7,6 +7,8 @@ use crate::machine::{ABANDONED_IN_A_ROW, Explanation, WaitingFor};
 use crate::run::Obstacle;
 use crate::value::id::RunIndex;
 
+/// Runs of two hosts each: the line ends the benchmark's table.
+const GANGS: &str = "hosts = 2\n[repetitions]\nruns = 30\n[independence]\npolicy = \"any\"\n";
 const RUNS: &str = "[repetitions]\nruns = 30\n[independence]\npolicy = \"any\"\n";
 
 fn not(obstacle: Obstacle) -> impl FnMut(usize, &Lease) -> End {
@@ -30,6 +32,22 @@ fn a_plan_that_no_host_can_execute_is_paused_after_one_attempt_a_host() {
         trial.resume(experiment);
         trial.go_on(|_, _| End::Measured);
         assert_eq!(trial.active(experiment), None, "it is finished");
+    }
+}
+
+/// Three hosts: two gangs of two have one in common, so that no other gang is left after the first has turned it down.
+#[test]
+fn a_plan_that_no_gang_can_execute_is_paused_as_one_that_no_host_can_execute() {
+    for hosts in [6, 4, 3, 2] {
+        let mut trial = Trial::of(hosts, false);
+        let experiment = trial.submit("ada", GANGS);
+        trial.go_on(not(Obstacle::Plan));
+        assert!(trial.paused(experiment).is_some(), "{hosts} hosts");
+        let tally = trial.active(experiment).expect("active").tally();
+        assert!((3..=4).contains(&tally.lost_attempts), "{hosts} hosts: {tally:?}");
+        // As with one host alone: where no other gang can take it, all three attempts are those of one run.
+        assert_eq!(tally.abandoned > 0, hosts < 4, "{hosts} hosts: {tally:?}");
+        assert_eq!(trial.serving(), hosts as usize, "all hosts serve others");
     }
 }
 
