@@ -273,3 +273,14 @@ async fn a_queue_without_a_name_is_the_one_that_asks_for_the_same_or_a_new_one()
     drop(queues);
     provisioning.stop().await;
 }
+
+#[tokio::test]
+async fn a_queue_that_is_ended_gives_the_next_a_ledger_whose_jobs_it_has_withdrawn() {
+    let (engine, data) = (Answering::default(), tempfile::tempdir().unwrap());
+    let mut ledger = Ledger::default();
+    ledger.asked("7".parse().unwrap(), Nodes::new());
+    let provisioning = asking_on(&engine, &data, "a", ledger).await;
+    let mut queues = provisioning.0.as_ref().unwrap().queues.lock().await;
+    let ended = queues.get_mut(&"a".parse().unwrap()).unwrap().end().await.unwrap();
+    assert!(ended.ledger.jobs.values().all(|note| note.cancelled.is_some()), "{:?}", ended.ledger);
+}

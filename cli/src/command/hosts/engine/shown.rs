@@ -225,7 +225,7 @@ impl Shown {
         ))
     }
 
-    /// From which nodes jobs are kept because their agents were turned away for good.
+    /// From which nodes jobs are kept: their agents were turned away for good, or jobs failed there.
     fn kept_from(&self) -> Option<String> {
         let (node, reason) = self.refused.first_key_value()?;
         let others = match self.refused.len() - 1 {
@@ -235,7 +235,7 @@ impl Shown {
         };
         let (engine, queue) = (&self.engine, &self.queue);
         Some(format!(
-            "Jobs avoid {node}{others}, where the coordinator rejects agents: {reason}. `speedup hosts {engine} \
+            "Jobs avoid {node}{others}: {reason}. `speedup hosts {engine} \
                 add --name {queue}`, with its options, tries them again."
         ))
     }
