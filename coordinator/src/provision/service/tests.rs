@@ -193,10 +193,10 @@ async fn what_replaces_an_engine_that_did_not_answer_keeps_the_name_of_its_jobs(
 async fn a_job_that_ends_without_an_agent_is_counted_when_that_is_written_down() {
     let data = tempfile::tempdir().unwrap();
     let engine = Answering::default();
-    // The engine has forgotten the job that was asked for.
+    // The engine tells only of jobs that have not ended.
     engine.ended.store(1, Ordering::SeqCst);
     let mut ledger = Ledger::default();
-    ledger.asked("7".parse().unwrap(), Nodes::new());
+    ledger.asked("batch:7".parse().unwrap(), Nodes::new());
     let provisioning = asking_on(&engine, &data, "one", ledger).await;
     let shows = |failures| {
         let line =
