@@ -493,7 +493,9 @@ fn an_agent_that_joins_on_a_node_that_was_left_out_lets_it_in_again() {
 #[test]
 fn an_engine_that_gives_out_what_was_excluded_is_stopped() {
     let mut ledger = Ledger::default();
-    ["1", "2", "3"].map(|id| fails_on(&mut ledger, 0, id, "n1", JobEnd::Failed));
+    for id in ["1", "2", "3"] {
+        fails_on(&mut ledger, 0, id, "n1", JobEnd::Failed);
+    }
     assert!(ledger.stopped.is_some());
 }
 
@@ -518,7 +520,9 @@ fn jobs_that_slurm_forgot_or_others_cancelled_are_requested_again_after_a_pause(
 #[test]
 fn jobs_that_a_queue_withdrew_say_nothing_of_the_one_in_its_place() {
     let mut ledger = Ledger::default();
-    ["1", "2", "3"].map(|id| ledger.asked(name(id), Nodes::new()));
+    for id in ["1", "2", "3"] {
+        ledger.asked(name(id), Nodes::new());
+    }
     ledger.withdrawn();
     ledger.start_afresh();
     let ended = ["1", "2", "3"].map(|id| job(id, JobState::Ended(JobEnd::Failed)));
