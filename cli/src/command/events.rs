@@ -36,6 +36,8 @@ pub(crate) struct Arguments {
     output: FormArgument,
 }
 
+/// Who has done what nobody asked for.
+const COORDINATOR: &str = "coordinator";
 const FIELDS: [&str; 7] = ["at", "at_unix_ns", "by", "what", "experiment", "host", "words"];
 
 #[derive(Debug, Serialize)]
@@ -80,7 +82,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let events: Vec<Shown> = listed?.into_iter().map(Into::into).collect();
     match arguments.output.output {
         Form::Json => print_json(console, &events)?,
-        Form::Csv => print(console, &csv::rows(&events, &FIELDS)?)?,
+        Form::Csv => print(console, &rows(events)?)?,
         Form::Table if events.is_empty() => console.talk("There are no events yet."),
         Form::Table => print(console, &shown(&events, console.out))?,
     }
@@ -113,6 +115,14 @@ async fn listed(
     Ok(events)
 }
 
+/// Rows in which the coordinator is named as in the table: an empty field would read as unknown.
+fn rows(mut events: Vec<Shown>) -> Result<String, Failure> {
+    for event in &mut events {
+        event.by.get_or_insert_with(|| COORDINATOR.to_owned());
+    }
+    csv::rows(&events, &FIELDS)
+}
+
 fn shown(events: &[Shown], paint: Paint) -> String {
     let columns =
         [Column::Words("when"), Column::Words("who"), Column::Words("what"), Column::Words("about")];
@@ -122,7 +132,7 @@ fn shown(events: &[Shown], paint: Paint) -> String {
         let about: Vec<&str> = about.into_iter().flatten().filter(|text| !text.is_empty()).collect();
         vec![
             moment::local(Timestamp(event.at_unix_ns)),
-            event.by.clone().unwrap_or_else(|| "coordinator".to_owned()),
+            event.by.clone().unwrap_or_else(|| COORDINATOR.to_owned()),
             event.what.to_owned(),
             about.join("  "),
         ]
@@ -152,9 +162,11 @@ mod tests {
         let json = serde_json::to_value(&events).unwrap();
         assert_eq!(json[0]["at"], "2023-11-14T22:13:20.000000007Z");
         assert_eq!(json[0]["experiment"], serde_json::Value::Null);
-        let rows = csv::rows(&events, &FIELDS).unwrap();
+        let rows = rows(events.into()).unwrap();
         let row =
             "2023-11-14T22:13:20.000000007Z,1700000000000000007,alice,host quarantined,,node7,fan broken";
         assert_eq!(rows, format!("at,at_unix_ns,by,what,experiment,host,words\n{row}"));
+        let own = super::rows(vec![Shown::from(v1::LoggedEvent::default())]).unwrap();
+        assert_eq!(own.lines().nth(1).and_then(|row| row.split(',').nth(2)), Some(COORDINATOR));
     }
 }

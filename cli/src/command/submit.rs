@@ -60,10 +60,8 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     ));
     files.send(&connection, &plan.experiment, console).await?;
     let submitted = submit(&connection, plan.experiment, arguments.wait_for_hosts).await;
-    let submitted = submitted.inspect_err(|_| {
-        let remedies = feasibility::remedies(&feasibility);
-        remedies.iter().for_each(|remedy| console.talk(format_args!("the plan would fit with {remedy}")));
-    })?;
+    let submitted =
+        submitted.map_err(|refused| with_remedies(refused, feasibility::remedies(&feasibility)))?;
     connection.close().await;
     let Submitted { experiment, runs, hosts_needed, warning } = submitted;
     if let Some(warning) = warning {
@@ -109,4 +107,26 @@ pub(super) async fn submit_once(
     let experiment =
         experiment_named(&experiment, "experiment").map_err(|error| Failure::malformed(TRIED, error))?;
     Ok(Submitted { experiment, runs, hosts_needed, warning })
+}
+
+/// Adds to the hint what would make the plan fit: behind the reason, which may be another than the number of hosts.
+fn with_remedies(mut refused: Failure, remedies: Vec<String>) -> Failure {
+    let remedies = remedies.iter().map(|remedy| format!("the plan would fit with {remedy}"));
+    let hints: Vec<String> = refused.hint.take().into_iter().chain(remedies).collect();
+    if hints.is_empty() { refused } else { refused.hint(hints.join("; ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remedies_stand_behind_the_reason() {
+        let refused = || Failure::usage(anyhow::anyhow!("the job ends too early"));
+        assert_eq!(with_remedies(refused(), Vec::new()).hint, None);
+        let remedy = || vec!["6 more agents".to_owned()];
+        let alone = with_remedies(refused(), remedy()).hint.expect("a remedy");
+        let both = with_remedies(refused().hint("ask for more time"), remedy()).hint;
+        assert_eq!(both, Some(format!("ask for more time; {alone}")));
+    }
 }

@@ -114,7 +114,8 @@ pub(crate) fn hosts(feasibility: &Feasibility, policy: Policy) -> String {
     let Feasibility { hosts_needed, hosts_needed_at_most, pool, .. } = feasibility;
     let name = policy.name();
     let needed = if !policy.asks_for_freshness() {
-        format!("1 is enough, because the policy is {name}: the runs will not be independent")
+        let are = if *hosts_needed == 1 { "is" } else { "are" };
+        format!("{hosts_needed} {are} enough, because the policy is {name}: the runs will not be independent")
     } else if policy.reuses_hosts() {
         format!("{hosts_needed} needed under the policy {name}, which reuses hosts")
     } else {
