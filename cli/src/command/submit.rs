@@ -61,7 +61,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     files.send(&connection, &plan.experiment, console).await?;
     let submitted = submit(&connection, plan.experiment, arguments.wait_for_hosts).await;
     let submitted =
-        submitted.map_err(|refused| with_remedies(refused, feasibility::remedies(&feasibility)))?;
+        submitted.map_err(|refused| with_remedies(refused, &feasibility::remedies(&feasibility)))?;
     connection.close().await;
     let Submitted { experiment, runs, hosts_needed, warning } = submitted;
     if let Some(warning) = warning {
@@ -109,10 +109,12 @@ pub(super) async fn submit_once(
     Ok(Submitted { experiment, runs, hosts_needed, warning })
 }
 
-/// Adds to the hint what would make the plan fit: behind the reason, which may be another than the number of hosts.
-fn with_remedies(mut refused: Failure, remedies: Vec<String>) -> Failure {
-    let remedies = remedies.iter().map(|remedy| format!("the plan would fit with {remedy}"));
-    let hints: Vec<String> = refused.hint.take().into_iter().chain(remedies).collect();
+/// Appends to the hint what would make the plan fit. The reason comes first, because it may be another than the number of hosts.
+fn with_remedies(mut refused: Failure, remedies: &[String]) -> Failure {
+    let mut hints: Vec<String> = refused.hint.take().into_iter().collect();
+    for remedy in remedies {
+        hints.push(format!("the plan would fit with {remedy}"));
+    }
     if hints.is_empty() { refused } else { refused.hint(hints.join("; ")) }
 }
 
@@ -123,10 +125,10 @@ mod tests {
     #[test]
     fn remedies_stand_behind_the_reason() {
         let refused = || Failure::usage(anyhow::anyhow!("the job ends too early"));
-        assert_eq!(with_remedies(refused(), Vec::new()).hint, None);
-        let remedy = || vec!["6 more agents".to_owned()];
-        let alone = with_remedies(refused(), remedy()).hint.expect("a remedy");
-        let both = with_remedies(refused().hint("ask for more time"), remedy()).hint;
+        assert_eq!(with_remedies(refused(), &[]).hint, None);
+        let remedy = ["6 more agents".to_owned()];
+        let alone = with_remedies(refused(), &remedy).hint.expect("a remedy");
+        let both = with_remedies(refused().hint("ask for more time"), &remedy).hint;
         assert_eq!(both, Some(format!("ask for more time; {alone}")));
     }
 }
