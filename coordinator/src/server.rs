@@ -15,8 +15,7 @@ use rustix::net::sockopt::{
 use rustls::ServerConfig;
 use speedup_access::{ServerNames, liveness::KEEPALIVE, liveness::UNACKNOWLEDGED_MS, server::ServerError};
 use speedup_core::{
-    experiment::Experiment, experiment::files::FileSource, experiment::files::StagedFile, machine::Settings,
-    value::id::ExperimentId,
+    experiment::Experiment, experiment::files::FileSource, machine::Settings, value::id::ExperimentId,
 };
 use speedup_journal::{Holder, JournalId, LockError, OpenError, WriteError};
 use speedup_proto::convert::Blob;
@@ -418,24 +417,30 @@ async fn open_blobs(data: &Path, recovered: &Recovered) -> Result<Blobs, StartEr
 
 /// The contents that an experiment has staged.
 fn staged(experiment: &Experiment) -> Vec<Blob> {
-    let content = |file: &StagedFile| match &file.source {
-        FileSource::Content(content) => Some(Blob { blake3: content.blake3.0, bytes: content.bytes }),
-        FileSource::Shared { .. } => None,
-    };
-    experiment.files.iter().filter_map(content).collect()
+    let mut blobs = Vec::new();
+    for file in &experiment.files {
+        if let FileSource::Content(content) = &file.source {
+            blobs.push(Blob { blake3: content.blake3.0, bytes: content.bytes });
+        }
+    }
+    blobs
 }
 
 /// Warns of active experiments whose staged files are gone, as after a restore without them: their runs cannot execute.
 fn warn_of_missing(blobs: &Blobs, needing: &[(ExperimentId, Vec<Blob>)]) {
-    let lacks_some = |files: &Vec<Blob>| files.iter().any(|blob| !blobs.has(*blob));
-    let lacking: Vec<ExperimentId> =
-        needing.iter().filter(|(_, files)| lacks_some(files)).map(|(id, _)| *id).collect();
-    for id in lacking.iter().take(MAX_NAMED_LACKING) {
-        tracing::warn!(experiment = %id, "staged files of an unfinished experiment are missing: bring the directory \
-            `blobs` back into the data directory, or cancel the experiment and submit it again");
+    let mut lacking = 0;
+    for (id, files) in needing {
+        if files.iter().all(|blob| blobs.has(*blob)) {
+            continue;
+        }
+        lacking += 1;
+        if lacking <= MAX_NAMED_LACKING {
+            tracing::warn!(experiment = %id, "staged files of an unfinished experiment are missing: bring the directory \
+                `blobs` back into the data directory, or cancel the experiment and submit it again");
+        }
     }
-    if lacking.len() > MAX_NAMED_LACKING {
-        tracing::warn!("staged files of {} unfinished experiments are missing in all", lacking.len());
+    if lacking > MAX_NAMED_LACKING {
+        tracing::warn!("staged files of {lacking} unfinished experiments are missing in all");
     }
 }
 

@@ -38,13 +38,13 @@ pub(super) fn is_given_back(standing: &Standing) -> bool {
 pub const FAILURES_IN_A_ROW: u32 = 3;
 /// How long a node is left out after a job failed there, and again twice as long each time: cleaning up a disk or mounting a file
 /// system again takes minutes.
-pub const LEFT_OUT: Span = Span::from_secs(600);
+const LEFT_OUT: Span = Span::from_secs(600);
 /// The longest that it is left out before one job tries it again: administrators repair nodes in a day.
-pub const MAX_LEFT_OUT: Span = Span::from_secs(24 * 3_600);
+const MAX_LEFT_OUT: Span = Span::from_secs(24 * 3_600);
 /// How long no job is requested after the engine forgot some or somebody cancelled them, and again twice as long each time.
-pub const ASK_AGAIN: Span = Span::from_secs(5);
+const ASK_AGAIN: Span = Span::from_secs(5);
 /// The longest such pause: a job each time costs an engine nothing.
-pub const MAX_ASK_AGAIN: Span = Span::from_secs(300);
+const MAX_ASK_AGAIN: Span = Span::from_secs(300);
 /// How long an agent may take to join from the start of its job, or to come back: a large binary on a slow shared disk.
 pub const JOIN_PATIENCE: Span = Span::from_secs(300);
 /// How long an agent that says that it cannot reach the coordinator may go on trying while the coordinator serves: an

@@ -192,7 +192,7 @@ impl Ledger {
     }
 
     /// The nodes on which jobs failed, while none is requested.
-    pub fn left_out(&self, now: Timestamp) -> impl Iterator<Item = &NodeName> {
+    pub(super) fn left_out(&self, now: Timestamp) -> impl Iterator<Item = &NodeName> {
         self.left_out.iter().filter(move |(_, left_out)| now < left_out.until).map(|(node, _)| node)
     }
 
@@ -211,7 +211,7 @@ impl Ledger {
     }
 
     /// Whether a job is to be requested only later.
-    pub fn is_set_back(&self, now: Timestamp) -> bool {
+    pub(super) fn is_set_back(&self, now: Timestamp) -> bool {
         self.setback.is_some_and(|setback| now < setback.until)
     }
 
