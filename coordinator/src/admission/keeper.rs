@@ -2,7 +2,7 @@
 //! only then answers.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 
 use prost::Message as _;
@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use super::event::{AccessEvent, Change, MalformedEvent};
 use super::log::AdmissionLog;
-use super::registry::{Refusal, Registry, Target};
+use super::registry::{ITSELF, Refusal, Registry, Target};
 use crate::fault::Fault;
 
 /// Requests that may wait; whoever asks more waits.
@@ -28,8 +28,8 @@ const WAITING: usize = 1_024;
 /// Requests whose events are synced together.
 const BATCH: usize = 256;
 const VERSION: PayloadVersion = PayloadVersion(1);
-/// Who it is that makes what nobody asked for.
-const ITSELF: &str = "coordinator";
+/// Events that are synced together when a start ends what there is too much of: far less than a group of the journal holds.
+const SURPLUS_BATCH: usize = 4_096;
 
 /// Why nobody can be let in.
 #[derive(Debug, Error)]
@@ -47,6 +47,8 @@ pub enum AdmissionError {
     Read(#[source] ReplayError),
     #[error("cannot decode the journal of admissions in {}", path.display())]
     Event { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
+    #[error("cannot write the journal of admissions")]
+    Write(#[source] WriteError),
     #[error("cannot start a thread")]
     Thread(#[source] std::io::Error),
 }
@@ -150,12 +152,13 @@ impl Admission {
         let registry = Arc::new(RwLock::new(replay(&journal, &path)?));
         let (jobs, waiting) = mpsc::channel(WAITING);
         let fault = Fault::none();
-        let keeper = Keeper {
+        let mut keeper = Keeper {
             journal,
             registry: registry.clone(),
             authority: authority.clone(),
             fault: fault.clone(),
         };
+        keeper.end_surplus().map_err(AdmissionError::Write)?;
         let thread = std::thread::Builder::new().name("admission".to_owned());
         let thread = thread.spawn(move || keeper.run(waiting, &revoked)).map_err(AdmissionError::Thread)?;
         Ok((Self { jobs, registry, authority, log: AdmissionLog::new(&path), fault }, thread))
@@ -192,6 +195,7 @@ impl Admission {
         before: Option<Credentials>,
     ) -> Result<Credentials, OwnError> {
         let now = unix_seconds();
+        let in_use = before.as_ref().map(|before| before.certificate().serial);
         if let Some(before) = before
             && before.authority_pem() == self.authority.pem()
             && before.certificate().identity == *identity
@@ -201,8 +205,14 @@ impl Admission {
             return Ok(before);
         }
         let signing = Signing::new()?;
-        let issued = self.issue(identity.clone(), signing.request().to_vec(), ITSELF.to_owned()).await;
-        let issued = issued.map_err(|error| OwnError::Unheard(error.to_string()))?;
+        let (identity, request) = (identity.clone(), signing.request().to_vec());
+        let issued = self.ask(move |registry, authority, now| {
+            let ended = registry.end_earlier(&identity, in_use);
+            let (mut events, issued) = issue(authority, now, identity, &request, ITSELF.to_owned(), None)?;
+            events.extend(by_itself(now, ended));
+            Ok((events, issued))
+        });
+        let issued = issued.await.map_err(|error| OwnError::Unheard(error.to_string()))?;
         Ok(signing.complete(self.authority.pem(), &issued.pem)?)
     }
 
@@ -225,7 +235,10 @@ impl Admission {
     ) -> Result<Issued, Unheard> {
         self.ask(move |registry, authority, now| {
             let (identity, by) = registry.enrolled(now, token, &name)?;
-            issue(authority, now, identity, &request, by, Some(token))
+            let replaced = registry.end_replaced(&identity);
+            let (mut events, issued) = issue(authority, now, identity, &request, by, Some(token))?;
+            events.extend(by_itself(now, replaced));
+            Ok((events, issued))
         })
         .await
     }
@@ -238,7 +251,7 @@ impl Admission {
         by: String,
     ) -> Result<Issued, Unheard> {
         self.ask(move |registry, authority, now| {
-            registry.require_place()?;
+            registry.require_place(now, &identity)?;
             issue(authority, now, identity, &request, by, None)
         })
         .await
@@ -290,6 +303,11 @@ fn issue(
     let Issued { serial, not_after, .. } = issued;
     let change = Change::CertificateIssued { serial, identity, not_after, token };
     Ok((vec![AccessEvent { at: now, by, change }], issued))
+}
+
+/// What the coordinator changes unasked, as events.
+fn by_itself(at: u64, changes: Vec<Change>) -> impl Iterator<Item = AccessEvent> {
+    changes.into_iter().map(move |change| AccessEvent { at, by: ITSELF.to_owned(), change })
 }
 
 fn replay(journal: &Journal, path: &Path) -> Result<Registry, AdmissionError> {
@@ -351,16 +369,45 @@ impl Keeper {
     fn decide(&self, batch: &mut Vec<Message>) -> (Vec<AccessEvent>, Vec<After>) {
         let now = unix_seconds();
         let (mut events, mut afters) = (Vec::new(), Vec::with_capacity(batch.len()));
-        self.registry.write().unwrap_or_else(PoisonError::into_inner).forget_until(now);
+        if self.read().has_run_out(now) {
+            self.write().forget_until(now);
+        }
         for message in batch.drain(..) {
             let Message::Do(job) = message else { continue };
-            let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
-            let (came, after) = job(&registry, &self.authority, now);
-            came.iter().for_each(|event| registry.evolve(event));
+            // Nobody else writes: what it decides on stays as it is, and those who ask whether they hold need not wait.
+            let (came, after) = job(&self.read(), &self.authority, now);
+            if !came.is_empty() {
+                let mut registry = self.write();
+                came.iter().for_each(|event| registry.evolve(event));
+            }
             events.extend(came);
             afters.push(after);
         }
         (events, afters)
+    }
+
+    /// Ends, before anyone is let in, what an earlier release issued beyond the bound of each identity.
+    fn end_surplus(&mut self) -> Result<(), WriteError> {
+        let surplus = self.read().end_surplus();
+        if surplus.is_empty() {
+            return Ok(());
+        }
+        tracing::warn!(certificates = surplus.len(), "ended the oldest certificates of who has too many");
+        let events: Vec<AccessEvent> = by_itself(unix_seconds(), surplus).collect();
+        for batch in events.chunks(SURPLUS_BATCH) {
+            self.commit(batch)?;
+        }
+        let mut registry = self.write();
+        events.iter().for_each(|event| registry.evolve(event));
+        Ok(())
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Registry> {
+        self.registry.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Registry> {
+        self.registry.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn commit(&mut self, events: &[AccessEvent]) -> Result<(), WriteError> {
@@ -373,3 +420,6 @@ impl Keeper {
         self.journal.sync().map(drop)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,16 @@ use super::event::{AccessEvent, Change};
 const MAX_TOKENS: usize = 20_000;
 /// Most certificates that hold at once: two for each host of a large pool while it is renewed, and users.
 const MAX_CERTIFICATES: usize = 100_000;
+/// Most certificates of one identity that hold at once: some for each machine that a user works on, and one that is renewed.
+pub(crate) const MAX_CERTIFICATES_EACH: usize = 32;
+/// Most certificates that one identity is given in an hour, with those that were ended since: twice what may hold at once.
+const MAX_ISSUED_HOURLY: usize = 64;
+/// The hour, in seconds.
+const HOUR: u64 = 3_600;
+/// Certificates of the coordinator's owner that hold on when another is made: the one that its connections still use.
+const OWN_KEPT: usize = 1;
+/// Who it is that makes what nobody asked for.
+pub(crate) const ITSELF: &str = "coordinator";
 /// Most uses of one token: a large pool enrols with one.
 const MAX_USES: u32 = 20_000;
 /// Longest life of a token, in seconds: a week, a job that waits in a queue.
@@ -34,6 +44,8 @@ pub(crate) struct Holder {
     pub(crate) identity: Identity,
     pub(crate) not_after: u64,
     pub(crate) by: String,
+    /// Whether the coordinator made it for its owner, unasked.
+    is_own: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +80,10 @@ pub(crate) enum Refusal {
     TooManyTokens,
     #[error("there are {MAX_CERTIFICATES} certificates already")]
     TooManyCertificates,
+    #[error("there are {MAX_CERTIFICATES_EACH} valid certificates of {0} already")]
+    TooManyOfIdentity(Identity),
+    #[error("{0} was given {MAX_ISSUED_HOURLY} certificates within an hour")]
+    IssuedTooOften(Identity),
     #[error("nothing valid has that name")]
     Nothing,
     #[error("a token is named by at least {} hexadecimal digits that no other begins with", 2 * MIN_TOKEN_PREFIX)]
@@ -79,6 +95,9 @@ speedup_core::hints! { Refusal:
     Self::HostTaken(_) =>
         "if the host has lost its state directory, an admin ends the old one first: `speedup access revoke --host`",
     Self::TooManyTokens | Self::TooManyCertificates => "revoke what is not needed",
+    Self::TooManyOfIdentity(_) =>
+        "an admin ends those that are not needed: `speedup access list` shows them, `speedup access revoke` ends them",
+    Self::IssuedTooOften(_) => "try again in an hour",
     Self::Nothing | Self::Ambiguous => "`speedup access list` shows the valid certificates",
     Self::NoName => "give the name with --name",
 }
@@ -89,6 +108,12 @@ pub(crate) struct Registry {
     certificates: BTreeMap<Serial, Holder>,
     /// The certificates of each.
     of: BTreeMap<Identity, BTreeSet<Serial>>,
+    /// How many of all certificates are the coordinator's own.
+    own: usize,
+    /// When each identity was given certificates, within the hour before the last.
+    issue_times: BTreeMap<Identity, Vec<u64>>,
+    /// From when on something has run out; none where nothing will.
+    next_end: Option<u64>,
 }
 
 impl Registry {
@@ -106,11 +131,24 @@ impl Registry {
         holding.map(|(serial, holder)| (*serial, holder))
     }
 
+    /// Whether something has run out since it was last forgotten.
+    pub(crate) fn has_run_out(&self, now: u64) -> bool {
+        self.next_end.is_some_and(|end| end <= now)
+    }
+
+    /// Forgets what has run out. It looks through everything, but only if there is something to be forgotten.
     pub(crate) fn forget_until(&mut self, now: u64) {
+        if !self.has_run_out(now) {
+            return;
+        }
         self.tokens.retain(|_, token| token.expires > now);
         let over = self.certificates.iter().filter(|(_, holder)| holder.not_after < now);
         let over: Vec<Serial> = over.map(|(serial, _)| *serial).collect();
         over.into_iter().for_each(|serial| self.remove(serial));
+        self.issue_times.retain(|_, times| times.iter().any(|at| is_within_hour(*at, now)));
+        let token_ends = self.tokens.values().map(|token| token.expires);
+        let certificate_ends = self.certificates.values().map(|holder| after(holder.not_after));
+        self.next_end = token_ends.chain(certificate_ends).min();
     }
 
     /// What making a token changes.
@@ -143,7 +181,8 @@ impl Registry {
         Ok(Change::TokenCreated { token, role, name, uses, expires: now + lifetime })
     }
 
-    /// Whom a token enrols who says this name, and by whose leave.
+    /// Whom a token enrols who says this name, and by whose leave. A host has room for one more always: see
+    /// [`Self::end_replaced`].
     pub(crate) fn enrolled(
         &self,
         now: u64,
@@ -160,13 +199,75 @@ impl Registry {
         if state.name.is_none() && self.of.contains_key(&identity) {
             return Err(Refusal::HostTaken(identity.name().to_owned()));
         }
-        self.require_place()?;
+        if identity.role() != Role::Agent {
+            self.require_few(now, &identity)?;
+        }
+        self.require_rate_and_total(now, &identity)?;
         Ok((identity, state.by.clone()))
     }
 
-    /// Whether there is place for one more certificate.
-    pub(crate) fn require_place(&self) -> Result<(), Refusal> {
-        if self.certificates.len() >= MAX_CERTIFICATES { Err(Refusal::TooManyCertificates) } else { Ok(()) }
+    /// Whether there is place for one more certificate of an identity. What the coordinator made for itself takes none.
+    pub(crate) fn require_place(&self, now: u64, identity: &Identity) -> Result<(), Refusal> {
+        self.require_few(now, identity)?;
+        self.require_rate_and_total(now, identity)
+    }
+
+    fn require_few(&self, now: u64, identity: &Identity) -> Result<(), Refusal> {
+        let holders = self.held_by(identity).filter(|(_, holder)| !holder.is_own && holder.not_after >= now);
+        if holders.count() >= MAX_CERTIFICATES_EACH {
+            return Err(Refusal::TooManyOfIdentity(identity.clone()));
+        }
+        Ok(())
+    }
+
+    fn require_rate_and_total(&self, now: u64, identity: &Identity) -> Result<(), Refusal> {
+        let times = self.issue_times.get(identity).into_iter().flatten();
+        if times.filter(|at| is_within_hour(**at, now)).count() >= MAX_ISSUED_HOURLY {
+            return Err(Refusal::IssuedTooOften(identity.clone()));
+        }
+        if self.certificates.len() - self.own >= MAX_CERTIFICATES {
+            return Err(Refusal::TooManyCertificates);
+        }
+        Ok(())
+    }
+
+    /// Ends the oldest certificate of a host that enrols again and has as many as may hold. A host without a disk does so at
+    /// each boot; it has one agent, which uses the newest.
+    pub(crate) fn end_replaced(&self, identity: &Identity) -> Vec<Change> {
+        if identity.role() != Role::Agent {
+            return Vec::new();
+        }
+        let mut held: Vec<_> = self.held_by(identity).collect();
+        held.sort_by_key(|(_, holder)| holder.not_after);
+        end_all_but(MAX_CERTIFICATES_EACH - 1, &held)
+    }
+
+    fn held_by(&self, identity: &Identity) -> impl Iterator<Item = (Serial, &Holder)> {
+        let serials = self.of.get(identity).into_iter().flatten();
+        serials.filter_map(|serial| Some((*serial, self.certificates.get(serial)?)))
+    }
+
+    /// Ends the coordinator's own earlier certificates of an identity, when it is given another. The one in use is kept, or
+    /// else the newest.
+    pub(crate) fn end_earlier(&self, identity: &Identity, in_use: Option<Serial>) -> Vec<Change> {
+        let mut own: Vec<(Serial, &Holder)> =
+            self.held_by(identity).filter(|(_, holder)| holder.is_own).collect();
+        own.sort_by_key(|(serial, holder)| (in_use == Some(*serial), holder.not_after));
+        end_all_but(OWN_KEPT, &own)
+    }
+
+    /// Ends the oldest certificates of everyone who has more than may hold at once, which earlier releases allowed.
+    pub(crate) fn end_surplus(&self) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for identity in self.of.keys() {
+            let (mut own, mut others): (Vec<_>, Vec<_>) =
+                self.held_by(identity).partition(|(_, holder)| holder.is_own);
+            for held in [&mut own, &mut others] {
+                held.sort_by_key(|(_, holder)| holder.not_after);
+                changes.extend(end_all_but(MAX_CERTIFICATES_EACH, held));
+            }
+        }
+        changes
     }
 
     pub(crate) fn revoke(&self, target: &Target) -> Result<Vec<Change>, Refusal> {
@@ -204,6 +305,7 @@ impl Registry {
             Change::TokenCreated { token, role, name, uses, expires } => {
                 let state =
                     TokenState { role: *role, name: name.clone(), uses_left: *uses, expires: *expires, by };
+                self.expect_end(state.expires);
                 self.tokens.insert(*token, state);
             }
             Change::TokenRevoked { token } => drop(self.tokens.remove(token)),
@@ -211,12 +313,25 @@ impl Registry {
                 if let Some(token) = token {
                     self.use_up(*token);
                 }
+                let is_own = token.is_none() && by == ITSELF && identity.role() == Role::Admin;
+                if is_own {
+                    self.own += 1;
+                } else {
+                    let times = self.issue_times.entry(identity.clone()).or_default();
+                    times.retain(|earlier| is_within_hour(*earlier, event.at));
+                    times.push(event.at);
+                }
+                self.expect_end(after(*not_after));
                 self.of.entry(identity.clone()).or_default().insert(*serial);
-                let holder = Holder { identity: identity.clone(), not_after: *not_after, by };
+                let holder = Holder { identity: identity.clone(), not_after: *not_after, by, is_own };
                 self.certificates.insert(*serial, holder);
             }
             Change::CertificateRevoked { serial } => self.remove(*serial),
         }
+    }
+
+    fn expect_end(&mut self, end: u64) {
+        self.next_end = Some(self.next_end.map_or(end, |next| next.min(end)));
     }
 
     fn use_up(&mut self, token: TokenId) {
@@ -229,6 +344,9 @@ impl Registry {
 
     fn remove(&mut self, serial: Serial) {
         let Some(holder) = self.certificates.remove(&serial) else { return };
+        if holder.is_own {
+            self.own -= 1;
+        }
         if let Some(of) = self.of.get_mut(&holder.identity) {
             of.remove(&serial);
             if of.is_empty() {
@@ -236,6 +354,22 @@ impl Registry {
             }
         }
     }
+}
+
+/// Whether a certificate was made within an hour of now. A clock that was put back does not count one for years.
+fn is_within_hour(at: u64, now: u64) -> bool {
+    at.abs_diff(now) < HOUR
+}
+
+/// The first second in which a certificate no longer holds.
+fn after(not_after: u64) -> u64 {
+    not_after.saturating_add(1)
+}
+
+/// Ends all but the last of some certificates.
+fn end_all_but(kept: usize, held: &[(Serial, &Holder)]) -> Vec<Change> {
+    let ended = &held[..held.len().saturating_sub(kept)];
+    ended.iter().map(|(serial, _)| Change::CertificateRevoked { serial: *serial }).collect()
 }
 
 #[cfg(test)]

@@ -209,7 +209,12 @@ fn refused(error: &Unheard) -> RefusedEnrolment {
             RefusedEnrolment::Name
         }
         Unheard::Refused(Refusal::HostTaken(_)) => RefusedEnrolment::HostTaken,
-        Unheard::Refused(Refusal::TooManyCertificates | Refusal::TooManyTokens) => RefusedEnrolment::Full,
+        Unheard::Refused(
+            Refusal::TooManyCertificates
+            | Refusal::TooManyTokens
+            | Refusal::TooManyOfIdentity(_)
+            | Refusal::IssuedTooOften(_),
+        ) => RefusedEnrolment::Full,
         Unheard::Refused(
             Refusal::Nothing | Refusal::Uses | Refusal::UsesOfName | Refusal::Lifetime | Refusal::Ambiguous,
         )
@@ -229,7 +234,10 @@ fn unheard(error: &Unheard) -> Status {
         Refusal::Token => Status::unauthenticated(text),
         Refusal::AnotherName(_) => Status::permission_denied(text),
         Refusal::HostTaken(_) => Status::already_exists(text),
-        Refusal::TooManyTokens | Refusal::TooManyCertificates => Status::resource_exhausted(text),
+        Refusal::TooManyTokens
+        | Refusal::TooManyCertificates
+        | Refusal::TooManyOfIdentity(_)
+        | Refusal::IssuedTooOften(_) => Status::resource_exhausted(text),
         Refusal::Nothing => Status::not_found(text),
         Refusal::Identity(_)
         | Refusal::NoName

@@ -93,8 +93,55 @@ fn what_has_run_out_is_forgotten() {
     registry.evolve(&issued(1, "a", Role::Agent, None));
     registry.forget_until(NOW + 100);
     assert!(registry.holds(serial(1)) && registry.tokens(NOW).count() == 0);
-    registry.forget_until(NOW + 101);
+    assert!(!registry.has_run_out(NOW + 100) && registry.has_run_out(NOW + 101));
+    registry.forget_until(NOW + HOUR);
     assert_eq!(registry, Registry::default());
+}
+
+#[test]
+fn an_identity_with_many_certificates_is_refused_alone() {
+    let mut registry = with_agent_token(9);
+    let identity = |name| Identity::new(name, Role::Viewer).unwrap();
+    let (many, other) = (identity("a"), identity("b"));
+    (1..=32).for_each(|byte| registry.evolve(&issued(byte, "a", Role::Viewer, None)));
+    assert_eq!(registry.require_place(NOW, &many), Err(Refusal::TooManyOfIdentity(many.clone())));
+    assert_eq!(registry.require_place(NOW, &other), Ok(()));
+    assert_eq!(registry.require_place(NOW + 101, &many), Ok(()));
+    registry.evolve(&event(Change::CertificateRevoked { serial: serial(1) }));
+    assert_eq!(registry.require_place(NOW, &many), Ok(()));
+}
+
+#[test]
+fn a_host_that_enrols_again_and_again_loses_its_oldest_certificate() {
+    let mut registry = Registry::default();
+    let named = registry.create_token(NOW, token(1), Role::Agent, Some("a".to_owned()), 1, 60).unwrap();
+    registry.evolve(&event(named));
+    (2..=32).for_each(|byte| registry.evolve(&issued(byte, "a", Role::Agent, None)));
+    let identity = Identity::new("a", Role::Agent).unwrap();
+    assert_eq!(registry.end_replaced(&identity), []);
+    let oldest = Change::CertificateIssued {
+        serial: serial(99),
+        identity: identity.clone(),
+        not_after: NOW + 99,
+        token: None,
+    };
+    registry.evolve(&event(oldest));
+    assert!(registry.enrolled(NOW, token(1), "a").is_ok());
+    assert_eq!(registry.end_replaced(&identity), [Change::CertificateRevoked { serial: serial(99) }]);
+    assert_eq!(registry.require_place(NOW, &identity), Err(Refusal::TooManyOfIdentity(identity.clone())));
+}
+
+#[test]
+fn what_was_issued_within_an_hour_is_counted_though_it_was_ended() {
+    let (mut registry, identity) = (Registry::default(), Identity::new("a", Role::Viewer).unwrap());
+    for byte in 1..=64 {
+        assert_eq!(registry.require_place(NOW, &identity), Ok(()));
+        registry.evolve(&issued(byte, "a", Role::Viewer, None));
+        registry.evolve(&event(Change::CertificateRevoked { serial: serial(byte) }));
+    }
+    let often = Err(Refusal::IssuedTooOften(identity.clone()));
+    assert_eq!(registry.require_place(NOW + HOUR - 1, &identity), often);
+    assert_eq!(registry.require_place(NOW + HOUR, &identity), Ok(()));
 }
 
 #[test]
