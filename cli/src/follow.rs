@@ -37,8 +37,10 @@ pub(crate) enum Told {
 pub(crate) struct HostWait {
     /// Whether the latest status says that it waits.
     pub(crate) is_waiting: watch::Sender<bool>,
-    /// Why it waits, in the words of `explain`.
+    /// Why it waits, in the words of `explain`; empty while it does not.
     pub(crate) why: watch::Sender<String>,
+    /// Runs that were settled at the latest status: they show that hosts came between two statuses.
+    settled: watch::Sender<u32>,
 }
 
 impl HostWait {

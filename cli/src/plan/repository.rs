@@ -13,7 +13,7 @@ mod range;
 mod refusal;
 mod source;
 
-use std::path::{Path, PathBuf};
+use std::{fs, path::Path, path::PathBuf};
 
 use speedup_core::experiment::commit::{Commit, MAX_REVISION_BYTES, MAX_SUBJECT_BYTES};
 use speedup_core::plan::file::nearest;
@@ -21,6 +21,11 @@ use speedup_core::plan::file::nearest;
 use self::invocation::{Answer, git};
 pub(crate) use self::{line::LineOptions, range::BaseOf, range::Range, refusal::GitRefusal};
 
+/// Digits of a commit's id in a repository that uses SHA-256.
+const SHA256_DIGITS: usize = 64;
+/// Keys of a repository's own configuration that decide what counts as a change; git executes none of their values.
+const KEYS_OF_CHANGES: [&str; 5] =
+    ["core.autocrlf", "core.eol", "core.fileMode", "core.ignoreCase", "core.symlinks"];
 /// Most bytes of an answer of a few lines.
 const MAX_ANSWER_BYTES: u64 = 1 << 20;
 /// Most bytes of a list of files: a million paths of 200 bytes.
@@ -100,9 +105,41 @@ impl Repository {
         if self.rev_parse("HEAD")?.as_deref() != Ok(&*commit.id) {
             return Ok(false);
         }
+        let places = ["rev-parse", "--show-toplevel", "--git-path", "index", "--git-path", "objects"];
+        let places = Answer::of(git(&self.directory, &places), MAX_ANSWER_BYTES)?.text();
+        let places: Vec<&str> = places.lines().collect();
+        let [top, index, objects] = places.as_slice() else {
+            // A repository without a working tree has no changes.
+            return Ok(false);
+        };
+        let disk = |error| GitRefusal::Disk { short: commit.short().to_owned(), error };
+        // To compare contents, `status` executes the filters that are configured. Whoever made the repository chose its
+        // configuration, so git gets a directory that has none, and only the user's own counts.
+        let bare = tempfile::tempdir().map_err(disk)?;
+        fs::create_dir(bare.path().join("refs")).map_err(disk)?;
+        fs::write(bare.path().join("HEAD"), format!("{}\n", commit.id)).map_err(disk)?;
+        if commit.id.len() == SHA256_DIGITS {
+            let format = "[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = sha256\n";
+            fs::write(bare.path().join("config"), format).map_err(disk)?;
+        }
         let status = ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=all"];
-        // A repository without a working tree has no changes, and is refused here.
-        Answer::is_any(git(&self.directory, &status))
+        let mut command = git(&self.directory, &status);
+        let mut count = 0;
+        for key in KEYS_OF_CHANGES {
+            let value =
+                Answer::of(git(&self.directory, &["config", "--local", "--get", key]), MAX_ANSWER_BYTES)?;
+            if value.is_success {
+                command.env(format!("GIT_CONFIG_KEY_{count}"), key);
+                command.env(format!("GIT_CONFIG_VALUE_{count}"), value.text().trim_end());
+                count += 1;
+            }
+        }
+        command.env("GIT_CONFIG_COUNT", count.to_string());
+        command.env("GIT_DIR", bare.path()).env("GIT_WORK_TREE", top);
+        for (name, path) in [("GIT_INDEX_FILE", index), ("GIT_OBJECT_DIRECTORY", objects)] {
+            command.env(name, std::path::absolute(self.directory.join(path)).map_err(disk)?);
+        }
+        Answer::is_any(command)
     }
 
     /// The id of the commit that a revision is.

@@ -9,25 +9,25 @@ use super::GitRefusal;
 
 /// What git goes by besides its command line: all of it is removed, as `GIT_DIR` in a hook, or `GIT_INDEX_FILE`.
 const OF_GIT: &str = "GIT_";
-/// What is set instead: no lock on the index, no question, no download of what a partial clone lacks; messages that can be told apart.
-const SET: [(&str, &str); 5] = [
+/// What is set instead: no lock on the index, no question, no download of what a partial clone lacks, over no protocol, whichever the
+/// repository allows; messages that can be told apart.
+const SET: [(&str, &str); 6] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_NO_LAZY_FETCH", "1"),
+    // Older releases know no GIT_NO_LAZY_FETCH.
+    ("GIT_ALLOW_PROTOCOL", "none"),
     ("LC_ALL", "C"),
     ("LANGUAGE", ""),
 ];
 /// Before the verb: what a repository's configuration can have executed, and what makes ids mean something else.
-const OPTIONS: [&str; 10] = [
+const OPTIONS: [&str; 8] = [
     "--no-pager",
     "--no-replace-objects",
     "-c",
     "core.fsmonitor=false",
     "-c",
     "core.hooksPath=/dev/null",
-    "-c",
-    // Older releases know no GIT_NO_LAZY_FETCH.
-    "protocol.allow=never",
     "-c",
     "i18n.logOutputEncoding=UTF-8",
 ];

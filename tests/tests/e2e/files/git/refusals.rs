@@ -153,16 +153,43 @@ fn nothing_of_the_repository_is_executed_and_no_other_is_taken_for_it() {
     {
         fs::copy(&script, project.repository().join(".git/hooks").join(hook)).expect("a hook");
     }
-    project.commit("Attributes", &[(".gitattributes", "*.c filter=mine\n")]);
+    project.commit("Attributes", &[(".gitattributes", "*.c filter=mine diff=mine\n*.h filter=a=b\n")]);
+    let included = project.path("included").display().to_string();
+    fs::write(&included, format!("[filter \"a=b\"]\n\tclean = {script}\n\trequired = true\n"))
+        .expect("a file");
+    let ext = format!("ext::{script}");
     for (key, value) in [
-        ("core.fsmonitor", &*script),
+        ("alias.status", &*format!("!{script}")),
+        ("core.alternateRefsCommand", &script),
+        ("core.askPass", &script),
+        ("core.editor", &script),
+        ("core.fsmonitor", &script),
+        ("core.hooksPath", &project.repository().join(".git/hooks").display().to_string()),
         ("core.pager", &script),
+        ("core.sshCommand", &script),
+        ("credential.helper", &format!("!{script}")),
+        ("diff.external", &script),
+        ("diff.mine.command", &script),
+        ("diff.mine.textconv", &script),
+        ("extensions.partialClone", "origin"),
+        ("filter.mine.clean", &script),
+        ("filter.mine.process", &script),
         ("filter.mine.smudge", &script),
-        ("tar.umask", "0777"),
-        ("log.showSignature", "true"),
         ("gpg.program", &script),
+        ("include.path", &included),
+        ("log.showSignature", "true"),
+        ("pager.status", &script),
+        ("protocol.ext.allow", "always"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.url", &ext),
+        ("submodule.lib.update", &format!("!{script}")),
+        ("tar.umask", "0777"),
     ] {
         project.git(&["config", key, value]);
+    }
+    // Git looks into files that seem to have changed.
+    for (name, text) in [("prog.c", PROGRAM), ("work.h", &work(10, "fast"))] {
+        project.write(name, text);
     }
     let _ = fs::remove_file(&mark);
     let other = Project::empty();
@@ -185,4 +212,18 @@ fn nothing_of_the_repository_is_executed_and_no_other_is_taken_for_it() {
     let told = surround(&mut bench);
     assert!(told.contains("HEAD: HEAD is") && told.contains("Verdict"), "{told}");
     assert_eq!(fs::read_to_string(&mark).unwrap_or_default(), "", "executed");
+}
+
+#[test]
+fn the_users_own_filters_decide_what_is_a_change() {
+    let project = Project::new();
+    project.git(&["config", "--global", "filter.upper.clean", "tr a-z A-Z"]);
+    project.commit("Filtered", &[(".gitattributes", "*.txt filter=upper\n"), ("a.txt", "words\n")]);
+    let arguments = ["bench", "-r", "2", "--git", "v1..HEAD", "true"];
+    let told = |text: &str| {
+        project.write("a.txt", text);
+        ended(&project.speedup(&arguments), 0).contains("in no commit")
+    };
+    assert!(!told("Words\n"), "it is the same after the filter");
+    assert!(told("other words\n"));
 }
