@@ -44,9 +44,16 @@ pub(crate) struct HostWait {
 }
 
 impl HostWait {
-    /// Takes note of a status.
+    /// Takes note of a status. Whoever looks at `is_waiting` only sometimes sees a change also where hosts came in between.
     pub(crate) fn note(&self, status: &ExperimentStatus) {
-        self.is_waiting.send_replace(status.phase == StatusPhase::WaitingForHosts);
+        let is_waiting = status.phase == StatusPhase::WaitingForHosts;
+        let settled = status.tally.settled();
+        if self.settled.send_replace(settled) != settled || *self.is_waiting.borrow() != is_waiting {
+            self.is_waiting.send_replace(is_waiting);
+        }
+        if !is_waiting {
+            self.why.send_replace(String::new());
+        }
     }
 }
 

@@ -422,7 +422,8 @@ impl Store {
     fn decode<M: prost::Message + Default>(&self, value: &[u8]) -> Result<M, StoreError> {
         let decoded = M::decode(value);
         let decoded = decoded.map_err(|source| StoreError::Value { path: self.path.clone(), source });
-        decoded.inspect_err(|error| self.condemn(error))
+        // One value that cannot be read fails its request, and ends nothing for others.
+        decoded.inspect_err(|_| self.mark_for_rebuilding())
     }
 
     fn guard<T>(&self, work: impl FnOnce() -> sled::Result<T>) -> Result<T, StoreError> {

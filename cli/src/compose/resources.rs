@@ -35,8 +35,8 @@ pub(crate) const COORDINATOR_SPACE: u64 = 2 * AGENT_SPACE;
 /// wait for, and the store.
 const THREADS: usize = 16;
 
-/// How the system says in a panic that a thread could not be started.
-const NOT_STARTED: &str = "Resource temporarily unavailable";
+/// What a panic says where a thread could not be started, by the standard library, tokio, and the system.
+const NOT_STARTED: [&str; 2] = ["thread", "Resource temporarily unavailable"];
 
 /// The system's allocator, with a process that ends in words where no memory is left.
 struct Heap;
@@ -96,7 +96,8 @@ pub(crate) fn prepare() -> Result<(), Failure> {
     }
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
-        if panic.payload_as_str().is_some_and(|words| words.contains(NOT_STARTED)) {
+        let words = panic.payload_as_str().unwrap_or_default();
+        if NOT_STARTED.iter().all(|part| words.contains(part)) {
             end("no more threads can be started", MORE_THREADS);
         }
         usual(panic);
@@ -145,7 +146,7 @@ pub(crate) fn require_for_coordinator() -> Result<(), Failure> {
     at_least(Resource::As, ADDRESS_SPACE, "address space", 'v')?;
     let count = THREADS + processors();
     let started = start_threads(count).with_context(|| format!("cannot start {count} threads"));
-    started.map_err(Failure::infrastructure)
+    started.map_err(|error| Failure::infrastructure(error).hint(MORE_THREADS))
 }
 
 /// Starts threads, and ends them once all exist.

@@ -13,8 +13,7 @@ pub(crate) const MORE_MEMORY: &str =
     "raise the limit on address space (`ulimit -v`) or of the control group, or end other processes";
 pub(crate) const MORE_SPACE: &str = "make room on that disk, or choose a directory on another one";
 /// What helps against the errors of the system that name a limit.
-const REMEDIES: [(i32, &str); 6] = [
-    (libc::EAGAIN, MORE_THREADS),
+const REMEDIES: [(i32, &str); 5] = [
     (libc::ENOMEM, MORE_MEMORY),
     (libc::EMFILE, "raise the limit on open files (`ulimit -n`)"),
     (libc::EFBIG, "raise the limit on the size of files (`ulimit -f`)"),

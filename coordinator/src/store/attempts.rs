@@ -149,7 +149,7 @@ impl Store {
 
     fn packing<T>(&self, result: io::Result<T>) -> Result<T, StoreError> {
         let result = result.map_err(|source| StoreError::Packs { path: self.path.clone(), source });
-        result.inspect_err(|error| self.condemn(error))
+        result.inspect_err(|_| self.mark_for_rebuilding())
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
 /// Interval at which the coordinator is asked while an experiment waits: that at which it polls its engines by default.
 const POLL: Duration = Duration::from_secs(5);
 /// How long agents may take to join again after their coordinator restarted: they try every five seconds.
-const REJOINING: Duration = Duration::from_secs(10);
+const REJOINING: Duration = Duration::from_secs(30);
 
 /// What to do where nothing brings hosts.
 #[derive(Clone, Copy, Debug, Args)]
@@ -69,7 +69,11 @@ pub(in crate::command) async fn until_hopeless(
                 // A coordinator that is away knows of no host when it is back.
                 Err(_) => since = Instant::now(),
             }
-            sleep(POLL).await;
+            tokio::select! {
+                () = sleep(POLL) => {}
+                // Hosts came, even if it waits again by now.
+                _ = phase.changed() => since = Instant::now(),
+            }
         }
     }
 }

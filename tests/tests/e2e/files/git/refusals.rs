@@ -222,7 +222,7 @@ fn the_users_own_filters_decide_what_is_a_change() {
     let arguments = ["bench", "-r", "2", "--git", "v1..HEAD", "true"];
     let told = |text: &str| {
         project.write("a.txt", text);
-        ended(&project.speedup(&arguments), 0).contains("in no commit")
+        ended(&project.speedup(&arguments), 0).contains("changes that are not committed")
     };
     assert!(!told("Words\n"), "it is the same after the filter");
     assert!(told("other words\n"));
