@@ -313,12 +313,18 @@ impl Registry {
                 if let Some(token) = token {
                     self.use_up(*token);
                 }
+                // One with the same number counts once.
+                self.remove(*serial);
                 let is_own = token.is_none() && by == ITSELF && identity.role() == Role::Admin;
                 if is_own {
                     self.own += 1;
                 } else {
                     let times = self.issue_times.entry(identity.clone()).or_default();
                     times.retain(|earlier| is_within_hour(*earlier, event.at));
+                    // The last are enough to be counted, however many an earlier release issued.
+                    if times.len() == MAX_ISSUED_HOURLY {
+                        times.remove(0);
+                    }
                     times.push(event.at);
                 }
                 self.expect_end(after(*not_after));
