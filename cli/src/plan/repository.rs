@@ -13,7 +13,7 @@ mod range;
 mod refusal;
 mod source;
 
-use std::{fs, path::Path, path::PathBuf};
+use std::{fs, io, path::Path, path::PathBuf};
 
 use speedup_core::experiment::commit::{Commit, MAX_REVISION_BYTES, MAX_SUBJECT_BYTES};
 use speedup_core::plan::file::nearest;
@@ -112,16 +112,10 @@ impl Repository {
             // A repository without a working tree has no changes.
             return Ok(false);
         };
-        let disk = |error| GitRefusal::Disk { short: commit.short().to_owned(), error };
         // To compare contents, `status` executes the filters that are configured. Whoever made the repository chose its
         // configuration, so git gets a directory that has none, and only the user's own counts.
-        let bare = tempfile::tempdir().map_err(disk)?;
-        fs::create_dir(bare.path().join("refs")).map_err(disk)?;
-        fs::write(bare.path().join("HEAD"), format!("{}\n", commit.id)).map_err(disk)?;
-        if commit.id.len() == SHA256_DIGITS {
-            let format = "[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = sha256\n";
-            fs::write(bare.path().join("config"), format).map_err(disk)?;
-        }
+        let bare = bare_directory(commit)
+            .map_err(|error| GitRefusal::Disk { short: commit.short().to_owned(), error })?;
         let status = ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=all"];
         let mut command = git(&self.directory, &status);
         let mut count = 0;
@@ -137,7 +131,8 @@ impl Repository {
         command.env("GIT_CONFIG_COUNT", count.to_string());
         command.env("GIT_DIR", bare.path()).env("GIT_WORK_TREE", top);
         for (name, path) in [("GIT_INDEX_FILE", index), ("GIT_OBJECT_DIRECTORY", objects)] {
-            command.env(name, std::path::absolute(self.directory.join(path)).map_err(disk)?);
+            let path = self.directory.join(path);
+            command.env(name, std::path::absolute(&path).unwrap_or(path));
         }
         Answer::is_any(command)
     }
@@ -197,6 +192,18 @@ impl Repository {
         let (id, revision) = (id.to_owned(), revision.to_owned());
         Ok(Commit { id, revision, subject: subject(&answer.text()) })
     }
+}
+
+/// Makes a directory that git takes for a repository at a commit, without any configuration.
+fn bare_directory(commit: &Commit) -> io::Result<tempfile::TempDir> {
+    let bare = tempfile::tempdir()?;
+    fs::create_dir(bare.path().join("refs"))?;
+    fs::write(bare.path().join("HEAD"), format!("{}\n", commit.id))?;
+    if commit.id.len() == SHA256_DIGITS {
+        let format = "[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = sha256\n";
+        fs::write(bare.path().join("config"), format)?;
+    }
+    Ok(bare)
 }
 
 /// Why a text cannot name a commit, whatever a repository has; what begins with a dash would be an option.

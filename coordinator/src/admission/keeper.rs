@@ -204,8 +204,10 @@ impl Admission {
         {
             return Ok(before);
         }
+        // The key stays here; what is signed is the request.
         let signing = Signing::new()?;
-        let (identity, request) = (identity.clone(), signing.request().to_vec());
+        let identity = identity.clone();
+        let request = signing.request().to_vec();
         let issued = self.ask(move |registry, authority, now| {
             let ended = registry.end_earlier(&identity, in_use);
             let (mut events, issued) = issue(authority, now, identity, &request, ITSELF.to_owned(), None)?;
