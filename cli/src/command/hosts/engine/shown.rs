@@ -273,7 +273,7 @@ mod tests {
         let wire =
             v1::Provisioner { engine: "slurm".to_owned(), refused: refused.into(), ..Default::default() };
         let text = Shown::from(wire).text(Console::plain().out);
-        assert!(text.contains(" n1, and 1 more,") && text.contains(": why of n1; what to do."), "{text}");
+        assert!(text.contains(" n1, and 1 more: why of n1; what to do."), "{text}");
     }
 
     #[test]
