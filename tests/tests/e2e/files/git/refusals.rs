@@ -218,6 +218,8 @@ fn nothing_of_the_repository_is_executed_and_no_other_is_taken_for_it() {
 fn the_users_own_filters_decide_what_is_a_change() {
     let project = Project::new();
     project.git(&["config", "--global", "filter.upper.clean", "tr a-z A-Z"]);
+    // The command goes by no variable of git.
+    fs::copy(project.path("gitconfig"), project.path(".gitconfig")).expect("the user's configuration");
     project.commit("Filtered", &[(".gitattributes", "*.txt filter=upper\n"), ("a.txt", "words\n")]);
     let arguments = ["bench", "-r", "2", "--git", "v1..HEAD", "true"];
     let told = |text: &str| {
