@@ -4,8 +4,9 @@
 use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc, sync::Mutex, sync::PoisonError};
 
 use speedup_core::machine::provision::{
-    Claim, Demand, EngineNote, EngineNoteKind, Job, JobFailure, JobState, Ledger, Nodes, PROVISIONER,
-    ProvisionAction, RefusedAgent, UnreachedAgent, catch_up, decide, deserted, give_back_spent, news,
+    Cancelled, Claim, Demand, EngineNote, EngineNoteKind, Job, JobFailure, JobState, Ledger, Nodes,
+    PROVISIONER, ProvisionAction, RefusedAgent, UnreachedAgent, catch_up, decide, deserted, give_back_spent,
+    news,
 };
 use speedup_core::machine::{Command, HostRequest, Notice};
 use speedup_core::value::causes::with_causes;
@@ -267,9 +268,9 @@ impl Looker {
         if !jobs.is_empty() {
             self.engine.cancel(&jobs).await?;
         }
-        self.queue.ledger.withdrawn();
-        // The queue that may come in place of this one goes on with its ledger.
-        self.seen().ledger = self.queue.ledger.clone();
+        for job in &jobs {
+            self.queue.ledger.cancelled(job, Cancelled::Unneeded);
+        }
         let demand = self.seen().demand.clone();
         let others = self.views.shares.lock().await.jobs_of_others(&self.queue.name);
         for host in demand.given_back(&others) {
@@ -368,11 +369,7 @@ impl Looker {
                     self.keep().await?;
                 }
                 Err(error) => {
-                    // An engine that answers nothing else has refused nothing.
-                    match self.engine.list().await {
-                        Ok(_) => self.queue.ledger.refused(&with_causes(&error)),
-                        Err(_) => self.queue.ledger.not_asked(wall_clock(), &with_causes(&error)),
-                    }
+                    self.queue.ledger.refused(&with_causes(&error));
                     done = Err(error);
                     break;
                 }

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use decide::{ProvisionAction, catch_up, decide, deserted, give_back_spent};
 pub use divide::{Claim, OUT_OF_SIGHT, share};
-pub use ledger::{Cancelled, GivenBack, JobFailure, Ledger, LeftOut, Note, Setback, Unreached};
+pub use ledger::{Cancelled, GivenBack, JobFailure, Ledger, Note, Unreached};
 pub use news::{EngineNote, EngineNoteKind, news};
 
 use crate::host::Standing;
@@ -33,18 +33,9 @@ pub(super) fn is_given_back(standing: &Standing) -> bool {
     matches!(standing, Standing::Draining { by } if by == PROVISIONER)
 }
 
-/// Jobs that fail one after another on different nodes, with no agent joining between, after which no more are asked for: something
-/// is wrong with all of them, and going on would only spend nodes.
+/// Jobs that fail one after another, with no agent joining between, after which no more are asked for: something is wrong
+/// with all of them, and going on would only spend nodes.
 pub const FAILURES_IN_A_ROW: u32 = 3;
-/// How long a node is left out after a job failed there, and again twice as long each time: cleaning up a disk or mounting a file
-/// system again takes minutes.
-const LEFT_OUT: Span = Span::from_secs(600);
-/// The longest that it is left out before one job tries it again: administrators repair nodes in a day.
-const MAX_LEFT_OUT: Span = Span::from_secs(24 * 3_600);
-/// How long no job is requested after the engine forgot some or somebody cancelled them, and again twice as long each time.
-const ASK_AGAIN: Span = Span::from_secs(5);
-/// The longest such pause: a job each time costs an engine nothing.
-const MAX_ASK_AGAIN: Span = Span::from_secs(300);
 /// How long an agent may take to join from the start of its job, or to come back: a large binary on a slow shared disk.
 pub const JOIN_PATIENCE: Span = Span::from_secs(300);
 /// How long an agent that says that it cannot reach the coordinator may go on trying while the coordinator serves: an

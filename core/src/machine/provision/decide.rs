@@ -231,7 +231,7 @@ impl Look<'_> {
             nodes: exclude.clone(),
         };
         actions.extend(outdated.map(change));
-        let more = if self.ledger.is_set_back(self.now) { 0 } else { wanted.saturating_sub(queued) };
+        let more = wanted.saturating_sub(queued);
         let together = self.demand.together.max(1);
         let (whole, rest) = (more / together, more % together);
         if whole > 0 {
@@ -269,7 +269,7 @@ impl Look<'_> {
         actions.retain(|action| ended(action).is_none_or(|(job, why)| !is_kept(job.whole(), why)));
     }
 
-    /// Nodes that would be of no use if they were given out again, and those on which jobs failed.
+    /// Nodes that would be of no use if they were given out again.
     fn exclude(&self) -> Nodes {
         let is_useless = |host: &&Provided| match host.worth {
             Worth::Nothing => true,
@@ -278,7 +278,6 @@ impl Look<'_> {
         };
         let hosts = self.demand.hosts.iter().filter(is_useless);
         let useless = hosts.map(|host| &host.node);
-        let refused = self.ledger.refused.keys();
-        useless.chain(refused).chain(self.ledger.left_out(self.now)).cloned().collect()
+        useless.chain(self.ledger.refused.keys()).cloned().collect()
     }
 }

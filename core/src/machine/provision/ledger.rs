@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ASK_AGAIN, Demand, Engaged, FAILURES_IN_A_ROW, Job, JobEnd, JobState, LEFT_OUT, MAX_ASK_AGAIN,
-    MAX_LEFT_OUT, Nodes, Provided, ProvisionLimits, RefusedAgent, UnreachedAgent, Worth,
+    Demand, Engaged, FAILURES_IN_A_ROW, Job, JobEnd, JobState, Nodes, Provided, ProvisionLimits,
+    RefusedAgent, UnreachedAgent, Worth,
 };
-use crate::value::count::counted;
 use crate::value::id::{BootId, JobId, NodeName};
 use crate::value::time::{Span, Timestamp};
 
@@ -31,12 +30,6 @@ pub struct Ledger {
     /// Nodes whose agents were turned away for good, with the reasons; none in files of earlier releases.
     #[serde(default)]
     pub refused: BTreeMap<NodeName, String>,
-    /// Nodes on which jobs failed, until an agent joins there; none in files of earlier releases.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub left_out: BTreeMap<NodeName, LeftOut>,
-    /// Why jobs are requested only after a pause, until an agent joins; none in files of earlier releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub setback: Option<Setback>,
     /// What went wrong with the latest job whose agent did not join, until one joins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unjoined: Option<String>,
@@ -63,26 +56,6 @@ crate::words! {
     const ALL;
 }
 
-/// A node on which jobs failed before their agents joined. It is requested no more until a time; then one job may try it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
-    /// How many failed there, with no agent joining there between.
-    pub failed: u32,
-    pub since: Timestamp,
-    pub until: Timestamp,
-    /// What became of the latest.
-    pub words: String,
-}
-
-/// Jobs that ended through no fault of theirs: the engine forgot them, or somebody else cancelled them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setback {
-    /// How often in a row.
-    pub times: u32,
-    /// Until when no job is requested.
-    pub until: Timestamp,
-}
-
 /// What is remembered of one job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
@@ -93,9 +66,6 @@ pub struct Note {
     /// When it started; a job that is put back into the queue starts again.
     pub started: Option<Timestamp>,
     pub ends: Option<Timestamp>,
-    /// The node that it was given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub node: Option<NodeName>,
     /// Whether its agent ever joined.
     pub joined: bool,
     /// Whether its host was given anything.
@@ -180,44 +150,6 @@ impl Ledger {
         (self.failures_in_a_row, self.futile_in_a_row) = (0, 0);
         (self.stopped, self.cannot_reboot, self.unjoined) = (None, None, None);
         self.refused.clear();
-        self.left_out.clear();
-        self.setback = None;
-    }
-
-    /// That all jobs were withdrawn with their queue: what becomes of them says nothing of the queue in its place.
-    pub fn withdrawn(&mut self) {
-        for note in self.jobs.values_mut() {
-            note.cancelled = Some(Cancelled::Unneeded);
-        }
-    }
-
-    /// The nodes on which jobs failed, while none is requested.
-    pub(super) fn left_out(&self, now: Timestamp) -> impl Iterator<Item = &NodeName> {
-        self.left_out.iter().filter(move |(_, left_out)| now < left_out.until).map(|(node, _)| node)
-    }
-
-    /// The nodes that are not requested, each with the reason.
-    pub fn kept_out(&self, now: Timestamp) -> BTreeMap<NodeName, String> {
-        let failing = self.left_out(now).filter_map(|node| {
-            let LeftOut { failed, until, words, .. } = self.left_out.get(node)?;
-            let minutes = (*until - now).as_secs_f64() / 60.0;
-            let jobs = counted((*failed).into(), "job");
-            Some((
-                node.clone(),
-                format!("{jobs} failed there, and it is left out for {minutes:.0} more minutes: {words}"),
-            ))
-        });
-        failing.chain(self.refused.clone()).collect()
-    }
-
-    /// Whether a job is to be requested only later.
-    pub(super) fn is_set_back(&self, now: Timestamp) -> bool {
-        self.setback.is_some_and(|setback| now < setback.until)
-    }
-
-    /// That a request failed because the engine answers nothing.
-    pub fn not_asked(&mut self, now: Timestamp, words: &str) {
-        self.set_back(now, format!("a job could not be requested: {words}"));
     }
 
     /// That agents were turned away for good: what is wrong is wrong with their nodes, not with the jobs. An agent says in
@@ -259,11 +191,7 @@ impl Ledger {
 
     /// That the engine refused a job.
     pub fn refused(&mut self, words: &str) {
-        // With too few nodes beside those that are left out, what is wrong is wrong with these.
-        let left_out =
-            self.left_out.iter().map(|(node, left_out)| format!("; {node} is left out: {}", left_out.words));
-        let left_out: String = left_out.take(FAILURES_IN_A_ROW as usize).collect();
-        self.failed(JobFailure::Refused, |_| format!("it accepts no jobs: {words}{left_out}"));
+        self.failed(JobFailure::Refused, |_| format!("it accepts no jobs: {words}"));
     }
 
     /// That a queued job may not have these nodes.
@@ -366,7 +294,6 @@ impl Ledger {
             };
         }
         (note.started, note.ends) = (Some(started), job.ends);
-        note.node.clone_from(&job.node);
         let Some(host) = demand.host_of(job).filter(|host| host.is_here) else {
             note.silent_since.get_or_insert(now);
             note.idle_since = None;
@@ -378,8 +305,6 @@ impl Ledger {
         }
         (note.joined, note.unreached) = (true, None);
         self.refused.remove(&host.node);
-        self.left_out.remove(&host.node);
-        self.setback = None;
         note.has_served |= host.has_served || host.is_busy;
         note.given_back = note.given_back.filter(|_| host.engaged == Engaged::GivenBack);
         note.idle_since = match note.idle_since {
@@ -394,42 +319,23 @@ impl Ledger {
     }
 
     fn ended(&mut self, now: Timestamp, job: &Job, end: JobEnd, longest: Span) {
-        let Some(mut note) = self.jobs.remove(&job.id) else { return };
+        let Some(note) = self.jobs.remove(&job.id) else { return };
         let until = job.ends.unwrap_or(now).min(now);
         self.account(&note, until);
-        note.node = job.node.clone().or(note.node);
-        let has_come = note.joined || note.is_refused;
         let excused = match end {
             JobEnd::Preempted => true,
-            // Nobody but a person cancels what is not cancelled here.
-            JobEnd::Cancelled => {
-                if !has_come && note.cancelled.or(note.given_back.map(|back| back.why)).is_none() {
-                    self.set_back(
-                        now,
-                        format!("job {} ended before its agent joined: {}", job.id, job.words),
-                    );
-                }
-                true
+            JobEnd::Completed | JobEnd::Cancelled | JobEnd::Failed | JobEnd::TimedOut => {
+                note.joined || note.is_refused
             }
-            JobEnd::Completed | JobEnd::Failed | JobEnd::TimedOut => has_come,
         };
-        self.judge(now, &job.id, &note, excused, &job.words, longest);
+        self.judge(&job.id, &note, excused, &job.words, longest);
     }
 
     /// A job that the engine has forgotten lasted until now at most, and no longer than it was allowed to.
     fn vanished(&mut self, now: Timestamp, id: &JobId, longest: Span) {
         let Some(note) = self.jobs.remove(id) else { return };
         self.account(&note, note.ends.map_or(now, |ends| ends.min(now)));
-        let mut excused = note.joined || note.is_refused;
-        // Slurm tells of a job for minutes after its end: one that it forgets was lost in a restart of its controller. Other systems
-        // may tell only of jobs that have not ended.
-        if !excused && id.system().is_empty() {
-            excused = true;
-            if note.cancelled.is_none() {
-                self.set_back(now, format!("the engine no longer knows job {id}, which is requested again"));
-            }
-        }
-        self.judge(now, id, &note, excused, "the engine no longer knows it", longest);
+        self.judge(id, &note, note.joined || note.is_refused, "the engine no longer knows it", longest);
     }
 
     fn account(&mut self, note: &Note, until: Timestamp) {
@@ -438,62 +344,27 @@ impl Ledger {
         }
     }
 
-    fn judge(&mut self, now: Timestamp, id: &JobId, note: &Note, excused: bool, words: &str, longest: Span) {
+    fn judge(&mut self, id: &JobId, note: &Note, excused: bool, words: &str, longest: Span) {
         match note.cancelled.or(note.given_back.map(|given_back| given_back.why)) {
             Some(Cancelled::Unneeded) => {}
             Some(Cancelled::TooShort) => self.was_futile(longest),
-            Some(Cancelled::Silent) => {
-                let words = format!("nothing was heard of the agent of job {id}");
-                self.failed_on(now, note, JobFailure::Silent, &words, |many| {
-                    format!("{many} ended without an agent that joined; {words}")
-                });
-            }
+            Some(Cancelled::Silent) => self.failed(JobFailure::Silent, |many| {
+                format!("{many} ended without an agent that joined; nothing was heard of that of job {id}")
+            }),
             Some(Cancelled::Unreached) => {
                 let reason = note.unreached.as_ref().map_or("", |unreached| unreached.reason.as_str());
-                let words = format!("that of job {id} could not reach the coordinator: {reason}");
-                self.failed_on(now, note, JobFailure::Silent, &words, |many| {
-                    format!("{many} ended without an agent that joined; {words}")
+                self.failed(JobFailure::Silent, |many| {
+                    format!(
+                        "{many} ended without an agent that joined; that of job {id} could not reach the coordinator: \
+                         {reason}"
+                    )
                 });
             }
             None if excused => {}
-            None => {
-                let node = note.node.as_ref().map(|node| format!(" on {node}")).unwrap_or_default();
-                let last = format!("job {id} ended before its agent joined: {words}");
-                self.failed_on(now, note, JobFailure::Ended, &last, |many| {
-                    format!("{many} ended before their agents joined, the last being {id}{node}: {words}")
-                });
-            }
+            None => self.failed(JobFailure::Ended, |many| {
+                format!("{many} ended before their agents joined, the last being {id}: {words}")
+            }),
         }
-    }
-
-    /// That a job failed, where its node is known on that node. One bad node takes jobs faster than a good one, so it counts once
-    /// among failures in a row, unless the engine gives it out against what it was told.
-    fn failed_on(
-        &mut self,
-        now: Timestamp,
-        note: &Note,
-        how: JobFailure,
-        words: &str,
-        stopped: impl FnOnce(&str) -> String,
-    ) {
-        let Some(node) = &note.node else { return self.failed(how, stopped) };
-        let before = self.left_out.get(node);
-        let counts = before.is_none() || note.excluded.contains(node);
-        let failed = before.map_or(0, |before| before.failed) + 1;
-        let since = before.map_or(now, |before| before.since);
-        let until = now + doubled(LEFT_OUT, failed).min(MAX_LEFT_OUT);
-        let left_out = LeftOut { failed, since, until, words: words.to_owned() };
-        self.left_out.insert(node.clone(), left_out);
-        if counts { self.failed(how, stopped) } else { self.count(how) }
-    }
-
-    /// What happens at one look is one setback.
-    fn set_back(&mut self, now: Timestamp, words: String) {
-        if !self.is_set_back(now) {
-            let times = self.setback.map_or(0, |setback| setback.times) + 1;
-            self.setback = Some(Setback { times, until: now + doubled(ASK_AGAIN, times).min(MAX_ASK_AGAIN) });
-        }
-        self.unjoined = Some(words);
     }
 
     fn was_futile(&mut self, longest: Span) {
@@ -526,11 +397,6 @@ impl Demand {
     pub fn host_of(&self, job: &Job) -> Option<&Provided> {
         self.hosts.iter().find(|host| host.job.as_ref() == Some(&job.id))
     }
-}
-
-/// A pause that doubles each time.
-fn doubled(first: Span, times: u32) -> Span {
-    first.times(1 << times.saturating_sub(1).min(20))
 }
 
 pub(super) fn hours(span: Span) -> f64 {

@@ -206,7 +206,7 @@ fn an_agent_that_cannot_reach_the_coordinator_is_told_at_once_and_holds_its_node
     let unreached =
         |job: &str| UnreachedAgent { job: name(job), reason: "https://n:1: no such name".to_owned() };
     for (id, begin) in [("1", 0), ("2", 100), ("3", 200)] {
-        let running = [Job { node: Some(name(&format!("n{id}"))), ..job(id, JobState::Running) }];
+        let running = [job(id, JobState::Running)];
         assert_eq!(looked(&mut ledger, &[begin], &running, &demand(1, vec![])), [], "{id}");
         ledger.unreached(at(begin), vec![unreached(id)]);
         let told = ledger.unjoined.clone().unwrap();
@@ -440,7 +440,7 @@ fn the_event_log_says_what_became_of_jobs() {
     assert_eq!(ended, [(EngineNoteKind::JobEnded, "job 1: COMPLETED".to_owned())]);
     assert_eq!(told(4, &[], vec![]), []);
     for (second, id) in [(10, "2"), (20, "3"), (30, "4")] {
-        told(second, &[Job { node: Some(name(&format!("n{id}"))), ..job(id, JobState::Running) }], vec![]);
+        told(second, &[job(id, JobState::Running)], vec![]);
         let failed = told(second + 1, &[job(id, JobState::Ended(JobEnd::Failed))], vec![]);
         assert_eq!(failed[0], (EngineNoteKind::JobFailed, format!("job {id}: NODE_FAIL")));
         let stops = failed.iter().any(|(kind, _)| *kind == EngineNoteKind::Stopped);
@@ -448,84 +448,4 @@ fn the_event_log_says_what_became_of_jobs() {
     }
     let long = EngineNote::by("ada", EngineNoteKind::Added, &"x".repeat(5_000));
     assert_eq!((long.by.as_str(), long.words.len()), ("ada", 1_000));
-}
-
-/// A job that ends so on a node before its agent joins.
-fn fails_on(ledger: &mut Ledger, second: u64, id: &str, node: &str, end: JobEnd) {
-    let on = |state| Job { node: Some(name(node)), ..job(id, state) };
-    ledger.asked(name(id), ledger.left_out(at(second)).cloned().collect());
-    ledger.observe(at(second), &[on(JobState::Running)], &Demand::default());
-    ledger.observe(at(second), &[on(JobState::Ended(end))], &Demand::default());
-}
-
-#[test]
-fn one_bad_node_is_left_out_for_longer_each_time_and_stops_nothing() {
-    let mut ledger = Ledger::default();
-    let excluded =
-        |ledger: &Ledger, second| match &decided(at(second), &LIMITS, ledger, &[], &demand(1, vec![]))[..] {
-            [ProvisionAction::Submit { exclude, .. }] => exclude.len(),
-            other => panic!("{other:?}"),
-        };
-    let mut second = 0;
-    for (failed, minutes) in [(1, 10), (2, 20), (3, 40), (4, 80)] {
-        fails_on(&mut ledger, second, &failed.to_string(), "n1", JobEnd::Failed);
-        assert_eq!(ledger.left_out[&name::<NodeName>("n1")].failed, failed);
-        let until = second + minutes * 60;
-        assert_eq!((excluded(&ledger, until - 1), excluded(&ledger, until)), (1, 0), "{failed}");
-        second = until;
-    }
-    assert_eq!((ledger.failures_in_a_row, ledger.stopped.clone()), (1, None));
-    fails_on(&mut ledger, second, "5", "n2", JobEnd::Failed);
-    fails_on(&mut ledger, second, "6", "n3", JobEnd::Failed);
-    assert!(ledger.stopped.clone().unwrap().contains("on n3"), "three nodes do");
-    ledger.start_afresh();
-    assert_eq!((excluded(&ledger, second), ledger.stopped), (0, None));
-}
-
-#[test]
-fn an_agent_that_joins_on_a_node_that_was_left_out_lets_it_in_again() {
-    let mut ledger = Ledger::default();
-    fails_on(&mut ledger, 0, "1", "n1", JobEnd::Failed);
-    ledger.observe(at(1), &[job("2", JobState::Running)], &demand(0, vec![host("2", Worth::Now)]));
-    assert_eq!(ledger.left_out.len(), 0);
-}
-
-#[test]
-fn an_engine_that_gives_out_what_was_excluded_is_stopped() {
-    let mut ledger = Ledger::default();
-    for id in ["1", "2", "3"] {
-        fails_on(&mut ledger, 0, id, "n1", JobEnd::Failed);
-    }
-    assert!(ledger.stopped.is_some());
-}
-
-#[test]
-fn jobs_that_slurm_forgot_or_others_cancelled_are_requested_again_after_a_pause() {
-    for end in [None, Some(JobEnd::Cancelled)] {
-        let (mut ledger, mut second) = (Ledger::default(), 0);
-        for pause in [5, 10, 20, 40, 80, 160, 300, 300] {
-            for id in ["1", "2", "3", "4"] {
-                ledger.asked(name(id), Nodes::new());
-            }
-            let ended = end.map(|end| ["1", "2", "3", "4"].map(|id| job(id, JobState::Ended(end))));
-            ledger.observe(at(second), ended.as_ref().map_or(&[][..], |jobs| jobs), &Demand::default());
-            let asks = |second| decided(at(second), &LIMITS, &ledger, &[], &demand(1, vec![])).len();
-            assert_eq!((asks(second + pause - 1), asks(second + pause)), (0, 1), "{end:?} {pause}");
-            second += pause;
-        }
-        assert_eq!((ledger.failures_in_a_row, ledger.stopped.clone()), (0, None));
-    }
-}
-
-#[test]
-fn jobs_that_a_queue_withdrew_say_nothing_of_the_one_in_its_place() {
-    let mut ledger = Ledger::default();
-    for id in ["1", "2", "3"] {
-        ledger.asked(name(id), Nodes::new());
-    }
-    ledger.withdrawn();
-    ledger.start_afresh();
-    let ended = ["1", "2", "3"].map(|id| job(id, JobState::Ended(JobEnd::Failed)));
-    ledger.observe(at(1), &ended, &Demand::default());
-    assert_eq!((ledger.failures_in_a_row, ledger.stopped, ledger.setback), (0, None, None));
 }
