@@ -17,6 +17,9 @@ use tonic::Code;
 const AGAIN: Duration = Duration::from_secs(600);
 /// How often it is looked whether the certificate is to be renewed: it has weeks.
 const LOOK: Duration = Duration::from_secs(600);
+/// How long an agent waits whose certificate has expired for good, until it asks again: a person has to do something, or a clock
+/// to be set.
+pub(crate) const EXPIRED: Duration = Duration::from_secs(60);
 
 /// What an access file says now: the coordinator's address and what one is let in with; nothing when it is not there.
 pub type AccessFile = Arc<dyn Fn() -> Option<(String, Option<Credentials>)> + Send + Sync>;
@@ -56,6 +59,9 @@ pub enum EntryError {
     Damaged { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
     #[error("the coordinator rejected this agent: {0}")]
     Revoked(String),
+    /// It may be the clocks: once they are right, the certificate is good again.
+    #[error("the certificate has expired, and the coordinator issues no other")]
+    Expired(#[source] EnrolmentError),
 }
 
 impl EntryError {
@@ -70,7 +76,7 @@ impl EntryError {
                     | Code::Internal
                     | Code::ResourceExhausted
             ),
-            Self::Enrolment(EnrolmentError::Unreachable(_)) => false,
+            Self::Enrolment(EnrolmentError::Unreachable(_)) | Self::Expired(_) => false,
             Self::Enrolment(_)
             | Self::Reach(_)
             | Self::Identity(_)
@@ -91,7 +97,8 @@ impl EntryError {
             | Self::Identity(_)
             | Self::Kept(_)
             | Self::Damaged { .. }
-            | Self::Revoked(_) => None,
+            | Self::Revoked(_)
+            | Self::Expired(_) => None,
         }
     }
 }
@@ -99,7 +106,7 @@ impl EntryError {
 speedup_core::hints! { EntryError:
     Self::Reach(error) => error.hint(),
     Self::Kept(error) => error.hint(),
-    Self::Enrolment(_) => "ask an admin for a token of `speedup token create --role agent`",
+    Self::Enrolment(_) | Self::Expired(_) => "ask an admin for a token of `speedup token create --role agent`",
     Self::Damaged { .. } => "remove the file and enrol again",
     Self::Revoked(_) =>
         "to use this host again, remove identity.toml from its state directory and enrol again",
@@ -173,8 +180,9 @@ impl Entry {
         if !held.certificate().is_due(unix_seconds()) {
             return false;
         }
-        let renewed = match enrolment::renew(&self.given.coordinator, held).await {
-            Ok(renewed) => self.keep(renewed),
+        let renewed = match enrolment::renew_if_due(&self.given.coordinator, held).await {
+            Ok(None) => return false,
+            Ok(Some(renewed)) => self.keep(renewed),
             Err(error) => Err(error.into()),
         };
         match renewed {
@@ -189,15 +197,29 @@ impl Entry {
         true
     }
 
-    /// The coordinator takes the certificate no more. One that has run out is asked for anew; one that was revoked is not.
-    pub(crate) fn turned_out(&mut self, reason: &str) -> Result<(), EntryError> {
-        let has_run_out =
-            self.held.as_ref().is_some_and(|held| held.certificate().not_after < unix_seconds());
-        let can_ask = self.given.credentials.is_some() || self.given.token.is_some();
-        if !has_run_out || !can_ask {
-            return Err(EntryError::Revoked(reason.to_owned()));
-        }
-        (self.held, self.reach) = (None, None);
+    /// Renews a certificate that the coordinator accepts no more, or asks for another with what was given. One that was revoked
+    /// is not renewed. It is kept until there is another: the clock by which it has expired may be wrong.
+    pub(crate) async fn turned_out(&mut self, reason: &str) -> Result<(), EntryError> {
+        let Some(held) = &self.held else { return Err(EntryError::Revoked(reason.to_owned())) };
+        let got = match enrolment::renew(&self.given.coordinator, held).await {
+            Ok(renewed) => renewed,
+            Err(EnrolmentError::Refused(status)) if status.code() == Code::Unauthenticated => {
+                if !held.certificate().has_expired(unix_seconds()) {
+                    return Err(EntryError::Revoked(reason.to_owned()));
+                }
+                match self.ask().await {
+                    // A token that was used up, or nothing to ask with.
+                    Err(error) if error.is_lasting() => {
+                        return Err(EntryError::Expired(EnrolmentError::Refused(status)));
+                    }
+                    asked => asked?,
+                }
+            }
+            Err(error) => return Err(error.into()),
+        };
+        tracing::info!(serial = %got.certificate().serial, "the certificate was renewed after it had expired");
+        self.keep(got)?;
+        self.reach = None;
         Ok(())
     }
 
@@ -223,7 +245,16 @@ impl Entry {
             (Some(own), None) if own.certificate().identity == identity => Ok(own.clone()),
             (Some(given), None) => {
                 let reach = Reach::new(url, Some(given))?;
-                Ok(enrolment::issue(&reach, &identity).await?)
+                match enrolment::issue(&reach, &identity).await {
+                    // Whoever writes the access file renews it; then it is read again.
+                    Err(EnrolmentError::Refused(status))
+                        if status.code() == Code::Unauthenticated
+                            && given.certificate().has_expired(unix_seconds()) =>
+                    {
+                        Err(EntryError::Expired(EnrolmentError::Refused(status)))
+                    }
+                    issued => Ok(issued?),
+                }
             }
             (None, None) => Err(ReachError::NoCredentials { url: url.clone() }.into()),
         }
@@ -233,13 +264,13 @@ impl Entry {
         self.given.coordinator.starts_with("https://")
     }
 
-    /// Whether kept credentials are for this host, of this coordinator, and hold.
+    /// Whether kept credentials are for this host and of this coordinator. Whether they have expired is not judged here, by a clock
+    /// that may not be set yet: the coordinator says it.
     fn fits(&self, kept: &Credentials) -> bool {
         let Admittance { credentials, token, .. } = &self.given;
         let certificate = kept.certificate();
-        let is_own = certificate.identity.role() == Role::Agent
-            && certificate.identity.name() == self.host.as_str()
-            && certificate.not_after > unix_seconds();
+        let is_own =
+            certificate.identity.role() == Role::Agent && certificate.identity.name() == self.host.as_str();
         let is_of = |authority| kept.fingerprint() == Some(authority);
         let of_token = token.as_ref().is_none_or(|token| is_of(token.authority()));
         let of_file = credentials.as_ref().and_then(Credentials::fingerprint).is_none_or(is_of);

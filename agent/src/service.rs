@@ -16,8 +16,8 @@ use tracing::Instrument as _;
 
 use self::attempt::Held;
 use crate::{
-    entry::Admittance, entry::Entry, entry::EntryError, files::Files, launch::LaunchError, launch::User,
-    launch::UserError, leash::end_with_parent, limits::Limits, limits::LimitsError, link::Link,
+    entry, entry::Admittance, entry::Entry, entry::EntryError, files::Files, launch::LaunchError,
+    launch::User, launch::UserError, leash::end_with_parent, limits::Limits, limits::LimitsError, link::Link,
     link::LinkError, outbox, outbox::Outbox, outbox::OutboxError, probe, probe::Names, probe::ProbeError,
     reboot::RebootCommand, runner::Runner, scratch::Scratch, selftest, selftest::Depth, selftest::Selftest,
     stop::Stop, surroundings::Surroundings, unreached::Unreached,
@@ -245,10 +245,9 @@ impl Service {
         while !self.stop.is_wished() {
             if let Err(error) = self.session().await? {
                 if error.is_unauthenticated() {
-                    self.entry.turned_out(&with_causes(&error))?;
-                }
-                self.complain(&error);
-                if !error.is_unauthenticated() {
+                    self.turned_out(&error).await?;
+                } else {
+                    self.complain(&error);
                     self.entry.look_again();
                 }
             }
@@ -300,11 +299,7 @@ impl Service {
             Ok(link) => link,
             Err(error) if AgentError::is_lasting(&error) => return Err(error),
             Err(error) => {
-                if let AgentError::Entry(entry) = &error {
-                    self.leave_word(entry.unreached());
-                }
-                self.say_once(format!("{}; trying again", with_causes(&error)));
-                self.entry.look_again();
+                self.try_again(&error);
                 return Ok(Ok(()));
             }
         };
@@ -468,6 +463,33 @@ impl Service {
         if let Some(words) = unreached {
             self.unreached.tell(self.entry.coordinator(), &words);
         }
+    }
+
+    /// The coordinator accepts the certificate no more; the outcome of a renewal says whether the agent has to end.
+    async fn turned_out(&mut self, error: &LinkError) -> Result<(), AgentError> {
+        let reason = with_causes(error);
+        let renewed = tokio::select! {
+            renewed = self.entry.turned_out(&reason) => renewed,
+            () = self.stop.wished() => return Ok(()),
+        };
+        match renewed.map_err(AgentError::Entry) {
+            Ok(()) => self.backoff = BACKOFF.0,
+            Err(error) if error.is_lasting() => return Err(error),
+            Err(error) => self.try_again(&error),
+        }
+        Ok(())
+    }
+
+    /// There is no way in now, but may be later.
+    fn try_again(&mut self, error: &AgentError) {
+        if let AgentError::Entry(entry) = error {
+            self.leave_word(entry.unreached());
+        }
+        if matches!(error, AgentError::Entry(EntryError::Expired(_))) {
+            self.backoff = entry::EXPIRED;
+        }
+        self.say_once(format!("{}; trying again", with_causes(error)));
+        self.entry.look_again();
     }
 
     fn complain(&mut self, error: &LinkError) {

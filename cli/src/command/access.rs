@@ -85,7 +85,7 @@ struct CertificateStatus {
 
 impl From<v1::CertificateStatus> for CertificateStatus {
     fn from(wire: v1::CertificateStatus) -> Self {
-        let v1::CertificateStatus { serial, name, role, not_after, by } = wire;
+        let v1::CertificateStatus { serial, name, role, not_after, by, due: _ } = wire;
         Self { serial, name, role, not_after_s: seconds(not_after), by }
     }
 }

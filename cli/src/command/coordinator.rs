@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// How often it is looked whether the access file is to be renewed: what it holds has weeks.
-const LOOK: Duration = Duration::from_secs(6 * 3_600);
+const LOOK: Duration = Duration::from_secs(60);
 /// Longest end: an engine takes 40 s at most to end its jobs, and those who watch over processes kill after a minute
 /// (`deploy/`).
 const LONGEST_END: Duration = Duration::from_secs(55);
@@ -311,8 +311,8 @@ async fn serve(
         if let Err(failure) = access.renew(&current) {
             let cause = with_causes(failure.error.as_ref());
             console.talk(format_args!(
-                "warning: the access file is not renewed, which is tried again in {} hours: {cause}",
-                LOOK.as_secs() / 3_600
+                "warning: the access file is not renewed, which is tried again in {} seconds: {cause}",
+                LOOK.as_secs()
             ));
         }
     }

@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 
 use prost::Message as _;
 use speedup_access::{
-    Authority, AuthorityError, Credentials, CredentialsError, Identity, IssueError, Issued, Role, Serial,
-    Signing, Token, TokenId, unix_seconds,
+    Authority, AuthorityError, Certificate, Credentials, CredentialsError, Identity, IssueError, Issued,
+    Role, Serial, Signing, Token, TokenId, unix_seconds,
 };
 use speedup_core::value::causes::with_causes;
 use speedup_journal::private::{self, NotPrivate, Others};
@@ -183,7 +183,7 @@ impl Admission {
         self.registry.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a certificate holds.
+    /// Whether a certificate was issued here and is not revoked; it says itself whether it has expired.
     pub fn holds(&self, serial: Serial) -> bool {
         self.registry().holds(serial)
     }
@@ -237,7 +237,7 @@ impl Admission {
     ) -> Result<Issued, Unheard> {
         self.ask(move |registry, authority, now| {
             let (identity, by) = registry.enrolled(now, token, &name)?;
-            let replaced = registry.end_replaced(&identity);
+            let replaced = registry.end_replaced(now, &identity, None);
             let (mut events, issued) = issue(authority, now, identity, &request, by, Some(token))?;
             events.extend(by_itself(now, replaced));
             Ok((events, issued))
@@ -255,6 +255,29 @@ impl Admission {
         self.ask(move |registry, authority, now| {
             registry.require_place(now, &identity)?;
             issue(authority, now, identity, &request, by, None)
+        })
+        .await
+    }
+
+    /// Renews a certificate for the key of a request, or for its own where that is empty.
+    pub(crate) async fn renew(
+        &self,
+        certificate: Arc<Certificate>,
+        request: Vec<u8>,
+    ) -> Result<Issued, Unheard> {
+        self.ask(move |registry, authority, now| {
+            let Certificate { identity, serial, .. } = &*certificate;
+            // It may have been revoked since the guard let it in.
+            registry.require_renewable(now, identity, *serial)?;
+            let replaced = registry.end_replaced(now, identity, Some(*serial));
+            let issued = if request.is_empty() {
+                authority.issue_again(&certificate, now)?
+            } else {
+                authority.issue(identity, &request, now)?
+            };
+            let mut events = vec![recorded(now, identity.clone(), &issued, identity.name().to_owned(), None)];
+            events.extend(by_itself(now, replaced));
+            Ok((events, issued))
         })
         .await
     }
@@ -302,9 +325,13 @@ fn issue(
     token: Option<TokenId>,
 ) -> Result<(Vec<AccessEvent>, Issued), Unheard> {
     let issued = authority.issue(&identity, request, now)?;
-    let Issued { serial, not_after, .. } = issued;
-    let change = Change::CertificateIssued { serial, identity, not_after, token };
-    Ok((vec![AccessEvent { at: now, by, change }], issued))
+    Ok((vec![recorded(now, identity, &issued, by, token)], issued))
+}
+
+/// The record of a certificate.
+fn recorded(at: u64, identity: Identity, issued: &Issued, by: String, token: Option<TokenId>) -> AccessEvent {
+    let Issued { serial, not_after, .. } = *issued;
+    AccessEvent { at, by, change: Change::CertificateIssued { serial, identity, not_after, token } }
 }
 
 /// What the coordinator changes unasked, as events.
@@ -327,7 +354,7 @@ fn replay(journal: &Journal, path: &Path) -> Result<Registry, AdmissionError> {
         let read = AccessEvent::try_from(read).map_err(|error: MalformedEvent| event(error.into()))?;
         registry.evolve(&read);
     }
-    registry.forget_until(unix_seconds());
+    registry.recount(unix_seconds());
     Ok(registry)
 }
 
@@ -371,8 +398,8 @@ impl Keeper {
     fn decide(&self, batch: &mut Vec<Message>) -> (Vec<AccessEvent>, Vec<After>) {
         let now = unix_seconds();
         let (mut events, mut afters) = (Vec::new(), Vec::with_capacity(batch.len()));
-        if self.read().has_run_out(now) {
-            self.write().forget_until(now);
+        if self.read().is_outdated(now) {
+            self.write().recount(now);
         }
         for message in batch.drain(..) {
             let Message::Do(job) = message else { continue };

@@ -1,15 +1,18 @@
-//! The registry: tokens that can be used and certificates that hold. Pure: time is an argument.
+//! The registry: tokens that can be used, certificates that hold, and those that have ended. Pure: time is an argument.
+//!
+//! Time alone forgets nothing: an expired certificate can be renewed, and the clock by which it has expired may be wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use speedup_access::{Identity, IdentityError, Role, Serial, TokenId};
+use speedup_access::{Identity, IdentityError, RENEWABLE, Role, Serial, TokenId};
 use thiserror::Error;
 
 use super::event::{AccessEvent, Change};
 
-/// Most tokens that can be used at once: one for each host of a large pool.
+/// Most tokens that can be used at once: one for each host of a large pool. As many that have ended may be kept.
 const MAX_TOKENS: usize = 20_000;
-/// Most certificates that hold at once: two for each host of a large pool while it is renewed, and users.
+/// Most certificates that hold at once: two for each host of a large pool while it is renewed, and users. As many that have
+/// ended are kept.
 const MAX_CERTIFICATES: usize = 100_000;
 /// Most certificates of one identity that hold at once: some for each machine that a user works on, and one that is renewed.
 pub(crate) const MAX_CERTIFICATES_EACH: usize = 32;
@@ -46,6 +49,8 @@ pub(crate) struct Holder {
     pub(crate) by: String,
     /// Whether the coordinator made it for its owner, unasked.
     is_own: bool,
+    /// Whether it counts in the bound of all certificates: it held when they were last counted, and is not the coordinator's.
+    counts: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +89,8 @@ pub(crate) enum Refusal {
     TooManyOfIdentity(Identity),
     #[error("{0} was given {MAX_ISSUED_HOURLY} certificates within an hour")]
     IssuedTooOften(Identity),
+    #[error("the certificate was revoked")]
+    Revoked,
     #[error("nothing valid has that name")]
     Nothing,
     #[error("a token is named by at least {} hexadecimal digits that no other begins with", 2 * MIN_TOKEN_PREFIX)]
@@ -100,6 +107,7 @@ speedup_core::hints! { Refusal:
     Self::IssuedTooOften(_) => "try again in an hour",
     Self::Nothing | Self::Ambiguous => "`speedup access list` shows the valid certificates",
     Self::NoName => "give the name with --name",
+    Self::Revoked => "enrol again with a token of an admin",
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,15 +116,18 @@ pub(crate) struct Registry {
     certificates: BTreeMap<Serial, Holder>,
     /// The certificates of each.
     of: BTreeMap<Identity, BTreeSet<Serial>>,
-    /// How many of all certificates are the coordinator's own.
-    own: usize,
+    /// How many certificates count in the bound of all.
+    counted: usize,
     /// When each identity was given certificates, within the hour before the last.
     issue_times: BTreeMap<Identity, Vec<u64>>,
-    /// From when on something has run out; none where nothing will.
+    /// When they were last counted.
+    counted_at: u64,
+    /// From when on something more has run out; none where nothing will.
     next_end: Option<u64>,
 }
 
 impl Registry {
+    /// Whether a certificate was issued here and is not revoked; it says itself whether it has expired.
     pub(crate) fn holds(&self, serial: Serial) -> bool {
         self.certificates.contains_key(&serial)
     }
@@ -126,29 +137,73 @@ impl Registry {
         usable.map(|(id, token)| (*id, token))
     }
 
+    /// Certificates that hold, or have expired and can still be renewed.
     pub(crate) fn certificates(&self, now: u64) -> impl Iterator<Item = (Serial, &Holder)> {
-        let holding = self.certificates.iter().filter(move |(_, holder)| holder.not_after >= now);
-        holding.map(|(serial, holder)| (*serial, holder))
+        let since = now.saturating_sub(RENEWABLE.as_secs());
+        let useful = self.certificates.iter().filter(move |(_, holder)| holder.not_after >= since);
+        useful.map(|(serial, holder)| (*serial, holder))
     }
 
-    /// Whether something has run out since it was last forgotten.
-    pub(crate) fn has_run_out(&self, now: u64) -> bool {
-        self.next_end.is_some_and(|end| end <= now)
+    /// Whether what counts is no longer what was counted: something has run out since, or the clock was put back.
+    pub(crate) fn is_outdated(&self, now: u64) -> bool {
+        self.next_end.is_some_and(|end| end <= now) || now < self.counted_at
     }
 
-    /// Forgets what has run out. It looks through everything, but only if there is something to be forgotten.
-    pub(crate) fn forget_until(&mut self, now: u64) {
-        if !self.has_run_out(now) {
+    /// Counts what holds now, and forgets the oldest of what has ended beyond the bounds. It looks through everything, but only
+    /// if something has changed.
+    pub(crate) fn recount(&mut self, now: u64) {
+        if !self.is_outdated(now) {
             return;
         }
-        self.tokens.retain(|_, token| token.expires > now);
-        let over = self.certificates.iter().filter(|(_, holder)| holder.not_after < now);
-        let over: Vec<Serial> = over.map(|(serial, _)| *serial).collect();
-        over.into_iter().for_each(|serial| self.remove(serial));
+        self.forget_tokens(now);
+        self.forget_certificates(now);
         self.issue_times.retain(|_, times| times.iter().any(|at| is_within_hour(*at, now)));
-        let token_ends = self.tokens.values().map(|token| token.expires);
-        let certificate_ends = self.certificates.values().map(|holder| after(holder.not_after));
-        self.next_end = token_ends.chain(certificate_ends).min();
+        self.counted = 0;
+        self.counted_at = now;
+        let live_tokens = self.tokens.values().map(|token| token.expires).filter(|end| *end > now);
+        let mut next_end = live_tokens.min();
+        for holder in self.certificates.values_mut() {
+            let is_live = holder.not_after >= now;
+            holder.counts = is_live && !holder.is_own;
+            self.counted += usize::from(holder.counts);
+            if is_live {
+                let end = after(holder.not_after);
+                next_end = Some(next_end.map_or(end, |next| next.min(end)));
+            }
+        }
+        self.next_end = next_end;
+    }
+
+    fn forget_tokens(&mut self, now: u64) {
+        let excess = self.tokens.len().saturating_sub(MAX_TOKENS);
+        let ended = self.tokens.iter().filter(|(_, token)| token.expires <= now);
+        let mut ended: Vec<(u64, TokenId)> = ended.map(|(id, token)| (token.expires, *id)).collect();
+        ended.sort_unstable();
+        for (_, token) in ended.into_iter().take(excess) {
+            self.tokens.remove(&token);
+        }
+    }
+
+    fn forget_certificates(&mut self, now: u64) {
+        let mut forgotten = Vec::new();
+        let mut all_ended = Vec::new();
+        for serials in self.of.values() {
+            let holders = serials.iter().filter_map(|serial| Some((self.certificates.get(serial)?, *serial)));
+            let ended = holders.filter(|(holder, _)| holder.not_after < now);
+            let mut ended: Vec<(u64, Serial)> =
+                ended.map(|(holder, serial)| (holder.not_after, serial)).collect();
+            ended.sort_unstable();
+            // Who has many that hold has no need of those that have ended.
+            let excess = serials.len().saturating_sub(MAX_CERTIFICATES_EACH).min(ended.len());
+            all_ended.extend(ended.split_off(excess));
+            forgotten.append(&mut ended);
+        }
+        all_ended.sort_unstable();
+        let excess = all_ended.len().saturating_sub(MAX_CERTIFICATES);
+        forgotten.extend(all_ended.drain(..excess));
+        for (_, serial) in forgotten {
+            self.remove(serial);
+        }
     }
 
     /// What making a token changes.
@@ -175,7 +230,7 @@ impl Registry {
         if !(1..=MAX_TOKEN_LIFE).contains(&lifetime) {
             return Err(Refusal::Lifetime);
         }
-        if self.tokens.len() >= MAX_TOKENS {
+        if self.tokens(now).count() >= MAX_TOKENS {
             return Err(Refusal::TooManyTokens);
         }
         Ok(Change::TokenCreated { token, role, name, uses, expires: now + lifetime })
@@ -196,7 +251,8 @@ impl Registry {
             None => Identity::proposed(said, state.role)?,
         };
         // A token that names the host was made for it with what it has had before in mind.
-        if state.name.is_none() && self.of.contains_key(&identity) {
+        let is_held = self.held_by(&identity).any(|(_, holder)| holder.not_after >= now);
+        if state.name.is_none() && is_held {
             return Err(Refusal::HostTaken(identity.name().to_owned()));
         }
         if identity.role() != Role::Agent {
@@ -204,6 +260,22 @@ impl Registry {
         }
         self.require_rate_and_total(now, &identity)?;
         Ok((identity, state.by.clone()))
+    }
+
+    /// Whether a certificate may be renewed, as far as the others go. An agent has room always, as when it enrols.
+    pub(crate) fn require_renewable(
+        &self,
+        now: u64,
+        identity: &Identity,
+        serial: Serial,
+    ) -> Result<(), Refusal> {
+        if !self.holds(serial) {
+            return Err(Refusal::Revoked);
+        }
+        if identity.role() != Role::Agent {
+            self.require_few(now, identity)?;
+        }
+        self.require_rate_and_total(now, identity)
     }
 
     /// Whether there is place for one more certificate of an identity. What the coordinator made for itself takes none.
@@ -225,21 +297,25 @@ impl Registry {
         if times.filter(|at| is_within_hour(**at, now)).count() >= MAX_ISSUED_HOURLY {
             return Err(Refusal::IssuedTooOften(identity.clone()));
         }
-        if self.certificates.len() - self.own >= MAX_CERTIFICATES {
+        if self.counted >= MAX_CERTIFICATES {
             return Err(Refusal::TooManyCertificates);
         }
         Ok(())
     }
 
-    /// Ends the oldest certificate of a host that enrols again and has as many as may hold. A host without a disk does so at
-    /// each boot; it has one agent, which uses the newest.
-    pub(crate) fn end_replaced(&self, identity: &Identity) -> Vec<Change> {
+    /// Ends certificates of a host that is given another, but for the one in use: all that have expired, which nobody else is to
+    /// renew, and the oldest if it has as many as may hold. A host without a disk enrols at each boot; it has one agent, which
+    /// uses the newest.
+    pub(crate) fn end_replaced(&self, now: u64, identity: &Identity, in_use: Option<Serial>) -> Vec<Change> {
         if identity.role() != Role::Agent {
             return Vec::new();
         }
-        let mut held: Vec<_> = self.held_by(identity).collect();
-        held.sort_by_key(|(_, holder)| holder.not_after);
-        end_all_but(MAX_CERTIFICATES_EACH - 1, &held)
+        let others = self.held_by(identity).filter(|(serial, _)| in_use != Some(*serial));
+        let mut others: Vec<_> = others.collect();
+        others.sort_by_key(|(_, holder)| holder.not_after);
+        let live = others.iter().filter(|(_, holder)| holder.not_after >= now).count();
+        let room = MAX_CERTIFICATES_EACH - 1 - usize::from(in_use.is_some());
+        end_all_but(live.min(room), &others)
     }
 
     fn held_by(&self, identity: &Identity) -> impl Iterator<Item = (Serial, &Holder)> {
@@ -316,9 +392,8 @@ impl Registry {
                 // One with the same number counts once.
                 self.remove(*serial);
                 let is_own = token.is_none() && by == ITSELF && identity.role() == Role::Admin;
-                if is_own {
-                    self.own += 1;
-                } else {
+                if !is_own {
+                    self.counted += 1;
                     let times = self.issue_times.entry(identity.clone()).or_default();
                     times.retain(|earlier| is_within_hour(*earlier, event.at));
                     // The last are enough to be counted, however many an earlier release issued.
@@ -329,7 +404,8 @@ impl Registry {
                 }
                 self.expect_end(after(*not_after));
                 self.of.entry(identity.clone()).or_default().insert(*serial);
-                let holder = Holder { identity: identity.clone(), not_after: *not_after, by, is_own };
+                let identity = identity.clone();
+                let holder = Holder { identity, not_after: *not_after, by, is_own, counts: !is_own };
                 self.certificates.insert(*serial, holder);
             }
             Change::CertificateRevoked { serial } => self.remove(*serial),
@@ -350,8 +426,8 @@ impl Registry {
 
     fn remove(&mut self, serial: Serial) {
         let Some(holder) = self.certificates.remove(&serial) else { return };
-        if holder.is_own {
-            self.own -= 1;
+        if holder.counts {
+            self.counted -= 1;
         }
         if let Some(of) = self.of.get_mut(&holder.identity) {
             of.remove(&serial);

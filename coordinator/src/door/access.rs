@@ -1,8 +1,8 @@
 //! The door where one is let in: enrolling, renewing, tokens, revoking.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use speedup_access::{CertificateError, Identity, Issued, Role, Serial, TokenId, unix_seconds};
+use speedup_access::{Certificate, CertificateError, Identity, Issued, Role, Serial, TokenId, unix_seconds};
 use speedup_core::machine::{self, Command, HostRequest};
 use speedup_core::value::hint::{Hinted, with_hint};
 use speedup_core::value::id::HostId;
@@ -51,10 +51,17 @@ impl Access for AccessDoor {
     }
 
     async fn renew(&self, request: Request<v1::RenewRequest>) -> Reply<v1::IssuedCertificate> {
-        let identity = own(&request)?;
-        let by = identity.name().to_owned();
-        let issued = self.admission.issue(identity, request.into_inner().signing_request, by).await;
-        issued.map(|issued| self.issued(issued)).map_err(|error| unheard(&error))
+        let certificate = own(&request)?;
+        let signing_request = request.into_inner().signing_request;
+        let issued = self.admission.renew(certificate.clone(), signing_request).await;
+        let issued = issued.map_err(|error| unheard(&error))?;
+        let Certificate { identity, serial, not_after, .. } = &*certificate;
+        let late = unix_seconds().saturating_sub(*not_after);
+        if late > 0 {
+            // Whoever had been away longer than its certificate lasts is back: an admin may want to know.
+            tracing::info!(%identity, %serial, days = late / 86_400, "renewed a certificate that had expired");
+        }
+        Ok(self.issued(issued))
     }
 
     async fn issue(&self, request: Request<v1::IssueRequest>) -> Reply<v1::IssuedCertificate> {
@@ -75,6 +82,7 @@ impl Access for AccessDoor {
                 role: certificate.identity.role().name().to_owned(),
                 not_after: Some(timestamp_of_seconds(certificate.not_after)),
                 by: String::new(),
+                due: Some(certificate.is_due(unix_seconds())),
             },
             Caller::Inside | Caller::Unchecked | Caller::Unknown => {
                 v1::CertificateStatus { role: Role::Admin.name().to_owned(), ..Default::default() }
@@ -167,9 +175,9 @@ impl AccessDoor {
 }
 
 /// Who may have its own certificate renewed: one who shows one.
-fn own<T>(request: &Request<T>) -> Result<Identity, Status> {
+fn own<T>(request: &Request<T>) -> Result<Arc<Certificate>, Status> {
     match Caller::of(request)? {
-        Caller::Known(certificate) => Ok(certificate.identity.clone()),
+        Caller::Known(certificate) => Ok(certificate),
         Caller::Inside | Caller::Unchecked | Caller::Unknown => {
             Err(Status::unauthenticated("there is no certificate to be renewed"))
         }
@@ -198,6 +206,7 @@ fn certificate_status((serial, holder): (Serial, &Holder)) -> v1::CertificateSta
         role: holder.identity.role().name().to_owned(),
         not_after: Some(timestamp_of_seconds(holder.not_after)),
         by: holder.by.clone(),
+        due: None,
     }
 }
 
@@ -216,7 +225,12 @@ fn refused(error: &Unheard) -> RefusedEnrolment {
             | Refusal::IssuedTooOften(_),
         ) => RefusedEnrolment::Full,
         Unheard::Refused(
-            Refusal::Nothing | Refusal::Uses | Refusal::UsesOfName | Refusal::Lifetime | Refusal::Ambiguous,
+            Refusal::Revoked
+            | Refusal::Nothing
+            | Refusal::Uses
+            | Refusal::UsesOfName
+            | Refusal::Lifetime
+            | Refusal::Ambiguous,
         )
         | Unheard::Issue(_) => RefusedEnrolment::Request,
         Unheard::Gone | Unheard::Broken => RefusedEnrolment::Unavailable,
@@ -231,7 +245,7 @@ fn unheard(error: &Unheard) -> Status {
     };
     let text = with_hint(refusal, refusal.hint());
     match refusal {
-        Refusal::Token => Status::unauthenticated(text),
+        Refusal::Token | Refusal::Revoked => Status::unauthenticated(text),
         Refusal::AnotherName(_) => Status::permission_denied(text),
         Refusal::HostTaken(_) => Status::already_exists(text),
         Refusal::TooManyTokens

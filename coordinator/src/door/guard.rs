@@ -3,7 +3,7 @@
 use std::{future::Ready, future::ready, task::Context, task::Poll};
 
 use futures_util::future::Either;
-use speedup_access::{Certificate, Role, unix_seconds};
+use speedup_access::{Certificate, RENEWABLE, Role, unix_seconds};
 use speedup_core::value::hint::with_hint;
 use tonic::{Status, body::Body, codegen::http::Request, codegen::http::Response};
 use tower_layer::Layer;
@@ -18,6 +18,10 @@ const NO_CERTIFICATE: &str = "this needs a certificate, but the client presented
 /// What can be done about it.
 const HOW_TO_GET_ONE: &str = "an admin makes a token with `speedup token create`; `speedup access enrol` and `speedup agent \
     start` take it with --token-file";
+
+/// What helps one whose certificate has expired, but not for long.
+const RENEW: &str = "any command renews it, such as `speedup access whoami`, and an agent by itself; where that is not possible, enrol \
+    again with a token of an admin";
 
 /// What helps one whose certificate does not count any more.
 const ENROL_ANEW: &str = "enrol again with a token of an admin";
@@ -44,10 +48,11 @@ impl Guard {
         };
         match (need, caller) {
             (_, Caller::Inside | Caller::Unchecked) | (Need::Nothing, _) => Ok(()),
-            (Need::Certificate | Need::Role(_) | Need::RoleOrAgent(_), Caller::Unknown) => {
+            (_, Caller::Unknown) => {
                 let status = Status::unauthenticated(with_hint(NO_CERTIFICATE, Some(HOW_TO_GET_ONE)));
                 Err((RefusedCall::NoCertificate, status))
             }
+            (Need::Renewable, Caller::Known(certificate)) => self.require_renewable(certificate),
             (Need::Certificate, Caller::Known(certificate)) => self.require_holds(certificate),
             (Need::RoleOrAgent(_), Caller::Known(certificate))
                 if certificate.identity.role() == Role::Agent =>
@@ -70,14 +75,28 @@ impl Guard {
     }
 
     fn require_holds(&self, certificate: &Certificate) -> Result<(), (RefusedCall, Status)> {
-        let identity = &certificate.identity;
-        if certificate.not_after < unix_seconds() {
-            let status = Status::unauthenticated(with_hint(
-                format_args!("the certificate of {identity} has expired"),
-                Some(ENROL_ANEW),
-            ));
-            return Err((RefusedCall::Expired, status));
+        if certificate.has_expired(unix_seconds()) {
+            let words = format_args!("the certificate of {} has expired", certificate.identity);
+            return Err((RefusedCall::Expired, Status::unauthenticated(with_hint(words, Some(RENEW)))));
         }
+        self.require_known(certificate)
+    }
+
+    /// Lets in also who has expired, for a while: a coordinator, a host or a user that was away comes back by itself.
+    fn require_renewable(&self, certificate: &Certificate) -> Result<(), (RefusedCall, Status)> {
+        if certificate.has_expired(unix_seconds().saturating_sub(RENEWABLE.as_secs())) {
+            let days = RENEWABLE.as_secs() / 86_400;
+            let words = format_args!(
+                "the certificate of {} expired more than {days} days ago, and is not renewed",
+                certificate.identity
+            );
+            return Err((RefusedCall::Expired, Status::unauthenticated(with_hint(words, Some(ENROL_ANEW)))));
+        }
+        self.require_known(certificate)
+    }
+
+    fn require_known(&self, certificate: &Certificate) -> Result<(), (RefusedCall, Status)> {
+        let identity = &certificate.identity;
         if self.admission.as_ref().is_some_and(|admission| !admission.holds(certificate.serial)) {
             let status = Status::unauthenticated(with_hint(
                 format_args!(

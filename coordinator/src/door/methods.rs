@@ -9,6 +9,8 @@ pub(crate) enum Need {
     Nothing,
     /// A certificate, of whatever role.
     Certificate,
+    /// A certificate, of whatever role, also one that has expired and can still be renewed.
+    Renewable,
     /// This role, or one that may do more.
     Role(Role),
     /// The same, or an agent: it puts the products of builds.
@@ -32,7 +34,7 @@ pub(crate) const METHODS: [(&str, Need); 52] = [
     ("/speedup.v1.Access/Enrol", Need::Nothing),
     ("/speedup.v1.Access/Issue", ADMIN),
     ("/speedup.v1.Access/List", ADMIN),
-    ("/speedup.v1.Access/Renew", Need::Certificate),
+    ("/speedup.v1.Access/Renew", Need::Renewable),
     ("/speedup.v1.Access/Revoke", ADMIN),
     ("/speedup.v1.Access/WhoAmI", Need::Certificate),
     ("/speedup.v1.Agents/Session", AGENT),

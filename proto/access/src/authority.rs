@@ -7,20 +7,20 @@ use std::{
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateSigningRequestParams, DnType, ExtendedKeyUsagePurpose,
-    IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType, SerialNumber, string::Ia5String,
+    IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType, SerialNumber, SubjectPublicKeyInfo, string::Ia5String,
 };
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, CertificateSigningRequestDer};
 use thiserror::Error;
 
-use crate::certificate::Serial;
+use crate::certificate::{Certificate, Serial};
 use crate::identity::Identity;
 use crate::private_file::{self, PrivateFileError};
 use crate::token::AuthorityFingerprint;
 
 /// How long the authority lives: it has to outlive all that it makes, and a new one means to enrol everybody anew.
 const AUTHORITY_LIFETIME: Duration = Duration::from_secs(20 * 365 * 86_400);
-/// How long the certificate of a user or agent holds. Agents renew theirs after two thirds of it.
+/// How long the certificate of a user or agent holds. Both renew theirs after two thirds of it.
 pub const CLIENT_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 /// How long the server's holds. It is made anew when the coordinator starts, and when two thirds of it are over.
 pub(crate) const SERVER_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
@@ -125,6 +125,8 @@ impl Authority {
         let mut params = params(Serial::random(), crate::unix_seconds(), AUTHORITY_LIFETIME);
         // A name of its own, so that nobody takes the authority of another coordinator for this one.
         params.distinguished_name.push(DnType::CommonName, format!("speedup authority {}", Serial::random()));
+        // It holds from ever on: a clock that is ahead at the first start must not make it one of the future.
+        params.not_before = UNIX_EPOCH.into();
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
         let pem = params.self_signed(&key).map_err(damaged)?.pem();
@@ -168,13 +170,18 @@ impl Authority {
         let mut request =
             CertificateSigningRequestParams::from_der(&request).map_err(|_| IssueError::Malformed)?;
         let serial = Serial::random();
-        request.params = params(serial, now, lifetime);
-        let uri = Ia5String::try_from(identity.uri()).map_err(IssueError::Failed)?;
-        request.params.subject_alt_names = vec![SanType::URI(uri)];
-        request.params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        request.params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        request.params = client_params(serial, identity, now, lifetime)?;
         let made = request.signed_by(&self.issuer).map_err(IssueError::Failed)?;
         Ok(Issued { serial, not_after: now + lifetime.as_secs(), pem: made.pem() })
+    }
+
+    /// A certificate that follows another, for the same holder and key.
+    pub fn issue_again(&self, certificate: &Certificate, now: u64) -> Result<Issued, IssueError> {
+        let key = SubjectPublicKeyInfo::from_der(&certificate.public_key).map_err(IssueError::Failed)?;
+        let serial = Serial::random();
+        let params = client_params(serial, &certificate.identity, now, CLIENT_LIFETIME)?;
+        let made = params.signed_by(&key, &self.issuer).map_err(IssueError::Failed)?;
+        Ok(Issued { serial, not_after: now + CLIENT_LIFETIME.as_secs(), pem: made.pem() })
     }
 
     /// A certificate for a server with these names, and its key.
@@ -191,6 +198,21 @@ impl Authority {
         let made = params.signed_by(&key, &self.issuer)?;
         Ok((made.der().clone(), key))
     }
+}
+
+/// Those of a certificate for one who connects.
+fn client_params(
+    serial: Serial,
+    identity: &Identity,
+    now: u64,
+    lifetime: Duration,
+) -> Result<CertificateParams, IssueError> {
+    let mut params = params(serial, now, lifetime);
+    let uri = Ia5String::try_from(identity.uri()).map_err(IssueError::Failed)?;
+    params.subject_alt_names = vec![SanType::URI(uri)];
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    Ok(params)
 }
 
 /// What all certificates have in common.

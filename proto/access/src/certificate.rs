@@ -1,6 +1,6 @@
 //! What a peer shows: the identity, number and end of a certificate. Whether it is genuine was looked at before.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, time::Duration};
 
 use rustls::pki_types::CertificateDer;
 use thiserror::Error;
@@ -56,6 +56,9 @@ impl FromStr for Serial {
     }
 }
 
+/// How long after its end a certificate may still be renewed: a coordinator, a host or a user may be away for a year.
+pub const RENEWABLE: Duration = Duration::from_secs(400 * 86_400);
+
 /// A certificate of someone who connects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
@@ -65,6 +68,8 @@ pub struct Certificate {
     pub not_after: u64,
     /// The first.
     pub not_before: u64,
+    /// The key that it is for, as the DER of X.509's SubjectPublicKeyInfo.
+    pub public_key: Vec<u8>,
 }
 
 /// Why a certificate says nothing that is understood.
@@ -96,7 +101,13 @@ impl Certificate {
             serial: Serial::from_bytes(parsed.raw_serial()).ok_or(CertificateError::Serial)?,
             not_after: seconds(parsed.validity().not_after.timestamp()),
             not_before: seconds(parsed.validity().not_before.timestamp()),
+            public_key: parsed.public_key().raw.to_vec(),
         })
+    }
+
+    /// Whether it has run out.
+    pub fn has_expired(&self, now: u64) -> bool {
+        self.not_after < now
     }
 
     /// Whether it is time to have it renewed: two thirds of its life are over.

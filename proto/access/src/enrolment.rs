@@ -2,7 +2,7 @@
 
 use speedup_proto::{limits::MAX_ACCESS_BYTES, v1, v1::access_client::AccessClient};
 use thiserror::Error;
-use tonic::{Status, transport::Channel};
+use tonic::{Code, Status, transport::Channel};
 
 use crate::credentials::{Credentials, CredentialsError, Signing};
 use crate::identity::Identity;
@@ -55,12 +55,39 @@ pub async fn issue(reach: &Reach, identity: &Identity) -> Result<Credentials, En
     }
 }
 
-/// Has one's own certificate renewed, with a new key.
+/// Renews one's own certificate, with a new key. The coordinator renews also one that has expired, for [`crate::RENEWABLE`].
 pub async fn renew(url: &str, credentials: &Credentials) -> Result<Credentials, EnrolmentError> {
     let reach = Reach::new(url, Some(credentials))?;
+    renew_by(client(&reach).await?).await
+}
+
+/// Renews one's own certificate if it is time to, or if the coordinator accepts it no more. The coordinator's clock decides:
+/// one here that is ahead would ask for certificates without end.
+pub async fn renew_if_due(
+    url: &str,
+    credentials: &Credentials,
+) -> Result<Option<Credentials>, EnrolmentError> {
+    let reach = Reach::new(url, Some(credentials))?;
+    let mut client = client(&reach).await?;
+    match client.who_am_i(v1::WhoAmIRequest {}).await {
+        Ok(status) => {
+            // An earlier release does not say it.
+            let here = credentials.certificate().is_due(crate::unix_seconds());
+            if !status.into_inner().due.unwrap_or(here) {
+                return Ok(None);
+            }
+        }
+        // Expired by the clock there. Whether it may be renewed nevertheless is its answer to that request.
+        Err(status) if status.code() == Code::Unauthenticated => {}
+        Err(status) => return Err(EnrolmentError::Refused(Box::new(status))),
+    }
+    renew_by(client).await.map(Some)
+}
+
+async fn renew_by(mut client: AccessClient<Channel>) -> Result<Credentials, EnrolmentError> {
     let signing = Signing::new()?;
     let request = v1::RenewRequest { signing_request: signing.request().to_vec() };
-    let answer = client(&reach).await?.renew(request).await;
+    let answer = client.renew(request).await;
     complete(signing, answer)
 }
 

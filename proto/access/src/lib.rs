@@ -24,7 +24,7 @@ mod trust;
 pub use authority::{
     AUTHORITY_FILES, Authority, AuthorityError, CLIENT_LIFETIME, IssueError, Issued, ServerNames,
 };
-pub use certificate::{Certificate, CertificateError, Serial};
+pub use certificate::{Certificate, CertificateError, RENEWABLE, Serial};
 pub use credentials::{Credentials, CredentialsError, Signing};
 pub use identity::{Identity, IdentityError, Role, RoleError};
 pub use lobby::{AskedOut, Lobby, Seat, Seats};

@@ -1,8 +1,8 @@
 //! TLS of one who is connected to: what the server shows, and whom it lets in.
 //!
 //! Who shows nothing is let in as far as the handshake goes, because enrolling needs that; who shows a certificate of another
-//! authority is not. One of this authority that has run out is let in too, so that its holder is told in words: what
-//! the caller makes of [`Certificate::not_after`] decides.
+//! authority is not. One of this authority is let in at any time, also if it has run out, so that its holder is told in words
+//! and may renew it: what the caller makes of [`Certificate::not_after`] decides.
 
 use std::{sync::Arc, sync::Mutex, sync::PoisonError, time::Duration};
 
@@ -41,7 +41,7 @@ pub fn config(authority: Arc<Authority>, names: ServerNames) -> Result<Arc<Serve
     let shown = Shown { authority, names, provider: provider.clone(), current };
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])?
-        .with_client_cert_verifier(Arc::new(EvenExpired(verifier)))
+        .with_client_cert_verifier(Arc::new(AtAnyTime(verifier)))
         .with_cert_resolver(Arc::new(shown));
     config.alpn_protocols = vec![PROTOCOL.to_vec()];
     // A session taken up again would not show its certificate anew; connections are few and long.
@@ -92,7 +92,7 @@ impl Current {
     }
 }
 
-/// The server's certificate, made anew when two thirds of its time are over.
+/// The server's certificate, made anew when two thirds of its time are over, or when the clock was put back behind it.
 #[derive(Debug)]
 struct Shown {
     authority: Arc<Authority>,
@@ -104,21 +104,23 @@ struct Shown {
 impl ResolvesServerCert for Shown {
     fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let age = Duration::from_secs(crate::unix_seconds().saturating_sub(current.made));
-        if age > SERVER_LIFETIME / 3 * 2
-            && let Ok(next) = Current::make(&self.authority, &self.names, &self.provider)
-        {
+        let now = crate::unix_seconds();
+        let age = Duration::from_secs(now.saturating_sub(current.made));
+        // One of the future was made while the clock was ahead: nobody whose clock is right takes it.
+        let is_to_be_made = now < current.made || age > SERVER_LIFETIME / 3 * 2;
+        if is_to_be_made && let Ok(next) = Current::make(&self.authority, &self.names, &self.provider) {
             *current = next;
         }
         Some(current.key.clone())
     }
 }
 
-/// Looks at certificates as usual, but for whether they have run out.
+/// Verifies certificates as usual, but not whether they are valid at this time. One from the future was made while the
+/// coordinator's clock was ahead.
 #[derive(Debug)]
-struct EvenExpired(Arc<dyn ClientCertVerifier>);
+struct AtAnyTime(Arc<dyn ClientCertVerifier>);
 
-impl ClientCertVerifier for EvenExpired {
+impl ClientCertVerifier for AtAnyTime {
     fn client_auth_mandatory(&self) -> bool {
         self.0.client_auth_mandatory()
     }
@@ -134,7 +136,12 @@ impl ClientCertVerifier for EvenExpired {
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
         match self.0.verify_client_cert(end_entity, intermediates, now) {
-            Err(Error::InvalidCertificate(Invalid::Expired | Invalid::ExpiredContext { .. })) => {
+            Err(Error::InvalidCertificate(
+                Invalid::Expired
+                | Invalid::ExpiredContext { .. }
+                | Invalid::NotValidYet
+                | Invalid::NotValidYetContext { .. },
+            )) => {
                 let read = Certificate::read(end_entity);
                 let read = read.map_err(|_| Error::InvalidCertificate(Invalid::BadEncoding))?;
                 let then = UnixTime::since_unix_epoch(Duration::from_secs(read.not_after));

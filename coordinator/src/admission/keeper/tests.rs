@@ -75,6 +75,36 @@ async fn credentials_of_many_starts_do_not_add_up() {
     stop(running).await;
 }
 
+/// A certificate of somebody, and what the coordinator knows of it.
+async fn shown(admission: &Admission, name: &str) -> Arc<Certificate> {
+    let signing = Signing::new().unwrap();
+    let issued =
+        admission.issue(identity(name, Role::Viewer), signing.request().to_vec(), "root".to_owned()).await;
+    let credentials = signing.complete(admission.authority().pem(), &issued.unwrap().pem).unwrap();
+    Arc::new(credentials.certificate().clone())
+}
+
+#[tokio::test]
+async fn a_certificate_is_renewed_for_its_own_key_or_another_until_it_is_revoked() {
+    let data = tempfile::tempdir().unwrap();
+    let running = open(data.path());
+    let old = shown(&running.0, "a").await;
+    let same = running.0.renew(old.clone(), Vec::new()).await.unwrap();
+    let signing = Signing::new().unwrap();
+    let other = running.0.renew(old.clone(), signing.request().to_vec()).await.unwrap();
+    let read = |pem: &str| {
+        let key = Signing::new().unwrap();
+        key.complete(running.0.authority().pem(), pem).unwrap().certificate().clone()
+    };
+    assert_eq!(read(&same.pem).public_key, old.public_key);
+    assert_ne!(read(&other.pem).public_key, old.public_key);
+    assert_eq!(read(&other.pem).identity, old.identity);
+    running.0.revoke(Target::User("a".to_owned()), "root".to_owned()).await.unwrap();
+    let refused = running.0.renew(old, Vec::new()).await;
+    assert!(matches!(refused, Err(Unheard::Refused(Refusal::Revoked))), "{refused:?}");
+    stop(running).await;
+}
+
 #[tokio::test]
 async fn what_an_earlier_release_issued_without_bound_is_cut_to_the_newest() {
     const MANY: u64 = 100_000;

@@ -88,14 +88,84 @@ fn revoking_ends_what_it_names_and_nothing_else() {
 }
 
 #[test]
-fn what_has_run_out_is_forgotten() {
+fn what_has_run_out_counts_no_more_and_is_not_forgotten() {
+    let mut registry = with_agent_token(1);
+    registry.evolve(&issued(1, "a", Role::Viewer, None));
+    registry.recount(NOW + 100);
+    assert_eq!((registry.counted, registry.tokens(NOW + 100).count()), (1, 0));
+    assert!(!registry.is_outdated(NOW + 100) && registry.is_outdated(NOW + 101));
+    registry.recount(NOW + 101);
+    assert_eq!(registry.counted, 0);
+    let identity = Identity::new("a", Role::Viewer).unwrap();
+    assert_eq!(registry.require_renewable(NOW + 101, &identity, serial(1)), Ok(()));
+    let end = NOW + 100 + RENEWABLE.as_secs();
+    assert_eq!((registry.certificates(end).count(), registry.certificates(end + 1).count()), (1, 0));
+}
+
+#[test]
+fn a_clock_that_was_ahead_has_ended_nothing() {
     let mut registry = with_agent_token(1);
     registry.evolve(&issued(1, "a", Role::Agent, None));
-    registry.forget_until(NOW + 100);
-    assert!(registry.holds(serial(1)) && registry.tokens(NOW).count() == 0);
-    assert!(!registry.has_run_out(NOW + 100) && registry.has_run_out(NOW + 101));
-    registry.forget_until(NOW + HOUR);
-    assert_eq!(registry, Registry::default());
+    let (before, ahead) = (registry.clone(), NOW + 7_400 * 86_400);
+    registry.recount(ahead);
+    assert_eq!((registry.counted, registry.tokens(ahead).count()), (0, 0));
+    assert!(registry.is_outdated(NOW), "the clock was put back");
+    registry.recount(NOW);
+    assert_eq!(registry.counted, 1);
+    assert_eq!(registry.enrolled(NOW, token(1), "b"), before.enrolled(NOW, token(1), "b"));
+    assert_eq!(registry.enrolled(NOW, token(1), "a"), Err(Refusal::HostTaken("a".to_owned())));
+}
+
+#[test]
+fn what_has_ended_is_kept_while_there_is_room() {
+    let mut registry = Registry::default();
+    for byte in 1..=40 {
+        let identity = Identity::new("a", Role::Viewer).unwrap();
+        let not_after = NOW + u64::from(byte);
+        registry.evolve(&event(Change::CertificateIssued {
+            serial: serial(byte),
+            identity,
+            not_after,
+            token: None,
+        }));
+    }
+    registry.evolve(&issued(99, "b", Role::Viewer, None));
+    registry.recount(NOW + 21);
+    let known: Vec<u8> = registry.certificates.keys().map(|serial| serial.bytes()[0]).collect();
+    assert_eq!(known, (9..=40).chain([99]).collect::<Vec<u8>>(), "the oldest of the one with many");
+    registry.recount(NOW + 50);
+    assert_eq!(registry.certificates.len(), 33, "32 of one and 1 of the other");
+}
+
+#[test]
+fn a_revoked_certificate_is_not_renewed_whenever_it_ended() {
+    let mut registry = Registry::default();
+    registry.evolve(&issued(1, "a", Role::Viewer, None));
+    registry.recount(NOW + 1_000);
+    for change in registry.revoke(&Target::User("a".to_owned())).unwrap() {
+        registry.evolve(&event(change));
+    }
+    let identity = Identity::new("a", Role::Viewer).unwrap();
+    let refused = registry.require_renewable(NOW + 1_000, &identity, serial(1));
+    assert_eq!(refused, Err(Refusal::Revoked));
+}
+
+#[test]
+fn a_name_is_free_when_its_certificate_has_ended_and_is_then_the_new_hosts_alone() {
+    let mut registry = with_agent_token(9);
+    registry.evolve(&issued(1, "a", Role::Agent, None));
+    let later = NOW + 59;
+    registry.evolve(&event(Change::CertificateIssued {
+        serial: serial(2),
+        identity: Identity::new("b", Role::Agent).unwrap(),
+        not_after: NOW + 10,
+        token: None,
+    }));
+    assert_eq!(registry.enrolled(later, token(1), "a"), Err(Refusal::HostTaken("a".to_owned())));
+    let (identity, _) = registry.enrolled(later, token(1), "b").unwrap();
+    let ended = [Change::CertificateRevoked { serial: serial(2) }];
+    assert_eq!(registry.end_replaced(later, &identity, None), ended);
+    assert_eq!(registry.end_replaced(later, &identity, Some(serial(2))), [], "it is the one that is renewed");
 }
 
 #[test]
@@ -118,7 +188,7 @@ fn a_host_that_enrols_again_and_again_loses_its_oldest_certificate() {
     registry.evolve(&event(named));
     (2..=32).for_each(|byte| registry.evolve(&issued(byte, "a", Role::Agent, None)));
     let identity = Identity::new("a", Role::Agent).unwrap();
-    assert_eq!(registry.end_replaced(&identity), []);
+    assert_eq!(registry.end_replaced(NOW, &identity, None), []);
     let oldest = Change::CertificateIssued {
         serial: serial(99),
         identity: identity.clone(),
@@ -127,7 +197,8 @@ fn a_host_that_enrols_again_and_again_loses_its_oldest_certificate() {
     };
     registry.evolve(&event(oldest));
     assert!(registry.enrolled(NOW, token(1), "a").is_ok());
-    assert_eq!(registry.end_replaced(&identity), [Change::CertificateRevoked { serial: serial(99) }]);
+    let oldest = [Change::CertificateRevoked { serial: serial(99) }];
+    assert_eq!(registry.end_replaced(NOW, &identity, None), oldest);
     assert_eq!(registry.require_place(NOW, &identity), Err(Refusal::TooManyOfIdentity(identity.clone())));
 }
 

@@ -59,6 +59,7 @@ fn who(need: Need) -> String {
     match need {
         Need::Nothing => "anybody".to_owned(),
         Need::Certificate => "any certificate".to_owned(),
+        Need::Renewable => "any certificate, also an expired one".to_owned(),
         Need::Role(wanted) => enough(wanted).map(Role::name).collect::<Vec<_>>().join(", "),
         Need::RoleOrAgent(wanted) => {
             enough(wanted).chain([Role::Agent]).map(Role::name).collect::<Vec<_>>().join(", ")
