@@ -9,19 +9,22 @@
 //! experiment names is removed at a start and at no other time, so that a content that a user has put is there when the
 //! experiment is submitted; and at no start while something is being built, so that a product is there when it is reported.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use speedup_access::Identity;
 use speedup_core::experiment::files::{ContentHash, MAX_FILE_BYTES};
+use speedup_core::value::share::share;
 use speedup_journal::private;
 use speedup_proto::{convert::Blob, limits::MAX_PIECE_BYTES};
 use thiserror::Error;
 use uuid::Uuid;
 
-/// Most bytes of all contents together, those being put included: a coordinator shares its disk with its journal.
+/// Most bytes of all contents together, those being put included: a coordinator shares its disk with its journal. Each user and
+/// host has a share of it for what it puts from one start to the next.
 const MAX_BLOBS_BYTES: u64 = 1 << 40;
 /// The folder of the contents in a data directory.
 const FOLDER: &str = "blobs";
@@ -35,6 +38,10 @@ pub(crate) enum BlobError {
     TooLarge { bytes: u64 },
     #[error("the coordinator keeps {kept} bytes of files already, and at most {MAX_BLOBS_BYTES} in all")]
     Full { kept: u64 },
+    #[error(
+        "{who} has put {put} bytes of files since the coordinator started, and the share of one is {most}"
+    )]
+    Share { who: Identity, put: u64, most: u64 },
     #[error("the content is not {expected}: {what}")]
     Differs { expected: ContentHash, what: String },
     #[error("there is no file {0} here")]
@@ -47,8 +54,15 @@ pub(crate) enum BlobError {
 #[derive(Clone, Debug)]
 pub(crate) struct Blobs {
     root: PathBuf,
-    /// Bytes of contents, and those announced by what is being put.
-    taken: Arc<Mutex<u64>>,
+    taken: Arc<Mutex<Taken>>,
+}
+
+/// Bytes of contents, and those announced by what is being put.
+#[derive(Debug, Default)]
+struct Taken {
+    all: u64,
+    /// Those since the start, by who put them.
+    by_identity: HashMap<Identity, u64>,
 }
 
 /// What becomes of contents that no experiment names, at a start.
@@ -64,6 +78,7 @@ pub(crate) enum Unnamed {
 pub(crate) struct Upload {
     blobs: Blobs,
     blob: Blob,
+    by: Option<Identity>,
     path: PathBuf,
     file: File,
     hasher: blake3::Hasher,
@@ -88,10 +103,10 @@ impl Blobs {
             Err(_) | Ok(()) => {}
         }
         private::create_directories(&partial).map_err(disk("make", &partial))?;
-        let mut taken = 0;
+        let mut taken = Taken::default();
         for (hash, path, bytes) in kept(&root)? {
             if unnamed == Unnamed::Keep || named.contains(&hash.0) {
-                taken += bytes;
+                taken.all += bytes;
             } else {
                 tracing::info!(file = %hash, "removed a file that no experiment names");
                 fs::remove_file(&path).map_err(disk("remove", &path))?;
@@ -102,7 +117,7 @@ impl Blobs {
 
     /// Bytes of the contents that are here, and of those announced by what is being put.
     pub(crate) fn kept_bytes(&self) -> u64 {
-        *self.taken()
+        self.taken().all
     }
 
     /// Whether a content is here.
@@ -110,17 +125,17 @@ impl Blobs {
         fs::metadata(self.path(blob)).is_ok_and(|there| there.is_file() && there.len() == blob.bytes)
     }
 
-    /// Begins to put a content.
-    pub(crate) fn put(&self, blob: Blob) -> Result<Upload, BlobError> {
+    /// Begins to put a content, in the share of who puts it.
+    pub(crate) fn put(&self, blob: Blob, by: Option<Identity>) -> Result<Upload, BlobError> {
         if blob.bytes > MAX_FILE_BYTES {
             return Err(BlobError::TooLarge { bytes: blob.bytes });
         }
-        self.take(blob.bytes)?;
+        self.take(blob.bytes, by.as_ref())?;
         let path = self.root.join(PARTIAL).join(Uuid::new_v4().to_string());
         let made = private::create_file(&path).map_err(disk("make", &path));
-        let file = made.inspect_err(|_| self.give_back(blob.bytes))?;
+        let file = made.inspect_err(|_| self.give_back(blob.bytes, by.as_ref()))?;
         let (blobs, hasher) = (self.clone(), blake3::Hasher::new());
-        Ok(Upload { blobs, blob, path, file, hasher, written: 0, is_kept: false })
+        Ok(Upload { blobs, blob, by, path, file, hasher, written: 0, is_kept: false })
     }
 
     /// Opens a content, to be read from an offset on.
@@ -144,21 +159,32 @@ impl Blobs {
         self.root.join(folder).join(name)
     }
 
-    fn take(&self, bytes: u64) -> Result<(), BlobError> {
+    fn take(&self, bytes: u64, by: Option<&Identity>) -> Result<(), BlobError> {
         let mut taken = self.taken();
-        if taken.saturating_add(bytes) > MAX_BLOBS_BYTES {
-            return Err(BlobError::Full { kept: *taken });
+        if taken.all.saturating_add(bytes) > MAX_BLOBS_BYTES {
+            return Err(BlobError::Full { kept: taken.all });
         }
-        *taken += bytes;
+        if let Some(who) = by {
+            let put = taken.by_identity.get(who).copied().unwrap_or_default();
+            let most = share(MAX_BLOBS_BYTES, taken.all - put);
+            if put.saturating_add(bytes) > most {
+                return Err(BlobError::Share { who: who.clone(), put, most });
+            }
+            *taken.by_identity.entry(who.clone()).or_default() += bytes;
+        }
+        taken.all += bytes;
         Ok(())
     }
 
-    fn give_back(&self, bytes: u64) {
+    fn give_back(&self, bytes: u64, by: Option<&Identity>) {
         let mut taken = self.taken();
-        *taken = taken.saturating_sub(bytes);
+        taken.all = taken.all.saturating_sub(bytes);
+        if let Some(put) = by.and_then(|who| taken.by_identity.get_mut(who)) {
+            *put = put.saturating_sub(bytes);
+        }
     }
 
-    fn taken(&self) -> MutexGuard<'_, u64> {
+    fn taken(&self) -> MutexGuard<'_, Taken> {
         // A number is whole whoever panicked beside it.
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -215,7 +241,7 @@ impl Drop for Upload {
         if self.is_kept {
             return;
         }
-        self.blobs.give_back(self.blob.bytes);
+        self.blobs.give_back(self.blob.bytes, self.by.as_ref());
         if let Err(error) = fs::remove_file(&self.path) {
             tracing::warn!(path = %self.path.display(), "cannot remove half a file: {error}");
         }
@@ -266,6 +292,8 @@ fn kept(root: &Path) -> Result<Vec<(ContentHash, PathBuf, u64)>, BlobError> {
 
 #[cfg(test)]
 mod tests {
+    use speedup_access::Role;
+
     use super::*;
 
     fn blob(content: &[u8]) -> Blob {
@@ -273,7 +301,7 @@ mod tests {
     }
 
     fn put(blobs: &Blobs, announced: Blob, pieces: &[&[u8]]) -> Result<(), BlobError> {
-        let mut upload = blobs.put(announced)?;
+        let mut upload = blobs.put(announced, None)?;
         pieces.iter().try_for_each(|piece| upload.write(piece))?;
         upload.finish()
     }
@@ -292,7 +320,7 @@ mod tests {
         for _ in 0..2 {
             put(&blobs, words, &[b"wo", b"", b"rds"]).unwrap();
             assert!(blobs.has(words));
-            assert_eq!((partial(data.path()), *blobs.taken()), (0, 5));
+            assert_eq!((partial(data.path()), blobs.kept_bytes()), (0, 5));
         }
         let hex = ContentHash(words.blake3).to_string();
         assert_eq!(fs::read(data.path().join("blobs").join(&hex[..2]).join(&hex[2..])).unwrap(), b"words");
@@ -309,8 +337,8 @@ mod tests {
             let refused = put(&blobs, blob(b"words"), pieces).unwrap_err();
             assert!(matches!(refused, BlobError::Differs { .. }), "{refused}");
         }
-        drop(blobs.put(blob(b"words")).unwrap());
-        assert_eq!((partial(data.path()), *blobs.taken(), blobs.has(blob(b"words"))), (0, 0, false));
+        drop(blobs.put(blob(b"words"), None).unwrap());
+        assert_eq!((partial(data.path()), blobs.kept_bytes(), blobs.has(blob(b"words"))), (0, 0, false));
     }
 
     #[test]
@@ -318,12 +346,30 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let blobs = Blobs::open(data.path(), &BTreeSet::new(), Unnamed::Remove).unwrap();
         let of = |bytes| Blob { blake3: [7; 32], bytes };
-        assert!(matches!(blobs.put(of(MAX_FILE_BYTES + 1)), Err(BlobError::TooLarge { .. })));
-        let announced: Vec<Upload> =
-            (0..MAX_BLOBS_BYTES / MAX_FILE_BYTES).map(|_| blobs.put(of(MAX_FILE_BYTES)).unwrap()).collect();
-        assert!(matches!(blobs.put(of(1)), Err(BlobError::Full { .. })));
+        assert!(matches!(blobs.put(of(MAX_FILE_BYTES + 1), None), Err(BlobError::TooLarge { .. })));
+        let announced: Vec<Upload> = (0..MAX_BLOBS_BYTES / MAX_FILE_BYTES)
+            .map(|_| blobs.put(of(MAX_FILE_BYTES), None).unwrap())
+            .collect();
+        assert!(matches!(blobs.put(of(1), None), Err(BlobError::Full { .. })));
         drop(announced);
-        assert!(blobs.put(of(1)).is_ok());
+        assert!(blobs.put(of(1), None).is_ok());
+    }
+
+    #[test]
+    fn one_user_leaves_room_for_the_files_of_others() {
+        let data = tempfile::tempdir().unwrap();
+        let blobs = Blobs::open(data.path(), &BTreeSet::new(), Unnamed::Remove).unwrap();
+        let user = |name| Some(Identity::new(name, Role::Submitter).unwrap());
+        let of = |bytes| Blob { blake3: [7; 32], bytes };
+        let mut announced = Vec::new();
+        while let Ok(upload) = blobs.put(of(MAX_FILE_BYTES), user("a")) {
+            announced.push(upload);
+        }
+        assert_eq!(announced.len() as u64, MAX_BLOBS_BYTES / MAX_FILE_BYTES / 4);
+        assert!(matches!(blobs.put(of(1), user("a")), Err(BlobError::Share { .. })));
+        assert!(blobs.put(of(MAX_FILE_BYTES), user("b")).is_ok());
+        drop(announced);
+        assert!(blobs.put(of(1), user("a")).is_ok());
     }
 
     #[test]
@@ -333,7 +379,7 @@ mod tests {
         let (named, forgotten) = (blob(b"named"), blob(b"forgotten"));
         put(&blobs, named, &[b"named"]).unwrap();
         put(&blobs, forgotten, &[b"forgotten"]).unwrap();
-        let mut half = blobs.put(blob(b"half")).unwrap();
+        let mut half = blobs.put(blob(b"half"), None).unwrap();
         half.write(b"ha").unwrap();
         // As a kill would leave it.
         std::mem::forget(half);
@@ -341,10 +387,10 @@ mod tests {
         let names = BTreeSet::from([named.blake3]);
         let building = Blobs::open(data.path(), &names, Unnamed::Keep).unwrap();
         assert!(building.has(named) && building.has(forgotten));
-        assert_eq!((partial(data.path()), *building.taken()), (0, 14));
+        assert_eq!((partial(data.path()), building.kept_bytes()), (0, 14));
         let again = Blobs::open(data.path(), &names, Unnamed::Remove).unwrap();
         assert!(again.has(named) && !again.has(forgotten));
-        assert_eq!((partial(data.path()), *again.taken()), (0, 5));
+        assert_eq!((partial(data.path()), again.kept_bytes()), (0, 5));
         assert!(data.path().join("blobs/README").exists());
     }
 }

@@ -19,7 +19,7 @@ pub(crate) use agents::AgentsDoor;
 pub(crate) use caller::{Caller, Peer};
 pub(crate) use counted::Counting;
 pub(crate) use events::EventsDoor;
-pub(crate) use experiments::ExperimentsDoor;
+pub(crate) use experiments::{DRAWN_AT_ONCE, EXPORTED_AT_ONCE, ExperimentsDoor};
 pub(crate) use files::FilesDoor;
 pub(crate) use guard::Guard;
 pub(crate) use hosts::HostsDoor;
@@ -38,6 +38,21 @@ use crate::{handle::Gone, store::StoreError};
 type Reply<T> = Result<Response<T>, Status>;
 
 const MAX_USER_BYTES: usize = 256;
+
+/// Most bytes of a list in one answer, the rest of which is told by further pages: most clients of gRPC take four megabytes.
+const PAGE_BYTES: usize = 3 << 20;
+
+/// Returns how many of these messages an answer holds, at least one.
+fn fitting<M: prost::Message>(messages: &[M]) -> usize {
+    let mut bytes = 0;
+    for (count, message) in messages.iter().enumerate() {
+        bytes += message.encoded_len();
+        if bytes > PAGE_BYTES {
+            return count.max(1);
+        }
+    }
+    messages.len()
+}
 
 impl From<Gone> for Status {
     fn from(gone: Gone) -> Self {
@@ -58,9 +73,10 @@ fn refused(refusal: &Refusal) -> Status {
         | Refusal::HostClaimed { .. }
         | Refusal::AnotherMachine { .. }
         | Refusal::SameMachine { .. } => Status::already_exists(text),
-        Refusal::TooManyActive | Refusal::TooManyHosts | Refusal::TooManyBoots(_) => {
-            Status::resource_exhausted(text)
-        }
+        Refusal::TooManyActive
+        | Refusal::TooManyOfUser { .. }
+        | Refusal::TooManyHosts
+        | Refusal::TooManyBoots(_) => Status::resource_exhausted(text),
         Refusal::TooManyRuns { .. }
         | Refusal::BeyondRule { .. }
         | Refusal::Unfit(_)

@@ -193,7 +193,7 @@ pub async fn start(
     let routes = extend(&inside, doors);
     let (stop, stopped) = watch::channel(());
     let guard = Guard { admission: admission.clone(), metrics: metrics.clone() };
-    let server = tokio::spawn(serve(incoming, Counting(metrics.clone()), guard, routes, stopped));
+    let server = tokio::spawn(serve(incoming, Counting::new(metrics.clone()), guard, routes, stopped));
     tracing::info!(%address, data = %data.display(), "the coordinator listens");
     let metrics_address = asked.as_ref().and_then(|listener| listener.local_addr().ok());
     let pages = asked.map(|listener| {

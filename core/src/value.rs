@@ -8,5 +8,6 @@ pub mod excerpt;
 pub mod hint;
 pub mod id;
 pub mod seed;
+pub mod share;
 pub mod time;
 mod words;

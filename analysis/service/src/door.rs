@@ -3,31 +3,37 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use speedup_access::{Certificate, Identity, Places};
 use speedup_core::value::hint::with_hint;
 use speedup_proto::{v1, v1::analysis_server::Analysis, v1::experiments_client::ExperimentsClient};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, transport::Channel};
 
 use crate::{advise, compare, observations, reporter::Asked, reporter::Reporter, reporter::json, watch};
 
-/// Experiments watched at once: each holds a stream of the coordinator's.
-const MOST_WATCHES: usize = 64;
-/// Tables written at once: each holds some thousands of rows, and uses all processors.
-const MOST_TABLES: usize = 4;
+/// Requests held at once that bring what is to be computed, of which each user has a share: each may be a message of the largest
+/// size.
+const MOST_HELD: usize = 16;
+/// Experiments watched at once, of which each user has a share: each holds a stream of the coordinator's.
+const MOST_WATCHES: usize = 256;
+/// Tables written at once, of which each user has a share: each holds some thousands of rows, and uses all processors.
+const MOST_TABLES: usize = 16;
 
 pub(crate) struct AnalysisDoor {
     reporter: Reporter,
-    watches: Arc<Semaphore>,
-    tables: Arc<Semaphore>,
+    held: Arc<Places>,
+    watches: Arc<Places>,
+    tables: Arc<Places>,
 }
 
 impl AnalysisDoor {
     pub(crate) fn new(coordinator: ExperimentsClient<Channel>) -> Self {
         Self {
             reporter: Reporter::new(coordinator),
-            watches: Arc::new(Semaphore::new(MOST_WATCHES)),
-            tables: Arc::new(Semaphore::new(MOST_TABLES)),
+            held: Places::new(MOST_HELD),
+            watches: Places::new(MOST_WATCHES),
+            tables: Places::new(MOST_TABLES),
         }
     }
 
@@ -35,12 +41,25 @@ impl AnalysisDoor {
     async fn answer<R: Send + 'static, T: Serialize + 'static>(
         &self,
         what: &'static str,
-        request: R,
+        request: Request<R>,
         answer: fn(R) -> Result<T, Status>,
     ) -> Result<String, Status> {
-        let turn = self.reporter.turn().await?;
+        let who = who(&request);
+        let _place = self.held.try_enter(who.as_ref()).ok_or_else(|| {
+            Status::resource_exhausted(with_hint(
+                "as many requests wait already as one may have at once",
+                Some("ask again in a minute"),
+            ))
+        })?;
+        let turn = self.reporter.turn(who.as_ref()).await?;
+        let request = request.into_inner();
         turn.compute(what, move || json(what, &answer(request)?)).await
     }
+}
+
+/// Whose shares a request counts in: nobody's in a service of its own, which asks for no certificate.
+fn who<T>(request: &Request<T>) -> Option<Identity> {
+    request.extensions().get::<Arc<Certificate>>().map(|certificate| certificate.identity.clone())
 }
 
 #[tonic::async_trait]
@@ -49,7 +68,8 @@ impl Analysis for AnalysisDoor {
         &self,
         request: Request<v1::ReportRequest>,
     ) -> Result<Response<v1::ReportResponse>, Status> {
-        let report = self.reporter.report(Asked::try_from(request.into_inner())?).await?;
+        let who = who(&request);
+        let report = self.reporter.report(Asked::try_from(request.into_inner())?, who.as_ref()).await?;
         Ok(Response::new(report))
     }
 
@@ -59,10 +79,11 @@ impl Analysis for AnalysisDoor {
         &self,
         request: Request<v1::ObservationsRequest>,
     ) -> Result<Response<Self::ObservationsStream>, Status> {
+        let who = who(&request);
         let asked = observations::Asked::try_from(request.into_inner())?;
-        let place = Arc::clone(&self.tables).try_acquire_owned().map_err(|_| {
+        let place = self.tables.try_enter(who.as_ref()).ok_or_else(|| {
             Status::resource_exhausted(with_hint(
-                format_args!("{MOST_TABLES} tables are being written already"),
+                "as many tables are being written already as one may have at once",
                 Some("ask again in a minute"),
             ))
         })?;
@@ -76,16 +97,17 @@ impl Analysis for AnalysisDoor {
         &self,
         request: Request<v1::ReportRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
+        let who = who(&request);
         let asked = Asked::try_from(request.into_inner())?;
-        let place = Arc::clone(&self.watches).try_acquire_owned().map_err(|_| {
-            Status::resource_exhausted(format!("{MOST_WATCHES} experiments are watched already"))
+        let place = self.watches.try_enter(who.as_ref()).ok_or_else(|| {
+            Status::resource_exhausted("as many experiments are watched already as one may watch at once")
         })?;
         let statuses = self.reporter.statuses(asked.experiment).await?;
         // One report waits at most: who reads slowly gets fewer of them, not older ones.
         let (sender, receiver) = mpsc::channel(1);
         let reporter = self.reporter.clone();
         tokio::spawn(async move {
-            watch::watch(&reporter, asked, statuses, &sender).await;
+            watch::watch(&reporter, asked, who.as_ref(), statuses, &sender).await;
             drop(place);
         });
         Ok(Response::new(ReceiverStream::new(receiver)))
@@ -95,7 +117,7 @@ impl Analysis for AnalysisDoor {
         &self,
         request: Request<v1::AdviseRequest>,
     ) -> Result<Response<v1::AdviseResponse>, Status> {
-        let json = self.answer("the advice", request.into_inner(), advise::advice).await?;
+        let json = self.answer("the advice", request, advise::advice).await?;
         Ok(Response::new(v1::AdviseResponse { json }))
     }
 
@@ -103,7 +125,7 @@ impl Analysis for AnalysisDoor {
         &self,
         request: Request<v1::CompareRequest>,
     ) -> Result<Response<v1::CompareResponse>, Status> {
-        let json = self.answer("the comparison", request.into_inner(), compare::answer).await?;
+        let json = self.answer("the comparison", request, compare::answer).await?;
         Ok(Response::new(v1::CompareResponse { json }))
     }
 }

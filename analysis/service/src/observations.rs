@@ -2,6 +2,7 @@
 
 use std::{io, io::ErrorKind, io::Write, iter, time::Duration};
 
+use speedup_access::Place;
 use speedup_core::{
     machine::event::EndedAttempt, plan::Plan, value::hint::with_hint, value::id::ExperimentId,
 };
@@ -9,7 +10,7 @@ use speedup_observations::{ExportForm, PagesError, RowForm, RunSheet, write_rows
 use speedup_proto::convert::{ExperimentStatus, ExportPart, experiment_named};
 use speedup_proto::{v1, v1::export_chunk::Part, v1::observations_request::Form};
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, mpsc::Receiver, mpsc::Sender, mpsc::channel};
+use tokio::sync::{mpsc::Receiver, mpsc::Sender, mpsc::channel};
 use tonic::{Status, Streaming};
 
 use crate::{from_coordinator, intake::Intake, intake::IntakeError, reporter::Reporter};
@@ -56,7 +57,7 @@ impl TryFrom<v1::ObservationsRequest> for Asked {
 pub(crate) async fn begin(
     reporter: &Reporter,
     asked: Asked,
-    place: OwnedSemaphorePermit,
+    place: Place,
 ) -> Result<Receiver<Chunk>, Status> {
     let mut export = reporter.export(asked.experiment).await?;
     let (status, plan, first) = planned(asked.experiment, &mut export).await?;

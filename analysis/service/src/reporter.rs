@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use speedup_access::Identity;
 use speedup_analysis::study::{Figures, Mixtures, ReportOptions, Study};
 use speedup_core::{value::hint::with_hint, value::id::ExperimentId};
 use speedup_proto::v1::{experiments_client::ExperimentsClient, report_request::Form};
@@ -43,8 +44,8 @@ impl Reporter {
     }
 
     /// The next turn at computing.
-    pub(crate) async fn turn(&self) -> Result<Turn, Status> {
-        self.turns.next().await
+    pub(crate) async fn turn(&self, who: Option<&Identity>) -> Result<Turn, Status> {
+        self.turns.next(who).await
     }
 
     /// What `apply` makes of an experiment's rule.
@@ -53,14 +54,18 @@ impl Reporter {
         experiment: ExperimentId,
         apply: fn(&Study) -> Result<T, Status>,
     ) -> Result<T, Status> {
-        let turn = self.turn().await?;
+        let turn = self.turn(None).await?;
         let study = self.study(experiment).await?;
         turn.compute("the rule", move || apply(&study)).await
     }
 
-    pub(crate) async fn report(&self, asked: Asked) -> Result<v1::ReportResponse, Status> {
+    pub(crate) async fn report(
+        &self,
+        asked: Asked,
+        who: Option<&Identity>,
+    ) -> Result<v1::ReportResponse, Status> {
         // The turn is taken before the export: it is the values of the runs that fill the memory.
-        let turn = self.turn().await?;
+        let turn = self.turn(who).await?;
         let study = self.study(asked.experiment).await?;
         turn.compute("the report", move || report_of(&study, asked)).await
     }

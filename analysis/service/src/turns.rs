@@ -5,44 +5,34 @@
 
 use std::sync::Arc;
 
-use speedup_core::value::hint::with_hint;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use speedup_access::{Identity, Places};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
 
 /// Computations made at once: each may hold the values of millions of runs, and each uses all processors.
 const COMPUTATIONS_AT_ONCE: usize = 2;
-/// Requests in line: each may hold a message of the largest size.
-const MOST_WAITING: usize = 16;
+/// Requests in line for a turn, of which each user has a share; others of his wait until one of them has had its turn, so that
+/// nobody waits for more than those.
+const MOST_IN_LINE: usize = 32;
 
 /// The turns of one door.
 #[derive(Debug)]
 pub(crate) struct Turns {
     computing: Arc<Semaphore>,
-    waiting: Semaphore,
+    line: Arc<Places>,
 }
 
 /// A turn at computing.
 #[derive(Debug)]
 pub(crate) struct Turn(OwnedSemaphorePermit);
 
-/// A place in line, for as long as the request is held.
-pub(crate) type Place<'a> = SemaphorePermit<'a>;
-
 impl Turns {
     pub(crate) fn new() -> Self {
-        Self {
-            computing: Arc::new(Semaphore::new(COMPUTATIONS_AT_ONCE)),
-            waiting: Semaphore::new(MOST_WAITING + COMPUTATIONS_AT_ONCE),
-        }
+        Self { computing: Arc::new(Semaphore::new(COMPUTATIONS_AT_ONCE)), line: Places::new(MOST_IN_LINE) }
     }
 
-    pub(crate) async fn next(&self) -> Result<Turn, Status> {
-        let _place: Place<'_> = self.waiting.try_acquire().map_err(|_| {
-            Status::resource_exhausted(with_hint(
-                format_args!("{MOST_WAITING} requests wait already"),
-                Some("ask again in a minute"),
-            ))
-        })?;
+    pub(crate) async fn next(&self, who: Option<&Identity>) -> Result<Turn, Status> {
+        let _place = self.line.enter(who).await;
         let turn = Arc::clone(&self.computing).acquire_owned().await;
         turn.map(Turn).map_err(|_| Status::unavailable("the analysis is stopping"))
     }

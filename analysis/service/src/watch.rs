@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use speedup_access::Identity;
 use speedup_core::value::hint::with_hint;
 use speedup_proto::v1;
 use tokio::sync::mpsc::Sender;
@@ -44,12 +45,13 @@ type Reports = Sender<Result<v1::ReportResponse, Status>>;
 pub(crate) async fn watch(
     reporter: &Reporter,
     asked: Asked,
+    who: Option<&Identity>,
     statuses: Streaming<v1::ExperimentStatus>,
     reports: &Reports,
 ) {
     tokio::select! {
         () = reports.closed() => {}
-        told = tell(reporter, asked, statuses, reports) => if let Err(status) = told {
+        told = tell(reporter, asked, who, statuses, reports) => if let Err(status) = told {
             // An error that nobody hears is nobody's.
             let _ = reports.send(Err(status)).await;
         }
@@ -59,13 +61,14 @@ pub(crate) async fn watch(
 async fn tell(
     reporter: &Reporter,
     asked: Asked,
+    who: Option<&Identity>,
     mut statuses: Streaming<v1::ExperimentStatus>,
     reports: &Reports,
 ) -> Result<(), Status> {
     let mut evidence = next(&mut statuses).await?;
     loop {
         let begun = Instant::now();
-        let report = reporter.report(asked).await?;
+        let report = reporter.report(asked, who).await?;
         if reports.send(Ok(report)).await.is_err() || evidence.is_final() {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, sync::atomic::AtomicBool, sync::atomic::Ordering};
 
-use speedup_access::{Certificate, Role};
+use speedup_access::{Certificate, Identity, Role};
 use speedup_core::value::hint::with_hint;
 use tonic::{Request, Status};
 
@@ -51,6 +51,14 @@ impl Caller {
     pub(crate) fn of<T>(request: &Request<T>) -> Result<Self, Status> {
         let peer = request.extensions().get::<Peer>();
         peer.map(|peer| peer.caller.clone()).ok_or_else(|| Status::internal("the caller is unknown"))
+    }
+
+    /// Whose shares a request counts in; nobody's where the process itself asks, or callers are not told apart.
+    pub(crate) fn identity(&self) -> Option<&Identity> {
+        match self {
+            Self::Known(certificate) => Some(&certificate.identity),
+            Self::Inside | Self::Unchecked | Self::Unknown => None,
+        }
     }
 
     /// Who asks, for the records: the name in the certificate, else what the request says.

@@ -1,9 +1,11 @@
 //! The count of calls, by method and code, and the time until their answers: before all doors and the guard, so that refusals
 //! count as well. Every answer leaves with the coordinator's release.
 
-use std::{pin::Pin, task::Context, task::Poll, task::ready, time::Instant};
+use std::{pin::Pin, sync::Arc, task::Context, task::Poll, task::ready, time::Instant};
 
 use http_body::Frame;
+use speedup_access::{Place, Places};
+use speedup_core::value::hint::with_hint;
 use tonic::body::Body;
 use tonic::codegen::http::header::SERVER;
 use tonic::codegen::http::{HeaderMap, HeaderValue, Request, Response};
@@ -12,7 +14,7 @@ use tonic::{Code, Status};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::methods::METHODS;
+use super::{caller::Peer, methods::METHODS};
 use crate::metrics::{Metrics, Outcome};
 
 /// Methods whose answer waits for something other than the coordinator: for what is to happen, or for all that the caller
@@ -34,13 +36,27 @@ const OTHER: &str = "other";
 /// What every answer says of the coordinator.
 const RELEASE: &str = concat!("speedup/", env!("CARGO_PKG_VERSION"));
 
+/// Most calls of one user or agent at once, over whatever connections: each has a task here, and many ask the machine again and
+/// again.
+const MAX_CALLS_OF_ONE: usize = 1_024;
+
 #[derive(Clone, Debug)]
-pub(crate) struct Counting(pub(crate) Metrics);
+pub(crate) struct Counting {
+    metrics: Metrics,
+    calls: Arc<Places>,
+}
+
+impl Counting {
+    pub(crate) fn new(metrics: Metrics) -> Self {
+        // All together are bounded by the connections.
+        Self { metrics, calls: Places::with_most(usize::MAX, MAX_CALLS_OF_ONE) }
+    }
+}
 
 /// Doors whose calls are counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Counted<S> {
-    metrics: Metrics,
+    counting: Counting,
     inner: S,
 }
 
@@ -48,7 +64,7 @@ impl<S> Layer<S> for Counting {
     type Service = Counted<S>;
 
     fn layer(&self, inner: S) -> Counted<S> {
-        Counted { metrics: self.0.clone(), inner }
+        Counted { counting: self.clone(), inner }
     }
 }
 
@@ -66,10 +82,19 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let mut call = Call::new(self.metrics.clone(), request.uri().path());
-        let answered = self.inner.call(request);
+        let Counting { metrics, calls } = &self.counting;
+        let mut call = Call::new(metrics.clone(), request.uri().path());
+        let peer = request.extensions().get::<Peer>();
+        let identity = peer.and_then(|peer| peer.caller.identity());
+        call.place = identity.and_then(|identity| calls.try_enter(Some(identity)));
+        let is_refused = identity.is_some() && call.place.is_none();
+        let answer = if is_refused { None } else { Some(self.inner.call(request)) };
         Box::pin(async move {
-            let (mut head, body) = answered.await?.into_parts();
+            let answered = match answer {
+                Some(answer) => answer.await?,
+                None => too_many_calls().into_http(),
+            };
+            let (mut head, body) = answered.into_parts();
             head.headers.insert(SERVER, HeaderValue::from_static(RELEASE));
             // An answer without a body has its code in the head.
             call.see(&head.headers);
@@ -85,6 +110,8 @@ struct Call {
     code: Code,
     /// When it came, until it is answered; nothing where that is not timed.
     came: Option<Instant>,
+    /// In the share of its caller, where that is known.
+    place: Option<Place>,
 }
 
 impl Call {
@@ -92,7 +119,7 @@ impl Call {
         let place = METHODS.binary_search_by_key(&path, |(path, _)| path);
         let method = place.ok().and_then(|place| METHODS.get(place)).map_or(OTHER, |(path, _)| *path);
         let is_timed = method != OTHER && !UNTIMED.contains(&method);
-        Self { metrics, method, code: Code::Cancelled, came: is_timed.then(Instant::now) }
+        Self { metrics, method, code: Code::Cancelled, came: is_timed.then(Instant::now), place: None }
     }
 
     /// Its first message leaves, or it ends without one.
@@ -114,6 +141,13 @@ impl Drop for Call {
         self.answered(outcome(self.code));
         self.metrics.called(self.method, name(self.code));
     }
+}
+
+fn too_many_calls() -> Status {
+    Status::resource_exhausted(with_hint(
+        format_args!("{MAX_CALLS_OF_ONE} calls of yours wait for their answers already"),
+        Some("end commands that watch or wait, or try again later"),
+    ))
 }
 
 struct Answer {

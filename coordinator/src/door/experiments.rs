@@ -7,6 +7,7 @@ use std::{collections::BTreeMap, pin::Pin, sync::Arc, time::Duration};
 
 use futures_util::Stream;
 use prost::Message as _;
+use speedup_access::Places;
 use speedup_core::{
     machine::Command, machine::LATEST_LOSSES, machine::Machine, machine::Phase, machine::Refusal,
     machine::Request as Asked, machine::event::RequestKey, machine::event::Tally, machine::hosts_needed,
@@ -22,7 +23,7 @@ use tonic::{Request, Response, Status};
 use uuid::Uuid;
 
 use self::{export::Cursor, export::export, plan::apart, plan::draw};
-use super::{Caller, Reply, blocking, experiment_id, files::require_files, refused, store_failed};
+use super::{Caller, Reply, blocking, experiment_id, files::require_files, fitting, refused, store_failed};
 use crate::blobs::Blobs;
 use crate::handle::Handle;
 use crate::provision::{HostsToCome, Provisioning, TooShort};
@@ -31,12 +32,17 @@ use crate::store::Store;
 
 /// Experiments of a page, where the request does not say.
 const PAGE: usize = 100;
-/// Most experiments of a page: about a megabyte, where most clients of gRPC take four.
+/// Most experiments of a page, which usually take about a megabyte.
 const MAX_PAGE: usize = 1_000;
 /// How often a watcher is told at most: at first, since what has just begun may be over soon, and in the long run.
 const WATCH_PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
 /// How often the machine is asked for what is undecided at most: a decision takes longer than that.
 const UNDECIDED_PAUSE: Duration = Duration::from_millis(100);
+/// Plans that are drawn at once, of which each user has a share: each takes a processor, and up to some hundred megabytes.
+pub(crate) const DRAWN_AT_ONCE: usize = 8;
+/// Exports at once, of which each user has a share: each keeps a thread until its reader has taken all of it, and other
+/// requests need threads too.
+pub(crate) const EXPORTED_AT_ONCE: usize = 64;
 /// Pieces of an export that may wait for a slow reader.
 const WAITING_PIECES: usize = 4;
 
@@ -46,6 +52,8 @@ pub(crate) struct ExperimentsDoor {
     pub(crate) provisioning: Provisioning,
     /// Whose turn it is to submit what may be repeated.
     pub(crate) requests: Mutex<()>,
+    pub(crate) drawing: Arc<Places>,
+    pub(crate) exporting: Arc<Places>,
 }
 
 type StatusStream = Pin<Box<dyn Stream<Item = Result<v1::ExperimentStatus, Status>> + Send>>;
@@ -58,6 +66,7 @@ impl Experiments for ExperimentsDoor {
         let caller = Caller::of(&request)?;
         let mut wire = request.into_inner();
         wire.by = caller.name(&wire.by)?;
+        let _place = self.drawing.enter(caller.identity()).await;
         let (submission, request) = apart(move || read_submission(wire)).await?;
         let Some(request) = request else {
             return self.take(submission, None).await.map(Response::new);
@@ -72,7 +81,9 @@ impl Experiments for ExperimentsDoor {
     }
 
     async fn check(&self, request: Request<v1::CheckRequest>) -> Reply<v1::CheckResponse> {
+        let caller = Caller::of(&request)?;
         let wire = request.into_inner();
+        let _place = self.drawing.enter(caller.identity()).await;
         let plan = draw(apart(move || Ok(wire.try_into()?)).await?).await?;
         let hosts_here = self.handle.query(speedup_core::machine::Machine::hosts_here).await?;
         let (runs, hosts_needed) = (plan.runs(), hosts_needed(&plan));
@@ -100,9 +111,11 @@ impl Experiments for ExperimentsDoor {
             Ok(active.remove(&status.experiment).unwrap_or(status))
         };
         let statuses = stored.into_iter().map(now).collect::<Result<Vec<_>, Status>>()?;
-        let last = statuses.last().filter(|_| more);
-        let next_page_token = last.map(|status| id_text(status.experiment.0)).unwrap_or_default();
-        let experiments = statuses.iter().map(Into::into).collect();
+        let mut experiments: Vec<v1::ExperimentStatus> = statuses.iter().map(Into::into).collect();
+        experiments.truncate(fitting(&experiments));
+        let more = more || experiments.len() < statuses.len();
+        let last = experiments.last().filter(|_| more);
+        let next_page_token = last.map(|status| status.experiment.clone()).unwrap_or_default();
         Ok(Response::new(v1::ListResponse { experiments, next_page_token }))
     }
 
@@ -201,13 +214,22 @@ impl Experiments for ExperimentsDoor {
     type ExportStream = ExportStream;
 
     async fn export(&self, request: Request<v1::ExportRequest>) -> Reply<ExportStream> {
+        let caller = Caller::of(&request)?;
         let v1::ExportRequest { experiment, cursor, all_hosts } = request.into_inner();
         let id = experiment_id(&experiment)?;
         let cursor = Cursor::of_request(&cursor, id)?;
         let status = status(&self.handle, id).await?;
         let store = self.handle.current_store().await?.clone();
+        // What the analysis reads is bounded there, and must not wait for readers out here.
+        let place = match caller {
+            Caller::Inside => None,
+            Caller::Known(_) | Caller::Unchecked | Caller::Unknown => {
+                Some(self.exporting.enter(caller.identity()).await)
+            }
+        };
         let (sender, receiver) = mpsc::channel(WAITING_PIECES);
         tokio::task::spawn_blocking(move || {
+            let _place = place;
             if let Err(status) = export(&store, &status, cursor, all_hosts, &sender) {
                 // The reader is gone when it cannot be told.
                 let _ = sender.blocking_send(Err(status));

@@ -4,19 +4,20 @@
 use std::{fs::File, pin::Pin, sync::Arc, time::Duration};
 
 use futures_util::Stream;
+use speedup_access::{Place, Places};
 use speedup_core::experiment::build::Product;
 use speedup_core::experiment::files::{ContentHash, MAX_FILES, StagedFile, contents};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::hint::with_hint;
 use speedup_proto::{convert::Blob, convert::required, v1, v1::files_server::Files, v1::put_request::Part};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::Reply;
+use super::{Caller, Reply};
 use crate::blobs::{BlobError, Blobs, Upload, next_piece};
 
-/// Contents that are put at once; others wait.
+/// Contents that are put at once, of which each user and host has a share; others wait.
 const PUT_AT_ONCE: usize = 16;
 /// Contents that are fetched at once, and so pieces in memory; of ten thousand hosts that ask together most wait.
 const GET_AT_ONCE: usize = 128;
@@ -28,16 +29,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug)]
 pub(crate) struct FilesDoor {
     blobs: Blobs,
-    putting: Arc<Semaphore>,
-    getting: Arc<Semaphore>,
+    putting: Arc<Places>,
+    getting: Arc<Places>,
 }
 
 type Pieces = Pin<Box<dyn Stream<Item = Result<v1::ContentPiece, Status>> + Send>>;
 
 impl FilesDoor {
     pub(crate) fn new(blobs: Blobs) -> Self {
-        let places = |count| Arc::new(Semaphore::new(count));
-        Self { blobs, putting: places(PUT_AT_ONCE), getting: places(GET_AT_ONCE) }
+        Self { blobs, putting: Places::new(PUT_AT_ONCE), getting: Places::new(GET_AT_ONCE) }
     }
 }
 
@@ -57,14 +57,16 @@ impl Files for FilesDoor {
     }
 
     async fn put(&self, request: Request<Streaming<v1::PutRequest>>) -> Reply<v1::PutResponse> {
+        let caller = Caller::of(&request)?;
         let mut pieces = request.into_inner();
-        let _place = place(&self.putting).await?;
+        let _place = self.putting.enter(caller.identity()).await;
         let Some(Part::Blob(blob)) = next_part(&mut pieces).await? else {
             return Err(Status::invalid_argument("an upload must first name its file"));
         };
         let blob: Blob = required(Some(blob), "blob")?;
         let blobs = self.blobs.clone();
-        let mut upload = apart(move || blobs.put(blob)).await?;
+        let by = caller.identity().cloned();
+        let mut upload = apart(move || blobs.put(blob, by)).await?;
         while let Some(part) = next_part(&mut pieces).await? {
             let Part::Piece(piece) = part else {
                 return Err(Status::invalid_argument("one upload has one file"));
@@ -79,9 +81,10 @@ impl Files for FilesDoor {
     type GetStream = Pieces;
 
     async fn get(&self, request: Request<v1::GetContentRequest>) -> Reply<Pieces> {
+        let caller = Caller::of(&request)?;
         let v1::GetContentRequest { blob, offset } = request.into_inner();
         let blob: Blob = required(blob, "blob")?;
-        let place = place(&self.getting).await?;
+        let place = self.getting.enter(caller.identity()).await;
         let blobs = self.blobs.clone();
         let file = apart(move || blobs.read(blob, offset)).await?;
         let (sender, receiver) = mpsc::channel(WAITING_PIECES);
@@ -116,11 +119,7 @@ pub(super) async fn missing(blobs: &Blobs, products: &[Product]) -> Result<Optio
     apart(move || Ok(products.into_iter().find(|product| !blobs.has(product.content.into())))).await
 }
 
-async fn send(
-    mut file: File,
-    sender: mpsc::Sender<Result<v1::ContentPiece, Status>>,
-    _place: OwnedSemaphorePermit,
-) {
+async fn send(mut file: File, sender: mpsc::Sender<Result<v1::ContentPiece, Status>>, _place: Place) {
     loop {
         let message = match piece_of(file).await {
             Ok((_, piece)) if piece.is_empty() => return,
@@ -147,11 +146,6 @@ async fn piece_of(mut file: File) -> Result<(File, Vec<u8>), Status> {
     read.map_err(|error| Status::internal(format!("cannot read the file: {error}")))
 }
 
-async fn place(places: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Status> {
-    let place = places.clone().acquire_owned().await;
-    place.map_err(|_| Status::unavailable("the coordinator is stopping"))
-}
-
 async fn next_part(pieces: &mut Streaming<v1::PutRequest>) -> Result<Option<Part>, Status> {
     let next = tokio::time::timeout(PATIENCE, pieces.message()).await;
     let next = next.map_err(|_| Status::deadline_exceeded("the upload timed out"))??;
@@ -175,7 +169,7 @@ fn refusal(error: &BlobError) -> Status {
     match error {
         BlobError::TooLarge { .. } | BlobError::Differs { .. } => Status::invalid_argument(text),
         BlobError::Missing(_) => Status::not_found(text),
-        BlobError::Full { .. } => Status::resource_exhausted(with_hint(
+        BlobError::Full { .. } | BlobError::Share { .. } => Status::resource_exhausted(with_hint(
             text,
             Some("files that no experiment names are removed when the coordinator starts"),
         )),

@@ -12,7 +12,7 @@ speedup_core::words! {
         Full = "full",
         /// Its address has as many without certificate as it may have.
         Strangers = "strangers",
-        /// Its certificate has as many as it may have.
+        /// Its user or agent has as many as one may have.
         OfCertificate = "of_certificate",
         /// Its handshake failed or took too long.
         Handshake = "handshake",

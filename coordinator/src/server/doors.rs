@@ -1,5 +1,6 @@
 //! The services behind the doors, each with its bounds, as one set of routes.
 
+use speedup_access::Places;
 use speedup_proto::{limits, v1, v1::access_server::AccessServer};
 use tonic::{service::Routes, transport::Server};
 
@@ -7,6 +8,7 @@ use super::StartError;
 use crate::admission::Admission;
 use crate::blobs::Blobs;
 use crate::door::{AccessDoor, AgentsDoor, EventsDoor, ExperimentsDoor, FilesDoor, HostsDoor, ProvisionDoor};
+use crate::door::{DRAWN_AT_ONCE, EXPORTED_AT_ONCE};
 use crate::handle::Handle;
 use crate::metrics::Metrics;
 use crate::provision::{Provisioning, SshHosts};
@@ -26,6 +28,8 @@ pub(super) async fn doors(
         blobs: blobs.clone(),
         provisioning: provisioning.clone(),
         requests: tokio::sync::Mutex::default(),
+        drawing: Places::new(DRAWN_AT_ONCE),
+        exporting: Places::new(EXPORTED_AT_ONCE),
     })
     .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
     .max_encoding_message_size(limits::MAX_ANSWER_BYTES);

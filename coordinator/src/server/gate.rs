@@ -6,24 +6,35 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use speedup_access::Serial;
+use speedup_access::{Certificate, Places, Role, Serial};
 use tokio::sync::oneshot;
 
+use super::incoming::MAX_UNKNOWN;
 use crate::metrics::{Metrics, RefusedConnection};
 
 /// Most connections at once: ten thousand agents, and commands beside them. Each is a file and some 30 KiB.
 pub(crate) const MAX_CONNECTIONS: usize = 16_384;
-/// Most connections at once with one certificate: an agent has two, a user some for each command.
-pub(crate) const MAX_OF_CERTIFICATE: usize = 256;
+/// Most connections of all agents at once. With those of users, and those whose owner is not known yet, they are
+/// [`MAX_CONNECTIONS`]: however many of one kind there are, the others find room.
+const MAX_OF_AGENTS: usize = 12_288;
+/// Most connections of all users at once.
+const MAX_OF_USERS: usize = MAX_CONNECTIONS - MAX_OF_AGENTS - MAX_UNKNOWN;
+/// Most connections of one user at once, with whatever certificates: some for each command.
+const MAX_OF_USER: usize = 256;
+/// Most connections of one agent at once: it has two, and as many again for each time that its network breaks before the
+/// coordinator has noticed.
+const MAX_OF_AGENT: usize = 8;
 /// How often it is told at most that connections are refused: whoever floods the gate is not to flood the log.
 const COMPLAINT: Duration = Duration::from_secs(10);
 
 /// One connection with a certificate, by its number among them, and how it hears that it has to end.
 type Known = (u64, oneshot::Sender<()>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Gate {
     all: AtomicUsize,
+    users: Arc<Places>,
+    agents: Arc<Places>,
     known: Mutex<HashMap<Serial, Vec<Known>>>,
     complaint: Mutex<Option<(Instant, u64)>>,
     metrics: Metrics,
@@ -39,13 +50,20 @@ pub(crate) struct Place {
 #[derive(Debug)]
 enum Kind {
     Any,
-    Known(Serial, u64),
+    Known { serial: Serial, number: u64, _share: speedup_access::Place },
 }
 
 impl Gate {
     /// A gate that counts whom it refuses.
     pub(crate) fn new(metrics: Metrics) -> Self {
-        Self { metrics, ..Self::default() }
+        Self {
+            all: AtomicUsize::new(0),
+            users: Places::with_most(MAX_OF_USERS, MAX_OF_USER),
+            agents: Places::with_most(MAX_OF_AGENTS, MAX_OF_AGENT),
+            known: Mutex::default(),
+            complaint: Mutex::default(),
+            metrics,
+        }
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -60,17 +78,21 @@ impl Gate {
         entered.ok().map(|_| Place { gate: self.clone(), kind: Kind::Any })
     }
 
-    /// A place among those with this certificate, and what is heard when the connection has to end.
-    pub(crate) fn enter_as_known(self: &Arc<Self>, serial: Serial) -> Option<(Place, oneshot::Receiver<()>)> {
+    /// A place in the share of the holder of a certificate, and what is heard when the connection has to end.
+    pub(crate) fn enter_as_known(
+        self: &Arc<Self>,
+        certificate: &Certificate,
+    ) -> Option<(Place, oneshot::Receiver<()>)> {
+        let Certificate { identity, serial, .. } = certificate;
+        let serial = *serial;
+        let places = if identity.role() == Role::Agent { &self.agents } else { &self.users };
+        let share = places.try_enter(Some(identity))?;
         let mut known = locked(&self.known);
         let of = known.entry(serial).or_default();
-        if of.len() >= MAX_OF_CERTIFICATE {
-            return None;
-        }
         let number = of.last().map_or(0, |(last, _)| last + 1);
         let (end, ended) = oneshot::channel();
         of.push((number, end));
-        Some((Place { gate: self.clone(), kind: Kind::Known(serial, number) }, ended))
+        Some((Place { gate: self.clone(), kind: Kind::Known { serial, number, _share: share } }, ended))
     }
 
     pub(crate) fn end(&self, serial: Serial) {
@@ -98,7 +120,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         match &self.kind {
             Kind::Any => drop(self.gate.all.fetch_sub(1, Ordering::Relaxed)),
-            Kind::Known(serial, number) => {
+            Kind::Known { serial, number, .. } => {
                 let mut known = locked(&self.gate.known);
                 if let Some(of) = known.get_mut(serial) {
                     of.retain(|(other, _)| other != number);
@@ -117,11 +139,19 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use speedup_access::Identity;
+
     use super::*;
+
+    fn certificate(name: &str, role: Role, byte: u8) -> Certificate {
+        let identity = Identity::new(name, role).unwrap();
+        let serial = Serial::from_bytes(&[byte; 16]).unwrap();
+        Certificate { identity, serial, not_before: 0, not_after: u64::MAX }
+    }
 
     #[test]
     fn places_are_given_back() {
-        let gate = Arc::new(Gate::default());
+        let gate = Arc::new(Gate::new(Metrics::default()));
         let all: Vec<_> = (0..MAX_CONNECTIONS).map(|_| gate.enter().unwrap()).collect();
         assert!(gate.enter().is_none());
         drop(all);
@@ -130,18 +160,36 @@ mod tests {
 
     #[test]
     fn connections_of_a_certificate_are_ended() {
-        let gate = Arc::new(Gate::default());
-        let serial = |byte| Serial::from_bytes(&[byte; 16]).unwrap();
-        let mut here: Vec<_> =
-            (0..MAX_OF_CERTIFICATE).map(|_| gate.enter_as_known(serial(1)).unwrap()).collect();
-        assert!(gate.enter_as_known(serial(1)).is_none());
+        let gate = Arc::new(Gate::new(Metrics::default()));
+        let one = certificate("a", Role::Viewer, 1);
+        let other = certificate("a", Role::Viewer, 2);
+        let mut here: Vec<_> = (0..9).map(|_| gate.enter_as_known(&one).unwrap()).collect();
         here.remove(0);
-        here.push(gate.enter_as_known(serial(1)).unwrap());
-        let (_place, mut stays) = gate.enter_as_known(serial(2)).unwrap();
-        gate.end(serial(1));
+        here.push(gate.enter_as_known(&one).unwrap());
+        let (_place, mut stays) = gate.enter_as_known(&other).unwrap();
+        gate.end(one.serial);
         assert!(
             here.iter_mut().all(|(_, ended)| ended.try_recv() == Err(oneshot::error::TryRecvError::Closed))
         );
         assert_eq!(stays.try_recv(), Err(oneshot::error::TryRecvError::Empty));
+    }
+
+    /// Ten thousand agents with all connections that they may have, and a user with many certificates, keep nobody out.
+    #[test]
+    fn whoever_has_many_connections_keeps_nobody_out() {
+        let gate = Arc::new(Gate::new(Metrics::default()));
+        let mut here = Vec::new();
+        for number in 0..10_000 {
+            let agent = certificate(&format!("host-{number}"), Role::Agent, 1);
+            here.extend(std::iter::from_fn(|| gate.enter_as_known(&agent)));
+        }
+        assert_eq!(here.len(), MAX_OF_AGENTS);
+        let mut of_user = Vec::new();
+        for byte in 0..8 {
+            let user = certificate("a", Role::Viewer, byte);
+            of_user.extend(std::iter::from_fn(|| gate.enter_as_known(&user)));
+        }
+        assert_eq!(of_user.len(), MAX_OF_USER);
+        assert!(gate.enter_as_known(&certificate("b", Role::Admin, 9)).is_some());
     }
 }

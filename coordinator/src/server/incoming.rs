@@ -19,7 +19,7 @@ use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
 use tonic::{codegen::http::Uri, transport::Channel, transport::Endpoint, transport::server::Connected};
 use tower_service::Service;
 
-use super::gate::{Gate, MAX_CONNECTIONS, MAX_OF_CERTIFICATE, Place};
+use super::gate::{Gate, MAX_CONNECTIONS, Place};
 use crate::{door::Caller, door::Peer, metrics::RefusedConnection, open_files::paced};
 
 /// How long a handshake may take: three times that of a host on the other side of the world that loses a packet.
@@ -33,6 +33,10 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// Connections at once whose other end has shown no certificate. Hosts that enrol are through within milliseconds.
 const STRANGERS: Seats =
     Seats { most: 512, most_of_address: 64, glance: GLANCE, patience: Duration::from_secs(2) };
+/// Most connections whose owner is not known yet, or has shown no certificate.
+pub(super) const MAX_UNKNOWN: usize = HANDSHAKES.most + STRANGERS.most;
+/// Why a connection is refused whose owner has many.
+const SHARE: &str = "as many connections as one may have";
 /// How long such a connection may last: it is for enrolling, which is one request.
 const STRANGER: Duration = Duration::from_secs(30);
 /// Most bytes that such a connection may say: enrolling takes 16 KiB, and calls beyond that are made to fill the memory.
@@ -138,8 +142,8 @@ impl Ways {
         let Some(certificate) = who else {
             return Ok(Connection::new(wire, Peer::new(Caller::Inside, "inside"), Vec::new(), Stay::Free));
         };
-        let too_many = || io::Error::other(format!("there are {MAX_OF_CERTIFICATE} with its certificate"));
-        let (known, ended) = self.gate.enter_as_known(certificate.serial).ok_or_else(too_many)?;
+        let too_many = || io::Error::other(format!("{} has {SHARE}", certificate.identity));
+        let (known, ended) = self.gate.enter_as_known(&certificate).ok_or_else(too_many)?;
         let left = Duration::from_secs(certificate.not_after.saturating_sub(unix_seconds()));
         let peer = Peer::new(Caller::Known(certificate), "inside");
         Ok(Connection::new(wire, peer, vec![known], Stay::Known(ended)).until(left.max(STRANGER)))
@@ -277,8 +281,8 @@ impl Securing {
             }
         };
         let left = Duration::from_secs(certificate.not_after.saturating_sub(unix_seconds()));
-        let Some((known, ended)) = gate.enter_as_known(certificate.serial) else {
-            let reason = format!("there are {MAX_OF_CERTIFICATE} with its certificate already");
+        let Some((known, ended)) = gate.enter_as_known(&certificate) else {
+            let reason = format!("{} has {SHARE}", certificate.identity);
             return refused(RefusedConnection::OfCertificate, &reason);
         };
         let peer = Peer::new(Caller::Known(Arc::new(certificate)), &at);

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::{extract::FromRequestParts, http::HeaderMap, http::header::COOKIE, http::request::Parts};
-use speedup_access::{Role, unix_seconds};
-use tokio::sync::{Semaphore, watch};
+use speedup_access::{Identity, Places, Role, unix_seconds};
+use tokio::sync::watch;
 
 use crate::{entry::Entrance, entry::Entries, trouble::Trouble, visitor::Visitor};
 
@@ -18,8 +18,8 @@ pub(crate) struct Shared {
     pub(crate) names: Vec<String>,
     /// Stands in the forms of a page that is open to everyone.
     pub(crate) open_form_token: Arc<str>,
-    pub(crate) streams: Arc<Semaphore>,
-    pub(crate) report_streams: Arc<Semaphore>,
+    pub(crate) streams: Arc<Places>,
+    pub(crate) report_streams: Arc<Places>,
     pub(crate) entries: Mutex<Entries>,
 }
 
@@ -44,7 +44,7 @@ impl FromRequestParts<Arc<Context>> for Visitor {
     async fn from_request_parts(parts: &mut Parts, context: &Arc<Context>) -> Result<Self, Trouble> {
         match &context.entrance {
             Entrance::Open(channel) => Ok(Self {
-                name: None,
+                identity: None,
                 role: Role::Admin,
                 channel: channel.clone(),
                 form_token: context.shared.open_form_token.clone(),
@@ -59,7 +59,7 @@ impl FromRequestParts<Arc<Context>> for Visitor {
                 }
                 let identity = &session.certificate.identity;
                 Ok(Self {
-                    name: Some(identity.name().to_owned()),
+                    identity: Some(identity.clone()),
                     role: identity.role(),
                     channel: session.channel,
                     form_token: session.form_token,
@@ -69,10 +69,10 @@ impl FromRequestParts<Arc<Context>> for Visitor {
     }
 }
 
-/// Whether a request is of one who has signed in, as far as its session says.
-pub(crate) fn is_signed_in(shared: &Shared, headers: &HeaderMap) -> bool {
-    let secret = session_secret(shared, headers);
-    secret.is_some_and(|secret| shared.entries().session(unix_seconds(), secret).is_some())
+/// Who has signed in that sends a request, as far as its session says.
+pub(crate) fn signed_in(shared: &Shared, headers: &HeaderMap) -> Option<Identity> {
+    let session = shared.entries().session(unix_seconds(), session_secret(shared, headers)?)?;
+    Some(session.certificate.identity.clone())
 }
 
 /// The name of the session's cookie: it has the port, because browsers send cookies to all ports of an address.

@@ -12,8 +12,8 @@ use tonic::transport::Channel;
 pub(crate) const LINK_LIFETIME_S: u64 = 300;
 /// How long a session lasts, in seconds: a day of work. It ends before with the certificate that it stands for.
 pub(crate) const SESSION_LIFETIME_S: u64 = 12 * 3_600;
-/// Most links and most sessions of one certificate: beyond that the oldest end.
-const MAX_OF_CERTIFICATE: usize = 16;
+/// Most links and most sessions of one user, whatever his certificates: beyond that his oldest end.
+const MAX_OF_USER: usize = 16;
 /// Most links and most sessions at once; beyond that the oldest end. Each session may hold a connection within the process.
 const MAX_IN_ALL: usize = 1_024;
 
@@ -123,8 +123,7 @@ fn keep<T>(
     value: T,
 ) {
     all.retain(|_, kept| kept.expires > now);
-    let serial = certificate.serial;
-    remove_oldest(all, MAX_OF_CERTIFICATE, |kept| kept.certificate.serial == serial);
+    remove_oldest(all, MAX_OF_USER, |kept| kept.certificate.identity == certificate.identity);
     remove_oldest(all, MAX_IN_ALL, |_| true);
     *made += 1;
     all.insert(hash, Kept { expires, number: *made, certificate, value });
@@ -208,15 +207,19 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let authority = Authority::open(directory.path()).unwrap();
         let (alice, bob) = (certificate(&authority, "alice"), certificate(&authority, "bob"));
+        let renewed = certificate(&authority, "alice");
         let mut entries = Entries::default();
         let enter = |entries: &mut Entries, who: &Arc<Certificate>| {
             let (link, _) = entries.add_link(NOW, who.clone());
             entries.enter(NOW, link.text(), nowhere).unwrap()
         };
         let of_bob = enter(&mut entries, &bob);
-        let of_alice: Vec<_> = (0..=MAX_OF_CERTIFICATE).map(|_| enter(&mut entries, &alice)).collect();
+        let of_alice: Vec<_> = (0..MAX_OF_USER).map(|_| enter(&mut entries, &alice)).collect();
+        let of_renewed = enter(&mut entries, &renewed);
         assert!(entries.session(NOW, of_alice[0].text()).is_none());
         assert!(of_alice[1..].iter().all(|one| entries.session(NOW, one.text()).is_some()));
-        assert!(entries.session(NOW, of_bob.text()).is_some());
+        for last in [of_renewed, of_bob] {
+            assert!(entries.session(NOW, last.text()).is_some());
+        }
     }
 }

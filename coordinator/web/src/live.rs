@@ -8,6 +8,7 @@ use axum::{
     response::Response, response::sse::Event, response::sse::Sse, routing::get,
 };
 use maud::Markup;
+use speedup_access::Identity;
 use speedup_proto::{v1, v1::experiment_status::Phase};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_stream::wrappers::ReceiverStream;
@@ -16,10 +17,10 @@ use uuid::Uuid;
 
 use crate::{context::Context, page, trouble::Trouble, visitor::Visitor};
 
-/// Most streams at once: half of the connections, so that pages still load.
+/// Most streams at once, of which each user has a share: half of the connections, so that pages still load.
 pub(crate) const MAX_STREAMS: usize = 256;
-/// Most streams with a report that grows: each has it computed.
-pub(crate) const MAX_REPORT_STREAMS: usize = 8;
+/// Most streams with a report that grows, of which each user has a share: each has it computed.
+pub(crate) const MAX_REPORT_STREAMS: usize = 32;
 /// How often a list is looked at.
 const LOOK: Duration = Duration::from_secs(2);
 /// How often the progress of an experiment is sent at most.
@@ -79,11 +80,11 @@ impl Stream {
 }
 
 /// Makes a stream whose parts `tell` sends, until it ends, nobody reads, or the page ends.
-fn stream<T>(context: &Context, tell: impl FnOnce(Stream) -> T) -> Response
+fn stream<T>(context: &Context, identity: Option<&Identity>, tell: impl FnOnce(Stream) -> T) -> Response
 where
     T: Future<Output = Result<(), Over>> + Send + 'static,
 {
-    let Ok(place) = context.shared.streams.clone().try_acquire_owned() else {
+    let Some(place) = context.shared.streams.try_enter(identity) else {
         let words = "Too many pages are open. This one shows the state when it was loaded.";
         return Trouble::plain(StatusCode::SERVICE_UNAVAILABLE, words).into_response();
     };
@@ -106,7 +107,8 @@ async fn experiments(
     visitor: Visitor,
     Query(wanted): Query<page::experiments::Listing>,
 ) -> Response {
-    stream(&context, async move |mut stream: Stream| {
+    let identity = visitor.identity.clone();
+    stream(&context, identity.as_ref(), async move |mut stream: Stream| {
         loop {
             let listed = visitor.page_of_experiments(&wanted).await?;
             stream.part("experiments", page::experiments::table(&wanted, &listed.0)).await?;
@@ -120,7 +122,8 @@ async fn hosts(
     visitor: Visitor,
     Query(at): Query<page::hosts::Listing>,
 ) -> Response {
-    stream(&context, async move |mut stream: Stream| {
+    let identity = visitor.identity.clone();
+    stream(&context, identity.as_ref(), async move |mut stream: Stream| {
         loop {
             stream.part("pool", page::hosts::pool(&visitor.pool().await?)).await?;
             stream.part("hosts", page::hosts::table(&at, &visitor.page_of_hosts(&at).await?.hosts)).await?;
@@ -130,7 +133,8 @@ async fn hosts(
 }
 
 async fn host(State(context): State<Arc<Context>>, visitor: Visitor, Path(id): Path<String>) -> Response {
-    stream(&context, async move |mut stream: Stream| {
+    let identity = visitor.identity.clone();
+    stream(&context, identity.as_ref(), async move |mut stream: Stream| {
         loop {
             let shown = visitor.host(&id).await?;
             stream.part("host", page::host::state(&visitor, &shown)).await?;
@@ -148,7 +152,8 @@ async fn events(
         Ok(before) => before,
         Err(trouble) => return trouble.into_response(),
     };
-    stream(&context, async move |mut stream: Stream| {
+    let identity = visitor.identity.clone();
+    stream(&context, identity.as_ref(), async move |mut stream: Stream| {
         loop {
             let events = visitor.page_of_events(&at, before.clone()).await?;
             stream.part("events", page::events::table(&at, &events.events)).await?;
@@ -164,8 +169,9 @@ async fn experiment(
 ) -> Result<Response, Trouble> {
     // What does not exist is said at once.
     let statuses = visitor.watch(id).await?;
-    let place = context.shared.report_streams.clone().try_acquire_owned().ok();
-    Ok(stream(&context, async move |mut stream: Stream| {
+    let identity = visitor.identity.clone();
+    let place = context.shared.report_streams.try_enter(identity.as_ref());
+    Ok(stream(&context, identity.as_ref(), async move |mut stream: Stream| {
         let mut reports = match &place {
             Some(_) => Some(visitor.watch_report(id).await?),
             None => None,

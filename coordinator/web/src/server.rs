@@ -7,17 +7,16 @@ use hyper::{body::Incoming, server::conn::http1};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::net::sockopt::{set_socket_keepalive, set_tcp_nodelay, set_tcp_user_timeout};
 use rustls::ServerConfig;
-use speedup_access::{Lobby, Seat, Seats, liveness::UNACKNOWLEDGED_MS};
+use speedup_access::{Identity, Lobby, Places, Seat, Seats, liveness::UNACKNOWLEDGED_MS};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tonic::codegen::Service as _;
 
-/// Most connections at once of people who have signed in, with some windows each. Beyond that they are held like those of
-/// strangers.
+/// Most connections at once of people who have signed in, with some windows each, of which each has a share. Beyond that they
+/// are held like those of strangers.
 const MAX_SIGNED_IN: usize = 512;
 /// Connections at once of which nobody has signed in: beyond that the oldest that have asked nothing end.
 const STRANGERS: Seats = Seats {
@@ -51,19 +50,19 @@ pub(crate) fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(WAITING)
 }
 
-/// Whether the head of a request is of one who has signed in.
-pub(crate) type IsSignedIn = Arc<dyn Fn(&HeaderMap) -> bool + Send + Sync>;
+/// Who has signed in that sends a request with this head.
+pub(crate) type SignedIn = Arc<dyn Fn(&HeaderMap) -> Option<Identity> + Send + Sync>;
 
 /// Serves until the task is aborted.
 pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Arc<ServerConfig>>,
     routes: Router,
-    is_signed_in: IsSignedIn,
+    signed_in: SignedIn,
 ) {
     let acceptor = tls.map(TlsAcceptor::from);
     let lobby = Lobby::new(STRANGERS);
-    let signed_in = Arc::new(Semaphore::new(MAX_SIGNED_IN));
+    let of_signed_in = Places::new(MAX_SIGNED_IN);
     // Connections end with this task.
     let mut connections = JoinSet::new();
     loop {
@@ -79,8 +78,8 @@ pub(crate) async fn serve(
         };
         let Some((seat, asked_out)) = lobby.enter(address.ip()) else { continue };
         let (acceptor, routes) = (acceptor.clone(), routes.clone());
-        let place = Place { held: Mutex::new(Held::Seat(seat)), signed_in: signed_in.clone() };
-        let guest = Guest { place, is_signed_in: is_signed_in.clone() };
+        let place = Place { held: Mutex::new(Held::Seat(seat)), of_signed_in: of_signed_in.clone() };
+        let guest = Guest { place, signed_in: signed_in.clone() };
         connections.spawn(async move {
             tokio::select! {
                 // What has come is read before it is judged.
@@ -95,18 +94,18 @@ pub(crate) async fn serve(
 /// At the other end of a connection.
 struct Guest {
     place: Place,
-    is_signed_in: IsSignedIn,
+    signed_in: SignedIn,
 }
 
 /// What a connection holds: a seat among strangers, until a request shows that its sender has signed in.
 struct Place {
     held: Mutex<Held>,
-    signed_in: Arc<Semaphore>,
+    of_signed_in: Arc<Places>,
 }
 
 enum Held {
     Seat(Seat),
-    SignedIn { _permit: OwnedSemaphorePermit },
+    SignedIn { _place: speedup_access::Place },
 }
 
 impl Guest {
@@ -115,10 +114,10 @@ impl Guest {
         let mut held = self.place.held.lock().unwrap_or_else(PoisonError::into_inner);
         let Held::Seat(seat) = &*held else { return };
         seat.has_spoken();
-        if (self.is_signed_in)(headers)
-            && let Ok(permit) = self.place.signed_in.clone().try_acquire_owned()
+        if let Some(identity) = (self.signed_in)(headers)
+            && let Some(place) = self.place.of_signed_in.try_enter(Some(&identity))
         {
-            *held = Held::SignedIn { _permit: permit };
+            *held = Held::SignedIn { _place: place };
         }
     }
 }

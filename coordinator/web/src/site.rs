@@ -3,13 +3,13 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use rustls::ServerConfig;
-use speedup_access::Secret;
+use speedup_access::{Places, Secret};
 use speedup_proto::v1::page_server::PageServer;
 use thiserror::Error;
-use tokio::{net::TcpListener, sync::Semaphore, sync::watch, task::JoinHandle};
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use tonic::service::Routes;
 
-use crate::context::{Context, Shared, is_signed_in};
+use crate::context::{Context, Shared, signed_in};
 use crate::door::PageDoor;
 use crate::entry::Entrance;
 use crate::live::{MAX_REPORT_STREAMS, MAX_STREAMS};
@@ -88,11 +88,11 @@ impl Site {
     pub fn serve(self, entrance: Entrance, tls: Option<Arc<ServerConfig>>) -> Running {
         let (stop, stopped) = watch::channel(());
         let site = Arc::new(Context { shared: self.shared, entrance, stopped });
-        let is_signed_in: server::IsSignedIn = {
+        let signed_in: server::SignedIn = {
             let site = site.clone();
-            Arc::new(move |headers| is_signed_in(&site.shared, headers))
+            Arc::new(move |headers| signed_in(&site.shared, headers))
         };
-        let serving = tokio::spawn(server::serve(self.listener, tls, routes::routes(site), is_signed_in));
+        let serving = tokio::spawn(server::serve(self.listener, tls, routes::routes(site), signed_in));
         Running { serving, _stop: stop }
     }
 }
@@ -112,8 +112,8 @@ fn shared(address: SocketAddr, advertised: Option<String>, names: Vec<String>, i
         is_secure,
         names: names.into_iter().chain(advertised).chain(own).map(|name| name.to_lowercase()).collect(),
         open_form_token: Secret::random().text().into(),
-        streams: Arc::new(Semaphore::new(MAX_STREAMS)),
-        report_streams: Arc::new(Semaphore::new(MAX_REPORT_STREAMS)),
+        streams: Places::new(MAX_STREAMS),
+        report_streams: Places::new(MAX_REPORT_STREAMS),
         entries: Default::default(),
     }
 }

@@ -2,19 +2,24 @@
 
 use std::sync::Arc;
 
-use speedup_access::Role;
+use speedup_access::{Identity, Role};
 use tonic::transport::Channel;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Visitor {
     /// Where people sign in.
-    pub(crate) name: Option<String>,
+    pub(crate) identity: Option<Identity>,
     pub(crate) role: Role,
     pub(crate) channel: Channel,
     pub(crate) form_token: Arc<str>,
 }
 
 impl Visitor {
+    /// The name by which he has signed in.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.identity.as_ref().map(Identity::name)
+    }
+
     /// What each of his forms carries.
     pub(crate) fn form_token(&self) -> &str {
         &self.form_token
@@ -34,14 +39,14 @@ impl Visitor {
     pub(crate) fn may_change(&self, owner: &str) -> bool {
         match self.role {
             Role::Admin => true,
-            Role::Submitter => self.name.as_deref() == Some(owner),
+            Role::Submitter => self.name() == Some(owner),
             Role::Viewer | Role::Agent => false,
         }
     }
 
     /// Who it is for records where nothing else says it.
     pub(crate) fn by(&self) -> String {
-        self.name.clone().unwrap_or_else(|| "somebody at the page".to_owned())
+        self.name().unwrap_or("somebody at the page").to_owned()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::host::fingerprint::ClassId;
 use crate::machine::event::{Change, Event};
 use crate::plan::{Extension, Plan};
 use crate::value::id::{ExperimentId, RunIndex};
-use crate::value::time::Timestamp;
+use crate::value::{share::share, time::Timestamp};
 
 type Answer = Result<(Vec<Event>, Vec<Effect>), Refusal>;
 
@@ -18,6 +18,7 @@ impl Machine {
     pub(super) fn decide(&self, now: Timestamp, command: Command) -> Answer {
         let changes = match command {
             Command::Submit { experiment, plan, by, wait_for_hosts, request } => {
+                self.require_room(experiment, &by)?;
                 let submitted = Change::Submitted { experiment, plan: plan.clone(), by, request };
                 self.submit(experiment, &plan, wait_for_hosts, submitted)?
             }
@@ -62,12 +63,6 @@ impl Machine {
         wait_for_hosts: bool,
         submitted: Change,
     ) -> Result<Vec<Change>, Refusal> {
-        if self.experiments.contains_key(&experiment) {
-            return Err(Refusal::Exists(experiment));
-        }
-        if self.experiments.len() >= MAX_ACTIVE {
-            return Err(Refusal::TooManyActive);
-        }
         let hosts = plan.experiment.independence.hosts;
         let pinned = self.largest_class().filter(|_| hosts.pins_classes());
         if !wait_for_hosts && let Some(shortage) = self.pool().shortage(plan) {
@@ -75,6 +70,23 @@ impl Machine {
         }
         let pinned = pinned.map(|(_, class)| Change::ClassPinned { experiment, class });
         Ok(std::iter::once(submitted).chain(pinned).collect())
+    }
+
+    /// Refuses an experiment that is there, and a user who has his share of the active ones: others can submit even when one user's
+    /// script submits without end.
+    fn require_room(&self, experiment: ExperimentId, by: &str) -> Result<(), Refusal> {
+        if self.experiments.contains_key(&experiment) {
+            return Err(Refusal::Exists(experiment));
+        }
+        if self.experiments.len() >= MAX_ACTIVE {
+            return Err(Refusal::TooManyActive);
+        }
+        let own = self.experiments.values().filter(|active| active.kept.by == by).count();
+        let most = share(MAX_ACTIVE as u64, (self.experiments.len() - own) as u64);
+        if own as u64 >= most {
+            return Err(Refusal::TooManyOfUser { by: by.to_owned(), most });
+        }
+        Ok(())
     }
 
     /// The class of most hosts that may be given runs, if there are any, and how many they are.

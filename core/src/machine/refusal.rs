@@ -18,6 +18,8 @@ pub enum Refusal {
     Exists(ExperimentId),
     #[error("{MAX_ACTIVE} experiments are active already")]
     TooManyActive,
+    #[error("{most} experiments of {by} are active, which is the share of one user")]
+    TooManyOfUser { by: String, most: u64 },
     #[error("experiment {0} was cancelled")]
     Cancelled(ExperimentId),
     #[error("experiment {0} is still building: its runs are planned when all builds are there")]
@@ -97,6 +99,7 @@ impl Refusal {
             | Self::NotActive(_)
             | Self::Exists(_)
             | Self::TooManyActive
+            | Self::TooManyOfUser { .. }
             | Self::Cancelled(_)
             | Self::Building(_)
             | Self::Bisecting(_)
@@ -139,5 +142,5 @@ crate::hints! { Refusal:
     Self::UnknownHost(_) => "`speedup hosts list` shows them",
     Self::Building(_) => "extend it when its builds are done; `speedup list` shows its progress",
     Self::Bisecting(_) => "start another bisection with a larger --max-runs",
-    Self::TooManyActive => "wait for some to finish, or cancel some",
+    Self::TooManyActive | Self::TooManyOfUser { .. } => "wait for some to finish, or cancel some",
 }

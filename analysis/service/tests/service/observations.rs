@@ -74,7 +74,7 @@ async fn a_reader_who_goes_away_leaves_his_place() {
     let request = v1::ObservationsRequest { experiment: id_text(experiment().0), form: Form::Csv.into() };
     let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(60);
     let mut begun = 0;
-    while begun < 12 {
+    while begun < 24 {
         match served.client.observations(request.clone()).await {
             Ok(chunks) => {
                 begun += 1;

@@ -38,7 +38,7 @@ pub(crate) fn page(
     body: &Markup,
 ) -> Markup {
     let shown =
-        |section: &Section| *section != Section::Access || visitor.is_admin() && visitor.name.is_some();
+        |section: &Section| *section != Section::Access || visitor.is_admin() && visitor.identity.is_some();
     whole(
         title,
         live,
@@ -53,7 +53,7 @@ pub(crate) fn page(
                         }
                     }
                 }
-                @if let Some(name) = &visitor.name {
+                @if let Some(name) = visitor.name() {
                     div.who {
                         span { (name) " " span.quiet { "(" (visitor.role) ")" } }
                         (super::act(visitor, "/sign-out", "sign-out", "plain", "Sign out"))

@@ -3,6 +3,7 @@
 use super::*;
 use crate::{
     experiment::MAX_RUNS, machine::feasibility::Shortage, plan::Extension, plan::Shape, value::hint::Hinted,
+    value::share::share,
 };
 
 fn active(scene: &Scene) -> &Active {
@@ -206,12 +207,45 @@ fn the_shortage_says_how_many_hosts_are_wanted() {
 fn so_many_experiments_are_active_at_most() {
     let mut scene = Scene::of(0);
     let plan = fixture::plan(PLAIN);
-    let submission =
-        |number: usize| fixture::submit(ExperimentId(Uuid::from_u128(number as u128)), plan.clone(), "user");
+    let mut submissions = 0_u128;
+    let mut submission = |by: &str| {
+        submissions += 1;
+        fixture::submit(ExperimentId(Uuid::from_u128(submissions)), plan.clone(), by)
+    };
     for number in 0..MAX_ACTIVE {
-        scene.machine.handle(scene.now, submission(number)).expect("there is room");
+        scene.machine.handle(scene.now, submission(&format!("user-{number}"))).expect("there is room");
     }
-    assert_eq!(scene.refused(submission(MAX_ACTIVE)), Refusal::TooManyActive);
+    assert_eq!(scene.refused(submission("another")), Refusal::TooManyActive);
+}
+
+/// Law: as long as a place is free, a user without an active experiment can submit, whatever others have submitted.
+#[test]
+fn nobody_takes_the_places_of_others() {
+    let mut scene = Scene::of(0);
+    let plan = fixture::plan(PLAIN);
+    let mut submissions = 0_u128;
+    let mut of_each = Vec::new();
+    for user in 0..12 {
+        let by = format!("user-{user}");
+        let others: u64 = of_each.iter().sum();
+        let refusal = loop {
+            submissions += 1;
+            let submit = fixture::submit(ExperimentId(Uuid::from_u128(submissions)), plan.clone(), &by);
+            match scene.machine.handle(scene.now, submit) {
+                Ok(_) => {}
+                Err(refusal) => break refusal,
+            }
+        };
+        let most = share(MAX_ACTIVE as u64, others);
+        assert_eq!(refusal, Refusal::TooManyOfUser { by, most });
+        of_each.push(most);
+        assert_eq!(scene.machine.active().count() as u64, others + most);
+    }
+    assert_eq!(of_each[0], 250);
+    // Whoever has ended one may submit another, and what he ended is there for everyone.
+    let first = scene.machine.active().next().expect("the first of the first user");
+    scene.handle(Command::Cancel(asked(first)));
+    scene.submit(ExperimentId(Uuid::from_u128(submissions + 1)), PLAIN);
 }
 
 #[test]
