@@ -68,6 +68,14 @@ impl Coordinator {
         admission.own(&identity, before).await.map(Some).map_err(|error| failed(error.into()))
     }
 
+    /// Ends a certificate whose key is about to be removed. Where that fails, the coordinator has failed and says so; the next start
+    /// keeps no more than two of them.
+    pub(crate) async fn disown(&self, credentials: &Credentials) {
+        if let Some(admission) = self.coordinator.admission() {
+            let _ = admission.disown(credentials.certificate().serial).await;
+        }
+    }
+
     /// Waits until its journal has failed.
     pub(crate) async fn failed(&self) -> speedup_coordinator::Broken {
         self.coordinator.failed().await

@@ -13,4 +13,4 @@ mod registry;
 
 pub use keeper::{Admission, AdmissionError, OwnError};
 pub(crate) use keeper::{NewToken, Unheard};
-pub(crate) use registry::{Holder, Refusal, Target, TokenState};
+pub(crate) use registry::{Holder, Refusal, Registry, Target, TokenState};

@@ -178,9 +178,9 @@ async fn whoami(arguments: hosts::CommonArguments, console: &Console) -> Result<
 
 pub(super) async fn listed(coordinator: &CoordinatorArguments) -> Result<v1::AccessList, Failure> {
     let connection = coordinator.connect().await?;
-    let answer = connection.access().list(v1::ListAccessRequest {}).await;
+    let answer = enrolment::list(&mut connection.access()).await;
     connection.close().await;
-    Ok(answer.map_err(|status| Failure::status("cannot list the certificates", &status))?.into_inner())
+    answer.map_err(|status| Failure::status("cannot list the certificates", &status))
 }
 
 pub(super) async fn revoked(

@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use super::event::{AccessEvent, Change, MalformedEvent};
 use super::log::AdmissionLog;
-use super::registry::{ITSELF, Refusal, Registry, Target};
+use super::registry::{Holder, ITSELF, Refusal, Registry, Target, TokenState};
 use crate::fault::Fault;
 
 /// Requests that may wait; whoever asks more waits.
@@ -80,7 +80,7 @@ pub(crate) enum Unheard {
 /// Why the owner of a coordinator gets no credentials.
 #[derive(Debug, Error)]
 pub enum OwnError {
-    #[error("the certificate is not made: {0}")]
+    #[error("the coordinator keeps its admissions as they were: {0}")]
     Unheard(String),
     #[error(transparent)]
     Credentials(#[from] CredentialsError),
@@ -95,17 +95,11 @@ pub(crate) struct NewToken {
     pub(crate) by: String,
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct Revoked(Vec<Change>);
-
-impl Revoked {
-    pub(crate) fn has_certificate(&self, serial: Serial) -> bool {
-        self.0.contains(&Change::CertificateRevoked { serial })
-    }
-
-    pub(crate) fn has_token(&self, token: TokenId) -> bool {
-        self.0.contains(&Change::TokenRevoked { token })
-    }
+/// What was revoked, as it was before.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Revocation {
+    pub(crate) certificates: Vec<(Serial, Holder)>,
+    pub(crate) tokens: Vec<(TokenId, TokenState)>,
 }
 
 /// How everyone speaks to the keeper. Cheap to clone.
@@ -218,6 +212,12 @@ impl Admission {
         Ok(signing.complete(self.authority.pem(), &issued.pem)?)
     }
 
+    /// Ends a certificate that [`Self::own`] made, and whose key nobody has any more.
+    pub async fn disown(&self, serial: Serial) -> Result<(), OwnError> {
+        let revoked = self.revoke(Target::Certificate(serial), ITSELF.to_owned()).await;
+        revoked.map(drop).map_err(|error| OwnError::Unheard(error.to_string()))
+    }
+
     pub(crate) async fn create_token(&self, new: NewToken) -> Result<Token, Unheard> {
         let token = Token::random(self.authority.fingerprint());
         let NewToken { role, name, uses, lifetime, by } = new;
@@ -282,11 +282,26 @@ impl Admission {
         .await
     }
 
-    pub(crate) async fn revoke(&self, target: Target, by: String) -> Result<Revoked, Unheard> {
+    pub(crate) async fn revoke(&self, target: Target, by: String) -> Result<Revocation, Unheard> {
         self.ask(move |registry, _, now| {
-            let changes = registry.revoke(&target)?;
-            let event = |change: &Change| AccessEvent { at: now, by: by.clone(), change: change.clone() };
-            Ok((changes.iter().map(event).collect(), Revoked(changes)))
+            let mut events = Vec::new();
+            let mut revoked = Revocation::default();
+            for change in registry.revoke(&target)? {
+                // What it was is told from here: the list of all others may be long.
+                match &change {
+                    Change::CertificateRevoked { serial } => {
+                        let holder = registry.holder(*serial).cloned();
+                        revoked.certificates.extend(holder.map(|holder| (*serial, holder)));
+                    }
+                    Change::TokenRevoked { token } => {
+                        let state = registry.token(*token).cloned();
+                        revoked.tokens.extend(state.map(|state| (*token, state)));
+                    }
+                    Change::TokenCreated { .. } | Change::CertificateIssued { .. } => {}
+                }
+                events.push(AccessEvent { at: now, by: by.clone(), change });
+            }
+            Ok((events, revoked))
         })
         .await
     }

@@ -132,6 +132,14 @@ impl Registry {
         self.certificates.contains_key(&serial)
     }
 
+    pub(crate) fn holder(&self, serial: Serial) -> Option<&Holder> {
+        self.certificates.get(&serial)
+    }
+
+    pub(crate) fn token(&self, id: TokenId) -> Option<&TokenState> {
+        self.tokens.get(&id)
+    }
+
     pub(crate) fn tokens(&self, now: u64) -> impl Iterator<Item = (TokenId, &TokenState)> {
         let usable = self.tokens.iter().filter(move |(_, token)| token.expires > now);
         usable.map(|(id, token)| (*id, token))

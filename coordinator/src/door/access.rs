@@ -1,5 +1,7 @@
 //! The door where one is let in: enrolling, renewing, tokens, revoking.
 
+mod page;
+
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use speedup_access::{Certificate, CertificateError, Identity, Issued, Role, Serial, TokenId, unix_seconds};
@@ -101,16 +103,12 @@ impl Access for AccessDoor {
         let id = token.id();
         tracing::info!(token = %id, %role, uses, lifetime, by, "a token was made");
         let registry = self.admission.registry();
-        let status = registry.tokens(unix_seconds()).find(|(found, _)| *found == id).map(token_status);
+        let status = registry.token(id).map(|state| token_status(id, state));
         Ok(Response::new(v1::CreateTokenResponse { token: token.text(), status }))
     }
 
-    async fn list(&self, _request: Request<v1::ListAccessRequest>) -> Reply<v1::AccessList> {
-        let registry = self.admission.registry();
-        Ok(Response::new(v1::AccessList {
-            tokens: registry.tokens(unix_seconds()).map(token_status).collect(),
-            certificates: registry.certificates(unix_seconds()).map(certificate_status).collect(),
-        }))
+    async fn list(&self, request: Request<v1::ListAccessRequest>) -> Reply<v1::AccessList> {
+        page::page(&self.admission.registry(), unix_seconds(), request.get_ref()).map(Response::new)
     }
 
     async fn revoke(&self, request: Request<v1::RevokeRequest>) -> Reply<v1::AccessList> {
@@ -127,29 +125,31 @@ impl Access for AccessDoor {
             }
             What::Token(digits) => Target::Token(hex_bytes(&digits, TOKEN_ID_BYTES, "token")?),
         };
-        let now = unix_seconds();
-        let before = self.admission.registry().clone();
         let revoked = self.admission.revoke(target, by.clone()).await.map_err(|error| unheard(&error))?;
-        let certificates = before.certificates(now).filter(|(serial, _)| revoked.has_certificate(*serial));
-        let tokens = before.tokens(now).filter(|(token, _)| revoked.has_token(*token));
-        let certificates: Vec<_> = certificates.collect();
-        let identities = certificates.iter().map(|(_, holder)| &holder.identity);
-        let agents = identities.filter(|identity| identity.role() == Role::Agent);
-        let agents: BTreeSet<String> = agents.map(|identity| identity.name().to_owned()).collect();
-        let certificates: Vec<_> = certificates.into_iter().map(certificate_status).collect();
-        let tokens: Vec<_> = tokens.map(token_status).collect();
+        let mut answer = v1::AccessList::default();
+        let mut agents = BTreeSet::new();
+        for (serial, holder) in &revoked.certificates {
+            answer.certificates.push(certificate_status(*serial, holder));
+            if holder.identity.role() == Role::Agent {
+                agents.insert(holder.identity.name());
+            }
+        }
+        for (id, token) in &revoked.tokens {
+            answer.tokens.push(token_status(*id, token));
+        }
+        let v1::AccessList { tokens, certificates, .. } = &answer;
         tracing::info!(by, certificates = certificates.len(), tokens = tokens.len(), "access was revoked");
         for host in agents {
             self.reset_unless_held(host, &by).await?;
         }
-        Ok(Response::new(v1::AccessList { tokens, certificates }))
+        Ok(Response::new(answer))
     }
 }
 
 impl AccessDoor {
     /// Whoever had the certificate of a host may have said anything in its name: the next to be let in is the host. With
     /// another certificate it goes on.
-    async fn reset_unless_held(&self, host: String, by: &str) -> Result<(), Status> {
+    async fn reset_unless_held(&self, host: &str, by: &str) -> Result<(), Status> {
         let is_of_host = |identity: &Identity| identity.role() == Role::Agent && identity.name() == host;
         let held = self
             .admission
@@ -159,7 +159,7 @@ impl AccessDoor {
         if held {
             return Ok(());
         }
-        let Ok(host) = HostId::try_from(host) else { return Ok(()) };
+        let Ok(host) = HostId::try_from(host.to_owned()) else { return Ok(()) };
         let reset = Command::ResetHost(HostRequest { host, by: by.to_owned() });
         match self.handle.command(reset).await? {
             // One that never joined has nothing to be forgotten.
@@ -188,7 +188,7 @@ fn role(word: &str) -> Result<Role, Status> {
     word.parse().map_err(|error: speedup_access::RoleError| Status::invalid_argument(error.to_string()))
 }
 
-fn token_status((id, token): (TokenId, &TokenState)) -> v1::TokenStatus {
+fn token_status(id: TokenId, token: &TokenState) -> v1::TokenStatus {
     v1::TokenStatus {
         id: hex_text(id.bytes()),
         role: token.role.name().to_owned(),
@@ -199,7 +199,7 @@ fn token_status((id, token): (TokenId, &TokenState)) -> v1::TokenStatus {
     }
 }
 
-fn certificate_status((serial, holder): (Serial, &Holder)) -> v1::CertificateStatus {
+fn certificate_status(serial: Serial, holder: &Holder) -> v1::CertificateStatus {
     v1::CertificateStatus {
         serial: serial.to_string(),
         name: holder.identity.name().to_owned(),

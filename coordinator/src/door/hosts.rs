@@ -1,19 +1,16 @@
 //! The door to the pool of hosts.
 
-use prost::Message as _;
 use speedup_core::machine::{Command, HostRequest, Machine, Request as Asked};
 use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::{ExperimentId, HostId};
 use speedup_proto::{convert::id_text, v1, v1::hosts_server::Hosts};
 use tonic::{Request, Response, Status};
 
-use super::{Caller, Reply, blocking, experiment_id, experiments::require_owner, refused};
+use super::{Caller, Reply, blocking, experiment_id, experiments::require_owner, fitting, refused};
 use crate::handle::Handle;
 
 /// The maximum number of hosts in one answer.
 const PAGE: usize = 1_000;
-/// The maximum size of the hosts in one answer: most clients of gRPC take four megabytes.
-const PAGE_BYTES: usize = 3 << 20;
 /// Most hosts that are named where several have the same name.
 const MAX_CANDIDATES: usize = 10;
 /// Longest reason of a quarantine: it stands in a line of a table.
@@ -55,7 +52,10 @@ impl Hosts for HostsDoor {
         let passed = self.handle.query(move |machine| {
             machine.active().filter_map(|id| passed(machine, &wanted, id)).collect::<Vec<_>>()
         });
-        Ok(Response::new(v1::ShowHostResponse { host: Some(host), passed: passed.await? }))
+        let mut passed = passed.await?;
+        // A host may differ in all that it says from those of a thousand experiments.
+        passed.truncate(fitting(&passed));
+        Ok(Response::new(v1::ShowHostResponse { host: Some(host), passed }))
     }
 
     async fn drain(&self, request: Request<v1::ChangeHostRequest>) -> Reply<v1::HostStatus> {
@@ -159,16 +159,6 @@ impl HostsDoor {
         })
         .await
     }
-}
-
-/// How many of the hosts an answer holds, at least one.
-fn fitting(hosts: &[v1::HostStatus]) -> usize {
-    let mut bytes = 0;
-    let fits = |host: &&v1::HostStatus| {
-        bytes += host.encoded_len();
-        bytes <= PAGE_BYTES
-    };
-    hosts.iter().take_while(fits).count().max(1)
 }
 
 /// An experiment that does not take a host, with the facts in which it differs.

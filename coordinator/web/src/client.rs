@@ -1,5 +1,6 @@
 //! What is asked of the coordinator and of the analysis, as the person who asks.
 
+use speedup_access::enrolment;
 use speedup_proto::{
     convert::id_text, limits::MAX_ACCESS_BYTES, limits::MAX_ANSWER_BYTES, v1,
     v1::access_client::AccessClient, v1::analysis_client::AnalysisClient, v1::events_client::EventsClient,
@@ -208,6 +209,6 @@ impl Visitor {
     pub(crate) async fn access(&self) -> Result<v1::AccessList, Status> {
         let client = AccessClient::new(self.channel.clone());
         let mut client = client.max_decoding_message_size(MAX_ACCESS_BYTES);
-        client.list(v1::ListAccessRequest {}).await.map(tonic::Response::into_inner)
+        enrolment::list(&mut client).await
     }
 }

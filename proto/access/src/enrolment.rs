@@ -91,6 +91,21 @@ async fn renew_by(mut client: AccessClient<Channel>) -> Result<Credentials, Enro
     complete(signing, answer)
 }
 
+/// Lists all tokens and certificates, page by page.
+pub async fn list(access: &mut AccessClient<Channel>) -> Result<v1::AccessList, Status> {
+    let mut all = v1::AccessList::default();
+    loop {
+        let request = v1::ListAccessRequest { page_token: all.next_page_token, ..Default::default() };
+        let page = access.list(request).await?.into_inner();
+        all.tokens.extend(page.tokens);
+        all.certificates.extend(page.certificates);
+        all.next_page_token = page.next_page_token;
+        if all.next_page_token.is_empty() {
+            return Ok(all);
+        }
+    }
+}
+
 async fn client(reach: &Reach) -> Result<AccessClient<Channel>, EnrolmentError> {
     let channel = reach.connect().await.map_err(EnrolmentError::Unreachable)?;
     Ok(AccessClient::new(channel).max_decoding_message_size(MAX_ACCESS_BYTES))

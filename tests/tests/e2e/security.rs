@@ -9,5 +9,6 @@ mod hostile_plan;
 mod owner_limits;
 pub(crate) mod page;
 mod renewal;
+mod shares;
 mod siege;
 mod stranger;

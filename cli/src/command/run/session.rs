@@ -93,8 +93,7 @@ impl<'a> Session<'a> {
             Ok(()) => Ok(Self { console, data, connection, access, agent, is_usual: false, is_noted: false }),
             Err(failure) => {
                 agent.stop(AGENT_END).await;
-                connection.close().await;
-                access.remove()?;
+                let_out(connection, access).await?;
                 Err(failure)
             }
         }
@@ -117,8 +116,7 @@ impl<'a> Session<'a> {
 
     async fn close(self, patience: Duration) -> Result<(), Failure> {
         self.agent.stop(patience).await;
-        self.connection.close().await;
-        self.access.remove()
+        let_out(self.connection, self.access).await
     }
 }
 
@@ -169,4 +167,15 @@ async fn let_in(connection: &Connection, data: &Path) -> Result<Written, Failure
         None => None,
     };
     access::write(&path, Access::of_this_process(connection.url().to_owned(), credentials.as_ref()))
+}
+
+/// Ends the coordinator, with the certificate and the file that the agent was let in with: each command makes its own.
+async fn let_out(connection: Connection, access: Written) -> Result<(), Failure> {
+    if let Some(coordinator) = connection.embedded()
+        && let Ok(Some(credentials)) = access.access().credentials()
+    {
+        coordinator.disown(&credentials).await;
+    }
+    connection.close().await;
+    access.remove()
 }

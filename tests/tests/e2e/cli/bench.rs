@@ -7,7 +7,7 @@ use serde_json::Value;
 use speedup_formats::{Format, Options, WALL};
 use speedup_tests::{
     desk::Desk, output::failed, output::json_lines, output::said, output::stderr, output::stdout,
-    output::succeeded, plan::plan, pool::eventually, root,
+    output::succeeded, plan::plan, pool::eventually, process::Killed, root,
 };
 
 use crate::SPEEDUP;
@@ -465,4 +465,25 @@ fn the_commands_of_the_documentation_run() {
         benches += u32::from(line.contains("speedup bench "));
     }
     assert!(benches >= 8, "{benches}");
+}
+
+/// What a comparison is let in with goes with it: of many, the data directory keeps the certificate of its host's agent alone.
+#[test]
+fn comparisons_leave_no_certificate_of_their_user() {
+    let desk = Desk::new(SPEEDUP);
+    for _ in 0..3 {
+        succeeded(&bench(&desk, &["-r", "2", "true", "sleep 0.001"]));
+    }
+    let data = desk.path().join("state/speedup/local").display().to_string();
+    let access = desk.path().join("access.toml");
+    let file = access.display().to_string();
+    let mut start = desk.command(&["coordinator", "start", "--web", "off", "--bind", "127.0.0.1:0"]);
+    start.args(["--data", &data, "--access-file", &file]).stdout(Stdio::null()).stderr(Stdio::null());
+    let _coordinator = Killed(start.spawn().expect("a coordinator"));
+    eventually("the coordinator listens", || access.exists().then_some(()));
+    let listed = desk.json(&["access", "list", "--access-file", &file]);
+    let certificates = listed["certificates"].as_array().expect("a list");
+    let mut roles: Vec<_> = certificates.iter().filter_map(|one| one["role"].as_str()).collect();
+    roles.sort_unstable();
+    assert_eq!(roles, ["admin", "agent"], "of this coordinator's owner and of the agent: {listed}");
 }
