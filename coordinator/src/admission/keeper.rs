@@ -1,8 +1,9 @@
 //! The keeper: one thread that decides about tokens and certificates, writes what came of it to a journal of its own, and
 //! only then answers.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 
 use prost::Message as _;
@@ -110,6 +111,8 @@ pub struct Admission {
     authority: Arc<Authority>,
     log: AdmissionLog,
     fault: Fault,
+    /// The certificates that this process has given out for its access file.
+    owners: Arc<Mutex<BTreeSet<Serial>>>,
 }
 
 enum Message {
@@ -155,7 +158,10 @@ impl Admission {
         keeper.end_surplus().map_err(AdmissionError::Write)?;
         let thread = std::thread::Builder::new().name("admission".to_owned());
         let thread = thread.spawn(move || keeper.run(waiting, &revoked)).map_err(AdmissionError::Thread)?;
-        Ok((Self { jobs, registry, authority, log: AdmissionLog::new(&path), fault }, thread))
+        Ok((
+            Self { jobs, registry, authority, log: AdmissionLog::new(&path), fault, owners: Arc::default() },
+            thread,
+        ))
     }
 
     /// The authority of its certificates.
@@ -182,6 +188,11 @@ impl Admission {
         self.registry().holds(serial)
     }
 
+    /// Whether a certificate is one of the coordinator's own access file.
+    pub(crate) fn is_owners(&self, serial: Serial) -> bool {
+        self.owners.lock().unwrap_or_else(PoisonError::into_inner).contains(&serial)
+    }
+
     /// Credentials of an admin, for the access file: those that were there before, while they hold for long enough.
     pub async fn own(
         &self,
@@ -196,6 +207,7 @@ impl Admission {
             && !before.certificate().is_due(now)
             && self.holds(before.certificate().serial)
         {
+            self.remember_owner(&before);
             return Ok(before);
         }
         // The key stays here; what is signed is the request.
@@ -209,7 +221,14 @@ impl Admission {
             Ok((events, issued))
         });
         let issued = issued.await.map_err(|error| OwnError::Unheard(error.to_string()))?;
-        Ok(signing.complete(self.authority.pem(), &issued.pem)?)
+        let credentials = signing.complete(self.authority.pem(), &issued.pem)?;
+        self.remember_owner(&credentials);
+        Ok(credentials)
+    }
+
+    fn remember_owner(&self, credentials: &Credentials) {
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        owners.insert(credentials.certificate().serial);
     }
 
     /// Ends a certificate that [`Self::own`] made, and whose key nobody has any more.

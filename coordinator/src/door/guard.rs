@@ -26,6 +26,10 @@ const RENEW: &str = "any command renews it, such as `speedup access whoami`, and
 /// What helps one whose certificate does not count any more.
 const ENROL_ANEW: &str = "enrol again with a token of an admin";
 
+/// What one is told whose orders would be executed with the rights of somebody else.
+const AS_THE_OWNER: &str = "repeat the command as the user who started the coordinator, with the access file that it wrote \
+    then; a certificate by a token is no substitute";
+
 /// The guard; without admissions it lets pass whoever it finds.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
@@ -47,6 +51,13 @@ impl Guard {
             return Err((RefusedCall::Method, status));
         };
         match (need, caller) {
+            (Need::Owner, Caller::Unchecked) => {
+                let status = Status::permission_denied(with_hint(
+                    "only the coordinator's own user may request hosts, and without TLS nobody is known to be that user",
+                    Some("start the coordinator without --insecure"),
+                ));
+                Err((RefusedCall::Role, status))
+            }
             (_, Caller::Inside | Caller::Unchecked) | (Need::Nothing, _) => Ok(()),
             (_, Caller::Unknown) => {
                 let status = Status::unauthenticated(with_hint(NO_CERTIFICATE, Some(HOW_TO_GET_ONE)));
@@ -54,6 +65,10 @@ impl Guard {
             }
             (Need::Renewable, Caller::Known(certificate)) => self.require_renewable(certificate),
             (Need::Certificate, Caller::Known(certificate)) => self.require_holds(certificate),
+            (Need::Owner, Caller::Known(certificate)) => {
+                self.require_holds(certificate)?;
+                self.require_owners(certificate)
+            }
             (Need::RoleOrAgent(_), Caller::Known(certificate))
                 if certificate.identity.role() == Role::Agent =>
             {
@@ -72,6 +87,21 @@ impl Guard {
                 Err((RefusedCall::Role, status))
             }
         }
+    }
+
+    /// An admin can have a certificate made in any name: only that of the access file is the owner's.
+    fn require_owners(&self, certificate: &Certificate) -> Result<(), (RefusedCall, Status)> {
+        if self.admission.as_ref().is_none_or(|admission| admission.is_owners(certificate.serial)) {
+            return Ok(());
+        }
+        let status = Status::permission_denied(with_hint(
+            format_args!(
+                "you are {}, and only the coordinator's own user may request hosts, which is done with that user's rights",
+                certificate.identity
+            ),
+            Some(AS_THE_OWNER),
+        ));
+        Err((RefusedCall::Role, status))
     }
 
     fn require_holds(&self, certificate: &Certificate) -> Result<(), (RefusedCall, Status)> {

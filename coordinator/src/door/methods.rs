@@ -15,6 +15,8 @@ pub(crate) enum Need {
     Role(Role),
     /// The same, or an agent: it puts the products of builds.
     RoleOrAgent(Role),
+    /// The certificate in the coordinator's own access file: what is ordered is executed with the rights of its user.
+    Owner,
 }
 
 const VIEWER: Need = Need::Role(Role::Viewer);
@@ -71,8 +73,8 @@ pub(crate) const METHODS: [(&str, Need); 52] = [
     ("/speedup.v1.Hosts/Show", VIEWER),
     ("/speedup.v1.Hosts/Summary", VIEWER),
     ("/speedup.v1.Page/SignIn", VIEWER),
-    ("/speedup.v1.Provision/Add", ADMIN),
-    ("/speedup.v1.Provision/AddSshHosts", ADMIN),
+    ("/speedup.v1.Provision/Add", Need::Owner),
+    ("/speedup.v1.Provision/AddSshHosts", Need::Owner),
     ("/speedup.v1.Provision/Remove", ADMIN),
     ("/speedup.v1.Provision/RemoveSshHosts", ADMIN),
     ("/speedup.v1.Provision/Show", VIEWER),

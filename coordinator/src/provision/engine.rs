@@ -74,6 +74,9 @@ pub(crate) enum EngineError {
         /// The limit of all jobs there, as Slurm writes it.
         longest: String,
     },
+    /// One more like it would be asked for in each round.
+    #[error("it answered that the new job is {0}, which is another job of this queue")]
+    KnownJob(JobId),
     #[error("all {0} places for agents on this machine are taken or excluded")]
     NoPlace(u32),
     #[error("{0}")]
@@ -85,4 +88,11 @@ pub(crate) enum EngineError {
     Script(#[source] std::io::Error),
     #[error("cannot start an agent")]
     NotStarted(#[source] std::io::Error),
+}
+
+impl EngineError {
+    /// Whether a job may have been submitted whose id is not known.
+    pub(crate) fn hides_job(&self) -> bool {
+        matches!(self, Self::Answer { .. } | Self::KnownJob(_) | Self::Meaning(_))
+    }
 }

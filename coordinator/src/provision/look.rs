@@ -357,7 +357,8 @@ impl Looker {
         let (mut asked, mut done) = (Vec::new(), Ok(()));
         let mut missing = jobs.saturating_mul(hosts);
         while missing > 0 {
-            match self.engine.submit(exclude, hosts.min(missing)).await {
+            let answered = self.engine.submit(exclude, hosts.min(missing)).await;
+            match answered.and_then(|parts| self.unknown(parts)) {
                 Ok(parts) => {
                     let job = parts.first().map_or("none", JobId::whole);
                     tracing::info!(queue = %self.queue.name, job, hosts = parts.len(), excluded = exclude.len(), "asked for hosts");
@@ -369,7 +370,12 @@ impl Looker {
                     self.keep().await?;
                 }
                 Err(error) => {
-                    self.queue.ledger.refused(&with_causes(&error));
+                    let words = with_causes(&error);
+                    if error.hides_job() {
+                        self.queue.ledger.unidentified(&words);
+                    } else {
+                        self.queue.ledger.refused(&words);
+                    }
                     done = Err(error);
                     break;
                 }
@@ -381,6 +387,16 @@ impl Looker {
             self.views.handle.notice(Notice::Engine(note)).await?;
         }
         Ok(done)
+    }
+
+    /// Refuses an answer with the id of a job that was asked for before.
+    fn unknown(&self, parts: Vec<JobId>) -> Result<Vec<JobId>, EngineError> {
+        for part in &parts {
+            if self.queue.ledger.jobs.contains_key(part) {
+                return Err(EngineError::KnownJob(part.clone()));
+            }
+        }
+        Ok(parts)
     }
 
     async fn tell(&self, host: HostId, command: impl FnOnce(HostRequest) -> Command) -> Result<(), Gone> {

@@ -1,5 +1,6 @@
 //! Where hosts come from, and which experiment gets them.
 
+mod batch;
 mod gangs;
 mod hosts;
 mod local;

@@ -61,6 +61,7 @@ fn who(need: Need) -> String {
         Need::Certificate => "any certificate".to_owned(),
         Need::Renewable => "any certificate, also an expired one".to_owned(),
         Need::Role(wanted) => enough(wanted).map(Role::name).collect::<Vec<_>>().join(", "),
+        Need::Owner => "the coordinator's own user".to_owned(),
         Need::RoleOrAgent(wanted) => {
             enough(wanted).chain([Role::Agent]).map(Role::name).collect::<Vec<_>>().join(", ")
         }

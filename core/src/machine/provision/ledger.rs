@@ -117,6 +117,7 @@ pub enum Cancelled {
 impl Ledger {
     /// Takes in what the engine and the machine say now.
     pub fn observe(&mut self, now: Timestamp, jobs: &[Job], demand: &Demand) {
+        self.compare_ids(jobs);
         for job in jobs {
             match job.state {
                 JobState::Queued => self.queued(now, job),
@@ -194,6 +195,13 @@ impl Ledger {
         self.failed(JobFailure::Refused, |_| format!("it accepts no jobs: {words}"));
     }
 
+    /// That a job was submitted whose id is not known: as nothing is known of it, the next could be asked for in its place, without
+    /// end.
+    pub fn unidentified(&mut self, words: &str) {
+        self.count(JobFailure::Refused);
+        self.stopped.get_or_insert_with(|| format!("it does not tell the ids of new jobs: {words}"));
+    }
+
     /// That a queued job may not have these nodes.
     pub fn excluded(&mut self, job: &JobId, nodes: &Nodes) {
         for (_, note) in self.jobs.iter_mut().filter(|(known, _)| known.whole() == job.whole()) {
@@ -239,6 +247,21 @@ impl Ledger {
         match told {
             Ok(()) => drop(self.rebooting.insert(node, leaves)),
             Err(words) => self.cannot_reboot = Some(format!("{node} was not rebooted: {words}")),
+        }
+    }
+
+    /// Whether the engine lists the jobs that were asked for under the ids by which it answered.
+    fn compare_ids(&mut self, jobs: &[Job]) {
+        let is_foreign = |job: &&Job| !job.state.is_over() && !self.jobs.contains_key(&job.id);
+        // There usually is none: a job that nobody wrote down is left by a coordinator that was killed.
+        let Some(foreign) = jobs.iter().find(is_foreign) else { return };
+        let is_listed = |id: &JobId| jobs.iter().any(|job| job.id == *id);
+        let is_new = |note: &Note| note.queued_since.is_none() && note.started.is_none();
+        let unseen = self.jobs.iter().find(|(id, note)| is_new(note) && !is_listed(id));
+        if let Some((asked, _)) = unseen {
+            let words =
+                format!("it answered with {asked} to the request for a job, and lists {}", foreign.id);
+            self.unidentified(&words);
         }
     }
 

@@ -264,6 +264,57 @@ fn roles_bound_what_one_may_do() {
     assert!(pool.speedup(&["cancel", &other]).status.success(), "an admin may");
 }
 
+/// A batch system whose command to submit a job leaves a mark.
+const MARKING: &str = r#"name = "marking"
+[submit]
+command = ["/bin/sh", "-c", "touch 'MARK'; echo 1", "{options}"]
+job = '^([0-9]+)'
+trial = ["-h"]
+[job]
+id = "$JOB_ID"
+node = "$(hostname)"
+[list]
+command = ["true", "{name}"]
+job = '(?<id>[0-9]+) (?<state>[a-z]+)'
+[list.states]
+queued = 'q'
+running = 'r'
+[cancel]
+command = ["true", "{jobs}"]
+"#;
+
+/// What requests hosts is executed as the coordinator's user, a batch file as it stands: no other admin may, of whatever name.
+#[test]
+fn only_the_coordinators_own_user_requests_hosts() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    pool.advertise("localhost");
+    pool.restart_coordinator();
+    let mark = pool.path().join("executed");
+    pool.write("marking.toml", MARKING.replace("MARK", &mark.display().to_string()));
+    let file = pool.path().join("marking.toml").display().to_string();
+    let identity = pool.json(&["access", "whoami"]).expect("an identity");
+    let own = identity["name"].as_str().expect("a name");
+    for name in ["carol", own, "coordinator"] {
+        let access = user(&pool, name, "admin");
+        succeeded(&as_user(&pool, &access, &["token", "list"]));
+        for words in [
+            &["hosts", "batch", "add", &file][..],
+            &["hosts", "batch", "add", &file, "--dry-run"],
+            &["hosts", "local", "add"],
+            &["hosts", "slurm", "add", "--wrap", "nice"],
+            &["hosts", "ssh", "add", "node1", "--wait", "0s"],
+        ] {
+            let refused = failed(&as_user(&pool, &access, words), 2);
+            assert!(refused.contains("only the coordinator's own user"), "{name} {words:?}: {refused}");
+        }
+        assert!(!mark.exists(), "nothing was executed for {name}");
+    }
+    succeeded(&pool.speedup(&["hosts", "batch", "add", &file]));
+    assert!(mark.exists(), "the owner's file is executed");
+    let carol = pool.path().join("carol.access.toml");
+    succeeded(&as_user(&pool, &carol, &["hosts", "batch", "remove"]));
+}
+
 #[tokio::test]
 async fn an_agent_is_the_agent_of_its_host_and_nothing_else() {
     let pool = Pool::start(SPEEDUP, 1);
@@ -392,4 +443,6 @@ fn without_tls_it_serves_this_machine_alone_and_only_when_told_to() {
     assert_eq!(access.get("key"), None, "there is nothing to prove");
     let token = of(&pool, "near", &["token", "create", "--role", "agent"]);
     assert!(!token.status.success(), "there is nobody to enrol");
+    let local = failed(&of(&pool, "near", &["hosts", "local", "add"]), 2);
+    assert!(local.contains("without --insecure"), "nobody is known to be the owner: {local}");
 }

@@ -7,6 +7,7 @@
 //! | a revoked one | `security::revoking_ends_live_connections_and_outlasts_a_restart`, `page::a_revoked_certificate_ends_its_sessions_and_streams` |
 //! | a replayed, expired, ended or foreign token | `security::a_token_is_used_as_often_as_it_says_and_for_as_long` |
 //! | a viewer who submits, a submitter who touches another's | `security::roles_bound_what_one_may_do`, `page::roles_hold_for_the_page_and_what_is_done_has_a_name` |
+//! | an admin who has something executed as the coordinator's user | `security::only_the_coordinators_own_user_requests_hosts` |
 //! | an agent that speaks for another host | `security::an_agent_is_the_agent_of_its_host_and_nothing_else` |
 //! | an agent that reports runs it was not given | `stranger::strangers_are_turned_away_and_the_service_goes_on` |
 //! | names that lead elsewhere | `hostile_plan::names_that_lead_elsewhere_are_refused` |
