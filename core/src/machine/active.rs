@@ -44,6 +44,8 @@ pub struct Kept {
     pub built: BTreeMap<RunIndex, Built>,
     /// Runs abandoned since one was executed.
     pub abandoned_in_a_row: u32,
+    /// Attempts lost since one was executed, in whose way the plan or an owner's limits stood; that of a gang counts once.
+    pub turned_down_in_a_row: u32,
     /// Hosts on which an attempt was lost since one was executed there.
     pub troubles: BTreeMap<HostNumber, Trouble>,
     pub attempts: u64,
@@ -99,6 +101,7 @@ impl Active {
                 sets: BTreeMap::new(),
                 built: BTreeMap::new(),
                 abandoned_in_a_row: 0,
+                turned_down_in_a_row: 0,
                 troubles: BTreeMap::new(),
                 attempts: 0,
                 host_time: Span(0),

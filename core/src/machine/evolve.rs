@@ -25,7 +25,10 @@ impl Machine {
                 self.set_phase(*experiment, Phase::Paused { reason: reason.clone() });
             }
             Change::Resumed { experiment, .. } => {
-                self.share(*experiment, |active| active.kept.troubles.clear());
+                self.share(*experiment, |active| {
+                    active.kept.troubles.clear();
+                    active.kept.turned_down_in_a_row = 0;
+                });
                 self.set_phase(*experiment, Phase::Running);
             }
             Change::Cancelled { experiment, reason, .. } => self.cancelled(*experiment, reason),
@@ -66,7 +69,7 @@ impl Machine {
             Change::GangGranted(leases) => self.granted(leases),
             Change::RunStarted { host, lease } => self.run_started(event.at, host, *lease),
             Change::RunReported { host, lease, record } => self.run_reported(event.at, host, *lease, record),
-            Change::PartEnded { host, lease, .. } => self.part_ended(event.at, host, *lease),
+            Change::PartEnded { host, lease, record } => self.part_ended(event.at, host, *lease, record),
             Change::AttemptLost { host, lease, reason, after } => {
                 self.attempt_lost(event.at, host, *lease, reason, *after);
             }

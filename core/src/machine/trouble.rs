@@ -50,6 +50,7 @@ impl Active {
 
     /// Notes that an attempt was executed on a host; says whether that may suit hosts that nothing suited.
     pub(super) fn executed_on(&mut self, host: HostNumber) -> bool {
+        self.kept.turned_down_in_a_row = 0;
         let was_in_trouble = self.kept.troubles.remove(&host).is_some();
         let held_back = self.kept.troubles.values_mut().filter(|trouble| trouble.turned_down > 0);
         let held_back = held_back.map(|trouble| trouble.turned_down = 0).count();
@@ -110,10 +111,8 @@ impl Machine {
         if reason.is_the_hosts() {
             return None;
         }
-        // Each host of a gang notes the gang's loss.
         let size = active.kept.plan.hosts_of(lease.run).max(1);
-        let noted = active.kept.troubles.values().map(|trouble| trouble.turned_down).sum::<u32>();
-        let attempts = 1 + noted / size;
+        let attempts = active.kept.turned_down_in_a_row + 1;
         let together = self.served_by(number, lease);
         let others = || active.turned_down_by().filter(|host| !together.contains(host));
         let live = others().filter(|host| self.serves(*host, lease.experiment)).count();

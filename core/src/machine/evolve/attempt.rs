@@ -108,11 +108,22 @@ impl Machine {
         }
     }
 
-    pub(super) fn part_ended(&mut self, at: Timestamp, host: &HostId, epoch: LeaseEpoch) {
-        if let Some((number, lease)) = self.release(at, host, epoch) {
-            self.served_for(at, &lease);
-            self.settle_visits(number);
+    /// Ends the part of a host in a run that another host starts. A part that was executed speaks for its host as a run does:
+    /// otherwise a host that is never the first of a gang would be given up for attempts with executed ones in between.
+    pub(super) fn part_ended(&mut self, at: Timestamp, host: &HostId, epoch: LeaseEpoch, record: &Record) {
+        let Some((number, lease)) = self.release(at, host, epoch) else { return };
+        self.served_for(at, &lease);
+        let is_executed = match record.outcome {
+            Outcome::Measured | Outcome::Failed(_) => true,
+            Outcome::NotExecuted { .. } => false,
+        };
+        if is_executed {
+            self.hosts[number.0 as usize].blamed_by = None;
+            if self.share(lease.experiment, |active| active.executed_on(number)) == Some(true) {
+                self.look_again();
+            }
         }
+        self.settle_visits(number);
     }
 
     pub(super) fn attempt_lost(
@@ -165,6 +176,7 @@ impl Machine {
                 active.queue.put_back(lane_of(&active.kept.plan, lease.run), left);
             }
             if !reason.is_the_hosts() {
+                active.kept.turned_down_in_a_row += 1;
                 // What the plan asks for is missing for all hosts of a gang, whichever of them says so.
                 for other in others {
                     active.lost_on(other, reason);

@@ -51,6 +51,35 @@ fn a_plan_that_no_gang_can_execute_is_paused_as_one_that_no_host_can_execute() {
     }
 }
 
+/// Runs of one host and of four: what one size notes is no fraction of the other.
+#[test]
+fn attempts_of_gangs_of_different_sizes_count_alike() {
+    let mut trial = Trial::of(4, false);
+    let experiment =
+        trial.submit("ada", "hosts = [1, 4]\n[repetitions]\nruns = 30\n[independence]\npolicy = \"any\"\n");
+    trial.go_on(not(Obstacle::Plan));
+    let reason = trial.paused(experiment).expect("it is paused");
+    let tally = trial.active(experiment).expect("active").tally();
+    assert!(tally.lost_attempts >= LOST_IN_A_ROW, "{tally:?}");
+    assert!(reason.contains(&format!("{} attempts in a row", tally.lost_attempts)), "{reason}: {tally:?}");
+}
+
+/// The second host never starts a program itself.
+#[test]
+fn an_executed_run_clears_each_host_of_its_gang() {
+    let mut trial = Trial::of(2, false);
+    let experiment = trial.submit("ada", GANGS);
+    for _ in 0..2 * LOST_IN_A_ROW {
+        trial.end(1, End::Not(Obstacle::Host));
+        let lost = trial.active(experiment).expect("active").kept.troubles[&HostNumber(1)].lost;
+        assert_eq!(lost, 1, "one was executed in between");
+        trial.end(0, End::Measured);
+        trial.end(1, End::Measured);
+        assert_eq!(trial.active(experiment).expect("active").kept.troubles.get(&HostNumber(1)), None);
+    }
+    assert_eq!(trial.serving(), 2);
+}
+
 #[test]
 fn one_host_alone_has_three_attempts() {
     let mut trial = Trial::of(1, false);
