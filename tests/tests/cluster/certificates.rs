@@ -71,6 +71,13 @@ impl Site {
         });
     }
 
+    /// Kills the coordinator, and starts it on a day on which all clocks agree.
+    fn restart_on(&mut self, day: i64) {
+        self.coordinator = None;
+        self.set([COORDINATOR, AGENT, USER], day * DAY);
+        self.start_coordinator();
+    }
+
     /// The command of the coordinator's own user.
     fn own(&self, arguments: &[&str]) -> Output {
         self.command(USER).args(arguments).output().expect("the command")
@@ -94,9 +101,10 @@ impl Site {
         access
     }
 
-    /// A command of an enrolled user.
-    fn list(&self, access: &PathBuf) -> Output {
-        self.command(USER).arg("list").arg("--access-file").arg(access).output().expect("the command")
+    /// A command of an enrolled user, which has nothing to say but its answer.
+    fn ask(&self, access: &PathBuf) -> Output {
+        let mut command = self.command(USER);
+        command.args(["access", "whoami", "--access-file"]).arg(access).output().expect("the command")
     }
 
     /// Starts the agent, with a token that is used up after its first start.
@@ -128,6 +136,16 @@ impl Site {
     }
 }
 
+impl Drop for Site {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            for name in [COORDINATOR, AGENT] {
+                eprintln!("{name}:\n{}", self.pool.logged(name));
+            }
+        }
+    }
+}
+
 fn serial(file: &PathBuf) -> Serial {
     credentials_in(file).certificate().serial
 }
@@ -142,10 +160,10 @@ fn users_are_renewed_by_their_commands_for_four_hundred_days_after_the_end() {
     for ((day, is_renewed), user) in days.into_iter().zip(&users) {
         site.set([COORDINATOR, USER], day * DAY);
         let before = serial(user);
-        succeeded(&site.list(user));
+        succeeded(&site.ask(user));
         assert_eq!(serial(user) != before, is_renewed, "on day {day}");
         let renewed = serial(user);
-        succeeded(&site.list(user));
+        succeeded(&site.ask(user));
         assert!(serial(user) == renewed, "a new one is not renewed");
     }
     let log = site.pool.logged(COORDINATOR);
@@ -154,12 +172,12 @@ fn users_are_renewed_by_their_commands_for_four_hundred_days_after_the_end() {
         let ended = site.own(&["access", "revoke", "--user", "revoked"]);
         ended.status.success().then_some(())
     });
-    let refused = failed(&site.list(&revoked), 2);
+    let refused = failed(&site.ask(&revoked), 2);
     assert!(refused.contains("was revoked"), "{refused}");
     for (day, user) in [(491, &late), (7_400, &later), (7_400, &users[5])] {
         site.set([COORDINATOR, USER], day * DAY);
         let before = serial(user);
-        let refused = failed(&site.list(user), 2);
+        let refused = failed(&site.ask(user), 2);
         assert!(refused.contains("more than 400 days ago") && refused.contains("enrol again"), "{refused}");
         assert!(serial(user) == before, "what was refused is kept");
     }
@@ -172,7 +190,7 @@ fn commands_that_find_a_certificate_due_at_once_renew_it_once() {
     let user = site.enrol("alice");
     site.set([COORDINATOR, USER], 61 * DAY);
     thread::scope(|scope| {
-        let commands: Vec<_> = (0..8).map(|_| scope.spawn(|| site.list(&user))).collect();
+        let commands: Vec<_> = (0..8).map(|_| scope.spawn(|| site.ask(&user))).collect();
         for command in commands {
             let listed = command.join().expect("no panic");
             assert!(listed.status.success() && stderr(&listed).is_empty(), "{}", said(&listed));
@@ -196,14 +214,14 @@ fn an_access_file_that_cannot_be_written_fails_no_command_and_takes_no_certifica
     let before = serial(&user);
     site.set([COORDINATOR, USER], 61 * DAY);
     for _ in 0..3 {
-        let listed = site.list(&user);
+        let listed = site.ask(&user);
         let words = stderr(&listed);
         assert!(listed.status.success() && words.contains("read-only"), "{words}");
         assert_eq!(words.lines().count(), 1, "{words}");
     }
     assert!(serial(&user) == before);
     std::fs::set_permissions(&user, std::fs::Permissions::from_mode(0o600)).expect("a mode");
-    succeeded(&site.list(&user));
+    succeeded(&site.ask(&user));
     assert!(serial(&user) != before);
 }
 
@@ -215,7 +233,7 @@ fn a_clock_that_is_ahead_here_makes_no_certificates_without_end() {
     site.set([USER], 70 * DAY);
     let before = serial(&user);
     for _ in 0..3 {
-        succeeded(&site.list(&user));
+        succeeded(&site.ask(&user));
     }
     assert!(serial(&user) == before, "the coordinator's clock decides");
 }
@@ -224,7 +242,9 @@ fn a_clock_that_is_ahead_here_makes_no_certificates_without_end() {
 fn an_agent_whose_clock_is_ahead_at_boot_serves_when_it_is_right() {
     let site = Site::start();
     site.token("agent", "host-0");
-    drop((site.start_agent(), site.wait_until_joined(0)));
+    let agent = site.start_agent();
+    site.wait_until_joined(0);
+    drop(agent);
     let before = site.agent_serial();
     site.set([AGENT], 100 * DAY);
     let agent = site.start_agent();
@@ -237,19 +257,21 @@ fn an_agent_whose_clock_is_ahead_at_boot_serves_when_it_is_right() {
 
 #[test]
 fn an_agent_is_renewed_while_its_key_is_known_and_looks_again_after_that() {
-    let site = Site::start();
+    let mut site = Site::start();
     site.token("agent", "host-0");
-    drop((site.start_agent(), site.wait_until_joined(0)));
+    let agent = site.start_agent();
+    site.wait_until_joined(0);
+    drop(agent);
     for day in [61, 61 + 91, 61 + 91 + 89 + 400] {
         let (before, joined) = (site.agent_serial(), site.joined());
-        site.set([COORDINATOR, AGENT], day * DAY);
+        site.restart_on(day);
         let agent = site.start_agent();
         site.wait_until_joined(joined);
         eventually("it has another certificate", || (site.agent_serial() != before).then_some(()));
         drop(agent);
     }
     let (before, joined) = (site.agent_serial(), site.joined());
-    site.set([COORDINATOR, AGENT], 7_400 * DAY);
+    site.restart_on(7_400);
     let agent = site.start_agent();
     site.wait_for(AGENT, "more than 400 days ago");
     assert!(!Process::of(&agent.0).has_ended(), "the clocks may be wrong");
@@ -266,11 +288,9 @@ fn after_a_coordinator_was_away_for_ninety_five_days_everybody_comes_back() {
     let (agent, user) = (site.start_agent(), site.enrol("alice"));
     site.wait_until_joined(0);
     let before = [site.agent_serial(), serial(&user)];
-    site.coordinator = None;
-    site.set([COORDINATOR, AGENT, USER], 95 * DAY);
-    site.start_coordinator();
+    site.restart_on(95);
     site.wait_until_joined(1);
-    succeeded(&site.list(&user));
+    succeeded(&site.ask(&user));
     succeeded(&site.own(&["list"]));
     assert!(site.agent_serial() != before[0] && serial(&user) != before[1]);
     assert!(!Process::of(&agent.0).has_ended());
@@ -288,11 +308,11 @@ fn a_coordinator_that_starts_in_local_time_serves_when_its_clock_is_put_back() {
         site.coordinator = None;
         site.set([COORDINATOR], ahead);
         site.start_coordinator();
-        let refused = failed(&site.list(&user), 4);
+        let refused = failed(&site.ask(&user), 4);
         assert!(refused.contains("not valid yet"), "{refused}");
         let joined = site.joined();
         site.set([COORDINATOR], 0);
-        succeeded(&site.list(&user));
+        succeeded(&site.ask(&user));
         succeeded(&site.own(&["list"]));
         site.wait_until_joined(joined);
     }
@@ -316,6 +336,6 @@ fn what_was_made_while_the_clock_was_ahead_is_good_when_it_is_right() {
     site.start_coordinator();
     site.wait_until_joined(1);
     succeeded(&site.own(&["list"]));
-    succeeded(&site.list(&user));
+    succeeded(&site.ask(&user));
     assert!(!Process::of(&agent.0).has_ended());
 }
