@@ -166,6 +166,7 @@ impl Registry {
         self.forget_tokens(now);
         self.forget_certificates(now);
         self.issue_times.retain(|_, times| times.iter().any(|at| is_within_hour(*at, now)));
+        // Counted anew and not subtracted: what had ended may hold again where the clock was put back.
         self.counted = 0;
         self.counted_at = now;
         let live_tokens = self.tokens.values().map(|token| token.expires).filter(|end| *end > now);
