@@ -45,7 +45,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Arguments, Form, LogFormat, Verb};
 use crate::compose;
-use crate::console::{Console, Paint, render};
+use crate::console::{Console, Log, Paint, render};
 use crate::exit::Exit;
 use crate::exit::failure::Failure;
 
@@ -125,7 +125,8 @@ fn log_to_stderr(filter: &str, format: LogFormat, console: &Console) {
     let filter = EnvFilter::builder().parse_lossy(filter);
     // Whoever cannot write the log, because its disk is full, would panic on saying so.
     let logging = tracing_subscriber::fmt().with_env_filter(filter).log_internal_errors(false);
-    let logging = logging.with_writer(std::io::stderr);
+    let paint = console.err;
+    let logging = logging.with_writer(move || Log(paint));
     let _ = match format {
         LogFormat::Text => logging.with_ansi(console.err.is_coloured()).try_init(),
         LogFormat::Json => logging.json().flatten_event(true).try_init(),

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ::console::AnsiCodeIterator;
 use clap::ValueEnum;
+use speedup_core::value::foreign;
 
 /// When colours are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -71,6 +72,13 @@ impl Console {
         let _ = writeln!(stderr, "{}", self.err.harmless(&text.to_string()));
     }
 
+    /// Commands whatever executes a workflow and reads its log.
+    pub(crate) fn command(&self, line: &str) {
+        if !self.silent {
+            let _ = writeln!(io::stderr().lock(), "{}", foreign::lines(line));
+        }
+    }
+
     /// Says something that the user should notice.
     pub(crate) fn warn(&self, text: impl Display) {
         self.talk(format_args!("{} {text}", self.err.alarm("warning:")));
@@ -87,7 +95,7 @@ impl Console {
             return Ok(());
         }
         let mut out = Out::default();
-        out.write_all(text.as_bytes())?;
+        out.write_all(self.out.harmless(text).as_bytes())?;
         if !text.ends_with('\n') {
             out.write_all(b"\n")?;
         }
@@ -122,25 +130,37 @@ impl Paint {
     }
 
     /// A text in which words of others, such as the error of a tool on a host, cannot act on the terminal: colours stay where
-    /// there are any, other sequences are left out, and other control characters are seen as such.
+    /// there are any, other sequences are left out, and what else would be obeyed is seen as such.
     fn harmless(self, text: &str) -> String {
         let mut harmless = String::with_capacity(text.len());
         for (part, is_sequence) in AnsiCodeIterator::new(text) {
             match is_sequence {
                 true if self.0 && part.ends_with('m') => harmless.push_str(part),
                 true => {}
-                false => harmless.extend(part.chars().map(|c| match c {
-                    '\n' | '\t' => c,
-                    c if c.is_control() => char::REPLACEMENT_CHARACTER,
-                    c => c,
-                })),
+                false => harmless.push_str(&foreign::lines(part)),
             }
         }
-        harmless
+        foreign::without_commands(&harmless).into_owned()
     }
 
     fn style(self, code: &str, text: &str) -> String {
         if self.0 { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+/// The log, on standard error: each event is written at once, and may have words of others.
+#[derive(Debug)]
+pub(crate) struct Log(pub(crate) Paint);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = self.0.harmless(&String::from_utf8_lossy(bytes));
+        io::stderr().lock().write_all(text.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().lock().flush()
     }
 }
 

@@ -5,6 +5,7 @@ pub mod causes;
 pub mod count;
 pub mod cpu_set;
 pub mod excerpt;
+pub mod foreign;
 pub mod hint;
 pub mod id;
 pub mod seed;

@@ -17,7 +17,7 @@ pub use self::gridengine::GridEngineSite;
 pub use self::site::{Experiment, Gate, Plan, Site, wall_clock};
 pub(crate) use self::slurm::install;
 pub use self::slurm::{AfterNodeFailure, Slurm, SlurmSite, Who};
-pub use self::ssh::{SshKey, SshSite};
+pub use self::ssh::{SshHostKeys, SshKey, SshSite};
 use crate::pool::eventually;
 
 /// Where the hosts keep what is theirs.

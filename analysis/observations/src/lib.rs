@@ -35,4 +35,4 @@ pub use imported::write_parquet;
 pub use lines::rfc3339;
 pub use pages::{PagesError, write_rows};
 pub use sheet::{RowsPer, RunSheet};
-pub use writer::{ExportForm, PreparedPage, RowForm, RowWriter, escaped};
+pub use writer::{ExportForm, PreparedPage, RowForm, RowWriter};

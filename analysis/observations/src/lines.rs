@@ -1,10 +1,10 @@
 //! Rows as comma-separated values (RFC 4180). A row has a hundred fields, most of them empty or numbers, so they are appended as
 //! they are, and only text is looked at for what needs quotes.
 
-use std::io::{self, Write as _};
+use std::{borrow::Cow, io, io::Write as _};
 
 use itoa::Integer;
-use speedup_core::value::time::Timestamp;
+use speedup_core::value::{foreign, time::Timestamp};
 
 use super::{column::Read, column::metric, column::own, column_set::Of, column_set::Shown, row::Row};
 
@@ -99,14 +99,17 @@ impl Lines {
 
     fn text(&mut self, text: &str) {
         // All bytes, rather than to the first: many are compared at once.
-        let is_plain =
-            text.bytes().fold(true, |all, byte| all & !matches!(byte, b',' | b'"' | b'\r' | b'\n'));
+        let is_plain = text
+            .bytes()
+            .fold(true, |all, byte| all & matches!(byte, b' '..=b'~') & !b",\"#:".contains(&byte));
         if is_plain {
             return self.append(text.as_bytes());
         }
-        self.text.push(b'"');
-        self.text.extend_from_slice(text.replace('"', "\"\"").as_bytes());
-        self.text.push(b'"');
+        let text = foreign::lines(text);
+        // In quotes, a field does not begin a line with a command to a runner of workflows.
+        let is_quoted = text.contains([',', '"', '\n']) || text.trim_start().starts_with(':');
+        let field = if is_quoted { Cow::from(format!("\"{}\"", text.replace('"', "\"\""))) } else { text };
+        self.text.extend_from_slice(foreign::without_commands(&field).as_bytes());
     }
 
     fn series(&mut self, values: &[f64]) -> io::Result<()> {
@@ -129,7 +132,7 @@ mod tests {
 
     #[test]
     fn text_is_quoted_as_others_quote_it() {
-        for text in ["", "plain", "a,b", "a\"b", "\"\"", "a\nb", "a\rb", " a ", "é;ü", "\t"] {
+        for text in ["", "plain", "a,b", "a\"b", "\"\"", "a\nb", " a ", "é;ü", "\t", "a:b", "a#b"] {
             let mut lines = Lines::default();
             lines.text(text);
             lines.begin(1);
@@ -138,6 +141,21 @@ mod tests {
             let mut writer = csv::Writer::from_writer(Vec::new());
             writer.write_record([text, "-1"]).unwrap();
             assert_eq!(lines.into_text(), writer.into_inner().unwrap());
+        }
+    }
+
+    #[test]
+    fn text_begins_no_command_and_is_obeyed_by_nothing() {
+        for (text, written) in [
+            ("::error::x", "\"::error::x\"\n"),
+            ("a\n::error::x", "\"a\n\u{fffd}::error::x\"\n"),
+            ("##[error]", "#\u{fffd}#[error]\n"),
+            ("\u{202e}a\r", "\u{fffd}a\u{fffd}\n"),
+        ] {
+            let mut lines = Lines::default();
+            lines.text(text);
+            lines.end();
+            assert_eq!(String::from_utf8(lines.into_text()).unwrap(), written);
         }
     }
 

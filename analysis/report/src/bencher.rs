@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use speedup_analysis::study::Report;
+use speedup_core::value::foreign::escaped;
 
 use crate::tracked::{Tracked, of_report};
 
@@ -32,7 +33,7 @@ pub fn json(report: &Report) -> String {
     let benchmarks: BTreeMap<&str, Measures> =
         all.iter().map(|tracked| (tracked.name.as_str(), measures(tracked))).collect();
     // Names are text and numbers are finite, or null.
-    serde_json::to_string_pretty(&benchmarks).unwrap_or_default()
+    escaped(&serde_json::to_string_pretty(&benchmarks).unwrap_or_default()).into_owned()
 }
 
 fn measures(tracked: &Tracked<'_>) -> Measures {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::figure::Figure;
 use speedup_analysis::conclusion::Verdict;
+pub(crate) use speedup_core::value::foreign::one_line as clean;
 
 /// A report that people read, in the order in which they read it.
 #[derive(Clone, Debug, PartialEq)]
@@ -396,21 +397,6 @@ fn told_apart<'a>(names: &BTreeSet<&'a str>, most: usize) -> Vec<(&'a str, Strin
         format!("{}{}{}{}", part(&letters[..before]), sign(before < front), part(own), sign(back > 0))
     };
     names.iter().copied().zip(letters.iter().map(label)).collect()
-}
-
-/// Text that stays in its place, whoever wrote it: ends of lines and tabs are spaces, and other control characters and those
-/// that turn the direction of what follows (UAX 9) are seen as such.
-pub(crate) fn clean(text: &str) -> String {
-    let shown = |c: char| match c {
-        '\n' | '\r' | '\t' => ' ',
-        '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-            '\u{fffd}'
-        }
-        '\u{2028}' | '\u{2029}' => ' ',
-        c if c.is_control() => '\u{fffd}',
-        c => c,
-    };
-    text.chars().map(shown).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Rows that are printed as a table or as CSV: the same facts, in the table with the digits that they bear.
 
 use speedup_analysis::count;
+use speedup_core::value::foreign;
 use speedup_statistics::inference::LEAST_TOLD;
 
 use crate::markdown::escaped;
@@ -226,8 +227,15 @@ impl Sheet {
         for row in &self.rows {
             let _ = writer.write_record(row.iter().map(SheetCell::in_csv));
         }
-        writer.into_inner().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+        written(writer)
     }
+}
+
+/// The table that was written, in which no text of others is obeyed.
+pub(crate) fn written(writer: csv::Writer<Vec<u8>>) -> String {
+    let bytes = writer.into_inner().unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    foreign::without_commands(&foreign::lines(&text)).into_owned()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 use speedup_analysis::{count, study::Report};
+use speedup_core::value::foreign::escaped;
 
 use crate::tracked::{Tracked, of_report};
 
@@ -22,7 +23,7 @@ pub fn json(report: &Report) -> String {
     let all = of_report(report);
     let values: Vec<ChartValue> = all.iter().flat_map(|tracked| values(report, tracked)).collect();
     // Names are text and numbers are finite.
-    serde_json::to_string_pretty(&values).unwrap_or_default()
+    escaped(&serde_json::to_string_pretty(&values).unwrap_or_default()).into_owned()
 }
 
 fn values(report: &Report, tracked: &Tracked<'_>) -> Vec<ChartValue> {

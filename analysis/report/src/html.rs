@@ -2,6 +2,7 @@
 //! has [`STYLE`] already.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use speedup_core::value::foreign::without_commands;
 
 use crate::document::{Align, Column, Document, Element, Field, Kind, Section, Table, TableRow, Tone};
 use crate::figure::{Figure, Forest, ForestRow, History, Mark, Panels, ScalingFigure, svg};
@@ -29,7 +30,7 @@ pub fn page(document: &Document) -> String {
             body class="speedup-report" { main { (titled(document)) } }
         }
     };
-    page.into_string()
+    without_commands(&page.into_string()).into_owned()
 }
 
 /// The report for another page with [`STYLE`], which stands in an element of the class `speedup-report`; its headings are of

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, PreEscaped, html};
 use speedup_analysis::{gate::Conclusion, gate::Ruling, study::Report};
+use speedup_core::value::foreign::without_commands;
 use speedup_statistics::inference::Threshold;
 
 use crate::document::clean;
@@ -99,7 +100,7 @@ pub fn document(subject: &JunitSubject, conclusions: &[Conclusion], rules: Junit
         }
         "\n"
     };
-    document.into_string()
+    without_commands(&document.into_string()).into_owned()
 }
 
 fn test(subject: &JunitSubject, conclusion: &Conclusion, rules: JunitRules) -> Markup {

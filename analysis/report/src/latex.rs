@@ -3,6 +3,8 @@
 
 mod picture;
 
+use speedup_core::value::foreign::without_commands;
+
 use crate::document::{Align, Document, Element, Kind, Section, Table};
 
 /// Before the text. Tables are wide, so the page lies on its side.
@@ -30,7 +32,8 @@ pub fn document(document: &Document) -> String {
     for section in &document.sections {
         write(&mut text, section);
     }
-    text + "\\end{document}\n"
+    text += "\\end{document}\n";
+    without_commands(&text).into_owned()
 }
 
 fn write(text: &mut String, section: &Section) {

@@ -1,6 +1,8 @@
 //! The report as Markdown, of the kind that forges show: headings, paragraphs, lists and tables, and drawings as files beside it
 //! where there is a place for them: a forge shows no drawing that stands in the text.
 
+use speedup_core::value::foreign::without_commands;
+
 use crate::document::{Align, Document, Element, Kind, Section, Table};
 use crate::figure::{Figure, Panels, svg::File, svg::files};
 
@@ -39,7 +41,7 @@ fn whole(document: &Document, drawings: &mut Drawings<'_>) -> String {
     for section in document.sections.iter().filter(is_told).collect::<Vec<_>>() {
         write(&mut text, section, drawings);
     }
-    text
+    without_commands(&text).into_owned()
 }
 
 fn write(text: &mut String, section: &Section, drawings: &mut Drawings<'_>) {

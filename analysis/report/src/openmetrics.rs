@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use speedup_analysis::conclusion::Verdict;
 use speedup_analysis::study::{IntervalReport, Report, SampleReport, ScalingRow, ScalingValue, State};
+use speedup_core::value::foreign::without_commands;
 
 use crate::document::clean;
 
@@ -48,7 +49,7 @@ pub fn text(report: &Report) -> String {
     ];
     let mut text: String = families.into_iter().flatten().map(|family| family.text).collect();
     text.push_str("# EOF\n");
-    text
+    without_commands(&text).into_owned()
 }
 
 impl Family {

@@ -10,6 +10,8 @@ use speedup_analysis::study::{
     ProtocolReport, ReachReport, Report, SampleReport,
 };
 
+use crate::facts::written;
+
 /// The columns, in their order.
 const COLUMNS: [&str; 44] = [
     "experiment",
@@ -84,7 +86,7 @@ pub fn csv(report: &Report) -> String {
     for named in estimates::of_scaling(report).chain(estimates::of_ranks(report)) {
         let _ = writer.write_record(fields(report, &named));
     }
-    writer.into_inner().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    written(writer)
 }
 
 fn row(

@@ -5,6 +5,8 @@ mod plot;
 #[cfg(test)]
 mod tests;
 
+use speedup_core::value::foreign::without_commands;
+
 use self::page::Page;
 use crate::document::{Document, Element, Kind, Section, Tone};
 
@@ -49,7 +51,7 @@ pub fn text(document: &Document, terminal: Terminal) -> String {
     if let Some(verdict) = verdict.filter(|_| document.repeats_verdict) {
         write(&mut page, verdict, "In short");
     }
-    page.into_text()
+    without_commands(&page.into_text()).into_owned()
 }
 
 fn write(page: &mut Page, section: &Section, heading: &str) {

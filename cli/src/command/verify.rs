@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow};
 use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
-use speedup_core::value::id::ExperimentId;
+use speedup_core::value::{foreign::one_line, id::ExperimentId};
 
 use super::{print, print_json};
 use crate::arguments::{Output, OutputArgument};
@@ -113,7 +113,7 @@ impl Verified {
             text += "says the same in different bytes";
         } else {
             text += "differs:";
-            self.differences.iter().for_each(|one| text += &format!("\n  {}", printable(one)));
+            self.differences.iter().for_each(|one| text += &format!("\n  {}", one_line(one)));
             if self.differences.len() == MOST_NAMED {
                 text += "\n  and perhaps more";
             }
@@ -123,9 +123,4 @@ impl Verified {
         }
         text
     }
-}
-
-/// What stands in a bundle must not move the cursor.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

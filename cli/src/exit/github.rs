@@ -17,7 +17,7 @@ const MOST_SUMMARY_BYTES: u64 = 1 << 20;
 /// Annotates with conclusions, each in a line of its own.
 pub(super) fn annotate(level: AnnotationLevel, title: &str, conclusions: &[Conclusion], console: &Console) {
     for line in annotations(level, title, conclusions) {
-        console.talk(line);
+        console.command(&line);
     }
 }
 

@@ -1,7 +1,7 @@
 //! A Git repository of this machine, read by the user's `git`: which commit a revision is, and the source of that commit.
 //!
 //! Nothing of it is changed: neither working tree, index and stash, nor what `git worktree list` shows. Nothing of it is executed either:
-//! no hook, no filter, no monitor of the file system. The source is what the commit holds, byte for byte.
+//! no hook, no filter, no monitor of the file system, no helper that its configuration names. The source is what the commit holds, byte for byte.
 //!
 //! In reading order: `refusal` (why not), `invocation` (how git is executed), `range` (two revisions), `line` (all commits from one to the other), `listing` (the files of a
 //! commit), `source` (their contents).
@@ -17,6 +17,7 @@ use std::{fs, io, path::Path, path::PathBuf};
 
 use speedup_core::experiment::commit::{Commit, MAX_REVISION_BYTES, MAX_SUBJECT_BYTES};
 use speedup_core::plan::file::nearest;
+use speedup_core::value::foreign::is_obeyed;
 
 use self::invocation::{Answer, git};
 pub(crate) use self::{line::LineOptions, range::BaseOf, range::Range, refusal::GitRefusal};
@@ -224,7 +225,7 @@ fn subject(answer: &str) -> String {
 
 /// A subject, as a report can show it.
 fn subject_of_line(line: &str) -> String {
-    let mut shown: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut shown: String = line.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect();
     shown.truncate(shown.floor_char_boundary(MAX_SUBJECT_BYTES));
     shown.trim().to_owned()
 }
@@ -248,7 +249,7 @@ mod tests {
         assert_eq!(subject("commit 0a\nSort in place\n"), "Sort in place");
         assert_eq!(subject("commit 0a\n"), "");
         assert_eq!(subject(""), "");
-        assert_eq!(subject("commit 0a\n\u{1b}[31mred\t!\n"), "[31mred !");
+        assert_eq!(subject("commit 0a\n\u{1b}[31mred\t!\u{202e}\n"), "[31mred !");
         assert_eq!(subject(&format!("commit 0a\n{}\n", "ß".repeat(500))).len(), MAX_SUBJECT_BYTES);
     }
 }

@@ -60,14 +60,12 @@ impl From<Status> for Over {
 impl Stream {
     /// Sends a part of the page if it is another than before.
     async fn part(&mut self, name: &'static str, part: Markup) -> Result<(), Over> {
-        let part = part.into_string();
+        let part = page::written(part);
         if self.sent.get(name) == Some(&part) {
             return Ok(());
         }
-        // Lines end with \n alone there; what else ends lines is markup's own white space.
-        let data = part.replace('\r', "");
         // Browsers do not tell of an event without data: what is empty now would stay as it was.
-        let event = Event::default().event(name).data(if data.is_empty() { " " } else { &data });
+        let event = Event::default().event(name).data(if part.is_empty() { " " } else { &part });
         self.sent.insert(name, part);
         self.parts.send(Ok(event)).await.map_err(|_| Over)
     }

@@ -14,6 +14,7 @@ pub(crate) mod report;
 use axum::{http::header::CONTENT_TYPE, response::IntoResponse, response::Response};
 use maud::{Markup, html};
 use speedup_core::value::count::{counted, grouped};
+use speedup_core::value::foreign;
 use speedup_proto::convert::known_moment;
 
 use crate::{trouble::Trouble, visitor::Visitor};
@@ -23,8 +24,13 @@ pub(crate) struct Html(pub(crate) Markup);
 
 impl IntoResponse for Html {
     fn into_response(self) -> Response {
-        ([(CONTENT_TYPE, "text/html; charset=utf-8")], self.0.into_string()).into_response()
+        ([(CONTENT_TYPE, "text/html; charset=utf-8")], written(self.0)).into_response()
     }
+}
+
+/// Markup as browsers get it: no text of others hides, or turns the direction of what stands beside it.
+pub(crate) fn written(markup: Markup) -> String {
+    foreign::lines(&markup.into_string()).into_owned()
 }
 
 impl IntoResponse for Trouble {

@@ -2,6 +2,8 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
+use super::foreign::is_obeyed;
+
 /// Longest run of bytes that are escaped one by one; more are the hole of a file, or no text at all, and are counted.
 const MAX_ESCAPED: usize = 16;
 
@@ -29,14 +31,14 @@ pub fn last_lines(mut log: impl Read + Seek, bytes: u64, lines: usize) -> io::Re
     Ok(last)
 }
 
-/// Bytes as text in lines. Control characters other than tabs and line ends, and what is no UTF-8, are escaped as in Rust's literals; a
+/// Bytes as text in lines. What a terminal obeys but tabs and line ends, and what is no UTF-8, are escaped as in Rust's literals; a
 /// longer run of them is counted.
 pub fn legible(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     let mut run = Vec::new();
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
-            if character.is_control() && !matches!(character, '\n' | '\r' | '\t') {
+            if is_obeyed(character) && !matches!(character, '\n' | '\r' | '\t') {
                 run.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
                 continue;
             }
@@ -93,6 +95,7 @@ mod tests {
     fn what_moves_a_terminal_and_what_is_no_text_is_escaped() {
         assert_eq!(legible(b"\x1b[31mred\x00\x07\tend"), "\\x1b[31mred\\x00\\x07\tend");
         assert_eq!(legible("größer\u{9b}31m".as_bytes()), "größer\\xc2\\x9b31m");
+        assert_eq!(legible("a\u{202e}b".as_bytes()), "a\\xe2\\x80\\xaeb");
         assert_eq!(legible(b"half \xe2\x82"), "half \\xe2\\x82");
         assert_eq!(legible(b"1 %\r2 %\r\n"), "1 %\n2 %\n\n");
     }

@@ -12,8 +12,9 @@ use crate::pool::{Pool, eventually};
 
 /// Where Debian has the server.
 const SSHD: &str = "/usr/sbin/sshd";
-/// Ends the coordinator with the thread that started it.
-const LEASHED: &[&str] = &["setpriv", "--pdeathsig", "KILL"];
+/// Ends the coordinator with the thread that started it. The `ssh` that it finds first has a configuration of this pool.
+const LEASHED: &[&str] =
+    &["sh", "-c", "PATH=$XDG_STATE_HOME/bin:$PATH exec setpriv --pdeathsig KILL \"$0\" \"$@\""];
 
 /// A coordinator with a key for its hosts, whose own keys it knows.
 #[derive(Debug)]
@@ -30,6 +31,13 @@ pub enum SshKey {
     Unknown,
 }
 
+/// What the coordinator's user knows of the keys of hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SshHostKeys {
+    Known,
+    Unknown,
+}
+
 impl SshSite {
     /// A coordinator at this address and so many hosts, of which it knows nothing. `binary` is the command under test.
     ///
@@ -38,6 +46,7 @@ impl SshSite {
     pub fn start(binary: &str, address: IpAddr, policy: &'static str, hosts: usize) -> Self {
         let cluster = Cluster::shared();
         let pool = Pool::at(binary, address, LEASHED);
+        configure(pool.path());
         for name in ["known", "unknown"] {
             make_key(&pool.path().join(name));
         }
@@ -61,8 +70,7 @@ impl SshSite {
             let listens = || TcpStream::connect((host.address(), 22)).ok();
             eventually("its server listens", listens);
         }
-        std::fs::write(pool.path().join("known_hosts"), known_hosts).expect("the hosts' keys");
-        std::fs::write(pool.path().join("no_hosts"), "").expect("no keys");
+        std::fs::write(pool.path().join("all_hosts"), known_hosts).expect("the hosts' keys");
         Self { site: Site::of(pool, cluster, hosts, policy, Host::address) }
     }
 
@@ -92,12 +100,23 @@ impl SshSite {
     pub fn add(&self, flags: &[&str]) {
         let names: Vec<String> = self.site.hosts.iter().map(Host::address).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let output = self.try_to_add(&[&names, flags].concat(), SshKey::Known, "known_hosts");
+        let output = self.try_to_add(&[&names, flags].concat(), SshKey::Known, SshHostKeys::Known);
         assert!(output.status.success(), "{}", said(&output));
     }
 
-    /// The same of some, which may fail, with a key and a file of known hosts.
-    pub fn try_to_add(&self, words: &[&str], key: SshKey, known_hosts: &str) -> Output {
+    /// Vouches for the keys of all hosts, or for none.
+    pub fn vouch(&self, known: SshHostKeys) {
+        let directory = self.site.pool.path();
+        let keys = match known {
+            SshHostKeys::Known => read(&directory.join("all_hosts")),
+            SshHostKeys::Unknown => String::new(),
+        };
+        std::fs::write(directory.join("known_hosts"), keys).expect("the keys of hosts");
+    }
+
+    /// The same of some, which may fail, with a key and with what is known of the hosts' own.
+    pub fn try_to_add(&self, words: &[&str], key: SshKey, known: SshHostKeys) -> Output {
+        self.vouch(known);
         let name = match key {
             SshKey::Known => "known",
             SshKey::Unknown => "unknown",
@@ -105,12 +124,7 @@ impl SshSite {
         let directory = Host::disk().join("ssh").display().to_string();
         let add = ["hosts", "ssh", "add", "--user", "root", "--directory", &directory];
         let path = self.site.pool.path().display();
-        let options = [
-            format!("-oUserKnownHostsFile={path}/{known_hosts}"),
-            "-oGlobalKnownHostsFile=/dev/null".to_owned(),
-            "-oIdentitiesOnly=yes".to_owned(),
-            format!("-i{path}/{name}"),
-        ];
+        let options = ["-oIdentitiesOnly=yes".to_owned(), format!("-i{path}/{name}")];
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
         self.site.pool.speedup(&[&add, words, &["--"], &options].concat())
     }
@@ -165,6 +179,19 @@ fn configuration() -> String {
          PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nSetEnv HOME={own}\n",
         own = own.display()
     )
+}
+
+/// Puts an `ssh` into a pool's directory with a file of known hosts there: what a user's configuration would say, which lies in the home
+/// directory of this machine's user.
+fn configure(pool: &Path) {
+    let bin = pool.join("bin");
+    std::fs::create_dir(&bin).expect("a directory");
+    let known = pool.join("known_hosts");
+    let real = "/usr/bin/ssh -o GlobalKnownHostsFile=/dev/null";
+    let script = format!("#!/bin/sh\nexec {real} -o UserKnownHostsFile={} \"$@\"\n", known.display());
+    std::fs::write(bin.join("ssh"), script).expect("a program");
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(bin.join("ssh"), executable).expect("its mode");
 }
 
 fn make_key(path: &Path) {

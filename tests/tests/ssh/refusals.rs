@@ -1,6 +1,6 @@
 //! What cannot be is told at once, in the words of who knows.
 
-use speedup_tests::cluster::{Host, SshKey};
+use speedup_tests::cluster::{Host, SshHostKeys, SshKey};
 
 use crate::site;
 
@@ -9,13 +9,12 @@ use crate::site;
 fn an_unknown_host_is_refused_in_the_words_of_ssh() {
     let on = site("any", 1);
     let host = &on.site.hosts[0];
-    let output = on.try_to_add(&[&host.address()], SshKey::Known, "no_hosts");
+    let output = on.try_to_add(&[&host.address()], SshKey::Known, SshHostKeys::Unknown);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(4), "{said}");
     assert!(said.contains("ssh: ") && said.contains("Host key verification failed"), "{said}");
     assert!(!on.is_anything_left(host), "nothing was copied");
-    let pool = on.site.pool.path();
-    std::fs::copy(pool.join("known_hosts"), pool.join("no_hosts")).expect("a file of known hosts");
+    on.vouch(SshHostKeys::Known);
     on.wait_until_serving(host, 1);
 }
 
@@ -24,12 +23,12 @@ fn an_unknown_host_is_refused_in_the_words_of_ssh() {
 fn a_key_that_is_refused_is_told_and_so_is_a_host_that_is_away() {
     let on = site("any", 2);
     let [host, away] = &on.site.hosts[..] else { panic!("two hosts") };
-    let output = on.try_to_add(&[&host.address()], SshKey::Unknown, "known_hosts");
+    let output = on.try_to_add(&[&host.address()], SshKey::Unknown, SshHostKeys::Known);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(4), "{said}");
     assert!(said.contains("Permission denied (publickey)"), "{said}");
     away.crash();
-    on.try_to_add(&[&away.address(), "--wait", "1s"], SshKey::Known, "known_hosts");
+    on.try_to_add(&[&away.address(), "--wait", "1s"], SshKey::Known, SshHostKeys::Known);
     on.wait_for_error(away, "connect to host");
     away.boot();
     on.wait_until_serving(away, 1);
@@ -42,7 +41,7 @@ fn a_directory_from_which_nothing_is_executed_is_told() {
     let host = &on.site.hosts[0];
     let place = Host::disk().join("ssh");
     host.enter(&format!("mkdir {0} && mount -t tmpfs -o noexec,size=1g tmpfs {0}", place.display()));
-    let output = on.try_to_add(&[&host.address()], SshKey::Known, "known_hosts");
+    let output = on.try_to_add(&[&host.address()], SshKey::Known, SshHostKeys::Known);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(4), "{said}");
     let expected = ["does not start there", "Permission denied", "--directory"];
@@ -62,8 +61,13 @@ fn what_may_not_be_asked_for_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
         assert!(said.contains(expected), "{words:?}: {said}");
     };
-    refused(&["node1", "--", "-oProxyCommand=touch /tmp/x"], "is not accepted here");
-    refused(&["node1", "--", "-o", "StrictHostKeyChecking=no"], "is not accepted here");
+    refused(
+        &["node1", "--", "-oProxyCommand=touch /tmp/x"],
+        "option ProxyCommand of ssh is not accepted here",
+    );
+    refused(&["node1", "--", "-o", "StrictHostKeyChecking=no"], "whose key is trusted");
+    refused(&["node1", "--", "-o", "UserKnownHostsFile=/dev/null"], "whose key is trusted");
+    refused(&["node1", "--", "-F", "x"], "is not accepted here");
     refused(&["alice@-oProxyCommand=x"], "is no host for ssh");
     refused(&["a;b"], "is no host for ssh");
     refused(&["node1", "--directory", "~/x"], "cannot be the directory");

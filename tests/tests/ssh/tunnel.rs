@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use speedup_tests::cluster::{Gate, Plan, SshKey, SshSite};
+use speedup_tests::cluster::{Gate, Plan, SshHostKeys, SshKey, SshSite};
 
 use crate::SPEEDUP;
 
@@ -11,7 +11,7 @@ use crate::SPEEDUP;
 fn a_coordinator_on_loopback_is_reached_by_a_tunnel() {
     let mut on = SshSite::start(SPEEDUP, Ipv4Addr::LOCALHOST.into(), "distinct", 2);
     let address = on.site.hosts[0].address();
-    let output = on.try_to_add(&[&address], SshKey::Known, "known_hosts");
+    let output = on.try_to_add(&[&address], SshKey::Known, SshHostKeys::Known);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && said.contains("no other host"), "{said}");
     assert!(said.contains("--tunnel"), "{said}");

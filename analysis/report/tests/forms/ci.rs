@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use speedup_analysis::gate::Conclusion;
+use speedup_core::value::foreign::one_line as shown;
 use speedup_report::github::{AnnotationLevel, MOST_ANNOTATIONS, annotation, annotations};
 use speedup_report::junit::JunitSubject;
 
@@ -78,17 +79,6 @@ fn samples(text: &str) -> Vec<(String, BTreeMap<String, String>)> {
     found
 }
 
-/// What text by others is shown as.
-fn shown(text: &str) -> String {
-    let is_obeyed = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let one = |c: char| match c {
-        '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',
-        c if c.is_control() || is_obeyed(c) => '\u{fffd}',
-        c => c,
-    };
-    text.chars().map(one).collect()
-}
-
 /// Anything, and often what means something to a form.
 fn text() -> impl Strategy<Value = String> {
     let special = prop::sample::select(vec![
@@ -98,6 +88,38 @@ fn text() -> impl Strategy<Value = String> {
     let command = Just("::error::".to_owned());
     let piece = prop_oneof![26 => special.prop_map(str::to_owned), 1 => command, 27 => any::<char>().prop_map(|c| c.to_string())];
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+/// The same, with what begins commands and what turns text around.
+fn orders() -> impl Strategy<Value = String> {
+    let pieces = vec![
+        "::error::",
+        "::stop-commands::x",
+        "##[error]",
+        "#",
+        " ",
+        "\n",
+        "\r",
+        "\u{2066}",
+        "\u{200b}",
+        "\u{a0}",
+        "word",
+    ];
+    let piece = prop_oneof![4 => prop::sample::select(pieces).prop_map(str::to_owned), 1 => text()];
+    prop::collection::vec(piece, 1..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(32) })]
+
+    #[test]
+    fn no_form_of_a_report_obeys_what_names_say(name in orders(), width in 60_usize..160) {
+        let report = renamed(json("figures"), &name);
+        for (ending, text) in forms(&report) {
+            prop_assert_eq!(obeyed(&text), None, "{}", ending);
+        }
+        prop_assert_eq!(obeyed(&plotted(&Document::of(&report), Plots::Unicode, width)), None);
+    }
 }
 
 proptest! {

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use speedup_core::run::{AfterLoss, LossReason, Obstacle, record::Failure, record::Output, record::Record};
+use speedup_core::value::foreign::is_obeyed;
 use speedup_core::value::id::{Attempt, RunIndex};
 use std::collections::BTreeMap;
 
@@ -150,7 +151,7 @@ fn first_line(output: &Output) -> Option<String> {
 /// The first line of `text`, without what could move a terminal's cursor; `None` when nothing is left.
 fn one_line(text: &str) -> Option<String> {
     let line = text.lines().next().unwrap_or_default().trim();
-    let visible = line.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let visible = line.chars().map(|c| if is_obeyed(c) { ' ' } else { c });
     let mut shown: String = visible.take(LONGEST_LINE).collect();
     if line.chars().nth(LONGEST_LINE).is_some() {
         shown.push('…');

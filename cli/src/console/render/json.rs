@@ -2,7 +2,7 @@
 //! the order of its fields, which is an order of reading.
 
 use serde::de::IgnoredAny;
-pub(crate) use speedup_observations::escaped;
+pub(crate) use speedup_core::value::foreign::escaped;
 
 /// The same JSON, indented by two spaces a level; an error when it is none.
 pub(crate) fn indented(text: &str) -> Result<String, serde_json::Error> {

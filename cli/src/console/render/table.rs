@@ -2,6 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 use console::measure_text_width;
+pub(crate) use speedup_core::value::foreign::one_line as printable;
 pub(crate) use speedup_report::facts::Label as Column;
 use speedup_report::{document::shortened, facts::ABSENT, facts::Sheet, facts::SheetCell};
 
@@ -132,11 +133,6 @@ pub(crate) fn table(columns: &[Column], rows: impl IntoIterator<Item = Vec<Strin
     heading.into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }
 
-/// What others wrote must not move the cursor, nor end a row.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,10 +197,5 @@ mod tests {
         assert_eq!(headings(&narrow).unwrap(), "command runs mean");
         assert!(narrow.ends_with(": user, system."), "{narrow}");
         assert!(narrow.lines().take(3).all(|line| measure_text_width(line) <= 30), "{narrow}");
-    }
-
-    #[test]
-    fn what_others_wrote_is_printable() {
-        assert_eq!(printable("a\u{1b}[2Jb\nc"), "a\u{fffd}[2Jb\u{fffd}c");
     }
 }

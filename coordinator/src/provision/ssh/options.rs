@@ -10,7 +10,7 @@ const MAX_OPTION_BYTES: usize = 4_096;
 const FLAGS: [&str; 3] = ["-4", "-6", "-C"];
 const VALUED: [&str; 6] = ["-J", "-b", "-c", "-i", "-m", "-p"];
 /// What `-o` may set, in lower case as ssh compares.
-const KEYWORDS: [&str; 32] = [
+const KEYWORDS: [&str; 27] = [
     "addressfamily",
     "bindaddress",
     "bindinterface",
@@ -20,12 +20,9 @@ const KEYWORDS: [&str; 32] = [
     "compression",
     "connectionattempts",
     "connecttimeout",
-    "globalknownhostsfile",
     "gssapiauthentication",
     "hostbasedauthentication",
     "hostkeyalgorithms",
-    "hostkeyalias",
-    "hostname",
     "identitiesonly",
     "identityagent",
     "identityfile",
@@ -41,8 +38,33 @@ const KEYWORDS: [&str; 32] = [
     "serveralivecountmax",
     "serveraliveinterval",
     "tcpkeepalive",
-    "userknownhostsfile",
-    "verifyhostkeydns",
+];
+
+/// Why what weakens the check of host keys is refused.
+const TRUSTS: &str = "it decides which host is taken for another, or whose key is trusted";
+/// Why what executes programs is refused.
+const EXECUTES: &str = "it has something executed or loaded on the coordinator's machine";
+/// What `-o` may not set, with the reason, in lower case; whatever stands nowhere is refused as well.
+const REFUSED: [(&str, &str); 19] = [
+    ("canonicaldomains", TRUSTS),
+    ("canonicalizehostname", TRUSTS),
+    ("checkhostip", TRUSTS),
+    ("globalknownhostsfile", TRUSTS),
+    ("hostkeyalias", TRUSTS),
+    ("hostname", TRUSTS),
+    ("knownhostscommand", EXECUTES),
+    ("localcommand", EXECUTES),
+    ("nohostauthenticationforlocalhost", TRUSTS),
+    ("permitlocalcommand", EXECUTES),
+    ("pkcs11provider", EXECUTES),
+    ("proxycommand", EXECUTES),
+    ("revokedhostkeys", TRUSTS),
+    ("securitykeyprovider", EXECUTES),
+    ("stricthostkeychecking", TRUSTS),
+    ("updatehostkeys", TRUSTS),
+    ("userknownhostsfile", TRUSTS),
+    ("verifyhostkeydns", TRUSTS),
+    ("xauthlocation", EXECUTES),
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -53,6 +75,10 @@ pub(crate) enum SshOptionsError {
          the like); put others into the ssh configuration of the coordinator's user"
     )]
     Unknown(String),
+    #[error(
+        "option {name} of ssh is not accepted here: {why}; put it into the ssh configuration of the coordinator's user"
+    )]
+    Refused { name: String, why: &'static str },
     #[error("{0} comes last, but needs a value")]
     NoValue(String),
     #[error("at most {MAX_OPTIONS} options of {MAX_OPTION_BYTES} bytes each are allowed")]
@@ -81,6 +107,12 @@ pub(crate) fn check(given: &[String]) -> Result<(), SshOptionsError> {
             attached => attached,
         };
         if is_keyword {
+            // ssh also takes a blank between name and value.
+            let end = value.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(value.len());
+            let refused = REFUSED.iter().find(|(name, _)| value[..end].eq_ignore_ascii_case(name));
+            if let Some((_, why)) = refused {
+                return Err(SshOptionsError::Refused { name: value[..end].to_owned(), why });
+            }
             let (name, value) =
                 value.split_once('=').ok_or_else(|| SshOptionsError::Unknown(format!("-o {value}")))?;
             if !KEYWORDS.contains(&name.to_ascii_lowercase().as_str()) {
@@ -117,20 +149,27 @@ mod tests {
 
     #[test]
     fn how_a_host_is_reached_is_the_users_to_say() {
-        let words =
-            ["-p", "2222", "-i/home/a/key", "-J", "a@gate:22,b", "-4", "-o", "HostKeyAlias=x", "-oPort=7"];
+        let words = [
+            "-p",
+            "2222",
+            "-i/home/a/key",
+            "-J",
+            "a@gate:22,b",
+            "-4",
+            "-o",
+            "IdentitiesOnly=yes",
+            "-oPort=7",
+        ];
         assert_eq!(checked(&words), Ok(()));
     }
 
     #[test]
     fn what_executes_writes_or_trusts_is_refused() {
         let unknown = [
-            &["-o", "ProxyCommand=touch x"][..],
-            &["-oLocalCommand=x"],
-            &["-o", "StrictHostKeyChecking=no"],
-            &["-o", "KnownHostsCommand=x"],
-            &["-o", "ProxyCommand touch x"],
-            &["-F", "x"],
+            &["-F", "x"][..],
+            &["-o", "ForwardAgent=yes"],
+            &["-o", "Port 7"],
+            &["-o", "=x"],
             &["-E", "x"],
             &["-S", "x"],
             &["-L", "1:a:2"],
@@ -143,6 +182,22 @@ mod tests {
         ];
         for words in unknown {
             assert!(matches!(checked(words), Err(SshOptionsError::Unknown(_))), "{words:?}");
+        }
+        for given in [
+            "ProxyCommand=touch x",
+            "proxycommand touch x",
+            "LocalCommand\t=x",
+            "Hostname=other",
+            "HOSTNAME other",
+        ] {
+            assert!(matches!(checked(&["-o", given]), Err(SshOptionsError::Refused { .. })), "{given}");
+        }
+        for (name, _) in REFUSED {
+            assert!(
+                matches!(checked(&[&format!("-o{name}=no")]), Err(SshOptionsError::Refused { .. })),
+                "{name}"
+            );
+            assert!(!KEYWORDS.contains(&name), "{name}");
         }
         assert_eq!(checked(&["-p"]), Err(SshOptionsError::NoValue("-p".to_owned())));
         assert_eq!(checked(&vec!["-4"; 65]), Err(SshOptionsError::TooMany));
