@@ -57,6 +57,24 @@ impl HostWait {
     }
 }
 
+/// What was last said of why an experiment waits for hosts, by whoever says it in lines.
+#[derive(Debug, Default)]
+pub(crate) struct HostWaitTold(String);
+
+impl HostWaitTold {
+    /// Whether a reason is another than the one that was said last. Numbers in it change with every host and job that comes or
+    /// goes, which is no news; and when hosts have come, the status says so.
+    pub(crate) fn is_news(&mut self, why: &str) -> bool {
+        let kind: String = why.chars().filter(|character| !character.is_ascii_digit()).collect();
+        let kind = kind.split_whitespace().collect::<Vec<_>>().join(" ");
+        if kind.is_empty() || kind == self.0 {
+            return false;
+        }
+        self.0 = kind;
+        true
+    }
+}
+
 /// The statuses of one experiment, as they come.
 #[derive(Debug)]
 pub(crate) struct Follower {
@@ -175,6 +193,20 @@ mod tests {
             away = away.further(now);
         }
         assert_eq!((away.pause, away.since), (LONGEST_PAUSE, now));
+    }
+
+    #[test]
+    fn a_reason_with_other_numbers_is_no_news() {
+        let mut told = HostWaitTold::default();
+        let said = [
+            "",
+            "3 runs wait.\n  1 busy",
+            " 12 runs wait.\n 10  busy",
+            "",
+            "No host.",
+            "3 runs wait.\n  1 busy",
+        ];
+        assert_eq!(said.map(|why| told.is_news(why)), [false, true, false, false, true, true]);
     }
 
     #[test]

@@ -6,17 +6,18 @@
 )]
 
 use std::{
-    ffi::OsString, io::Write as _, os::unix::process::CommandExt as _, path::Path, path::PathBuf,
-    process::Command, process::ExitCode, sync::atomic::AtomicI32, sync::atomic::AtomicU32,
-    sync::atomic::Ordering,
+    ffi::OsString, io, io::Write as _, mem, mem::MaybeUninit, os::unix::process::CommandExt as _, path::Path,
+    path::PathBuf, process::Child, process::Command, process::ExitCode, ptr, sync::atomic::AtomicI32,
+    sync::atomic::AtomicU32, sync::atomic::Ordering,
 };
 
-use rustix::process::Pid;
+use rustix::io::Errno;
+use rustix::process::{DumpableBehavior, Pid, WaitId, WaitIdOptions, set_dumpable_behavior, waitid};
 use speedup_core::experiment::gang::{RANK, RANKS_VARIABLE};
 use speedup_core::run::record::{MAX_RANKS, RankEnd, RankTime};
 use speedup_core::value::time::Span;
 
-use super::{clock::now_ns, execution::End, usage};
+use super::{clock::now_ns, execution::End, signals, usage};
 use crate::wall_clock::unix_ns;
 
 /// The name under which this program times a rank.
@@ -35,6 +36,23 @@ const MAX_FILE_BYTES: u64 = 4_096;
 static TIMED: AtomicI32 = AtomicI32::new(0);
 /// The signals that came before there was a rank, one bit each.
 static EARLY: AtomicU32 = AtomicU32::new(0);
+/// Signals whose action this process needs, or its runtime changes: a rank gets back that they were ignored.
+const GIVEN_BACK: [libc::c_int; 2] = [libc::SIGPIPE, libc::SIGCHLD];
+/// Those of them that were ignored when this process was started, one bit each.
+static IGNORED: AtomicU32 = AtomicU32::new(0);
+
+/// Called by the loader before Rust's runtime, which ignores SIGPIPE in every program.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEFORE_MAIN: extern "C" fn() = note_ignored;
+
+extern "C" fn note_ignored() {
+    for signal in GIVEN_BACK {
+        if is_ignored(signal) {
+            IGNORED.fetch_or(bit(signal), Ordering::Relaxed);
+        }
+    }
+}
 
 /// Times a rank, if this process was started under the name for that; the end of the process.
 pub fn timed() -> Option<ExitCode> {
@@ -50,13 +68,16 @@ fn time(words: impl Iterator<Item = OsString>) -> ExitCode {
         complain("there is no command whose time could be taken");
         return ExitCode::from(NOT_EXECUTED);
     };
-    // None is blocked meanwhile: the rank inherits the mask of signals.
+    // A signal that is ignored here is ignored by the rank as well.
     for signal in PASSED_ON {
-        handle(signal);
+        if !is_ignored(signal) {
+            handle(signal);
+        }
     }
+    signals::keep_ended_children();
     let started_unix_ns = unix_ns();
     let started = now_ns();
-    let child = match Command::new(program).args(arguments).arg0(program).spawn() {
+    let child = match start(program, arguments) {
         Ok(child) => child,
         Err(error) => {
             complain(&format!("cannot execute {}: {error}", program.display()));
@@ -65,12 +86,18 @@ fn time(words: impl Iterator<Item = OsString>) -> ExitCode {
     };
     let pid = Pid::from_child(&child);
     TIMED.store(pid.as_raw_nonzero().get(), Ordering::Relaxed);
+    // Not before: the rank inherits the mask that this process was started with.
+    let_in(&PASSED_ON);
     let early = EARLY.swap(0, Ordering::Relaxed);
     for signal in PASSED_ON {
         if early & bit(signal) != 0 {
             pass_on(signal);
         }
     }
+    wait_unreaped(pid);
+    let wall = now_ns().saturating_sub(started);
+    // Its number may be another's as soon as it is reaped.
+    TIMED.store(0, Ordering::Relaxed);
     let gone = match usage::wait4(pid) {
         Ok(gone) => gone,
         Err(error) => {
@@ -78,8 +105,6 @@ fn time(words: impl Iterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(NOT_EXECUTED);
         }
     };
-    let wall = now_ns().saturating_sub(started);
-    TIMED.store(0, Ordering::Relaxed);
     let end = match gone.end {
         End::Signaled { signal, .. } => RankEnd::Signalled(u8::try_from(signal).unwrap_or(0)),
         End::Exited(code) => RankEnd::Exited(u8::try_from(code).unwrap_or(u8::MAX)),
@@ -99,15 +124,52 @@ fn time(words: impl Iterator<Item = OsString>) -> ExitCode {
     }
     match end {
         RankEnd::Exited(code) => ExitCode::from(code),
-        RankEnd::Signalled(signal) => {
-            // SAFETY: the default action of a signal that has ended the rank ends this process as well.
-            unsafe {
-                libc::signal(signal.into(), libc::SIG_DFL);
-                libc::raise(signal.into());
-            }
-            ExitCode::from(128_u8.saturating_add(signal))
+        RankEnd::Signalled(signal) => end_by(signal),
+    }
+}
+
+/// Starts the rank with the mask and the ignored signals that this process was started with.
+fn start(program: &OsString, arguments: &[OsString]) -> io::Result<Child> {
+    let mut command = Command::new(program);
+    command.args(arguments).arg0(program);
+    if IGNORED.load(Ordering::Relaxed) != 0 {
+        // SAFETY: the function does nothing but calls that may be made between fork and execve.
+        unsafe { command.pre_exec(ignore_again) };
+    }
+    command.spawn()
+}
+
+/// Undoes what the library does before: a child has the default action of SIGPIPE.
+fn ignore_again() -> io::Result<()> {
+    for signal in GIVEN_BACK {
+        if IGNORED.load(Ordering::Relaxed) & bit(signal) != 0 {
+            // SAFETY: it is a signal that may be ignored.
+            unsafe { libc::signal(signal, libc::SIG_IGN) };
         }
     }
+    Ok(())
+}
+
+/// Waits for the end of a child without reaping it. What fails here fails at the reaping, which says it.
+fn wait_unreaped(pid: Pid) {
+    loop {
+        let ended = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+        if !matches!(ended, Err(Errno::INTR)) {
+            return;
+        }
+    }
+}
+
+/// Ends this process by the signal that has ended the rank, without a dump in place of the rank's.
+fn end_by(signal: u8) -> ExitCode {
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    let number = libc::c_int::from(signal);
+    // SAFETY: the default action of a signal that has ended the rank ends this process as well.
+    unsafe { libc::signal(number, libc::SIG_DFL) };
+    let_in(&[number]);
+    // SAFETY: as above.
+    unsafe { libc::raise(number) };
+    ExitCode::from(128_u8.saturating_add(signal))
 }
 
 /// Where the rank's own complaints go.
@@ -115,13 +177,31 @@ fn complain(words: &str) {
     let _ = writeln!(std::io::stderr(), "{NAME}: {words}");
 }
 
-/// Passes a signal on from now on, unless this process was started with it ignored: then the rank is, too.
+/// Whether a signal is ignored. It is asked without a change, as a signal may come at any time.
+fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: zeroes are a valid sigaction, into which the action is read.
+    unsafe {
+        let mut action = mem::zeroed::<libc::sigaction>();
+        libc::sigaction(signal, ptr::null(), &raw mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// Passes a signal on from now on.
 fn handle(signal: libc::c_int) {
     // SAFETY: the handler does nothing but atomic operations and kill, which may be done there.
+    unsafe { libc::signal(signal, pass_on as *const () as libc::sighandler_t) };
+}
+
+/// Lets signals in that were blocked: they have a handler, or are to end this process.
+fn let_in(signals: &[libc::c_int]) {
+    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: sigemptyset fills the set, which the other calls change and read.
     unsafe {
-        if libc::signal(signal, pass_on as *const () as libc::sighandler_t) == libc::SIG_IGN {
-            libc::signal(signal, libc::SIG_IGN);
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in signals {
+            libc::sigaddset(set.as_mut_ptr(), *signal);
         }
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), ptr::null_mut());
     }
 }
 

@@ -10,7 +10,8 @@ use super::{coordinator::span, watch::stuck, watch::why_abandoned};
 use crate::{
     connection::Connection, connection::CoordinatorArguments, connection::selector::Selector,
     console::Console, exit::Exit, exit::failure::Failure, exit::standing, exit::standing::Standing,
-    follow::Follower, follow::HostWait, follow::PATIENCE, follow::Told, follow::progress::why_waiting,
+    follow::Follower, follow::HostWait, follow::HostWaitTold, follow::PATIENCE, follow::Told,
+    follow::progress::why_waiting,
 };
 
 /// Waits until an experiment is finished
@@ -76,6 +77,7 @@ async fn follow(
     let mut why = waiting.why.subscribe();
     let mut follower = Follower::new(connection.experiments(), experiment, PATIENCE);
     let mut has_told = false;
+    let mut said = HostWaitTold::default();
     loop {
         let status = tokio::select! {
             told = follower.next() => match told? {
@@ -83,7 +85,10 @@ async fn follow(
                 Told::Away { .. } => continue,
             },
             Ok(()) = why.changed() => {
-                console.talk(why.borrow_and_update().as_str());
+                let why = why.borrow_and_update();
+                if said.is_news(&why) {
+                    console.talk(why.as_str());
+                }
                 continue;
             }
         };

@@ -9,9 +9,9 @@ use super::hosts::prospects::{HostsArguments, until_hopeless};
 use crate::{
     connection::Connection, connection::CoordinatorArguments, connection::selector::Selector,
     console::Console, exit::Exit, exit::failure::Failure, exit::standing::Standing, follow::Follower,
-    follow::HostWait, follow::PATIENCE, follow::Told, follow::interrupt::Interrupts, follow::live,
-    follow::live::Seen, follow::progress::Left, follow::progress::Place, follow::progress::Progress,
-    follow::progress::sentence, results::failed_runs,
+    follow::HostWait, follow::HostWaitTold, follow::PATIENCE, follow::Told, follow::interrupt::Interrupts,
+    follow::live, follow::live::Seen, follow::progress::Left, follow::progress::Place,
+    follow::progress::Progress, follow::progress::sentence, results::failed_runs,
 };
 
 /// Shows the progress of an experiment
@@ -114,6 +114,7 @@ async fn follow(
 ) -> Result<Exit, Failure> {
     let mut follower = Follower::new(connection.experiments(), experiment, PATIENCE);
     let mut why = waiting.why.subscribe();
+    let mut said = HostWaitTold::default();
     loop {
         let status = tokio::select! {
             told = follower.next() => match told? {
@@ -125,7 +126,10 @@ async fn follow(
                 }
             },
             Ok(()) = why.changed() => {
-                progress.say(why.borrow_and_update().as_str());
+                let why = why.borrow_and_update();
+                if said.is_news(&why) {
+                    progress.say(why.as_str());
+                }
                 continue;
             }
         };

@@ -1,7 +1,9 @@
-//! What the shell and the disks leave to this process: looked at before anything starts, and named where it runs out.
+//! What the shell and the disks leave to this process: looked at before anything starts, and named
+//! where it runs out.
 //!
-//! Rust aborts where no memory is left, and panics where a thread does not start, so that others may wait for that thread for ever.
-//! Here both end the process in words and with the exit code of the infrastructure; what was acknowledged is durable by then.
+//! Rust aborts where no memory is left, and panics where a thread does not start, so that others may
+//! wait for that thread for ever. Here both end the process in words and with the exit code of the
+//! infrastructure; what was acknowledged is durable by then.
 
 #![expect(unsafe_code, reason = "the allocator, its settings and signal handlers have no safe interface")]
 
@@ -39,6 +41,10 @@ const THREADS: usize = 16;
 const NOT_STARTED: [&str; 2] = ["thread", "Resource temporarily unavailable"];
 
 /// The system's allocator, with a process that ends in words where no memory is left.
+///
+/// It also ends where the caller could have gone on without (`try_reserve`, by which the library reads files): an allocator is not
+/// told. Whatever others send is bounded far below what is refused, so such a failure means that the process has no memory for its
+/// own work either.
 struct Heap;
 
 #[global_allocator]
@@ -84,12 +90,10 @@ fn end(words: &str, hint: &str) -> ! {
     unsafe { libc::_exit(Exit::Infrastructure.code().into()) }
 }
 
-/// Checks the limits that every command needs, and has this process end in words where it meets one later.
+/// Checks the limit that every command needs, and has this process end in words where it meets another later.
 pub(crate) fn prepare() -> Result<(), Failure> {
     fail_beyond_file_size();
     at_least(Resource::Stack, STACK, "the stack", 's')?;
-    at_least(Resource::Nofile, OPEN_FILES, "open files", 'n')?;
-    at_least(Resource::Fsize, FILE_SIZE, "the size of files", 'f')?;
     if getrlimit(Resource::As).current.is_some() {
         // Each further arena reserves 64 MiB.
         set_arenas(1);
@@ -110,10 +114,12 @@ pub(crate) fn prepare() -> Result<(), Failure> {
 fn fail_beyond_file_size() {
     extern "C" fn pass(_: libc::c_int) {}
     let pass: extern "C" fn(libc::c_int) = pass;
-    // SAFETY: the handler does nothing, and a signal that was ignored stays ignored.
+    // SAFETY: zeroes are a valid sigaction; the handler does nothing, and a signal that was ignored stays ignored.
     unsafe {
-        if libc::signal(libc::SIGXFSZ, pass as libc::sighandler_t) == libc::SIG_IGN {
-            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        let mut before = std::mem::zeroed::<libc::sigaction>();
+        libc::sigaction(libc::SIGXFSZ, std::ptr::null(), &raw mut before);
+        if before.sa_sigaction != libc::SIG_IGN {
+            libc::signal(libc::SIGXFSZ, pass as libc::sighandler_t);
         }
     }
 }
@@ -141,8 +147,15 @@ fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
+/// Checks the limits that an agent needs. Commands that only ask or show need none of them.
+pub(crate) fn require_for_agent() -> Result<(), Failure> {
+    at_least(Resource::Nofile, OPEN_FILES, "open files", 'n')?;
+    at_least(Resource::Fsize, FILE_SIZE, "the size of files", 'f')
+}
+
 /// Checks the limits that a coordinator needs, its threads by starting as many.
 pub(crate) fn require_for_coordinator() -> Result<(), Failure> {
+    require_for_agent()?;
     at_least(Resource::As, ADDRESS_SPACE, "address space", 'v')?;
     let count = THREADS + processors();
     let started = start_threads(count).with_context(|| format!("cannot start {count} threads"));

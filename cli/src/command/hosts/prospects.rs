@@ -8,6 +8,7 @@ use speedup_core::machine::Outlook;
 use speedup_core::value::id::ExperimentId;
 use speedup_proto::v1;
 use tokio::time::{Instant, sleep};
+use tonic::Code;
 
 use super::engine::{Shown, queues};
 use crate::{
@@ -19,6 +20,10 @@ use crate::{
 const POLL: Duration = Duration::from_secs(5);
 /// How long agents may take to join again after their coordinator restarted: they try every five seconds.
 const REJOINING: Duration = Duration::from_secs(30);
+
+/// What is said where a coordinator of an earlier release does not say it.
+const UNEXPLAINED: &str =
+    "This coordinator does not say what its runs wait for; `speedup explain ID RUN` says it of one.";
 
 /// What to do where nothing brings hosts.
 #[derive(Clone, Copy, Debug, Args)]
@@ -85,17 +90,26 @@ async fn look(
 ) -> Result<(Option<Duration>, String), Failure> {
     const TRIED: &str = "cannot explain the experiment";
     let queues = queues(connection).await?;
-    let hosts = connection.provision().show_ssh_hosts(v1::ShowSshHostsRequest {}).await;
-    let hosts = hosts.map_err(|status| Failure::status(TRIED, &status))?.into_inner().hosts;
-    let waits = connection.experiments().explain_all(selector::get(experiment)).await;
-    let waits = Outlook::try_from(waits.map_err(|status| Failure::status(TRIED, &status))?.into_inner());
-    let waits = waits.map_err(|error| Failure::malformed(TRIED, error))?;
+    let hosts = match connection.provision().show_ssh_hosts(v1::ShowSshHostsRequest {}).await {
+        Ok(answer) => answer.into_inner().hosts,
+        // A coordinator of an earlier release starts no agents by ssh.
+        Err(status) if status.code() == Code::Unimplemented => Vec::new(),
+        Err(status) => return Err(Failure::status(TRIED, &status)),
+    };
+    let waits = match connection.experiments().explain_all(selector::get(experiment)).await {
+        Ok(answer) => {
+            let waits = Outlook::try_from(answer.into_inner());
+            outlook(&waits.map_err(|error| Failure::malformed(TRIED, error))?)
+        }
+        Err(status) if status.code() == Code::Unimplemented => UNEXPLAINED.to_owned(),
+        Err(status) => return Err(Failure::status(TRIED, &status)),
+    };
     let patience = patience(&queues, &hosts);
     let mut words: Vec<String> = Vec::new();
     for queue in queues.into_iter().map(Shown::from) {
         words.extend(queue.troubles().chain(queue.queued()).chain(queue.waits_long()));
     }
-    words.push(outlook(&waits));
+    words.push(waits);
     Ok((patience, words.join("\n")))
 }
 

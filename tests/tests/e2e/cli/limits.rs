@@ -56,6 +56,12 @@ fn what_is_just_enough_suffices() {
     for limit in ["-s 1024", "-n 64", "-f 2048"] {
         succeeded(&after(&desk, &format!("ulimit {limit}"), &BENCH).output().expect("a shell"));
     }
+    // What starts nothing needs nothing of what a coordinator or an agent does.
+    for limit in ["-n 20", "-f 0", "-v 200000"] {
+        for arguments in [&["--help"][..], &["bench", "--help"], &["--version"]] {
+            succeeded(&after(&desk, &format!("ulimit {limit}"), arguments).output().expect("a shell"));
+        }
+    }
 }
 
 #[test]

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
 
-use speedup_tests::{ledger::Row, output::json_lines, plan, pool::Pool, pool::eventually};
+use speedup_tests::{ledger::Row, output::json_lines, plan, pool::Pool, pool::eventually, process::Process};
 
 use crate::SPEEDUP;
 
@@ -148,7 +149,7 @@ fn a_timed_rank_inherits_what_it_would_without_the_timer() {
     std::os::unix::fs::symlink(SPEEDUP, &timer).expect("a link");
     let inherited = |timer: &[&str], words: &[&str]| {
         let mut command = Command::new("env");
-        command.args(["--ignore-signal=HUP", "--block-signal=USR2"]).args(timer).args(words);
+        command.args(["--ignore-signal=HUP,PIPE,CHLD", "--block-signal=USR2"]).args(timer).args(words);
         String::from_utf8(command.env("PMI_RANK", "0").output().expect("env").stdout).expect("UTF-8")
     };
     let timer = [timer.to_str().expect("UTF-8")];
@@ -166,6 +167,34 @@ fn a_timed_rank_inherits_what_it_would_without_the_timer() {
         command.args(["-c", "\"$0\" sh -c \"kill -s $1 \\$\\$\"; exit $?", timer[0], signal]);
         assert_eq!(command.env("PMI_RANK", "0").status().expect("sh").code(), Some(code), "{signal}");
     }
+}
+
+/// A program may take its signals by `sigwait`, for which it is started with them blocked.
+#[test]
+fn a_signal_that_is_blocked_reaches_the_rank_through_the_timer() {
+    let home = tempfile::tempdir().expect("a directory");
+    let timer = home.path().join("speedup-rank");
+    std::os::unix::fs::symlink(SPEEDUP, &timer).expect("a link");
+    let mut command = Command::new("env");
+    command.args(["--default-signal", "--block-signal=USR1"]).arg(&timer).args(["sleep", "1000"]);
+    let mut timed = command.env("PMI_RANK", "0").spawn().expect("a timer");
+    let rank = eventually("the rank is there", || {
+        let rank = Process::of(&timed).children().into_iter().next()?;
+        std::fs::read_to_string(format!("/proc/{rank}/comm"))
+            .is_ok_and(|name| name == "sleep\n")
+            .then_some(rank)
+    });
+    let signal = |name: &str| {
+        let pid = timed.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().expect("kill").success());
+    };
+    signal("USR1");
+    eventually("it waits for the rank to take it", || {
+        let status = std::fs::read_to_string(format!("/proc/{rank}/status")).expect("a process");
+        status.contains("ShdPnd:\t0000000000000200").then_some(())
+    });
+    signal("TERM");
+    assert_eq!(timed.wait().expect("its end").signal(), Some(15));
 }
 
 #[test]
