@@ -24,7 +24,7 @@ use std::{
 };
 
 use speedup_core::{
-    agent::message::Grant, experiment::Setup, experiment::environment::DIRECTORY_NAME,
+    agent::STOPPED, agent::message::Grant, experiment::Setup, experiment::environment::DIRECTORY_NAME,
     experiment::environment::PageCache, experiment::gang::RANKS_VARIABLE, experiment::metric::Stream,
     experiment::template::TemplateError, host::HostFacts, run::Obstacle, run::conditions::Conditions,
     run::conditions::Unmet, run::disturbance::Disturbance, run::program::Program, run::record::Failure,
@@ -567,7 +567,7 @@ fn no_directory(error: &std::io::Error) -> NotExecuted {
 }
 
 fn interrupted() -> NotExecuted {
-    NotExecuted::new("the agent was stopped during the run")
+    NotExecuted::new(STOPPED)
 }
 
 fn cut(mut reason: String) -> String {

@@ -15,6 +15,10 @@ use crate::host::HostFacts;
 use crate::run::record::Record;
 use crate::value::id::{AgentEpoch, AgentId, LeaseEpoch};
 
+/// What an agent reports of a run in which it is told to end, as releases before did; the coordinator tells by it that an engine may have
+/// ended its job.
+pub const STOPPED: &str = "the agent was stopped during the run";
+
 /// What happened to the agent.
 #[expect(clippy::large_enum_variant, reason = "one at a time, handed over at once")]
 #[derive(Clone, Debug, PartialEq)]
@@ -151,7 +155,7 @@ impl Agent {
             Input::Executed(record) => self.executed(record),
             Input::Retire => {
                 self.is_retiring = true;
-                self.end("the agent was stopped during the run")
+                self.end(STOPPED)
             }
             Input::Quiet => match self.link {
                 Link::Down => Vec::new(),

@@ -106,6 +106,14 @@ impl LossReason {
         }
     }
 
+    /// Whether the engine that gave the host out took it away, which costs the run no attempt.
+    pub(crate) fn is_the_engines(&self) -> bool {
+        match self {
+            Self::JobEnded { .. } => true,
+            Self::Expired | Self::HostLost | Self::AgentRestarted | Self::NotExecuted { .. } => false,
+        }
+    }
+
     /// The reason in words, to go after "because".
     pub fn words(&self) -> String {
         match self {

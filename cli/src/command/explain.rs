@@ -40,6 +40,9 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     };
     let is_left = connection.embedded().is_some();
     hosts::tell_of_queues(&connection, console).await;
+    if let Ok(Explained::All(all)) = &explained {
+        hosts::tell_of_left_out(&connection, console, all.waits.given_up()).await;
+    }
     connection.close().await;
     match (explained?, arguments.output.output) {
         (Explained::Run(run), Output::Json) => print_json(console, &run)?,

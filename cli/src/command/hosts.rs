@@ -97,6 +97,30 @@ struct HostStatus {
     rebooting_until_ns: Option<Timestamp>,
     /// The facts in which it differed when it last joined with another fingerprint than before.
     drifted: Vec<String>,
+    /// The experiments that give it no runs for a time.
+    left_out: Vec<LeftOut>,
+}
+
+/// That an experiment gives a host no runs for a time, because it lost attempts there.
+#[derive(Debug, Serialize)]
+struct LeftOut {
+    experiment: String,
+    lost: u32,
+    reason: String,
+    since_ns: Option<Timestamp>,
+    until_ns: Option<Timestamp>,
+}
+
+impl From<v1::LeftOut> for LeftOut {
+    fn from(wire: v1::LeftOut) -> Self {
+        Self {
+            experiment: wire.experiment,
+            lost: wire.lost,
+            reason: wire.reason,
+            since_ns: known_moment(wire.since.as_ref()),
+            until_ns: known_moment(wire.until.as_ref()),
+        }
+    }
 }
 
 impl TryFrom<v1::HostStatus> for HostStatus {
@@ -120,6 +144,7 @@ impl TryFrom<v1::HostStatus> for HostStatus {
             reason,
             rebooting_until_ns: known_moment(wire.rebooting_until.as_ref()),
             drifted: wire.drifted,
+            left_out: wire.left_out.into_iter().map(LeftOut::from).collect(),
             facts,
             agent_epoch: wire.agent_epoch,
             connected: wire.connected,
@@ -139,6 +164,23 @@ impl HostStatus {
             Some(_) | None => id.to_owned(),
         }
     }
+
+    /// Why experiments give it no runs for a time, and what a person can do about it.
+    fn left_out(&self) -> Vec<String> {
+        let host = self.called();
+        let mut lines = Vec::new();
+        for LeftOut { experiment, lost, reason, since_ns, until_ns } in &self.left_out {
+            let at = |moment: &Option<Timestamp>| moment.map_or_else(|| "?".to_owned(), moment::local);
+            lines.push(format!(
+                "{host}: {lost} of {lost} attempts of experiment {experiment} lost in a row ({reason}); left out since {} and until \
+                 {}. `speedup hosts resume {}` lets it in again now.",
+                at(since_ns),
+                at(until_ns),
+                self.facts.host
+            ));
+        }
+        lines
+    }
 }
 
 pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failure> {
@@ -154,6 +196,15 @@ pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failu
         Verb::Batch(verb) => engine::batch(verb, console).await,
         Verb::Local(verb) => engine::local(verb, console).await,
         Verb::Ssh(verb) => ssh::execute(verb, console).await,
+    }
+}
+
+/// Says of these hosts why an experiment gives them no runs for a time. A coordinator that cannot tell is no reason to fail.
+pub(super) async fn tell_of_left_out(connection: &Connection, console: &Console, hosts: Vec<String>) {
+    for host in hosts {
+        let Ok(answer) = connection.hosts().show(v1::ShowHostRequest { host }).await else { continue };
+        let status = HostStatus::try_from(answer.into_inner().host.unwrap_or_default());
+        status.iter().flat_map(HostStatus::left_out).for_each(|line| console.talk(line));
     }
 }
 
@@ -197,6 +248,7 @@ async fn list(arguments: ListArguments, console: &Console) -> Result<Exit, Failu
         }
         Form::Table => {
             printed(print_fitted(&COLUMNS, NAME, hosts.iter().map(row), console))?;
+            hosts.iter().flat_map(HostStatus::left_out).for_each(|line| console.talk(line));
             let connected = hosts.iter().filter(|host| host.connected).count();
             console.talk(format_args!("{connected} of {} hosts are connected.", hosts.len()));
         }

@@ -1,13 +1,14 @@
 //! The door to the pool of hosts.
 
+use speedup_core::host::Host;
 use speedup_core::machine::{Command, HostRequest, Machine, Request as Asked};
 use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::{ExperimentId, HostId};
-use speedup_proto::{convert::id_text, v1, v1::hosts_server::Hosts};
+use speedup_proto::{convert::id_text, convert::timestamp, v1, v1::hosts_server::Hosts};
 use tonic::{Request, Response, Status};
 
 use super::{Caller, Reply, blocking, experiment_id, experiments::require_owner, fitting, refused};
-use crate::handle::Handle;
+use crate::{handle::Handle, provision::Provisioning};
 
 /// The maximum number of hosts in one answer.
 const PAGE: usize = 1_000;
@@ -18,6 +19,7 @@ const MAX_REASON_BYTES: usize = 1_024;
 
 pub(crate) struct HostsDoor {
     pub(crate) handle: Handle,
+    pub(crate) provisioning: Provisioning,
 }
 
 #[tonic::async_trait]
@@ -28,7 +30,7 @@ impl Hosts for HostsDoor {
         let after = (!page_token.is_empty()).then(|| host_id(page_token)).transpose()?;
         let answer = self.handle.query(move |machine| {
             let mut hosts = machine.hosts_after(after.as_ref());
-            let page: Vec<_> = hosts.by_ref().take(limit).map(v1::HostStatus::from).collect();
+            let page: Vec<_> = hosts.by_ref().take(limit).map(|host| status(machine, host)).collect();
             (page, hosts.next().is_some())
         });
         let (hosts, more) = answer.await?;
@@ -65,7 +67,14 @@ impl Hosts for HostsDoor {
 
     async fn resume(&self, request: Request<v1::ChangeHostRequest>) -> Reply<v1::HostStatus> {
         let caller = Caller::of(&request)?;
-        self.change(&caller, request.into_inner(), Command::ResumeHost).await
+        let resumed = self.change(&caller, request.into_inner(), Command::ResumeHost).await?;
+        // Its engine may give it out again, too.
+        if let Some(facts) = &resumed.get_ref().facts
+            && let Some(Ok(node)) = facts.node.as_deref().map(str::parse)
+        {
+            self.provisioning.let_in(node);
+        }
+        Ok(resumed)
     }
 
     async fn reset(&self, request: Request<v1::ChangeHostRequest>) -> Reply<v1::HostStatus> {
@@ -134,7 +143,7 @@ impl HostsDoor {
 
     async fn status(&self, host: HostId) -> Result<v1::HostStatus, Status> {
         let id = host.clone();
-        let found = self.handle.query(move |machine| machine.host(&id).map(v1::HostStatus::from)).await?;
+        let found = self.handle.query(move |machine| Some(status(machine, machine.host(&id)?))).await?;
         let unknown = || {
             let words = format!("no host {host} ever joined");
             Status::not_found(with_hint(words, Some("`speedup hosts list` shows them")))
@@ -159,6 +168,21 @@ impl HostsDoor {
         })
         .await
     }
+}
+
+/// What is said of a host, with who has left it out.
+fn status(machine: &Machine, host: &Host) -> v1::HostStatus {
+    let mut left_out = Vec::new();
+    for (experiment, trouble) in machine.left_out(&host.facts.host) {
+        left_out.push(v1::LeftOut {
+            experiment: id_text(experiment.0),
+            lost: trouble.lost,
+            reason: trouble.words.clone(),
+            since: Some(timestamp(trouble.latest)),
+            until: trouble.until().map(timestamp),
+        });
+    }
+    v1::HostStatus { left_out, ..host.into() }
 }
 
 /// An experiment that does not take a host, with the facts in which it differs.

@@ -208,7 +208,7 @@ fn told(Shown { queue, seen }: Shown) -> v1::Provisioner {
         around: Some(v1::JobSurroundings { prologue, epilogue, wrap }),
         queue: queue.name.as_str().to_owned(),
         trouble: seen.trouble,
-        refused: seen.ledger.refused.into_iter().map(refused_node).collect(),
+        refused: seen.ledger.kept_out(now).into_iter().map(refused_node).collect(),
         unjoined: seen.ledger.unjoined,
         longest_job: queue.longest_job.map(duration),
         overdue: claim.overdue,

@@ -86,6 +86,8 @@ pub(crate) enum EngineError {
     /// The script of a job cannot be put where the command reads it.
     #[error("cannot write the script of a job")]
     Script(#[source] std::io::Error),
+    #[error("cannot note a trial job in {}", path.display())]
+    Trial { path: std::path::PathBuf, source: std::io::Error },
     #[error("cannot start an agent")]
     NotStarted(#[source] std::io::Error),
 }

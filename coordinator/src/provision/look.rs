@@ -4,14 +4,14 @@
 use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc, sync::Mutex, sync::PoisonError};
 
 use speedup_core::machine::provision::{
-    Cancelled, Claim, Demand, EngineNote, EngineNoteKind, Job, JobFailure, JobState, Ledger, Nodes,
-    PROVISIONER, ProvisionAction, RefusedAgent, UnreachedAgent, catch_up, decide, deserted, give_back_spent,
-    news,
+    Claim, Demand, DesertedHost, EngineNote, EngineNoteKind, Job, JobFailure, JobState, Ledger, Nodes,
+    OUT_OF_SIGHT, PROVISIONER, ProvisionAction, RefusedAgent, UnreachedAgent, catch_up, decide, deserted,
+    give_back_spent, news,
 };
 use speedup_core::machine::{Command, HostRequest, Notice};
 use speedup_core::value::causes::with_causes;
 use speedup_core::value::count::counted;
-use speedup_core::value::id::{HostId, JobId};
+use speedup_core::value::id::{HostId, JobId, NodeName};
 use speedup_core::value::time::Timestamp;
 use tokio::{sync::broadcast, sync::broadcast::error::TryRecvError, sync::watch};
 
@@ -40,9 +40,29 @@ pub(crate) struct Views {
     pub(crate) handle: Handle,
     pub(crate) shares: Shares,
     pub(crate) record: Arc<Record>,
-    /// Agents that are turned away for good, whichever queue they are of.
-    pub(crate) refused: broadcast::Sender<RefusedAgent>,
+    /// What becomes known of nodes, whichever queue they are of.
+    pub(crate) node_news: broadcast::Sender<NodeNews>,
     pub(crate) metrics: Metrics,
+}
+
+/// What becomes known of a node beside what its engine says.
+#[derive(Clone, Debug)]
+pub(crate) enum NodeNews {
+    /// Its agent is turned away for good.
+    TurnedAway(RefusedAgent),
+    /// Somebody lets it in again.
+    LetIn(NodeName),
+}
+
+impl Views {
+    /// Has the machine know whether hosts may come from an engine, if that has changed.
+    pub(crate) async fn tell_expectation(&self) -> Result<(), Gone> {
+        let changed = self.shares.lock().await.changed_expectation();
+        match changed {
+            Some(expects) => self.handle.notice(Notice::HostsExpected(expects)).await.map(drop),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Who looks, for one queue.
@@ -50,7 +70,7 @@ pub(crate) struct Looker {
     engine: Arc<dyn Engine>,
     queue: Queue,
     views: Views,
-    refused: broadcast::Receiver<RefusedAgent>,
+    node_news: broadcast::Receiver<NodeNews>,
     seen: Arc<Mutex<Seen>>,
     /// The failures that the metrics have counted.
     counted: BTreeMap<JobFailure, u64>,
@@ -91,13 +111,15 @@ impl Looker {
         views: Views,
         seen: Arc<Mutex<Seen>>,
     ) -> Self {
-        let refused = views.refused.subscribe();
+        let node_news = views.node_news.subscribe();
         let (counted, heard) = (queue.ledger.failures.clone(), wall_clock());
-        let looker = Self { engine, queue, views, refused, seen, counted, heard, answers: false };
+        let looker = Self { engine, queue, views, node_news, seen, counted, heard, answers: false };
         let claim = Claim::unheard(wall_clock(), &looker.queue.limits, &looker.queue.ledger);
         let mut parts = looker.views.shares.lock().await;
         looker.enter(&mut parts, claim);
         drop(parts);
+        // A coordinator that stops needs to know nothing.
+        let _ = looker.views.tell_expectation().await;
         looker
     }
 
@@ -153,9 +175,8 @@ impl Looker {
             Err(error) => return self.unanswered(missing, demand, &error).await,
         };
         (self.heard, self.answers) = (wall_clock(), true);
-        for (host, job) in deserted(&jobs, &demand) {
-            tracing::warn!(%host, job = %job.id, "the engine says that the job of this host has ended");
-            let (words, job) = (format!("job {}: {}", job.id, job.words), job.id.clone());
+        for DesertedHost { host, job, words } in deserted(&self.queue.ledger, &jobs, &demand) {
+            tracing::warn!(%host, %job, "the engine says that the job of this host has ended");
             self.views.handle.notice(Notice::JobEnded { host, job, words }).await?;
         }
         // Read before anything is decided: meanwhile no other queue may decide.
@@ -177,6 +198,7 @@ impl Looker {
         let (limits, ledger) = (&self.queue.limits, &self.queue.ledger);
         self.enter(&mut parts, Claim::of(wall_clock(), limits, ledger, &jobs, demand.together));
         drop(parts);
+        self.views.tell_expectation().await?;
         let alive = jobs.into_iter().filter(|job| !job.state.is_over());
         self.show(alive.collect(), missing, demand, trouble.as_ref());
         Ok(())
@@ -234,6 +256,7 @@ impl Looker {
         let claim = claim.unanswered(wall_clock(), self.heard);
         self.enter(&mut parts, claim);
         drop(parts);
+        self.views.tell_expectation().await?;
         let jobs = self.seen().jobs.clone();
         self.show(jobs, missing, demand, Some(error));
         Ok(())
@@ -245,15 +268,19 @@ impl Looker {
 
     fn enter(&self, parts: &mut Parts, claim: Claim) {
         let jobs = self.queue.ledger.jobs.keys().cloned().collect();
-        self.views.shares.enter(parts, &self.queue.name, Part { claim, jobs });
+        let now = wall_clock();
+        let may_bring = self.queue.ledger.stands_still(now, &self.queue.limits).is_none()
+            && now - self.heard <= OUT_OF_SIGHT;
+        self.views.shares.enter(parts, &self.queue.name, Part { claim, jobs, may_bring });
     }
 
-    /// Agents that were turned away since the last look, of whichever queue.
+    /// Agents that were turned away since the last look, of whichever queue. Nodes that somebody lets in are let in.
     fn turned_away(&mut self) -> Vec<RefusedAgent> {
         let mut agents = Vec::new();
         loop {
-            match self.refused.try_recv() {
-                Ok(agent) => agents.push(agent),
+            match self.node_news.try_recv() {
+                Ok(NodeNews::TurnedAway(agent)) => agents.push(agent),
+                Ok(NodeNews::LetIn(node)) => self.queue.ledger.let_in(&node),
                 Err(TryRecvError::Lagged(_)) => {}
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return agents,
             }
@@ -268,9 +295,9 @@ impl Looker {
         if !jobs.is_empty() {
             self.engine.cancel(&jobs).await?;
         }
-        for job in &jobs {
-            self.queue.ledger.cancelled(job, Cancelled::Unneeded);
-        }
+        self.queue.ledger.withdrawn(wall_clock(), &jobs);
+        // The queue that may come in place of this one goes on with its ledger.
+        self.seen().ledger = self.queue.ledger.clone();
         let demand = self.seen().demand.clone();
         let others = self.views.shares.lock().await.jobs_of_others(&self.queue.name);
         for host in demand.given_back(&others) {
@@ -373,8 +400,10 @@ impl Looker {
                     let words = with_causes(&error);
                     if error.hides_job() {
                         self.queue.ledger.unidentified(&words);
-                    } else {
-                        self.queue.ledger.refused(&words);
+                    } else if self.engine.list().await.is_ok() {
+                        // An engine that answers nothing else has refused nothing.
+                        let until = self.machine_demand(wall_clock()).await?.first_let_in();
+                        self.queue.ledger.refused(wall_clock(), &words, until);
                     }
                     done = Err(error);
                     break;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use speedup_core::machine::provision::{EngineNote, EngineNoteKind, Ledger, ProvisionLimits, RefusedAgent};
 use speedup_core::value::causes::with_causes;
-use speedup_core::value::id::QueueName;
+use speedup_core::value::id::{NodeName, QueueName};
 use speedup_core::value::time::Span;
 use speedup_journal::private;
 use thiserror::Error;
@@ -17,9 +17,10 @@ use tokio::time::Instant;
 
 use super::agent::AgentStart;
 use super::engine::{Engine, EngineError, Request};
-use super::look::{LookError, Looker, Seen, Views, tell};
+use super::look::{LookError, Looker, NodeNews, Seen, Views, tell};
 use super::record::{Queue, Record, RecordError};
 use super::shares::Shares;
+use super::slurm::cancel_left_trials;
 use super::spec::{Spec, SpecError};
 use crate::{handle::Handle, metrics::Metrics};
 
@@ -34,8 +35,8 @@ const GLANCE_MIN: Duration = Duration::from_millis(50);
 const SOME_JOBS: &str = "speedup-ID";
 /// Most queues: each is asked by a task of its own, and a cluster has a few partitions.
 const MAX_QUEUES: usize = 32;
-/// Most agents turned away that are remembered until the next look: far more than engines start jobs between two.
-const MAX_REFUSED: usize = 1_000;
+/// Most news of nodes that are remembered until the next look: far more than engines start jobs between two.
+const MAX_NEWS: usize = 1_000;
 
 /// Provisioning of a coordinator. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -194,9 +195,10 @@ impl Provisioning {
     ) -> Result<Self, ResumeError> {
         let record = Arc::new(Record::read(&data)?);
         let shares = Shares::new(handle.demand.clone());
-        let refused = broadcast::channel(MAX_REFUSED).0;
-        let views = Views { handle, shares, record: record.clone(), refused, metrics };
+        let node_news = broadcast::channel(MAX_NEWS).0;
+        let views = Views { handle, shares, record: record.clone(), node_news, metrics };
         let inner = Arc::new(Inner { agent, views, queues: Mutex::default() });
+        cancel_left_trials(&inner.agent.place.state);
         let mut queues = inner.queues.lock().await;
         for queue in record.queues().await {
             tracing::info!(queue = %queue.name, jobs = queue.job_name, "hosts are requested as before");
@@ -256,9 +258,18 @@ impl Provisioning {
 
     /// That an agent was turned away for good, which may be one that an engine started.
     pub(crate) fn turned_away(&self, agent: RefusedAgent) {
+        self.tell_of_node(NodeNews::TurnedAway(agent));
+    }
+
+    /// That somebody lets a node in again, of whichever queue.
+    pub(crate) fn let_in(&self, node: NodeName) {
+        self.tell_of_node(NodeNews::LetIn(node));
+    }
+
+    fn tell_of_node(&self, news: NodeNews) {
         if let Some(inner) = &self.0 {
             // Nobody listens where no engine is asked.
-            let _ = inner.views.refused.send(agent);
+            let _ = inner.views.node_news.send(news);
         }
     }
 
@@ -305,6 +316,8 @@ impl Provisioning {
         asked.end().await?;
         inner.views.record.forget(name).await.map_err(AddError::from)?;
         inner.views.shares.leave(name).await;
+        // A coordinator that stops needs to know nothing.
+        let _ = inner.views.tell_expectation().await;
         queues.remove(name);
         let words = format!("{} (queue {name})", shown.queue.spec);
         tell(&inner.views.handle, EngineNote::by(by, EngineNoteKind::Removed, &words)).await;

@@ -16,13 +16,19 @@ pub(crate) struct Shares {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Parts(BTreeMap<QueueName, Part>);
+pub(crate) struct Parts {
+    of_queues: BTreeMap<QueueName, Part>,
+    /// Whether the machine expects hosts from any of them.
+    expects: bool,
+}
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Part {
     /// What it has under way, and could have.
     pub(crate) claim: Claim,
     pub(crate) jobs: BTreeSet<JobId>,
+    /// Whether it may bring hosts, now or after a pause.
+    pub(crate) may_bring: bool,
 }
 
 impl Shares {
@@ -39,7 +45,7 @@ impl Shares {
     /// Enters the part of a queue, and tells the others if it leaves them more.
     pub(crate) fn enter(&self, parts: &mut Parts, queue: &QueueName, part: Part) {
         let claim = part.claim;
-        let before = parts.0.insert(queue.clone(), part).map(|before| before.claim);
+        let before = parts.of_queues.insert(queue.clone(), part).map(|before| before.claim);
         let leaves_more =
             |before: Claim| claim.counted_on() < before.counted_on() || claim.room < before.room;
         // What gains room may be given what others have in their queues.
@@ -51,12 +57,12 @@ impl Shares {
     /// That a queue is no more.
     pub(crate) async fn leave(&self, queue: &QueueName) {
         let mut parts = self.lock().await;
-        parts.0.remove(queue);
+        parts.of_queues.remove(queue);
         self.demand.send_replace(());
     }
 
     fn tell_others(&self, parts: &Parts) {
-        if parts.0.len() > 1 {
+        if parts.of_queues.len() > 1 {
             self.demand.send_replace(());
         }
     }
@@ -65,21 +71,28 @@ impl Shares {
 impl Parts {
     /// What a queue has under way, and could have.
     pub(crate) fn claim(&self, queue: &QueueName) -> Claim {
-        self.0.get(queue).map(|part| part.claim).unwrap_or_default()
+        self.of_queues.get(queue).map(|part| part.claim).unwrap_or_default()
     }
 
     /// How many of the missing hosts a queue is to have under way now.
     pub(crate) fn share(&self, missing: u32, queue: &QueueName) -> u32 {
-        let claims = self.0.iter().map(|(name, part)| (name.clone(), part.claim)).collect();
+        let claims = self.of_queues.iter().map(|(name, part)| (name.clone(), part.claim)).collect();
         share(missing, &claims, queue)
     }
 
     pub(crate) fn jobs_of_others(&self, queue: &QueueName) -> BTreeSet<JobId> {
-        let others = self.0.iter().filter(|(name, _)| *name != queue);
+        let others = self.of_queues.iter().filter(|(name, _)| *name != queue);
         others.flat_map(|(_, part)| part.jobs.iter().cloned()).collect()
     }
 
     pub(crate) fn has_others(&self, queue: &QueueName) -> bool {
-        self.0.keys().any(|name| name != queue)
+        self.of_queues.keys().any(|name| name != queue)
+    }
+
+    /// Whether hosts may come from any queue, where that is new.
+    pub(crate) fn changed_expectation(&mut self) -> Option<bool> {
+        let expects = self.of_queues.values().any(|part| part.may_bring);
+        let before = std::mem::replace(&mut self.expects, expects);
+        (before != expects).then_some(expects)
     }
 }

@@ -22,6 +22,8 @@ use super::engine::{Engine, EngineError, Request};
 use super::script::Surroundings;
 use super::shell::{line, quoted};
 pub(crate) use options::{OptionsError, SlurmOptions, checked};
+use trial::Trial;
+pub(crate) use trial::cancel_left_trials;
 
 /// What is asked of `squeue`: id, state, start, end, nodes, how many they are, reason. The reason is last, for it may hold anything.
 const FORMAT: &str = "%i|%T|%S|%e|%N|%D|%r";
@@ -159,11 +161,15 @@ impl Engine for Slurm {
 
     async fn try_out(&self) -> Result<Option<Span>, EngineError> {
         // Of another name, so that nobody takes it for a job that is to start.
-        let name = format!("{}-trial", self.name);
-        let job = self.sbatch(&name, &Nodes::new(), 1, &["--hold"]).await?;
-        let tested = self.arguments(&name, &Nodes::new(), 1, &["--test-only"]);
-        let found = trial::judge(&job, &tested, &self.script(1)).await;
-        self.cancel(&[job]).await?;
+        let trial = Trial::begin(&self.agent.place.state)?;
+        let found = match self.sbatch(trial.name(), &Nodes::new(), 1, &["--hold"]).await {
+            Ok(job) => {
+                let tested = self.arguments(trial.name(), &Nodes::new(), 1, &["--test-only"]);
+                trial::judge(&job, &tested, &self.script(1)).await
+            }
+            Err(error) => Err(error),
+        };
+        trial.end().await;
         found
     }
 

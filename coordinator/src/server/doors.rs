@@ -36,7 +36,8 @@ pub(super) async fn doors(
     let files = v1::files_server::FilesServer::new(FilesDoor::new(blobs.clone()))
         .max_decoding_message_size(limits::MAX_PIECE_MESSAGE_BYTES)
         .max_encoding_message_size(limits::MAX_PIECE_MESSAGE_BYTES);
-    let hosts = v1::hosts_server::HostsServer::new(HostsDoor { handle: handle.clone() })
+    let hosts = HostsDoor { handle: handle.clone(), provisioning: provisioning.clone() };
+    let hosts = v1::hosts_server::HostsServer::new(hosts)
         .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
         .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
     let events = EventsDoor { handle: handle.clone(), admission: admission.clone() };

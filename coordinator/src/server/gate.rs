@@ -146,7 +146,7 @@ mod tests {
     fn certificate(name: &str, role: Role, byte: u8) -> Certificate {
         let identity = Identity::new(name, role).unwrap();
         let serial = Serial::from_bytes(&[byte; 16]).unwrap();
-        Certificate { identity, serial, not_before: 0, not_after: u64::MAX }
+        Certificate { identity, serial, not_before: 0, not_after: u64::MAX, public_key: Vec::new() }
     }
 
     #[test]

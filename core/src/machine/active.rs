@@ -36,6 +36,8 @@ pub struct Kept {
     pub words: String,
     /// Hosts on which a run was tried before, for runs that lost an attempt.
     pub tried: BTreeMap<u32, Vec<HostNumber>>,
+    /// Attempts that an engine ended, by run: they do not count.
+    pub excused: BTreeMap<u32, u32>,
     /// Where visits of a cell want different hosts: by lane, the hosts that began one, each with its group.
     pub visitors: BTreeMap<u32, BTreeMap<HostNumber, RunIndex>>,
     /// Where runs want new sets of hosts: by their use, those that have served, each ascending.
@@ -97,6 +99,7 @@ impl Active {
                 phase: Phase::Running,
                 words: String::new(),
                 tried: BTreeMap::new(),
+                excused: BTreeMap::new(),
                 visitors: BTreeMap::new(),
                 sets: BTreeMap::new(),
                 built: BTreeMap::new(),

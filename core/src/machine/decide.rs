@@ -49,6 +49,11 @@ impl Machine {
             Notice::Start => vec![Change::CoordinatorStarted],
             Notice::Leave(speaker) => self.leave(now, speaker),
             Notice::JobEnded { host, job, words } => self.job_ended(now, &host, &job, words),
+            // Who was left out for others' sake may be had again.
+            Notice::HostsExpected(_) => {
+                let hosts = self.in_vain.iter().map(|number| self.host_at(*number).facts.host.clone());
+                hosts.map(|host| Change::HostAsked { host }).collect()
+            }
             Notice::Engine(note) => vec![Change::EngineNoted(note)],
             Notice::Tick => self.expire(now).chain(self.rested(now)).collect(),
             Notice::Rest => self.rested(now).collect(),

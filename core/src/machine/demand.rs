@@ -40,6 +40,7 @@ impl Machine {
         let provided = numbered.filter_map(|(number, host)| {
             let node = host.facts.node.clone()?;
             let takes = wanting.iter().filter(|(_, active)| !self.has_given_up(active, number));
+            let left_out = wanting.iter().filter_map(|(_, active)| self.gives_up_until(active, number));
             let worth = takes.map(|(id, active)| worth(now, number, host, *id, active)).max();
             Some(Provided {
                 host: host.facts.host.clone(),
@@ -52,6 +53,7 @@ impl Machine {
                 has_served: host.lease.is_some() || host.idle_since == Some(host.heard),
                 engaged: engaged(&host.standing),
                 worth: worth.unwrap_or(Worth::Nothing),
+                left_out_until: left_out.min(),
             })
         });
         Demand {

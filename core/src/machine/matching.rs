@@ -60,7 +60,11 @@ impl Machine {
         for id in self.offers() {
             let (id, active) = (&id, &self.experiments[&id]);
             let Some(admitted) = self.admitted_from(active, host) else { continue };
-            if self.has_given_up(active, number) || self.is_held_back(*id, active, number) {
+            if let Some(until) = self.gives_up_until(active, number) {
+                later = Some(later.map_or(until, |later| later.min(until)));
+                continue;
+            }
+            if self.is_held_back(*id, active, number) {
                 continue;
             }
             if !host.facts.can_reboot && boots_in_visits(active) {

@@ -17,9 +17,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-pub use decide::{ProvisionAction, catch_up, decide, deserted, give_back_spent};
+pub use decide::{DesertedHost, ProvisionAction, catch_up, decide, deserted, give_back_spent};
 pub use divide::{Claim, OUT_OF_SIGHT, share};
-pub use ledger::{Cancelled, GivenBack, JobFailure, Ledger, Note, Unreached};
+pub(super) use ledger::doubled;
+pub use ledger::{Cancelled, GivenBack, JobFailure, Ledger, LeftOut, Note, Setback, Unreached};
 pub use news::{EngineNote, EngineNoteKind, news};
 
 use crate::host::Standing;
@@ -33,9 +34,22 @@ pub(super) fn is_given_back(standing: &Standing) -> bool {
     matches!(standing, Standing::Draining { by } if by == PROVISIONER)
 }
 
-/// Jobs that fail one after another, with no agent joining between, after which no more are asked for: something is wrong
-/// with all of them, and going on would only spend nodes.
+/// Jobs that fail one after another on different nodes, with no agent there between, after which no more are asked for: something is
+/// wrong with all of them, and going on would only spend nodes.
 pub const FAILURES_IN_A_ROW: u32 = 3;
+/// How long a node or host is left out after something failed there, and again twice as long each time: cleaning up a disk or mounting
+/// a file system again takes minutes.
+pub(super) const LEFT_OUT: Span = Span::from_secs(600);
+/// The longest that it is left out before it is tried again: administrators repair nodes in a day.
+pub(super) const MAX_LEFT_OUT: Span = Span::from_secs(24 * 3_600);
+/// How long no job is requested after the engine forgot some or somebody cancelled them, and again twice as long each time.
+const ASK_AGAIN: Span = Span::from_secs(5);
+/// The longest such pause: a job each time costs an engine nothing.
+const MAX_ASK_AGAIN: Span = Span::from_secs(300);
+/// Such pauses one after another, with no agent joining between, after which no more jobs are requested: whoever cancels them means it.
+const SETBACKS_IN_A_ROW: u32 = 5;
+/// Most nodes that are left out: far more fail only where something is wrong with all, and then the queue stops.
+const MOST_LEFT_OUT: usize = 1_000;
 /// How long an agent may take to join from the start of its job, or to come back: a large binary on a slow shared disk.
 pub const JOIN_PATIENCE: Span = Span::from_secs(300);
 /// How long an agent that says that it cannot reach the coordinator may go on trying while the coordinator serves: an
@@ -181,6 +195,8 @@ pub struct Provided {
     pub engaged: Engaged,
     /// What it is worth to what waits.
     pub worth: Worth,
+    /// Until when a plan has given it up, where one has.
+    pub left_out_until: Option<Timestamp>,
 }
 
 /// Whether a host is given runs.
@@ -220,6 +236,11 @@ impl Demand {
         self.missing = if self.in_one_job { share.next_multiple_of(self.together) } else { share };
         self.hosts.retain(|host| host.job.as_ref().map_or("", JobId::system) == system);
         self
+    }
+
+    /// When the first host is to be tried again that a plan has given up.
+    pub fn first_let_in(&self) -> Option<Timestamp> {
+        self.hosts.iter().filter_map(|host| host.left_out_until).min()
     }
 
     /// The hosts that are given back, but for those of other queues.

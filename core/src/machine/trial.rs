@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use uuid::Uuid;
 
-use super::{Active, Command, Effect, Handled, HostRequest, Machine, Phase, Request, Settings, Speaker};
+use super::{
+    Active, Command, Effect, Handled, HostRequest, Machine, Notice, Phase, Request, Settings, Speaker,
+};
 use crate::{
     experiment::MAX_RUNS, fixture, host::HostFacts, host::Standing, machine::event::Change, plan, plan::Plan,
     run::Obstacle, run::lease::Lease, run::record::Outcome as Ended, run::record::Record,
@@ -136,6 +138,21 @@ impl Trial {
             }
         }
         panic!("it does not come to an end");
+    }
+
+    /// Time passes, and hosts that rested or were left out are looked at again.
+    pub(super) fn wait(&mut self, span: Span) {
+        self.now = self.now + span;
+        self.notice(Notice::Rest);
+    }
+
+    pub(super) fn leave(&mut self, host: usize) {
+        self.notice(Notice::Leave(self.speaker(host)));
+    }
+
+    pub(super) fn notice(&mut self, notice: Notice) {
+        self.machine.notice(self.now, notice);
+        self.machine.check();
     }
 
     pub(super) fn resume(&mut self, experiment: ExperimentId) {

@@ -8,38 +8,55 @@
 //! What the plan (or an owner's limits) stood in the way of says nothing of the host, but may hold on every host. A host on which an
 //! attempt was lost so waits while hosts that have not lost one execute the experiment's runs: so a plan that no host can
 //! execute costs each host one attempt, not each run all of its attempts. When none of them is left, the experiment is paused.
+//! A host that is given up is tried again after a time, and before that only where no other is there or may come.
 
 #[cfg(test)]
 mod tests;
 
+use super::provision::{LEFT_OUT, MAX_LEFT_OUT, doubled};
 use super::{Active, LOST_IN_A_ROW, Machine, queue::largest_gang};
-use crate::host::Host;
+use crate::host::{Host, Presence, Standing};
 use crate::run::lease::Lease;
 use crate::run::{HostNumber, LossReason};
 use crate::value::count::counted;
-use crate::value::id::ExperimentId;
+use crate::value::id::{ExperimentId, HostId};
+use crate::value::time::Timestamp;
+
+/// Most characters of why the latest attempt was lost on a host: a line of a table.
+const MAX_WORDS: usize = 300;
 
 /// Attempts of one experiment that were lost on one host, with none of it executed there since.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trouble {
     pub lost: u32,
     /// Those in whose way the host or its agent stood.
     pub by_host: u32,
     /// Those in whose way the plan or an owner's limits stood, since the experiment was last executed on any host.
     pub turned_down: u32,
+    /// When the latest was lost.
+    pub latest: Timestamp,
+    /// Why.
+    pub words: String,
 }
 
 impl Trouble {
-    const fn is_given_up(self) -> bool {
-        self.lost >= LOST_IN_A_ROW
+    /// Until when the host is given up.
+    pub fn until(&self) -> Option<Timestamp> {
+        let more = self.lost.checked_sub(LOST_IN_A_ROW)?;
+        Some(self.latest + doubled(LEFT_OUT, more + 1).min(MAX_LEFT_OUT))
+    }
+
+    fn is_given_up(&self, now: Timestamp) -> bool {
+        self.until().is_some_and(|until| now < until)
     }
 }
 
 impl Active {
     /// Notes that an attempt was lost on a host; says whether the host is to blame for so many that it is given up.
-    pub(super) fn lost_on(&mut self, host: HostNumber, reason: &LossReason) -> bool {
+    pub(super) fn lost_on(&mut self, at: Timestamp, host: HostNumber, reason: &LossReason) -> bool {
         let trouble = self.kept.troubles.entry(host).or_default();
         trouble.lost += 1;
+        (trouble.latest, trouble.words) = (at, reason.words().chars().take(MAX_WORDS).collect());
         if reason.is_the_hosts() {
             trouble.by_host += 1;
         } else {
@@ -57,8 +74,13 @@ impl Active {
         was_in_trouble || held_back > 0
     }
 
-    fn trouble_on(&self, host: HostNumber) -> Trouble {
-        self.kept.troubles.get(&host).copied().unwrap_or_default()
+    /// Until when it has given up a host, if it has.
+    fn gives_up(&self, now: Timestamp, host: HostNumber) -> Option<Timestamp> {
+        self.kept.troubles.get(&host)?.until().filter(|until| now < *until)
+    }
+
+    fn was_turned_down_by(&self, host: HostNumber) -> bool {
+        self.kept.troubles.get(&host).is_some_and(|trouble| trouble.turned_down > 0)
     }
 
     /// The hosts that have turned it down since it was last executed.
@@ -72,9 +94,32 @@ impl Active {
 }
 
 impl Machine {
-    /// Whether an experiment has given up a host: while others could take its runs, this one gets none.
+    /// Whether an experiment has given up a host: while others could take its runs, or may come, this one gets none.
     pub(super) fn has_given_up(&self, active: &Active, number: HostNumber) -> bool {
-        active.trouble_on(number).is_given_up() && self.usable_by(active) < self.available_to(active)
+        self.gives_up_until(active, number).is_some()
+    }
+
+    /// Until when it has, if it has.
+    pub(super) fn gives_up_until(&self, active: &Active, number: HostNumber) -> Option<Timestamp> {
+        let until = active.gives_up(self.latest, number)?;
+        // One that is away counts among nobody: its engine is not to give it out again.
+        let is_left_out =
+            !self.could_serve(active, number) || self.usable_by(active) < self.available_to(active);
+        is_left_out.then_some(until)
+    }
+
+    /// The experiments that have given up a host, with what was lost there.
+    pub fn left_out(&self, host: &HostId) -> Vec<(ExperimentId, &Trouble)> {
+        let Some(number) = self.number_of(host) else { return Vec::new() };
+        let mut left_out = Vec::new();
+        for (id, active) in &self.experiments {
+            if let Some(trouble) = active.kept.troubles.get(&number)
+                && self.has_given_up(active, number)
+            {
+                left_out.push((*id, trouble));
+            }
+        }
+        left_out
     }
 
     /// Whether a host could be given runs of an experiment, fresh or not.
@@ -83,20 +128,36 @@ impl Machine {
     }
 
     /// How many hosts could be given runs of an experiment, fresh or not: without those that it has given up, unless there are
-    /// too few others.
+    /// too few others and none may come.
     pub(super) fn usable_by(&self, active: &Active) -> u32 {
-        let given_up = |number: &HostNumber| {
-            active.trouble_on(*number).is_given_up() && self.could_serve(active, *number)
-        };
-        let given_up = active.kept.troubles.keys().filter(|number| given_up(number)).count() as u32;
+        let mut given_up = 0;
+        for (number, trouble) in &active.kept.troubles {
+            given_up += u32::from(trouble.is_given_up(self.latest) && self.could_serve(active, *number));
+        }
         let all = self.available_to(active);
         let others = all.saturating_sub(given_up);
-        if given_up > 0 && others < largest_gang(&active.kept.plan) { all } else { others }
+        let are_too_few = given_up > 0 && others < largest_gang(&active.kept.plan);
+        if are_too_few && !self.may_others_come(active) { all } else { others }
+    }
+
+    /// Whether hosts may come that an experiment has not given up: an engine is asked for them, or one was there a moment ago.
+    fn may_others_come(&self, active: &Active) -> bool {
+        self.expected.hosts
+            || (0..).map(HostNumber).zip(&self.hosts).any(|(number, host)| {
+                let left = match host.presence {
+                    Presence::Away { since, .. } => self.latest - since < LEFT_OUT,
+                    Presence::Here { .. } => false,
+                };
+                left && host.standing == Standing::Serving
+                    && !host.is_released
+                    && active.admits(host.class)
+                    && active.gives_up(self.latest, number).is_none()
+            })
     }
 
     /// Whether a host waits for what others say of an experiment that was lost on it through no fault of its own.
     pub(super) fn is_held_back(&self, id: ExperimentId, active: &Active, number: HostNumber) -> bool {
-        active.trouble_on(number).turned_down > 0
+        active.was_turned_down_by(number)
             && active.live() > active.turned_down_by().filter(|host| self.serves(*host, id)).count()
     }
 
@@ -121,8 +182,8 @@ impl Machine {
         }
         let is_out = |host: &HostNumber| {
             together.contains(host)
-                || active.trouble_on(*host).turned_down > 0
-                || active.trouble_on(*host).is_given_up()
+                || active.was_turned_down_by(*host)
+                || active.gives_up(self.latest, *host).is_some()
         };
         let mut out: Vec<HostNumber> = active.kept.troubles.keys().copied().filter(is_out).collect();
         out.extend(together.iter().filter(|host| !active.kept.troubles.contains_key(host)));
@@ -143,7 +204,8 @@ impl Machine {
     pub(super) fn blamed(&self, active: &Active, number: HostNumber, reason: &LossReason) -> Option<String> {
         let host = self.host_at(number);
         let is_seconded = host.blamed_by.as_ref().is_some_and(|by| *by != active.kept.by);
-        let is_given_up = reason.is_the_hosts() && active.trouble_on(number).by_host + 1 >= LOST_IN_A_ROW;
+        let by_host = active.kept.troubles.get(&number).map_or(0, |trouble| trouble.by_host);
+        let is_given_up = reason.is_the_hosts() && !reason.is_the_engines() && by_host + 1 >= LOST_IN_A_ROW;
         let others = self.available - u32::from(host.is_available());
         let words = || {
             let words = reason.words();
@@ -157,7 +219,9 @@ impl Machine {
     /// Whether an experiment has given up a host.
     pub(super) fn is_in_trouble(&self, number: HostNumber) -> bool {
         self.host_at(number).blamed_by.is_some()
-            || self.experiments.values().any(|active| active.trouble_on(number).is_given_up())
+            || self.experiments.values().any(|active| {
+                active.kept.troubles.get(&number).is_some_and(|trouble| trouble.lost >= LOST_IN_A_ROW)
+            })
     }
 
     /// Returns the hosts that serve the run of a lease, with the one that holds it.

@@ -64,6 +64,7 @@ impl From<&ActivePiece> for journal::CheckpointExperiment {
             built: kept.built.iter().map(wire_build).collect(),
             troubles: kept.troubles.iter().map(wire_trouble).collect(),
             visitors: kept.visitors.iter().map(wire_visitors).collect(),
+            excused: kept.excused.iter().map(wire_excused).collect(),
         }
     }
 }
@@ -77,8 +78,13 @@ fn wire_build((run, built): (&RunIndex, &Built)) -> journal::CheckpointBuild {
 }
 
 fn wire_trouble((host, trouble): (&HostNumber, &Trouble)) -> journal::CheckpointTrouble {
-    let Trouble { lost, by_host, turned_down } = *trouble;
-    journal::CheckpointTrouble { host: host.0, lost, by_host, turned_down }
+    let Trouble { lost, by_host, turned_down, latest, ref words } = *trouble;
+    let (latest_ns, words) = (latest.0, words.clone());
+    journal::CheckpointTrouble { host: host.0, lost, by_host, turned_down, latest_ns, words }
+}
+
+fn wire_excused((run, attempts): (&u32, &u32)) -> journal::CheckpointExcused {
+    journal::CheckpointExcused { run: *run, attempts: *attempts }
 }
 
 fn wire_visitors((lane, of_lane): (&u32, &BTreeMap<HostNumber, RunIndex>)) -> journal::CheckpointVisitors {
@@ -98,8 +104,8 @@ fn visitors(wire: journal::CheckpointVisitors) -> Result<(u32, BTreeMap<HostNumb
 }
 
 fn trouble(wire: journal::CheckpointTrouble) -> (HostNumber, Trouble) {
-    let journal::CheckpointTrouble { host, lost, by_host, turned_down } = wire;
-    (HostNumber(host), Trouble { lost, by_host, turned_down })
+    let journal::CheckpointTrouble { host, lost, by_host, turned_down, latest_ns, words } = wire;
+    (HostNumber(host), Trouble { lost, by_host, turned_down, latest: Timestamp(latest_ns), words })
 }
 
 fn build(wire: journal::CheckpointBuild) -> Result<(RunIndex, Built), Malformed> {
@@ -151,6 +157,7 @@ impl TryFrom<journal::CheckpointExperiment> for ActiveInParts {
             words: wire.words,
             tried: wire.tried.into_iter().map(tried).collect(),
             visitors: wire.visitors.into_iter().map(visitors).collect::<Result<_, _>>()?,
+            excused: wire.excused.into_iter().map(|excused| (excused.run, excused.attempts)).collect(),
             sets: BTreeMap::new(),
             built: wire.built.into_iter().map(build).collect::<Result<_, _>>()?,
             abandoned_in_a_row: wire.abandoned_in_a_row,

@@ -152,6 +152,8 @@ impl From<&Host> for v1::HostStatus {
             standing: Some((&host.standing).into()),
             rebooting_until: host.reboot.map(|reboot| timestamp(reboot.give_up)),
             drifted: host.drifted.clone(),
+            // The machine says it.
+            left_out: Vec::new(),
         }
     }
 }

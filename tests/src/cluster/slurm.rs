@@ -276,6 +276,19 @@ impl Slurm {
         assert!(sent.is_some(), "job {job} cannot be sent {signal}");
     }
 
+    /// Kills the controller.
+    pub fn kill_controller(&self) {
+        let killed = script().arg("kill-controller").status().expect("tests/cluster/slurm");
+        assert!(killed.success(), "there is a controller");
+    }
+
+    /// Starts the controller anew, which has forgotten all jobs, as one does that is killed before it has written them down.
+    pub fn start_forgetful_controller(&self) {
+        let started = command("slurmctld").arg("-c").status().expect("slurmctld");
+        assert!(started.success(), "the controller starts");
+        eventually("it answers", || self.asked("scontrol", &["ping"]).filter(|said| said.contains("UP")));
+    }
+
     /// `scancel`, as the user who administers Slurm.
     pub fn cancel(&self, job: &str) {
         assert!(self.asked("scancel", &[job]).is_some(), "job {job} cannot be cancelled");

@@ -9,6 +9,7 @@ mod allocation;
 mod array;
 mod asking;
 mod faults;
+mod forgetting;
 mod gangs;
 mod identity;
 mod limits;

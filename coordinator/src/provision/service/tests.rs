@@ -193,10 +193,10 @@ async fn what_replaces_an_engine_that_did_not_answer_keeps_the_name_of_its_jobs(
 async fn a_job_that_ends_without_an_agent_is_counted_when_that_is_written_down() {
     let data = tempfile::tempdir().unwrap();
     let engine = Answering::default();
-    // The engine has forgotten the job that was asked for.
+    // The engine tells only of jobs that have not ended.
     engine.ended.store(1, Ordering::SeqCst);
     let mut ledger = Ledger::default();
-    ledger.asked("7".parse().unwrap(), Nodes::new());
+    ledger.asked("batch:7".parse().unwrap(), Nodes::new());
     let provisioning = asking_on(&engine, &data, "one", ledger).await;
     let shows = |failures| {
         let line =
@@ -272,4 +272,15 @@ async fn a_queue_without_a_name_is_the_one_that_asks_for_the_same_or_a_new_one()
     assert_eq!(name(&slurm(&["-p", "short"]), &queues), "short-2", "the other asks for something else");
     drop(queues);
     provisioning.stop().await;
+}
+
+#[tokio::test]
+async fn a_queue_that_is_ended_gives_the_next_a_ledger_whose_jobs_it_has_withdrawn() {
+    let (engine, data) = (Answering::default(), tempfile::tempdir().unwrap());
+    let mut ledger = Ledger::default();
+    ledger.asked("7".parse().unwrap(), Nodes::new());
+    let provisioning = asking_on(&engine, &data, "a", ledger).await;
+    let mut queues = provisioning.0.as_ref().unwrap().queues.lock().await;
+    let ended = queues.get_mut(&"a".parse().unwrap()).unwrap().end().await.unwrap();
+    assert!(ended.ledger.jobs.values().all(|note| note.cancelled.is_some()), "{:?}", ended.ledger);
 }

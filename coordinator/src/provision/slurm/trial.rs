@@ -2,10 +2,12 @@
 //! asked for. Three questions, because no single one finds all: `sbatch` itself refuses what it does not know; with
 //! `--test-only` what no node has; and neither looks at the time limit of the partition unless `EnforcePartLimits` is set.
 
-use speedup_core::{value::id::JobId, value::time::Span};
+use std::{fs, path::Path, path::PathBuf, time::Duration};
+
+use speedup_core::{value::causes::with_causes, value::id::JobId, value::time::Span};
 
 use super::first_line;
-use crate::{provision::command::CommandError, provision::command::execute, provision::engine::EngineError};
+use crate::provision::{command::CommandError, command::execute, engine::EngineError, spec::new_name};
 
 /// What `sbatch --test-only` says where the nodes that would do are down or reserved.
 const NOT_AVAILABLE_NOW: &str = "Required node not available";
@@ -14,6 +16,74 @@ const NOT_AVAILABLE: &str = "Requested node configuration is not available";
 /// The states of nodes that a job can be given now or after others, as `sinfo` prints them. To its option `--states` a node
 /// that is drained and has no job is idle, too.
 const USABLE: [&str; 5] = ["idle", "allocated", "mixed", "completing", "planned"];
+
+/// What the names of such jobs end with, and those of the files that tell of them.
+const SUFFIX: &str = "-trial";
+/// When a trial is cancelled once more: a controller that is killed has written down by then what it was told before, or forgotten it.
+const CANCEL_AGAIN: Duration = Duration::from_secs(30);
+/// How often a controller that does not answer is asked to cancel a trial: for a day.
+const CANCEL_AT_MOST: u32 = 2_880;
+
+/// A held job that may be in Slurm, and the file by which one is found that a coordinator has left there when it was killed.
+#[derive(Debug)]
+pub(super) struct Trial {
+    file: PathBuf,
+    name: String,
+}
+
+impl Trial {
+    /// Notes in the directory of agents that a trial is about to be submitted.
+    pub(super) fn begin(directory: &Path) -> Result<Self, EngineError> {
+        let name = format!("{}{SUFFIX}", new_name());
+        let file = directory.join(&name);
+        fs::write(&file, "").map_err(|source| EngineError::Trial { path: file.clone(), source })?;
+        Ok(Self { file, name })
+    }
+
+    /// The name of the job.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Cancels the job, now and once more.
+    pub(super) async fn end(self) {
+        if let Err(error) = self.cancel().await {
+            tracing::debug!(trial = self.name, "{}", with_causes(&error));
+        }
+        tokio::spawn(self.cancel_again());
+    }
+
+    /// By its name: where `sbatch` was not answered in time, its number is not known.
+    async fn cancel(&self) -> Result<(), CommandError> {
+        let arguments = ["--quiet".to_owned(), "--me".to_owned(), format!("--name={}", self.name)];
+        execute("scancel", &arguments, "").await.map(drop)
+    }
+
+    async fn cancel_again(self) {
+        for _ in 0..CANCEL_AT_MOST {
+            tokio::time::sleep(CANCEL_AGAIN).await;
+            match self.cancel().await {
+                Ok(()) => break,
+                Err(error) => tracing::warn!(trial = self.name, "{}; trying again", with_causes(&error)),
+            }
+        }
+        // One that stays costs nothing but the same at the next start.
+        let _ = fs::remove_file(&self.file);
+    }
+}
+
+/// Cancels the trials that a coordinator has left in Slurm, by the files in the directory of agents.
+pub(crate) fn cancel_left_trials(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if let Ok(name) = entry.file_name().into_string()
+            && name.ends_with(SUFFIX)
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+        {
+            let trial = Trial { file: entry.path(), name };
+            tokio::spawn(trial.end());
+        }
+    }
+}
 
 /// A partition, as `sinfo` tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,12 +4,12 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{Answer, dated, pool::is_idle, pool::quarantined};
 use crate::{
-    agent::message::AttemptReport, host::Asking, host::Host, host::Presence, host::Standing,
-    machine::COORDINATOR, machine::Effect, machine::Machine, machine::Phase, machine::Refusal,
-    machine::Speaker, machine::event::Change, machine::follow_up::reboot, machine::provision::is_given_back,
-    plan::Task, run::AfterLoss, run::LossReason, run::Obstacle, run::lease::Lease, run::record::Failure,
-    run::record::Outcome, run::record::Record, value::id::Attempt, value::id::HostId, value::id::JobId,
-    value::id::LeaseEpoch, value::time::Timestamp,
+    agent::STOPPED, agent::message::AttemptReport, host::Asking, host::Host, host::Presence, host::Standing,
+    machine::Active, machine::COORDINATOR, machine::Effect, machine::MAX_EXCUSED, machine::Machine,
+    machine::Phase, machine::Refusal, machine::Speaker, machine::event::Change, machine::follow_up::reboot,
+    machine::provision::is_given_back, plan::Task, run::AfterLoss, run::LossReason, run::Obstacle,
+    run::lease::Lease, run::record::Failure, run::record::Outcome, run::record::Record, value::id::Attempt,
+    value::id::HostId, value::id::JobId, value::id::LeaseEpoch, value::time::Timestamp,
 };
 
 impl Machine {
@@ -23,7 +23,14 @@ impl Machine {
                 Ok((Vec::new(), vec![Effect::Grant { lease: Box::new(lease.clone()), plan }]))
             }
             Some(lease) => {
-                let mut changes = self.lose(host, lease, LossReason::AgentRestarted);
+                // In another allocation than the lease is of: its engine has ended that one.
+                let is_elsewhere =
+                    lease.evidence.allocation.is_some() && lease.evidence.allocation != host.facts.allocation;
+                let reason = match is_elsewhere {
+                    true => LossReason::JobEnded { words: "its allocation is over".to_owned() },
+                    false => LossReason::AgentRestarted,
+                };
+                let mut changes = self.lose(host, lease, reason);
                 changes.push(Change::HostAsked { host: speaker.host });
                 Ok((dated(now, changes), Vec::new()))
             }
@@ -130,6 +137,12 @@ impl Machine {
     fn conclude(&self, host: &Host, lease: &Lease, mut record: Record) -> Vec<Change> {
         self.settle_products(lease, &mut record);
         match record.outcome {
+            // Its engine says in a moment what it did with the job; where there is none that is asked, the host is lost.
+            Outcome::NotExecuted { reason, obstacle: Obstacle::Host }
+                if reason == STOPPED && host.facts.job.is_some() =>
+            {
+                Vec::new()
+            }
             Outcome::NotExecuted { reason, obstacle } => {
                 self.lose(host, lease, LossReason::NotExecuted { reason, obstacle })
             }
@@ -238,12 +251,19 @@ impl Machine {
         let active = &self.experiments[&lease.experiment];
         let after = if active.kept.phase == Phase::Cancelled {
             AfterLoss::Cancelled
-        } else if lease.attempt.0 >= active.kept.plan.experiment.limits.attempts {
+        } else if self.counted(active, lease, &reason) >= active.kept.plan.experiment.limits.attempts {
             AfterLoss::Abandoned
         } else {
             AfterLoss::Again(Attempt(lease.attempt.0 + 1))
         };
         Change::AttemptLost { host: lease.host.clone(), lease: lease.epoch, reason, after }
+    }
+
+    /// How many attempts of a run count against its limit, with this one: without those that an engine ended.
+    fn counted(&self, active: &Active, lease: &Lease, reason: &LossReason) -> u32 {
+        let before = active.kept.excused.get(&lease.run.0).copied().unwrap_or(0);
+        let excused = before.saturating_add(reason.is_the_engines().into()).min(MAX_EXCUSED);
+        lease.attempt.0.saturating_sub(excused)
     }
 
     fn joined(&self, speaker: &Speaker) -> Result<&Host, Refusal> {

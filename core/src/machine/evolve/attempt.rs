@@ -95,6 +95,7 @@ impl Machine {
             active.kept.abandoned_in_a_row = 0;
             active.kept.host_time = active.kept.host_time + (at - lease.granted);
             active.kept.tried.remove(&lease.run.0);
+            active.kept.excused.remove(&lease.run.0);
             active.set(lease.run, RunState::Settled(settlement));
             active.is_built(lease.run, || match record.outcome.why_not() {
                 None => Built::Made(record.products.clone()),
@@ -179,10 +180,15 @@ impl Machine {
                 active.kept.turned_down_in_a_row += 1;
                 // What the plan asks for is missing for all hosts of a gang, whichever of them says so.
                 for other in others {
-                    active.lost_on(other, reason);
+                    active.lost_on(at, other, reason);
                 }
             }
-            active.lost_on(number, reason).then(|| active.kept.by.clone())
+            if reason.is_the_engines() {
+                let excused = active.kept.excused.entry(lease.run.0).or_default();
+                *excused = excused.saturating_add(1);
+                return None;
+            }
+            active.lost_on(at, number, reason).then(|| active.kept.by.clone())
         });
         if let Some(by) = blamed_by.flatten() {
             self.hosts[number.0 as usize].blamed_by.get_or_insert(by);

@@ -51,6 +51,19 @@ pub struct NamedHost {
     pub host_name: Option<HostName>,
 }
 
+impl Outlook {
+    /// The hosts that are named of those which the experiment has given up, each once.
+    pub fn given_up(&self) -> Vec<String> {
+        let mut hosts = BTreeSet::new();
+        for kept in self.waits.iter().flat_map(|waits| &waits.hosts) {
+            if kept.hindrance == Hindrance::GivenUp {
+                hosts.extend(kept.first.iter().map(|named| named.host.to_string()));
+            }
+        }
+        hosts.into_iter().collect()
+    }
+}
+
 impl Machine {
     /// What the waiting runs of an active experiment wait for.
     pub fn outlook(&self, experiment: ExperimentId) -> Option<Outlook> {

@@ -90,18 +90,36 @@ pub fn give_back_spent(
 }
 
 /// Hosts that the engine's jobs are not on any more, with those jobs: what their agents had is lost, whatever their connections
-/// look like. A job that was put back into the queue has left its node as well.
-pub fn deserted<'a>(jobs: &'a [Job], demand: &Demand) -> Vec<(HostId, &'a Job)> {
-    let held = demand.hosts.iter().filter(|host| host.is_here || host.is_busy);
-    let left = held.filter_map(|host| {
-        let job = jobs.iter().find(|job| host.job.as_ref() == Some(&job.id))?;
-        let has_left = match job.state {
-            JobState::Queued | JobState::Ended(_) => true,
-            JobState::Running | JobState::Ending => job.node.as_ref().is_some_and(|node| *node != host.node),
+/// look like. A job that was put back into the queue has left its node as well, and so has one that the engine has forgotten, once
+/// its agent is away.
+pub fn deserted(ledger: &Ledger, jobs: &[Job], demand: &Demand) -> Vec<DesertedHost> {
+    let mut deserted = Vec::new();
+    for host in demand.hosts.iter().filter(|host| host.is_here || host.is_busy) {
+        let Some(id) = &host.job else { continue };
+        let job = jobs.iter().find(|job| job.id == *id);
+        let has_left = match job.map(|job| (job.state, &job.node)) {
+            Some((JobState::Queued | JobState::Ended(_), _)) => true,
+            Some((JobState::Running | JobState::Ending, node)) => {
+                node.as_ref().is_some_and(|node| *node != host.node)
+            }
+            None => !host.is_here && ledger.jobs.contains_key(id),
         };
-        has_left.then(|| (host.host.clone(), job))
-    });
-    left.collect()
+        if has_left {
+            let words = job.map_or("the engine no longer knows it", |job| job.words.as_str());
+            let words = format!("job {id}: {words}");
+            deserted.push(DesertedHost { host: host.host.clone(), job: id.clone(), words });
+        }
+    }
+    deserted
+}
+
+/// A host on which its job is not any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DesertedHost {
+    pub host: HostId,
+    pub job: JobId,
+    /// What became of it.
+    pub words: String,
 }
 
 /// What the engine said is older than what the machine says: a job whose agent is here has started since.
@@ -231,7 +249,7 @@ impl Look<'_> {
             nodes: exclude.clone(),
         };
         actions.extend(outdated.map(change));
-        let more = wanted.saturating_sub(queued);
+        let more = if self.ledger.is_set_back(self.now) { 0 } else { wanted.saturating_sub(queued) };
         let together = self.demand.together.max(1);
         let (whole, rest) = (more / together, more % together);
         if whole > 0 {
@@ -269,7 +287,7 @@ impl Look<'_> {
         actions.retain(|action| ended(action).is_none_or(|(job, why)| !is_kept(job.whole(), why)));
     }
 
-    /// Nodes that would be of no use if they were given out again.
+    /// Nodes that would be of no use if they were given out again, and those on which jobs failed.
     fn exclude(&self) -> Nodes {
         let is_useless = |host: &&Provided| match host.worth {
             Worth::Nothing => true,
@@ -278,6 +296,7 @@ impl Look<'_> {
         };
         let hosts = self.demand.hosts.iter().filter(is_useless);
         let useless = hosts.map(|host| &host.node);
-        useless.chain(self.ledger.refused.keys()).cloned().collect()
+        let refused = self.ledger.refused.keys();
+        useless.chain(refused).chain(self.ledger.left_out(self.now)).cloned().collect()
     }
 }

@@ -55,6 +55,8 @@ impl Claim {
         let queued = queued as u32;
         let room = match ledger.stands_still(now, limits) {
             Some(_) => 0,
+            // It requests nothing for now, and others have its part.
+            None if ledger.is_set_back(now) => starting + queued,
             None => starting + limits.jobs.saturating_sub(with_node).min(limits.queued.max(together)),
         };
         Self { starting, queued, overdue, room }

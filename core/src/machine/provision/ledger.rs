@@ -1,13 +1,15 @@
 //! What is remembered of jobs from one look to the next, and over a restart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Demand, Engaged, FAILURES_IN_A_ROW, Job, JobEnd, JobState, Nodes, Provided, ProvisionLimits,
-    RefusedAgent, UnreachedAgent, Worth,
+    ASK_AGAIN, Demand, Engaged, FAILURES_IN_A_ROW, Job, JobEnd, JobState, LEFT_OUT, MAX_ASK_AGAIN,
+    MAX_LEFT_OUT, MOST_LEFT_OUT, Nodes, Provided, ProvisionLimits, RefusedAgent, SETBACKS_IN_A_ROW,
+    UnreachedAgent, Worth,
 };
+use crate::value::count::counted;
 use crate::value::id::{BootId, JobId, NodeName};
 use crate::value::time::{Span, Timestamp};
 
@@ -30,6 +32,12 @@ pub struct Ledger {
     /// Nodes whose agents were turned away for good, with the reasons; none in files of earlier releases.
     #[serde(default)]
     pub refused: BTreeMap<NodeName, String>,
+    /// Nodes on which jobs failed, until an agent joins there; none in files of earlier releases.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out: BTreeMap<NodeName, LeftOut>,
+    /// Why jobs are requested only after a pause, until an agent joins; none in files of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setback: Option<Setback>,
     /// What went wrong with the latest job whose agent did not join, until one joins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unjoined: Option<String>,
@@ -56,6 +64,26 @@ crate::words! {
     const ALL;
 }
 
+/// A node on which jobs failed. No job is requested there until a time; then one may try it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// How many failed there one after another, without those that were in the queue before the node was left out.
+    pub failed: u32,
+    pub since: Timestamp,
+    pub until: Timestamp,
+    /// What became of the latest.
+    pub words: String,
+}
+
+/// A pause before the next request: the engine forgot jobs, somebody else cancelled them, or all nodes that are left are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setback {
+    /// How often jobs were forgotten or cancelled one after another.
+    pub times: u32,
+    /// Until when no job is requested.
+    pub until: Timestamp,
+}
+
 /// What is remembered of one job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
@@ -66,6 +94,9 @@ pub struct Note {
     /// When it started; a job that is put back into the queue starts again.
     pub started: Option<Timestamp>,
     pub ends: Option<Timestamp>,
+    /// The node that it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeName>,
     /// Whether its agent ever joined.
     pub joined: bool,
     /// Whether its host was given anything.
@@ -118,11 +149,24 @@ impl Ledger {
     /// Takes in what the engine and the machine say now.
     pub fn observe(&mut self, now: Timestamp, jobs: &[Job], demand: &Demand) {
         self.compare_ids(jobs);
+        // The script of a job for several hosts is executed on its first node: where no agent came of it, the others say nothing.
+        let mut unstarted = BTreeSet::new();
+        for (id, note) in &self.jobs {
+            if id.node_number() == Some(0) && !note.joined {
+                unstarted.insert(id.whole().to_owned());
+            }
+        }
         for job in jobs {
+            let is_other = job.id.node_number().is_some_and(|number| number > 0);
             match job.state {
                 JobState::Queued => self.queued(now, job),
                 JobState::Running => self.running(now, job, demand),
                 JobState::Ending => drop(self.jobs.entry(job.id.clone()).or_default()),
+                JobState::Ended(_) if is_other && unstarted.contains(job.id.whole()) => {
+                    if let Some(note) = self.jobs.remove(&job.id) {
+                        self.account(&note, job.ends.unwrap_or(now).min(now));
+                    }
+                }
                 JobState::Ended(end) => self.ended(now, job, end, demand.longest),
             }
         }
@@ -130,6 +174,7 @@ impl Ledger {
         for id in self.jobs.keys().filter(gone).cloned().collect::<Vec<_>>() {
             self.vanished(now, &id, demand.longest);
         }
+        self.left_out.retain(|_, left_out| now < left_out.until + MAX_LEFT_OUT);
         self.verify_boots(demand);
     }
 
@@ -151,6 +196,55 @@ impl Ledger {
         (self.failures_in_a_row, self.futile_in_a_row) = (0, 0);
         (self.stopped, self.cannot_reboot, self.unjoined) = (None, None, None);
         self.refused.clear();
+        self.left_out.clear();
+        self.setback = None;
+    }
+
+    /// That the queue is ended, for which these jobs were cancelled: what became of the others before says nothing of the queue that
+    /// may come in its place.
+    pub fn withdrawn(&mut self, now: Timestamp, cancelled: &[JobId]) {
+        for (id, note) in std::mem::take(&mut self.jobs) {
+            if cancelled.contains(&id) {
+                self.jobs.insert(id, Note { cancelled: Some(Cancelled::Unneeded), ..note });
+            } else {
+                self.account(&note, note.ends.map_or(now, |ends| ends.min(now)));
+            }
+        }
+    }
+
+    /// That somebody lets a node in again.
+    pub fn let_in(&mut self, node: &NodeName) {
+        self.left_out.remove(node);
+        self.refused.remove(node);
+    }
+
+    /// The nodes on which jobs failed, while none is requested.
+    pub(super) fn left_out(&self, now: Timestamp) -> impl Iterator<Item = &NodeName> {
+        self.left_out.iter().filter(move |(_, left_out)| now < left_out.until).map(|(node, _)| node)
+    }
+
+    /// The nodes that are not requested, each with the reason.
+    pub fn kept_out(&self, now: Timestamp) -> BTreeMap<NodeName, String> {
+        let mut kept_out = BTreeMap::new();
+        for (node, LeftOut { failed, until, words, since: _ }) in &self.left_out {
+            if now < *until {
+                let minutes = (*until - now).as_secs_f64() / 60.0;
+                let jobs = counted((*failed).into(), "job");
+                let words = format!(
+                    "{jobs} failed there in a row, and it is left out for {minutes:.0} more minutes: {words}"
+                );
+                kept_out.insert(node.clone(), words);
+            }
+        }
+        for (node, reason) in &self.refused {
+            kept_out.insert(node.clone(), format!("the coordinator rejects its agent: {reason}"));
+        }
+        kept_out
+    }
+
+    /// Whether a job is to be requested only later.
+    pub(super) fn is_set_back(&self, now: Timestamp) -> bool {
+        self.setback.is_some_and(|setback| now < setback.until)
     }
 
     /// That agents were turned away for good: what is wrong is wrong with their nodes, not with the jobs. An agent says in
@@ -190,9 +284,20 @@ impl Ledger {
         self.jobs.insert(job, Note { excluded, ..Note::default() });
     }
 
-    /// That the engine refused a job.
-    pub fn refused(&mut self, words: &str) {
-        self.failed(JobFailure::Refused, |_| format!("it accepts no jobs: {words}"));
+    /// That the engine refused a job that may not have these nodes. Where some of them are left out for a time, up to which the first is
+    /// known, too few others are what may be wrong: the next request waits for it.
+    pub fn refused(&mut self, now: Timestamp, words: &str, first: Option<Timestamp>) {
+        let own = self.left_out.values().map(|left_out| left_out.until).filter(|until| now < *until);
+        let Some(until) = own.chain(first).min() else {
+            return self.failed(JobFailure::Refused, &format!("a job was not accepted: {words}"));
+        };
+        self.count(JobFailure::Refused);
+        let times = self.setback.map_or(0, |setback| setback.times);
+        self.setback = Some(Setback { times, until });
+        let minutes = (until - now).as_secs_f64() / 60.0;
+        self.unjoined = Some(format!(
+            "no job is requested for {minutes:.0} minutes, because some nodes are left out and without them: {words}"
+        ));
     }
 
     /// That a job was submitted whose id is not known: as nothing is known of it, the next could be asked for in its place, without
@@ -220,13 +325,20 @@ impl Ledger {
     pub fn hear(&mut self, demand: &Demand) {
         for host in demand.hosts.iter().filter(|host| host.is_here) {
             if let Some(note) = host.job.as_ref().and_then(|job| self.jobs.get_mut(job)) {
-                if !note.joined {
-                    self.unjoined = None;
-                }
+                let is_new = !note.joined;
                 (note.joined, note.unreached) = (true, None);
                 note.has_served |= host.has_served || host.is_busy;
+                if is_new {
+                    self.has_joined(&host.node);
+                }
             }
         }
+    }
+
+    /// That an agent has joined. Only then: one that is there for long says nothing of jobs that fail meanwhile.
+    fn has_joined(&mut self, node: &NodeName) {
+        (self.unjoined, self.setback) = (None, None);
+        self.left_out.remove(node);
     }
 
     /// Jobs asked for whose agents have not joined yet.
@@ -235,10 +347,14 @@ impl Ledger {
         expected.count() as u32
     }
 
-    /// That a job was cancelled.
+    /// That a job was cancelled. Of one for several hosts all parts end with it, whichever is the reason.
     pub fn cancelled(&mut self, job: &JobId, why: Cancelled) {
-        if let Some(note) = self.jobs.get_mut(job) {
-            note.cancelled = Some(why);
+        for (id, note) in &mut self.jobs {
+            if id == job {
+                note.cancelled = Some(why);
+            } else if id.whole() == job.whole() {
+                note.cancelled.get_or_insert(Cancelled::Unneeded);
+            }
         }
     }
 
@@ -317,17 +433,15 @@ impl Ledger {
             };
         }
         (note.started, note.ends) = (Some(started), job.ends);
+        note.node.clone_from(&job.node);
         let Some(host) = demand.host_of(job).filter(|host| host.is_here) else {
             note.silent_since.get_or_insert(now);
             note.idle_since = None;
             return;
         };
         note.silent_since = None;
-        if !note.joined {
-            self.unjoined = None;
-        }
+        let is_new = !note.joined;
         (note.joined, note.unreached) = (true, None);
-        self.refused.remove(&host.node);
         note.has_served |= host.has_served || host.is_busy;
         note.given_back = note.given_back.filter(|_| host.engaged == Engaged::GivenBack);
         note.idle_since = match note.idle_since {
@@ -335,30 +449,55 @@ impl Ledger {
             Some(since) => Some(since),
             None => Some(now),
         };
-        self.failures_in_a_row = 0;
         if note.has_served {
             self.futile_in_a_row = 0;
+        }
+        self.failures_in_a_row = 0;
+        self.refused.remove(&host.node);
+        if is_new {
+            self.has_joined(&host.node);
         }
     }
 
     fn ended(&mut self, now: Timestamp, job: &Job, end: JobEnd, longest: Span) {
-        let Some(note) = self.jobs.remove(&job.id) else { return };
-        let until = job.ends.unwrap_or(now).min(now);
-        self.account(&note, until);
+        let Some(mut note) = self.jobs.remove(&job.id) else { return };
+        self.account(&note, job.ends.unwrap_or(now).min(now));
+        note.node = job.node.clone().or(note.node);
+        let is_ours = note.cancelled.is_some() || note.given_back.is_some();
+        let has_come = note.joined || note.is_refused;
         let excused = match end {
             JobEnd::Preempted => true,
-            JobEnd::Completed | JobEnd::Cancelled | JobEnd::Failed | JobEnd::TimedOut => {
-                note.joined || note.is_refused
+            // Nobody but a person cancels what is not cancelled here.
+            JobEnd::Cancelled => {
+                if !has_come && !is_ours {
+                    let words = format!("job {} ended before its agent joined: {}", job.id, job.words);
+                    self.set_back(now, words);
+                }
+                true
             }
+            // An agent that joins and dies without a run is none either: it would be requested for ever.
+            JobEnd::Failed => note.is_refused || note.joined && note.has_served,
+            JobEnd::Completed | JobEnd::TimedOut => has_come,
         };
-        self.judge(&job.id, &note, excused, &job.words, longest);
+        if is_ours || !excused {
+            self.judge(now, &job.id, &note, &job.words, longest);
+        }
     }
 
     /// A job that the engine has forgotten lasted until now at most, and no longer than it was allowed to.
     fn vanished(&mut self, now: Timestamp, id: &JobId, longest: Span) {
         let Some(note) = self.jobs.remove(id) else { return };
         self.account(&note, note.ends.map_or(now, |ends| ends.min(now)));
-        self.judge(id, &note, note.joined || note.is_refused, "the engine no longer knows it", longest);
+        let is_ours = note.cancelled.is_some() || note.given_back.is_some();
+        let has_come = note.joined || note.is_refused;
+        let words = "the engine no longer knows it";
+        // Slurm tells of a job for minutes after its end: one that it forgets was lost in a restart of its controller. Other systems
+        // may tell only of jobs that have not ended.
+        if is_ours || !has_come && !id.system().is_empty() {
+            self.judge(now, id, &note, words, longest);
+        } else if !has_come {
+            self.set_back(now, format!("job {id} is gone, and another is requested: {words}"));
+        }
     }
 
     fn account(&mut self, note: &Note, until: Timestamp) {
@@ -367,27 +506,64 @@ impl Ledger {
         }
     }
 
-    fn judge(&mut self, id: &JobId, note: &Note, excused: bool, words: &str, longest: Span) {
+    /// What a job says that has ended, unless it is excused: its host, its node, or its time was not of use.
+    fn judge(&mut self, now: Timestamp, id: &JobId, note: &Note, words: &str, longest: Span) {
+        let node = note.node.as_ref().map(|node| format!(" on {node}")).unwrap_or_default();
         match note.cancelled.or(note.given_back.map(|given_back| given_back.why)) {
             Some(Cancelled::Unneeded) => {}
             Some(Cancelled::TooShort) => self.was_futile(longest),
-            Some(Cancelled::Silent) => self.failed(JobFailure::Silent, |many| {
-                format!("{many} ended without an agent that joined; nothing was heard of that of job {id}")
-            }),
+            Some(Cancelled::Silent) => {
+                let words = format!("the agent of job {id}{node} did not join");
+                self.failed_on(now, note, JobFailure::Silent, words);
+            }
             Some(Cancelled::Unreached) => {
                 let reason = note.unreached.as_ref().map_or("", |unreached| unreached.reason.as_str());
-                self.failed(JobFailure::Silent, |many| {
-                    format!(
-                        "{many} ended without an agent that joined; that of job {id} could not reach the coordinator: \
-                         {reason}"
-                    )
-                });
+                let words = format!("the agent of job {id}{node} could not reach the coordinator: {reason}");
+                self.failed_on(now, note, JobFailure::Silent, words);
             }
-            None if excused => {}
-            None => self.failed(JobFailure::Ended, |many| {
-                format!("{many} ended before their agents joined, the last being {id}: {words}")
-            }),
+            None => {
+                let before = if note.joined { "it served anything" } else { "its agent joined" };
+                let words = format!("job {id}{node} ended before {before}: {words}");
+                self.failed_on(now, note, JobFailure::Ended, words);
+            }
         }
+    }
+
+    /// That a job failed, where its node is known on that node. One bad node takes jobs faster than a good one, so it counts once
+    /// among failures in a row, unless the engine gives it out against what it was told.
+    fn failed_on(&mut self, now: Timestamp, note: &Note, how: JobFailure, words: String) {
+        let Some(node) = &note.node else { return self.failed(how, &words) };
+        let before = self.left_out.get(node);
+        let is_defied = note.excluded.contains(node);
+        let is_new = before.is_none();
+        // Jobs that were in the queue when the node was left out fail there as well, and say nothing new.
+        if before.is_none_or(|before| is_defied || now >= before.until) {
+            let failed = before.map_or(0, |before| before.failed) + 1;
+            let since = before.map_or(now, |before| before.since);
+            let until = now + doubled(LEFT_OUT, failed).min(MAX_LEFT_OUT);
+            self.left_out.insert(node.clone(), LeftOut { failed, since, until, words: words.clone() });
+        }
+        if self.left_out.len() > MOST_LEFT_OUT
+            && let Some(first) = self.left_out.iter().min_by_key(|(_, left_out)| left_out.until)
+        {
+            let first = first.0.clone();
+            self.left_out.remove(&first);
+        }
+        if is_new || is_defied { self.failed(how, &words) } else { self.count(how) }
+    }
+
+    /// What happens within a pause is one setback.
+    fn set_back(&mut self, now: Timestamp, words: String) {
+        if !self.is_set_back(now) {
+            let times = self.setback.map_or(0, |setback| setback.times) + 1;
+            self.setback = Some(Setback { times, until: now + doubled(ASK_AGAIN, times).min(MAX_ASK_AGAIN) });
+            if times >= SETBACKS_IN_A_ROW && self.stopped.is_none() {
+                self.stopped = Some(format!(
+                    "{times} times in a row jobs were gone before their agents joined, the last: {words}"
+                ));
+            }
+        }
+        self.unjoined = Some(words);
     }
 
     fn was_futile(&mut self, longest: Span) {
@@ -402,11 +578,11 @@ impl Ledger {
         }
     }
 
-    fn failed(&mut self, how: JobFailure, words: impl FnOnce(&str) -> String) {
+    fn failed(&mut self, how: JobFailure, words: &str) {
         self.count(how);
         self.failures_in_a_row += 1;
         if self.failures_in_a_row >= FAILURES_IN_A_ROW && self.stopped.is_none() {
-            self.stopped = Some(words(&format!("{FAILURES_IN_A_ROW} jobs in a row")));
+            self.stopped = Some(format!("{FAILURES_IN_A_ROW} jobs in a row failed, the last: {words}"));
         }
     }
 
@@ -420,6 +596,11 @@ impl Demand {
     pub fn host_of(&self, job: &Job) -> Option<&Provided> {
         self.hosts.iter().find(|host| host.job.as_ref() == Some(&job.id))
     }
+}
+
+/// A pause that doubles each time.
+pub(in crate::machine) fn doubled(first: Span, times: u32) -> Span {
+    first.times(1 << times.saturating_sub(1).min(20))
 }
 
 pub(super) fn hours(span: Span) -> f64 {

@@ -1,8 +1,10 @@
 //! What an engine could add: hosts that are missing, and what each of its own is worth.
 
 use super::*;
+use crate::agent::STOPPED;
 use crate::machine::provision::{Demand, Engaged, PROVISIONER, Provided, Worth};
-use crate::run::LossReason;
+use crate::run::{AfterLoss, LossReason};
+use crate::value::id::Attempt;
 
 /// Hosts of an engine that have joined.
 fn engine(hosts: u32) -> Scene {
@@ -80,6 +82,7 @@ fn a_host_is_told_as_it_is() {
         has_served: false,
         engaged: Engaged::Serving,
         worth: Worth::Now,
+        left_out_until: None,
     };
     assert_eq!(of(&scene, 0), expected);
     scene.now = scene.now + Span::from_secs(1);
@@ -242,4 +245,77 @@ fn what_a_host_holds_is_lost_when_its_engine_says_that_its_job_has_ended() {
     // It lived on out of the engine's sight, and joins again.
     scene.join(given_out(0));
     assert!(of(&scene, 0).is_here);
+}
+
+#[test]
+fn what_an_engine_does_to_a_host_costs_the_run_no_attempt_for_a_while() {
+    let plan =
+        PLAIN.replace("runs = 2", "runs = 1") + "[limits]\nattempts = 2\n[independence]\npolicy = \"any\"\n";
+    let mut scene = engine(1);
+    scene.submit(FIRST, &plan);
+    let mut job = "job-0".to_owned();
+    for excused in 1..=MAX_EXCUSED {
+        let lease = scene.ask(0).expect("a run");
+        assert_eq!((lease.run, lease.attempt), (RunIndex(0), Attempt(excused)));
+        let words = format!("{job}: PREEMPTED");
+        scene.notice(Notice::JobEnded { host: host(0), job: job.parse().expect("a job"), words });
+        assert_eq!(scene.tally(FIRST).abandoned, 0);
+        job = format!("job-{excused}");
+        let given = job.parse().ok();
+        scene.join(HostFacts { job: job.parse().ok(), allocation: given, ..given_out(0) });
+    }
+    let lost_in_two = |scene: &mut Scene| {
+        (0..2).for_each(|_| {
+            let lease = scene.ask(0).expect("a run");
+            scene.lose(&lease);
+        })
+    };
+    assert!(scene.machine.left_out(&host(0)).is_empty(), "nothing is wrong with the host");
+    lost_in_two(&mut scene);
+    assert_eq!(scene.tally(FIRST).abandoned, 1, "what the run lost by itself counts");
+}
+
+#[test]
+fn an_agent_that_is_stopped_in_a_job_says_what_its_engine_says_in_a_moment() {
+    let mut scene = engine(2);
+    scene.submit(FIRST, PLAIN);
+    let lease = scene.ask(0).expect("a run");
+    let stopped = || RunOutcome::NotExecuted { reason: STOPPED.to_owned(), obstacle: Obstacle::Host };
+    let handled = scene.report(&lease, stopped());
+    assert_eq!(handled.events, [], "nothing is lost yet");
+    scene.leave(0);
+    let words = "job job-0: PREEMPTED".to_owned();
+    let ended = scene.notice(Notice::JobEnded {
+        host: host(0),
+        job: "job-0".parse().expect("a job"),
+        words: words.clone(),
+    });
+    let [ended] = &ended.ended[..] else { panic!("{ended:?}") };
+    let after = AfterLoss::Again(Attempt(2));
+    assert_eq!(ended.end, AttemptEnd::Lost { reason: LossReason::JobEnded { words }, after, late: None });
+    // Where nobody asks the engine, the host is lost like any other.
+    let lease = scene.ask(1).expect("a run");
+    scene.report(&lease, stopped());
+    scene.leave(1);
+    let grace = Settings::default().host_grace;
+    scene.tick_after(grace);
+    assert_eq!(scene.tally(FIRST).lost_attempts, 2);
+    // On a host that is no engine's it is lost at once.
+    scene.join(facts(9));
+    let lease = scene.ask(9).expect("a run");
+    scene.report(&lease, stopped());
+    assert_eq!(scene.tally(FIRST).lost_attempts, 3);
+}
+
+#[test]
+fn a_lease_of_an_earlier_allocation_was_ended_by_the_engine() {
+    let mut scene = engine(1);
+    scene.submit(FIRST, PLAIN);
+    scene.ask(0).expect("a run");
+    scene.leave(0);
+    scene.join(HostFacts { job: "other".parse().ok(), allocation: "other".parse().ok(), ..given_out(0) });
+    let handled = scene.handle(Command::Ask(scene.speaker(0)));
+    let [ended] = &handled.ended[..] else { panic!("{handled:?}") };
+    let is_the_engines = matches!(&ended.end, AttemptEnd::Lost { reason: LossReason::JobEnded { .. }, .. });
+    assert!(is_the_engines, "{ended:?}");
 }

@@ -3,9 +3,10 @@
 use super::*;
 use crate::machine::event::Change;
 use crate::machine::trial::{End, Trial};
-use crate::machine::{ABANDONED_IN_A_ROW, Explanation, WaitingFor};
+use crate::machine::{ABANDONED_IN_A_ROW, Explanation, Notice, WaitingFor};
 use crate::run::Obstacle;
 use crate::value::id::RunIndex;
+use crate::value::time::Span;
 
 /// Runs of two hosts each: the line ends the benchmark's table.
 const GANGS: &str = "hosts = 2\n[repetitions]\nruns = 30\n[independence]\npolicy = \"any\"\n";
@@ -276,12 +277,13 @@ fn who_is_blamed_and_who_is_held_back_is_counted_by_host() {
     let mut active = trial.active(experiment).expect("active").clone();
     let lost = |obstacle| LossReason::NotExecuted { reason: "words".to_owned(), obstacle };
     let [first, second] = [HostNumber(0), HostNumber(1)];
+    let at = Timestamp(5);
     assert!(!active.executed_on(first), "nobody was in trouble");
-    let blamed = [(); 3].map(|()| active.lost_on(first, &lost(Obstacle::Host)));
+    let blamed = [(); 3].map(|()| active.lost_on(at, first, &lost(Obstacle::Host)));
     assert_eq!(blamed, [false, false, true]);
     assert_eq!(active.turned_down_by().count(), 0, "the host is to blame, and holds nobody back");
     assert!(!active.executed_on(second), "that is nothing to a host that was not in trouble");
-    assert!(!active.lost_on(second, &lost(Obstacle::Plan)));
+    assert!(!active.lost_on(at, second, &lost(Obstacle::Plan)));
     assert_eq!(active.turned_down_by().collect::<Vec<_>>(), [second]);
     assert!(active.executed_on(first), "it was in trouble, and the other was held back");
     assert_eq!(active.turned_down_by().count(), 0);
@@ -322,4 +324,49 @@ fn a_host_that_lost_an_attempt_of_its_own_may_still_execute_the_plan() {
     trial.end(1, End::Not(Obstacle::Plan));
     let reason = trial.paused(experiment).expect("it is paused");
     assert!(reason.contains("4 attempts in a row") && reason.contains("on 2 hosts,"), "{reason}");
+}
+
+#[test]
+fn a_host_that_is_given_up_is_tried_again_after_a_time_that_doubles() {
+    let mut trial = Trial::of(2, false);
+    let experiment = trial.submit("ada", "[repetitions]\nruns = 300\n[independence]\npolicy = \"any\"\n");
+    (0..3).for_each(|_| drop(trial.end(0, End::Not(Obstacle::Host))));
+    let id = trial.machine.hosts()[0].facts.host.clone();
+    for minutes in [10, 20, 40] {
+        assert_eq!(trial.lease(0), None, "{minutes}");
+        let left_out = trial.machine.left_out(&id);
+        assert_eq!(left_out[0].0, experiment);
+        assert!(left_out[0].1.words.ends_with("words"), "{left_out:?}");
+        trial.wait(Span::from_secs(minutes * 60 - 1));
+        assert_eq!(trial.lease(0), None, "{minutes}");
+        trial.wait(Span::from_secs(1));
+        assert!(trial.lease(0).is_some(), "{minutes}: it is tried once");
+        trial.end(0, End::Not(Obstacle::Host));
+    }
+    trial.wait(Span::from_secs(80 * 60));
+    trial.end(0, End::Measured);
+    assert!(trial.lease(0).is_some() && trial.machine.left_out(&id).is_empty(), "it is well again");
+}
+
+#[test]
+fn the_only_host_that_is_here_stays_given_up_while_others_may_come() {
+    let lose_three = |trial: &mut Trial| (0..3).for_each(|_| drop(trial.end(0, End::Not(Obstacle::Host))));
+    // From an engine.
+    let mut trial = Trial::of(1, false);
+    trial.notice(Notice::HostsExpected(true));
+    trial.submit("ada", RUNS);
+    lose_three(&mut trial);
+    assert_eq!(trial.lease(0), None);
+    trial.notice(Notice::HostsExpected(false));
+    assert!(trial.lease(0).is_some(), "nobody else comes any more");
+    // One that was there a moment ago.
+    let mut trial = Trial::of(2, false);
+    trial.submit("ada", RUNS);
+    trial.leave(1);
+    lose_three(&mut trial);
+    assert_eq!(trial.lease(0), None);
+    trial.wait(Span::from_secs(599));
+    assert_eq!(trial.lease(0), None);
+    trial.wait(Span::from_secs(2));
+    assert!(trial.lease(0).is_some(), "it does not come back");
 }

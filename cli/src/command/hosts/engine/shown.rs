@@ -225,7 +225,7 @@ impl Shown {
         ))
     }
 
-    /// From which nodes jobs are kept because their agents were turned away for good.
+    /// From which nodes jobs are kept, with the reason of the first.
     fn kept_from(&self) -> Option<String> {
         let (node, reason) = self.refused.first_key_value()?;
         let others = match self.refused.len() - 1 {
@@ -235,8 +235,8 @@ impl Shown {
         };
         let (engine, queue) = (&self.engine, &self.queue);
         Some(format!(
-            "Jobs avoid {node}{others}, where the coordinator rejects agents: {reason}. `speedup hosts {engine} \
-                add --name {queue}`, with its options, tries them again."
+            "Jobs avoid {node}{others}: {reason}. `speedup hosts {engine} add --name {queue}`, with its options, tries them \
+             again, and `speedup hosts resume` a host that has joined before."
         ))
     }
 
@@ -273,7 +273,7 @@ mod tests {
         let wire =
             v1::Provisioner { engine: "slurm".to_owned(), refused: refused.into(), ..Default::default() };
         let text = Shown::from(wire).text(Console::plain().out);
-        assert!(text.contains(" n1, and 1 more,") && text.contains(": why of n1; what to do."), "{text}");
+        assert!(text.contains(" n1, and 1 more: why of n1; what to do."), "{text}");
     }
 
     #[test]

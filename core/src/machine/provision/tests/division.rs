@@ -224,7 +224,7 @@ impl World {
 
     fn submit(&mut self, number: usize) {
         if self.sides[number].nature == Nature::Refuses {
-            self.sides[number].ledger.refused("no");
+            self.sides[number].ledger.refused(self.now, "no", None);
             return;
         }
         let id: JobId = self.next.to_string().parse().unwrap();
@@ -291,6 +291,7 @@ impl World {
             has_served: false,
             engaged: Engaged::Serving,
             worth: Worth::Now,
+            left_out_until: None,
         });
     }
 

@@ -39,6 +39,7 @@ fn host(job: &str, worth: Worth) -> Provided {
         has_served: false,
         engaged: Engaged::Serving,
         worth,
+        left_out_until: None,
     }
 }
 
@@ -206,7 +207,7 @@ fn an_agent_that_cannot_reach_the_coordinator_is_told_at_once_and_holds_its_node
     let unreached =
         |job: &str| UnreachedAgent { job: name(job), reason: "https://n:1: no such name".to_owned() };
     for (id, begin) in [("1", 0), ("2", 100), ("3", 200)] {
-        let running = [job(id, JobState::Running)];
+        let running = [Job { node: Some(name(&format!("n{id}"))), ..job(id, JobState::Running) }];
         assert_eq!(looked(&mut ledger, &[begin], &running, &demand(1, vec![])), [], "{id}");
         ledger.unreached(at(begin), vec![unreached(id)]);
         let told = ledger.unjoined.clone().unwrap();
@@ -302,7 +303,7 @@ fn a_job_whose_agent_joined_or_that_was_preempted_has_not_failed() {
 #[test]
 fn refusals_stop_the_asking_with_the_engines_words() {
     let mut ledger = Ledger::default();
-    (0..FAILURES_IN_A_ROW).for_each(|_| ledger.refused("invalid: nope"));
+    (0..FAILURES_IN_A_ROW).for_each(|_| ledger.refused(at(0), "invalid: nope", None));
     assert!(ledger.stopped.unwrap().ends_with("invalid: nope"));
 }
 
@@ -411,16 +412,29 @@ fn a_node_whose_agent_is_turned_away_is_no_failure_and_is_kept_out() {
 fn a_host_whose_job_is_elsewhere_or_over_is_deserted() {
     let left = |state, node: &str| {
         let job = Job { node: Some(name(node)), ..job("1", state) };
-        !deserted(&[job], &demand(0, vec![host("1", Worth::Now)])).is_empty()
+        !deserted(&Ledger::default(), &[job], &demand(0, vec![host("1", Worth::Now)])).is_empty()
     };
     assert!(left(JobState::Ended(JobEnd::Failed), "n1") && left(JobState::Queued, "n1"));
     assert!(left(JobState::Running, "n2"), "it was put back into the queue, and runs elsewhere");
     assert!(!left(JobState::Running, "n1") && !left(JobState::Ending, "n1"));
     let gone = Provided { is_here: false, ..host("1", Worth::Now) };
     let over = [job("1", JobState::Ended(JobEnd::Completed))];
-    assert_eq!(deserted(&over, &demand(0, vec![gone.clone()])), [], "nothing is left to lose");
+    assert_eq!(
+        deserted(&Ledger::default(), &over, &demand(0, vec![gone.clone()])),
+        [],
+        "nothing is left to lose"
+    );
     let holds = Provided { is_busy: true, ..gone };
-    assert_eq!(deserted(&over, &demand(0, vec![holds])), [(name("h1"), &over[0])]);
+    let found = |words: &str| [DesertedHost { host: name("h1"), job: name("1"), words: words.to_owned() }];
+    assert_eq!(
+        deserted(&Ledger::default(), &over, &demand(0, vec![holds.clone()])),
+        found("job 1: NODE_FAIL")
+    );
+    let mut ledger = Ledger::default();
+    assert_eq!(deserted(&ledger, &[], &demand(0, vec![holds.clone()])), [], "its job is another queue's");
+    ledger.asked(name("1"), Nodes::new());
+    let forgotten = deserted(&ledger, &[], &demand(0, vec![holds]));
+    assert_eq!(forgotten, found("job 1: the engine no longer knows it"));
 }
 
 #[test]
@@ -440,7 +454,7 @@ fn the_event_log_says_what_became_of_jobs() {
     assert_eq!(ended, [(EngineNoteKind::JobEnded, "job 1: COMPLETED".to_owned())]);
     assert_eq!(told(4, &[], vec![]), []);
     for (second, id) in [(10, "2"), (20, "3"), (30, "4")] {
-        told(second, &[job(id, JobState::Running)], vec![]);
+        told(second, &[Job { node: Some(name(&format!("n{id}"))), ..job(id, JobState::Running) }], vec![]);
         let failed = told(second + 1, &[job(id, JobState::Ended(JobEnd::Failed))], vec![]);
         assert_eq!(failed[0], (EngineNoteKind::JobFailed, format!("job {id}: NODE_FAIL")));
         let stops = failed.iter().any(|(kind, _)| *kind == EngineNoteKind::Stopped);
@@ -448,4 +462,180 @@ fn the_event_log_says_what_became_of_jobs() {
     }
     let long = EngineNote::by("ada", EngineNoteKind::Added, &"x".repeat(5_000));
     assert_eq!((long.by.as_str(), long.words.len()), ("ada", 1_000));
+}
+
+/// A job that ends so on a node before its agent joins.
+fn fails_on(ledger: &mut Ledger, second: u64, id: &str, node: &str, end: JobEnd) {
+    let on = |state| Job { node: Some(name(node)), ..job(id, state) };
+    ledger.asked(name(id), ledger.left_out(at(second)).cloned().collect());
+    ledger.observe(at(second), &[on(JobState::Running)], &Demand::default());
+    ledger.observe(at(second), &[on(JobState::Ended(end))], &Demand::default());
+}
+
+#[test]
+fn one_bad_node_is_left_out_for_longer_each_time_and_stops_nothing() {
+    let mut ledger = Ledger::default();
+    let excluded =
+        |ledger: &Ledger, second| match &decided(at(second), &LIMITS, ledger, &[], &demand(1, vec![]))[..] {
+            [ProvisionAction::Submit { exclude, .. }] => exclude.len(),
+            other => panic!("{other:?}"),
+        };
+    let mut second = 0;
+    for (failed, minutes) in [(1, 10), (2, 20), (3, 40), (4, 80)] {
+        fails_on(&mut ledger, second, &failed.to_string(), "n1", JobEnd::Failed);
+        assert_eq!(ledger.left_out[&name::<NodeName>("n1")].failed, failed);
+        let until = second + minutes * 60;
+        assert_eq!((excluded(&ledger, until - 1), excluded(&ledger, until)), (1, 0), "{failed}");
+        second = until;
+    }
+    assert_eq!((ledger.failures_in_a_row, ledger.stopped.clone()), (1, None));
+    fails_on(&mut ledger, second, "5", "n2", JobEnd::Failed);
+    fails_on(&mut ledger, second, "6", "n3", JobEnd::Failed);
+    assert!(ledger.stopped.clone().unwrap().contains("on n3"), "three nodes do");
+    ledger.start_afresh();
+    assert_eq!((excluded(&ledger, second), ledger.stopped), (0, None));
+}
+
+#[test]
+fn an_agent_that_joins_on_a_node_that_was_left_out_lets_it_in_again() {
+    let mut ledger = Ledger::default();
+    fails_on(&mut ledger, 0, "1", "n1", JobEnd::Failed);
+    ledger.observe(at(1), &[job("2", JobState::Running)], &demand(0, vec![host("2", Worth::Now)]));
+    assert_eq!(ledger.left_out.len(), 0);
+}
+
+#[test]
+fn an_engine_that_gives_out_what_was_excluded_is_stopped() {
+    let mut ledger = Ledger::default();
+    for id in ["1", "2", "3"] {
+        fails_on(&mut ledger, 0, id, "n1", JobEnd::Failed);
+    }
+    assert!(ledger.stopped.is_some());
+}
+
+#[test]
+fn a_job_that_was_in_the_queue_when_a_node_was_left_out_says_nothing_new() {
+    let mut ledger = Ledger::default();
+    let on = |id, state| Job { node: Some(name("n1")), ..job(id, state) };
+    for id in ["1", "2", "3"] {
+        ledger.asked(name(id), Nodes::new());
+    }
+    for id in ["1", "2", "3"] {
+        ledger.observe(at(0), &[on(id, JobState::Ended(JobEnd::Failed))], &Demand::default());
+        for other in ["2", "3"] {
+            ledger.asked(name(other), Nodes::new());
+        }
+    }
+    let left_out = &ledger.left_out[&name::<NodeName>("n1")];
+    assert_eq!((left_out.failed, left_out.until), (1, at(600)));
+    assert_eq!((ledger.failures_in_a_row, ledger.stopped.clone()), (1, None));
+    ledger.observe(at(600 + 24 * 3_600), &[], &Demand::default());
+    assert_eq!(ledger.left_out.len(), 0, "it is forgotten a day after it was let in");
+}
+
+#[test]
+fn a_job_that_is_refused_because_of_nodes_that_are_left_out_waits_for_the_first() {
+    let mut ledger = Ledger::default();
+    fails_on(&mut ledger, 0, "1", "n1", JobEnd::Failed);
+    let asks = |ledger: &Ledger, second| decided(at(second), &LIMITS, ledger, &[], &demand(1, vec![])).len();
+    assert_eq!(asks(&ledger, 1), 1, "others may be there");
+    for second in [1, 2, 3] {
+        ledger.refused(at(second), "no node is left", None);
+    }
+    assert_eq!((asks(&ledger, 599), asks(&ledger, 600)), (0, 1));
+    let claim = |second| Claim::of(at(second), &LIMITS, &ledger, &[], 1).room;
+    assert_eq!((claim(599), claim(600)), (0, LIMITS.queued), "others bring what it would have brought");
+    assert_eq!(ledger.stopped, None);
+    for second in [600, 601, 602] {
+        ledger.refused(at(second), "what else is wrong", None);
+    }
+    assert!(ledger.stopped.clone().unwrap().contains("what else is wrong"));
+}
+
+#[test]
+fn an_agent_that_was_there_before_ends_no_pause() {
+    let mut ledger = Ledger::default();
+    let here = || demand(1, vec![host("9", Worth::Now)]);
+    ledger.observe(at(0), &[job("9", JobState::Running)], &here());
+    ledger.asked(name("1"), Nodes::new());
+    ledger.observe(at(1), &[job("9", JobState::Running)], &here());
+    ledger.observe(at(2), &[job("9", JobState::Running)], &here());
+    assert!(ledger.setback.is_some(), "job 1 is forgotten");
+    ledger.hear(&here());
+    assert!(ledger.setback.is_some());
+    ledger.asked(name("2"), Nodes::new());
+    let joined = Provided { node: name("n2"), ..host("2", Worth::Now) };
+    ledger.hear(&demand(1, vec![joined]));
+    assert_eq!(ledger.setback, None);
+}
+
+#[test]
+fn an_agent_that_dies_before_it_serves_anything_is_a_failure_of_its_node() {
+    let mut ledger = Ledger::default();
+    ledger.asked(name("1"), Nodes::new());
+    ledger.observe(at(0), &[job("1", JobState::Running)], &demand(1, vec![host("1", Worth::Now)]));
+    let ended = Job { node: Some(name("n1")), ..job("1", JobState::Ended(JobEnd::Failed)) };
+    ledger.observe(at(1), &[ended], &Demand::default());
+    assert!(ledger.left_out[&name::<NodeName>("n1")].words.contains("before it served anything"));
+}
+
+#[test]
+fn of_a_job_for_several_hosts_the_node_of_its_script_is_to_blame() {
+    let mut ledger = Ledger::default();
+    let parts = |state| {
+        [("9.0", "n1"), ("9.1", "n2"), ("9.2", "n3")]
+            .map(|(id, node)| Job { node: Some(name(node)), ..job(id, state) })
+    };
+    for id in ["9.0", "9.1", "9.2"] {
+        ledger.asked(name(id), Nodes::new());
+    }
+    ledger.observe(at(0), &parts(JobState::Running), &Demand::default());
+    ledger.observe(at(1), &parts(JobState::Ended(JobEnd::Failed)), &Demand::default());
+    let nodes: Vec<&str> = ledger.left_out.keys().map(NodeName::as_str).collect();
+    assert_eq!((nodes, ledger.failures_in_a_row), (vec!["n1"], 1));
+    // What is cancelled because one part is silent is cancelled as a whole.
+    for id in ["10.0", "10.1"] {
+        ledger.asked(name(id), Nodes::new());
+    }
+    ledger.cancelled(&name("10.1"), Cancelled::Silent);
+    let cancelled = [("10.0", "n4"), ("10.1", "n5")]
+        .map(|(id, node)| Job { node: Some(name(node)), ..job(id, JobState::Ended(JobEnd::Cancelled)) });
+    ledger.observe(at(2), &cancelled, &Demand::default());
+    assert_eq!((ledger.failures_in_a_row, ledger.setback), (1, None));
+}
+
+#[test]
+fn jobs_that_slurm_forgot_or_others_cancelled_are_requested_again_after_a_pause_and_not_for_ever() {
+    for end in [None, Some(JobEnd::Cancelled)] {
+        let (mut ledger, mut second) = (Ledger::default(), 0);
+        for pause in [5, 10, 20, 40, 80] {
+            assert_eq!(ledger.stopped, None);
+            for id in ["1", "2", "3", "4"] {
+                ledger.asked(name(id), Nodes::new());
+            }
+            let ended = end.map(|end| ["1", "2", "3", "4"].map(|id| job(id, JobState::Ended(end))));
+            ledger.observe(at(second), ended.as_ref().map_or(&[][..], |jobs| jobs), &Demand::default());
+            assert_eq!(ledger.setback.unwrap().until, at(second + pause), "{end:?} {pause}");
+            let asks = |second| decided(at(second), &LIMITS, &ledger, &[], &demand(1, vec![])).len() as u32;
+            let is_on = u32::from(ledger.stopped.is_none());
+            assert_eq!((asks(second + pause - 1), asks(second + pause)), (0, is_on), "{end:?} {pause}");
+            second += pause;
+        }
+        assert!(ledger.stopped.clone().unwrap().starts_with("5 times in a row"), "{:?}", ledger.stopped);
+        assert_eq!(ledger.failures_in_a_row, 0);
+    }
+}
+
+#[test]
+fn jobs_that_a_queue_withdrew_say_nothing_of_the_one_in_its_place() {
+    let mut ledger = Ledger::default();
+    for id in ["1", "2", "3", "4"] {
+        ledger.asked(name(id), Nodes::new());
+    }
+    // Slurm tells no more of the fourth.
+    ledger.withdrawn(at(0), &["1", "2", "3"].map(name::<JobId>));
+    ledger.start_afresh();
+    let ended = ["1", "2", "3"].map(|id| job(id, JobState::Ended(JobEnd::Failed)));
+    ledger.observe(at(1), &ended, &Demand::default());
+    assert_eq!((ledger.failures_in_a_row, ledger.stopped, ledger.setback), (0, None, None));
 }

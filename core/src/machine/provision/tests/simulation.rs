@@ -208,6 +208,7 @@ fn joined(node: &NodeName, job: JobId, before: Option<Provided>) -> Provided {
         has_served: false,
         engaged: before.map_or(Engaged::Serving, |host| host.engaged),
         worth: Worth::Nothing,
+        left_out_until: None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use speedup_core::{
     experiment::Order, experiment::Policy, experiment::Sameness, experiment::Scope,
     experiment::gang::GangLauncher, host::HostFacts, host::Sharing, host::fingerprint::ClassId,
-    host::fingerprint::HardwareId, machine::event::Change, plan::Plan, run::lease::Lease,
+    host::fingerprint::HardwareId, machine::event::Change, plan::Plan, run::LossReason, run::lease::Lease,
     value::id::AllocationId, value::id::BootId, value::id::ExperimentId, value::id::HostId,
     value::id::RunIndex, value::time::Timestamp,
 };
@@ -45,6 +45,8 @@ struct Said {
     attempts: BTreeMap<ExperimentId, u64>,
     /// Attempts of an experiment lost on a host, with none executed there since and nobody who resumed either.
     lost: BTreeMap<(ExperimentId, HostId), u32>,
+    /// Attempts that an engine ended, which do not count.
+    excused: BTreeMap<(ExperimentId, RunIndex), u32>,
     /// Which host served an experiment from a boot, and from a machine that its makers marked.
     booted: BTreeMap<(ExperimentId, BootId), HostId>,
     marked: BTreeMap<(ExperimentId, HardwareId), HostId>,
@@ -134,10 +136,14 @@ impl Said {
                     self.served_as_one_host(&lease);
                 }
             }
-            Change::AttemptLost { host, .. } => {
+            Change::AttemptLost { host, reason, .. } => {
                 self.rests.insert(host.clone(), at);
                 if let Some(lease) = self.leases.remove(host) {
-                    *self.lost.entry((lease.experiment, host.clone())).or_default() += 1;
+                    if matches!(reason, LossReason::JobEnded { .. }) {
+                        *self.excused.entry((lease.experiment, lease.run)).or_default() += 1;
+                    } else {
+                        *self.lost.entry((lease.experiment, host.clone())).or_default() += 1;
+                    }
                     self.excuse(host, Some(lease.experiment));
                     let is_of_gang = |other: &Lease| other.is_of_gang() && other.leader() == lease.leader();
                     let others = self.leases.values().filter(|other| is_of_gang(other));
@@ -275,9 +281,14 @@ impl Said {
             "a host of another class: {lease:?}"
         );
         let experiment = &self.plans[&lease.experiment].experiment;
-        assert!(lease.attempt.0 <= experiment.limits.attempts, "no attempt beyond the limit");
+        assert!(self.counted(lease) <= experiment.limits.attempts, "no attempt beyond the limit");
         *self.attempts.entry(lease.experiment).or_default() += 1;
         self.leases.insert(lease.host.clone(), lease.clone());
+    }
+
+    /// The number of an attempt, without those that an engine ended.
+    fn counted(&self, lease: &Lease) -> u32 {
+        lease.attempt.0 - self.excused.get(&(lease.experiment, lease.run)).copied().unwrap_or_default()
     }
 
     /// What is one boot or one machine executes an experiment under one id, unless its owner says that hosts share it. A
@@ -382,7 +393,7 @@ impl Said {
             let classes = &self.classes[&id];
             assert!(classes.contains(&facts.fingerprint.class()), "a host of another class: {lease:?}");
         }
-        assert!(lease.attempt.0 <= experiment.limits.attempts, "no attempt beyond the limit");
+        assert!(self.counted(lease) <= experiment.limits.attempts, "no attempt beyond the limit");
         let attempts = self.attempts.entry(id).or_default();
         *attempts += u64::from(!lease.is_of_member());
         assert!(
