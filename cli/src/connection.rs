@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod directories;
+mod renewal;
 pub(crate) mod selector;
 pub(crate) mod started;
 
@@ -9,8 +10,8 @@ use std::{path::Path, path::PathBuf, time::Duration, time::Instant};
 
 use anyhow::{Error, anyhow};
 use clap::Args;
-use speedup_access::{Credentials, Reach};
-use speedup_core::value::id::ExperimentId;
+use speedup_access::{Credentials, Reach, unix_seconds};
+use speedup_core::value::{causes::with_causes, id::ExperimentId, time::Span, time::Timestamp};
 use speedup_proto::{
     limits::MAX_ACCESS_BYTES, limits::MAX_ANSWER_BYTES, limits::MAX_PIECE_MESSAGE_BYTES,
     limits::MAX_REQUEST_BYTES, v1::access_client::AccessClient, v1::analysis_client::AnalysisClient,
@@ -21,7 +22,9 @@ use speedup_proto::{
 use tonic::transport::Channel;
 
 use self::{selector::Selector, started::KeptAt, started::Started};
-use crate::{compose, compose::Coordinator, exit::failure::Failure};
+use crate::{
+    compose, compose::Coordinator, console::Color, console::Console, console::moment, exit::failure::Failure,
+};
 
 /// Which coordinator.
 #[derive(Clone, Debug, Default, Args)]
@@ -47,6 +50,8 @@ pub(crate) struct SourceArguments {
 
 /// How long a command may have a data directory that only reads it; whoever measures writes an access file there.
 const PATIENCE_WITH_READERS: Duration = Duration::from_secs(5);
+/// How often a command that goes on looks whether its certificate is to be renewed: there are weeks for it.
+const RENEWAL_LOOK: Duration = Duration::from_secs(3_600);
 /// How often it is looked whether it has ended.
 const RETRY: Duration = Duration::from_millis(50);
 
@@ -63,6 +68,8 @@ pub(crate) struct Connection {
 pub(crate) struct Found {
     pub(crate) url: String,
     pub(crate) credentials: Option<Credentials>,
+    /// The access file with the credentials.
+    pub(crate) file: Option<PathBuf>,
 }
 
 impl CoordinatorArguments {
@@ -81,19 +88,22 @@ impl CoordinatorArguments {
                 found_in(&access::path(chosen, name)?)
             }
             Some(url) => {
-                let access = match chosen {
+                let file = match chosen {
                     _ if !url.starts_with("https://") => None,
-                    Some(chosen) => access::read(chosen)?,
+                    Some(chosen) => Some(chosen.to_owned()),
                     None => access::for_address(&url)?,
                 };
-                let credentials = access.map_or(Ok(None), |access| access.credentials());
-                Ok(Some(Found { url, credentials: credentials.map_err(Failure::usage)? }))
+                let found = file.as_deref().map(found_in).transpose()?.flatten();
+                Ok(Some(match found {
+                    Some(found) => Found { url, ..found },
+                    None => Found { url, credentials: None, file: None },
+                }))
             }
         }
     }
 
     pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
-        Connection::to(&self.require()?.reach()?).await
+        self.require()?.connect().await
     }
 
     /// The coordinator, or what to do to have one.
@@ -116,16 +126,63 @@ impl CoordinatorArguments {
 fn found_in(path: &Path) -> Result<Option<Found>, Failure> {
     let Some(access) = access::read(path)? else { return Ok(None) };
     let credentials = access.credentials().map_err(Failure::usage)?;
-    Ok(Some(Found { url: access.way().to_owned(), credentials }))
+    Ok(Some(Found { url: access.way().to_owned(), credentials, file: Some(path.to_owned()) }))
 }
 
 impl Found {
     pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
-        Connection::to(&self.reach()?).await
+        Connection::to(&self.clone().renewed().await.reach()?).await
     }
 
-    pub(crate) fn reach(&self) -> Result<Reach, Failure> {
-        Reach::new(&self.url, self.credentials.as_ref()).map_err(Failure::refused)
+    /// The same with its certificate renewed, if it is time to. Why it is not is said in one line: the certificate may hold for
+    /// weeks, and where it does not, the coordinator says so.
+    pub(crate) async fn renewed(mut self) -> Self {
+        if let Err(error) = self.renew().await
+            && let (Some(file), Some(held)) = (&self.file, &self.credentials)
+        {
+            let until = Timestamp(Span::from_secs(held.certificate().not_after).0);
+            // A hint of the coordinator's is on a line of its own; where nothing has failed, one line is enough.
+            let cause = with_causes(error.as_ref());
+            Console::new(Color::Auto).warn(format_args!(
+                "the certificate in {} ends on {} and is not renewed: {}",
+                file.display(),
+                moment::local(until),
+                cause.lines().next().unwrap_or_default()
+            ));
+        }
+        self
+    }
+
+    /// Renews the certificate, if it is time to. Says whether there is another.
+    async fn renew(&mut self) -> Result<bool, Error> {
+        let (Some(file), Some(held)) = (&self.file, &self.credentials) else { return Ok(false) };
+        if !held.certificate().is_due(unix_seconds()) {
+            return Ok(false);
+        }
+        let Some(renewed) = renewal::renew(file, &self.url).await? else { return Ok(false) };
+        self.credentials = Some(renewed);
+        Ok(true)
+    }
+
+    /// The way to the coordinator. Whoever uses it for weeks goes on with a renewed certificate.
+    pub(crate) fn reach(self) -> Result<Reach, Failure> {
+        let reach = Reach::new(&self.url, self.credentials.as_ref()).map_err(Failure::refused)?;
+        if self.file.is_some() {
+            tokio::spawn(self.renew_in_time(reach.clone()));
+        }
+        Ok(reach)
+    }
+
+    async fn renew_in_time(mut self, reach: Reach) {
+        loop {
+            tokio::time::sleep(RENEWAL_LOOK).await;
+            // What hinders it may pass; who connects anew is told.
+            if let Ok(true) = self.renew().await
+                && let Some(renewed) = &self.credentials
+            {
+                let _ = reach.replace(renewed);
+            }
+        }
     }
 }
 

@@ -8,6 +8,5 @@ pub mod excerpt;
 pub mod hint;
 pub mod id;
 pub mod seed;
-pub mod share;
 pub mod time;
 mod words;

@@ -14,7 +14,7 @@ use std::{
 };
 
 pub use self::gridengine::GridEngineSite;
-pub use self::site::{Experiment, Gate, Plan, Site};
+pub use self::site::{Experiment, Gate, Plan, Site, wall_clock};
 pub(crate) use self::slurm::install;
 pub use self::slurm::{AfterNodeFailure, Slurm, SlurmSite, Who};
 pub use self::ssh::{SshKey, SshSite};

@@ -5,7 +5,7 @@ mod selftest;
 
 use std::{path::PathBuf, sync::Arc};
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand, value_parser};
 use rustix::process::{Pid, getppid};
 use serde_json::json;
@@ -124,9 +124,9 @@ fn start(arguments: StartArguments) -> Result<Exit, Failure> {
     let token = arguments.token_file.as_deref().map(token::read).transpose()?;
     // Whoever has a token may have no access file that it can read.
     let addressed = token.as_ref().and_then(|_| arguments.coordinator.address());
-    let Found { url, credentials } = match addressed {
-        Some(url) => Found { url, credentials: None },
-        None => arguments.coordinator.require()?,
+    let Found { url, credentials, .. } = match addressed {
+        Some(url) => Found { url, credentials: None, file: None },
+        None => renewed(arguments.coordinator.require()?)?,
     };
     let places = arguments.coordinator.clone();
     let read = move || places.find().ok().flatten().map(|found| (found.url, found.credentials));
@@ -159,6 +159,14 @@ fn start(arguments: StartArguments) -> Result<Exit, Failure> {
         system: arguments.system_root,
     })?;
     Ok(Exit::Done)
+}
+
+/// Renews what the access file has, if it is time to. The event loop for that is over before the agent begins, which is to be
+/// alone in its process.
+fn renewed(found: Found) -> Result<Found, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("cannot start the event loop").map_err(Failure::infrastructure)?;
+    Ok(runtime.block_on(found.renewed()))
 }
 
 /// Counts the reports of a stopped agent that the coordinator has not acknowledged

@@ -53,9 +53,10 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
              the same service over TLS",
         ));
     }
-    let coordinator = coordinator.require()?;
-    let service = compose::analysis(AnalysisOptions { coordinator: coordinator.reach()?, bind }).await?;
-    let (url, coordinator) = (format!("http://{}", service.address()), coordinator.url);
+    let coordinator = coordinator.require()?.renewed().await.reach()?;
+    let asked = coordinator.url().to_owned();
+    let service = compose::analysis(AnalysisOptions { coordinator, bind }).await?;
+    let (url, coordinator) = (format!("http://{}", service.address()), asked);
     console.talk(format_args!("listening on {url}, asking the coordinator at {coordinator}"));
     let printed = match output.output {
         Output::Json => print(console, &json_line(&json!({ "url": url, "coordinator": coordinator }))),

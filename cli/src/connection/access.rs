@@ -56,6 +56,16 @@ struct Parts {
     key: String,
 }
 
+impl Parts {
+    fn new(credentials: &Credentials) -> Self {
+        Self {
+            authority: credentials.authority_pem().to_owned(),
+            certificate: credentials.certificate_pem().to_owned(),
+            key: credentials.key_pem().to_owned(),
+        }
+    }
+}
+
 impl std::fmt::Debug for Parts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Parts").finish_non_exhaustive()
@@ -89,10 +99,11 @@ pub(crate) fn is_served(data: &Path) -> bool {
 
 /// The access file in the state directory that is for this address; else that of the default coordinator, which a tunnel
 /// may lead to.
-pub(crate) fn for_address(address: &str) -> Result<Option<Access>, Failure> {
-    let usual = read(&path(None, DEFAULT)?)?;
-    if usual.as_ref().is_some_and(|access| access.is_at(address)) {
-        return Ok(usual);
+pub(crate) fn for_address(address: &str) -> Result<Option<PathBuf>, Failure> {
+    let usual = path(None, DEFAULT)?;
+    let access = read(&usual)?;
+    if access.as_ref().is_some_and(|access| access.is_at(address)) {
+        return Ok(Some(usual));
     }
     let named = fs::read_dir(directories::or_state(None, "access")?).into_iter().flatten().flatten();
     for entry in named.take(MAX_FILES) {
@@ -100,10 +111,10 @@ pub(crate) fn for_address(address: &str) -> Result<Option<Access>, Failure> {
         if let Ok(Some(access)) = read(&entry.path())
             && access.is_at(address)
         {
-            return Ok(Some(access));
+            return Ok(Some(entry.path()));
         }
     }
-    Ok(usual)
+    Ok(access.map(|_| usual))
 }
 
 /// What the file says, if there is one.
@@ -147,12 +158,12 @@ impl Access {
 
     /// One for a coordinator elsewhere.
     pub(crate) fn enrolled(address: String, credentials: Option<&Credentials>) -> Self {
-        let parts = |credentials: &Credentials| Parts {
-            authority: credentials.authority_pem().to_owned(),
-            certificate: credentials.certificate_pem().to_owned(),
-            key: credentials.key_pem().to_owned(),
-        };
-        Self { address, process: None, local: None, credentials: credentials.map(parts) }
+        Self { address, process: None, local: None, credentials: credentials.map(Parts::new) }
+    }
+
+    /// The same with other credentials.
+    pub(crate) fn renewed(self, credentials: &Credentials) -> Self {
+        Self { credentials: Some(Parts::new(credentials)), ..self }
     }
 
     pub(crate) fn credentials(&self) -> Result<Option<Credentials>, Error> {

@@ -2,7 +2,7 @@
 
 use std::{
     error::Error, future::Future, future::poll_fn, io, iter::successors, net::IpAddr, pin::Pin, sync::Arc,
-    task::Context, task::Poll, time::Duration,
+    sync::PoisonError, sync::RwLock, task::Context, task::Poll, time::Duration,
 };
 
 use bytes::Bytes;
@@ -35,8 +35,11 @@ const FIRST_BYTES: usize = 256;
 pub struct Reach {
     url: String,
     endpoint: Endpoint,
-    tls: Option<Arc<ClientConfig>>,
+    tls: Option<Tls>,
 }
+
+/// What a connection is secured with; the next one may be with renewed credentials.
+type Tls = Arc<RwLock<Arc<ClientConfig>>>;
 
 /// Why a coordinator cannot be reached, before anything is connected.
 #[derive(Debug, ThisError)]
@@ -74,7 +77,8 @@ impl Reach {
     /// Over TLS; without credentials one can only enrol.
     pub fn secured(url: &str, trust: &Trust, credentials: Option<&Credentials>) -> Result<Self, ReachError> {
         let endpoint = endpoint(url, "https")?;
-        Ok(Self { url: url.to_owned(), endpoint, tls: Some(trust.client_config(credentials)?) })
+        let tls = Arc::new(RwLock::new(trust.client_config(credentials)?));
+        Ok(Self { url: url.to_owned(), endpoint, tls: Some(tls) })
     }
 
     fn plain(url: &str) -> Result<Self, ReachError> {
@@ -90,6 +94,14 @@ impl Reach {
     /// The address.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Takes other credentials from the next connection on, also that of a channel which has lost its own.
+    pub fn replace(&self, credentials: &Credentials) -> Result<(), ReachError> {
+        let Some(tls) = &self.tls else { return Ok(()) };
+        let trust = Trust::Authority(credentials.authority_pem().to_owned());
+        *tls.write().unwrap_or_else(PoisonError::into_inner) = trust.client_config(Some(credentials))?;
+        Ok(())
     }
 
     /// Connects.
@@ -161,7 +173,7 @@ fn bare(host: &str) -> &str {
 #[derive(Clone, Debug)]
 struct Connector {
     http: HttpConnector,
-    tls: Option<Arc<ClientConfig>>,
+    tls: Option<Tls>,
 }
 
 type Connecting = Pin<Box<dyn Future<Output = Result<TokioIo<Stream>, BoxError>> + Send>>;
@@ -184,6 +196,7 @@ impl Service<Uri> for Connector {
                 let stream = connector.http.call(uri).await?.into_inner();
                 return Ok(TokioIo::new(Stream::Plain(stream)));
             };
+            let tls = tls.read().unwrap_or_else(PoisonError::into_inner).clone();
             let (name, tls) = (name?, TlsConnector::from(tls));
             let mut pause = PAUSES.0;
             for _ in 1..ATTEMPTS {

@@ -293,12 +293,24 @@ impl Site {
 /// What gives a program the wall clock of its host. It is asked each time, and only the wall clock is another: no namespace
 /// has one of its own, and the clocks that measure do not step.
 fn with_clock() -> String {
+    let variables = wall_clock(&Host::clock()).map(|(name, value)| format!("{name}={value}"));
+    format!("env {} ", variables.join(" "))
+}
+
+/// The variables with which a program has the wall clock of a file: a shift of this machine's in seconds, with its sign.
+///
+/// # Panics
+/// Without the library of Debian's package faketime.
+pub fn wall_clock(file: &Path) -> [(&'static str, String); 5] {
     let library = LIBRARIES.iter().find(|path| Path::new(path).exists());
     let library = library.expect("the library of the package faketime; hint: apt-get install libfaketime");
-    format!(
-        "env LD_PRELOAD={library} FAKETIME_TIMESTAMP_FILE={} FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1 ",
-        Host::clock().display()
-    )
+    [
+        ("LD_PRELOAD", (*library).to_owned()),
+        ("FAKETIME_TIMESTAMP_FILE", file.display().to_string()),
+        ("FAKETIME_NO_CACHE", "1".to_owned()),
+        ("FAKETIME_DONT_FAKE_MONOTONIC", "1".to_owned()),
+        ("NO_FAKE_STAT", "1".to_owned()),
+    ]
 }
 
 /// A service that executes an agent in one job after another, as Slurm starts and numbers them: a new one after the end of

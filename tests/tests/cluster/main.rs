@@ -6,6 +6,7 @@
 //!
 //!     cargo test -p speedup-tests --test cluster -- --test-threads=8
 
+mod certificates;
 mod clocks;
 mod scenario;
 

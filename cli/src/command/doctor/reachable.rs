@@ -14,10 +14,10 @@ const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
 pub(super) async fn findings(place: &CoordinatorArguments) -> Vec<Finding> {
     let found = match place.require() {
-        Ok(found) => found,
+        Ok(found) => found.renewed().await,
         Err(failure) => return vec![failed("access file", failure)],
     };
-    let Found { url, credentials } = &found;
+    let Found { url, credentials, .. } = &found;
     let mut findings = match credentials {
         None => vec![Finding::warning(
             "certificate",
@@ -62,12 +62,12 @@ fn certificate(certificate: &Certificate, now: u64) -> Finding {
     let until = moment::local(crate::command::access::timestamp(certificate.not_after));
     let words = format!("{} until {until}", certificate.identity);
     if certificate.not_after < now {
-        let hint =
-            "enrol again with a token of an admin; the coordinator's own user restarts the coordinator";
+        let hint = "any command renews it for 400 days, once it reaches the coordinator and can write the access file; \
+            after that, enrol again with a token of an admin";
         return Finding::wrong("certificate", words, Some(hint.to_owned()));
     }
     if certificate.is_due(now) {
-        let hint = "it is renewed by a running agent or coordinator; users must enrol again in time";
+        let hint = "any command renews it, once it reaches the coordinator and can write the access file";
         return Finding::warning("certificate", words, hint);
     }
     Finding::fine("certificate", words)
