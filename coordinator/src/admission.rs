@@ -11,6 +11,7 @@ mod keeper;
 mod log;
 mod registry;
 
+pub(crate) use event::Uses;
+pub(crate) use keeper::Unheard;
 pub use keeper::{Admission, AdmissionError, OwnError};
-pub(crate) use keeper::{NewToken, Unheard};
-pub(crate) use registry::{Holder, Refusal, Registry, Target, TokenState};
+pub(crate) use registry::{Holder, NewToken, Refusal, Registry, Target, TokenState};

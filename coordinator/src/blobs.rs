@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use speedup_access::Identity;
 use speedup_core::experiment::files::{ContentHash, MAX_FILE_BYTES};
-use speedup_core::value::share::share;
+use speedup_core::value::bounded::share;
 use speedup_journal::private;
 use speedup_proto::{convert::Blob, limits::MAX_PIECE_BYTES};
 use thiserror::Error;
@@ -54,12 +54,12 @@ pub(crate) enum BlobError {
 #[derive(Clone, Debug)]
 pub(crate) struct Blobs {
     root: PathBuf,
-    taken: Arc<Mutex<Taken>>,
+    taken: Arc<Mutex<Usage>>,
 }
 
 /// Bytes of contents, and those announced by what is being put.
 #[derive(Debug, Default)]
-struct Taken {
+struct Usage {
     all: u64,
     /// Those since the start, by who put them.
     by_identity: HashMap<Identity, u64>,
@@ -103,7 +103,7 @@ impl Blobs {
             Err(_) | Ok(()) => {}
         }
         private::create_directories(&partial).map_err(disk("make", &partial))?;
-        let mut taken = Taken::default();
+        let mut taken = Usage::default();
         for (hash, path, bytes) in kept(&root)? {
             if unnamed == Unnamed::Keep || named.contains(&hash.0) {
                 taken.all += bytes;
@@ -184,7 +184,7 @@ impl Blobs {
         }
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, Usage> {
         // A number is whole whoever panicked beside it.
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -59,7 +59,7 @@ use crate::value::time::{Span, Timestamp};
 use active::Turn;
 use gang::Hold;
 
-/// Most experiments that may be active at once, of which each user has a [share](crate::value::share): each is looked at when a
+/// Most experiments that may be active at once, of which each user has a [share](crate::value::bounded::share): each is looked at when a
 /// host asks.
 pub const MAX_ACTIVE: usize = 1_000;
 /// Most hosts a pool may have ever known.

@@ -9,6 +9,5 @@ pub mod foreign;
 pub mod hint;
 pub mod id;
 pub mod seed;
-pub mod share;
 pub mod time;
 mod words;

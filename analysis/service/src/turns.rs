@@ -31,6 +31,8 @@ impl Turns {
         Self { computing: Arc::new(Semaphore::new(COMPUTATIONS_AT_ONCE)), line: Places::new(MOST_IN_LINE) }
     }
 
+    /// Waits for the next turn. Whoever has many requests waits with the rest of them for his share of the line: there only the
+    /// first few of each user stand before others.
     pub(crate) async fn next(&self, who: Option<&Identity>) -> Result<Turn, Status> {
         let _place = self.line.enter(who).await;
         let turn = Arc::clone(&self.computing).acquire_owned().await;

@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Enrol(EnrolArguments),
-    /// Lists the valid certificates
+    /// Lists the valid certificates, and the reusable tokens
     #[command(after_help = "Example:\n  speedup access list")]
     List(token::ListArguments),
     Revoke(RevokeArguments),
@@ -62,7 +62,7 @@ pub(crate) struct RevokeArguments {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Whose {
-    /// All certificates of this user
+    /// All certificates of this user, and the reusable tokens for it
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
     /// All certificates of the agents of this host
@@ -125,7 +125,14 @@ async fn list(arguments: token::ListArguments, console: &Console) -> Result<Exit
             print_json(console, &serde_json::json!({ "certificates": certificates, "tokens": tokens }))?;
         }
         Form::Csv => print(console, &csv::rows(&certificates, &FIELDS)?)?,
-        Form::Table => print(console, &shown(&certificates, console))?,
+        Form::Table => {
+            print(console, &shown(&certificates, console))?;
+            // Others end by themselves within a week; with these, jobs are let in for a year.
+            let reusable: Vec<TokenStatus> = tokens.into_iter().filter(TokenStatus::is_reusable).collect();
+            if !reusable.is_empty() {
+                print(console, &format!("\n{}", token::shown(&reusable, console)))?;
+            }
+        }
     }
     Ok(Exit::Done)
 }
@@ -153,11 +160,17 @@ async fn revoke(arguments: RevokeArguments, console: &Console) -> Result<Exit, F
         // clap wants one of them.
         Whose { user: None, host: None, certificate: None } => What::Serial(String::new()),
     };
-    let revoked = revoked(&arguments.coordinator, what).await?;
+    tell_revoked(revoked(&arguments.coordinator, what).await?, console);
+    Ok(Exit::Done)
+}
+
+pub(super) fn tell_revoked(revoked: v1::AccessList, console: &Console) {
+    for token in revoked.tokens.into_iter().map(TokenStatus::from) {
+        console.talk(format_args!("token {} is revoked", token.words()));
+    }
     for one in revoked.certificates.into_iter().map(CertificateStatus::from) {
         console.talk(format_args!("certificate {} of {} ({}) is revoked", one.serial, one.name, one.role));
     }
-    Ok(Exit::Done)
 }
 
 async fn whoami(arguments: hosts::CommonArguments, console: &Console) -> Result<Exit, Failure> {

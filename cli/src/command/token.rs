@@ -37,7 +37,8 @@ pub(crate) enum Verb {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n\
     \x20 speedup token create --role agent --uses 32 --expires 1h > token\n\
-    \x20 speedup token create --role submitter --name alice > token\n\n\
+    \x20 speedup token create --role submitter --name alice > token\n\
+    \x20 speedup token create --role viewer --name ci --reusable --expires 365d > ci\n\n\
     The token is a secret. It is not stored, and cannot be shown again.")]
 pub(crate) struct CreateArguments {
     /// viewer, submitter, admin, or agent
@@ -47,10 +48,15 @@ pub(crate) struct CreateArguments {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// How many times it can be used
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "reusable")]
     uses: u32,
-    /// How long it is valid
-    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = span)]
+    /// Let it be used until it expires, by jobs of continuous integration that enrol anew each time
+    ///
+    /// It enrols one user, a viewer or submitter. Each enrolment gives a certificate for five days at most, which is not renewed.
+    #[arg(long, requires = "name")]
+    reusable: bool,
+    /// How long it is valid, such as 30m, 1h or 7d: up to 7 days, or 400 days if it is reusable
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = lifetime)]
     expires: Span,
     #[command(flatten)]
     coordinator: CoordinatorArguments,
@@ -67,7 +73,7 @@ pub(crate) struct ListArguments {
     pub(super) output: FormArgument,
 }
 
-/// Revokes a token; certificates made with it stay valid
+/// Revokes a token; certificates made with it stay valid, unless it is reusable
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  speedup token revoke 3f9a01c27be4")]
 pub(crate) struct RevokeArguments {
@@ -83,7 +89,9 @@ pub(crate) struct TokenStatus {
     id: String,
     role: String,
     name: Option<String>,
-    uses_left: u32,
+    /// None for one that is reusable.
+    uses_left: Option<u32>,
+    reusable: bool,
     expires_s: u64,
     by: String,
 }
@@ -92,8 +100,9 @@ impl From<v1::TokenStatus> for TokenStatus {
     fn from(wire: v1::TokenStatus) -> Self {
         let name = Some(wire.name).filter(|name| !name.is_empty());
         let id = wire.id.get(..SHOWN_DIGITS).unwrap_or_default().to_owned();
-        let v1::TokenStatus { role, uses_left, expires, by, .. } = wire;
-        Self { id, role, name, uses_left, expires_s: access::seconds(expires), by }
+        let v1::TokenStatus { role, uses_left, expires, by, reusable, .. } = wire;
+        let uses_left = if reusable { None } else { Some(uses_left) };
+        Self { id, role, name, uses_left, reusable, expires_s: access::seconds(expires), by }
     }
 }
 
@@ -120,12 +129,21 @@ pub(crate) fn read(path: &Path) -> Result<Token, Failure> {
     text.parse().map_err(|error: speedup_access::TokenError| failed(error.into()))
 }
 
+/// A length of time, also in days.
+fn lifetime(text: &str) -> Result<Span, Error> {
+    match text.strip_suffix('d').map(str::parse::<u32>) {
+        Some(Ok(days)) => Ok(Span::from_secs(u64::from(days) * 86_400)),
+        Some(Err(_)) | None => span(text),
+    }
+}
+
 async fn create(arguments: CreateArguments, console: &Console) -> Result<Exit, Failure> {
     let connection = arguments.coordinator.connect().await?;
     let request = v1::CreateTokenRequest {
         role: arguments.role.name().to_owned(),
         name: arguments.name.unwrap_or_default(),
-        uses: arguments.uses,
+        uses: if arguments.reusable { 0 } else { arguments.uses },
+        reusable: arguments.reusable,
         lifetime: Some(duration(Span::from_secs(arguments.expires.0 / 1_000_000_000))),
     };
     let answer = connection.access().create_token(request).await;
@@ -139,7 +157,7 @@ async fn create(arguments: CreateArguments, console: &Console) -> Result<Exit, F
     Ok(Exit::Done)
 }
 
-const FIELDS: [&str; 6] = ["id", "role", "name", "uses_left", "expires_s", "by"];
+const FIELDS: [&str; 7] = ["id", "role", "name", "uses_left", "reusable", "expires_s", "by"];
 
 async fn list(arguments: ListArguments, console: &Console) -> Result<Exit, Failure> {
     let listed = access::listed(&arguments.coordinator).await?;
@@ -153,7 +171,7 @@ async fn list(arguments: ListArguments, console: &Console) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
-fn shown(tokens: &[TokenStatus], console: &Console) -> String {
+pub(super) fn shown(tokens: &[TokenStatus], console: &Console) -> String {
     let columns = [
         Column::Words("token"),
         Column::Words("role"),
@@ -165,7 +183,8 @@ fn shown(tokens: &[TokenStatus], console: &Console) -> String {
     let row = |token: &TokenStatus| {
         let name = token.name.clone().unwrap_or_else(|| "any host".to_owned());
         let until = moment::local(access::timestamp(token.expires_s));
-        vec![token.id.clone(), token.role.clone(), name, token.uses_left.to_string(), until, token.by.clone()]
+        let uses = token.uses_left.map_or_else(|| "reusable".to_owned(), |left| left.to_string());
+        vec![token.id.clone(), token.role.clone(), name, uses, until, token.by.clone()]
     };
     table(&columns, tokens.iter().map(row), console.out)
 }
@@ -177,10 +196,21 @@ async fn revoke(arguments: RevokeArguments, console: &Console) -> Result<Exit, F
         return Err(Failure::usage(error).hint("`speedup token list` shows them"));
     }
     let revoked = access::revoked(&arguments.coordinator, What::Token(arguments.token)).await?;
-    for token in revoked.tokens.into_iter().map(TokenStatus::from) {
-        console.talk(format_args!("token {} is revoked", token.id));
-    }
+    access::tell_revoked(revoked, console);
     Ok(Exit::Done)
+}
+
+impl TokenStatus {
+    pub(super) fn is_reusable(&self) -> bool {
+        self.reusable
+    }
+
+    /// Its id and whom it enrols.
+    pub(super) fn words(&self) -> String {
+        let whom =
+            self.name.as_deref().map_or_else(String::new, |name| format!(" of {name} ({})", self.role));
+        format!("{}{whom}", self.id)
+    }
 }
 
 /// The token's file of a verb that enrols.

@@ -16,10 +16,18 @@ pub(crate) struct AccessEvent {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    TokenCreated { token: TokenId, role: Role, name: Option<String>, uses: u32, expires: u64 },
+    TokenCreated { token: TokenId, role: Role, name: Option<String>, uses: Uses, expires: u64 },
     TokenRevoked { token: TokenId },
     CertificateIssued { serial: Serial, identity: Identity, not_after: u64, token: Option<TokenId> },
     CertificateRevoked { serial: Serial },
+}
+
+/// How often a token can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Uses {
+    Times(u32),
+    /// Until it expires: it is the secret of jobs, which cannot keep what they are given.
+    Unlimited,
 }
 
 /// A record that is no event, or one of a newer release.
@@ -31,13 +39,21 @@ impl From<&AccessEvent> for wire::AccessEvent {
     fn from(event: &AccessEvent) -> Self {
         let change = match &event.change {
             Change::TokenCreated { token, role, name, uses, expires } => {
-                Kept::TokenCreated(wire::TokenCreated {
-                    token: token.bytes().to_vec(),
-                    role: role.name().to_owned(),
-                    name: name.clone().unwrap_or_default(),
-                    uses: *uses,
-                    expires_s: *expires,
-                })
+                let token = token.bytes().to_vec();
+                let role = role.name().to_owned();
+                let name = name.clone().unwrap_or_default();
+                let expires_s = *expires;
+                match *uses {
+                    Uses::Times(uses) => {
+                        Kept::TokenCreated(wire::TokenCreated { token, role, name, uses, expires_s })
+                    }
+                    Uses::Unlimited => Kept::ReusableTokenCreated(wire::ReusableTokenCreated {
+                        token,
+                        role,
+                        name,
+                        expires_s,
+                    }),
+                }
             }
             Change::TokenRevoked { token } => {
                 Kept::TokenRevoked(wire::TokenRevoked { token: token.bytes().to_vec() })
@@ -69,7 +85,14 @@ impl TryFrom<wire::AccessEvent> for AccessEvent {
                 token: token(&created.token)?,
                 role: created.role.parse().map_err(|_| MalformedEvent("role"))?,
                 name: Some(created.name).filter(|name| !name.is_empty()),
-                uses: created.uses,
+                uses: Uses::Times(created.uses),
+                expires: created.expires_s,
+            },
+            Kept::ReusableTokenCreated(created) => Change::TokenCreated {
+                token: token(&created.token)?,
+                role: created.role.parse().map_err(|_| MalformedEvent("role"))?,
+                name: Some(created.name).filter(|name| !name.is_empty()),
+                uses: Uses::Unlimited,
                 expires: created.expires_s,
             },
             Kept::TokenRevoked(revoked) => Change::TokenRevoked { token: token(&revoked.token)? },

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use prost::Message as _;
 use speedup_access::{
     Authority, AuthorityError, Certificate, Credentials, CredentialsError, Identity, IssueError, Issued,
-    Role, Serial, Signing, Token, TokenId, unix_seconds,
+    Serial, Signing, Token, TokenId, unix_seconds,
 };
 use speedup_core::value::causes::with_causes;
 use speedup_journal::private::{self, NotPrivate, Others};
@@ -21,7 +22,7 @@ use uuid::Uuid;
 
 use super::event::{AccessEvent, Change, MalformedEvent};
 use super::log::AdmissionLog;
-use super::registry::{Holder, ITSELF, Refusal, Registry, Target, TokenState};
+use super::registry::{Enrolment, Holder, ITSELF, NewToken, Refusal, Registry, Target, TokenState};
 use crate::fault::Fault;
 
 /// Requests that may wait; whoever asks more waits.
@@ -85,15 +86,6 @@ pub enum OwnError {
     Unheard(String),
     #[error(transparent)]
     Credentials(#[from] CredentialsError),
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct NewToken {
-    pub(crate) role: Role,
-    pub(crate) name: Option<String>,
-    pub(crate) uses: u32,
-    pub(crate) lifetime: u64,
-    pub(crate) by: String,
 }
 
 /// What was revoked, as it was before.
@@ -216,7 +208,7 @@ impl Admission {
         let request = signing.request().to_vec();
         let issued = self.ask(move |registry, authority, now| {
             let ended = registry.end_earlier(&identity, in_use);
-            let (mut events, issued) = issue(authority, now, identity, &request, ITSELF.to_owned(), None)?;
+            let (mut events, issued) = issue(authority, now, identity, &request, ITSELF.to_owned())?;
             events.extend(by_itself(now, ended));
             Ok((events, issued))
         });
@@ -239,11 +231,9 @@ impl Admission {
 
     pub(crate) async fn create_token(&self, new: NewToken) -> Result<Token, Unheard> {
         let token = Token::random(self.authority.fingerprint());
-        let NewToken { role, name, uses, lifetime, by } = new;
-        let id = token.id();
         self.ask(move |registry, _, now| {
-            let change = registry.create_token(now, id, role, name, uses, lifetime)?;
-            Ok((vec![AccessEvent { at: now, by, change }], token))
+            let change = registry.create_token(now, token.id(), &new)?;
+            Ok((vec![AccessEvent { at: now, by: new.by, change }], token))
         })
         .await
     }
@@ -255,9 +245,16 @@ impl Admission {
         request: Vec<u8>,
     ) -> Result<Issued, Unheard> {
         self.ask(move |registry, authority, now| {
-            let (identity, by) = registry.enrolled(now, token, &name)?;
-            let replaced = registry.end_replaced(now, &identity, None);
-            let (mut events, issued) = issue(authority, now, identity, &request, by, Some(token))?;
+            let Enrolment { identity, by, lifetime } = registry.enrolled(now, token, &name)?;
+            let mut replaced = registry.end_replaced(now, &identity, None);
+            let issued = match lifetime {
+                None => authority.issue(&identity, &request, now)?,
+                Some(seconds) => {
+                    replaced.extend(registry.end_oldest_job(&identity));
+                    authority.issue_for(&identity, &request, now, Duration::from_secs(seconds))?
+                }
+            };
+            let mut events = vec![recorded(now, identity, &issued, by, Some(token))];
             events.extend(by_itself(now, replaced));
             Ok((events, issued))
         })
@@ -273,7 +270,7 @@ impl Admission {
     ) -> Result<Issued, Unheard> {
         self.ask(move |registry, authority, now| {
             registry.require_place(now, &identity)?;
-            issue(authority, now, identity, &request, by, None)
+            issue(authority, now, identity, &request, by)
         })
         .await
     }
@@ -356,10 +353,9 @@ fn issue(
     identity: Identity,
     request: &[u8],
     by: String,
-    token: Option<TokenId>,
 ) -> Result<(Vec<AccessEvent>, Issued), Unheard> {
     let issued = authority.issue(&identity, request, now)?;
-    Ok((vec![recorded(now, identity, &issued, by, token)], issued))
+    Ok((vec![recorded(now, identity, &issued, by, None)], issued))
 }
 
 /// The record of a certificate.

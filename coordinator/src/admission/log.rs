@@ -7,7 +7,7 @@ use speedup_journal::{Position, Reader, ReplayError};
 use speedup_proto::{convert::timestamp_of_seconds, journal::v1 as wire, v1::EventKind, v1::LoggedEvent};
 use thiserror::Error;
 
-use super::event::{AccessEvent, Change, MalformedEvent};
+use super::event::{AccessEvent, Change, MalformedEvent, Uses};
 
 /// Why the log of admissions cannot be read.
 #[derive(Debug, Error)]
@@ -61,10 +61,15 @@ impl AdmissionLog {
 }
 
 fn logged(event: &AccessEvent) -> LoggedEvent {
+    // The kind is for programs, the words are for people.
     let (kind, words) = match &event.change {
         Change::TokenCreated { token, role, name, uses, .. } => {
             let whom = name.as_deref().map_or_else(String::new, |name| format!(" {name}"));
-            let uses = if *uses == 1 { "once".to_owned() } else { format!("{uses} times") };
+            let uses = match uses {
+                Uses::Times(1) => "once".to_owned(),
+                Uses::Times(times) => format!("{times} times"),
+                Uses::Unlimited => "again and again".to_owned(),
+            };
             (EventKind::TokenCreated, format!("{token} for {role}{whom}, {uses}"))
         }
         Change::TokenRevoked { token } => (EventKind::TokenRevoked, token.to_string()),

@@ -5,29 +5,44 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use speedup_access::{Identity, IdentityError, RENEWABLE, Role, Serial, TokenId};
+use speedup_core::value::bounded::share;
 use thiserror::Error;
 
-use super::event::{AccessEvent, Change};
+use super::event::{AccessEvent, Change, Uses};
 
-/// Most tokens that can be used at once: one for each host of a large pool. As many that have ended may be kept.
-const MAX_TOKENS: usize = 20_000;
-/// Most certificates that hold at once: two for each host of a large pool while it is renewed, and users. As many that have
-/// ended are kept.
-const MAX_CERTIFICATES: usize = 100_000;
+/// Most tokens that can be used at once, of which each admin has a share: that of one alone is one for each host of a large pool.
+/// As many that have ended may be kept.
+const MAX_TOKENS: usize = 80_000;
+/// Most certificates of agents that hold at once: two for each host of a large pool while it is renewed, and as many again for
+/// hosts that come and go. Those of users have room of their own, so that whoever enrols hosts keeps no user out.
+const MAX_OF_AGENTS: usize = 80_000;
+/// Most certificates of users that hold at once.
+const MAX_OF_USERS: usize = 20_000;
+/// Most certificates that have ended and are kept.
+const MAX_ENDED: usize = MAX_OF_AGENTS + MAX_OF_USERS;
 /// Most certificates of one identity that hold at once: some for each machine that a user works on, and one that is renewed.
 pub(crate) const MAX_CERTIFICATES_EACH: usize = 32;
 /// Most certificates that one identity is given in an hour, with those that were ended since: twice what may hold at once.
 const MAX_ISSUED_HOURLY: usize = 64;
+/// Most certificates of one identity that hold at once and were made with tokens that can be used again: one for each job that
+/// runs. Beyond it the oldest ends, which is over an hour old.
+const MAX_JOBS_EACH: usize = 256;
+/// Most certificates that one identity is given in an hour with such tokens.
+const MAX_JOBS_HOURLY: usize = MAX_JOBS_EACH;
+/// How long such a certificate holds, in seconds: as long as jobs of continuous integration may take. It is not renewed.
+const JOB_LIFE: u64 = 5 * 86_400;
 /// The hour, in seconds.
 const HOUR: u64 = 3_600;
 /// Certificates of the coordinator's owner that hold on when another is made: the one that its connections still use.
 const OWN_KEPT: usize = 1;
 /// Who it is that makes what nobody asked for.
 pub(crate) const ITSELF: &str = "coordinator";
-/// Most uses of one token: a large pool enrols with one.
+/// Most uses of one token: a large pool enrols with one, which leaves three quarters of all places to others.
 const MAX_USES: u32 = 20_000;
 /// Longest life of a token, in seconds: a week, a job that waits in a queue.
 const MAX_TOKEN_LIFE: u64 = 7 * 86_400;
+/// Longest life of a token that can be used again, in seconds: a year, and a month to replace it.
+const MAX_REUSABLE_LIFE: u64 = 400 * 86_400;
 /// Fewest bytes by which a token may be named.
 const MIN_TOKEN_PREFIX: usize = 4;
 
@@ -36,9 +51,29 @@ const MIN_TOKEN_PREFIX: usize = 4;
 pub(crate) struct TokenState {
     pub(crate) role: Role,
     pub(crate) name: Option<String>,
-    pub(crate) uses_left: u32,
+    pub(crate) uses: Uses,
     pub(crate) expires: u64,
     pub(crate) by: String,
+}
+
+/// A token that is wanted.
+#[derive(Clone, Debug)]
+pub(crate) struct NewToken {
+    pub(crate) role: Role,
+    pub(crate) name: Option<String>,
+    pub(crate) uses: Uses,
+    pub(crate) lifetime: u64,
+    pub(crate) by: String,
+}
+
+/// What a token gives to whoever shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Enrolment {
+    pub(crate) identity: Identity,
+    /// The admin who made the token.
+    pub(crate) by: String,
+    /// How long the certificate holds, in seconds, where not as long as usual.
+    pub(crate) lifetime: Option<u64>,
 }
 
 /// Whose a certificate is that holds.
@@ -47,6 +82,9 @@ pub(crate) struct Holder {
     pub(crate) identity: Identity,
     pub(crate) not_after: u64,
     pub(crate) by: String,
+    issued_at: u64,
+    /// The token that can be used again, with which it was made.
+    job_token: Option<TokenId>,
     /// Whether the coordinator made it for its owner, unasked.
     is_own: bool,
     /// Whether it counts in the bound of all certificates: it held when they were last counted, and is not the coordinator's.
@@ -77,18 +115,28 @@ pub(crate) enum Refusal {
     NoName,
     #[error("a token can be used 1 to {MAX_USES} times")]
     Uses,
+    #[error("a token can be used at most {0} times now, a quarter of what hosts and other tokens have left")]
+    UsesLeft(u64),
+    #[error("a token that can be used again is for a viewer or submitter")]
+    ReusableRole,
+    #[error("a token that can be used again is valid for 1 second to {} days", MAX_REUSABLE_LIFE / 86_400)]
+    ReusableLifetime,
+    #[error("the certificate was made with a token that can be used again, and is not renewed")]
+    OfReusableToken,
+    #[error("{most} tokens of {by} can be used, which is the share of one admin")]
+    TooManyTokensOf { by: String, most: u64 },
     #[error("a token for one user or host is used once")]
     UsesOfName,
     #[error("a token is valid for 1 to {MAX_TOKEN_LIFE} seconds")]
     Lifetime,
     #[error("there are {MAX_TOKENS} tokens already")]
     TooManyTokens,
-    #[error("there are {MAX_CERTIFICATES} certificates already")]
-    TooManyCertificates,
+    #[error("there are {0} certificates already")]
+    TooManyCertificates(usize),
     #[error("there are {MAX_CERTIFICATES_EACH} valid certificates of {0} already")]
     TooManyOfIdentity(Identity),
-    #[error("{0} was given {MAX_ISSUED_HOURLY} certificates within an hour")]
-    IssuedTooOften(Identity),
+    #[error("{identity} was given {most} certificates within an hour")]
+    IssuedTooOften { identity: Identity, most: usize },
     #[error("the certificate was revoked")]
     Revoked,
     #[error("nothing valid has that name")]
@@ -101,12 +149,13 @@ speedup_core::hints! { Refusal:
     Self::Token => "ask an admin for another: `speedup token create`",
     Self::HostTaken(_) =>
         "if the host has lost its state directory, an admin ends the old one first: `speedup access revoke --host`",
-    Self::TooManyTokens | Self::TooManyCertificates => "revoke what is not needed",
+    Self::TooManyTokens | Self::TooManyTokensOf { .. } | Self::TooManyCertificates(_) => "revoke what is not needed",
     Self::TooManyOfIdentity(_) =>
         "an admin ends those that are not needed: `speedup access list` shows them, `speedup access revoke` ends them",
-    Self::IssuedTooOften(_) => "try again in an hour",
+    Self::IssuedTooOften { .. } => "try again in an hour",
     Self::Nothing | Self::Ambiguous => "`speedup access list` shows the valid certificates",
     Self::NoName => "give the name with --name",
+    Self::OfReusableToken => "enrol again with the token: `speedup access enrol`",
     Self::Revoked => "enrol again with a token of an admin",
 }
 
@@ -116,14 +165,27 @@ pub(crate) struct Registry {
     certificates: BTreeMap<Serial, Holder>,
     /// The certificates of each.
     of: BTreeMap<Identity, BTreeSet<Serial>>,
-    /// How many certificates count in the bound of all.
-    counted: usize,
+    /// How many certificates count in the bounds of all.
+    counted: Counts,
     /// When each identity was given certificates, within the hour before the last.
     issue_times: BTreeMap<Identity, Vec<u64>>,
     /// When they were last counted.
     counted_at: u64,
     /// From when on something more has run out; none where nothing will.
     next_end: Option<u64>,
+}
+
+/// How many certificates there are, by whose they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    agents: usize,
+    users: usize,
+}
+
+impl Counts {
+    fn by_role(&mut self, role: Role) -> &mut usize {
+        if role == Role::Agent { &mut self.agents } else { &mut self.users }
+    }
 }
 
 impl Registry {
@@ -147,8 +209,11 @@ impl Registry {
 
     /// Certificates that hold, or have expired and can still be renewed.
     pub(crate) fn certificates(&self, now: u64) -> impl Iterator<Item = (Serial, &Holder)> {
-        let since = now.saturating_sub(RENEWABLE.as_secs());
-        let useful = self.certificates.iter().filter(move |(_, holder)| holder.not_after >= since);
+        let renewable_since = now.saturating_sub(RENEWABLE.as_secs());
+        let useful = self.certificates.iter().filter(move |(_, holder)| match holder.job_token {
+            Some(_) => holder.not_after >= now,
+            None => holder.not_after >= renewable_since,
+        });
         useful.map(|(serial, holder)| (*serial, holder))
     }
 
@@ -167,14 +232,14 @@ impl Registry {
         self.forget_certificates(now);
         self.issue_times.retain(|_, times| times.iter().any(|at| is_within_hour(*at, now)));
         // Counted anew and not subtracted: what had ended may hold again where the clock was put back.
-        self.counted = 0;
+        self.counted = Counts::default();
         self.counted_at = now;
         let live_tokens = self.tokens.values().map(|token| token.expires).filter(|end| *end > now);
         let mut next_end = live_tokens.min();
         for holder in self.certificates.values_mut() {
             let is_live = holder.not_after >= now;
             holder.counts = is_live && !holder.is_own;
-            self.counted += usize::from(holder.counts);
+            *self.counted.by_role(holder.identity.role()) += usize::from(holder.counts);
             if is_live {
                 let end = after(holder.not_after);
                 next_end = Some(next_end.map_or(end, |next| next.min(end)));
@@ -208,7 +273,7 @@ impl Registry {
             forgotten.append(&mut ended);
         }
         all_ended.sort_unstable();
-        let excess = all_ended.len().saturating_sub(MAX_CERTIFICATES);
+        let excess = all_ended.len().saturating_sub(MAX_ENDED);
         forgotten.extend(all_ended.drain(..excess));
         for (_, serial) in forgotten {
             self.remove(serial);
@@ -216,43 +281,67 @@ impl Registry {
     }
 
     /// What making a token changes.
-    pub(crate) fn create_token(
-        &self,
-        now: u64,
-        token: TokenId,
-        role: Role,
-        name: Option<String>,
-        uses: u32,
-        lifetime: u64,
-    ) -> Result<Change, Refusal> {
-        match &name {
-            Some(name) => drop(Identity::proposed(name, role)?),
-            None if role != Role::Agent => return Err(Refusal::NoName),
+    pub(crate) fn create_token(&self, now: u64, token: TokenId, new: &NewToken) -> Result<Change, Refusal> {
+        let NewToken { role, name, uses, lifetime, .. } = new;
+        match name {
+            Some(name) => drop(Identity::proposed(name, *role)?),
+            None if *role != Role::Agent => return Err(Refusal::NoName),
             None => {}
         }
-        if !(1..=MAX_USES).contains(&uses) {
-            return Err(Refusal::Uses);
+        // A token that can be used again lies in the settings of some service: it makes no admin and no host.
+        match uses {
+            Uses::Unlimited if *role != Role::Viewer && *role != Role::Submitter => {
+                return Err(Refusal::ReusableRole);
+            }
+            Uses::Unlimited if !(1..=MAX_REUSABLE_LIFE).contains(lifetime) => {
+                return Err(Refusal::ReusableLifetime);
+            }
+            Uses::Times(times) if !(1..=MAX_USES).contains(times) => return Err(Refusal::Uses),
+            Uses::Times(times) if name.is_some() && *times > 1 => return Err(Refusal::UsesOfName),
+            Uses::Times(_) if !(1..=MAX_TOKEN_LIFE).contains(lifetime) => return Err(Refusal::Lifetime),
+            Uses::Unlimited | Uses::Times(_) => {}
         }
-        if name.is_some() && uses > 1 {
-            return Err(Refusal::UsesOfName);
-        }
-        if !(1..=MAX_TOKEN_LIFE).contains(&lifetime) {
-            return Err(Refusal::Lifetime);
-        }
-        if self.tokens(now).count() >= MAX_TOKENS {
-            return Err(Refusal::TooManyTokens);
-        }
-        Ok(Change::TokenCreated { token, role, name, uses, expires: now + lifetime })
+        self.require_share_of_tokens(now, new)?;
+        let expires = now + lifetime;
+        Ok(Change::TokenCreated { token, role: *role, name: name.clone(), uses: *uses, expires })
     }
 
-    /// Whom a token enrols who says this name, and by whose leave. A host has room for one more always: see
-    /// [`Self::end_replaced`].
-    pub(crate) fn enrolled(
-        &self,
-        now: u64,
-        token: TokenId,
-        said: &str,
-    ) -> Result<(Identity, String), Refusal> {
+    /// Refuses a token that would leave nothing to others: beyond an admin's share of all tokens, or with uses for more hosts than
+    /// the share of what hosts and the uses of other tokens have left.
+    fn require_share_of_tokens(&self, now: u64, new: &NewToken) -> Result<(), Refusal> {
+        let mut own = 0;
+        let mut others = 0;
+        let mut promised = 0;
+        for (_, token) in self.tokens(now) {
+            if token.by == new.by {
+                own += 1;
+            } else {
+                others += 1;
+            }
+            // What an admin has promised to hosts counts as theirs, so that all of them can come.
+            if let (None, Uses::Times(left)) = (&token.name, token.uses) {
+                promised += u64::from(left);
+            }
+        }
+        let most = share(MAX_TOKENS as u64, others);
+        if own + others >= MAX_TOKENS as u64 {
+            return Err(Refusal::TooManyTokens);
+        }
+        if own >= most {
+            return Err(Refusal::TooManyTokensOf { by: new.by.clone(), most });
+        }
+        if let (None, Uses::Times(times)) = (&new.name, new.uses) {
+            let left = share(MAX_OF_AGENTS as u64, self.counted.agents as u64 + promised);
+            if u64::from(times) > left {
+                return Err(Refusal::UsesLeft(left));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whom a token enrols who says this name, by whose leave and for how long. A host and a job have room for one more always:
+    /// see [`Self::end_replaced`].
+    pub(crate) fn enrolled(&self, now: u64, token: TokenId, said: &str) -> Result<Enrolment, Refusal> {
         let state = self.tokens.get(&token).filter(|token| token.expires > now).ok_or(Refusal::Token)?;
         let identity = match &state.name {
             Some(name) if said.is_empty() || said == name => Identity::new(name, state.role)?,
@@ -264,11 +353,17 @@ impl Registry {
         if state.name.is_none() && is_held {
             return Err(Refusal::HostTaken(identity.name().to_owned()));
         }
+        let by = state.by.clone();
+        if state.uses == Uses::Unlimited {
+            self.require_rate_and_total(now, &identity, MAX_JOBS_HOURLY)?;
+            let lifetime = Some(JOB_LIFE.min(state.expires - now));
+            return Ok(Enrolment { identity, by, lifetime });
+        }
         if identity.role() != Role::Agent {
             self.require_few(now, &identity)?;
         }
-        self.require_rate_and_total(now, &identity)?;
-        Ok((identity, state.by.clone()))
+        self.require_rate_and_total(now, &identity, MAX_ISSUED_HOURLY)?;
+        Ok(Enrolment { identity, by, lifetime: None })
     }
 
     /// Whether a certificate may be renewed, as far as the others go. An agent has room always, as when it enrols.
@@ -278,38 +373,54 @@ impl Registry {
         identity: &Identity,
         serial: Serial,
     ) -> Result<(), Refusal> {
-        if !self.holds(serial) {
-            return Err(Refusal::Revoked);
+        let holder = self.holder(serial).ok_or(Refusal::Revoked)?;
+        if holder.job_token.is_some() {
+            return Err(Refusal::OfReusableToken);
         }
         if identity.role() != Role::Agent {
             self.require_few(now, identity)?;
         }
-        self.require_rate_and_total(now, identity)
+        self.require_rate_and_total(now, identity, MAX_ISSUED_HOURLY)
     }
 
     /// Whether there is place for one more certificate of an identity. What the coordinator made for itself takes none.
     pub(crate) fn require_place(&self, now: u64, identity: &Identity) -> Result<(), Refusal> {
         self.require_few(now, identity)?;
-        self.require_rate_and_total(now, identity)
+        self.require_rate_and_total(now, identity, MAX_ISSUED_HOURLY)
     }
 
     fn require_few(&self, now: u64, identity: &Identity) -> Result<(), Refusal> {
-        let holders = self.held_by(identity).filter(|(_, holder)| !holder.is_own && holder.not_after >= now);
-        if holders.count() >= MAX_CERTIFICATES_EACH {
+        let holders = self.held_by(identity).filter(|(_, holder)| holder.not_after >= now);
+        if holders.filter(|(_, holder)| !holder.is_own && holder.job_token.is_none()).count()
+            >= MAX_CERTIFICATES_EACH
+        {
             return Err(Refusal::TooManyOfIdentity(identity.clone()));
         }
         Ok(())
     }
 
-    fn require_rate_and_total(&self, now: u64, identity: &Identity) -> Result<(), Refusal> {
+    fn require_rate_and_total(&self, now: u64, identity: &Identity, hourly: usize) -> Result<(), Refusal> {
         let times = self.issue_times.get(identity).into_iter().flatten();
-        if times.filter(|at| is_within_hour(**at, now)).count() >= MAX_ISSUED_HOURLY {
-            return Err(Refusal::IssuedTooOften(identity.clone()));
+        if times.filter(|at| is_within_hour(**at, now)).count() >= hourly {
+            return Err(Refusal::IssuedTooOften { identity: identity.clone(), most: hourly });
         }
-        if self.counted >= MAX_CERTIFICATES {
-            return Err(Refusal::TooManyCertificates);
+        let Counts { agents, users } = self.counted;
+        if identity.role() == Role::Agent && agents >= MAX_OF_AGENTS {
+            return Err(Refusal::TooManyCertificates(MAX_OF_AGENTS));
+        }
+        if identity.role() != Role::Agent && users >= MAX_OF_USERS {
+            return Err(Refusal::TooManyCertificates(MAX_OF_USERS));
         }
         Ok(())
+    }
+
+    /// Ends the oldest certificate of a job when the next is given one and there are as many as may hold: a job that is over does
+    /// not say so.
+    pub(crate) fn end_oldest_job(&self, identity: &Identity) -> Vec<Change> {
+        let mut jobs: Vec<_> =
+            self.held_by(identity).filter(|(_, holder)| holder.job_token.is_some()).collect();
+        jobs.sort_by_key(|(_, holder)| holder.issued_at);
+        end_all_but(MAX_JOBS_EACH - 1, &jobs)
     }
 
     /// Ends certificates of a host that is given another, but for the one in use: all that have expired, which nobody else is to
@@ -345,8 +456,9 @@ impl Registry {
     pub(crate) fn end_surplus(&self) -> Vec<Change> {
         let mut changes = Vec::new();
         for identity in self.of.keys() {
-            let (mut own, mut others): (Vec<_>, Vec<_>) =
-                self.held_by(identity).partition(|(_, holder)| holder.is_own);
+            // No release has let jobs have more than they may.
+            let usual = self.held_by(identity).filter(|(_, holder)| holder.job_token.is_none());
+            let (mut own, mut others): (Vec<_>, Vec<_>) = usual.partition(|(_, holder)| holder.is_own);
             for held in [&mut own, &mut others] {
                 held.sort_by_key(|(_, holder)| holder.not_after);
                 changes.extend(end_all_but(MAX_CERTIFICATES_EACH, held));
@@ -356,31 +468,49 @@ impl Registry {
     }
 
     pub(crate) fn revoke(&self, target: &Target) -> Result<Vec<Change>, Refusal> {
-        let is_one = |identity: &Identity| match target {
-            Target::User(name) => identity.role() != Role::Agent && identity.name() == name,
-            Target::Host(name) => identity.role() == Role::Agent && identity.name() == name,
-            Target::Certificate(_) | Target::Token(_) => false,
-        };
-        let changes: Vec<Change> = match target {
-            Target::User(_) | Target::Host(_) => {
-                let serials = self.of.iter().filter(|(identity, _)| is_one(identity)).flat_map(|(_, of)| of);
-                serials.map(|serial| Change::CertificateRevoked { serial: *serial }).collect()
+        let mut changes = Vec::new();
+        match target {
+            Target::User(name) => {
+                changes.extend(self.end_all_of(name, |role| role != Role::Agent));
+                // With a token that can be used again, whoever has it would be let in again at once.
+                for (token, state) in &self.tokens {
+                    if state.uses == Uses::Unlimited && state.name.as_ref() == Some(name) {
+                        changes.push(Change::TokenRevoked { token: *token });
+                    }
+                }
             }
-            Target::Certificate(serial) => {
-                let held = self.holds(*serial).then_some(Change::CertificateRevoked { serial: *serial });
-                held.into_iter().collect()
+            Target::Host(name) => changes.extend(self.end_all_of(name, |role| role == Role::Agent)),
+            Target::Certificate(serial) if self.holds(*serial) => {
+                changes.push(Change::CertificateRevoked { serial: *serial });
             }
+            Target::Certificate(_) => {}
             Target::Token(prefix) if prefix.len() < MIN_TOKEN_PREFIX => return Err(Refusal::Ambiguous),
             Target::Token(prefix) => {
-                let named = self.tokens.keys().filter(|id| id.bytes().starts_with(prefix));
-                named.map(|token| Change::TokenRevoked { token: *token }).collect()
+                let mut named = self.tokens.keys().filter(|id| id.bytes().starts_with(prefix));
+                let token = *named.next().ok_or(Refusal::Nothing)?;
+                if named.next().is_some() {
+                    return Err(Refusal::Ambiguous);
+                }
+                changes.push(Change::TokenRevoked { token });
+                for (serial, holder) in &self.certificates {
+                    if holder.job_token == Some(token) {
+                        changes.push(Change::CertificateRevoked { serial: *serial });
+                    }
+                }
             }
-        };
-        match (target, &changes[..]) {
-            (_, []) => Err(Refusal::Nothing),
-            (Target::Token(_), [_, _, ..]) => Err(Refusal::Ambiguous),
-            _ => Ok(changes),
         }
+        if changes.is_empty() { Err(Refusal::Nothing) } else { Ok(changes) }
+    }
+
+    /// Ends all certificates of a name in these roles.
+    fn end_all_of(&self, name: &str, is_meant: fn(Role) -> bool) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for (identity, serials) in &self.of {
+            if identity.name() == name && is_meant(identity.role()) {
+                changes.extend(serials.iter().map(|serial| Change::CertificateRevoked { serial: *serial }));
+            }
+        }
+        changes
     }
 
     /// Changes as an event says; total.
@@ -389,12 +519,13 @@ impl Registry {
         match &event.change {
             Change::TokenCreated { token, role, name, uses, expires } => {
                 let state =
-                    TokenState { role: *role, name: name.clone(), uses_left: *uses, expires: *expires, by };
+                    TokenState { role: *role, name: name.clone(), uses: *uses, expires: *expires, by };
                 self.expect_end(state.expires);
                 self.tokens.insert(*token, state);
             }
             Change::TokenRevoked { token } => drop(self.tokens.remove(token)),
             Change::CertificateIssued { serial, identity, not_after, token } => {
+                let job_token = token.filter(|token| self.is_reusable(*token));
                 if let Some(token) = token {
                     self.use_up(*token);
                 }
@@ -402,11 +533,11 @@ impl Registry {
                 self.remove(*serial);
                 let is_own = token.is_none() && by == ITSELF && identity.role() == Role::Admin;
                 if !is_own {
-                    self.counted += 1;
+                    *self.counted.by_role(identity.role()) += 1;
                     let times = self.issue_times.entry(identity.clone()).or_default();
                     times.retain(|earlier| is_within_hour(*earlier, event.at));
                     // The last are enough to be counted, however many an earlier release issued.
-                    if times.len() == MAX_ISSUED_HOURLY {
+                    if times.len() == MAX_JOBS_HOURLY {
                         times.remove(0);
                     }
                     times.push(event.at);
@@ -414,7 +545,15 @@ impl Registry {
                 self.expect_end(after(*not_after));
                 self.of.entry(identity.clone()).or_default().insert(*serial);
                 let identity = identity.clone();
-                let holder = Holder { identity, not_after: *not_after, by, is_own, counts: !is_own };
+                let holder = Holder {
+                    identity,
+                    not_after: *not_after,
+                    by,
+                    issued_at: event.at,
+                    job_token,
+                    is_own,
+                    counts: !is_own,
+                };
                 self.certificates.insert(*serial, holder);
             }
             Change::CertificateRevoked { serial } => self.remove(*serial),
@@ -427,16 +566,21 @@ impl Registry {
 
     fn use_up(&mut self, token: TokenId) {
         let Some(state) = self.tokens.get_mut(&token) else { return };
-        state.uses_left = state.uses_left.saturating_sub(1);
-        if state.uses_left == 0 {
+        let Uses::Times(left) = &mut state.uses else { return };
+        *left = left.saturating_sub(1);
+        if *left == 0 {
             self.tokens.remove(&token);
         }
+    }
+
+    fn is_reusable(&self, token: TokenId) -> bool {
+        self.tokens.get(&token).is_some_and(|state| state.uses == Uses::Unlimited)
     }
 
     fn remove(&mut self, serial: Serial) {
         let Some(holder) = self.certificates.remove(&serial) else { return };
         if holder.counts {
-            self.counted -= 1;
+            *self.counted.by_role(holder.identity.role()) -= 1;
         }
         if let Some(of) = self.of.get_mut(&holder.identity) {
             of.remove(&serial);

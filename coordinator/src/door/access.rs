@@ -14,7 +14,7 @@ use speedup_proto::v1::access_server::Access;
 use tonic::{Request, Response, Status};
 
 use super::{Caller, Reply};
-use crate::admission::{Admission, Holder, NewToken, Refusal, Target, TokenState, Unheard};
+use crate::admission::{Admission, Holder, NewToken, Refusal, Target, TokenState, Unheard, Uses};
 use crate::handle::Handle;
 use crate::metrics::{Metrics, RefusedEnrolment};
 
@@ -95,13 +95,20 @@ impl Access for AccessDoor {
 
     async fn create_token(&self, request: Request<v1::CreateTokenRequest>) -> Reply<v1::CreateTokenResponse> {
         let by = Caller::of(&request)?.name("")?;
-        let v1::CreateTokenRequest { role, name, uses, lifetime } = request.into_inner();
+        let v1::CreateTokenRequest { role, name, uses, lifetime, reusable } = request.into_inner();
+        let uses = match (reusable, uses) {
+            (false, times) => Uses::Times(times),
+            (true, 0) => Uses::Unlimited,
+            (true, _) => {
+                return Err(Status::invalid_argument("a token that can be used again has no number of uses"));
+            }
+        };
         let lifetime = lifetime.map_or(Ok(0), |lifetime| span_in_seconds(&lifetime, "lifetime"))?;
         let (role, name) = (self::role(&role)?, Some(name).filter(|name| !name.is_empty()));
         let asked = NewToken { role, name, uses, lifetime, by: by.clone() };
         let token = self.admission.create_token(asked).await.map_err(|error| unheard(&error))?;
         let id = token.id();
-        tracing::info!(token = %id, %role, uses, lifetime, by, "a token was made");
+        tracing::info!(token = %id, %role, ?uses, lifetime, by, "a token was made");
         let registry = self.admission.registry();
         let status = registry.token(id).map(|state| token_status(id, state));
         Ok(Response::new(v1::CreateTokenResponse { token: token.text(), status }))
@@ -193,7 +200,11 @@ fn token_status(id: TokenId, token: &TokenState) -> v1::TokenStatus {
         id: hex_text(id.bytes()),
         role: token.role.name().to_owned(),
         name: token.name.clone().unwrap_or_default(),
-        uses_left: token.uses_left,
+        uses_left: match token.uses {
+            Uses::Times(left) => left,
+            Uses::Unlimited => 0,
+        },
+        reusable: token.uses == Uses::Unlimited,
         expires: Some(timestamp_of_seconds(token.expires)),
         by: token.by.clone(),
     }
@@ -219,13 +230,18 @@ fn refused(error: &Unheard) -> RefusedEnrolment {
         }
         Unheard::Refused(Refusal::HostTaken(_)) => RefusedEnrolment::HostTaken,
         Unheard::Refused(
-            Refusal::TooManyCertificates
+            Refusal::TooManyCertificates(_)
             | Refusal::TooManyTokens
+            | Refusal::TooManyTokensOf { .. }
             | Refusal::TooManyOfIdentity(_)
-            | Refusal::IssuedTooOften(_),
+            | Refusal::IssuedTooOften { .. },
         ) => RefusedEnrolment::Full,
         Unheard::Refused(
             Refusal::Revoked
+            | Refusal::OfReusableToken
+            | Refusal::UsesLeft(_)
+            | Refusal::ReusableRole
+            | Refusal::ReusableLifetime
             | Refusal::Nothing
             | Refusal::Uses
             | Refusal::UsesOfName
@@ -244,20 +260,26 @@ fn unheard(error: &Unheard) -> Status {
         Unheard::Gone | Unheard::Broken => return Status::unavailable(error.to_string()),
     };
     let text = with_hint(refusal, refusal.hint());
+    // What passes with time or by an admin is told from what the caller has to change.
     match refusal {
         Refusal::Token | Refusal::Revoked => Status::unauthenticated(text),
         Refusal::AnotherName(_) => Status::permission_denied(text),
         Refusal::HostTaken(_) => Status::already_exists(text),
         Refusal::TooManyTokens
-        | Refusal::TooManyCertificates
+        | Refusal::TooManyTokensOf { .. }
+        | Refusal::UsesLeft(_)
+        | Refusal::TooManyCertificates(_)
         | Refusal::TooManyOfIdentity(_)
-        | Refusal::IssuedTooOften(_) => Status::resource_exhausted(text),
+        | Refusal::IssuedTooOften { .. } => Status::resource_exhausted(text),
         Refusal::Nothing => Status::not_found(text),
+        Refusal::OfReusableToken => Status::failed_precondition(text),
         Refusal::Identity(_)
         | Refusal::NoName
         | Refusal::Uses
         | Refusal::UsesOfName
         | Refusal::Lifetime
+        | Refusal::ReusableRole
+        | Refusal::ReusableLifetime
         | Refusal::Ambiguous => Status::invalid_argument(text),
     }
 }

@@ -87,6 +87,7 @@ where
         let peer = request.extensions().get::<Peer>();
         let identity = peer.and_then(|peer| peer.caller.identity());
         call.place = identity.and_then(|identity| calls.try_enter(Some(identity)));
+        // Nobody's share bounds the process itself, and strangers have bounds of their own.
         let is_refused = identity.is_some() && call.place.is_none();
         let answer = if is_refused { None } else { Some(self.inner.call(request)) };
         Box::pin(async move {

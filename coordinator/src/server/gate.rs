@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use speedup_access::{Certificate, Places, Role, Serial};
 use tokio::sync::oneshot;
 
-use super::incoming::MAX_UNKNOWN;
 use crate::metrics::{Metrics, RefusedConnection};
 
 /// Most connections at once: ten thousand agents, and commands beside them. Each is a file and some 30 KiB.
@@ -17,6 +16,8 @@ pub(crate) const MAX_CONNECTIONS: usize = 16_384;
 /// Most connections of all agents at once. With those of users, and those whose owner is not known yet, they are
 /// [`MAX_CONNECTIONS`]: however many of one kind there are, the others find room.
 const MAX_OF_AGENTS: usize = 12_288;
+/// Most connections at once whose owner is not known yet, or has shown no certificate.
+pub(crate) const MAX_UNKNOWN: usize = 1_536;
 /// Most connections of all users at once.
 const MAX_OF_USERS: usize = MAX_CONNECTIONS - MAX_OF_AGENTS - MAX_UNKNOWN;
 /// Most connections of one user at once, with whatever certificates: some for each command.

@@ -19,7 +19,7 @@ use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
 use tonic::{codegen::http::Uri, transport::Channel, transport::Endpoint, transport::server::Connected};
 use tower_service::Service;
 
-use super::gate::{Gate, MAX_CONNECTIONS, Place};
+use super::gate::{Gate, MAX_CONNECTIONS, MAX_UNKNOWN, Place};
 use crate::{door::Caller, door::Peer, metrics::RefusedConnection, open_files::paced};
 
 /// How long a handshake may take: three times that of a host on the other side of the world that loses a packet.
@@ -33,8 +33,7 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// Connections at once whose other end has shown no certificate. Hosts that enrol are through within milliseconds.
 const STRANGERS: Seats =
     Seats { most: 512, most_of_address: 64, glance: GLANCE, patience: Duration::from_secs(2) };
-/// Most connections whose owner is not known yet, or has shown no certificate.
-pub(super) const MAX_UNKNOWN: usize = HANDSHAKES.most + STRANGERS.most;
+const _: () = assert!(HANDSHAKES.most + STRANGERS.most == MAX_UNKNOWN, "the others leave them this room");
 /// Why a connection is refused whose owner has many.
 const SHARE: &str = "as many connections as one may have";
 /// How long such a connection may last: it is for enrolling, which is one request.

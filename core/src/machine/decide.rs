@@ -9,7 +9,7 @@ use crate::host::fingerprint::ClassId;
 use crate::machine::event::{Change, Event};
 use crate::plan::{Extension, Plan};
 use crate::value::id::{ExperimentId, RunIndex};
-use crate::value::{share::share, time::Timestamp};
+use crate::value::{bounded::share, time::Timestamp};
 
 type Answer = Result<(Vec<Event>, Vec<Effect>), Refusal>;
 

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use speedup_core::value::share::share;
+use speedup_core::value::bounded::share;
 use tokio::sync::oneshot;
 
 use crate::identity::Identity;
@@ -23,11 +23,11 @@ struct State {
     taken: usize,
     by_identity: HashMap<Identity, usize>,
     /// In the order in which they came.
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<Waiter>,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct Waiter {
     who: Option<Identity>,
     turn: oneshot::Sender<Place>,
 }
@@ -65,7 +65,7 @@ impl Places {
                     return place;
                 }
                 let (turn, granted) = oneshot::channel();
-                state.waiting.push_back(Waiting { who: who.cloned(), turn });
+                state.waiting.push_back(Waiter { who: who.cloned(), turn });
                 granted
             };
             // A turn is dropped unused only with the line, which is there as long as this waits.
@@ -106,9 +106,9 @@ impl Places {
                 state.by_identity.remove(who);
             }
         }
-        state.waiting.retain(|waiting| !waiting.turn.is_closed());
+        state.waiting.retain(|waiter| !waiter.turn.is_closed());
         while let Some(at) = state.waiting.iter().position(|next| self.has_room(&state, next.who.as_ref()))
-            && let Some(Waiting { who, turn }) = state.waiting.remove(at)
+            && let Some(Waiter { who, turn }) = state.waiting.remove(at)
             && let Some(place) = self.take(&mut state, who.as_ref())
         {
             unwanted.extend(turn.send(place).err());

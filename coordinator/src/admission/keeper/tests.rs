@@ -1,5 +1,7 @@
 //! The keeper with a real journal.
 
+use speedup_access::Role;
+
 use super::super::registry::MAX_CERTIFICATES_EACH;
 use super::*;
 
@@ -54,7 +56,7 @@ async fn the_hourly_count_outlives_a_restart() {
     stop(running).await;
     let running = open(data.path());
     let refused = issue(&running.0, "a", "root").await;
-    assert!(matches!(refused, Err(Unheard::Refused(Refusal::IssuedTooOften(_)))), "{refused:?}");
+    assert!(matches!(refused, Err(Unheard::Refused(Refusal::IssuedTooOften { .. }))), "{refused:?}");
     stop(running).await;
 }
 

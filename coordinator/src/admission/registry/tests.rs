@@ -24,9 +24,31 @@ fn issued(byte: u8, name: &str, role: Role, by_token: Option<TokenId>) -> Access
     event(Change::CertificateIssued { serial: serial(byte), identity, not_after: NOW + 100, token: by_token })
 }
 
+/// A token that root wants.
+fn new_token(role: Role, name: Option<&str>, uses: Uses, lifetime: u64) -> NewToken {
+    NewToken { role, name: name.map(str::to_owned), uses, lifetime, by: "root".to_owned() }
+}
+
+/// With a token that jobs of `ci` can use again and again for so long.
+fn with_job_token(lifetime: u64) -> Registry {
+    let mut registry = Registry::default();
+    let new = new_token(Role::Submitter, Some("ci"), Uses::Unlimited, lifetime);
+    registry.evolve(&event(registry.create_token(NOW, token(1), &new).unwrap()));
+    registry
+}
+
+fn job(number: u128, at: u64) -> AccessEvent {
+    let serial = Serial::from_bytes(&number.to_be_bytes()).unwrap();
+    let identity = Identity::new("ci", Role::Submitter).unwrap();
+    let change =
+        Change::CertificateIssued { serial, identity, not_after: at + JOB_LIFE, token: Some(token(1)) };
+    AccessEvent { at, by: "root".to_owned(), change }
+}
+
 fn with_agent_token(uses: u32) -> Registry {
     let mut registry = Registry::default();
-    let created = registry.create_token(NOW, token(1), Role::Agent, None, uses, 60).unwrap();
+    let new = new_token(Role::Agent, None, Uses::Times(uses), 60);
+    let created = registry.create_token(NOW, token(1), &new).unwrap();
     registry.evolve(&event(created));
     registry
 }
@@ -34,7 +56,7 @@ fn with_agent_token(uses: u32) -> Registry {
 #[test]
 fn a_token_is_used_up_and_runs_out() {
     let mut registry = with_agent_token(2);
-    let (identity, by) = registry.enrolled(NOW, token(1), "a").unwrap();
+    let Enrolment { identity, by, .. } = registry.enrolled(NOW, token(1), "a").unwrap();
     assert_eq!((identity.name(), identity.role(), by.as_str()), ("a", Role::Agent, "root"));
     registry.evolve(&issued(1, "a", Role::Agent, Some(token(1))));
     assert_eq!(registry.enrolled(NOW, token(1), "a"), Err(Refusal::HostTaken("a".to_owned())));
@@ -47,19 +69,22 @@ fn a_token_is_used_up_and_runs_out() {
 fn a_token_for_a_name_enrols_nobody_else() {
     let mut registry = Registry::default();
     let named = |name: Option<&str>, uses| {
-        Registry::default().create_token(NOW, token(1), Role::Submitter, name.map(str::to_owned), uses, 60)
+        let new = new_token(Role::Submitter, name, Uses::Times(uses), 60);
+        Registry::default().create_token(NOW, token(1), &new)
     };
     assert_eq!(named(None, 1), Err(Refusal::NoName));
     assert_eq!(named(Some("alice"), 2), Err(Refusal::UsesOfName));
     registry.evolve(&event(named(Some("alice"), 1).unwrap()));
     assert_eq!(registry.enrolled(NOW, token(1), "bob"), Err(Refusal::AnotherName("alice".to_owned())));
-    assert_eq!(registry.enrolled(NOW, token(1), "").unwrap().0.name(), "alice");
+    assert_eq!(registry.enrolled(NOW, token(1), "").unwrap().identity.name(), "alice");
 }
 
 #[test]
 fn what_is_beyond_the_limits_is_refused() {
-    let make =
-        |uses, lifetime| Registry::default().create_token(NOW, token(1), Role::Agent, None, uses, lifetime);
+    let make = |uses, lifetime| {
+        let new = new_token(Role::Agent, None, Uses::Times(uses), lifetime);
+        Registry::default().create_token(NOW, token(1), &new)
+    };
     assert_eq!(make(0, 60), Err(Refusal::Uses));
     assert_eq!(make(MAX_USES + 1, 60), Err(Refusal::Uses));
     assert_eq!(make(1, 0), Err(Refusal::Lifetime));
@@ -92,10 +117,10 @@ fn what_has_run_out_counts_no_more_and_is_not_forgotten() {
     let mut registry = with_agent_token(1);
     registry.evolve(&issued(1, "a", Role::Viewer, None));
     registry.recount(NOW + 100);
-    assert_eq!((registry.counted, registry.tokens(NOW + 100).count()), (1, 0));
+    assert_eq!((registry.counted.users, registry.tokens(NOW + 100).count()), (1, 0));
     assert!(!registry.is_outdated(NOW + 100) && registry.is_outdated(NOW + 101));
     registry.recount(NOW + 101);
-    assert_eq!(registry.counted, 0);
+    assert_eq!(registry.counted.users, 0);
     let identity = Identity::new("a", Role::Viewer).unwrap();
     assert_eq!(registry.require_renewable(NOW + 101, &identity, serial(1)), Ok(()));
     let end = NOW + 100 + RENEWABLE.as_secs();
@@ -108,10 +133,10 @@ fn a_clock_that_was_ahead_has_ended_nothing() {
     registry.evolve(&issued(1, "a", Role::Agent, None));
     let (before, ahead) = (registry.clone(), NOW + 7_400 * 86_400);
     registry.recount(ahead);
-    assert_eq!((registry.counted, registry.tokens(ahead).count()), (0, 0));
+    assert_eq!((registry.counted.agents, registry.tokens(ahead).count()), (0, 0));
     assert!(registry.is_outdated(NOW), "the clock was put back");
     registry.recount(NOW);
-    assert_eq!(registry.counted, 1);
+    assert_eq!(registry.counted.agents, 1);
     assert_eq!(registry.enrolled(NOW, token(1), "b"), before.enrolled(NOW, token(1), "b"));
     assert_eq!(registry.enrolled(NOW, token(1), "a"), Err(Refusal::HostTaken("a".to_owned())));
 }
@@ -162,7 +187,7 @@ fn a_name_is_free_when_its_certificate_has_ended_and_is_then_the_new_hosts_alone
         token: None,
     }));
     assert_eq!(registry.enrolled(later, token(1), "a"), Err(Refusal::HostTaken("a".to_owned())));
-    let (identity, _) = registry.enrolled(later, token(1), "b").unwrap();
+    let identity = registry.enrolled(later, token(1), "b").unwrap().identity;
     let ended = [Change::CertificateRevoked { serial: serial(2) }];
     assert_eq!(registry.end_replaced(later, &identity, None), ended);
     assert_eq!(registry.end_replaced(later, &identity, Some(serial(2))), [], "it is the one that is renewed");
@@ -184,7 +209,8 @@ fn an_identity_with_many_certificates_is_refused_alone() {
 #[test]
 fn a_host_that_enrols_again_and_again_loses_its_oldest_certificate() {
     let mut registry = Registry::default();
-    let named = registry.create_token(NOW, token(1), Role::Agent, Some("a".to_owned()), 1, 60).unwrap();
+    let new = new_token(Role::Agent, Some("a"), Uses::Times(1), 60);
+    let named = registry.create_token(NOW, token(1), &new).unwrap();
     registry.evolve(&event(named));
     (2..=32).for_each(|byte| registry.evolve(&issued(byte, "a", Role::Agent, None)));
     let identity = Identity::new("a", Role::Agent).unwrap();
@@ -210,7 +236,7 @@ fn what_was_issued_within_an_hour_is_counted_though_it_was_ended() {
         registry.evolve(&issued(byte, "a", Role::Viewer, None));
         registry.evolve(&event(Change::CertificateRevoked { serial: serial(byte) }));
     }
-    let often = Err(Refusal::IssuedTooOften(identity.clone()));
+    let often = Err(Refusal::IssuedTooOften { identity: identity.clone(), most: 64 });
     assert_eq!(registry.require_place(NOW + HOUR - 1, &identity), often);
     assert_eq!(registry.require_place(NOW + HOUR, &identity), Ok(()));
 }
@@ -223,10 +249,23 @@ fn events_are_read_back_and_damaged_ones_are_refused() {
             token: token(1),
             role: Role::Viewer,
             name: Some("x".to_owned()),
-            uses: 1,
+            uses: Uses::Times(1),
             expires: 5,
         },
-        Change::TokenCreated { token: token(2), role: Role::Agent, name: None, uses: 7, expires: 5 },
+        Change::TokenCreated {
+            token: token(2),
+            role: Role::Agent,
+            name: None,
+            uses: Uses::Times(7),
+            expires: 5,
+        },
+        Change::TokenCreated {
+            token: token(4),
+            role: Role::Submitter,
+            name: Some("ci".to_owned()),
+            uses: Uses::Unlimited,
+            expires: 5,
+        },
         Change::TokenRevoked { token: token(2) },
         Change::CertificateIssued { serial: serial(1), identity, not_after: 9, token: Some(token(3)) },
         Change::CertificateRevoked { serial: serial(1) },
@@ -240,4 +279,109 @@ fn events_are_read_back_and_damaged_ones_are_refused() {
     assert!(AccessEvent::try_from(wire::AccessEvent::default()).is_err());
     let short = wire::access_event::Change::TokenRevoked(wire::TokenRevoked { token: vec![1; 31] });
     assert!(AccessEvent::try_from(wire::AccessEvent { change: Some(short), ..Default::default() }).is_err());
+}
+
+#[test]
+fn a_token_for_jobs_is_of_a_user_who_may_not_everything_and_ends() {
+    let make = |role, name, lifetime| {
+        let new = new_token(role, name, Uses::Unlimited, lifetime);
+        Registry::default().create_token(NOW, token(1), &new)
+    };
+    assert!(make(Role::Viewer, Some("ci"), MAX_REUSABLE_LIFE).is_ok());
+    assert_eq!(make(Role::Submitter, None, 60), Err(Refusal::NoName));
+    for role in [Role::Admin, Role::Agent] {
+        assert_eq!(make(role, Some("ci"), 60), Err(Refusal::ReusableRole));
+    }
+    for lifetime in [0, MAX_REUSABLE_LIFE + 1] {
+        assert_eq!(make(Role::Submitter, Some("ci"), lifetime), Err(Refusal::ReusableLifetime));
+    }
+}
+
+#[test]
+fn each_job_gets_a_certificate_of_its_own_that_ends_with_the_token() {
+    let mut registry = with_job_token(JOB_LIFE + 100);
+    let lifetime = |registry: &Registry, at| registry.enrolled(at, token(1), "").map(|one| one.lifetime);
+    assert_eq!(lifetime(&registry, NOW), Ok(Some(JOB_LIFE)));
+    registry.evolve(&job(1, NOW));
+    assert_eq!(lifetime(&registry, NOW + JOB_LIFE), Ok(Some(100)), "it is not used up");
+    assert_eq!(lifetime(&registry, NOW + JOB_LIFE + 100), Err(Refusal::Token));
+    let one = Serial::from_bytes(&1_u128.to_be_bytes()).unwrap();
+    let identity = Identity::new("ci", Role::Submitter).unwrap();
+    assert_eq!(registry.require_renewable(NOW, &identity, one), Err(Refusal::OfReusableToken));
+}
+
+#[test]
+fn jobs_are_bounded_and_supersede_only_those_that_are_over_an_hour_old() {
+    let mut registry = with_job_token(MAX_REUSABLE_LIFE);
+    let identity = Identity::new("ci", Role::Submitter).unwrap();
+    for number in 0..MAX_JOBS_EACH {
+        assert!(registry.enrolled(NOW, token(1), "").is_ok());
+        assert_eq!(registry.end_oldest_job(&identity), []);
+        registry.evolve(&job(number as u128, NOW + u64::from(number > 0)));
+    }
+    let often = Refusal::IssuedTooOften { identity: identity.clone(), most: MAX_JOBS_HOURLY };
+    assert_eq!(registry.enrolled(NOW + HOUR - 1, token(1), ""), Err(often));
+    assert!(registry.enrolled(NOW + HOUR, token(1), "").is_ok());
+    let oldest = Serial::from_bytes(&0_u128.to_be_bytes()).unwrap();
+    assert_eq!(registry.end_oldest_job(&identity), [Change::CertificateRevoked { serial: oldest }]);
+    assert_eq!(registry.require_few(NOW, &identity), Ok(()), "its user has room for certificates of his own");
+}
+
+#[test]
+fn revoking_a_user_or_the_token_ends_all_jobs() {
+    for target in [Target::User("ci".to_owned()), Target::Token(vec![1; 4])] {
+        let mut registry = with_job_token(MAX_REUSABLE_LIFE);
+        registry.evolve(&job(1, NOW));
+        registry.evolve(&job(2, NOW));
+        let revoked = registry.revoke(&target).unwrap();
+        assert_eq!(revoked.len(), 3, "{target:?}");
+        revoked.into_iter().for_each(|change| registry.evolve(&event(change)));
+        assert_eq!(registry.enrolled(NOW, token(1), ""), Err(Refusal::Token));
+        assert_eq!(registry.certificates(NOW).count(), 0);
+    }
+}
+
+/// Law: an admin with however many tokens, and tokens with however many uses, leave room for those of others.
+#[test]
+fn tokens_leave_room_for_those_of_others() {
+    let mut registry = Registry::default();
+    let new = new_token(Role::Viewer, Some("a"), Uses::Times(1), 60);
+    for number in 0..MAX_TOKENS as u64 / 4 {
+        let mut id = [0; 32];
+        id[..8].copy_from_slice(&number.to_be_bytes());
+        let (role, name, uses) = (new.role, new.name.clone(), new.uses);
+        let token = TokenId::from_bytes(&id).unwrap();
+        registry.evolve(&event(Change::TokenCreated { token, role, name, uses, expires: NOW + 60 }));
+    }
+    let most = MAX_TOKENS as u64 / 4;
+    let refused = registry.create_token(NOW, token(1), &new);
+    assert_eq!(refused, Err(Refusal::TooManyTokensOf { by: "root".to_owned(), most }));
+    let other = NewToken { by: "other".to_owned(), ..new };
+    assert!(registry.create_token(NOW, token(1), &other).is_ok());
+
+    let mut registry = Registry::default();
+    let mut promised = 0;
+    for byte in 1..10 {
+        let left = share(MAX_OF_AGENTS as u64, promised);
+        let times = u32::try_from(left).unwrap();
+        if times < MAX_USES {
+            let more = new_token(Role::Agent, None, Uses::Times(times + 1), 60);
+            assert_eq!(registry.create_token(NOW, token(byte), &more), Err(Refusal::UsesLeft(left)));
+        }
+        let new = new_token(Role::Agent, None, Uses::Times(times), 60);
+        registry.evolve(&event(registry.create_token(NOW, token(byte), &new).unwrap()));
+        promised += left;
+    }
+    assert!(promised < MAX_OF_AGENTS as u64);
+}
+
+/// Hosts with all certificates that there are keep no user out.
+#[test]
+fn hosts_take_no_place_of_a_user() {
+    let mut registry = Registry::default();
+    registry.counted = Counts { agents: MAX_OF_AGENTS, users: 0 };
+    let agent = Identity::new("a", Role::Agent).unwrap();
+    let user = Identity::new("a", Role::Viewer).unwrap();
+    assert_eq!(registry.require_place(NOW, &agent), Err(Refusal::TooManyCertificates(MAX_OF_AGENTS)));
+    assert_eq!(registry.require_place(NOW, &user), Ok(()));
 }

@@ -21,7 +21,7 @@ enum PageStart {
 
 impl PageStart {
     /// The place that a page token names: it is the id of the last entry before, and those of the two kinds differ in length.
-    fn of_token(page_token: &str) -> Result<Self, Status> {
+    fn parse(page_token: &str) -> Result<Self, Status> {
         let bytes = hex_bytes(page_token, TOKEN_ID_BYTES, "page_token")?;
         if bytes.is_empty() {
             return Ok(Self::Beginning);
@@ -77,10 +77,11 @@ pub(super) fn page(
     now: u64,
     request: &v1::ListAccessRequest,
 ) -> Result<v1::AccessList, Status> {
-    let start = PageStart::of_token(&request.page_token)?;
+    let start = PageStart::parse(&request.page_token)?;
     let entries = if request.page_size == 0 { usize::MAX } else { request.page_size as usize };
     let mut room = Room { entries, bytes: PAGE_BYTES, is_empty: true };
     let mut page = v1::AccessList::default();
+    // The id of the last entry is where the next page begins: what is added or ended meanwhile moves no other.
     let mut last = String::new();
     for (id, token) in registry.tokens(now) {
         if !start.is_before_token(id) {

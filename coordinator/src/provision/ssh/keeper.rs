@@ -18,7 +18,7 @@ use super::client::{Client, SshError};
 use super::record::SshHost;
 use super::remote::{Agent, Place, Removed, Wanted};
 use super::tunnel::Tunnel;
-use crate::admission::{Admission, NewToken};
+use crate::admission::{Admission, NewToken, Uses};
 use crate::handle::Handle;
 use crate::provision::agent::AgentStart;
 use crate::provision::look::tell;
@@ -280,7 +280,7 @@ impl Keeper {
         let new = NewToken {
             role: Role::Agent,
             name: Some(self.id.as_str().to_owned()),
-            uses: 1,
+            uses: Uses::Times(1),
             lifetime: TOKEN_LIFETIME_S,
             by: self.host.by.clone(),
         };

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    experiment::MAX_RUNS, machine::feasibility::Shortage, plan::Extension, plan::Shape, value::hint::Hinted,
-    value::share::share,
+    experiment::MAX_RUNS, machine::feasibility::Shortage, plan::Extension, plan::Shape,
+    value::bounded::share, value::hint::Hinted,
 };
 
 fn active(scene: &Scene) -> &Active {

@@ -1,5 +1,7 @@
 //! What many have in common is not taken by one: whoever takes all that he may keeps nobody else out.
 
+use std::path::{Path, PathBuf};
+use std::process::Output;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use prost::Message as _;
@@ -9,7 +11,7 @@ use speedup_proto::{
     journal::v1 as stored, v1, v1::access_client::AccessClient, v1::experiments_client::ExperimentsClient,
     v1::files_client::FilesClient,
 };
-use speedup_tests::{output::succeeded, pool::Pool};
+use speedup_tests::{output::failed, output::stderr, output::succeeded, pool::Pool, pool::credentials_in};
 use tokio::task::JoinSet;
 use tonic::{Code, transport::Channel};
 
@@ -173,4 +175,74 @@ async fn uploads_without_end_hold_up_nobody_else() {
     let mut files = FilesClient::new(pool.channel_of("alice", Role::Submitter).await);
     files.put(tokio_stream::iter(parts)).await.expect("it is put");
     drop(uploads);
+}
+
+/// The id of the one reusable token in the list.
+fn reusable_token(pool: &Pool) -> String {
+    let tokens = pool.json(&["token", "list"]).expect("tokens");
+    let one = tokens.as_array().expect("a list").iter().find(|one| one["reusable"] == true);
+    one.and_then(|one| one["id"].as_str()).expect("a reusable token").to_owned()
+}
+
+/// What a job does: it enrols with the secret from its environment, and has its credentials nowhere else.
+fn job(pool: &Pool, number: usize, secret: &Path) -> (PathBuf, Output) {
+    let access = pool.path().join(format!("job-{number}.toml"));
+    let file = access.display().to_string();
+    let secret = secret.display().to_string();
+    let arguments =
+        ["access", "enrol", "--url", &pool.url(), "--token-file", &secret, "--access-file", &file];
+    let enrolled = pool.speedup(&arguments);
+    (access, enrolled)
+}
+
+#[test]
+fn jobs_enrol_with_one_secret_until_it_is_revoked() {
+    let mut pool = Pool::start(SPEEDUP, 1);
+    let reusable =
+        ["token", "create", "--role", "submitter", "--name", "ci", "--reusable", "--expires", "365d"];
+    let secret = pool.path().join("ci.token");
+    std::fs::write(&secret, succeeded(&pool.speedup(&reusable))).expect("a token");
+    // More jobs than a user may have certificates; the coordinator starts anew between them.
+    let mut jobs = Vec::new();
+    for number in 0..EACH + 4 {
+        if number == EACH {
+            pool.restart_coordinator();
+            pool.wait_for_hosts(1);
+        }
+        let (access, enrolled) = job(&pool, number, &secret);
+        succeeded(&enrolled);
+        jobs.push(access);
+    }
+    let experiment = submitted(&pool, &jobs[0]);
+    pool.wait_for(&experiment);
+    assert_eq!(pool.json(&["list"]).expect("experiments")[0]["submitted_by"], "ci");
+    assert_eq!(certificates_of(&pool, "ci"), jobs.len());
+    let listed = succeeded(&pool.speedup(&["access", "list"]));
+    assert!(listed.contains(&reusable_token(&pool)), "{listed}");
+    let ends = credentials_in(&jobs[0]).certificate().not_after;
+    assert!(ends < unix_seconds() + 6 * 86_400, "a job does not last longer");
+
+    let revoked = pool.speedup(&["access", "revoke", "--user", "ci"]);
+    assert!(stderr(&revoked).contains("of ci (submitter) is revoked"), "{}", stderr(&revoked));
+    failed(&as_user(&pool, &jobs[1], &["list"]), 2);
+    failed(&job(&pool, jobs.len(), &secret).1, 2);
+    assert_eq!(pool.json(&["token", "list"]), Some(serde_json::json!([])));
+}
+
+#[test]
+fn what_jobs_may_not_have_is_refused() {
+    let pool = Pool::without_agents(SPEEDUP);
+    for wrong in [
+        &["--role", "admin", "--name", "ci", "--expires", "365d"][..],
+        &["--role", "agent", "--name", "ci", "--expires", "365d"],
+        &["--role", "submitter", "--expires", "365d"],
+        &["--role", "submitter", "--name", "ci", "--expires", "401d"],
+        &["--role", "submitter", "--name", "ci", "--uses", "2"],
+    ] {
+        failed(&pool.speedup(&[&["token", "create", "--reusable"], wrong].concat()), 2);
+    }
+    failed(
+        &pool.speedup(&["token", "create", "--role", "submitter", "--name", "ci", "--expires", "365d"]),
+        2,
+    );
 }
