@@ -131,6 +131,20 @@ impl Registry {
         holding.map(|(serial, holder)| (*serial, holder))
     }
 
+    /// Users other than the coordinator's own who may submit.
+    pub(crate) fn submitters(&self, now: u64) -> BTreeSet<&str> {
+        let mut own = BTreeSet::new();
+        let mut others = BTreeSet::new();
+        for (_, holder) in self.certificates(now) {
+            match holder.identity.role() {
+                _ if holder.is_own => own.insert(holder.identity.name()),
+                Role::Submitter | Role::Admin => others.insert(holder.identity.name()),
+                Role::Viewer | Role::Agent => continue,
+            };
+        }
+        others.difference(&own).copied().collect()
+    }
+
     /// Whether something has run out since it was last forgotten.
     pub(crate) fn has_run_out(&self, now: u64) -> bool {
         self.next_end.is_some_and(|end| end <= now)
