@@ -45,7 +45,7 @@ use crate::{
     files::StagingError, launch::End, launch::Execution, launch::LaunchCommand, launch::LaunchError,
     launch::Launcher, launch::Preparation, launch::Sink, launch::forget_peak, launch::program_of,
     launch::rank, limits::Limits, limits::NotAllowed, scratch, series, surroundings::Established,
-    surroundings::Surroundings, wall_clock::unix_ns, workplace::Workplace,
+    surroundings::Surroundings, wall_clock::unix_ns, workplace, workplace::Workplace,
 };
 
 /// What a program may do after it was asked to end, before it is killed.
@@ -83,6 +83,7 @@ impl Runner {
         let (boot, timer) = (facts.boot.clone(), facts.timer.map(|test| test.error));
         let (launcher, programs) = (Launcher::new()?, Programs::default());
         let ended_by = EndedBy::of(facts, system);
+        workplace::remove_old(scratch);
         Ok(Self {
             launcher,
             scratch: scratch.to_owned(),

@@ -8,7 +8,7 @@
 //! Launchers start the ranks of a run on other hosts in the working directory of the first, with words in which its paths
 //! stand. So the hosts of a gang reach their scratch directories by one path: a link of this user's, of one name on all hosts.
 
-use std::path::{Path, PathBuf};
+use std::{io::ErrorKind, os::unix::fs::MetadataExt as _, path::Path, path::PathBuf};
 
 use speedup_core::{run::file_system::FileSystem, value::id::ExperimentId};
 use speedup_journal::private::{self, NotPrivate, Others};
@@ -47,6 +47,8 @@ impl Scratch {
         let path = path.canonicalize().unwrap_or(path);
         let scratch = Self { file_system: file_system(&path), path, is_temporary };
         scratch.tell();
+        // An agent that was killed has left its links.
+        remove_links(Path::new(LINKS), &scratch.path);
         Ok(scratch)
     }
 
@@ -69,6 +71,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
+        remove_links(Path::new(LINKS), &self.path);
         if self.is_temporary
             && let Err(error) = workplace::remove(&self.path)
         {
@@ -92,7 +95,7 @@ fn linked(
     experiment: ExperimentId,
     others: Others,
 ) -> std::io::Result<PathBuf> {
-    let own = links.join(format!("speedup-{}", rustix::process::geteuid().as_raw()));
+    let own = own_links(links);
     private::claim(&own, others, &[]).map_err(std::io::Error::other)?;
     let link = own.join(experiment.to_string());
     let has = || std::fs::read_link(&link).is_ok_and(|target| target == scratch);
@@ -110,11 +113,39 @@ fn linked(
             let _ = std::fs::remove_file(entry.path());
         }
     }
-    match std::os::unix::fs::symlink(scratch, &link) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+    let mut made = std::os::unix::fs::symlink(scratch, &link);
+    if made.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        // Another agent, the last that had links there, has just ended.
+        private::claim(&own, others, &[]).map_err(std::io::Error::other)?;
+        made = std::os::unix::fs::symlink(scratch, &link);
+    }
+    match made {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
         _ if has() => Ok(link),
         _ => Ok(scratch.to_owned()),
     }
+}
+
+/// Where this user's links are.
+fn own_links(links: &Path) -> PathBuf {
+    links.join(format!("speedup-{}", rustix::process::geteuid().as_raw()))
+}
+
+/// Removes the links to a scratch directory, and those that lead nowhere any more; with the last one also their directory.
+fn remove_links(links: &Path, scratch: &Path) {
+    let own = own_links(links);
+    // Everybody may put something of that name there.
+    let user = rustix::process::geteuid().as_raw();
+    if !std::fs::symlink_metadata(&own).is_ok_and(|seen| seen.is_dir() && seen.uid() == user) {
+        return;
+    }
+    for entry in std::fs::read_dir(&own).into_iter().flatten().flatten() {
+        if std::fs::read_link(entry.path()).is_ok_and(|target| target == scratch || !target.exists()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+    // It stays while another agent has links there.
+    let _ = std::fs::remove_dir(own);
 }
 
 /// The directory of this agent below a place that may be others' too: of this user, and of this state directory.
@@ -170,6 +201,27 @@ mod tests {
         let gone = one.path().to_owned();
         drop(one);
         assert_eq!(path(&other, 1), first, "the agent that had it is gone, and with it {}", gone.display());
+    }
+
+    #[test]
+    fn the_links_of_an_agent_end_with_it() {
+        let links = tempfile::tempdir().unwrap();
+        let [one, other] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        for (scratch, number) in [(&one, 1), (&one, 2), (&other, 3)] {
+            let id = ExperimentId(uuid::Uuid::from_u128(number));
+            linked(links.path(), scratch.path(), id, Others::Nothing).unwrap();
+        }
+        let own = own_links(links.path());
+        std::os::unix::fs::symlink("/nowhere/at/all", own.join("left")).unwrap();
+        remove_links(links.path(), one.path());
+        let left: Vec<_> = std::fs::read_dir(&own).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(left.iter().map(|link| link.canonicalize().unwrap()).collect::<Vec<_>>(), [other.path()]);
+        remove_links(links.path(), other.path());
+        assert!(!own.exists());
+        std::os::unix::fs::symlink(other.path(), &own).unwrap();
+        std::os::unix::fs::symlink("/nowhere/at/all", other.path().join("theirs")).unwrap();
+        remove_links(links.path(), other.path());
+        assert!(own.is_symlink() && other.path().join("theirs").is_symlink(), "no link is followed there");
     }
 
     #[test]

@@ -26,6 +26,8 @@ use crate::launch::{User, rank};
 pub(crate) const EXPERIMENTS: &str = "experiments";
 /// Experiments whose directories are kept; older ones make room for a new one.
 const KEPT: usize = 8;
+/// How long the directory of an experiment is kept that nothing was done in, as the start of an agent finds it.
+const KEPT_FOR: Duration = Duration::from_secs(7 * 86_400);
 /// How long a directory has to look the same before that shows that nothing was done in it: file systems note changes by
 /// the second, some by two.
 const SETTLED: Duration = Duration::from_secs(3);
@@ -315,21 +317,42 @@ fn allow(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Removes the directories of experiments in which nothing was done for a week, with their inputs. One that goes on makes its own
+/// again.
+pub(crate) fn remove_old(scratch: &Path) {
+    let now = SystemTime::now();
+    for (last, path) in by_age(&scratch.join(EXPERIMENTS)).unwrap_or_default() {
+        if now.duration_since(last).is_ok_and(|age| age > KEPT_FOR) {
+            remove_experiment(&path);
+        }
+    }
+}
+
 /// Removes the directories of the experiments that were worked on longest ago.
 fn make_room(all: &Path) -> io::Result<()> {
+    let begun = by_age(all)?;
+    let surplus = (begun.len() + 1).saturating_sub(KEPT);
+    for (_, path) in begun.iter().take(surplus) {
+        remove_experiment(path);
+    }
+    Ok(())
+}
+
+/// The directories of experiments, with when they last changed, the oldest first.
+fn by_age(all: &Path) -> io::Result<Vec<(SystemTime, PathBuf)>> {
     let mut begun: Vec<(SystemTime, PathBuf)> = Vec::new();
     for entry in std::fs::read_dir(all)? {
         let entry = entry?;
         begun.push((entry.metadata()?.modified()?, entry.path()));
     }
     begun.sort();
-    let surplus = (begun.len() + 1).saturating_sub(KEPT);
-    for (_, path) in begun.iter().take(surplus) {
-        if let Err(error) = remove(path) {
-            tracing::warn!(path = %path.display(), "cannot remove an old experiment's directory: {error}");
-        }
+    Ok(begun)
+}
+
+fn remove_experiment(path: &Path) {
+    if let Err(error) = remove(path) {
+        tracing::warn!(path = %path.display(), "cannot remove an old experiment's directory: {error}");
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use speedup_journal::Position;
 use tokio::sync::watch;
 
 pub(crate) use self::backlog::{Backlog, Urge, Waiting, backlog};
-use crate::store::{Store, StoreError, Writes};
+use crate::store::{Store, StoreError, Writes, mask_files_of_thread};
 
 /// Writes gathered before they are applied: with fewer, packs of attempts are written again and again while they fill.
 pub(crate) const GATHERED: usize = 8_192;
@@ -42,6 +42,7 @@ pub(crate) struct Indexer {
 impl Indexer {
     /// Applies batches until the committer is gone.
     pub(crate) fn run(mut self, waiting: &Waiting) {
+        mask_files_of_thread();
         while let Some(batches) = waiting.take(GATHERED, GATHERING) {
             if let Err(error) = self.apply(&batches) {
                 tracing::error!(

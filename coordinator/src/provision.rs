@@ -4,12 +4,13 @@
 //! In reading order: `agent` (how an agent is started there), `engine` (what an engine can do), `command` (programs, within
 //! bounds), `shell` (words as one reads them), `script` (what a job executes), `slurm`, `batch` and `local` (the engines), `spec` (which one, and
 //! how), `record` (what is kept over a restart), `shares` (what the queues know of each other), `unjoined` (what agents that do not join leave on
-//! the disk), `look` (one round of one queue), `service` (what starts and stops), and beside the queues `ssh` (hosts that are there anyway).
+//! the disk), `job_logs`, `look` (one round of one queue), `service` (what starts and stops), and beside the queues `ssh` (hosts that are there anyway).
 
 mod agent;
 mod batch;
 mod command;
 mod engine;
+mod job_logs;
 mod local;
 mod look;
 mod record;

@@ -13,9 +13,12 @@ use rustix::net::sockopt::{
     set_tcp_user_timeout,
 };
 use rustls::ServerConfig;
-use speedup_access::{ServerNames, liveness::KEEPALIVE, liveness::UNACKNOWLEDGED_MS, server::ServerError};
+use speedup_access::{
+    ServerNames, liveness::KEEPALIVE, liveness::UNACKNOWLEDGED_MS, server::ServerError, unix_seconds,
+};
 use speedup_core::{
-    experiment::Experiment, experiment::files::FileSource, machine::Settings, value::id::ExperimentId,
+    experiment::Experiment, experiment::files::FileSource, machine::Settings, value::count::counted,
+    value::id::ExperimentId,
 };
 use speedup_journal::{Holder, JournalId, LockError, OpenError, WriteError};
 use speedup_proto::convert::Blob;
@@ -32,8 +35,9 @@ use crate::{
     checkpoint::Checkpointer, committer::Committer, door::Counting, door::Guard, handle::Handle,
     handle::Progress, hearing::Hearing, indexer::Indexer, indexer::backlog, metrics::Metrics, metrics::Pages,
     owner::Owner, owner::Request, owner::WAITING_REQUESTS, provision::AgentPlace, provision::AgentStart,
-    provision::Provisioning, provision::RecordError, provision::ResumeError, provision::SshHosts,
-    recovery::Recovered, recovery::RecoveryError, recovery::recover, store::StoreCache, timeline::TimeLine,
+    provision::Provisioning, provision::RecordError, provision::ResumeError, provision::Selected,
+    provision::Shown, provision::SshHosts, recovery::Recovered, recovery::RecoveryError, recovery::recover,
+    store::StoreCache, timeline::TimeLine,
 };
 
 /// Connections that may wait to be accepted: after a restart all agents connect at once.
@@ -42,6 +46,9 @@ const WAITING_CONNECTIONS: u32 = 16_384;
 /// How long connections may take, once all is kept, to bring the last answers to who waits for them. Streams that nobody
 /// ends would keep them for ever.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Most users that a start names: the log stays readable.
+const MAX_NAMED_USERS: usize = 10;
 
 /// Most experiments without their staged files that a start names: the log stays readable.
 const MAX_NAMED_LACKING: usize = 20;
@@ -189,6 +196,9 @@ pub async fn start(
     let (incoming, inside, accepting) = incoming(listener, tls, gate.clone());
     let agent = agents.map(|place| AgentStart { place, address, is_secure: admission.is_some() });
     let (provisioning, ssh) = provision(&data, agent, &handle, &admission, &metrics).await?;
+    if let Some(admission) = &admission {
+        tell_submitters(admission, &provisioning, &ssh).await;
+    }
     let doors = doors(&handle, blobs.clone(), admission.clone(), &provisioning, &ssh, &metrics).await?;
     let routes = extend(&inside, doors);
     let (stop, stopped) = watch::channel(());
@@ -233,6 +243,34 @@ async fn provision(
     let asked = asked.map_err(StartError::Provision)?;
     let reached = SshHosts::resume(data.to_owned(), agent, handle.clone(), admission.clone());
     Ok((asked, reached.map_err(StartError::SshHosts)?))
+}
+
+/// Says who is let in to have programs executed as this user, whatever its role is.
+async fn tell_submitters(admission: &Admission, provisioning: &Provisioning, ssh: &SshHosts) {
+    let mut hosts: Vec<String> = Vec::new();
+    for Shown { queue, .. } in provisioning.show(&Selected::default()).await {
+        if !queue.spec.has_user_of_programs() {
+            hosts.push(format!("queue {} ({})", queue.name, queue.spec.kind()));
+        }
+    }
+    let reached = ssh.show().len();
+    if reached > 0 {
+        hosts.push(format!("{} by ssh", counted(reached as u64, "host")));
+    }
+    let registry = admission.registry();
+    let users = registry.submitters(unix_seconds());
+    if hosts.is_empty() || users.is_empty() {
+        return;
+    }
+    // A site may have hundreds.
+    let named: Vec<&str> = users.iter().copied().take(MAX_NAMED_USERS).collect();
+    let more = if users.len() > named.len() { " and others" } else { "" };
+    tracing::warn!(
+        "{}{more} may submit, and agents of {} execute programs as the coordinator's user: who submits is that user there, \
+         whatever the role; docs/access.md says what helps",
+        named.join(", "),
+        hosts.join(", ")
+    );
 }
 
 /// Serves all kinds of connections through the same doors, each within its bounds.

@@ -22,6 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use prost::Message as _;
+use rustix::{fs::Mode, thread::UnshareFlags, thread::unshare_unsafe};
 use speedup_core::{value::causes::with_causes, value::id::ExperimentId};
 use speedup_journal::{JournalId, Position};
 use speedup_proto::v1;
@@ -64,6 +65,17 @@ speedup_core::hints! { StoreError:
             one, move the store out of the data directory, and it is rebuilt from the journal",
     Self::Sled { .. } | Self::Panicked { .. } | Self::Value { .. } | Self::Packs { .. }
         | Self::Files { .. } => "the journal has everything; the store's directory may be deleted",
+}
+
+/// Has this thread, and those that it begins, make files for their owner alone: sled says nothing of modes. Other threads keep the mask
+/// of the process, and with them the programs that they start.
+pub(crate) fn mask_files_of_thread() {
+    // SAFETY: no table of file descriptors is unshared, only directory and mask.
+    #[expect(unsafe_code, reason = "rustix has one function for all that can be unshared")]
+    let is_own = unsafe { unshare_unsafe(UnshareFlags::FS) }.is_ok();
+    if is_own {
+        rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    }
 }
 
 /// The embedded store. Cheap to clone.
@@ -126,6 +138,17 @@ enum Unusable {
 impl Store {
     /// Opens the store of a journal, or begins a new one where the old cannot be used.
     pub(crate) fn open(path: &Path, journal: JournalId, cache: StoreCache) -> Result<Opened, StoreError> {
+        // By a thread of its own, whose mask nobody else has.
+        std::thread::scope(|scope| {
+            let opening = scope.spawn(|| {
+                mask_files_of_thread();
+                Self::open_masked(path, journal, cache)
+            });
+            opening.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    fn open_masked(path: &Path, journal: JournalId, cache: StoreCache) -> Result<Opened, StoreError> {
         let condemned = condemnation(path).exists();
         let why_not = if condemned {
             Unusable::Damaged("it was marked as damaged".to_owned())

@@ -1,7 +1,7 @@
 //! The report as Markdown, of the kind that forges show: headings, paragraphs, lists and tables, and drawings as files beside it
 //! where there is a place for them: a forge shows no drawing that stands in the text.
 
-use speedup_core::value::foreign::without_commands;
+use speedup_core::value::foreign::{lines, without_commands};
 
 use crate::document::{Align, Document, Element, Kind, Section, Table};
 use crate::figure::{Figure, Panels, svg::File, svg::files};
@@ -149,7 +149,7 @@ fn table(text: &mut String, table: &Table) {
 /// Text that means nothing but itself (CommonMark 0.31, §2.4; GFM tables and mathematics).
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
+    for c in lines(text).chars() {
         match c {
             '&' => escaped += "&amp;",
             '<' => escaped += "&lt;",

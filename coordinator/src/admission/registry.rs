@@ -217,6 +217,20 @@ impl Registry {
         useful.map(|(serial, holder)| (*serial, holder))
     }
 
+    /// Users other than the coordinator's own who may submit.
+    pub(crate) fn submitters(&self, now: u64) -> BTreeSet<&str> {
+        let mut own = BTreeSet::new();
+        let mut others = BTreeSet::new();
+        for (_, holder) in self.certificates(now) {
+            match holder.identity.role() {
+                _ if holder.is_own => own.insert(holder.identity.name()),
+                Role::Submitter | Role::Admin => others.insert(holder.identity.name()),
+                Role::Viewer | Role::Agent => continue,
+            };
+        }
+        others.difference(&own).copied().collect()
+    }
+
     /// Whether what counts is no longer what was counted: something has run out since, or the clock was put back.
     pub(crate) fn is_outdated(&self, now: u64) -> bool {
         self.next_end.is_some_and(|end| end <= now) || now < self.counted_at

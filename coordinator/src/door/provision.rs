@@ -100,8 +100,8 @@ impl Provision for ProvisionDoor {
 }
 
 fn surroundings(wire: Option<v1::JobSurroundings>) -> Surroundings {
-    let v1::JobSurroundings { prologue, epilogue, wrap } = wire.unwrap_or_default();
-    Surroundings { prologue, epilogue, wrap }
+    let v1::JobSurroundings { prologue, epilogue, wrap, run_as } = wire.unwrap_or_default();
+    Surroundings { prologue, epilogue, wrap, run_as }
 }
 
 fn answered(request: Asked, queue: String, replaced: bool) -> v1::AddProvisionerResponse {
@@ -183,7 +183,7 @@ fn told(Shown { queue, seen }: Shown) -> v1::Provisioner {
         Spec::Slurm { options, around } | Spec::Batch { options, around, .. } => (options, around),
         Spec::Local => (Vec::new(), Surroundings::default()),
     };
-    let Surroundings { prologue, epilogue, wrap } = around;
+    let Surroundings { prologue, epilogue, wrap, run_as } = around;
     let ProvisionLimits { jobs, queued, node_time, patience } = queue.limits;
     let now = wall_clock();
     let claim = Claim::of(now, &queue.limits, &seen.ledger, &seen.jobs, seen.demand.together);
@@ -205,7 +205,7 @@ fn told(Shown { queue, seen }: Shown) -> v1::Provisioner {
         cannot_reboot: seen.ledger.cannot_reboot.clone(),
         missing: seen.missing,
         share: seen.demand.missing,
-        around: Some(v1::JobSurroundings { prologue, epilogue, wrap }),
+        around: Some(v1::JobSurroundings { prologue, epilogue, wrap, run_as }),
         queue: queue.name.as_str().to_owned(),
         trouble: seen.trouble,
         refused: seen.ledger.kept_out(now).into_iter().map(refused_node).collect(),

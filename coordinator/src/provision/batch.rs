@@ -168,6 +168,11 @@ impl Engine for Batch {
         None
     }
 
+    fn log_prefix(&self) -> Option<String> {
+        // As the files of `deploy/batch` have it written.
+        Some(format!("{}-", self.system.name))
+    }
+
     async fn reboot(&self, _node: &NodeName) -> Result<(), EngineError> {
         Err(EngineError::NoReboot("nothing describes how this batch system reboots a node"))
     }

@@ -43,6 +43,9 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// The file into which a job prints, where that is known.
     fn log_of(&self, job: &Job) -> Option<PathBuf>;
 
+    /// What the names of the logs of jobs begin with, in the directory of the agents, where each job has one.
+    fn log_prefix(&self) -> Option<String>;
+
     /// Has a node boot anew once no job is on it. Whether it did is told by its boot id alone.
     async fn reboot(&self, node: &NodeName) -> Result<(), EngineError>;
 }

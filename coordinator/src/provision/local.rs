@@ -144,6 +144,11 @@ impl Engine for Local {
         Some(self.log(job.node.as_ref()?))
     }
 
+    fn log_prefix(&self) -> Option<String> {
+        // Each place has one, which the next agent there writes anew.
+        None
+    }
+
     async fn reboot(&self, _node: &NodeName) -> Result<(), EngineError> {
         Err(EngineError::NoReboot("agents that share a machine cannot reboot it"))
     }

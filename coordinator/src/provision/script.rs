@@ -8,6 +8,8 @@ use super::shell::quoted;
 
 /// Most bytes of a command in front of the agent.
 const MAX_WRAP_BYTES: usize = 4_096;
+/// Longest name of a user: Linux's own bound.
+const MAX_USER_BYTES: usize = 256;
 /// The shell, where the prologue does not begin with another.
 const SHELL: &str = "#!/bin/sh";
 /// The shell on each of several nodes.
@@ -25,6 +27,9 @@ pub(crate) struct Surroundings {
     /// A command in front of it, as the shell of the job reads it.
     #[serde(default)]
     pub(crate) wrap: String,
+    /// The user as whom the agent executes programs, if not as its own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) run_as: String,
 }
 
 /// Why nothing of the kind surrounds an agent.
@@ -39,6 +44,8 @@ pub(crate) enum SurroundingsError {
     },
     #[error("the {what} holds a control character")]
     Character { what: &'static str },
+    #[error("{0:?} is no name of a user")]
+    User(String),
 }
 
 impl Surroundings {
@@ -62,19 +69,32 @@ impl Surroundings {
                 return Err(SurroundingsError::Character { what });
             }
         }
+        let has_fitting = self.run_as.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+        if self.run_as.len() > MAX_USER_BYTES || self.run_as.starts_with('-') || !has_fitting {
+            return Err(SurroundingsError::User(self.run_as.clone()));
+        }
         Ok(())
+    }
+
+    /// The agent's command with what makes it execute programs as another user: whose they are cannot reach directories within the home
+    /// directory of the coordinator's.
+    fn agent(&self, command: &str) -> String {
+        let wrap = if self.wrap.is_empty() { String::new() } else { format!("{} ", self.wrap) };
+        let user = match self.run_as.as_str() {
+            "" => String::new(),
+            user => format!(" --user {user} --scratch \"${{TMPDIR:-/tmp}}\""),
+        };
+        format!("{wrap}{command}{user}")
     }
 
     /// The script of a job that executes this command, a line of the shell.
     pub(crate) fn script(&self, agent: &str) -> String {
-        let wrap = if self.wrap.is_empty() { String::new() } else { format!("{} ", self.wrap) };
-        self.scripted("One agent of speedup on one whole node", &format!("{wrap}{agent}"))
+        self.scripted("One agent of speedup on one whole node", &self.agent(agent))
     }
 
     /// The same of a job with several nodes, on each of which `spread` has a shell execute it.
     pub(crate) fn script_of_several(&self, agent: &str, spread: &str) -> String {
-        let wrap = if self.wrap.is_empty() { String::new() } else { format!("{} ", self.wrap) };
-        let one = quoted(&format!("exec {wrap}{agent}"));
+        let one = quoted(&format!("exec {}", self.agent(agent)));
         self.scripted(
             "One agent of speedup on each whole node",
             &format!("{spread} {SHELL_ON_NODES} -c {one}"),
@@ -133,7 +153,20 @@ mod tests {
 
     fn surroundings(prologue: &str, epilogue: &str, wrap: &str) -> Surroundings {
         let [prologue, epilogue, wrap] = [prologue, epilogue, wrap].map(str::to_owned);
-        Surroundings { prologue, epilogue, wrap }
+        Surroundings { prologue, epilogue, wrap, run_as: String::new() }
+    }
+
+    #[test]
+    fn programs_have_a_user_of_their_own_if_one_is_named() {
+        let around = Surroundings { run_as: "bench".to_owned(), ..surroundings("", "", "sudo -n") };
+        assert_eq!(around.check(), Ok(()));
+        let script = around.script("speedup agent start");
+        let line = "exec sudo -n speedup agent start --user bench --scratch \"${TMPDIR:-/tmp}\"\n";
+        assert!(script.ends_with(line), "{script}");
+        for wrong in ["-x", "a b", "a;b", "$(id)", "ä", &"x".repeat(257)] {
+            let around = Surroundings { run_as: wrong.to_owned(), ..Surroundings::default() };
+            assert_eq!(around.check(), Err(SurroundingsError::User(wrong.to_owned())));
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use super::agent::AgentStart;
 use super::engine::{Engine, EngineError, Request};
+use super::job_logs::JobLogs;
 use super::look::{LookError, Looker, NodeNews, Seen, Views, tell};
 use super::record::{Queue, Record, RecordError};
 use super::shares::Shares;
@@ -28,6 +29,8 @@ use crate::{handle::Handle, metrics::Metrics};
 const FAREWELL: Duration = Duration::from_secs(40);
 /// The shortest time between two looks: a controller serves others too.
 const LOOK_MIN: Duration = Duration::from_secs(1);
+/// How often old logs of jobs are looked for.
+const TIDY_EVERY: Duration = Duration::from_secs(3_600);
 /// The shortest time between two glances at the plans: each looks at every host.
 const GLANCE_MIN: Duration = Duration::from_millis(50);
 
@@ -384,9 +387,13 @@ impl Inner {
     async fn start(&self, engine: Box<dyn Engine>, queue: Queue, begin: Begin) -> Current {
         let seen = Seen { ledger: queue.ledger.clone(), ..Seen::default() };
         let seen = Arc::new(SharedMutex::new(seen));
+        let logs = engine.log_prefix().map(|prefix| {
+            let directory = self.agent.place.state.clone();
+            JobLogs { directory, prefix }
+        });
         let looker = Looker::new(engine.into(), queue.clone(), self.views.clone(), seen.clone()).await;
         let (wanted_ended, wanted) = mpsc::channel(1);
-        Current { queue, seen, wanted_ended, task: Some(tokio::spawn(watch(looker, begin, wanted))) }
+        Current { queue, seen, wanted_ended, task: Some(tokio::spawn(watch(looker, logs, begin, wanted))) }
     }
 }
 
@@ -417,8 +424,9 @@ impl Current {
 }
 
 /// Looks until all jobs are ended, because somebody wants it or because the coordinator stops.
-async fn watch(mut looker: Looker, begin: Begin, mut wanted: mpsc::Receiver<Ended>) {
+async fn watch(mut looker: Looker, logs: Option<JobLogs>, begin: Begin, mut wanted: mpsc::Receiver<Ended>) {
     let mut demand = looker.demand();
+    let mut tidied: Option<Instant> = None;
     let mut earliest = Instant::now();
     let mut due = match begin {
         Begin::Now => Some(earliest),
@@ -450,6 +458,12 @@ async fn watch(mut looker: Looker, begin: Begin, mut wanted: mpsc::Receiver<Ende
                     // Who stops the coordinator wants it as well, and tells why it fails.
                     Err(LookError::Gone(_)) => due = None,
                     Err(error) => tracing::error!("{}; trying again", with_causes(&error)),
+                }
+                if let Some(logs) = &logs
+                    && tidied.is_none_or(|last| last.elapsed() >= TIDY_EVERY)
+                {
+                    logs.remove_old().await;
+                    tidied = Some(Instant::now());
                 }
             }
             Ok(()) = demand.changed() => {

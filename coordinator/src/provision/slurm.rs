@@ -27,6 +27,8 @@ pub(crate) use trial::cancel_left_trials;
 
 /// What is asked of `squeue`: id, state, start, end, nodes, how many they are, reason. The reason is last, for it may hold anything.
 const FORMAT: &str = "%i|%T|%S|%e|%N|%D|%r";
+/// What the logs of jobs begin with.
+const LOG_PREFIX: &str = "slurm-";
 /// What starts an agent on each node of a job, with all CPUs of the node; when one ends, the others go on.
 const ON_EACH_NODE: &str =
     "srun --ntasks-per-node=1 --cpu-bind=none --kill-on-bad-exit=0 --wait=0 --mpi=none";
@@ -93,7 +95,7 @@ impl Slurm {
     }
 
     fn log(&self, job: &str) -> PathBuf {
-        self.agent.place.state.join(format!("slurm-{job}.log"))
+        self.agent.place.state.join(format!("{LOG_PREFIX}{job}.log"))
     }
 
     fn excluded(&self, nodes: &Nodes) -> String {
@@ -180,6 +182,10 @@ impl Engine for Slurm {
 
     fn log_of(&self, job: &Job) -> Option<PathBuf> {
         (!self.options.say_output()).then(|| self.log(job.id.whole()))
+    }
+
+    fn log_prefix(&self) -> Option<String> {
+        if self.options.say_output() { None } else { Some(LOG_PREFIX.to_owned()) }
     }
 
     async fn reboot(&self, node: &NodeName) -> Result<(), EngineError> {

@@ -76,6 +76,14 @@ impl Spec {
         }
     }
 
+    /// Whether programs are executed as another user than agents are.
+    pub(crate) fn has_user_of_programs(&self) -> bool {
+        match self {
+            Self::Slurm { around, .. } | Self::Batch { around, .. } => !around.run_as.is_empty(),
+            Self::Local => false,
+        }
+    }
+
     /// What a queue is called whose user does not name it; a number, where nothing tells it from others.
     pub(crate) fn usual_name(&self) -> Option<QueueName> {
         match self {

@@ -33,22 +33,23 @@ pub fn one_line(text: &str) -> String {
 
 /// Text in lines, in which what would be obeyed beside ends of lines and tabs is seen as such.
 pub fn lines(text: &str) -> Cow<'_, str> {
-    let is_seen = |c: char| is_obeyed(c) && !matches!(c, '\n' | '\t');
-    if text.contains(is_seen) { text.replace(is_seen, "\u{fffd}").into() } else { text.into() }
+    if text.contains(is_obeyed_in_lines) {
+        return text.replace(is_obeyed_in_lines, "\u{fffd}").into();
+    }
+    text.into()
 }
 
 /// The same JSON, in which characters that JSON allows in strings but others obey stand as `\uXXXX`: controls and format characters,
 /// which terminals and editors obey, and the second of two number signs, with which commands begin in the log of a workflow. Outside of
 /// strings JSON has none of them but ends of lines.
 pub fn escaped(text: &str) -> Cow<'_, str> {
-    let is_escaped = |c: char| is_obeyed(c) && !matches!(c, '\n' | '\t');
-    if !text.contains("##") && !text.contains(is_escaped) {
+    if !text.contains("##") && !text.contains(is_obeyed_in_lines) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     let mut last = ' ';
     for c in text.chars() {
-        if is_escaped(c) || (last, c) == ('#', '#') {
+        if is_obeyed_in_lines(c) || (last, c) == ('#', '#') {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 // Writing to a string cannot fail.
                 let _ = write!(out, "\\u{unit:04x}");
@@ -76,6 +77,10 @@ pub fn without_commands(text: &str) -> Cow<'_, str> {
         push_without_marks(&mut safe, content);
     }
     safe.into()
+}
+
+fn is_obeyed_in_lines(c: char) -> bool {
+    is_obeyed(c) && !matches!(c, '\n' | '\t')
 }
 
 /// Parts the two signs that begin a mark.

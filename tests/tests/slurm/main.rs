@@ -14,6 +14,7 @@ mod gangs;
 mod identity;
 mod limits;
 mod queues;
+mod run_as;
 
 use speedup_tests::cluster::{AfterNodeFailure, SlurmSite, Who};
 

@@ -102,6 +102,9 @@ struct JobArguments {
     /// A command to put before the agent, as the job's shell reads it: 'numactl --membind=0'
     #[arg(long, value_name = "COMMAND")]
     wrap: Option<String>,
+    /// The user as whom programs are executed; jobs must start agents as root, by a coordinator that is root or --wrap 'sudo -n'
+    #[arg(long, value_name = "USER")]
+    run_as: Option<String>,
 }
 
 // A doc comment would be the help of the verbs.
@@ -214,7 +217,13 @@ impl JobArguments {
         if shlex::split(&wrap).is_none() {
             return Err(Failure::usage(anyhow!("--wrap {wrap:?} is not a command: a quote is not closed")));
         }
-        Ok(v1::JobSurroundings { prologue: lines(self.prologue)?, epilogue: lines(self.epilogue)?, wrap })
+        let run_as = self.run_as.unwrap_or_default();
+        Ok(v1::JobSurroundings {
+            prologue: lines(self.prologue)?,
+            epilogue: lines(self.epilogue)?,
+            wrap,
+            run_as,
+        })
     }
 }
 

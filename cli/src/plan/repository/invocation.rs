@@ -43,6 +43,11 @@ pub(super) fn git(directory: &Path, arguments: &[&str]) -> Command {
             command.env_remove(name);
         }
     }
+    // Of a relative path git would be the one of the directory in which it is executed.
+    if let Some(paths) = std::env::var_os("PATH") {
+        let absolute = std::env::split_paths(&paths).filter(|path| path.is_absolute());
+        command.env("PATH", std::env::join_paths(absolute).unwrap_or_default());
+    }
     command.envs(SET).args(OPTIONS).args(arguments).current_dir(directory);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
@@ -128,7 +133,7 @@ mod tests {
         let command = git(Path::new("."), &["status"]);
         let set: Vec<_> =
             command.get_envs().filter_map(|(name, value)| Some((name.to_str()?, value?.to_str()?))).collect();
-        assert_eq!(set.len(), SET.len());
+        assert_eq!(set.len(), SET.len() + 1, "PATH is set too");
         let words: Vec<_> = command.get_args().filter_map(|word| word.to_str()).collect();
         assert_eq!(words.last(), Some(&"status"));
         assert!(words.contains(&"core.hooksPath=/dev/null") && words.contains(&"core.fsmonitor=false"));

@@ -76,6 +76,10 @@ impl Engine for Answering {
         None
     }
 
+    fn log_prefix(&self) -> Option<String> {
+        None
+    }
+
     async fn reboot(&self, _node: &NodeName) -> Result<(), EngineError> {
         self.answer(())
     }

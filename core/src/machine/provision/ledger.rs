@@ -368,15 +368,24 @@ impl Ledger {
 
     /// Whether the engine lists the jobs that were asked for under the ids by which it answered.
     fn compare_ids(&mut self, jobs: &[Job]) {
-        let is_foreign = |job: &&Job| !job.state.is_over() && !self.jobs.contains_key(&job.id);
+        let mut foreign = None;
+        for job in jobs {
+            if !job.state.is_over() && !self.jobs.contains_key(&job.id) {
+                foreign = Some(&job.id);
+                break;
+            }
+        }
         // There usually is none: a job that nobody wrote down is left by a coordinator that was killed.
-        let Some(foreign) = jobs.iter().find(is_foreign) else { return };
-        let is_listed = |id: &JobId| jobs.iter().any(|job| job.id == *id);
-        let is_new = |note: &Note| note.queued_since.is_none() && note.started.is_none();
-        let unseen = self.jobs.iter().find(|(id, note)| is_new(note) && !is_listed(id));
-        if let Some((asked, _)) = unseen {
-            let words =
-                format!("it answered with {asked} to the request for a job, and lists {}", foreign.id);
+        let Some(foreign) = foreign else { return };
+        let mut unseen = None;
+        for (id, note) in &self.jobs {
+            let was_seen = note.queued_since.is_some() || note.started.is_some();
+            if !was_seen && !jobs.iter().any(|job| job.id == *id) {
+                unseen = Some(format!("it answered with {id} to the request for a job, and lists {foreign}"));
+                break;
+            }
+        }
+        if let Some(words) = unseen {
             self.unidentified(&words);
         }
     }

@@ -25,7 +25,7 @@ fn leases(pool: &Pool) -> Vec<serde_json::Value> {
 
 #[test]
 fn a_run_on_several_hosts_knows_them_and_is_executed_once() {
-    let pool = Pool::start(SPEEDUP, 3);
+    let mut pool = Pool::start(SPEEDUP, 3);
     let program = "test {hosts} = 3 && test {ranks} = 6 && test {ranks_per_host} = 2 && \
                    test $(wc -l < {hostfile}) = 3 && test $(echo $SPEEDUP_HOSTS | tr , ' ' | wc -w) = 3 && \
                    echo once >> \"$TMPDIR/../ran\"";
@@ -40,6 +40,17 @@ fn a_run_on_several_hosts_knows_them_and_is_executed_once() {
     });
     let elsewhere = ran.sum::<usize>();
     assert!(elsewhere == 6 || elsewhere == 0, "the first host executes, nobody else: {elsewhere}");
+    let links = |pool: &Pool| {
+        let own = format!("/dev/shm/speedup-{}", rustix::process::geteuid().as_raw());
+        let links = std::fs::read_dir(own).into_iter().flatten().flatten();
+        let targets = links.filter_map(|link| std::fs::read_link(link.path()).ok());
+        targets.filter(|target| target.starts_with(pool.path())).count()
+    };
+    assert!(links(&pool) > 0, "hosts of a run reach each other's directories by a link");
+    for agent in 0..3 {
+        pool.stop_agent(agent);
+    }
+    assert_eq!(links(&pool), 0, "no link outlives its agent");
 }
 
 /// Four hosts have six sets of two, and there are six runs: each set serves one. The report says what is left of independence.

@@ -77,6 +77,46 @@ fn in_many_segments() -> (Pool, String, String) {
     (pool, experiment, export)
 }
 
+/// A plan whose output is too large to be packed with that of others.
+const LARGE: &str = "[experiment]\nname = \"large\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
+    [benchmarks.zeros]\ncommand = [\"head\", \"-c\", \"3000000\", \"/dev/urandom\"]\n[repetitions]\nruns = 2\n\
+    [independence]\npolicy = \"any\"\n[output]\nkeep_of = \"all\"\nlimit = \"8MiB\"\nkeep = \"1MiB\"\n";
+
+#[test]
+fn all_that_a_coordinator_and_an_agent_write_is_their_users_alone() {
+    let mut pool = Pool::start(SPEEDUP, 1);
+    pool.finish(LARGE);
+    pool.kill_coordinator();
+    pool.start_coordinator();
+    pool.finish(LARGE);
+    let backup = pool.path().join("backup");
+    let arguments = [
+        "coordinator",
+        "backup",
+        &backup.display().to_string(),
+        "--data",
+        &pool.data().display().to_string(),
+    ];
+    succeeded(&pool.speedup(&arguments));
+    pool.stop_coordinator();
+    pool.stop_agent(0);
+    let state = pool.agent_state(0);
+    let mut seen = 0;
+    for folder in [pool.data(), backup, state.join("outbox")] {
+        assert_eq!(mode(&folder), 0o700, "{}", folder.display());
+        for path in files(&folder) {
+            // The authority's certificate is public.
+            if path.file_name().is_some_and(|name| name != "authority.pem") {
+                assert_eq!(mode(&path), 0o600, "{}", path.display());
+                assert_eq!(mode(path.parent().expect("a directory")), 0o700, "{}", path.display());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 20, "{seen} files");
+    assert_eq!((mode(&state), mode(&state.join("identity.toml"))), (0o700, 0o600));
+}
+
 #[test]
 fn a_journal_in_many_segments_is_what_it_was() {
     let (mut pool, experiment, export) = in_many_segments();

@@ -315,6 +315,34 @@ fn only_the_coordinators_own_user_requests_hosts() {
     succeeded(&as_user(&pool, &carol, &["hosts", "batch", "remove"]));
 }
 
+/// Who may submit is the coordinator's user on hosts whose agents are that user's: a program reads the access file, and the start says so.
+#[test]
+fn who_submits_is_the_coordinators_user_where_agents_are_and_the_start_says_so() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    let alice = user(&pool, "alice", "submitter");
+    let says = |pool: &Pool| pool.logged("coordinator").matches("alice may submit").count();
+    pool.restart_coordinator();
+    assert_eq!(says(&pool), 0, "no host is requested");
+    succeeded(&pool.speedup(&["hosts", "local", "add", "--max-jobs", "1"]));
+    pool.restart_coordinator();
+    assert_eq!(says(&pool), 1, "{}", pool.logged("coordinator"));
+    let reads = format!("shell = \"grep -q CERTIFICATE '{}'\"", pool.access_file().display());
+    let plan = PLAN.replace("command = [\"sleep\", \"0.01\"]", &reads);
+    pool.write("reads.toml", plan);
+    let plan = pool.path().join("reads.toml").display().to_string();
+    succeeded(&as_user(&pool, &alice, &["submit", &plan, "--wait-for-hosts"]));
+    succeeded(&pool.speedup(&["wait", "last", "--timeout", "2m"]));
+    succeeded(&pool.speedup(&["hosts", "local", "remove"]));
+    // Programs with a user of their own read nothing of it.
+    if rustix::process::geteuid().is_root() {
+        pool.add_agent_with(&["--user", "nobody", "--scratch", "/tmp"]);
+        pool.wait_for_hosts(1);
+        succeeded(&as_user(&pool, &alice, &["submit", &plan]));
+        let ended = pool.speedup(&["wait", "last", "--timeout", "2m"]);
+        assert_eq!(ended.status.code(), Some(1), "{}", stderr(&ended));
+    }
+}
+
 #[tokio::test]
 async fn an_agent_is_the_agent_of_its_host_and_nothing_else() {
     let pool = Pool::start(SPEEDUP, 1);

@@ -21,6 +21,9 @@
 //! | connections that keep others out | `siege` |
 //! | orders that an agent gets | `orders::an_agent_takes_fuzzed_orders_and_goes_on_with_honest_ones`, `hostile` of `proto/tests/integration` |
 //! | an ssh host that is another, options of ssh that execute or trust, its agent's token | `refusals` of `tests/ssh`, `provision::ssh` of the coordinator |
+//! | text of others that acts on terminals, or begins commands of workflows | `foreign` of `core`, `forms` of `analysis/report` |
+//! | a repository that names programs | `files::git::refusals` |
+//! | a submitter where agents are the coordinator's user | `security::who_submits_is_the_coordinators_user_where_agents_are_and_the_start_says_so`, `run_as` of `tests/slurm` |
 //! | anything else | `fuzz::every_method_takes_or_refuses_whatever_is_sent`, `fuzz::every_route_of_the_page_takes_or_refuses_whatever_is_sent` |
 
 use std::{io::Read as _, io::Write as _, net::TcpStream, path::Path, process::Command, sync::Arc};

@@ -22,6 +22,8 @@ pub(in crate::command::hosts) struct Shown {
     prologue: String,
     epilogue: String,
     wrap: String,
+    /// The user as whom programs are executed; empty if agents execute them as their own.
+    run_as: String,
     max_jobs: u32,
     max_queued: u32,
     max_node_hours: Option<f64>,
@@ -67,7 +69,7 @@ struct Job {
 impl From<v1::Provisioner> for Shown {
     fn from(wire: v1::Provisioner) -> Self {
         let limits = wire.limits.unwrap_or_default();
-        let v1::JobSurroundings { prologue, epilogue, wrap } = wire.around.unwrap_or_default();
+        let v1::JobSurroundings { prologue, epilogue, wrap, run_as } = wire.around.unwrap_or_default();
         // A coordinator of release 0.1.0 names no queue.
         let queue = if wire.queue.is_empty() { wire.engine.clone() } else { wire.queue };
         Self {
@@ -77,6 +79,7 @@ impl From<v1::Provisioner> for Shown {
             prologue,
             epilogue,
             wrap,
+            run_as,
             max_jobs: limits.jobs,
             max_queued: limits.queued,
             max_node_hours: known_span(limits.node_time.as_ref()).map(|span| hours(span.0)),
@@ -183,7 +186,10 @@ impl Shown {
         };
         let wrap = (!self.wrap.is_empty()).then(|| format!("command before the agent: {}", self.wrap));
         let parts = [count("prologue", &self.prologue), count("epilogue", &self.epilogue), wrap];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        let mut parts: Vec<String> = parts.into_iter().flatten().collect();
+        if !self.run_as.is_empty() {
+            parts.push(format!("programs executed as {}", self.run_as));
+        }
         (!parts.is_empty()).then(|| format!("In each job, {}.", parts.join("; ")))
     }
 

@@ -1,7 +1,7 @@
 //! What is refused of commits, each with its reason and what to do; and that nothing of a repository is executed.
 
-use speedup_tests::output::ended;
-use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
+use speedup_tests::{output::ended, output::succeeded};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, path::PathBuf, process::Command};
 
 use super::{PROGRAM, Project, said, work};
 
@@ -140,58 +140,86 @@ fn a_commit_that_would_be_written_elsewhere_is_refused() {
     project.assert_removed();
 }
 
-#[test]
-fn nothing_of_the_repository_is_executed_and_no_other_is_taken_for_it() {
-    let project = Project::new();
+/// Gives a repository all by which its own files and configuration can name programs; each leaves a mark in the file that is given
+/// back.
+fn arm(project: &Project) -> PathBuf {
     let mark = project.path("executed");
     let script = project.path("script");
     fs::write(&script, format!("#!/bin/sh\necho \"$0\" >> {}\ncat\n", mark.display())).expect("a script");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("permissions");
-    let script = script.display().to_string();
+    let hooks = project.repository().join(".git/hooks");
     for hook in
         ["post-checkout", "post-index-change", "reference-transaction", "pre-commit", "fsmonitor-watchman"]
     {
-        fs::copy(&script, project.repository().join(".git/hooks").join(hook)).expect("a hook");
+        fs::copy(&script, hooks.join(hook)).expect("a hook");
     }
-    project.commit("Attributes", &[(".gitattributes", "*.c filter=mine diff=mine\n*.h filter=a=b\n")]);
+    // For a search path with a relative directory.
+    fs::copy(&script, project.repository().join("git")).expect("a program");
+    let attributes = "*.c filter=mine diff=mine merge=mine\n*.h filter=a=b\n*.lfs filter=lfs\n";
+    project.commit("Attributes", &[(".gitattributes", attributes), ("large.lfs", "large\n")]);
+    fs::write(project.repository().join(".git/info/attributes"), "*.c filter=mine\n").expect("attributes");
+    let script = script.display().to_string();
     let included = project.path("included").display().to_string();
-    fs::write(&included, format!("[filter \"a=b\"]\n\tclean = {script}\n\trequired = true\n"))
-        .expect("a file");
-    let ext = format!("ext::{script}");
+    let filter = format!("[filter \"a=b\"]\n\tclean = {script}\n\trequired = true\n");
+    fs::write(&included, filter).expect("a file");
+    let order = format!("!{script}");
     for (key, value) in [
-        ("alias.status", &*format!("!{script}")),
+        ("alias.rev-parse", &*order),
+        ("alias.status", &order),
         ("core.alternateRefsCommand", &script),
         ("core.askPass", &script),
         ("core.editor", &script),
         ("core.fsmonitor", &script),
-        ("core.hooksPath", &project.repository().join(".git/hooks").display().to_string()),
+        ("core.gitProxy", &script),
+        ("core.hooksPath", &hooks.display().to_string()),
         ("core.pager", &script),
+        ("core.repositoryFormatVersion", "1"),
         ("core.sshCommand", &script),
-        ("credential.helper", &format!("!{script}")),
+        ("credential.helper", &order),
         ("diff.external", &script),
         ("diff.mine.command", &script),
         ("diff.mine.textconv", &script),
         ("extensions.partialClone", "origin"),
+        ("filter.lfs.process", &script),
         ("filter.mine.clean", &script),
         ("filter.mine.process", &script),
         ("filter.mine.smudge", &script),
         ("gpg.program", &script),
         ("include.path", &included),
+        ("includeIf.gitdir:/**.path", &included),
         ("log.showSignature", "true"),
+        ("merge.mine.driver", &script),
+        ("pager.rev-list", &script),
         ("pager.status", &script),
+        ("protocol.allow", "always"),
         ("protocol.ext.allow", "always"),
         ("remote.origin.promisor", "true"),
-        ("remote.origin.url", &ext),
-        ("submodule.lib.update", &format!("!{script}")),
+        ("remote.origin.uploadpack", &script),
+        ("remote.origin.url", &format!("ext::{script}")),
+        ("submodule.lib.update", &order),
         ("tar.umask", "0777"),
+        ("uploadpack.packObjectsHook", &script),
     ] {
         project.git(&["config", key, value]);
     }
     // Git looks into files that seem to have changed.
-    for (name, text) in [("prog.c", PROGRAM), ("work.h", &work(10, "fast"))] {
+    for (name, text) in [("prog.c", PROGRAM), ("work.h", &work(10, "fast")), ("large.lfs", "large\n")] {
         project.write(name, text);
     }
     let _ = fs::remove_file(&mark);
+    mark
+}
+
+/// What was executed.
+fn executed(mark: &Path) -> String {
+    fs::read_to_string(mark).unwrap_or_default()
+}
+
+#[test]
+fn nothing_of_the_repository_is_executed_and_no_other_is_taken_for_it() {
+    let project = Project::new();
+    let mark = arm(&project);
+    let script = project.path("script");
     let other = Project::empty();
     other.commit("Other", &[("prog.c", PROGRAM), ("work.h", &work(1, "other"))]);
     fs::write(project.repository().join("plan.toml"), plan("HEAD")).expect("a plan");
@@ -202,6 +230,7 @@ fn nothing_of_the_repository_is_executed_and_no_other_is_taken_for_it() {
             .env("GIT_WORK_TREE", other.repository())
             .env("GIT_INDEX_FILE", git.join("index"));
         command.env("GIT_PAGER", &script).env("GIT_EXTERNAL_DIFF", &script);
+        command.env("PATH", format!(".::bin:{}", std::env::var("PATH").expect("a path")));
         said(&command.output().expect("the command"))
     };
     let mut check = project.command(&["plan", "check", "plan.toml", "--hosts", "1"]);
@@ -211,7 +240,32 @@ fn nothing_of_the_repository_is_executed_and_no_other_is_taken_for_it() {
     let mut bench = project.command(&["bench", "-r", "2", "--git", "v1..HEAD", "--build", line, line]);
     let told = surround(&mut bench);
     assert!(told.contains("HEAD: HEAD is") && told.contains("Verdict"), "{told}");
-    assert_eq!(fs::read_to_string(&mark).unwrap_or_default(), "", "executed");
+    assert_eq!(executed(&mark), "");
+}
+
+#[test]
+fn bisections_and_tracks_execute_nothing_of_the_repository_and_fetch_nothing() {
+    let project = Project::new();
+    let mark = arm(&project);
+    fs::write(project.repository().join("plan.toml"), plan("HEAD")).expect("a plan");
+    let plan = ["--branch", "main", "--reference", "v1", "--name", "line", "--points-a-year", "64"];
+    succeeded(&project.speedup(&[&["track", "add", "plan.toml"], &plan[..]].concat()));
+    succeeded(&project.speedup(&["track", "run", "line", "--most", "1"]));
+    let bisected = project.speedup(&["bisect", "v1..HEAD", "plan.toml", "--only", "once"]);
+    assert!(said(&bisected).contains("Compute less"), "{}", said(&bisected));
+    assert_eq!(executed(&mark), "");
+    // What a partial clone lacks is not fetched.
+    let lacking = project.id("HEAD:prog.c");
+    fs::remove_file(project.repository().join(".git/objects").join(&lacking[..2]).join(&lacking[2..]))
+        .expect("a loose object");
+    ended(&project.speedup(&["bench", "--git", "v1..HEAD", "true"]), 2);
+    assert_eq!(executed(&mark), "");
+    // Git itself, left to the repository, fetches by the program that this names.
+    fs::write(project.path("script"), format!("#!/bin/sh\necho fetched >> {}\n", mark.display()))
+        .expect("a script");
+    let mut git = super::surrounded(Command::new("git"), project.path("").as_path());
+    let _ = git.args(["cat-file", "-p", &lacking]).current_dir(project.repository()).output();
+    assert!(executed(&mark).contains("fetched"), "the test would see it");
 }
 
 #[test]
