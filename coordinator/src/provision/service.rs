@@ -405,6 +405,7 @@ impl Current {
 
 /// Looks until all jobs are ended, because somebody wants it or because the coordinator stops.
 async fn watch(mut looker: Looker, begin: Begin, mut wanted: mpsc::Receiver<Ended>) {
+    let _vital = looker.watch_over();
     let mut demand = looker.demand();
     let mut earliest = Instant::now();
     let mut due = match begin {
