@@ -24,8 +24,8 @@ pub(crate) use speedup_agent::{
 };
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis, recompute};
 pub(crate) use speedup_coordinator::{
-    AgentPlace, BackupError, Contents, Options as CoordinatorOptions, Security, StoreCache, back_up, nearby,
-    raise_open_files, restore,
+    AgentPlace, BackupError, Component, Contents, Options as CoordinatorOptions, Security, StoreCache,
+    back_up, nearby, raise_open_files, restore,
 };
 use speedup_coordinator::{StartError, Ways};
 
@@ -76,7 +76,12 @@ impl Coordinator {
         }
     }
 
-    /// Waits until its journal has failed.
+    /// Notes whether a component works that the command looks after.
+    pub(crate) fn note(&self, component: Component, works: bool) {
+        self.coordinator.note(component, works);
+    }
+
+    /// Waits until it has failed.
     pub(crate) async fn failed(&self) -> speedup_coordinator::Broken {
         self.coordinator.failed().await
     }
@@ -111,7 +116,10 @@ pub(crate) async fn coordinator(
         };
         failure.context("cannot start the coordinator").hint_if(hint)
     })?;
-    let advisor = speedup_analysis_service::advisor(coordinator.channel());
+    let advisor = speedup_analysis_service::advisor(
+        coordinator.channel(),
+        coordinator.watch_over("what applies the rules of repetition"),
+    );
     let page = match page.map(|page| page.serve(&coordinator)).transpose() {
         Ok(page) => page,
         Err(failure) => {
@@ -171,6 +179,7 @@ pub(crate) fn url(address: SocketAddr) -> String {
 
 /// Serves the coordinator until the process is told to end. No other thread may run: the agent counts on being alone.
 pub(crate) fn agent(options: AgentOptions) -> Result<(), Failure> {
+    resources::require_for_agent()?;
     for directory in [Some(&options.state), options.scratch.as_ref()].into_iter().flatten() {
         resources::require_space(directory, AGENT_SPACE)?;
     }

@@ -17,15 +17,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use speedup_access::Identity;
 use speedup_core::experiment::files::{ContentHash, MAX_FILE_BYTES};
-use speedup_core::value::bounded::share;
+use speedup_core::value::{bounded::share, causes::with_causes};
 use speedup_journal::private;
 use speedup_proto::{convert::Blob, limits::MAX_PIECE_BYTES};
 use thiserror::Error;
 use uuid::Uuid;
 
+use crate::fault::{Broken, Fault};
+use crate::health::{Component, Failing};
+
 /// Most bytes of all contents together, those being put included: a coordinator shares its disk with its journal. Each user and
 /// host has a share of it for what it puts from one start to the next.
 const MAX_BLOBS_BYTES: u64 = 1 << 40;
+/// Bytes that are stored to see whether contents can be stored.
+const TRIAL_BYTES: usize = 4_096;
 /// The folder of the contents in a data directory.
 const FOLDER: &str = "blobs";
 /// The folder of what is being put.
@@ -55,6 +60,11 @@ pub(crate) enum BlobError {
 pub(crate) struct Blobs {
     root: PathBuf,
     taken: Arc<Mutex<Usage>>,
+    /// Told whether contents can be stored.
+    failing: Failing,
+    fault: Fault,
+    /// Held while a content gets its name, until that is durable.
+    naming: Arc<Mutex<()>>,
 }
 
 /// Bytes of contents, and those announced by what is being put.
@@ -93,7 +103,13 @@ fn disk(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BlobError 
 
 impl Blobs {
     /// Opens the contents of a data directory; removes what was left half put, and, if that is to go, what nobody names.
-    pub(crate) fn open(data: &Path, named: &BTreeSet<[u8; 32]>, unnamed: Unnamed) -> Result<Self, BlobError> {
+    pub(crate) fn open(
+        data: &Path,
+        named: &BTreeSet<[u8; 32]>,
+        unnamed: Unnamed,
+        failing: Failing,
+        fault: Fault,
+    ) -> Result<Self, BlobError> {
         let root = data.join(FOLDER);
         let partial = root.join(PARTIAL);
         match fs::remove_dir_all(&partial) {
@@ -112,7 +128,7 @@ impl Blobs {
                 fs::remove_file(&path).map_err(disk("remove", &path))?;
             }
         }
-        Ok(Self { root, taken: Arc::new(Mutex::new(taken)) })
+        Ok(Self { root, taken: Arc::new(Mutex::new(taken)), failing, fault, naming: Arc::default() })
     }
 
     /// Bytes of the contents that are here, and of those announced by what is being put.
@@ -120,8 +136,13 @@ impl Blobs {
         self.taken().all
     }
 
-    /// Whether a content is here.
+    /// Whether a content is here, durably.
     pub(crate) fn has(&self, blob: Blob) -> bool {
+        let _none_is_named = self.naming.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_there(blob)
+    }
+
+    fn is_there(&self, blob: Blob) -> bool {
         fs::metadata(self.path(blob)).is_ok_and(|there| there.is_file() && there.len() == blob.bytes)
     }
 
@@ -132,7 +153,7 @@ impl Blobs {
         }
         self.take(blob.bytes, by.as_ref())?;
         let path = self.root.join(PARTIAL).join(Uuid::new_v4().to_string());
-        let made = private::create_file(&path).map_err(disk("make", &path));
+        let made = self.noted(private::create_file(&path).map_err(disk("make", &path)));
         let file = made.inspect_err(|_| self.give_back(blob.bytes, by.as_ref()))?;
         let (blobs, hasher) = (self.clone(), blake3::Hasher::new());
         Ok(Upload { blobs, blob, by, path, file, hasher, written: 0, is_kept: false })
@@ -151,6 +172,27 @@ impl Blobs {
             }
             Err(error) => Err(disk("read", &path)(error)),
         }
+    }
+
+    /// Stores a few bytes and removes them, to see whether contents can be stored again.
+    pub(crate) fn try_out(&self) {
+        let path = self.root.join(PARTIAL).join(Uuid::new_v4().to_string());
+        let written = private::create_file(&path).and_then(|mut file| {
+            file.write_all(&[0; TRIAL_BYTES])?;
+            file.sync_all()
+        });
+        let removed = fs::remove_file(&path);
+        self.failing.note(Component::Files, written.is_ok() && removed.is_ok());
+    }
+
+    /// Notes whether contents can be stored, by the latest step of one that is put.
+    fn noted<T>(&self, done: Result<T, BlobError>) -> Result<T, BlobError> {
+        match &done {
+            Ok(_) => self.failing.note(Component::Files, true),
+            Err(BlobError::Disk { .. }) => self.failing.note(Component::Files, false),
+            Err(_) => {}
+        }
+        done
     }
 
     fn path(&self, blob: Blob) -> PathBuf {
@@ -198,7 +240,8 @@ impl Upload {
             return Err(self.differs(what));
         }
         self.hasher.update(piece);
-        self.file.write_all(piece).map_err(disk("write", &self.path))
+        let written = self.file.write_all(piece).map_err(disk("write", &self.path));
+        self.blobs.noted(written)
     }
 
     /// Keeps the content for good, if it is what was announced. It is durable when this returns.
@@ -211,29 +254,44 @@ impl Upload {
         if found.0 != self.blob.blake3 {
             return Err(self.differs(format!("its hash is {found}")));
         }
+        let kept = self.keep();
+        self.blobs.noted(kept)
+    }
+
+    /// Gives the content its name, durably.
+    fn keep(&mut self) -> Result<(), BlobError> {
         self.file.sync_all().map_err(disk("sync", &self.path))?;
         let path = self.blobs.path(self.blob);
-        let folder = path.parent().unwrap_or(&self.blobs.root);
-        private::create_directories(folder).map_err(disk("make", folder))?;
-        {
-            // One at a time: who puts what is there already does not count again.
-            let blobs = self.blobs.clone();
-            let _one = blobs.taken();
-            if !blobs.has(self.blob) {
-                fs::rename(&self.path, &path).map_err(disk("keep", &path))?;
-                self.is_kept = true;
+        let folder = path.parent().unwrap_or(&self.blobs.root).to_owned();
+        private::create_directories(&folder).map_err(disk("make", &folder))?;
+        // One at a time: who puts what is there already does not count again, and relies on its being durable.
+        let blobs = self.blobs.clone();
+        let _one = blobs.naming.lock().unwrap_or_else(PoisonError::into_inner);
+        if blobs.is_there(self.blob) {
+            return Ok(());
+        }
+        fs::rename(&self.path, &path).map_err(disk("keep", &path))?;
+        let synced = sync_directory(&folder).and_then(|()| sync_directory(&blobs.root));
+        if let Err(error) = synced {
+            // The next sync would succeed, whatever is on the disk: what has its name would pass for durable.
+            if let Err(failed) = fs::rename(&path, &self.path) {
+                let both = format!("{}; cannot take back {}: {failed}", with_causes(&error), path.display());
+                blobs.fault.report(Broken::Blobs(both));
             }
+            return Err(error);
         }
-        for directory in [folder, &self.blobs.root] {
-            let synced = File::open(directory).and_then(|directory| directory.sync_all());
-            synced.map_err(disk("sync", directory))?;
-        }
+        self.is_kept = true;
         Ok(())
     }
 
     fn differs(&self, what: String) -> BlobError {
         BlobError::Differs { expected: ContentHash(self.blob.blake3), what }
     }
+}
+
+fn sync_directory(path: &Path) -> Result<(), BlobError> {
+    let synced = File::open(path).and_then(|directory| directory.sync_all());
+    synced.map_err(disk("sync", path))
 }
 
 impl Drop for Upload {
@@ -300,6 +358,10 @@ mod tests {
         Blob { blake3: blake3::hash(content).into(), bytes: content.len() as u64 }
     }
 
+    fn open(data: &Path, named: &BTreeSet<[u8; 32]>, unnamed: Unnamed) -> Blobs {
+        Blobs::open(data, named, unnamed, Failing::default(), Fault::none()).unwrap()
+    }
+
     fn put(blobs: &Blobs, announced: Blob, pieces: &[&[u8]]) -> Result<(), BlobError> {
         let mut upload = blobs.put(announced, None)?;
         pieces.iter().try_for_each(|piece| upload.write(piece))?;
@@ -313,7 +375,7 @@ mod tests {
     #[test]
     fn a_content_is_kept_once_under_its_hash_and_read_from_anywhere() {
         let data = tempfile::tempdir().unwrap();
-        let blobs = Blobs::open(data.path(), &BTreeSet::new(), Unnamed::Remove).unwrap();
+        let blobs = open(data.path(), &BTreeSet::new(), Unnamed::Remove);
         let words = blob(b"words");
         assert!(!blobs.has(words));
         assert!(matches!(blobs.read(words, 0), Err(BlobError::Missing(_))));
@@ -332,7 +394,7 @@ mod tests {
     #[test]
     fn what_is_not_what_was_announced_leaves_nothing() {
         let data = tempfile::tempdir().unwrap();
-        let blobs = Blobs::open(data.path(), &BTreeSet::new(), Unnamed::Remove).unwrap();
+        let blobs = open(data.path(), &BTreeSet::new(), Unnamed::Remove);
         for pieces in [&[b"other".as_slice()][..], &[b"word"], &[b"words", b"!"]] {
             let refused = put(&blobs, blob(b"words"), pieces).unwrap_err();
             assert!(matches!(refused, BlobError::Differs { .. }), "{refused}");
@@ -344,7 +406,7 @@ mod tests {
     #[test]
     fn contents_are_bounded_one_by_one_and_together() {
         let data = tempfile::tempdir().unwrap();
-        let blobs = Blobs::open(data.path(), &BTreeSet::new(), Unnamed::Remove).unwrap();
+        let blobs = open(data.path(), &BTreeSet::new(), Unnamed::Remove);
         let of = |bytes| Blob { blake3: [7; 32], bytes };
         assert!(matches!(blobs.put(of(MAX_FILE_BYTES + 1), None), Err(BlobError::TooLarge { .. })));
         let announced: Vec<Upload> = (0..MAX_BLOBS_BYTES / MAX_FILE_BYTES)
@@ -358,7 +420,7 @@ mod tests {
     #[test]
     fn one_user_leaves_room_for_the_files_of_others() {
         let data = tempfile::tempdir().unwrap();
-        let blobs = Blobs::open(data.path(), &BTreeSet::new(), Unnamed::Remove).unwrap();
+        let blobs = open(data.path(), &BTreeSet::new(), Unnamed::Remove);
         let user = |name| Some(Identity::new(name, Role::Submitter).unwrap());
         let of = |bytes| Blob { blake3: [7; 32], bytes };
         let mut announced = Vec::new();
@@ -375,7 +437,7 @@ mod tests {
     #[test]
     fn a_start_removes_what_is_half_put_and_what_nobody_names() {
         let data = tempfile::tempdir().unwrap();
-        let blobs = Blobs::open(data.path(), &BTreeSet::new(), Unnamed::Remove).unwrap();
+        let blobs = open(data.path(), &BTreeSet::new(), Unnamed::Remove);
         let (named, forgotten) = (blob(b"named"), blob(b"forgotten"));
         put(&blobs, named, &[b"named"]).unwrap();
         put(&blobs, forgotten, &[b"forgotten"]).unwrap();
@@ -385,10 +447,10 @@ mod tests {
         std::mem::forget(half);
         fs::write(data.path().join("blobs/README"), "not ours").unwrap();
         let names = BTreeSet::from([named.blake3]);
-        let building = Blobs::open(data.path(), &names, Unnamed::Keep).unwrap();
+        let building = open(data.path(), &names, Unnamed::Keep);
         assert!(building.has(named) && building.has(forgotten));
         assert_eq!((partial(data.path()), building.kept_bytes()), (0, 14));
-        let again = Blobs::open(data.path(), &names, Unnamed::Remove).unwrap();
+        let again = open(data.path(), &names, Unnamed::Remove);
         assert!(again.has(named) && !again.has(forgotten));
         assert_eq!((partial(data.path()), again.kept_bytes()), (0, 5));
         assert!(data.path().join("blobs/README").exists());

@@ -18,6 +18,7 @@ use speedup_journal::{
 use speedup_proto::{checkpoint_payload, journal_payload, payload::PayloadError};
 use thiserror::Error;
 
+use crate::health::{Component, Failing};
 use crate::store::{Store, StoreError};
 
 /// The old segments are read in at most one part in so many of a core: nobody waits for it.
@@ -93,11 +94,14 @@ pub(crate) struct Checkpointer {
     pub(crate) settings: Settings,
     /// The records before this one were not read at the start.
     pub(crate) unread: Position,
+    /// Told whether checkpoints can be written.
+    pub(crate) failing: Failing,
 }
 
 impl Checkpointer {
     /// Makes a checkpoint whenever segments were closed and the store holds them, until the indexer is gone.
     pub(crate) fn run(self, closed: &Receiver<Position>) {
+        let _vital = self.store.fault().watch_over("the checkpointer");
         if !self.read_what_was_not_read(closed) {
             return;
         }
@@ -107,7 +111,9 @@ impl Checkpointer {
     }
 
     fn make(&self, boundary: Position) {
-        match self.try_make(boundary) {
+        let made = self.try_make(boundary);
+        self.failing.note(Component::Checkpoints, made.is_ok());
+        match made {
             Ok(()) => tracing::debug!(%boundary, "a checkpoint was written"),
             Err(error) => {
                 tracing::warn!(

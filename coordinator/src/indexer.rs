@@ -43,6 +43,7 @@ impl Indexer {
     /// Applies batches until the committer is gone.
     pub(crate) fn run(mut self, waiting: &Waiting) {
         mask_files_of_thread();
+        let _vital = self.store.fault().watch_over("the indexer");
         while let Some(batches) = waiting.take(GATHERED, GATHERING) {
             if let Err(error) = self.apply(&batches) {
                 tracing::error!(

@@ -6,7 +6,8 @@
 //! goes to the `indexer`, which keeps the `store` in step; the store can always be rebuilt from the journal.
 //!
 //! In reading order: `server` (what starts and stops), `recovery`, `timeline`, `hearing`, `owner` and `handle`, `orders`, `group`,
-//! `committer`, `indexer`, `store`, `fault` (of a part, which ends the process), `checkpoint`, `status`, `blobs` (the content of staged files), `door`,
+//! `committer`, `indexer`, `store`, `fault` (of a part, which ends the process), `health` (what fails while it goes on),
+//! `checkpoint`, `status`, `blobs` (the content of staged files), `door`,
 //! `admission` (who is let in), `open_files`, `provision` (an engine is asked for hosts), `metrics`
 //! (what is counted, and where it is asked for), `backup`.
 
@@ -19,6 +20,7 @@ mod door;
 mod fault;
 mod group;
 mod handle;
+mod health;
 mod hearing;
 mod indexer;
 mod metrics;
@@ -34,8 +36,10 @@ mod timeline;
 
 pub use admission::{Admission, AdmissionError, OwnError};
 pub use backup::{BackupError, Contents, ManifestError, back_up, restore};
+pub use fault::Broken;
 pub use handle::{Gone, Handle};
+pub use health::Component;
 pub use open_files::raise_open_files;
 pub use provision::{AgentPlace, RecordError, ResumeError, nearby};
-pub use server::{Broken, Coordinator, Options, Security, StartError, Ways, start};
+pub use server::{Coordinator, Options, Security, StartError, Ways, start};
 pub use store::StoreCache;

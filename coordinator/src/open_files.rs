@@ -1,17 +1,21 @@
 //! Open files: every connected agent is one. The usual soft limit of 1,024 is meant for programs that use `select`.
 
-use std::{future::Future, io, time::Duration};
+use std::{ffi::OsStr, future::Future, io, sync::OnceLock, time::Duration};
 
 use futures_util::future::Either;
 use rustix::{io::Errno, process::Resource, process::getrlimit, process::setrlimit};
 use speedup_core::value::hint::with_hint;
+use tokio::process::Command;
 
 /// How long no connection is accepted when there are no more files: without a pause the attempt would be repeated at once.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Takes as many open files as the process may have, and says how many in the log.
-///
-/// What the process starts later inherits this: so it is for a process that serves, not for one that measures.
+/// The soft limit from before it was raised.
+static BEFORE: OnceLock<u64> = OnceLock::new();
+/// Restores a soft limit and becomes the program: between fork and execve, nothing but unsafe code could do it.
+const RESTORE: &str = r#"ulimit -S -n "$0"; exec "$@""#;
+
+/// Takes as many open files as the process may have, and says how many in the log. What it starts is to be started by [`command`].
 pub fn raise_open_files() {
     let before = getrlimit(Resource::Nofile);
     let mut raised = before;
@@ -19,16 +23,30 @@ pub fn raise_open_files() {
     let shown =
         |limit: Option<u64>| limit.map_or_else(|| "any number of".to_owned(), |limit| limit.to_string());
     match setrlimit(Resource::Nofile, raised) {
-        Ok(()) => tracing::info!(
-            "may have {} open files (was {}), one per connected agent",
-            shown(before.maximum),
-            shown(before.current)
-        ),
+        Ok(()) => {
+            tracing::info!(
+                "may have {} open files (was {}), one per connected agent",
+                shown(before.maximum),
+                shown(before.current)
+            );
+            if let Some(current) = before.current {
+                BEFORE.get_or_init(|| current);
+            }
+        }
         Err(error) => tracing::warn!(
             "cannot raise the limit of {} open files, one per connected agent: {error}",
             shown(before.current)
         ),
     }
+}
+
+/// Makes a command whose program has the soft limit that this process was started with. It may use `select`; an engine passes the
+/// limits of who submits on to its jobs, and an agent those that it has to what it measures.
+pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
+    let Some(before) = BEFORE.get() else { return Command::new(program) };
+    let mut command = Command::new("sh");
+    command.args(["-c", RESTORE, &before.to_string()]).arg(program);
+    command
 }
 
 /// What helps where no file is left.

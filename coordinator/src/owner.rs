@@ -13,6 +13,7 @@ use speedup_proto::{v1, v1::coordinator_message::Message as Answer};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::committer::Committer;
+use crate::fault::{Broken, Fault};
 use crate::group::{After, Down, Group};
 use crate::hearing::Hearing;
 use crate::orders::Orders;
@@ -71,7 +72,7 @@ pub(crate) struct Owner {
     orders: Orders,
     committer: Committer,
     /// Told when nothing can be recorded any more.
-    failed: oneshot::Sender<WriteError>,
+    fault: Fault,
     /// Told when the plans may need other hosts than before.
     demand: Arc<watch::Sender<()>>,
 }
@@ -82,21 +83,21 @@ impl Owner {
         time: TimeLine,
         hearing: Hearing,
         committer: Committer,
-        failed: oneshot::Sender<WriteError>,
+        fault: Fault,
         demand: Arc<watch::Sender<()>>,
     ) -> Self {
         let (sessions, current, orders) = (HashMap::new(), HashMap::new(), Orders::default());
-        Self { machine, time, hearing, sessions, current, next_session: 0, orders, committer, failed, demand }
+        Self { machine, time, hearing, sessions, current, next_session: 0, orders, committer, fault, demand }
     }
 
     /// Serves requests until it is told to stop, nobody can ask any more, or the journal fails.
     pub(crate) async fn run(mut self, mut requests: mpsc::Receiver<Request>) {
+        let _vital = self.fault.watch_over("the owner of the machine");
         match self.serve_all(&mut requests).await {
             Ok(()) => self.committer.close(),
             Err(error) => {
                 tracing::error!("nothing is acknowledged from now on: {}", with_causes(&error));
-                // The receiver is gone only when the server has stopped already.
-                let _ = self.failed.send(error);
+                self.fault.report(Broken::Journal(error));
             }
         }
     }

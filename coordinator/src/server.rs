@@ -17,13 +17,14 @@ use speedup_access::{
     ServerNames, liveness::KEEPALIVE, liveness::UNACKNOWLEDGED_MS, server::ServerError, unix_seconds,
 };
 use speedup_core::{
-    experiment::Experiment, experiment::files::FileSource, machine::Settings, value::count::counted,
+    experiment::Experiment, experiment::files::FileSource, machine::Settings, value::causes::with_causes,
+    value::count::counted,
     value::id::ExperimentId,
 };
-use speedup_journal::{Holder, JournalId, LockError, OpenError, WriteError};
+use speedup_journal::{Holder, JournalId, LockError, OpenError};
 use speedup_proto::convert::Blob;
 use thiserror::Error;
-use tokio::{net::TcpListener, net::TcpSocket, sync::Mutex, sync::mpsc, sync::oneshot, sync::watch};
+use tokio::{net::TcpListener, net::TcpSocket, sync::Mutex, sync::mpsc, sync::watch};
 use tonic::{service::Routes, transport::Channel};
 use uuid::Uuid;
 
@@ -32,12 +33,13 @@ pub use self::incoming::Ways;
 use self::{doors::Bounds, doors::doors, incoming::ByKind, incoming::Incoming, incoming::incoming};
 use crate::{
     admission::Admission, admission::AdmissionError, blobs::BlobError, blobs::Blobs, blobs::Unnamed,
-    checkpoint::Checkpointer, committer::Committer, door::Counting, door::Guard, handle::Handle,
-    handle::Progress, hearing::Hearing, indexer::Indexer, indexer::backlog, metrics::Metrics, metrics::Pages,
-    owner::Owner, owner::Request, owner::WAITING_REQUESTS, provision::AgentPlace, provision::AgentStart,
-    provision::Provisioning, provision::RecordError, provision::ResumeError, provision::Selected,
-    provision::Shown, provision::SshHosts, recovery::Recovered, recovery::RecoveryError, recovery::recover,
-    store::StoreCache, timeline::TimeLine,
+    checkpoint::Checkpointer, committer::Committer, door::Counting, door::Guard, fault::Broken, fault::Fault,
+    handle::Handle, handle::Progress, health::Component, health::Failing, health::Health, hearing::Hearing,
+    indexer::Indexer, indexer::backlog, metrics::Metrics, metrics::Pages, owner::Owner, owner::Request,
+    owner::WAITING_REQUESTS, provision::AgentPlace, provision::AgentStart, provision::Provisioning,
+    provision::RecordError, provision::ResumeError, provision::Selected, provision::Shown,
+    provision::SshHosts, recovery::Recovered, recovery::RecoveryError, recovery::recover, store::StoreCache,
+    timeline::TimeLine,
 };
 
 /// Connections that may wait to be accepted: after a restart all agents connect at once.
@@ -139,20 +141,6 @@ speedup_core::hints! { StartError:
         "repair or remove ssh.json in the data directory; the agents on its hosts have to be ended by hand then",
 }
 
-/// Why a running coordinator cannot go on.
-#[derive(Debug, Error)]
-pub enum Broken {
-    #[error("the coordinator cannot write its journal")]
-    Journal(#[source] WriteError),
-    #[error("the store of the coordinator failed: {0}")]
-    Store(String),
-    #[error("the coordinator cannot write its journal of admissions: {0}")]
-    Admissions(String),
-    /// One of its workers died: a bug; its message is in the log.
-    #[error("a worker of the coordinator died")]
-    Worker,
-}
-
 /// A running coordinator.
 #[derive(Debug)]
 pub struct Coordinator {
@@ -165,9 +153,10 @@ pub struct Coordinator {
     admission: Option<Admission>,
     inside: Ways,
     accepting: tokio::task::JoinHandle<()>,
-    failed: Mutex<oneshot::Receiver<WriteError>>,
+    fault: Fault,
+    failing: Failing,
     stop: watch::Sender<()>,
-    server: tokio::task::JoinHandle<Result<(), tonic::transport::Error>>,
+    server: tokio::task::JoinHandle<()>,
     owner: tokio::task::JoinHandle<()>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -183,35 +172,43 @@ pub async fn start(
         return Err(StartError::NotLoopback(bind));
     }
     let recovered = recover_apart(&data, settings, store_cache).await?;
-    let blobs = open_blobs(&data, &recovered).await?;
+    let fault = recovered.store.fault().clone();
+    let failing = Failing::default();
+    let blobs = open_blobs(&data, &recovered, &failing).await?;
     let bound = |source| StartError::Bind { address: bind, source };
     let listener = listen(bind).map_err(bound)?;
     let address = listener.local_addr().map_err(bound)?;
     let asked = metrics_bind.map(listen_for_metrics).transpose()?;
     let metrics = Metrics::default();
     let gate = Arc::new(Gate::new(metrics.clone()));
-    let Admitting { admission, tls, thread } = admit(&data, security, address, &gate).await?;
-    let Workers { handle, failed, owner, mut threads } = start_workers(recovered, settings, &metrics)?;
+    let Admitting { admission, tls, thread } = admit(&data, security, address, &gate, &fault).await?;
+    let Workers { handle, owner, mut threads } = start_workers(recovered, settings, &metrics, &failing)?;
     threads.extend(thread);
-    let (incoming, inside, accepting) = incoming(listener, tls, gate.clone());
+    let (incoming, inside, accepting) =
+        incoming(listener, tls, gate.clone(), fault.watch_over("what accepts connections"));
     let agent = agents.map(|place| AgentStart { place, address, is_secure: admission.is_some() });
     let (provisioning, ssh) = provision(&data, agent, &handle, &admission, &metrics).await?;
     if let Some(admission) = &admission {
         tell_submitters(admission, &provisioning, &ssh).await;
     }
-    let doors = doors(&handle, blobs.clone(), admission.clone(), &provisioning, &ssh, &metrics).await?;
+    let health = Health { failing, blobs, provisioning: provisioning.clone(), data: data.clone() };
+    let doors = doors(&handle, &health, admission.clone(), &ssh, &metrics).await?;
     let routes = extend(&inside, doors);
     let (stop, stopped) = watch::channel(());
     let guard = Guard { admission: admission.clone(), metrics: metrics.clone() };
-    let server = tokio::spawn(serve(incoming, Counting::new(metrics.clone()), guard, routes, stopped));
+    let serving = serve(incoming, Counting::new(metrics.clone()), guard, routes, stopped);
+    let server = tokio::spawn(reporting(serving, fault.clone()));
     tracing::info!(%address, data = %data.display(), "the coordinator listens");
     let metrics_address = asked.as_ref().and_then(|listener| listener.local_addr().ok());
     let pages = asked.map(|listener| {
-        let (handle, provisioning) = (handle.clone(), provisioning.clone());
-        let pages = Pages { metrics, handle, provisioning, blobs, gate, data, writing: Mutex::default() };
-        tokio::spawn(crate::metrics::serve(listener, Arc::new(pages)))
+        let (handle, health) = (handle.clone(), health.clone());
+        let pages = Pages { metrics, handle, health, gate, writing: Mutex::default() };
+        tokio::spawn(crate::metrics::serve(
+            listener,
+            Arc::new(pages),
+            fault.watch_over("the page of metrics"),
+        ))
     });
-    let failed = Mutex::new(failed);
     Ok(Coordinator {
         address,
         metrics_address,
@@ -222,7 +219,8 @@ pub async fn start(
         admission,
         inside,
         accepting,
-        failed,
+        fault,
+        failing: health.failing,
         stop,
         server,
         owner,
@@ -294,6 +292,14 @@ async fn serve(
     tokio::try_join!(strangers, serve(Bounds::KNOWN, known), serve(Bounds::INSIDE, inside)).map(drop)
 }
 
+/// Reports a server that has ended by a failure, or died.
+async fn reporting(serving: impl Future<Output = Result<(), tonic::transport::Error>>, fault: Fault) {
+    let _vital = fault.watch_over("the server of the doors");
+    if let Err(error) = serving.await {
+        fault.report(Broken::Server(with_causes(&error)));
+    }
+}
+
 /// What decides who is let in; nothing where everyone is.
 #[derive(Default)]
 struct Admitting {
@@ -307,11 +313,12 @@ async fn admit(
     security: Security,
     address: SocketAddr,
     gate: &Arc<Gate>,
+    fault: &Fault,
 ) -> Result<Admitting, StartError> {
     let Security::Tls { names } = security else { return Ok(Admitting::default()) };
-    let (path, gate) = (data.to_owned(), gate.clone());
+    let (path, gate, fault) = (data.to_owned(), gate.clone(), fault.clone());
     let opened = tokio::task::spawn_blocking(move || {
-        let opened = Admission::open(&path, move |serial| gate.end(serial));
+        let opened = Admission::open(&path, fault, move |serial| gate.end(serial));
         opened.map_err(|source| StartError::Admission { path, source })
     });
     let opened = opened.await.map_err(|error| StartError::Thread(std::io::Error::other(error)))?;
@@ -354,24 +361,17 @@ impl Coordinator {
 
     /// Waits until the coordinator cannot go on, which is final: nothing is acknowledged any more.
     pub async fn failed(&self) -> Broken {
-        let worker = async {
-            match (&mut *self.failed.lock().await).await {
-                Ok(error) => Broken::Journal(error),
-                // Only a worker that died lets go of the other end: stopping takes the coordinator itself.
-                Err(_) => Broken::Worker,
-            }
-        };
-        let admissions = async {
-            match &self.admission {
-                Some(admission) => admission.fault().reported().await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            broken = worker => broken,
-            why = self.handle.store.fault().reported() => Broken::Store(why),
-            why = admissions => Broken::Admissions(why),
-        }
+        self.fault.reported().await
+    }
+
+    /// Notes whether a component works that another looks after.
+    pub fn note(&self, component: Component, works: bool) {
+        self.failing.note(component, works);
+    }
+
+    /// Returns what a worker beside the coordinator holds while it works; its death is then the coordinator's failure.
+    pub fn watch_over(&self, worker: &'static str) -> impl Send + 'static + use<> {
+        self.fault.watch_over(worker)
     }
 
     /// Stops: what was acknowledged is durable anyway, the rest of the journal and the store are written and closed, what
@@ -433,8 +433,9 @@ async fn recover_apart(data: &Path, settings: Settings, cache: StoreCache) -> Re
 }
 
 /// The contents of files, without those that no experiment names and none may come to name.
-async fn open_blobs(data: &Path, recovered: &Recovered) -> Result<Blobs, StartError> {
-    let (path, store) = (data.to_owned(), recovered.store.clone());
+async fn open_blobs(data: &Path, recovered: &Recovered, failing: &Failing) -> Result<Blobs, StartError> {
+    let (path, store, failing) = (data.to_owned(), recovered.store.clone(), failing.clone());
+    let fault = store.fault().clone();
     let machine = &recovered.machine;
     let is_building = |id| machine.experiment(id).is_some_and(|active| active.plan().is_building());
     // What a build made is put before it is reported: until then nobody names it.
@@ -446,7 +447,8 @@ async fn open_blobs(data: &Path, recovered: &Recovered) -> Result<Blobs, StartEr
     let opened = tokio::task::spawn_blocking(move || {
         let files = |source| StartError::Files { path: path.clone(), source };
         let named = store.named_blobs().map_err(|error| files(error.into()))?;
-        let blobs = Blobs::open(&path, &named, unnamed).map_err(|error: BlobError| files(error.into()))?;
+        let blobs = Blobs::open(&path, &named, unnamed, failing, fault);
+        let blobs = blobs.map_err(|error: BlobError| files(error.into()))?;
         warn_of_missing(&blobs, &needing);
         Ok(blobs)
     });
@@ -485,27 +487,36 @@ fn warn_of_missing(blobs: &Blobs, needing: &[(ExperimentId, Vec<Blob>)]) {
 /// What works behind the doors.
 struct Workers {
     handle: Handle,
-    failed: oneshot::Receiver<WriteError>,
     owner: tokio::task::JoinHandle<()>,
     threads: Vec<JoinHandle<()>>,
 }
 
-fn start_workers(recovered: Recovered, settings: Settings, metrics: &Metrics) -> Result<Workers, StartError> {
+fn start_workers(
+    recovered: Recovered,
+    settings: Settings,
+    metrics: &Metrics,
+    failing: &Failing,
+) -> Result<Workers, StartError> {
     let Recovered { journal, machine, store, unread } = recovered;
     let (requests, requested) = mpsc::channel(WAITING_REQUESTS);
     let (index, to_index) = backlog();
     let urge = index.urge();
     let (durable, durable_seen) = watch::channel(journal.durable_end());
     let (indexed, indexed_seen) = watch::channel(journal.durable_end());
-    let (fail, failed) = oneshot::channel();
+    let fault = store.fault().clone();
     let thread = |name: &str, work: Box<dyn FnOnce() + Send>| {
         std::thread::Builder::new().name(name.to_owned()).spawn(work).map_err(StartError::Thread)
     };
     let closed = journal.closed_end();
     let (checkpointer, to_checkpoint) = std::sync::mpsc::sync_channel(1);
     let indexer = Indexer { store: store.clone(), indexed, checkpointer, closed };
-    let checkpointer =
-        Checkpointer { checkpoints: journal.checkpoints(), store: store.clone(), settings, unread };
+    let checkpointer = Checkpointer {
+        checkpoints: journal.checkpoints(),
+        store: store.clone(),
+        settings,
+        unread,
+        failing: failing.clone(),
+    };
     let committer = Committer::new(journal, durable, index, metrics.clone());
     let threads = vec![
         thread("indexer", Box::new(move || indexer.run(&to_index)))?,
@@ -514,10 +525,10 @@ fn start_workers(recovered: Recovered, settings: Settings, metrics: &Metrics) ->
     let time = TimeLine::after(machine.latest());
     let hearing = Hearing::new(Instant::now(), settings.host_grace.into());
     let demand = Arc::new(watch::Sender::new(()));
-    let owner = Owner::new(machine, time, hearing, committer, fail, demand.clone());
+    let owner = Owner::new(machine, time, hearing, committer, fault.clone(), demand.clone());
     let owner = tokio::spawn(owner.run(requested));
     let progress = Progress { durable: durable_seen, indexed: indexed_seen, urge };
-    Ok(Workers { handle: Handle { requests, progress, store, demand }, failed, owner, threads })
+    Ok(Workers { handle: Handle { requests, progress, store, demand }, owner, threads })
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ use uuid::Uuid;
 
 pub(crate) use self::writes::Writes;
 use self::writes::{Tree, exclusion_begun, exclusions_of};
-use crate::{fault::Fault, status::finished_status};
+use crate::{fault::Broken, fault::Fault, status::finished_status};
 
 /// Version of what the trees hold; another one means that the store is built anew.
 const FORMAT: u32 = 5;
@@ -426,11 +426,11 @@ impl Store {
     /// more, because on a disk that fails it would wait for ever.
     pub(crate) fn condemn(&self, error: &StoreError) {
         self.mark_for_rebuilding();
-        self.fault.report(error);
+        self.fault.report(Broken::Store(with_causes(error)));
         std::mem::forget(self.clone());
     }
 
-    /// The failure for which it was given up.
+    /// The failure for which the coordinator was given up.
     pub(crate) fn fault(&self) -> &Fault {
         &self.fault
     }

@@ -31,9 +31,22 @@ impl Drop for Advisor {
 }
 
 impl Advisor {
-    pub(crate) fn start(coordinator: Channel) -> Self {
-        let experiments = experiments_of(coordinator);
-        Self(tokio::spawn(advise(Reporter::new(experiments))))
+    /// Starts it. It drops what it holds when it ends, also by a panic, which nobody would see otherwise.
+    pub(crate) fn start(coordinator: Channel, held: impl Send + 'static) -> Self {
+        let advising = advise(Reporter::new(experiments_of(coordinator)));
+        Self(tokio::spawn(async move {
+            let _held = held;
+            advising.await;
+        }))
+    }
+}
+
+impl Advisor {
+    /// Waits until it died by a panic; one that has ended because there are no rules to apply did not.
+    pub(crate) async fn died(&mut self) {
+        if (&mut self.0).await.is_ok() {
+            std::future::pending().await
+        }
     }
 }
 

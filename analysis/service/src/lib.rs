@@ -38,8 +38,8 @@ pub fn routes(coordinator: Channel, routes: Routes) -> Routes {
 ///
 /// # Panics
 /// Outside a tokio runtime.
-pub fn advisor(coordinator: Channel) -> Advisor {
-    Advisor::start(coordinator)
+pub fn advisor(coordinator: Channel, held: impl Send + 'static) -> Advisor {
+    Advisor::start(coordinator, held)
 }
 
 fn experiments_of(coordinator: Channel) -> ExperimentsClient<Channel> {

@@ -39,7 +39,7 @@ speedup_core::hints! { AnalysisStartError:
 pub struct Service {
     address: SocketAddr,
     /// It ends with the service.
-    _advisor: Advisor,
+    advisor: Advisor,
     server: JoinHandle<Result<(), tonic::transport::Error>>,
 }
 
@@ -57,17 +57,25 @@ pub async fn start(options: Options) -> Result<Service, AnalysisStartError> {
     let address = listener.local_addr().map_err(bound)?;
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true)).with_keepalive(Some(KEEPALIVE));
     let coordinator = coordinator.connect_lazy();
-    let advisor = Advisor::start(coordinator.clone());
+    let advisor = Advisor::start(coordinator.clone(), ());
     let door = crate::service_of(coordinator);
     let server = tokio::spawn(Server::builder().add_service(door).serve_with_incoming(incoming));
     tracing::info!(%address, "the analysis listens");
-    Ok(Service { address, _advisor: advisor, server })
+    Ok(Service { address, advisor, server })
 }
 
 impl Service {
     /// Where the door is.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Waits until a task of it has ended, which none does unasked, and returns which: nobody would notice otherwise.
+    pub async fn ended(&mut self) -> &'static str {
+        tokio::select! {
+            _ = &mut self.server => "its server has ended",
+            () = self.advisor.died() => "what applies the rules of repetition died",
+        }
     }
 
     /// Stops. Whoever waits for an answer is told that it is gone; nothing is kept that could be lost.

@@ -55,7 +55,7 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
     }
     let coordinator = coordinator.require()?.renewed().await.reach()?;
     let asked = coordinator.url().to_owned();
-    let service = compose::analysis(AnalysisOptions { coordinator, bind }).await?;
+    let mut service = compose::analysis(AnalysisOptions { coordinator, bind }).await?;
     let (url, coordinator) = (format!("http://{}", service.address()), asked);
     console.talk(format_args!("listening on {url}, asking the coordinator at {coordinator}"));
     let printed = match output.output {
@@ -63,7 +63,12 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
         Output::Table => Ok(()),
     };
     if printed.is_ok() {
-        interrupts.next().await;
+        tokio::select! {
+            _ = interrupts.next() => {}
+            ended = service.ended() => {
+                return Err(Failure::infrastructure(anyhow!("the analysis cannot continue: {ended}")));
+            }
+        }
     }
     service.stop().await;
     printed?;

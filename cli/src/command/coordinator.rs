@@ -12,16 +12,17 @@ use speedup_core::{machine::Settings, value::causes::with_causes, value::time::S
 
 use super::{json_line, print, user};
 use crate::{
-    arguments::Output, arguments::OutputArgument, compose, compose::AgentPlace, compose::Coordinator,
-    compose::CoordinatorOptions, compose::Security, compose::StoreCache, compose::resources,
-    compose::resources::COORDINATOR_SPACE, compose::web, compose::web::Web, connection::access,
-    connection::access::Access, connection::access::Written, connection::directories,
+    arguments::Output, arguments::OutputArgument, compose, compose::AgentPlace, compose::Component,
+    compose::Coordinator, compose::CoordinatorOptions, compose::Security, compose::StoreCache,
+    compose::resources, compose::resources::COORDINATOR_SPACE, compose::web, compose::web::Web,
+    connection::access, connection::access::Access, connection::access::Written, connection::directories,
     connection::journal_failed, console::Console, exit::Exit, exit::failure::Failure,
     follow::interrupt::Interrupts,
 };
 
-/// How often it is looked whether the access file is to be renewed: what it holds has weeks.
-const LOOK: Duration = Duration::from_secs(60);
+/// How often the access file is compared with what it is to say. What it holds has weeks; but nobody finds the coordinator while it
+/// is gone.
+const LOOK: Duration = Duration::from_secs(15);
 /// Longest end: an engine takes 40 s at most to end its jobs, and those who watch over processes kill after a minute
 /// (`deploy/`).
 const LONGEST_END: Duration = Duration::from_secs(55);
@@ -82,7 +83,7 @@ pub(crate) struct StartArguments {
     /// $XDG_STATE_HOME/speedup/agents]
     #[arg(long, value_name = "DIR")]
     agents: Option<PathBuf>,
-    /// The address of /metrics (Prometheus) and /healthz over plain HTTP, or off; port 0 takes a free port
+    /// The address of /metrics (Prometheus), /healthz and /livez over plain HTTP, or off; port 0 takes a free port
     #[arg(long, value_name = "ADDRESS|off", default_value = "off", value_parser = metrics)]
     metrics: Metrics,
     #[command(flatten)]
@@ -288,8 +289,8 @@ async fn own_access(
     Ok(access.reached_locally(places.local.clone()))
 }
 
-/// Serves until it is to end, and renews the access file in time. One that cannot be written ends nothing: the old one is
-/// good until its certificate expires, which is several looks ahead.
+/// Serves until it is to end, and renews the access file in time. One that cannot be written ends nothing: it is tried again, and
+/// shown as a component that fails.
 async fn serve(
     coordinator: &Coordinator,
     places: &Places,
@@ -298,6 +299,7 @@ async fn serve(
     console: &Console,
 ) -> (Written, Result<(), Failure>) {
     let mut current = access.access().clone();
+    let mut is_written = true;
     loop {
         tokio::select! {
             _ = interrupts.next() => return (access, Ok(())),
@@ -308,12 +310,29 @@ async fn serve(
             Ok(renewed) => current = renewed,
             Err(failure) => return (access, Err(failure)),
         }
-        if let Err(failure) = access.renew(&current) {
-            let cause = with_causes(failure.error.as_ref());
-            console.talk(format_args!(
-                "warning: the access file is not renewed, which is tried again in {} seconds: {cause}",
-                LOOK.as_secs()
-            ));
+        // Home directories lie on file systems that may hang.
+        let written = access.clone();
+        let wanted = current.clone();
+        let renewing = tokio::task::spawn_blocking(move || written.renewed(wanted));
+        let renewed = tokio::select! {
+            _ = interrupts.next() => return (access, Ok(())),
+            failure = journal_failed(coordinator) => return (access, Err(failure)),
+            renewed = renewing => renewed,
+        };
+        let renewed = renewed.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+        coordinator.note(Component::AccessFile, renewed.is_ok());
+        match renewed {
+            Ok(renewed) => (access, is_written) = (renewed, true),
+            // Said once, however often it is tried.
+            Err(failure) if is_written => {
+                let cause = with_causes(failure.error.as_ref());
+                let every = LOOK.as_secs();
+                console.talk(format_args!(
+                    "warning: the access file cannot be written, which is tried again every {every} s: {cause}"
+                ));
+                is_written = false;
+            }
+            Err(_) => {}
         }
     }
 }

@@ -110,6 +110,9 @@ async fn of(
 ) -> Result<Listed, Failure> {
     let listed = selector::list(&mut connection.experiments(), limit).await;
     hosts::tell_if_it_stands_still(&connection, console).await;
+    for words in selector::failing(&connection).await.unwrap_or_default() {
+        console.warn(format_args!("{words}."));
+    }
     connection.close().await;
     Ok(Listed { at, experiments: listed? })
 }

@@ -127,6 +127,7 @@ async fn follow(
             },
             Ok(()) = why.changed() => {
                 let why = why.borrow_and_update();
+                // Numbers in it change with every host that comes or goes.
                 if said.is_news(&why) {
                     progress.say(why.as_str());
                 }

@@ -82,8 +82,9 @@ impl Bound {
     pub(crate) fn serve(self, coordinator: &Coordinator) -> Result<Running, Failure> {
         let Self { site, is_secure, names } = self;
         let ways = coordinator.ways().clone();
+        let held = coordinator.watch_over("the web page");
         let Some(admission) = coordinator.admission() else {
-            return Ok(site.serve(Entrance::Open(ways.channel()), None));
+            return Ok(site.serve(Entrance::Open(ways.channel()), None, held));
         };
         let secured = is_secure.then(|| {
             speedup_access::server::config_for_browsers(
@@ -95,7 +96,7 @@ impl Bound {
             Failure::infrastructure(error).context("cannot secure the connections of the web page")
         })?;
         let entrance = Entrance::SignedIn(Arc::new(Known { ways, admission: admission.clone() }));
-        Ok(site.serve(entrance, tls))
+        Ok(site.serve(entrance, tls, held))
     }
 }
 

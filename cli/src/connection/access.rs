@@ -173,7 +173,7 @@ impl Access {
 }
 
 /// A written access file; removed when the coordinator ends as it should.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Written {
     path: PathBuf,
     access: Access,
@@ -200,11 +200,11 @@ impl Written {
     }
 
     /// Writes the file again where it does not say this. After a failure the old one stands, to be renewed later.
-    pub(crate) fn renew(&mut self, access: &Access) -> Result<(), Failure> {
-        if read(&self.path).ok().flatten().as_ref() != Some(access) {
-            *self = write(&self.path, access.clone())?;
+    pub(crate) fn renewed(self, access: Access) -> Result<Self, Failure> {
+        if read(&self.path).ok().flatten().as_ref() == Some(&access) {
+            return Ok(self);
         }
-        Ok(())
+        write(&self.path, access)
     }
 
     /// Removes the file, unless another coordinator has written its own since.
@@ -267,17 +267,17 @@ mod tests {
     fn what_is_unchanged_is_not_written_and_what_cannot_be_written_is_later() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state/access.toml");
-        let mut written = write(&path, plain("http://127.0.0.1:1")).unwrap();
+        let written = write(&path, plain("http://127.0.0.1:1")).unwrap();
         let inode = || fs::metadata(&path).map(|seen| std::os::unix::fs::MetadataExt::ino(&seen)).unwrap();
         let before = inode();
-        written.renew(&plain("http://127.0.0.1:1")).unwrap();
+        let written = written.renewed(plain("http://127.0.0.1:1")).unwrap();
         assert_eq!(inode(), before);
         fs::rename(path.parent().unwrap(), directory.path().join("away")).unwrap();
         fs::write(path.parent().unwrap(), "in the way").unwrap();
         let renewed = plain("http://127.0.0.1:2");
-        written.renew(&renewed).unwrap_err();
+        written.clone().renewed(renewed.clone()).unwrap_err();
         fs::remove_file(path.parent().unwrap()).unwrap();
-        written.renew(&renewed).unwrap();
+        written.renewed(renewed.clone()).unwrap();
         assert_eq!(read(&path).unwrap(), Some(renewed));
     }
 

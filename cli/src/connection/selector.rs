@@ -7,7 +7,7 @@ use speedup_core::{value::id::ExperimentId, value::time::Timestamp};
 use speedup_proto::{convert::ExperimentStatus, convert::id_text, v1};
 use tonic::transport::Channel;
 
-use super::started::Started;
+use super::{Connection, started::Started};
 use crate::{console::moment, exit::failure::Failure, samples::named::SetName};
 
 /// Fewest digits of an id that select by its beginning: fewer would match by accident.
@@ -174,6 +174,14 @@ pub(crate) async fn list(
             return Ok(listed);
         }
     }
+}
+
+/// What does not work at the coordinator while it goes on, in its words. One of an earlier release says nothing.
+pub(crate) async fn failing(connection: &Connection) -> Result<Vec<String>, Failure> {
+    let request = v1::ListRequest { page_size: 1, page_token: String::new() };
+    let answer = connection.experiments().list(request).await;
+    let answer = answer.map_err(|status| Failure::status("cannot ask what does not work", &status))?;
+    Ok(answer.into_inner().failing)
 }
 
 /// The whole export of an experiment.

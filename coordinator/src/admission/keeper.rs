@@ -23,7 +23,7 @@ use uuid::Uuid;
 use super::event::{AccessEvent, Change, MalformedEvent};
 use super::log::AdmissionLog;
 use super::registry::{Enrolment, Holder, ITSELF, NewToken, Refusal, Registry, Target, TokenState};
-use crate::fault::Fault;
+use crate::fault::{Broken, Fault};
 
 /// Requests that may wait; whoever asks more waits.
 const WAITING: usize = 1_024;
@@ -102,7 +102,6 @@ pub struct Admission {
     registry: Arc<RwLock<Registry>>,
     authority: Arc<Authority>,
     log: AdmissionLog,
-    fault: Fault,
     /// The certificates that this process has given out for its access file.
     owners: Arc<Mutex<BTreeSet<Serial>>>,
 }
@@ -121,6 +120,7 @@ impl Admission {
     /// The admissions kept in a data directory. `revoked` is told of each certificate that was ended.
     pub(crate) fn open(
         data: &Path,
+        fault: Fault,
         revoked: impl Fn(Serial) + Send + 'static,
     ) -> Result<(Self, JoinHandle<()>), AdmissionError> {
         let directory = data.join("access");
@@ -140,30 +140,16 @@ impl Admission {
         let authority = Arc::new(Authority::open(&directory)?);
         let registry = Arc::new(RwLock::new(replay(&journal, &path)?));
         let (jobs, waiting) = mpsc::channel(WAITING);
-        let fault = Fault::none();
-        let mut keeper = Keeper {
-            journal,
-            registry: registry.clone(),
-            authority: authority.clone(),
-            fault: fault.clone(),
-        };
+        let mut keeper = Keeper { journal, registry: registry.clone(), authority: authority.clone(), fault };
         keeper.end_surplus().map_err(AdmissionError::Write)?;
         let thread = std::thread::Builder::new().name("admission".to_owned());
         let thread = thread.spawn(move || keeper.run(waiting, &revoked)).map_err(AdmissionError::Thread)?;
-        Ok((
-            Self { jobs, registry, authority, log: AdmissionLog::new(&path), fault, owners: Arc::default() },
-            thread,
-        ))
+        Ok((Self { jobs, registry, authority, log: AdmissionLog::new(&path), owners: Arc::default() }, thread))
     }
 
     /// The authority of its certificates.
     pub fn authority(&self) -> &Arc<Authority> {
         &self.authority
-    }
-
-    /// The failure after which nothing of it can change.
-    pub(crate) fn fault(&self) -> &Fault {
-        &self.fault
     }
 
     /// What was done, as people read it.
@@ -397,21 +383,28 @@ struct Keeper {
 
 impl Keeper {
     fn run(mut self, mut waiting: mpsc::Receiver<Message>, revoked: &dyn Fn(Serial)) {
+        let _vital = self.fault.watch_over("the keeper of admissions");
         let mut batch = Vec::with_capacity(BATCH);
         while waiting.blocking_recv_many(&mut batch, BATCH) > 0 {
             let is_last = batch.iter().any(|message| matches!(message, Message::Stop));
             let (events, afters) = self.decide(&mut batch);
-            let durable = self.commit(&events).map_err(|error| {
+            if let Err(error) = self.commit(&events) {
+                // The registry is ahead of the journal from now on. Nothing more is decided on it, and the process ends.
                 tracing::error!("access can no longer change: {}", with_causes(&error));
-                self.fault.report(&error);
-                Unheard::Broken
-            });
+                self.fault.report(Broken::Admissions(with_causes(&error)));
+                for after in afters {
+                    after(Err(Unheard::Broken));
+                }
+                return;
+            }
             for event in &events {
                 if let Change::CertificateRevoked { serial } = event.change {
                     revoked(serial);
                 }
             }
-            afters.into_iter().for_each(|after| after(durable.clone()));
+            for after in afters {
+                after(Ok(()));
+            }
             if is_last {
                 break;
             }

@@ -24,9 +24,9 @@ use uuid::Uuid;
 
 use self::{export::Cursor, export::export, plan::apart, plan::draw};
 use super::{Caller, Reply, blocking, experiment_id, files::require_files, fitting, refused, store_failed};
-use crate::blobs::Blobs;
 use crate::handle::Handle;
-use crate::provision::{HostsToCome, Provisioning, TooShort};
+use crate::health::Health;
+use crate::provision::{HostsToCome, TooShort};
 use crate::status::{active_status, is_finished};
 use crate::store::Store;
 
@@ -48,8 +48,7 @@ const WAITING_PIECES: usize = 4;
 
 pub(crate) struct ExperimentsDoor {
     pub(crate) handle: Handle,
-    pub(crate) blobs: Blobs,
-    pub(crate) provisioning: Provisioning,
+    pub(crate) health: Health,
     /// Whose turn it is to submit what may be repeated.
     pub(crate) requests: Mutex<()>,
     pub(crate) drawing: Arc<Places>,
@@ -116,7 +115,11 @@ impl Experiments for ExperimentsDoor {
         let more = more || experiments.len() < statuses.len();
         let last = experiments.last().filter(|_| more);
         let next_page_token = last.map(|status| status.experiment.clone()).unwrap_or_default();
-        Ok(Response::new(v1::ListResponse { experiments, next_page_token }))
+        let mut failing = Vec::new();
+        if before.is_none() {
+            failing.extend(self.health.look().await.iter().map(|component| component.sentence().to_owned()));
+        }
+        Ok(Response::new(v1::ListResponse { experiments, next_page_token, failing }))
     }
 
     async fn get(&self, request: Request<v1::GetRequest>) -> Reply<v1::ExperimentStatus> {
@@ -247,11 +250,11 @@ impl ExperimentsDoor {
     ) -> Result<v1::SubmitResponse, Status> {
         let Submission { plan, wait_for_hosts, by, request: _ } = submission;
         let plan = Arc::new(draw(plan).await?);
-        require_files(&self.blobs, &plan.experiment.files).await?;
+        require_files(&self.health.blobs, &plan.experiment.files).await?;
         let id = ExperimentId(Uuid::now_v7());
         let (runs, hosts_needed, seed) = (plan.runs(), hosts_needed(&plan), plan.experiment.seed.0);
         // Where an engine is asked for hosts, they come when the plan is there, if they are of use to it.
-        let outlook = self.provisioning.outlook(needed_allocation(&plan)).await;
+        let outlook = self.health.provisioning.outlook(needed_allocation(&plan)).await;
         let wait_for_hosts = wait_for_hosts || outlook == HostsToCome::Some;
         let warning = match outlook {
             HostsToCome::TooShort(short) => Some(short),

@@ -1,6 +1,6 @@
 //! What is read when somebody asks: the machine as it is, how far the writers are, and the disk.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use prometheus::{IntGauge, IntGaugeVec};
 use rustix::fs::statvfs;
@@ -8,6 +8,7 @@ use speedup_core::{host::Standing, machine::Machine, machine::Phase, machine::ev
 
 use super::{Making, shown};
 use crate::handle::Progress;
+use crate::health::Component;
 
 const PHASES: [&str; 5] = ["running", "paused", "deciding", "decided", "cancelled"];
 const STATES: [&str; 7] = ["waiting", "leased", "running", "measured", "failed", "abandoned", "cancelled"];
@@ -25,6 +26,7 @@ pub(super) struct Figures {
     size: IntGauge,
     files: IntGauge,
     connections: IntGauge,
+    failing: IntGaugeVec,
 }
 
 #[derive(Debug, Default)]
@@ -90,6 +92,11 @@ impl Figures {
             ),
             size: make.number("speedup_data_size_bytes", "Size of the disk of the data directory."),
             files: make.number("speedup_files_bytes", "Contents of files of plans and builds that are kept."),
+            failing: make.numbers(
+                "speedup_component_failing",
+                "Whether a component of the coordinator does not work while it goes on.",
+                &["component"],
+            ),
             connections: make.number("speedup_connections", "Connections that are served or shake hands."),
         }
     }
@@ -108,6 +115,12 @@ impl Figures {
             }
         }
         self.leases.set(shown(counted.leases));
+    }
+
+    pub(super) fn show_health(&self, failing: &BTreeSet<Component>) {
+        for component in Component::ALL {
+            self.failing.with_label_values(&[component.code()]).set(i64::from(failing.contains(&component)));
+        }
     }
 
     pub(super) fn show_progress(&self, progress: &Progress) {

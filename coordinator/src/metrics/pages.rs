@@ -1,8 +1,9 @@
 //! Where the metrics are asked for: two pages over plain HTTP, which hold numbers and no names.
 //!
-//! `/metrics` is for Prometheus. `/healthz` says whether the coordinator answers, for those who watch over processes.
+//! `/metrics` is for Prometheus. `/livez` says whether the coordinator answers, for those who start it
+//! anew otherwise; `/healthz` says whether all of it works, for those who tell people.
 
-use std::{convert::Infallible, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
@@ -15,10 +16,11 @@ use speedup_access::{Lobby, Seat, Seats};
 use tokio::{net::TcpListener, net::TcpStream, sync::Mutex, time::timeout};
 
 use super::{Metrics, figures::Counted};
-use crate::blobs::Blobs;
+use crate::fault::Vital;
 use crate::handle::Handle;
+use crate::health::Health;
 use crate::open_files::paced;
-use crate::provision::{Provisioning, Selected};
+use crate::provision::Selected;
 use crate::server::Gate;
 
 /// Connections at once: some Prometheus servers and probes. Beyond that the oldest that have asked nothing end.
@@ -43,16 +45,14 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; c
 pub(crate) struct Pages {
     pub(crate) metrics: Metrics,
     pub(crate) handle: Handle,
-    pub(crate) provisioning: Provisioning,
-    pub(crate) blobs: Blobs,
+    pub(crate) health: Health,
     pub(crate) gate: Arc<Gate>,
-    pub(crate) data: PathBuf,
     /// One at a time shows what it read and writes it down.
     pub(crate) writing: Mutex<()>,
 }
 
 /// Serves the pages until the task is aborted.
-pub(crate) async fn serve(listener: TcpListener, pages: Arc<Pages>) {
+pub(crate) async fn serve(listener: TcpListener, pages: Arc<Pages>, _vital: Vital) {
     let lobby = Lobby::new(CONNECTIONS);
     loop {
         lobby.room().await;
@@ -106,12 +106,29 @@ impl Pages {
                 Some(text) => page(StatusCode::OK, text),
                 None => page(StatusCode::SERVICE_UNAVAILABLE, "the coordinator does not answer\n".to_owned()),
             },
-            "/healthz" => match self.counted().await {
+            "/livez" => match self.counted().await {
                 Some(_) => page(StatusCode::OK, "ok\n".to_owned()),
                 None => page(StatusCode::SERVICE_UNAVAILABLE, "the coordinator does not answer\n".to_owned()),
             },
-            _ => page(StatusCode::NOT_FOUND, "there are /metrics and /healthz\n".to_owned()),
+            "/healthz" => self.health().await,
+            _ => page(StatusCode::NOT_FOUND, "there are /metrics, /healthz and /livez\n".to_owned()),
         }
+    }
+
+    /// Returns whether it answers and all of it works; if not, with a line for each that does not.
+    async fn health(&self) -> Response<String> {
+        if self.counted().await.is_none() {
+            return page(StatusCode::SERVICE_UNAVAILABLE, "the coordinator does not answer\n".to_owned());
+        }
+        let mut lines = String::new();
+        for component in self.health.look().await {
+            lines.push_str(component.sentence());
+            lines.push('\n');
+        }
+        if lines.is_empty() {
+            return page(StatusCode::OK, "ok\n".to_owned());
+        }
+        page(StatusCode::SERVICE_UNAVAILABLE, lines)
     }
 
     /// The machine in numbers; all that they rest on is durable, so that a journal which hangs shows.
@@ -121,7 +138,8 @@ impl Pages {
 
     async fn metrics(&self) -> Option<String> {
         let counted = self.counted().await?;
-        let engines = timeout(ENGINES, self.provisioning.show(&Selected::default())).await;
+        let engines = timeout(ENGINES, self.health.provisioning.show(&Selected::default())).await;
+        let failing = self.health.look().await;
         let _one = self.writing.lock().await;
         let kept = &*self.metrics.0;
         if let Ok(shown) = engines {
@@ -129,7 +147,8 @@ impl Pages {
         }
         kept.figures.show_machine(&counted);
         kept.figures.show_progress(&self.handle.progress);
-        kept.figures.show_disk(&self.data, self.blobs.kept_bytes(), self.gate.count());
+        kept.figures.show_disk(&self.health.data, self.health.blobs.kept_bytes(), self.gate.count());
+        kept.figures.show_health(&failing);
         kept.process.show();
         TextEncoder::new().encode_to_string(&kept.registry.gather()).ok()
     }

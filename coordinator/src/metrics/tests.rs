@@ -15,6 +15,7 @@ fn every_metric_is_documented_and_nothing_else_is() {
     metrics.called("/speedup.v1.Hosts/List", "OK");
     metrics.answered("/speedup.v1.Hosts/List", Outcome::Ok, Duration::from_millis(3));
     metrics.0.figures.show_machine(&figures::Counted::default());
+    metrics.0.figures.show_health(&BTreeSet::new());
     metrics.0.process.show();
     let page = metrics.page();
     let documentation = include_str!("../../../docs/operations.md");

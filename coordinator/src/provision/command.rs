@@ -6,7 +6,7 @@ use std::{fs::File, io::Cursor, process::ExitStatus, process::Stdio, time::Durat
 use rustix::process::{Pid, Signal, kill_process_group};
 use speedup_core::value::excerpt::last_lines;
 use thiserror::Error;
-use tokio::{io::AsyncRead, io::AsyncReadExt as _, io::AsyncWriteExt as _, process::Child, process::Command};
+use tokio::{io::AsyncRead, io::AsyncReadExt as _, io::AsyncWriteExt as _, process::Child};
 
 /// How long a command may take: a controller under load answers late, one that is away not at all.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -91,7 +91,7 @@ pub(crate) async fn execute_within(
 }
 
 fn start(program: &str, arguments: &[String], stdin: Stdio) -> std::io::Result<Child> {
-    let mut command = Command::new(program);
+    let mut command = crate::open_files::command(program);
     // Words are compared and shown, so they are not to be translated; moments are to be numbers.
     command.args(arguments).env("LC_ALL", "C").env("SLURM_TIME_FORMAT", "%s");
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());

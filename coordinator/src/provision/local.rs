@@ -9,7 +9,7 @@ use speedup_core::machine::provision::{Job, JobEnd, JobState, Nodes};
 use speedup_core::value::id::{JobId, NodeName, QueueName};
 use speedup_core::value::time::{Span, Timestamp};
 use speedup_journal::private;
-use tokio::{process::Child, process::Command, sync::Mutex};
+use tokio::{process::Child, sync::Mutex};
 use uuid::Uuid;
 
 use super::{agent::AgentStart, engine::Engine, engine::EngineError, engine::Request};
@@ -78,7 +78,7 @@ impl Local {
         private::create_directories(&self.agent.place.state)?;
         let log = File::create(self.log(place))?;
         let words = self.command(place, job);
-        let mut command = Command::new(&words[0]);
+        let mut command = crate::open_files::command(&words[0]);
         command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         // Ctrl-C at the terminal is for the coordinator.
         command.process_group(0).kill_on_drop(true).spawn()

@@ -19,7 +19,7 @@ use super::engine::{Engine, EngineError};
 use super::record::{Queue, Record, RecordError};
 use super::shares::{Part, Parts, Shares};
 use super::unjoined;
-use crate::{handle::Gone, handle::Handle, metrics::Metrics, timeline::wall_clock};
+use crate::{fault::Vital, handle::Gone, handle::Handle, metrics::Metrics, timeline::wall_clock};
 
 /// What is shown of the latest round.
 #[derive(Clone, Debug, Default)]
@@ -153,6 +153,11 @@ impl Looker {
     }
 
     /// Changes when the plans may need other hosts than before, or other queues bring fewer.
+    /// Returns what the task of this queue holds while it works.
+    pub(crate) fn watch_over(&self) -> Vital {
+        self.views.handle.store.fault().watch_over("what requests hosts for a queue")
+    }
+
     pub(crate) fn demand(&self) -> watch::Receiver<()> {
         self.views.handle.demand.subscribe()
     }

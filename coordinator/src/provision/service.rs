@@ -425,6 +425,7 @@ impl Current {
 
 /// Looks until all jobs are ended, because somebody wants it or because the coordinator stops.
 async fn watch(mut looker: Looker, logs: Option<JobLogs>, begin: Begin, mut wanted: mpsc::Receiver<Ended>) {
+    let _vital = looker.watch_over();
     let mut demand = looker.demand();
     let mut tidied: Option<Instant> = None;
     let mut earliest = Instant::now();

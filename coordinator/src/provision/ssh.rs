@@ -331,6 +331,7 @@ async fn removed(keeper: &Keeper, unreachable: Unreachable) -> SshRemoval {
 
 /// Keeps telling which of the hosts are connected and which boot anew, while anyone asks for them.
 async fn glance_on(inner: std::sync::Weak<Inner>, handle: Handle, glance: watch::Sender<Glance>) {
+    let _vital = handle.store.fault().watch_over("what looks at the hosts by ssh");
     loop {
         tokio::time::sleep(GLANCE).await;
         // Nobody has the hosts any more.

@@ -6,27 +6,26 @@ use tonic::{service::Routes, transport::Server};
 
 use super::StartError;
 use crate::admission::Admission;
-use crate::blobs::Blobs;
 use crate::door::{AccessDoor, AgentsDoor, EventsDoor, ExperimentsDoor, FilesDoor, HostsDoor, ProvisionDoor};
 use crate::door::{DRAWN_AT_ONCE, EXPORTED_AT_ONCE};
 use crate::handle::Handle;
+use crate::health::Health;
 use crate::metrics::Metrics;
-use crate::provision::{Provisioning, SshHosts};
+use crate::provision::SshHosts;
 
 /// All services of the coordinator.
 pub(super) async fn doors(
     handle: &Handle,
-    blobs: Blobs,
+    parts: &Health,
     admission: Option<Admission>,
-    provisioning: &Provisioning,
     ssh: &SshHosts,
     metrics: &Metrics,
 ) -> Result<Routes, StartError> {
+    let Health { blobs, provisioning, .. } = parts;
     let (health, health_service) = tonic_health::server::health_reporter();
     let experiments = v1::experiments_server::ExperimentsServer::new(ExperimentsDoor {
         handle: handle.clone(),
-        blobs: blobs.clone(),
-        provisioning: provisioning.clone(),
+        health: parts.clone(),
         requests: tokio::sync::Mutex::default(),
         drawing: Places::new(DRAWN_AT_ONCE),
         exporting: Places::new(EXPORTED_AT_ONCE),
@@ -48,7 +47,8 @@ pub(super) async fn doors(
     let provision = v1::provision_server::ProvisionServer::new(provision)
         .max_decoding_message_size(limits::MAX_REQUEST_BYTES)
         .max_encoding_message_size(limits::MAX_ANSWER_BYTES);
-    let agents = AgentsDoor { handle: handle.clone(), blobs, provisioning: provisioning.clone() };
+    let agents =
+        AgentsDoor { handle: handle.clone(), blobs: blobs.clone(), provisioning: provisioning.clone() };
     let agents = v1::agents_server::AgentsServer::new(agents)
         .max_decoding_message_size(limits::MAX_AGENT_MESSAGE_BYTES)
         .max_encoding_message_size(limits::MAX_GRANT_BYTES);

@@ -20,6 +20,7 @@ use tonic::{codegen::http::Uri, transport::Channel, transport::Endpoint, transpo
 use tower_service::Service;
 
 use super::gate::{Gate, MAX_CONNECTIONS, MAX_UNKNOWN, Place};
+use crate::fault::Vital;
 use crate::{door::Caller, door::Peer, metrics::RefusedConnection, open_files::paced};
 
 /// How long a handshake may take: three times that of a host on the other side of the world that loses a packet.
@@ -85,6 +86,7 @@ pub(crate) fn incoming(
     listener: TcpListener,
     tls: Option<Arc<ServerConfig>>,
     gate: Arc<Gate>,
+    vital: Vital,
 ) -> (ByKind<Incoming>, Ways, JoinHandle<()>) {
     let [(to_strangers, strangers), (to_known, known), (to_inside, inside)] =
         [(); 3].map(|()| mpsc::channel(WAITING));
@@ -97,6 +99,7 @@ pub(crate) fn incoming(
         strangers: Lobby::new(STRANGERS),
         to_strangers,
         to_known,
+        _vital: vital,
     };
     let incoming =
         ByKind { strangers: Incoming(strangers), known: Incoming(known), inside: Incoming(inside) };
@@ -178,6 +181,7 @@ struct Accepting {
     strangers: Arc<Lobby>,
     to_strangers: mpsc::Sender<Connection>,
     to_known: mpsc::Sender<Connection>,
+    _vital: Vital,
 }
 
 impl Accepting {

@@ -84,15 +84,24 @@ impl Site {
         routes.add_service(PageServer::new(PageDoor { shared: self.shared.clone() }))
     }
 
-    /// Serves the page.
-    pub fn serve(self, entrance: Entrance, tls: Option<Arc<ServerConfig>>) -> Running {
+    /// Serves the page. The server drops what it holds when it ends, also by a panic, which nobody would see otherwise.
+    pub fn serve(
+        self,
+        entrance: Entrance,
+        tls: Option<Arc<ServerConfig>>,
+        held: impl Send + 'static,
+    ) -> Running {
         let (stop, stopped) = watch::channel(());
         let site = Arc::new(Context { shared: self.shared, entrance, stopped });
         let signed_in: server::SignedIn = {
             let site = site.clone();
             Arc::new(move |headers| signed_in(&site.shared, headers))
         };
-        let serving = tokio::spawn(server::serve(self.listener, tls, routes::routes(site), signed_in));
+        let serving = server::serve(self.listener, tls, routes::routes(site), signed_in);
+        let serving = tokio::spawn(async move {
+            let _held = held;
+            serving.await;
+        });
         Running { serving, _stop: stop }
     }
 }

@@ -3,5 +3,6 @@
 mod environment;
 mod evidence;
 mod identity;
+mod inherited;
 mod selftest;
 mod silence;

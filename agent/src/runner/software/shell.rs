@@ -28,7 +28,7 @@ need() {
     exit 127
 }
 builtin printf 'the prologue\0' >&3
-eval "${speedup_wanted[0]}" || exit
+eval "${speedup_wanted[0]}" 3>&- || exit
 for ((speedup_next = 1; speedup_next < ${#speedup_wanted[@]}; speedup_next += 2)); do
     speedup_how=${speedup_wanted[speedup_next]} speedup_name=${speedup_wanted[speedup_next + 1]}
     builtin printf '`%s %s`\0' "$speedup_how" "$speedup_name" >&3
@@ -36,14 +36,14 @@ for ((speedup_next = 1; speedup_next < ${#speedup_wanted[@]}; speedup_next += 2)
         'module load')
             need module
             speedup_before=${LOADEDMODULES-}
-            module load "$speedup_name" || exit
+            module load "$speedup_name" 3>&- || exit
             [[ ${LOADEDMODULES-} != "$speedup_before" || :${LOADEDMODULES-}: == *:"$speedup_name"[:/]* ]] || {
                 echo "it is not among the loaded modules afterwards: ${LOADEDMODULES-}" >&2
                 exit 1
             }
             ;;
-        'spack env activate') need spack; spack env activate "$speedup_name" || exit ;;
-        'spack load') need spack; spack load "$speedup_name" || exit ;;
+        'spack env activate') need spack; spack env activate "$speedup_name" 3>&- || exit ;;
+        'spack load') need spack; spack load "$speedup_name" 3>&- || exit ;;
     esac
 done
 unset -f need

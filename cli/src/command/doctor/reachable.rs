@@ -6,10 +6,14 @@ use speedup_proto::v1;
 use tonic::{Code, metadata::MetadataMap};
 
 use super::finding::Finding;
-use crate::{connection::CoordinatorArguments, connection::Found, console::moment, exit::failure::Failure};
+use crate::{
+    connection::CoordinatorArguments, connection::Found, connection::selector, console::moment,
+    exit::failure::Failure,
+};
 
 /// Certificates count with five minutes of difference; half of them is near.
 const CLOCKS_S: u64 = 150;
+const SEE_LOG: &str = "the log of the coordinator has the cause";
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
 pub(super) async fn findings(place: &CoordinatorArguments) -> Vec<Finding> {
@@ -34,6 +38,7 @@ pub(super) async fn findings(place: &CoordinatorArguments) -> Vec<Finding> {
         }
     };
     let asked = connection.access().who_am_i(v1::WhoAmIRequest {}).await;
+    let failing = selector::failing(&connection).await;
     connection.close().await;
     let now = unix_seconds();
     let (headers, words) = match asked {
@@ -48,6 +53,14 @@ pub(super) async fn findings(place: &CoordinatorArguments) -> Vec<Finding> {
         }
     };
     findings.push(Finding::fine("coordinator", words));
+    match failing {
+        Ok(failing) => {
+            for words in failing {
+                findings.push(Finding::wrong("coordinator", words, Some(SEE_LOG.to_owned())));
+            }
+        }
+        Err(failure) => findings.push(failed("coordinator", failure)),
+    }
     findings.extend(clocks(&headers, now));
     findings.extend(releases(&headers));
     findings

@@ -10,7 +10,7 @@ fn identity(name: &str, role: Role) -> Identity {
 }
 
 fn open(data: &Path) -> (Admission, JoinHandle<()>) {
-    Admission::open(data, |_| {}).unwrap()
+    Admission::open(data, Fault::none(), |_| {}).unwrap()
 }
 
 async fn stop((admission, thread): (Admission, JoinHandle<()>)) {

@@ -153,6 +153,7 @@ impl Keeper {
 
     /// Keeps it until the task is ended.
     pub(super) async fn keep(mut self, first: First) {
+        let _vital = self.shared.handle.store.fault().watch_over("what keeps an agent by ssh");
         // A tunnel that cannot be made is told when the host is looked at.
         if first == First::Wait
             && self.hold_tunnel().await.is_ok()

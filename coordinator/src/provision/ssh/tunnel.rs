@@ -4,7 +4,7 @@
 use std::{process::Stdio, time::Duration};
 
 use speedup_core::value::excerpt::legible;
-use tokio::{io::AsyncReadExt as _, process::Child, process::ChildStdin, process::Command};
+use tokio::{io::AsyncReadExt as _, process::Child, process::ChildStdin};
 
 use super::client::{Client, Forward};
 
@@ -48,7 +48,7 @@ impl Tunnel {
             return Ok(());
         }
         let forward = Forward { port: self.port(), to: self.to.clone() };
-        let mut command = Command::new("ssh");
+        let mut command = crate::open_files::command("ssh");
         command.args(client.tunnel(&forward)).env("LC_ALL", "C");
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         // Ctrl-C at the terminal is for the coordinator.

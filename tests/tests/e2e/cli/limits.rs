@@ -1,12 +1,15 @@
 //! Limits of the shell and full disks: a command that meets one ends with code 4, names it, and loses nothing.
 
 use std::fs::{self, File, Permissions};
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::{fs::PermissionsExt as _, fs::chown, process::CommandExt as _};
 use std::process::{Command, Stdio};
 
-use speedup_tests::{desk::Desk, output::failed, output::said, output::succeeded, pool::eventually};
+use speedup_tests::{
+    desk::Desk, output::failed, output::said, output::succeeded, pool::eventually, process::Killed,
+};
 
-use crate::SPEEDUP;
+use crate::{SPEEDUP, recovery::failing_parts::asked_at};
 
 /// A user who has no other processes.
 const STRANGER: u32 = 48_151;
@@ -116,6 +119,34 @@ fn a_full_disk_is_named_and_nothing_is_lost() {
     let fill = "head -c 9000000 /dev/zero > \"$XDG_STATE_HOME/full\"; true";
     let told = on_disk("4m", &["bench", "--env", "XDG_STATE_HOME", "-r", "30", fill]);
     assert!(told.contains("hint: make room") && !told.contains("panicked"), "{told}");
+}
+
+#[test]
+fn a_disk_that_is_nearly_full_is_told_while_the_coordinator_goes_on() {
+    let allowed = Command::new("unshare").args(["-rm", "true"]).status();
+    if !allowed.is_ok_and(|status| status.success()) {
+        return speedup_tests::skip("this machine lets nobody mount a small disk");
+    }
+    let desk = Desk::new(SPEEDUP);
+    fs::create_dir(desk.path().join("state")).expect("a directory");
+    for (size, code) in [("40m", "503"), ("120m", "200")] {
+        let told = ["--metrics", "127.0.0.1:0", "--format", "json"];
+        let shell = after(&desk, SMALL_DISK, &[&COORDINATOR[..], &told].concat());
+        let mut command = Command::new("unshare");
+        command.arg("-rm").arg(shell.get_program()).args(shell.get_args()).current_dir(desk.path());
+        command.env("SIZE", size).env("XDG_STATE_HOME", desk.path().join("state")).stdin(Stdio::null());
+        let mut coordinator = Killed(command.stdout(Stdio::piped()).spawn().expect("a coordinator"));
+        let mut line = String::new();
+        let output = coordinator.0.stdout.take().expect("its output");
+        BufReader::new(output).read_line(&mut line).expect("a line");
+        let started: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        let url = started["metrics"].as_str().expect("an address");
+        let address = url.replace("http://", "").replace("/metrics", "");
+        let health = asked_at(&address, "/healthz");
+        assert!(health.starts_with(&format!("HTTP/1.1 {code}")), "{size}: {health}");
+        assert_eq!(health.contains("is nearly full"), code == "503", "{size}: {health}");
+        assert!(asked_at(&address, "/livez").starts_with("HTTP/1.1 200"), "it goes on");
+    }
 }
 
 #[test]

@@ -122,6 +122,8 @@ fn whoever_waits_for_hosts_of_a_stopped_queue_is_told_why_and_ends() {
     let experiment = pool.submit(PLAN, &["--wait-for-hosts"]);
     let spent = || shown(&pool)["stopped"].as_str().map(str::to_owned);
     let why = eventually("the queue has stopped", spent);
+    let listed = stderr(&pool.speedup(&["list"]));
+    assert!(listed.contains("warning: a queue requests no hosts"), "{listed}");
     for verb in ["wait", "watch"] {
         let told = failed(&pool.speedup(&[verb, &experiment]), 4);
         assert!(told.contains(&why) && told.contains("--wait-for-hosts"), "{verb}: {told}");

@@ -165,10 +165,34 @@ fn an_interrupted_run_says_what_to_type_and_goes_on_by_that() {
 
 /// How a command ends that is cut off.
 #[derive(Clone, Copy, Debug)]
-enum Cut {
+pub(crate) enum Cut {
     Killed,
     /// By two signals, of which the second does not wait for the run under way.
     Signaled(Signal),
+}
+
+impl Cut {
+    pub(crate) const ALL: [Self; 3] =
+        [Self::Killed, Self::Signaled(Signal::INT), Self::Signaled(Signal::TERM)];
+
+    /// Cuts a command off, whose messages go to a file, and asserts how it ends.
+    pub(crate) fn off(self, child: &mut Child, told: &Path) {
+        let code = match self {
+            Self::Killed => {
+                child.kill().expect("SIGKILL");
+                None
+            }
+            Self::Signaled(signal) => {
+                let send = || kill_process(Pid::from_child(child), signal).expect("a signal");
+                send();
+                let heard = || fs::read_to_string(told).ok()?.contains("Interrupted").then_some(());
+                eventually("the first is heard", heard);
+                send();
+                Some(128 + signal.as_raw())
+            }
+        };
+        assert_eq!(child.wait().expect("its end").code(), code, "{self:?}");
+    }
 }
 
 #[test]
@@ -176,7 +200,7 @@ fn a_run_that_was_cut_off_is_executed_anew_by_whichever_command() {
     const NAPS: usize = 6;
     let nap = "echo executed >> executions; sleep 0.4";
     for words in [&["run", "plan.toml"][..], &["bench", "-r", "6", nap]] {
-        for cut in [Cut::Killed, Cut::Signaled(Signal::INT), Cut::Signaled(Signal::TERM)] {
+        for cut in Cut::ALL {
             let home = Home::new();
             let plan = fs::read_to_string(home.path("plan.toml")).expect("a plan");
             let plan = plan.replace("sleep 0.05", "sleep 0.4").replace("runs = 20", "runs = 3");
@@ -185,22 +209,7 @@ fn a_run_that_was_cut_off_is_executed_anew_by_whichever_command() {
             let mut child =
                 home.command().args(words).stdout(Stdio::null()).stderr(told).spawn().expect("runs");
             eventually("runs are executed", || (home.executions() >= 3).then_some(()));
-            let code = match cut {
-                Cut::Killed => {
-                    child.kill().expect("SIGKILL");
-                    None
-                }
-                Cut::Signaled(signal) => {
-                    let send = || kill_process(Pid::from_child(&child), signal).expect("a signal");
-                    send();
-                    let heard =
-                        || fs::read_to_string(home.path("told")).ok()?.contains("Interrupted").then_some(());
-                    eventually("the first is heard", heard);
-                    send();
-                    Some(128 + signal.as_raw())
-                }
-            };
-            assert_eq!(child.wait().expect("its end").code(), code, "{words:?} {cut:?}");
+            cut.off(&mut child, &home.path("told"));
             ended(&home.speedup(&["resume", "last"]), 0);
             let exported = home.speedup(&["export", "last", "--format", "csv", "-o", "-"]);
             let ledger = Ledger::read(&succeeded(&exported));

@@ -2,9 +2,12 @@
 //! one that was planted; what cannot be told is not.
 
 use speedup_tests::output::ended;
+use std::collections::BTreeSet;
 use std::process::{Child, Stdio};
 
 use super::*;
+use crate::recovery::resuming::Cut;
+use speedup_tests::ledger::Ledger;
 
 /// A plan whose version stands for every commit, for beside the repository.
 const PLAN: &str = "[experiment]\nname = \"line\"\nseed = 5\n[versions.any]\nrepository = \"repository\"\n\
@@ -199,6 +202,58 @@ fn a_bisection_that_was_killed_goes_on() {
     killed.wait().expect("its end");
     let resumed = ended(&project.speedup(&["resume", "last"]), 0);
     assert!(resumed.contains(&format!("The step is at {} (Change 7)", &ids[7][..12])), "{resumed}");
+}
+
+/// A plan whose runs take so long that one is under way whenever the command is cut off.
+pub(super) fn slow_plan(project: &Project) -> String {
+    let slow =
+        format!("shell = \"{{build.prog}} && echo >> {} && sleep 0.3\"", project.path("marks").display());
+    PLAN.replace("command = [\"{build.prog}\"]", &slow)
+}
+
+/// Starts a command, cuts it off while runs are executed, and gives how many there were.
+pub(super) fn cut_off(project: &Project, arguments: &[&str], cut: Cut) {
+    let told = fs::File::create(project.path("told")).expect("a file");
+    let mut command = project.command(arguments);
+    let mut child = command.stdout(Stdio::null()).stderr(told).spawn().expect("a command");
+    let marks = || fs::read_to_string(project.path("marks")).map_or(0, |text| text.lines().count());
+    eventually("some runs are executed", || (marks() >= 3).then_some(()));
+    cut.off(&mut child, &project.path("told"));
+}
+
+/// Asserts that all runs of the latest experiment were measured once, and that the attempt is kept of the one that was cut off.
+pub(super) fn assert_executed_anew(project: &Project, place: &[&str], cut: Cut) {
+    let exported = project.speedup(&[&["export", "last", "--format", "csv", "-o", "-"], place].concat());
+    let ledger = Ledger::read(&succeeded(&exported));
+    let measured: Vec<&str> =
+        ledger.rows.iter().filter(|row| row["counts"] == "true").map(|row| row["run"].as_str()).collect();
+    let distinct: BTreeSet<&str> = measured.iter().copied().collect();
+    assert_eq!(measured.len(), distinct.len(), "no run counts twice: {cut:?}");
+    let lost: Vec<&str> =
+        ledger.rows.iter().filter(|row| row["outcome"] == "lost").map(|row| row["run"].as_str()).collect();
+    assert_eq!(lost.len(), 1, "the attempt that was cut off is kept: {cut:?}");
+    assert!(distinct.contains(lost[0]), "and its run was executed anew: {cut:?}");
+}
+
+#[test]
+fn a_run_of_a_bisection_that_was_cut_off_is_executed_anew() {
+    for cut in Cut::ALL {
+        let (project, ids) = history(&step(3, 3));
+        fs::write(project.path("plan.toml"), slow_plan(&project)).expect("a plan");
+        let plan = project.path("plan.toml").display().to_string();
+        let range = range(&ids);
+        cut_off(
+            &project,
+            &["bisect", &range, &plan, "--metric", "cost", "--margin", "10%", "--max-runs", "40"],
+            cut,
+        );
+        let resumed = ended(&project.speedup(&["resume", "last"]), 0);
+        assert!(
+            resumed.contains(&format!("The step is at {} (Change 3)", &ids[3][..12])),
+            "{cut:?}: {resumed}"
+        );
+        assert_executed_anew(&project, &[], cut);
+    }
 }
 
 /// Commits that each change a file of their own, beside the program.

@@ -4,7 +4,10 @@
 use speedup_tests::{output::ended, output::said, output::succeeded, pool::eventually};
 use std::process::Stdio;
 
-use super::{bisect::TELLS, bisect::history, *};
+use super::{
+    bisect::TELLS, bisect::assert_executed_anew, bisect::cut_off, bisect::history, bisect::slow_plan, *,
+};
+use crate::recovery::resuming::Cut;
 
 const GOOD: u32 = 10;
 const BAD: u32 = 13;
@@ -96,6 +99,24 @@ fn a_planted_step_is_found_and_gates_fail_until_it_is_acknowledged() {
     assert_eq!((&listed[0]["steps"], &listed[0]["regressions"]), (&1.into(), &0.into()), "{listed}");
     succeeded(&project.speedup(&["track", "remove", "line"]));
     assert_eq!(project.speedup(&["track", "report", "line"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_run_of_a_track_that_was_cut_off_is_executed_anew() {
+    for cut in Cut::ALL {
+        let (project, ids) = history(&[GOOD; 2]);
+        fs::write(project.path("plan.toml"), slow_plan(&project)).expect("a plan");
+        succeeded(&add(&project, &ids[0], &["--metric", "cost"]));
+        cut_off(&project, &["track", "run", "line"], cut);
+        succeeded(&run(&project, &[]));
+        assert_eq!(
+            report(&project)["benchmarks"][0]["points"].as_array().expect("points").len(),
+            1,
+            "{cut:?}"
+        );
+        let data = project.path("state/speedup/tracks/line/data").display().to_string();
+        assert_executed_anew(&project, &["--data", &data], cut);
+    }
 }
 
 #[test]
