@@ -64,7 +64,10 @@ fn a_node_on_which_attempts_fail_is_left_out_and_had_back() {
     let on = site("any", 3);
     let bad = on.site.hosts[0].name();
     on.ask(&["--max-jobs", "1"], &["--time=10"]);
-    let found = std::process::Command::new("find").arg(on.site.pool.path()).args(["-type", "d", "-name", "agents"]).output();
+    let found = std::process::Command::new("find")
+        .arg(on.site.pool.path())
+        .args(["-type", "d", "-name", "agents"])
+        .output();
     let agents = String::from_utf8(found.expect("find").stdout).expect("a path");
     let full = std::path::Path::new(agents.trim()).join(&bad).join("experiments");
     let found = || on.site.hosts[0].succeeds(&format!("mountpoint -q {}", full.display()));

@@ -1,8 +1,8 @@
 //! Which visit a host is given.
 
 use super::*;
-use crate::machine::provision::LEFT_OUT;
 use crate::host::Standing;
+use crate::machine::provision::LEFT_OUT;
 
 const NEXT: &str = "next";
 

@@ -144,7 +144,10 @@ fn a_plan_whose_launcher_no_host_has_is_paused_with_the_reason() {
     let gang = "[benchmarks.b]\nhosts = 2\nlaunch = [\"no-such-launcher\"]\ncommand = [\"true\"]\n";
     let experiment = pool.submit(&format!("{HEAD}{gang}"), &[]);
     let reason = paused(&pool, &experiment);
-    assert!(reason.starts_with("no host can execute it: ") && reason.contains("no-such-launcher"), "{reason}");
+    assert!(
+        reason.starts_with("no host can execute it: ") && reason.contains("no-such-launcher"),
+        "{reason}"
+    );
     let rows = pool.ledger(&experiment).rows;
     let lost = rows.iter().filter(|row| row["outcome"] == "lost").count();
     assert!((3..=3 * HOSTS).contains(&lost), "bounded by the hosts, not by the runs: {lost}");
