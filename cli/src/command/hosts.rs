@@ -238,11 +238,19 @@ const FIELDS: [&str; 24] = [
 async fn list(arguments: ListArguments, console: &Console) -> Result<Exit, Failure> {
     let connection = arguments.source.connect().await?;
     let listed = all(&connection).await;
+    // What a coordinator of an earlier release does not tell is no reason to fail.
+    let queues = engine::queues(&connection).await.unwrap_or_default();
     connection.close().await;
     let hosts = listed?;
     match arguments.output.output {
         Form::Json => print_json(console, &hosts)?,
         Form::Csv => print(console, &csv::rows(&hosts, &FIELDS)?)?,
+        Form::Table if hosts.is_empty() && !queues.is_empty() => {
+            let engine = &queues[0].engine;
+            console.talk(format_args!(
+                "No host has joined yet; hosts are requested from {engine} when a plan needs them (`speedup hosts {engine} show`)."
+            ));
+        }
         Form::Table if hosts.is_empty() => {
             console.talk("No host has joined yet; `speedup agent start` on a host makes it join.");
         }

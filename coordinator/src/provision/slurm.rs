@@ -14,11 +14,10 @@ use std::{collections::BTreeSet, path::PathBuf};
 use async_trait::async_trait;
 use speedup_core::machine::provision::{Job, Nodes};
 use speedup_core::value::id::{JobId, NodeName};
-use speedup_core::value::time::Span;
 
 use super::agent::AgentStart;
 use super::command::execute;
-use super::engine::{Engine, EngineError, Request};
+use super::engine::{Engine, EngineError, Prospect, Request};
 use super::script::Surroundings;
 use super::shell::{line, quoted};
 pub(crate) use options::{OptionsError, SlurmOptions, checked};
@@ -40,12 +39,16 @@ pub(crate) struct Slurm {
     options: SlurmOptions,
     around: Surroundings,
     agent: AgentStart,
+    /// Where the configuration of Slurm is, where the environment of the coordinator says so. It stands in the script, for options may
+    /// keep the environment from jobs.
+    configuration: Option<String>,
 }
 
 impl Slurm {
     /// One whose jobs have this name.
     pub(crate) fn new(name: String, options: SlurmOptions, around: Surroundings, agent: AgentStart) -> Self {
-        Self { name, options, around, agent }
+        let configuration = std::env::var("SLURM_CONF").ok().filter(|path| !path.is_empty());
+        Self { name, options, around, agent, configuration }
     }
 
     /// The command that asks for a job.
@@ -57,7 +60,9 @@ impl Slurm {
     /// What a job executes. An agent's state is its node's, so that what an earlier one there has not delivered is delivered.
     fn script(&self, hosts: u32) -> String {
         let program = self.agent.place.program.to_string_lossy().into_owned();
+        let configuration = self.configuration.as_ref().map(|path| format!("SLURM_CONF={path}"));
         let words = [program, "agent".to_owned(), "start".to_owned()];
+        let words = configuration.into_iter().flat_map(|variable| ["env".to_owned(), variable]).chain(words);
         let start = line(words.into_iter().chain(self.agent.connection()));
         let state = quoted(&self.agent.place.state.to_string_lossy());
         let start = format!("{start} --state {state}/\"${{SLURMD_NODENAME:-job-$SLURM_JOB_ID}}\"");
@@ -161,7 +166,8 @@ impl Engine for Slurm {
         Ok(())
     }
 
-    async fn try_out(&self) -> Result<Option<Span>, EngineError> {
+    async fn try_out(&self) -> Result<Prospect, EngineError> {
+        self.options.check_directories()?;
         // Of another name, so that nobody takes it for a job that is to start.
         let trial = Trial::begin(&self.agent.place.state)?;
         let found = match self.sbatch(trial.name(), &Nodes::new(), 1, &["--hold"]).await {

@@ -44,8 +44,9 @@ impl Machine {
             match *state {
                 RunState::Waiting { attempt } => {
                     tally.waiting += 1;
+                    let excused = active.kept.excused.get(&run.0).copied().unwrap_or(0);
                     assert!(
-                        attempt.0 <= active.kept.plan.experiment.limits.attempts,
+                        attempt.0 <= active.kept.plan.experiment.limits.attempts + excused,
                         "attempts stay within the limit"
                     );
                 }

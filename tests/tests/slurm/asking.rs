@@ -166,7 +166,7 @@ fn jobs_shorter_than_a_visit_are_told_at_the_submission() {
 /// not held for it; commands on the coordinator's machine go on.
 #[test]
 fn a_name_that_nodes_cannot_resolve_is_told_by_the_first_agent() {
-    let mut on = site("any", 2);
+    let mut on = site("any", 4);
     on.site.pool.stop_coordinator();
     on.site.pool.advertise("no-such-name.invalid");
     on.site.pool.start_coordinator();
@@ -271,10 +271,10 @@ fn jobs_that_are_too_short_for_any_run_stop_the_asking() {
     assert!(said.contains("No more hosts"), "{said}");
 }
 
-/// Jobs that fail are noticed, and no more are asked for.
+/// Jobs that fail on three nodes are noticed, and no more are asked for.
 #[test]
 fn jobs_that_fail_stop_the_asking() {
-    let on = site("any", 1);
+    let on = site("any", 4);
     on.ask(&[], &["--time=10"]);
     // The program that the jobs start is gone.
     std::fs::remove_file(on.site.pool.binary()).expect("the copy of the command");
@@ -297,7 +297,7 @@ fn jobs_that_fail_stop_the_asking() {
             serde_json::from_slice(&another(&["hosts", "slurm", "show"]).stdout).ok()?;
         Some(shown[0]["stopped"].as_str()?.to_owned())
     });
-    assert!(why.contains("ended before"), "{why}");
+    assert!(why.contains("3 jobs in a row") && why.contains("ended before"), "{why}");
     assert!(why.contains("FAILED"), "{why}");
     let shown: serde_json::Value =
         serde_json::from_slice(&another(&["hosts", "slurm", "show"]).stdout).expect("what is shown");

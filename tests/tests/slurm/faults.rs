@@ -163,3 +163,39 @@ fn a_coordinator_that_stops_cancels_its_jobs() {
     eventually("Slurm has no job of ours", || on.slurm.jobs().is_empty().then_some(()));
     assert_eq!(on.shown(), serde_json::Value::Null);
 }
+
+/// Somebody with higher priority takes the nodes again and again. That costs runs that have one attempt nothing, and Slurm's word says
+/// what happened.
+#[test]
+fn preemption_costs_no_attempt() {
+    let on = site("any", 2);
+    on.ask(&[], &["--time=10", "--partition=main"]);
+    let text = on.site.plan(FOUR).replace("attempts = 10", "attempts = 1");
+    let experiment = on.site.pool.submit(&text, &[]);
+    let urgent = on.site.pool.path().join("urgent.sh");
+    std::fs::write(&urgent, "#!/bin/sh\nexec sleep 600\n").expect("a script");
+    for times in 1..=2 {
+        on.wait_for_a_run();
+        let options = ["--partition=urgent", "--nodes=2", "--exclusive", "--output=/dev/null"];
+        let job = on.batch(&options, &urgent, &[]);
+        eventually("the runs are lost", || (on.site.lost() >= times).then_some(()));
+        for host in &on.site.hosts {
+            if on.site.has_begun(host) {
+                on.site.forget_begin(host);
+            }
+        }
+        on.slurm.cancel(&job);
+    }
+    let told = on.site.pool.speedup(&["explain", "last"]);
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(told.contains("PREEMPTED"), "{told}");
+    on.site.open_gate();
+    eventually("it finishes", || on.site.pool.is_finished(&experiment).then_some(()));
+    let export = on.site.pool.export_as("jsonl", &experiment);
+    let rows: Vec<serde_json::Value> =
+        export.lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
+    assert_eq!(rows.iter().filter(|row| row["counts"] == true).count(), 4, "all are measured: {export}");
+    let lost: Vec<_> = rows.iter().filter(|row| !row["loss"].is_null()).collect();
+    assert!(lost.len() >= 2 && lost.iter().all(|row| row["loss"] == "job_ended"), "{lost:?}");
+    on.wait_until_given_back();
+}

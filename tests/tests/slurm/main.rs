@@ -8,6 +8,7 @@
 mod allocation;
 mod array;
 mod asking;
+mod bad_nodes;
 mod faults;
 mod forgetting;
 mod gangs;

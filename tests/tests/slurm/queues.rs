@@ -51,7 +51,7 @@ fn a_queue_whose_jobs_fail_leaves_the_need_to_the_other() {
         queues.as_array().and_then(|all| all.iter().find(named)).cloned().unwrap_or_default()
     };
     let why = of("bad")["stopped"].as_str().unwrap_or_default().to_owned();
-    assert!(why.contains("ended before"), "{queues}");
+    assert!(why.contains("3 jobs in a row") && why.contains("ended before"), "{queues}");
     assert!(of("1")["stopped"].is_null() && of("1")["engine"] == "slurm", "{queues}");
 }
 

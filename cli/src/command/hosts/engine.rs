@@ -35,8 +35,10 @@ pub(crate) enum SlurmVerb {
     #[command(after_help = "Examples:\n  speedup hosts slurm show\n  speedup hosts slurm show short")]
     Show(QueueArguments),
     /// Ends a request to Slurm, and cancels its jobs
-    #[command(after_help = "Examples:\n  speedup hosts slurm remove\n  speedup hosts slurm remove short")]
-    Remove(QueueArguments),
+    #[command(
+        after_help = "Examples:\n  speedup hosts slurm remove short\n  speedup hosts slurm remove --all"
+    )]
+    Remove(RemoveArguments),
 }
 
 /// Takes hosts from any batch system that a file describes
@@ -48,7 +50,7 @@ pub(crate) enum BatchVerb {
     Show(QueueArguments),
     /// Ends a request to a batch system, and cancels its jobs
     #[command(after_help = "Example:\n  speedup hosts batch remove gridengine")]
-    Remove(QueueArguments),
+    Remove(RemoveArguments),
 }
 
 /// Runs agents as processes of the coordinator's machine, for trials
@@ -60,7 +62,7 @@ pub(crate) enum LocalVerb {
     Show(QueueArguments),
     /// Starts no more agents, and stops those that run
     #[command(after_help = "Example:\n  speedup hosts local remove")]
-    Remove(QueueArguments),
+    Remove(RemoveArguments),
 }
 
 /// What is allowed.
@@ -113,6 +115,19 @@ pub(crate) struct QueueArguments {
     /// The name of the queue
     #[arg(value_name = "NAME")]
     name: Option<QueueName>,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+// A doc comment would be the help of the verbs.
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArguments {
+    /// The name of the queue
+    #[arg(value_name = "NAME")]
+    name: Option<QueueName>,
+    /// Remove all queues of this kind
+    #[arg(long, conflicts_with = "name")]
+    all: bool,
     #[command(flatten)]
     common: CommonArguments,
 }
@@ -346,28 +361,33 @@ async fn show(
 
 async fn remove(
     kind: Kind,
-    QueueArguments { name, common }: &QueueArguments,
+    RemoveArguments { name, all, common }: &RemoveArguments,
     console: &Console,
 ) -> Result<Exit, Failure> {
-    let request = v1::RemoveProvisionerRequest {
-        by: by(),
-        engine: kind.word().to_owned(),
-        queue: name.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default(),
-    };
     let connection = common.coordinator.connect().await?;
-    let answer = connection.provision().remove(request).await;
+    let mut names = vec![name.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default()];
+    if *all {
+        let of_kind = status(&connection).await?.into_iter().filter(|shown| shown.engine() == kind.word());
+        names = of_kind.map(|shown| shown.queue().to_owned()).collect();
+    }
+    let mut removed = Vec::new();
+    for queue in names {
+        let request = v1::RemoveProvisionerRequest { by: by(), engine: kind.word().to_owned(), queue };
+        let answer = connection.provision().remove(request).await;
+        let answer = answer.map_err(|status| Failure::status("cannot end the request for hosts", &status))?;
+        removed.extend(answer.into_inner().provisioner.map(Shown::from));
+    }
     connection.close().await;
-    let answer = answer.map_err(|status| Failure::status("cannot end the request for hosts", &status))?;
-    let removed = answer.into_inner().provisioner.map(Shown::from);
     match common.output.output {
-        Output::Json => print_json(console, &removed)?,
-        Output::Table => match removed {
-            Some(removed) => {
+        Output::Json if *all => print_json(console, &removed)?,
+        Output::Json => print_json(console, &removed.first())?,
+        Output::Table if removed.is_empty() => console.talk("No hosts were requested."),
+        Output::Table => {
+            for removed in removed {
                 let (queue, bill) = (removed.queue(), removed.bill());
                 console.talk(format_args!("No more hosts are requested through the queue {queue}. {bill}"));
             }
-            None => console.talk("No hosts were requested."),
-        },
+        }
     }
     Ok(Exit::Done)
 }

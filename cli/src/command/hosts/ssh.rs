@@ -319,7 +319,9 @@ fn outcome(Removed { host, outcome, words }: &Removed) -> String {
             )
         }
         "forgotten" => format!("{host}: it could not be reached and is forgotten; its agent may continue"),
-        _ => format!("{host}: not removed: {words}"),
+        _ => format!(
+            "{host}: not removed: {words}. `speedup hosts ssh remove --forget {host}` removes it without reaching it"
+        ),
     }
 }
 

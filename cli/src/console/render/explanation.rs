@@ -119,8 +119,10 @@ fn together(counts: &Hindrances) -> String {
 }
 
 const SPENT: &str = "\nAll sets of so many that are able have served; another host makes new ones.";
-const NO_HOST: &str = "There is no host in the pool; add one with `speedup agent start`.";
-const NOBODY: &str = "\nNo host of the pool can take it; add another one with `speedup agent start`.";
+const NO_HOST: &str = "There is no host in the pool; `speedup agent start` on a machine adds one, `speedup hosts slurm add` requests \
+                       them from Slurm.";
+const NOBODY: &str = "\nNo host of the pool can take it; `speedup agent start` on a machine adds one, `speedup hosts slurm add` \
+                      requests others from Slurm.";
 
 fn differing(facts: &[String]) -> String {
     if facts.is_empty() {
@@ -141,7 +143,9 @@ const fn words(hindrance: Hindrance) -> &'static str {
             "in an allocation that may end before the run would (timeouts, warm-ups and setup count)"
         }
         Hindrance::HeldBack => "held back until other hosts have tried: the plan could not be executed there",
-        Hindrance::GivenUp => "excluded by this experiment: three attempts in a row were lost there",
+        Hindrance::GivenUp => {
+            "left out by this experiment for a time: three attempts in a row were lost there"
+        }
         Hindrance::Visited => {
             "excluded by `hosts` of [repetitions]: they serve another visit of the cell, or are needed for one"
         }
@@ -228,7 +232,8 @@ fn remedies(waits: &Waits) -> Vec<String> {
                 .to_owned(),
         );
     }
-    remedies.push("  `speedup agent start` on another machine adds a fresh host".to_owned());
+    remedies.push("  `speedup agent start` on another machine adds a fresh host, and a queue requests one (`speedup hosts slurm add`)"
+            .to_owned());
     remedies
 }
 

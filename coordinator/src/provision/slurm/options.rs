@@ -1,6 +1,11 @@
 //! The options of `sbatch` that a user gives: everything but what makes a job one agent on one whole node.
 
+use std::path::Path;
+
+use rustix::fs::Access;
 use thiserror::Error;
+
+use crate::provision::engine::EngineError;
 
 /// Most options: a command line that a person wrote has a few.
 const MAX_OPTIONS: usize = 64;
@@ -95,19 +100,56 @@ impl SlurmOptions {
         self.words.iter().any(says)
     }
 
-    /// The partition, where they name one. Slurm goes by the last.
+    /// The partition, where they name one.
     pub(crate) fn partition(&self) -> Option<&str> {
+        self.value("--partition", "-p")
+    }
+
+    /// The value of an option, where there is one. Slurm goes by the last.
+    fn value(&self, long: &str, short: &str) -> Option<&str> {
         let mut found = None;
         for (at, word) in self.words.iter().enumerate() {
-            let value = word.strip_prefix("--partition=").or_else(|| word.strip_prefix("-p"));
+            let value = match word.strip_prefix(long) {
+                Some(rest) => {
+                    if rest.is_empty() {
+                        Some(rest)
+                    } else {
+                        rest.strip_prefix('=')
+                    }
+                }
+                None if word.starts_with("--") => None,
+                None => word.strip_prefix(short),
+            };
             found = match value {
                 Some("") => self.words.get(at + 1).map(String::as_str),
                 Some(value) => Some(value),
-                None if word == "--partition" => self.words.get(at + 1).map(String::as_str),
                 None => found,
             };
         }
         found
+    }
+
+    /// Checks that jobs can begin and print where these options say, on this machine, which has a disk in common with the nodes: a job
+    /// that cannot ends without a word.
+    pub(super) fn check_directories(&self) -> Result<(), EngineError> {
+        let refused =
+            |option, path: &Path, source| EngineError::Directory { option, path: path.to_owned(), source };
+        let begins = Path::new(self.value("--chdir", "-D").unwrap_or("."));
+        let listed = begins.read_dir().map(drop);
+        listed.map_err(|source| refused("--chdir", begins, source))?;
+        for (option, short) in [("--output", "-o"), ("--error", "-e")] {
+            let Some(file) = self.value(option, short) else { continue };
+            // Before the first placeholder, which each job fills.
+            let known = begins.join(file.split('%').next().unwrap_or_default());
+            let directory = if file.ends_with('/') { &known } else { known.parent().unwrap_or(begins) };
+            let directory = if directory.as_os_str().is_empty() { begins } else { directory };
+            let writable = rustix::fs::access(directory, Access::WRITE_OK | Access::EXEC_OK);
+            // Devices, such as /dev/null, are written to without making a file.
+            if !known.exists() || known.is_dir() {
+                writable.map_err(|error| refused(option, directory, error.into()))?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether they say how much memory a job gets.

@@ -2,12 +2,14 @@
 //! asked for. Three questions, because no single one finds all: `sbatch` itself refuses what it does not know; with
 //! `--test-only` what no node has; and neither looks at the time limit of the partition unless `EnforcePartLimits` is set.
 
-use std::{fs, path::Path, path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, fs, path::Path, path::PathBuf, time::Duration};
 
 use speedup_core::{value::causes::with_causes, value::id::JobId, value::time::Span};
 
 use super::first_line;
-use crate::provision::{command::CommandError, command::execute, engine::EngineError, spec::new_name};
+use crate::provision::{
+    command::CommandError, command::execute, engine::EngineError, engine::Prospect, spec::new_name,
+};
 
 /// What `sbatch --test-only` says where the nodes that would do are down or reserved.
 const NOT_AVAILABLE_NOW: &str = "Required node not available";
@@ -94,7 +96,7 @@ struct Partition {
 }
 
 /// What Slurm says of a held job, which `tested` with `script` would submit anew; gives how long such jobs last at most.
-pub(super) async fn judge(job: &JobId, tested: &[String], script: &str) -> Result<Option<Span>, EngineError> {
+pub(super) async fn judge(job: &JobId, tested: &[String], script: &str) -> Result<Prospect, EngineError> {
     let words = ["--noheader", "--format=%l|%P"].map(str::to_owned);
     let asked = [&words[..], &[format!("--jobs={job}")]].concat();
     let answer = execute("squeue", &asked, "").await?;
@@ -114,7 +116,17 @@ pub(super) async fn judge(job: &JobId, tested: &[String], script: &str) -> Resul
             if words.contains(NOT_AVAILABLE) && !has_usable_nodes(names).await? => {}
         answer => drop(answer?),
     }
-    Ok(longest)
+    Ok(Prospect { longest_job: longest, nodes: nodes(names).await? })
+}
+
+/// How many nodes partitions have, whatever state they are in; nothing where that is not told.
+async fn nodes(names: &str) -> Result<Option<u32>, EngineError> {
+    let words = ["--noheader", "--Node", "--format=%N"].map(str::to_owned);
+    let asked = [&words[..], &[format!("--partition={names}")]].concat();
+    let answer = execute("sinfo", &asked, "").await?;
+    // A node is told once for each of its partitions.
+    let nodes: BTreeSet<&str> = answer.split_whitespace().collect();
+    Ok((!nodes.is_empty()).then_some(nodes.len() as u32))
 }
 
 async fn partitions(names: &str) -> Result<Vec<Partition>, EngineError> {

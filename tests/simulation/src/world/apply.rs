@@ -88,6 +88,7 @@ impl World {
                     self.tell_coordinator(Notice::JobEnded { host, job, words });
                 }
             }
+            Choice::Expect(hosts) => self.tell_coordinator(Notice::HostsExpected(hosts)),
             Choice::Clone(at) => self.clone_host(at),
             Choice::Twin(at) => self.twin_host(at),
         }

@@ -136,3 +136,21 @@ fn both_visits_of_a_version_are_on_two_hosts() {
         assert_eq!(hosts, ["host-0", "host-0", "host-0", "host-1", "host-1", "host-1"], "{version}");
     }
 }
+
+/// What the plan asks for is missing on all hosts of a gang: it is paused as a plan for single hosts is, and no run is spent.
+#[test]
+fn a_plan_whose_launcher_no_host_has_is_paused_with_the_reason() {
+    let pool = Pool::start(SPEEDUP, HOSTS);
+    let gang = "[benchmarks.b]\nhosts = 2\nlaunch = [\"no-such-launcher\"]\ncommand = [\"true\"]\n";
+    let experiment = pool.submit(&format!("{HEAD}{gang}"), &[]);
+    let reason = paused(&pool, &experiment);
+    assert!(
+        reason.starts_with("no host can execute it: ") && reason.contains("no-such-launcher"),
+        "{reason}"
+    );
+    let rows = pool.ledger(&experiment).rows;
+    let lost = rows.iter().filter(|row| row["outcome"] == "lost").count();
+    assert!((3..=3 * HOSTS).contains(&lost), "bounded by the hosts, not by the runs: {lost}");
+    assert!(rows.iter().all(|row| row["run_state"] != "abandoned"), "{rows:?}");
+    assert_pool_is_whole(&pool);
+}

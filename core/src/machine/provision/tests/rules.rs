@@ -292,7 +292,8 @@ fn a_job_whose_agent_joined_or_that_was_preempted_has_not_failed() {
     let mut ledger = Ledger::default();
     for id in ["1", "2", "3", "4"] {
         ledger.asked(name(id), Nodes::new());
-        ledger.observe(at(0), &[job(id, JobState::Running)], &demand(0, vec![host(id, Worth::Now)]));
+        let served = Provided { has_served: true, ..host(id, Worth::Now) };
+        ledger.observe(at(0), &[job(id, JobState::Running)], &demand(0, vec![served]));
         ledger.observe(at(1), &[job(id, JobState::Ended(JobEnd::Failed))], &Demand::default());
         ledger.asked(name("9"), Nodes::new());
         ledger.observe(at(1), &[job("9", JobState::Ended(JobEnd::Preempted))], &Demand::default());
