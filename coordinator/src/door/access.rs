@@ -224,6 +224,7 @@ fn refused(error: &Unheard) -> RefusedEnrolment {
             | Refusal::TooManyOfIdentity(_)
             | Refusal::IssuedTooOften(_),
         ) => RefusedEnrolment::Full,
+        // Of other requests than that to enrol.
         Unheard::Refused(
             Refusal::Revoked
             | Refusal::Nothing
