@@ -162,6 +162,12 @@ fn is_set(bits: &[u64], place: usize) -> bool {
 }
 
 impl Stratum {
+    /// The largest magnitude of its values.
+    fn largest(&self) -> f64 {
+        let (Values::Apart { baseline, candidate } | Values::Pairs { baseline, candidate }) = &self.values;
+        baseline.iter().chain(candidate).fold(0.0, |largest, value| value.abs().max(largest))
+    }
+
     fn labels(&self) -> Labels {
         match &self.values {
             Values::Apart { baseline, candidate } => {
@@ -188,7 +194,8 @@ impl Stratum {
         let values = match &self.values {
             Values::Apart { baseline, candidate } => {
                 let candidate = candidate.iter().map(|value| (factor * value + shift, false));
-                let mut pooled: Vec<(f64, bool)> = baseline.iter().map(|value| (*value, true)).chain(candidate).collect();
+                let mut pooled: Vec<(f64, bool)> =
+                    baseline.iter().map(|value| (*value, true)).chain(candidate).collect();
                 pooled.sort_by(|one, other| one.0.total_cmp(&other.0));
                 for (place, (_, is_baseline)) in pooled.iter().enumerate() {
                     observed[place / 64] |= u64::from(*is_baseline) << (place % 64);
@@ -246,9 +253,11 @@ impl Contrast {
         (difference, squared_error)
     }
 
-    /// Draws that the permutation law is made of; `None` where it is complete.
-    pub(super) fn has_all_relabellings(&self) -> bool {
-        self.relabellings.is_complete()
+    /// Whether what is left of the observations varies by no more than the rounding of their values.
+    pub(super) fn is_rounding(&self) -> bool {
+        let (_, squared_error) = self.estimate();
+        let largest = self.strata.iter().map(Stratum::largest).fold(0.0, f64::max);
+        squared_error <= (10.0 * f64::EPSILON * largest).powi(2)
     }
 
     fn under(&self, hypothesis: Hypothesis) -> Vec<Pooled<'_>> {
@@ -273,7 +282,8 @@ impl Contrast {
                 at_most += usize::from(relabelled <= statistic + slack);
                 at_least += usize::from(relabelled >= statistic - slack);
             }
-            let is_settled = |beyond: usize, by_t: f64| beyond >= ENOUGH_BEYOND || by_t >= self.share(beyond, rows);
+            let is_settled =
+                |beyond: usize, by_t: f64| beyond >= ENOUGH_BEYOND || by_t >= self.share(beyond, rows);
             if is_settled(at_most, by_t.lower) && is_settled(at_least, by_t.upper) {
                 break;
             }
@@ -322,9 +332,17 @@ impl Contrast {
             }
         }
         // The p-value of equal versions and the interval must agree, so that 0 is looked at itself.
-        let mut next = if inside.min(outside) < 0.0 && inside.max(outside) > 0.0 { 0.0 } else { inside.midpoint(outside) };
+        let mut next = if inside.min(outside) < 0.0 && inside.max(outside) > 0.0 {
+            0.0
+        } else {
+            inside.midpoint(outside)
+        };
         for _ in 0..HALVINGS {
-            if rejects(next) { outside = next } else { inside = next }
+            if rejects(next) {
+                outside = next
+            } else {
+                inside = next
+            }
             next = inside.midpoint(outside);
         }
         Some(inside)
@@ -339,6 +357,12 @@ const HALVINGS: usize = 12;
 impl Hypothesis {
     /// That the centres are equal.
     pub(super) const EQUAL: Self = Self { factor: 1.0, shift: 0.0 };
+}
+
+/// The mean of ascending values without the whole number of them at each end that `share` allows.
+pub(super) fn trimmed_mean(ascending: &[f64], share: f64) -> f64 {
+    let n = ascending.len() as f64;
+    Center::of(ascending, Cut::new(ascending.len(), (share * n + 1e-9).floor() / n)).mean
 }
 
 /// The statistic as labelled by `row`; `toward` is the sign of strata whose versions have as many observations.

@@ -73,7 +73,8 @@ impl Labels {
                 loop {
                     rows.push(chosen.iter().fold(0, |word, bit| word | 1_u64 << bit));
                     // The last choice that can still move up does, and those behind it follow closely.
-                    let Some(place) = (0..first).rev().find(|&place| chosen[place] < all - first + place) else {
+                    let Some(place) = (0..first).rev().find(|&place| chosen[place] < all - first + place)
+                    else {
                         return rows;
                     };
                     chosen[place] += 1;
@@ -138,7 +139,8 @@ impl Relabellings {
 
     /// The rows that a stage adds to those before it.
     pub(super) fn rows(&self, stage: usize) -> impl Iterator<Item = &[u64]> {
-        let bits = self.stages[stage].get_or_init(|| if self.is_complete { self.enumerate() } else { self.draw(stage) });
+        let bits = self.stages[stage]
+            .get_or_init(|| if self.is_complete { self.enumerate() } else { self.draw(stage) });
         bits.chunks_exact(self.words())
     }
 
@@ -146,7 +148,10 @@ impl Relabellings {
         let mut rows: Vec<Vec<u64>> = vec![Vec::new()];
         for labels in &self.strata {
             let all = labels.all();
-            rows = rows.iter().flat_map(|row| all.iter().map(move |bits| [row.as_slice(), &[*bits]].concat())).collect();
+            rows = rows
+                .iter()
+                .flat_map(|row| all.iter().map(move |bits| [row.as_slice(), &[*bits]].concat()))
+                .collect();
         }
         rows.concat()
     }

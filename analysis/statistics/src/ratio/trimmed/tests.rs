@@ -1,7 +1,6 @@
 use super::*;
 use crate::distribution::student_t;
 use proptest::prelude::*;
-use rand::RngExt as _;
 use speedup_core::value::seed::Seed;
 
 fn sample(values: &[f64]) -> Sample {
@@ -34,7 +33,8 @@ fn enumerated(x: &[f64], y: &[f64], cuts: [usize; 2]) -> [f64; 2] {
             let values = pooled.iter().enumerate().filter(|(place, _)| (bits >> place & 1 == 1) == set);
             values.map(|(_, value)| *value).collect::<Vec<f64>>()
         };
-        let ((a, of_a), (b, of_b)) = (by_definition(&part(true), cuts[0]), by_definition(&part(false), cuts[1]));
+        let ((a, of_a), (b, of_b)) =
+            (by_definition(&part(true), cuts[0]), by_definition(&part(false), cuts[1]));
         (a - b) / (of_a + of_b).sqrt()
     };
     let observed = of((1 << x.len()) - 1);
@@ -52,7 +52,9 @@ fn enumerated(x: &[f64], y: &[f64], cuts: [usize; 2]) -> [f64; 2] {
 fn the_larger_of_both_laws_counts() {
     let mut random = Seed(3).child("trimmed");
     let mut draw = |n: usize| -> Vec<f64> { (0..n).map(|_| 1.0 + random.random::<f64>().powi(3)).collect() };
-    for (n, m, share, cuts) in [(4, 4, 0.25, [1, 1]), (5, 6, 0.1, [0, 0]), (3, 7, 0.0, [0, 0]), (4, 8, 0.25, [1, 2])] {
+    for (n, m, share, cuts) in
+        [(4, 4, 0.25, [1, 1]), (5, 6, 0.1, [0, 0]), (3, 7, 0.0, [0, 0]), (4, 8, 0.25, [1, 2])]
+    {
         let (x, y) = (draw(n), draw(m));
         let ratio = trimmed(&x, &y, share);
         let [x, y] = [&x, &y].map(|times| times.iter().map(|time| time.ln()).collect::<Vec<f64>>());
@@ -119,23 +121,5 @@ proptest! {
         let moved: Vec<f64> = y.iter().map(|time| unit * time).collect();
         let other = trimmed(&scaled, &moved, 0.1).interval(level);
         prop_assert!((other.bounded().unwrap().upper / interval.upper - 1.0).abs() < 1e-6);
-    }
-}
-
-#[test]
-#[ignore]
-fn timing() {
-    let mut random = Seed(3).child("trimmed");
-    for n in [10, 35] {
-        for shift in [1.0, 1.01, 1.5] {
-        let start = std::time::Instant::now();
-        for _ in 0..20 {
-            let mut draw = |s: f64| -> Vec<f64> { (0..n).map(|_| s * (1.0 + 0.1 * random.random::<f64>().powi(3))).collect() };
-            let (x, y) = (draw(1.0), draw(shift));
-            let ratio = trimmed(&x, &y, 0.1);
-            std::hint::black_box((ratio.p_value(1.0, Alternative::TwoSided), ratio.interval(ConfidenceLevel::USUAL)));
-        }
-        println!("{n} {shift}: {:?}", start.elapsed() / 20);
-        }
     }
 }
