@@ -237,14 +237,20 @@ pub struct AnalysisChoice {
     pub prior: Option<LinePrior>,
 }
 
-/// What of the times of a version is compared: declared before there are any, and never chosen by them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Center {
-    /// Half of the runs take less: the time of a usual run. Its interval holds for any law, and for times with stalls.
-    Median,
-    /// What many runs take together. Its interval needs times without rare large ones, or many runs.
-    Mean,
+crate::words! {
+    /// What of the times of a version is compared: declared before there are any, and never chosen by them.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Center {
+        /// Half of the runs take less: the time of a usual run. Its interval holds for any law, and for times with stalls.
+        Median = "median",
+        /// What many runs take together. Its interval needs times without rare large ones, or many runs.
+        Mean = "mean",
+        /// What the runs take together without the tenth at either end, on the scale of ratios: nearly as sharp as the mean, and rare
+        /// stalls do not move it.
+        Trimmed = "trimmed mean",
+    }
+    fn name;
 }
 
 /// How benchmarks weigh in the suite.

@@ -126,7 +126,7 @@ fn row(
         interval.map_or_else(String::new, |(method, _)| method.to_owned()),
         number(headline.map(|headline| headline.change_percent)),
         number(headline.and_then(|headline| headline.p_value)),
-        number(comparison.by.and_then(|by| comparison.of(by)).and_then(|protocol| protocol.best.confidence)),
+        number(comparison.protocol_of_center().and_then(|protocol| protocol.best.confidence)),
         protocol(&comparison.mean),
         protocol(&comparison.median),
         number(comparison.probability_faster),

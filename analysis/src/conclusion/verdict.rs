@@ -5,6 +5,7 @@
 //! median side by side (Touati 2010 §6.2.2), and so do we, unmixed and beside the headline.
 
 use serde::{Deserialize, Serialize};
+use speedup_core::experiment::Center;
 use speedup_statistics::ratio::Summary;
 
 speedup_core::words! {
@@ -69,6 +70,26 @@ impl Verdict {
         match self {
             Self::Faster | Self::Slower | Self::Same => true,
             Self::Undecided | Self::NotEnoughData => false,
+        }
+    }
+}
+
+impl Protocol {
+    /// That of a declared centre; the paper has none of a trimmed mean.
+    pub(crate) fn of(center: Center) -> Option<Self> {
+        match center {
+            Center::Mean => Some(Self::Mean),
+            Center::Median => Some(Self::Median),
+            Center::Trimmed => None,
+        }
+    }
+}
+
+impl From<Protocol> for Center {
+    fn from(by: Protocol) -> Self {
+        match by {
+            Protocol::Mean => Self::Mean,
+            Protocol::Median => Self::Median,
         }
     }
 }

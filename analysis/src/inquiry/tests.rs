@@ -517,7 +517,7 @@ fn the_centre_goes_by_the_number_of_runs_alone() {
         let Findings::Ratio(of) = answer.findings else { panic!("another method") };
         (of[0].benchmarks[0].comparison.by, of[0].suite.verdict)
     };
-    assert_eq!(of(&BEFORE, &AFTER, None), (Some(Protocol::Median), Verdict::Faster));
-    assert_eq!(of(&BEFORE, &AFTER[..5], None), (Some(Protocol::Mean), Verdict::Faster));
+    assert_eq!(of(&BEFORE, &AFTER, None), (Some(Center::Median), Verdict::Faster));
+    assert_eq!(of(&BEFORE, &AFTER[..5], None), (Some(Center::Mean), Verdict::Faster));
     assert_eq!(of(&BEFORE, &AFTER[..5], Some(Center::Median)).1, Verdict::NotEnoughData);
 }

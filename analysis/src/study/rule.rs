@@ -280,6 +280,10 @@ fn named(rule: Rule, center: Center) -> Option<(RuleKind, &'static str)> {
                     "group-sequential comparison of medians with risk spending (Lan and DeMets, Biometrika 70, 1983; Jennison \
                      and Turnbull 2000, §3.3)"
                 }
+                Center::Trimmed => {
+                    "group-sequential comparison of trimmed means with risk spending (Lan and DeMets, Biometrika 70, 1983; \
+                     Jennison and Turnbull 2000, §3.3)"
+                }
             },
         )),
         Rule::Budget { .. } => Some((

@@ -23,10 +23,11 @@ use self::synthetic::{Synthetic, Times};
 use super::*;
 use crate::conclusion::{Direction, Protocol, ReasonCode, Verdict, WarningCode};
 use speedup_core::{
-    experiment::environment::Setting, machine::event::EndedAttempt, run::AfterLoss, run::LossReason,
-    run::Obstacle, run::conditions::Conditions, run::conditions::Unmet, run::disturbance::Disturbance,
-    run::file_system::FileSystem, run::file_system::Location, run::record::Failure, run::record::Record,
-    run::timer::TimerError, value::id::Attempt, value::seed::Seed, value::time::Span,
+    experiment::Center, experiment::environment::Setting, machine::event::EndedAttempt, run::AfterLoss,
+    run::LossReason, run::Obstacle, run::conditions::Conditions, run::conditions::Unmet,
+    run::disturbance::Disturbance, run::file_system::FileSystem, run::file_system::Location,
+    run::record::Failure, run::record::Record, run::timer::TimerError, value::id::Attempt, value::seed::Seed,
+    value::time::Span,
 };
 use speedup_statistics::ratio::Summary;
 use std::collections::BTreeMap;
@@ -59,13 +60,13 @@ fn codes(report: &Report) -> Vec<&str> {
 fn a_faster_candidate_is_faster() {
     let report = two(1, 30).times(0, 1, Times::normal(80e6, 1e6)).report();
     let comparison = only(&report);
-    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Protocol::Median)));
+    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Center::Median)));
     assert_eq!(comparison.of(Protocol::Mean).map(|median| median.verdict), Some(Verdict::Faster));
     let headline = comparison.headline().unwrap();
     let (lower, upper) = headline.interval.ends().unwrap();
     assert!(lower < 1.25 && 1.25 < upper && upper - lower < 0.02, "{lower} {upper}");
     assert!((headline.change_percent + 20.0).abs() < 1.0);
-    assert!(headline.p_value.unwrap() < 1e-8 && headline.center == Protocol::Median);
+    assert!(headline.p_value.unwrap() < 1e-8 && headline.center == Center::Median);
     assert!(comparison.of(Protocol::Mean).unwrap().best.confidence.unwrap() > 0.9999);
     let suite = &report.suites[0];
     assert_eq!((suite.verdict, suite.benchmarks.faster), (Verdict::Faster, 1));
@@ -91,7 +92,7 @@ fn the_declared_center_speaks_whatever_the_data_look_like() {
         .times(0, 1, Times::Skewed { least: 90e6, scale: 1e6 })
         .report();
     let comparison = only(&report);
-    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Protocol::Median)));
+    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Center::Median)));
     let mean = comparison.of(Protocol::Mean).unwrap();
     assert_eq!(mean.verdict, Verdict::NotEnoughData);
     assert_eq!(mean.reason.as_ref().unwrap().code, ReasonCode::SmallNotNormal);
@@ -101,8 +102,27 @@ fn the_declared_center_speaks_whatever_the_data_look_like() {
         .times(0, 1, Times::Skewed { least: 90e6, scale: 1e6 })
         .report();
     let comparison = only(&declared);
-    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Protocol::Mean)));
+    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Center::Mean)));
     assert!(codes(&declared).contains(&"mean_of_doubtful_law"), "{:?}", codes(&declared));
+}
+
+/// Two runs of thirty are stalls: they widen the interval of the mean, and not that of the trimmed mean.
+#[test]
+fn stalls_do_not_hide_a_difference_of_trimmed_means() {
+    let of = |center: &str| {
+        let plan = format!("[analysis]\ncenter = \"{center}\"\n");
+        let report = changed_report(&Synthetic::new(1, 2, 30, &plan), |version, at, record| {
+            let stall = if at % 15 == 7 { 150_000_000 } else { 0 };
+            let jitter = 100_000 * (at * 7 % 13);
+            endpoints::wall(record, 100_000_000 - 2_000_000 * u64::from(version) + jitter + stall);
+        });
+        let comparison = only(&report);
+        (comparison.verdict, comparison.by, comparison.headline().unwrap())
+    };
+    let (verdict, by, headline) = of("trimmed");
+    assert_eq!((verdict, by, headline.center), (Verdict::Faster, Some(Center::Trimmed), Center::Trimmed));
+    assert!((headline.speedup - 1.02).abs() < 2e-3, "{headline:?}");
+    assert_eq!(of("mean").0, Verdict::Undecided);
 }
 
 #[test]
@@ -224,7 +244,7 @@ fn too_few_runs_are_not_enough_data() {
     assert!(only(&one).observed.is_some() && only(&one).mean.is_none());
     let two_runs = two(1, 2).times(0, 1, Times::normal(50e6, 1e6)).report();
     let comparison = only(&two_runs);
-    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Protocol::Mean)));
+    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Center::Mean)));
     assert!(codes(&two_runs).contains(&"few_runs"), "{:?}", codes(&two_runs));
     let declared = Synthetic::new(1, 2, 5, "[analysis]\ncenter = \"median\"\n").report();
     let reason = only(&declared).reason.as_ref().unwrap();

@@ -18,6 +18,7 @@ mod quantile;
 mod random_effects_mean;
 mod speedup_means;
 mod suite;
+mod trimmed;
 
 pub use mean::{MeanRatio, RatioError};
 pub use median::MedianRatio;
@@ -28,6 +29,7 @@ pub use quantile::QuantileRatio;
 pub use random_effects_mean::{HeterogeneityEstimator, LogEffect, RandomEffectsError, RandomEffectsMean};
 pub use speedup_means::{SpeedupMeans, SpeedupMeansError};
 pub use suite::{Clusters, SuiteRatio, SuiteRatioError};
+pub use trimmed::{TrimShare, TrimShareError, TrimmedRatio};
 
 use crate::inference::{Alternative, ConfidenceLevel, PValue, RatioInterval};
 
@@ -58,4 +60,4 @@ macro_rules! speedups {
         }
     )*};
 }
-speedups!(MeanRatio, QuantileRatio<'_>, PairedRatio, PairedMedianRatio, SuiteRatio);
+speedups!(MeanRatio, QuantileRatio<'_>, PairedRatio, PairedMedianRatio, SuiteRatio, TrimmedRatio);

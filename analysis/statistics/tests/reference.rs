@@ -50,6 +50,8 @@ mod single_sample;
 mod tables;
 #[path = "reference/tracks.rs"]
 mod tracks;
+#[path = "reference/trimmed.rs"]
+mod trimmed;
 #[path = "reference/two_samples.rs"]
 mod two_samples;
 
@@ -147,6 +149,7 @@ fn checker(stem: &str) -> Result<Check, &'static str> {
         "step_bisection" | "weighted_bisection" => Ok(bisections::steps),
         "scaling" => Ok(scalings::scaling),
         "track" => Ok(tracks::track),
+        "trimmed" => Ok(trimmed::ratio),
         "true_share" => Ok(conclusions::true_share),
         _ => Err("this program does not know it"),
     }

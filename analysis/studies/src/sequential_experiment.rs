@@ -43,6 +43,7 @@ impl SequentialExperiment {
         let center = match center {
             Center::Mean => "mean",
             Center::Median => "median",
+            Center::Trimmed => "trimmed",
         };
         let text = format!(
             "[experiment]\nname = \"looks\"\nseed = 1\n\

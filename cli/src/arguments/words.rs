@@ -27,6 +27,7 @@ pub(crate) fn centers() -> Words<Center> {
     words([
         ("median", Center::Median, "Half of the runs take less: of a usual run"),
         ("mean", Center::Mean, "What many runs take together"),
+        ("trimmed", Center::Trimmed, "The same without the tenth of the runs at either end"),
     ])
 }
 

@@ -26,7 +26,7 @@ use v1::rule::{Budget, Pilot, Rule as WireRule, Sequential};
 enumeration!(Weights, v1::Weights, [Equal, Custom, Fraction]);
 enumeration!(KeepOutput, v1::KeepOutput, [Failed, All]);
 
-enumeration!(Center, v1::Center, [Median, Mean]);
+enumeration!(Center, v1::Center, [Median, Mean, Trimmed]);
 enumeration!(Family, v1::Family, [Common, Own]);
 
 structure!(

@@ -4,7 +4,8 @@
 use speedup_analysis::study::{
     AdjustedEndpoint, AdjustedReport, ControlRow, ControlsReport, EndpointReport, EndpointRow, IntervalReport,
 };
-use speedup_analysis::{conclusion::Protocol, inquiry::RatioFinding, inquiry::RatioSuite};
+use speedup_analysis::{inquiry::RatioFinding, inquiry::RatioSuite};
+use speedup_core::experiment::Center;
 
 use super::{Told, reason, verdict};
 use crate::facts::{Heading, Sheet, SheetCell, hidden, number, words};
@@ -76,7 +77,7 @@ impl Columns {
         let headline = comparison.headline();
         let headline = headline.as_ref();
         let mut row = self.start(verdict(comparison.verdict), candidate, one);
-        row.push(comparison.by.map(Protocol::name).map_or(SheetCell::Absent, SheetCell::text));
+        row.push(comparison.by.map(Center::name).map_or(SheetCell::Absent, SheetCell::text));
         row.extend(ratio(
             headline.map(|headline| headline.speedup),
             headline.map(|headline| &headline.interval),

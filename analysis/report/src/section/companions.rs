@@ -1,12 +1,13 @@
 //! What stands beside the verdicts: the adjusted ones, what undecided benchmarks would take, the diagnostics, and the
 //! mixtures if they were asked for.
 
-use speedup_analysis::conclusion::{Protocol, Word};
+use speedup_analysis::conclusion::Word;
 use speedup_analysis::count::{counted, grouped, p_value, percent};
 use speedup_analysis::study::{
     AdviceReport, BenchmarkReport, ComparisonReport, DiagnosticsSummary, HostEffectReport, MixtureReport,
     POWER, PlacementReport, RELATIVE_HALF_WIDTH, ReachReport, Report, SuiteReport, WithoutReport,
 };
+use speedup_core::experiment::Center;
 
 use super::benchmarks::NOTHING;
 use crate::document::{Align, Column, Document, Field, Kind, LegendEntry, Table, TableRow, Tone};
@@ -32,7 +33,7 @@ pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) 
         let comparison = &benchmark.comparisons[at];
         Some((benchmark, comparison.by?, comparison.advice.as_ref()?))
     });
-    let mut undecided: Vec<(&BenchmarkReport, Protocol, &AdviceReport)> = undecided.collect();
+    let mut undecided: Vec<(&BenchmarkReport, Center, &AdviceReport)> = undecided.collect();
     if undecided.is_empty() {
         return;
     }
@@ -55,7 +56,7 @@ pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) 
         Column::new("by", Align::Left, 3),
         Column::new("takes", Align::Right, 4),
     ];
-    let row = |(benchmark, by, advice): &(&BenchmarkReport, Protocol, &AdviceReport)| -> Vec<Field> {
+    let row = |(benchmark, by, advice): &(&BenchmarkReport, Center, &AdviceReport)| -> Vec<Field> {
         let comparison = &benchmark.comparisons[at];
         vec![
             Field::name(&benchmark.name),

@@ -17,7 +17,9 @@ use speedup_core::{experiment::Center, run::timer::TimerError};
 use speedup_statistics::inference::{Caveat, ConfidenceLevel, Critical};
 use speedup_statistics::levels::{DroppedWhy, EffectSize, LevelTree, RandomEffects, Reshaped};
 use speedup_statistics::sample::{Sample, SampleQuantile};
-use speedup_statistics::{protocol::speedup_test::SpeedupTest, ratio::RatioError, ratio::Summary};
+use speedup_statistics::{
+    protocol::speedup_test::SpeedupTest, ratio::RatioError, ratio::Summary, ratio::TrimShare,
+};
 
 /// A benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,7 +87,7 @@ pub struct ComparisonReport {
     /// The headline's verdict.
     pub verdict: Verdict,
     /// The centre that it is of.
-    pub by: Option<Protocol>,
+    pub by: Option<Center>,
     /// Why there is not enough data.
     pub reason: Option<Reason>,
     /// What is said first; `None` without data, and in reports from before there were headlines: see
@@ -137,7 +139,12 @@ impl ComparisonReport {
     /// What is said first: the interval of the ratio of the declared centres. In reports from before there were headlines it is
     /// what the protocol says that spoke for the benchmark.
     pub fn headline(&self) -> Option<HeadlineReport> {
-        self.first.clone().or_else(|| self.of(self.by?).map(HeadlineReport::of_protocol))
+        self.first.clone().or_else(|| self.protocol_of_center().map(HeadlineReport::of_protocol))
+    }
+
+    /// What the protocol of the headline's centre says; the paper has none of a trimmed mean.
+    pub fn protocol_of_center(&self) -> Option<&ProtocolReport> {
+        self.of(Protocol::of(self.by?)?)
     }
 
     /// What a protocol of the Speedup-Test says.
@@ -253,11 +260,10 @@ impl Pair<'_> {
             Err(refused) => (None, None, Some(refused)),
         };
         let verdict = first.as_ref().map_or(Verdict::NotEnoughData, |first| first.verdict);
-        let by = Protocol::from(declared.center);
         self.warn(verdict, &mean, declared, (baseline, candidate), unit, (about, warnings));
         let report = ComparisonReport {
             verdict,
-            by: Some(by),
+            by: Some(declared.center),
             reason: refused,
             first,
             observed: Some(observed),
@@ -284,11 +290,12 @@ impl Pair<'_> {
         let difference_ns = match declared.center {
             Center::Mean => baseline.mean() - candidate.mean(),
             Center::Median => baseline.median() - candidate.median(),
+            Center::Trimmed => TrimShare::USUAL.time_of(baseline) - TrimShare::USUAL.time_of(candidate),
         };
         if verdict.is_effect() && self.is_near_the_timer(difference_ns) {
             warnings.concern(WarningCode::NearTimer, about, near_timer);
         }
-        if declared.center == Center::Median {
+        if declared.center != Center::Mean {
             return;
         }
         if mean.is_doubtful() {
@@ -325,20 +332,24 @@ impl Pair<'_> {
                 return ComparisonReport { observed: Some(observed), ..self.without(reason.clone()) };
             }
         };
-        let by = Protocol::from(declared.center);
-        let Judged { report, .. } = looked::judged(row, look, by, declared.level);
-        if report.verdict.is_effect() && row.saved_ns.is_some_and(|saved| self.is_near_the_timer(saved)) {
+        let first = HeadlineReport { margin: declared.margin, ..looked::headline(row, look, declared) };
+        let verdict = first.verdict;
+        if verdict.is_effect() && row.saved_ns.is_some_and(|saved| self.is_near_the_timer(saved)) {
             warnings.concern(WarningCode::NearTimer, about, near_timer);
         }
-        let first = HeadlineReport { margin: declared.margin, ..HeadlineReport::of_protocol(&report) };
-        let (verdict, reason) = (report.verdict, report.reason.clone());
-        let (mean, median) = match by {
-            Protocol::Mean => (Some(report), None),
-            Protocol::Median => (None, Some(report)),
-        };
+        let mut mean = None;
+        let mut median = None;
+        match Protocol::of(declared.center) {
+            Some(Protocol::Mean) => mean = Some(looked::judged(row, look, Protocol::Mean, declared.level)),
+            Some(Protocol::Median) => {
+                median = Some(looked::judged(row, look, Protocol::Median, declared.level))
+            }
+            None => {}
+        }
+        let reason = looked::reason(row, look);
         ComparisonReport {
             verdict,
-            by: Some(by),
+            by: Some(declared.center),
             reason,
             first: Some(first),
             observed: Some(observed),

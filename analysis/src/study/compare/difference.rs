@@ -8,9 +8,9 @@ use crate::conclusion::{Reason, ReasonCode};
 use crate::study::design::{Arranged, DesignKind, INDEPENDENT_RUN, class_weight};
 use speedup_core::experiment::Center;
 use speedup_statistics::ratio::difference::{
-    MeanDifference, PairedMeanDifference, PairedMedianDifference, QuantileDifference,
+    MeanDifference, PairedMeanDifference, PairedMedianDifference, QuantileDifference, TrimmedDifference,
 };
-use speedup_statistics::{sample::Sample, test::TTestError};
+use speedup_statistics::{ratio::RatioError, ratio::TrimShare, sample::Sample, test::TTestError};
 
 impl Declared {
     /// The ratio of the centres of two samples of what is independent, or their difference where a value of one is not positive. Values
@@ -51,6 +51,18 @@ impl Declared {
         let weighted = |(x, y)| (x, y, class_weight(x, y));
         let strata = || blocks.iter().map(|(x, y)| weighted((x, y)));
         match (self.center, are_pairs) {
+            (Center::Trimmed, true) => {
+                let of_pairs = TrimmedDifference::of_pairs(over, under, TrimShare::USUAL);
+                Ok(self.judge_difference(&of_pairs.map_err(|error| refused_trimmed(&error))?))
+            }
+            (Center::Trimmed, false) if blocks.is_empty() => {
+                let apart = TrimmedDifference::within([(over, under, 1.0)], TrimShare::USUAL);
+                Ok(self.judge_difference(&apart.map_err(|error| refused_trimmed(&error))?))
+            }
+            (Center::Trimmed, false) => {
+                let within = TrimmedDifference::within(strata(), TrimShare::USUAL);
+                Ok(self.judge_difference(&within.map_err(|error| refused_trimmed(&error))?))
+            }
             (Center::Median, true) => {
                 let of_pairs = PairedMedianDifference::new(over, under).ok_or_else(no_strata)?;
                 Ok(self.judge_difference(&of_pairs))
@@ -82,6 +94,7 @@ impl Declared {
         match self.center {
             Center::Median => sample.median(),
             Center::Mean => sample.mean(),
+            Center::Trimmed => TrimShare::USUAL.mean_of(sample),
         }
     }
 
@@ -115,10 +128,22 @@ fn no_strata() -> Reason {
 /// Why means have no difference with an error.
 fn refused(error: &TTestError) -> Reason {
     match error {
-        TTestError::EssentiallyConstant { .. } => Reason::new(
-            ReasonCode::Constant,
-            "The values of each version do not vary, so that their means have no error: declare center = \"median\"",
-        ),
+        TTestError::EssentiallyConstant { .. } => constant(),
         TTestError::TooFew { .. } | TTestError::Unpaired { .. } => Reason::of(ReasonCode::TooFewRuns, error),
     }
+}
+
+/// Why trimmed means have no difference with an error.
+fn refused_trimmed(error: &RatioError) -> Reason {
+    match error {
+        RatioError::Constant | RatioError::EssentiallyConstant => constant(),
+        RatioError::NotPositive { .. } | RatioError::TooFew { .. } => Reason::from(error),
+    }
+}
+
+fn constant() -> Reason {
+    Reason::new(
+        ReasonCode::Constant,
+        "The values of each version do not vary, so that their means have no error: declare center = \"median\"",
+    )
 }

@@ -7,12 +7,14 @@
 use super::headline::{Declared, RatioFound, Scale};
 use super::own_metric::looked_sequentially;
 use super::{multiplicity, multiplicity::Tested, protocol::IntervalReport, tail};
-use crate::conclusion::{Protocol, Reason, ReasonCode, Verdict, Word};
+use crate::conclusion::{Reason, ReasonCode, Verdict, Word};
 use crate::count;
 use crate::study::design::{Arranged, Design, Run, class_weight};
 use crate::study::{RunUnit, Study, gather::cell::CellRecords, gather::sampled::Sampled};
 use serde::{Deserialize, Serialize};
-use speedup_core::experiment::{Endpoint, EndpointSubject, Family, Rule, metric::Better, metric::Metric};
+use speedup_core::experiment::{
+    Center, Endpoint, EndpointSubject, Family, Rule, metric::Better, metric::Metric,
+};
 use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue};
 use speedup_statistics::{ratio::QuantileRatio, ratio::RatioError, sample::Sample, sample::SampleQuantile};
 
@@ -25,9 +27,9 @@ pub struct EndpointReport {
     /// The quantile that is compared; absent where it is the declared centre.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantile: Option<f64>,
-    /// `mean` or `median`, where the declared centre is compared.
+    /// Where the declared centre is compared, which it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub center: Option<Protocol>,
+    pub center: Option<Center>,
     /// Which values are good.
     pub better: Better,
     /// Within what two versions count as the same, where the plan declares it.
@@ -168,7 +170,7 @@ impl EndpointReport {
         Self {
             metric: metric.to_owned(),
             quantile,
-            center: quantile.is_none().then(|| experiment.center().into()),
+            center: quantile.is_none().then(|| experiment.center()),
             better,
             margin,
             family,

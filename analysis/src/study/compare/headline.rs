@@ -7,7 +7,7 @@
 //! in common (order statistics of each version, combined on the log scale); that of the mean is Fieller's.
 
 use super::{multiplicity::OneSidedReport, protocol::IntervalReport, protocol::ProtocolReport};
-use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict};
+use crate::conclusion::{Direction, Reason, ReasonCode, Verdict};
 use crate::count::counted;
 use crate::study::design::{Arranged, DesignKind, INDEPENDENT_RUN, class_weight};
 use serde::{Deserialize, Serialize};
@@ -16,14 +16,15 @@ use speedup_statistics::{
     inference::Alternative, inference::ConfidenceLevel, inference::PValue, inference::RatioInterval,
     ratio::BenchmarkWeights, ratio::MeanRatio, ratio::PairedMedianRatio, ratio::PairedRatio,
     ratio::QuantileRatio, ratio::RatioError, ratio::Speedup, ratio::SuiteMember, ratio::SuiteRatio,
-    ratio::SuiteRatioError, ratio::difference::CenterDifference, sample::Sample, sample::SampleQuantile,
+    ratio::SuiteRatioError, ratio::TrimShare, ratio::TrimmedRatio, ratio::difference::CenterDifference,
+    sample::Sample, sample::SampleQuantile,
 };
 
 /// What is said first of a candidate on a benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeadlineReport {
     /// Whose ratio it is of.
-    pub center: Protocol,
+    pub center: Center,
     /// What the interval says.
     pub verdict: Verdict,
     /// What the observed times say, shown or not.
@@ -104,7 +105,7 @@ impl Declared {
     ) -> Result<(HeadlineReport, OneSidedReport), Reason> {
         let found = self.found(baseline, candidate, arranged)?;
         let report = HeadlineReport {
-            center: self.center.into(),
+            center: self.center,
             verdict: found.verdict,
             direction: Direction::of(found.ratio),
             speedup: found.ratio,
@@ -128,6 +129,17 @@ impl Declared {
         let are_pairs = arranged.is_some_and(|arranged| arranged.design.kind == DesignKind::Pairs);
         let refused = |error: RatioError| Reason::from(&error);
         match (self.center, are_pairs) {
+            (Center::Trimmed, true) => {
+                Ok(self
+                    .judge(&TrimmedRatio::of_pairs(baseline, candidate, TrimShare::USUAL).map_err(refused)?))
+            }
+            (Center::Trimmed, false) if blocks.is_empty() => {
+                Ok(self.judge(&TrimmedRatio::new(baseline, candidate, TrimShare::USUAL).map_err(refused)?))
+            }
+            (Center::Trimmed, false) => {
+                let strata = blocks.iter().map(|(x, y)| (x, y, class_weight(x, y)));
+                Ok(self.judge(&TrimmedRatio::within(strata, TrimShare::USUAL).map_err(refused)?))
+            }
             (Center::Median, true) => {
                 Ok(self.judge(&PairedMedianRatio::new(baseline, candidate).map_err(refused)?))
             }
@@ -239,7 +251,7 @@ impl Declared {
                     ),
                 ))
             }
-            (IntervalReport::Missing { reason }, Center::Mean) => Some(reason.clone()),
+            (IntervalReport::Missing { reason }, Center::Mean | Center::Trimmed) => Some(reason.clone()),
         }
     }
 }
@@ -248,7 +260,7 @@ impl HeadlineReport {
     /// That of a report from before there were any: the protocol's that spoke for the benchmark.
     pub(super) fn of_protocol(report: &ProtocolReport) -> Self {
         Self {
-            center: report.protocol,
+            center: report.protocol.into(),
             verdict: report.verdict,
             direction: report.direction,
             speedup: report.speedup,
@@ -257,15 +269,6 @@ impl HeadlineReport {
             p_value: report.at_level.main_test.p_value,
             margin: None,
             p_same: None,
-        }
-    }
-}
-
-impl From<Center> for Protocol {
-    fn from(center: Center) -> Self {
-        match center {
-            Center::Median => Self::Median,
-            Center::Mean => Self::Mean,
         }
     }
 }

@@ -4,22 +4,12 @@
 //! Speedup-Test gives no verdict there. The rule's two-sided test of the declared centre at the risk of its look stands in the
 //! place of that centre's protocol, with the repeated confidence interval of the speedup (Jennison and Turnbull 2000, ch. 9).
 
-use super::protocol::{AnswerOutcome, IntervalReport, Judged, ProtocolAnswer, ProtocolReport, TestReport};
+use super::headline::{Declared, HeadlineReport};
+use super::protocol::{AnswerOutcome, IntervalReport, ProtocolAnswer, ProtocolReport, TestReport};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict};
 use crate::study::rule::{LookReport, RuleReport, RuleRow, RuleState};
+use speedup_core::experiment::Center;
 use speedup_statistics::{inference::ConfidenceLevel, protocol::speedup_test::Question};
-
-/// The method of the interval.
-fn interval_of(center: Protocol) -> &'static str {
-    match center {
-        Protocol::Mean => {
-            "repeated confidence interval of the ratio of means (Jennison and Turnbull 2000, ch. 9)"
-        }
-        Protocol::Median => {
-            "repeated confidence interval of the ratio of medians (Jennison and Turnbull 2000, ch. 9)"
-        }
-    }
-}
 
 /// What the rule says of a comparison.
 pub(crate) type Looked<'a> = Result<(&'a RuleRow, LookReport), Reason>;
@@ -41,24 +31,48 @@ pub(crate) fn of<'a>(rule: Option<&'a RuleReport>, benchmark: &str, candidate: &
     }))
 }
 
-/// The rule's answer in the place of the protocol of the declared centre.
-pub(crate) fn judged(row: &RuleRow, look: LookReport, center: Protocol, level: ConfidenceLevel) -> Judged {
+/// The headline by what the rule says of a comparison.
+pub(crate) fn headline(row: &RuleRow, look: LookReport, declared: &Declared) -> HeadlineReport {
     let speedup = row.speedup.unwrap_or(1.0);
-    let interval = match row.speedup_interval {
-        Some([lower, upper]) => IntervalReport::Bounded {
-            method: interval_of(center).to_owned(),
-            lower,
-            upper,
-            confidence: level.get(),
-            caveats: Vec::new(),
-        },
-        None => IntervalReport::Missing {
-            reason: Reason::new(
-                ReasonCode::NoRepeatedInterval,
-                "At the risk of this look the interval has no ends",
-            ),
-        },
+    HeadlineReport {
+        center: declared.center,
+        verdict: row.verdict,
+        direction: Direction::of(speedup),
+        speedup,
+        change_percent: 100.0 * (1.0 / speedup - 1.0),
+        interval: interval(row, declared.center, declared.level),
+        p_value: look.p,
+        margin: None,
+        p_same: None,
+    }
+}
+
+/// Why the rule has no verdict on a comparison.
+pub(crate) fn reason(row: &RuleRow, look: LookReport) -> Option<Reason> {
+    (row.verdict == Verdict::NotEnoughData).then(|| open(look))
+}
+
+fn interval(row: &RuleRow, center: Center, level: ConfidenceLevel) -> IntervalReport {
+    let Some([lower, upper]) = row.speedup_interval else {
+        let reason =
+            Reason::new(ReasonCode::NoRepeatedInterval, "At the risk of this look the interval has no ends");
+        return IntervalReport::Missing { reason };
     };
+    let method = format!(
+        "repeated confidence interval of the ratio of {}s (Jennison and Turnbull 2000, ch. 9)",
+        center.name()
+    );
+    IntervalReport::Bounded { method, lower, upper, confidence: level.get(), caveats: Vec::new() }
+}
+
+/// The rule's answer in the place of a protocol.
+pub(crate) fn judged(
+    row: &RuleRow,
+    look: LookReport,
+    protocol: Protocol,
+    level: ConfidenceLevel,
+) -> ProtocolReport {
+    let speedup = row.speedup.unwrap_or(1.0);
     let direction = Direction::of(speedup);
     let answer = |outcome: AnswerOutcome, risk: Option<f64>| ProtocolAnswer {
         question: match direction {
@@ -72,19 +86,18 @@ pub(crate) fn judged(row: &RuleRow, look: LookReport, center: Protocol, level: C
         caveats: Vec::new(),
     };
     let outcome = AnswerOutcome::from(row.verdict);
-    let report = ProtocolReport {
-        protocol: center,
+    ProtocolReport {
+        protocol,
         verdict: row.verdict,
-        reason: (row.verdict == Verdict::NotEnoughData).then(|| open(look)),
+        reason: reason(row, look),
         direction,
         speedup,
         change_percent: 100.0 * (1.0 / speedup - 1.0),
-        interval,
+        interval: interval(row, protocol.into(), level),
         at_level: answer(outcome, Some(level.risk().get())),
         assumptions: Vec::new(),
         best: answer(AnswerOutcome::CannotConclude, None),
-    };
-    Judged { report, caveats: Vec::new(), interval_caveats: Vec::new() }
+    }
 }
 
 fn test(row: &RuleRow, look: LookReport) -> TestReport {

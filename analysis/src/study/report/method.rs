@@ -12,7 +12,7 @@ use speedup_statistics::test::{ExactRule, PairedTTest, Proportion, ProportionMet
 use speedup_statistics::{
     inference::ConfidenceLevel, levels::EffectSize, protocol::speedup_test::Rules, ratio::MeanRatio,
     ratio::MedianRatio, ratio::PairedRatio, ratio::QuantileRatio, ratio::RandomEffectsMean,
-    ratio::SuiteRatio,
+    ratio::SuiteRatio, ratio::TrimmedRatio,
 };
 
 /// How the report was made.
@@ -227,6 +227,9 @@ fn of_a_benchmark(level: ConfidenceLevel, benchmarks: u64, center: Center) -> Ve
             ("median", QuantileRatio::NAME, "Zou and Donner 2008; David and Nagaraja 2003 §7.1")
         }
         Center::Mean => ("mean", MeanRatio::NAME, "Kalibera 2012 §7.3.2, eq. 12"),
+        Center::Trimmed => {
+            ("trimmed mean", TrimmedRatio::NAME, "Yuen 1974; Janssen 1997; Chung and Romano 2013")
+        }
     };
     vec![
         note(

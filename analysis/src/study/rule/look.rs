@@ -7,7 +7,8 @@ use speedup_statistics::{
     inference::Alternative, inference::ConfidenceLevel, inference::Interval, inference::PValue,
     planning::group_sequential::Look, ratio::BenchmarkWeights, ratio::MeanRatio, ratio::PairedMedianRatio,
     ratio::PairedRatio, ratio::QuantileRatio, ratio::Speedup, ratio::SuiteMember, ratio::SuiteRatio,
-    sample::Sample, sample::SampleQuantile, test::OneSampleTTest, test::PairedTTest, test::WelchTTest,
+    ratio::TrimShare, ratio::TrimmedRatio, sample::Sample, sample::SampleQuantile, test::OneSampleTTest,
+    test::PairedTTest, test::WelchTTest,
 };
 use std::collections::BTreeMap;
 
@@ -61,6 +62,13 @@ impl Looked {
     pub(super) fn saved(&self) -> f64 {
         match (&self.observations, self.center) {
             (Observations::Units(units), Center::Mean) => units.saved(),
+            (Observations::Units(Units::Apart([x, y])), Center::Trimmed) => trimmed_saved(x, y),
+            (Observations::Units(Units::Paired { pairs: [x, y], .. }), Center::Trimmed) => {
+                trimmed_saved(x, y)
+            }
+            (Observations::Within(blocks), Center::Trimmed) => {
+                over_classes(blocks, |[x, y]| trimmed_saved(x, y))
+            }
             (Observations::Units(Units::Apart([x, y])), Center::Median) => x.median() - y.median(),
             (Observations::Units(Units::Paired { differences, .. }), Center::Median) => differences.median(),
             (Observations::Within(blocks), Center::Mean) => {
@@ -83,6 +91,7 @@ impl Looked {
                 over_classes(blocks, |[x, _]| x.mean()) / over_classes(blocks, |[_, y]| y.mean())
             }
             (_, Center::Median) => self.of_medians(|ratio| ratio.estimate()).unwrap_or(f64::NAN),
+            (_, Center::Trimmed) => self.trimmed().map_or(f64::NAN, |ratio| ratio.estimate()),
         }
     }
 
@@ -92,6 +101,7 @@ impl Looked {
         match self.center {
             Center::Mean => self.see_means(level),
             Center::Median => self.see_medians(level),
+            Center::Trimmed => self.see_trimmed(level),
         }
     }
 
@@ -146,6 +156,35 @@ impl Looked {
         })
     }
 
+    fn see_trimmed(&self, level: Option<ConfidenceLevel>) -> Option<Seen> {
+        let ratio = self.trimmed()?;
+        let method = match self.observations {
+            Observations::Units(Units::Paired { .. }) => TrimmedRatio::NAME_OF_PAIRS,
+            Observations::Units(Units::Apart(_)) | Observations::Within(_) => TrimmedRatio::NAME,
+        };
+        Some(Seen {
+            method,
+            p: ratio.p_value(1.0, Alternative::TwoSided),
+            interval: None,
+            speedup_interval: ends(&ratio, level),
+        })
+    }
+
+    /// The ratio of the trimmed means; none where there is none.
+    fn trimmed(&self) -> Option<TrimmedRatio> {
+        let share = TrimShare::USUAL;
+        match &self.observations {
+            Observations::Units(Units::Apart([x, y])) => TrimmedRatio::new(x, y, share).ok(),
+            Observations::Units(Units::Paired { pairs: [x, y], .. }) => {
+                TrimmedRatio::of_pairs(x, y, share).ok()
+            }
+            Observations::Within(blocks) => {
+                let strata = blocks.iter().map(|[x, y]| (x, y, class_weight(x, y)));
+                TrimmedRatio::within(strata, share).ok()
+            }
+        }
+    }
+
     /// What `of` says of the ratio of the medians; none where there is none.
     fn of_medians<T>(&self, of: impl FnOnce(&dyn Speedup) -> T) -> Option<T> {
         match &self.observations {
@@ -161,6 +200,11 @@ impl Looked {
             }
         }
     }
+}
+
+/// What a candidate saves of the times without the tenth at either end.
+fn trimmed_saved(baseline: &Sample, candidate: &Sample) -> f64 {
+    TrimShare::USUAL.time_of(baseline) - TrimShare::USUAL.time_of(candidate)
 }
 
 /// The ends of the interval at a level, if it has two.

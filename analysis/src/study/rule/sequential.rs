@@ -9,7 +9,7 @@ use speedup_statistics::inference::{ConfidenceLevel, PValue};
 use speedup_statistics::planning::group_sequential::{
     self, GroupSequential, Look, LookDecision, LooksError, Sides, equal_fractions,
 };
-use speedup_statistics::sample::SampleQuantile;
+use speedup_statistics::{ratio::TrimmedRatio, sample::SampleQuantile};
 
 /// Below it the ratio of the unbiased statistic to the observed one is what it is here.
 const LEAST_STATISTIC: f64 = 1e-3;
@@ -30,8 +30,12 @@ pub fn first_decisive_look(experiment: &Experiment) -> Option<u32> {
 /// Whether so many observations of each version could be enough for a look to conclude.
 fn may_stop(center: Center, look: &Look, observations: u64) -> bool {
     let level = ConfidenceLevel::new(1.0 - look.nominal_risk.get());
-    let is_enough = |level| SampleQuantile::runs_needed(0.5, level) <= observations;
-    look.nominal_risk.get() > 0.0 && (center == Center::Mean || level.is_ok_and(is_enough))
+    let Ok(level) = level else { return false };
+    match center {
+        Center::Mean => look.nominal_risk.get() > 0.0,
+        Center::Median => SampleQuantile::runs_needed(0.5, level) <= observations,
+        Center::Trimmed => TrimmedRatio::runs_needed(level) <= observations,
+    }
 }
 
 fn design(looks: u32, spending: Spending, level: ConfidenceLevel) -> Result<GroupSequential, LooksError> {

@@ -14,7 +14,7 @@ fn report(benchmarks: usize, runs: u32, more: &str, change: impl Fn(u32, u64, &m
     changed_report(&Synthetic::new(benchmarks, 2, runs, more), change)
 }
 
-fn wall(record: &mut Record, value: u64) {
+pub(super) fn wall(record: &mut Record, value: u64) {
     record.metrics.insert(Metric::Wall, value);
 }
 
@@ -99,7 +99,7 @@ fn endpoints_share_the_risk_that_the_plan_says() {
 /// Page faults, mostly none: the difference of the medians, by the order statistics.
 #[test]
 fn values_that_may_be_zero_are_compared_by_their_difference() {
-    for center in ["median", "mean"] {
+    for center in ["median", "mean", "trimmed"] {
         let plan =
             format!("[analysis]\ncenter = \"{center}\"\n[analysis.verdicts.max_rss]\nmargin = \"10%\"\n");
         let report = report(1, 12, &plan, |version, at, record| {
@@ -134,7 +134,9 @@ fn the_difference_is_the_candidates_less_the_baselines_whichever_is_better() {
 /// Equal throughout: the same where a margin is declared, by either centre, and said where none is.
 #[test]
 fn values_that_are_all_equal_are_the_same_only_with_a_margin() {
-    for (value, center) in [(0, "median"), (0, "mean"), (4096, "median"), (4096, "mean")] {
+    for (value, center) in
+        [(0, "median"), (0, "mean"), (0, "trimmed"), (4096, "median"), (4096, "mean"), (4096, "trimmed")]
+    {
         let of = |runs, margin: &str| {
             let plan = format!("[analysis]\ncenter = \"{center}\"\n[analysis.verdicts.max_rss]\n{margin}");
             report(1, runs, &plan, |_, _, record| {
@@ -165,6 +167,8 @@ fn a_mean_without_error_is_refused_and_a_margin_of_nothing_is_told() {
     };
     let constant = report("mean", |version, _| u64::from(version) * 5);
     assert_eq!(constant.reason.as_ref().unwrap().code, ReasonCode::Constant, "{constant:?}");
+    let constant = report("trimmed", |version, _| u64::from(version) * 5);
+    assert_eq!(constant.reason.as_ref().unwrap().code, ReasonCode::Constant, "{constant:?}");
     assert_eq!(report("median", |version, _| u64::from(version) * 5).verdict, EndpointVerdict::Worse);
     let rare = report("median", |_, at| u64::from(at % 4 == 0));
     assert!(rare.note.as_ref().unwrap().starts_with("The margin is a share"), "{rare:?}");
@@ -177,7 +181,7 @@ fn differences_keep_the_design() {
         ("[independence]\npolicy = \"distinct\"\n[design]\norder = \"blocked\"\n", "visit"),
         ("[independence]\npolicy = \"distinct\"\nhosts = \"classes\"\n", "run"),
     ] {
-        for center in ["median", "mean"] {
+        for center in ["median", "mean", "trimmed"] {
             let plan = format!("{more}[analysis]\ncenter = \"{center}\"\n[analysis.verdicts.max_rss]\n");
             let synthetic = Synthetic::new(1, 2, 36, &plan).visits();
             let synthetic = if unit == "run" { synthetic.of_two_classes() } else { synthetic };

@@ -233,6 +233,7 @@ impl fmt::Display for CheckedLooks {
         let of = match center {
             Center::Mean => "means",
             Center::Median => "medians",
+            Center::Trimmed => "trimmed means",
         };
         write!(f, "{looks} looks at the {of}")?;
         match first_decisive {

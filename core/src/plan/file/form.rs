@@ -252,8 +252,9 @@ pub(super) struct OwnMetricForm {
 pub(super) struct AnalysisForm {
     /// The confidence level, more than 0 and less than 1.
     pub(super) confidence: f64,
-    /// Whose ratio the verdicts are on: "median", of a usual run, or "mean", of what many runs take together. Without it the
-    /// median, or the mean where the plan has too few independent runs for an interval of the median.
+    /// Whose ratio the verdicts are on: "median", of a usual run, "mean", of what many runs take together, or "trimmed", the same without
+    /// the tenth of the runs at either end. Without it the median, or the mean where the plan has too few independent runs for an
+    /// interval of the median.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) center: Option<Center>,
     /// Within what the times of two versions count as the same, e.g. "1%"; without it no verdict says so.

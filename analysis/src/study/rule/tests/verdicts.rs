@@ -4,9 +4,12 @@ use super::virtual_experiment::{Law, Virtual, normal};
 use super::{LOOKS, RuleState, laws::to_the_end};
 use crate::conclusion::{Protocol, ReasonCode, Verdict};
 use crate::study::{Report, first_decisive_look};
+use speedup_core::experiment::Center;
 
 /// Verdicts of means, where the usual centre would be the median.
 const BY_MEANS: &str = "[analysis]\ncenter = \"mean\"\n";
+/// The same of trimmed means.
+const BY_TRIMMED_MEANS: &str = "[analysis]\ncenter = \"trimmed\"\n";
 
 fn to_report(experiment: Virtual, seed: u64, law: Law<'_>) -> Report {
     to_the_end(experiment, seed, law).0.report(seed, law)
@@ -24,11 +27,12 @@ fn speedups(
 
 #[test]
 fn under_looks_the_verdict_is_the_rules_and_no_other() {
-    under_looks("", Protocol::Median);
-    under_looks(BY_MEANS, Protocol::Mean);
+    under_looks("", Center::Median);
+    under_looks(BY_MEANS, Center::Mean);
+    under_looks(BY_TRIMMED_MEANS, Center::Trimmed);
 }
 
-fn under_looks(more: &str, center: Protocol) {
+fn under_looks(more: &str, center: Center) {
     let report = to_report(Virtual::new(3, 2, LOOKS, more), 3, &speedups(&[1.25, 1.0, 0.8]));
     let rule = report.rule.as_ref().unwrap();
     for (benchmark, row) in report.benchmarks.iter().zip(&rule.rows) {
@@ -36,7 +40,7 @@ fn under_looks(more: &str, center: Protocol) {
         assert_eq!((comparison.verdict, comparison.by), (row.verdict, Some(center)));
         assert_eq!(
             [Protocol::Mean, Protocol::Median].map(|by| comparison.of(by).is_some()),
-            [center == Protocol::Mean, center == Protocol::Median]
+            [center == Center::Mean, center == Center::Median]
         );
         assert_eq!((comparison.one_sided, &comparison.advice), (None, &None));
         let headline = comparison.headline().unwrap();
@@ -91,15 +95,17 @@ fn looks_are_taken_within_classes() {
             Some(factor * gain * 1e8 + 5e5 * normal(random))
         }
     };
-    for (more, method) in [(BY_MEANS, "within classes"), ("", "order-statistic intervals")] {
+    let methods =
+        [(BY_MEANS, "within classes"), ("", "order-statistic intervals"), (BY_TRIMMED_MEANS, "permutation")];
+    for (more, method) in methods {
         let mut experiment = Virtual::new(1, 2, LOOKS, &format!("{classes}{more}"));
         experiment.is_of_two_classes = true;
         let report = to_report(experiment, 5, &slow(1.5));
         let comparison = &report.benchmarks[0].comparisons[0];
         assert_eq!(comparison.verdict, Verdict::Faster, "{:?}", report.rule);
         let headline = comparison.headline().unwrap();
-        let test = &comparison.of(headline.center).unwrap().at_level.main_test;
-        assert!(test.method.contains(method), "{test:?}");
+        let row = &report.rule.as_ref().unwrap().rows[0];
+        assert!(row.test.as_ref().unwrap().contains(method), "{row:?}");
         let (lower, upper) = headline.interval.ends().unwrap();
         assert!(lower > 1.005 && upper < 1.04, "{lower} {upper}");
     }

@@ -1,0 +1,125 @@
+use super::*;
+use crate::distribution::student_t;
+use proptest::prelude::*;
+use speedup_core::value::seed::Seed;
+
+fn sample(values: &[f64]) -> Sample {
+    Sample::new(values.to_vec()).unwrap()
+}
+
+fn trimmed(baseline: &[f64], candidate: &[f64], share: f64) -> TrimmedRatio {
+    TrimmedRatio::new(&sample(baseline), &sample(candidate), TrimShare::new(share).unwrap()).unwrap()
+}
+
+/// The statistic by its definition, with a whole number of observations cut at each end.
+fn by_definition(values: &[f64], cut: usize) -> (f64, f64) {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (n, last) = (sorted.len(), sorted.len() - 1 - cut);
+    let left = &sorted[cut..=last];
+    let mean = left.iter().sum::<f64>() / left.len() as f64;
+    let replaced: Vec<f64> = sorted.iter().map(|value| value.clamp(sorted[cut], sorted[last])).collect();
+    let middle = replaced.iter().sum::<f64>() / n as f64;
+    let squares: f64 = replaced.iter().map(|value| (value - middle).powi(2)).sum();
+    let h = left.len() as f64;
+    (mean, squares / (h * (h - 1.0)))
+}
+
+/// Both p-values by enumeration of who is the baseline's, each time from the definition.
+fn enumerated(x: &[f64], y: &[f64], cuts: [usize; 2]) -> [f64; 2] {
+    let pooled: Vec<f64> = x.iter().chain(y).copied().collect();
+    let of = |bits: u32| {
+        let part = |set: bool| {
+            let values = pooled.iter().enumerate().filter(|(place, _)| (bits >> place & 1 == 1) == set);
+            values.map(|(_, value)| *value).collect::<Vec<f64>>()
+        };
+        let ((a, of_a), (b, of_b)) =
+            (by_definition(&part(true), cuts[0]), by_definition(&part(false), cuts[1]));
+        (a - b) / (of_a + of_b).sqrt()
+    };
+    let observed = of((1 << x.len()) - 1);
+    let (mut rows, mut less, mut greater) = (0.0, 0.0, 0.0);
+    for bits in (0_u32..1 << pooled.len()).filter(|bits| bits.count_ones() as usize == x.len()) {
+        let statistic = of(bits);
+        rows += 1.0;
+        less += f64::from(u8::from(statistic <= observed + 1e-9));
+        greater += f64::from(u8::from(statistic >= observed - 1e-9));
+    }
+    [less / rows, greater / rows]
+}
+
+#[test]
+fn the_larger_of_both_laws_counts() {
+    let mut random = Seed(3).child("trimmed");
+    let mut draw = |n: usize| -> Vec<f64> { (0..n).map(|_| 1.0 + random.random::<f64>().powi(3)).collect() };
+    for (n, m, share, cuts) in
+        [(4, 4, 0.25, [1, 1]), (5, 6, 0.1, [0, 0]), (3, 7, 0.0, [0, 0]), (4, 8, 0.25, [1, 2])]
+    {
+        let (x, y) = (draw(n), draw(m));
+        let ratio = trimmed(&x, &y, share);
+        let [x, y] = [&x, &y].map(|times| times.iter().map(|time| time.ln()).collect::<Vec<f64>>());
+        let [less, greater] = enumerated(&x, &y, cuts);
+        let ((a, of_a), (b, of_b)) = (by_definition(&x, cuts[0]), by_definition(&y, cuts[1]));
+        let df = (n - 2 * cuts[0]).min(m - 2 * cuts[1]) as f64 - 1.0;
+        let by_t = student_t::tails((a - b) / (of_a + of_b).sqrt(), df);
+        assert!((ratio.estimate() - (a - b).exp()).abs() < 1e-12);
+        let found = ratio.p_value(1.0, Alternative::Less).get();
+        assert!((found - less.max(by_t.lower)).abs() < 1e-12, "{found} {less} {by_t:?}");
+        let found = ratio.p_value(1.0, Alternative::Greater).get();
+        assert!((found - greater.max(by_t.upper)).abs() < 1e-12, "{found} {greater} {by_t:?}");
+    }
+}
+
+#[test]
+fn of_pairs_signs_are_exchanged() {
+    let (x, y) = ([11.0, 22.5, 33.0, 44.0, 56.0, 66.0], [10.0, 20.0, 30.2, 40.0, 50.0, 61.0]);
+    let ratio = TrimmedRatio::of_pairs(&sample(&x), &sample(&y), TrimShare::USUAL).unwrap();
+    let logs: Vec<f64> = x.iter().zip(&y).map(|(x, y)| (x / y).ln()).collect();
+    let (mean, squared_error) = by_definition(&logs, 0);
+    assert!((ratio.estimate() - mean.exp()).abs() < 1e-12);
+    // All are faster: of 64 signs only these are as far.
+    let by_t = student_t::tails(mean / squared_error.sqrt(), 5.0).upper;
+    let found = ratio.p_value(1.0, Alternative::Greater).get();
+    assert!((found - by_t.max(1.0 / 64.0)).abs() < 1e-12, "{found}");
+}
+
+#[test]
+fn two_runs_show_nothing_and_say_so() {
+    let ratio = trimmed(&[1.0, 1.1], &[2.0, 2.1], 0.1);
+    assert!(matches!(
+        ratio.interval(ConfidenceLevel::USUAL),
+        RatioInterval::Unbounded { reason: Unbounded::TooFewRuns, .. }
+    ));
+    assert!(ratio.p_value(1.0, Alternative::Less).get() >= 1.0 / 6.0);
+}
+
+#[test]
+fn what_does_not_vary_is_refused() {
+    let refused = TrimmedRatio::new(&sample(&[2.0; 5]), &sample(&[3.0; 5]), TrimShare::USUAL).unwrap_err();
+    assert_eq!(refused, RatioError::EssentiallyConstant);
+    let one = TrimmedRatio::new(&sample(&[2.0]), &sample(&[3.0, 4.0]), TrimShare::USUAL).unwrap_err();
+    assert_eq!(one, RatioError::TooFew { n: 1, m: 2 });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// The interval leaves 1 out where the two-sided test rejects; exchanging the versions inverts it, and the unit does not matter.
+    #[test]
+    fn interval_and_test_agree_and_versions_may_be_exchanged(
+        x in prop::collection::vec(1.0..1.3_f64, 4..14), y in prop::collection::vec(0.9..1.2_f64, 4..14), unit in 1e-6..1e6_f64,
+    ) {
+        let (forth, back) = (trimmed(&x, &y, 0.1), trimmed(&y, &x, 0.1));
+        let level = ConfidenceLevel::USUAL;
+        let p = forth.p_value(1.0, Alternative::TwoSided).get();
+        prop_assert!((p - back.p_value(1.0, Alternative::TwoSided).get()).abs() < 1e-12);
+        let (interval, inverse) = (forth.interval(level), back.interval(level));
+        let (interval, inverse) = (interval.bounded().unwrap(), inverse.bounded().unwrap());
+        prop_assert_eq!(interval.lower > 1.0 || interval.upper < 1.0, p <= level.risk().get(), "{:?} {}", interval, p);
+        prop_assert!((interval.lower * inverse.upper - 1.0).abs() < 1e-6);
+        let scaled: Vec<f64> = x.iter().map(|time| unit * time).collect();
+        let moved: Vec<f64> = y.iter().map(|time| unit * time).collect();
+        let other = trimmed(&scaled, &moved, 0.1).interval(level);
+        prop_assert!((other.bounded().unwrap().upper / interval.upper - 1.0).abs() < 1e-6);
+    }
+}
