@@ -1,12 +1,17 @@
-//! An agent whose certificate runs out in a day has another one before it does, and its host serves on.
+//! An agent whose certificate runs out in a day has another one before it does, and its host serves on; so does who holds a
+//! channel for weeks.
 
 use std::time::{Duration, UNIX_EPOCH};
 
 use rcgen::{
     CertificateParams, ExtendedKeyUsagePurpose, Issuer, KeyPair, KeyUsagePurpose, SanType, SerialNumber,
 };
-use speedup_access::{AUTHORITY_FILES, Credentials, unix_seconds};
-use speedup_tests::{plan::trivial, pool::Pool, pool::credentials_in, pool::eventually, pool::host_id};
+use speedup_access::{AUTHORITY_FILES, Credentials, Reach, Role, enrolment, unix_seconds};
+use speedup_proto::{v1, v1::access_client::AccessClient};
+use speedup_tests::{
+    plan::trivial, pool::PATIENCE, pool::Pool, pool::credentials_in, pool::eventually, pool::host_id,
+};
+use tonic::transport::Channel;
 
 use crate::SPEEDUP;
 
@@ -61,4 +66,33 @@ fn an_agent_renews_its_certificate_before_it_runs_out_and_serves_on() {
     let log = pool.logged("agent-0");
     assert!(log.contains("the certificate was renewed") && !log.contains("rejected this agent"), "{log}");
     assert!(pool.export(&experiment).contains(&host_id(0)));
+}
+
+/// The serial number that the coordinator knows the other end of a channel by; nothing while there is no connection.
+async fn known_as(channel: &Channel) -> Option<String> {
+    let status = AccessClient::new(channel.clone()).who_am_i(v1::WhoAmIRequest {}).await;
+    status.ok().map(|status| status.into_inner().serial)
+}
+
+#[tokio::test]
+async fn a_channel_whose_connection_ends_goes_on_with_renewed_credentials() {
+    let pool = Pool::without_agents(SPEEDUP);
+    let old = pool.credentials_of("alice", Role::Viewer).await;
+    let reach = Reach::new(&pool.url(), Some(&old)).expect("credentials");
+    let channel = reach.connect().await.expect("a connection");
+    let renewed = enrolment::renew(&pool.url(), &old).await.expect("a certificate");
+    reach.replace(&renewed).expect("credentials");
+    let serial = |credentials: &Credentials| credentials.certificate().serial.to_string();
+    assert_eq!(known_as(&channel).await, Some(serial(&old)), "the connection that stands is not touched");
+    pool.ok(&["access", "revoke", "--certificate", &serial(&old)]);
+    let again = async {
+        loop {
+            if let Some(serial) = known_as(&channel).await {
+                return serial;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let again = tokio::time::timeout(PATIENCE, again).await.expect("another connection");
+    assert_eq!(again, serial(&renewed));
 }
