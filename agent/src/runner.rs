@@ -305,6 +305,10 @@ impl Undertaking<'_> {
             // By which path launchers find it on other hosts.
             let directory = standing.directory.to_string_lossy().into_owned();
             variables.entry("PWD".to_owned()).or_insert(directory);
+            // A launcher of Slurm asks the controller that this names.
+            if let Ok(configuration) = std::env::var("SLURM_CONF") {
+                variables.entry("SLURM_CONF".to_owned()).or_insert(configuration);
+            }
             let ranks = if turn == Turn::Timed { place.ranks() } else { PathBuf::new() };
             variables.insert(RANKS_VARIABLE.to_owned(), ranks.to_string_lossy().into_owned());
         }

@@ -98,12 +98,12 @@ struct HostStatus {
     /// The facts in which it differed when it last joined with another fingerprint than before.
     drifted: Vec<String>,
     /// The experiments that give it no runs for a time.
-    left_out: Vec<LeftOut>,
+    left_out: Vec<HostExclusion>,
 }
 
 /// That an experiment gives a host no runs for a time, because it lost attempts there.
 #[derive(Debug, Serialize)]
-struct LeftOut {
+struct HostExclusion {
     experiment: String,
     lost: u32,
     reason: String,
@@ -111,7 +111,7 @@ struct LeftOut {
     until_ns: Option<Timestamp>,
 }
 
-impl From<v1::LeftOut> for LeftOut {
+impl From<v1::LeftOut> for HostExclusion {
     fn from(wire: v1::LeftOut) -> Self {
         Self {
             experiment: wire.experiment,
@@ -144,7 +144,7 @@ impl TryFrom<v1::HostStatus> for HostStatus {
             reason,
             rebooting_until_ns: known_moment(wire.rebooting_until.as_ref()),
             drifted: wire.drifted,
-            left_out: wire.left_out.into_iter().map(LeftOut::from).collect(),
+            left_out: wire.left_out.into_iter().map(HostExclusion::from).collect(),
             facts,
             agent_epoch: wire.agent_epoch,
             connected: wire.connected,
@@ -169,13 +169,12 @@ impl HostStatus {
     fn left_out(&self) -> Vec<String> {
         let host = self.called();
         let mut lines = Vec::new();
-        for LeftOut { experiment, lost, reason, since_ns, until_ns } in &self.left_out {
-            let at = |moment: &Option<Timestamp>| moment.map_or_else(|| "?".to_owned(), moment::local);
+        for HostExclusion { experiment, lost, reason, since_ns, until_ns } in &self.left_out {
+            let since = since_ns.map(moment::local).unwrap_or_default();
+            let until = until_ns.map(moment::local).unwrap_or_default();
             lines.push(format!(
-                "{host}: {lost} of {lost} attempts of experiment {experiment} lost in a row ({reason}); left out since {} and until \
-                 {}. `speedup hosts resume {}` lets it in again now.",
-                at(since_ns),
-                at(until_ns),
+                "{host}: {lost} of {lost} attempts of experiment {experiment} lost in a row ({reason}); left out since {since} and until \
+                 {until}. `speedup hosts resume {}` lets it in again now.",
                 self.facts.host
             ));
         }

@@ -171,7 +171,9 @@ impl Looker {
         drop(parts);
         let missing = before.missing;
         let demand = before.of(self.engine.system(), share);
-        if !self.has_business(&demand, &others) {
+        // Whose request waits for the end of a pause has to see that it is over.
+        let is_set_back = missing > 0 && self.queue.ledger.setback.is_some();
+        if !is_set_back && !self.has_business(&demand, &others) {
             self.show(Vec::new(), missing, demand, None);
             return Ok(());
         }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use decide::{DesertedHost, ProvisionAction, catch_up, decide, deserted, give_back_spent};
 pub use divide::{Claim, OUT_OF_SIGHT, share};
 pub(super) use ledger::doubled;
-pub use ledger::{Cancelled, GivenBack, JobFailure, Ledger, LeftOut, Note, Setback, Unreached};
+pub use ledger::{Cancelled, GivenBack, JobFailure, Ledger, NodeExclusion, Note, Setback, Unreached};
 pub use news::{EngineNote, EngineNoteKind, news};
 
 use crate::host::Standing;

@@ -35,7 +35,7 @@ pub struct Trouble {
     pub turned_down: u32,
     /// When the latest was lost.
     pub latest: Timestamp,
-    /// Why.
+    /// Why the latest was lost.
     pub words: String,
 }
 

@@ -156,6 +156,11 @@ impl Site {
         })
     }
 
+    /// How a run is lost whose agent starts anew: where agents are in jobs, it is in another job then.
+    pub fn loss_by_restart(&self) -> &'static str {
+        if self.policy == "reallocated" { "job_ended" } else { "agent_restarted" }
+    }
+
     /// Submits a plan under the site's policy.
     pub fn submit(&self, plan: Plan) -> Experiment {
         self.submit_with(plan, &[])

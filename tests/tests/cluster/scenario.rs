@@ -137,7 +137,7 @@ pub(crate) fn the_coordinator_dies_amid_faults(site: &mut Site) {
     let verdict = site.finish(&experiment);
     // Under policy `any` a host that is the only one to have come back to a new coordinator may try again itself.
     for host in [&site.hosts[0], &site.hosts[3]] {
-        assert_lost(&verdict, host, "agent_restarted");
+        assert_lost(&verdict, host, site.loss_by_restart());
     }
 }
 
@@ -222,7 +222,7 @@ pub(crate) fn a_reboot_in_mid_run(site: &mut Site) {
     site.wait_for_begin(host);
     site.open_gate();
     let verdict = site.finish(&experiment);
-    assert_lost_to_others(&verdict, host, "agent_restarted");
+    assert_lost_to_others(&verdict, host, site.loss_by_restart());
     let id = host.id();
     let boots: BTreeSet<&str> =
         verdict.rows.iter().filter(|row| row.is_attempt() && row.host() == id).map(Row::boot).collect();

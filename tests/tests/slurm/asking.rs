@@ -135,6 +135,47 @@ fn what_slurm_would_let_wait_for_ever_is_refused_at_once() {
     assert_eq!(last, Some(3_600_000_000_000), "{}", on.shown());
 }
 
+/// Directories in which jobs could not begin or print are refused before any job ends without a word.
+#[test]
+fn directories_that_jobs_cannot_use_are_refused_at_once() {
+    let on = site("any", 1);
+    let mine = on.site.pool.path().join("bin").display().to_string();
+    for option in
+        ["--chdir=/nonexistent", "--output=/nonexistent/%j.log", "--error=/root/%j.log", "-o/nonexistent/x"]
+    {
+        let output = on.try_to_ask(&[], &[option]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains("for jobs, as --"), "{option}: {said}");
+    }
+    assert_eq!(on.shown(), serde_json::Value::Null);
+    on.ask(&[], &["--chdir", &mine, "--output=/dev/null", "--export=NONE"]);
+    let experiment = on.site.submit(SIX);
+    on.site.finish(&experiment);
+    on.wait_until_given_back();
+}
+
+/// A plan that needs more hosts than there are nodes is refused at the submission, and told where it is to wait for other hosts.
+#[test]
+fn a_plan_for_more_hosts_than_nodes_is_told_at_the_submission() {
+    let on = site("distinct", 2);
+    on.ask(&["--name", "a"], &["--time=10"]);
+    let plan = on.site.pool.path().join("plan.toml");
+    std::fs::write(&plan, on.site.plan(SIX)).expect("a plan");
+    let plan = plan.display().to_string();
+    let refused = on.site.pool.speedup(&["submit", &plan]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && said.contains("requested from 2 nodes"), "{said}");
+    assert!(said.contains("needs 6 hosts") && said.contains("a larger partition"), "{said}");
+    let taken = on.site.pool.speedup(&["submit", &plan, "--wait-for-hosts"]);
+    let said = String::from_utf8_lossy(&taken.stderr).into_owned();
+    assert!(taken.status.success() && said.contains("requested from 2 nodes"), "{said}");
+    // All queues are removed at once.
+    on.ask(&["--name", "b"], &["--time=10", "--partition=other"]);
+    let removed = on.site.pool.speedup(&["hosts", "slurm", "remove", "--all"]);
+    assert!(removed.status.success(), "{}", String::from_utf8_lossy(&removed.stderr));
+    assert_eq!(on.queues(), serde_json::json!([]));
+}
+
 /// Jobs that end before one visit might are told at the submission, whether the options or the partition say so.
 #[test]
 fn jobs_shorter_than_a_visit_are_told_at_the_submission() {

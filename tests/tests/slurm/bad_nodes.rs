@@ -62,7 +62,8 @@ fn the_only_node_is_tried_again_later() {
 #[test]
 fn a_node_on_which_attempts_fail_is_left_out_and_had_back() {
     let on = site("any", 3);
-    let bad = on.site.hosts[0].name();
+    // Slurm fills the smaller switch first.
+    let bad = on.site.hosts[1].name();
     on.ask(&["--max-jobs", "1"], &["--time=10"]);
     let found = std::process::Command::new("find")
         .arg(on.site.pool.path())
@@ -70,13 +71,13 @@ fn a_node_on_which_attempts_fail_is_left_out_and_had_back() {
         .output();
     let agents = String::from_utf8(found.expect("find").stdout).expect("a path");
     let full = std::path::Path::new(agents.trim()).join(&bad).join("experiments");
-    let found = || on.site.hosts[0].succeeds(&format!("mountpoint -q {}", full.display()));
+    let found = || on.site.hosts[1].succeeds(&format!("mountpoint -q {}", full.display()));
     let prepare = format!(
-        "mkdir -p {0} && chown -R 65534:65534 {1} && chmod 700 {1} && mount -t tmpfs -o size=4k,mode=777 full {0} && (cat /dev/zero > {0}/full; true)",
+        "mkdir -p {0} && chown -R 65534:65534 {1} && chmod 700 {1} && mount -t tmpfs -o nr_inodes=1,mode=777 full {0}",
         full.display(),
         full.parent().expect("the agent's directory").display()
     );
-    on.site.hosts[0].enter(&prepare);
+    on.site.hosts[1].enter(&prepare);
     assert!(found(), "the disk is full");
     let experiment = on.site.submit(SIX);
     let verdict = on.site.finish(&experiment);
@@ -84,4 +85,19 @@ fn a_node_on_which_attempts_fail_is_left_out_and_had_back() {
     assert_eq!(lost, vec![format!("speedup:{bad}"); 3], "{verdict:?}");
     on.wait_until_given_back();
     assert!(on.shown()["stopped"].is_null());
+    // The next experiment finds it full as well, and says so.
+    on.site.close_gate();
+    on.site.submit(Plan { gate: Gate::Closed, ..SIX });
+    let line = eventually("the list names it", || {
+        let listed = on.site.pool.speedup(&["hosts", "list"]);
+        let said = String::from_utf8(listed.stderr).ok()?;
+        said.lines().find(|line| line.contains("3 of 3 attempts")).map(str::to_owned)
+    });
+    assert!(line.contains(&bad) && line.contains("o space left") && line.contains("left out since"), "{line}");
+    on.site.hosts[1].enter(&format!("umount {}", full.display()));
+    let resumed = on.site.pool.speedup(&["hosts", "resume", &bad]);
+    assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
+    let hosts = on.site.pool.json(&["hosts", "list"]).expect("the hosts");
+    let mut hosts = hosts.as_array().expect("a list").iter();
+    assert!(hosts.all(|host| host["left_out"] == serde_json::json!([])), "it is let in again");
 }

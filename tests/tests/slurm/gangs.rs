@@ -12,7 +12,7 @@ fn plan(policy: &str, program: &str) -> String {
     format!(
         "[experiment]\nname = \"mpi\"\nseed = 1\n[versions.old]\nbaseline = true\n[versions.new]\n\
          [benchmarks.solve]\nhosts = 3\nranks_per_host = 2\nlauncher = \"srun\"\ntime_ranks = true\ntimeout = \"60s\"\n\
-         shell = '{program}'\n[benchmarks.solve.env]\nSLURM_CONF = \"/var/lib/speedup-slurm/slurm.conf\"\n\
+         shell = '{program}'\n\
          [repetitions]\nruns = 2\n[independence]\npolicy = \"{policy}\"\n[limits]\nattempts = 10\n\
          [output]\nkeep_of = \"all\"\n"
     )

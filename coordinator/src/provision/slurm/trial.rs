@@ -5,11 +5,10 @@
 use std::{collections::BTreeSet, fs, path::Path, path::PathBuf, time::Duration};
 
 use speedup_core::{value::causes::with_causes, value::id::JobId, value::time::Span};
+use uuid::Uuid;
 
 use super::first_line;
-use crate::provision::{
-    command::CommandError, command::execute, engine::EngineError, engine::Prospect, spec::new_name,
-};
+use crate::provision::{command::CommandError, command::execute, engine::EngineError, engine::Prospect};
 
 /// What `sbatch --test-only` says where the nodes that would do are down or reserved.
 const NOT_AVAILABLE_NOW: &str = "Required node not available";
@@ -36,7 +35,7 @@ pub(super) struct Trial {
 impl Trial {
     /// Notes in the directory of agents that a trial is about to be submitted.
     pub(super) fn begin(directory: &Path) -> Result<Self, EngineError> {
-        let name = format!("{}{SUFFIX}", new_name());
+        let name = format!("speedup-{}{SUFFIX}", Uuid::new_v4().simple());
         let file = directory.join(&name);
         fs::write(&file, "").map_err(|source| EngineError::Trial { path: file.clone(), source })?;
         Ok(Self { file, name })

@@ -34,7 +34,7 @@ pub struct Ledger {
     pub refused: BTreeMap<NodeName, String>,
     /// Nodes on which jobs failed, until an agent joins there; none in files of earlier releases.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub left_out: BTreeMap<NodeName, LeftOut>,
+    pub left_out: BTreeMap<NodeName, NodeExclusion>,
     /// Why jobs are requested only after a pause, until an agent joins; none in files of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setback: Option<Setback>,
@@ -66,7 +66,7 @@ crate::words! {
 
 /// A node on which jobs failed. No job is requested there until a time; then one may try it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
+pub struct NodeExclusion {
     /// How many failed there one after another, without those that were in the queue before the node was left out.
     pub failed: u32,
     pub since: Timestamp,
@@ -226,7 +226,7 @@ impl Ledger {
     /// The nodes that are not requested, each with the reason.
     pub fn kept_out(&self, now: Timestamp) -> BTreeMap<NodeName, String> {
         let mut kept_out = BTreeMap::new();
-        for (node, LeftOut { failed, until, words, since: _ }) in &self.left_out {
+        for (node, NodeExclusion { failed, until, words, since: _ }) in &self.left_out {
             if now < *until {
                 let minutes = (*until - now).as_secs_f64() / 60.0;
                 let jobs = counted((*failed).into(), "job");
@@ -550,7 +550,7 @@ impl Ledger {
             let failed = before.map_or(0, |before| before.failed) + 1;
             let since = before.map_or(now, |before| before.since);
             let until = now + doubled(LEFT_OUT, failed).min(MAX_LEFT_OUT);
-            self.left_out.insert(node.clone(), LeftOut { failed, since, until, words: words.clone() });
+            self.left_out.insert(node.clone(), NodeExclusion { failed, since, until, words: words.clone() });
         }
         if self.left_out.len() > MOST_LEFT_OUT
             && let Some(first) = self.left_out.iter().min_by_key(|(_, left_out)| left_out.until)

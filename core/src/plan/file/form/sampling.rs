@@ -87,7 +87,7 @@ pub(in crate::plan::file) struct RestForm {
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(in crate::plan::file) struct LimitsForm {
-    /// Attempts a run may have before it is abandoned.
+    /// Attempts a run may have before it is abandoned, without those that an engine ended.
     pub(in crate::plan::file) attempts: u32,
     /// Attempts that all runs may have together; what then waits is cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
