@@ -22,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use prost::Message as _;
-use rustix::{fs::Mode, thread::UnshareFlags, thread::unshare_unsafe};
+use rustix::{fs::Mode, thread::UnshareFlags};
 use speedup_core::{value::causes::with_causes, value::id::ExperimentId};
 use speedup_journal::{JournalId, Position};
 use speedup_proto::v1;
@@ -70,9 +70,11 @@ speedup_core::hints! { StoreError:
 /// Has this thread, and those that it begins, make files for their owner alone: sled says nothing of modes. Other threads keep the mask
 /// of the process, and with them the programs that they start.
 pub(crate) fn mask_files_of_thread() {
-    // SAFETY: no table of file descriptors is unshared, only directory and mask.
-    #[expect(unsafe_code, reason = "rustix has one function for all that can be unshared")]
-    let is_own = unsafe { unshare_unsafe(UnshareFlags::FS) }.is_ok();
+    #[expect(
+        deprecated,
+        reason = "what is to be used instead is unsafe, for tables of descriptors, which stay shared here"
+    )]
+    let is_own = rustix::thread::unshare(UnshareFlags::FS).is_ok();
     if is_own {
         rustix::process::umask(Mode::RWXG | Mode::RWXO);
     }
