@@ -9,7 +9,8 @@ use rustix::fs::statvfs;
 use tokio::time::{Duration, timeout};
 
 use crate::blobs::Blobs;
-use crate::provision::{Provisioning, Selected};
+use crate::provision::{Provisioning, Selected, Shown};
+use crate::timeline::wall_clock;
 
 /// Less free space than this is nearly none: a segment of the journal, and the checkpoint and writes of the store beside it.
 const LITTLE_BYTES: u64 = 64 << 20;
@@ -96,10 +97,13 @@ impl Health {
         if is_nearly_full(&self.data) {
             components.insert(Component::Disk);
         }
-        if let Ok(queues) = timeout(QUEUES, self.provisioning.show(&Selected::default())).await
-            && queues.iter().any(|queue| queue.seen.ledger.stopped.is_some() || queue.seen.trouble.is_some())
-        {
-            components.insert(Component::Queues);
+        if let Ok(queues) = timeout(QUEUES, self.provisioning.show(&Selected::default())).await {
+            let now = wall_clock();
+            for Shown { queue, seen } in &queues {
+                if seen.ledger.stands_still(now, &queue.limits).is_some() || seen.trouble.is_some() {
+                    components.insert(Component::Queues);
+                }
+            }
         }
         components
     }
