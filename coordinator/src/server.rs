@@ -18,8 +18,7 @@ use speedup_access::{
 };
 use speedup_core::{
     experiment::Experiment, experiment::files::FileSource, machine::Settings, value::causes::with_causes,
-    value::count::counted,
-    value::id::ExperimentId,
+    value::count::counted, value::id::ExperimentId,
 };
 use speedup_journal::{Holder, JournalId, LockError, OpenError};
 use speedup_proto::convert::Blob;

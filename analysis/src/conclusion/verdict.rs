@@ -76,7 +76,7 @@ impl Verdict {
 
 impl Protocol {
     /// That of a declared centre; the paper has none of a trimmed mean.
-    pub(crate) fn of(center: Center) -> Option<Self> {
+    pub(crate) fn for_center(center: Center) -> Option<Self> {
         match center {
             Center::Mean => Some(Self::Mean),
             Center::Median => Some(Self::Median),

@@ -29,7 +29,7 @@ pub use quantile::QuantileRatio;
 pub use random_effects_mean::{HeterogeneityEstimator, LogEffect, RandomEffectsError, RandomEffectsMean};
 pub use speedup_means::{SpeedupMeans, SpeedupMeansError};
 pub use suite::{Clusters, SuiteRatio, SuiteRatioError};
-pub use trimmed::{TrimShare, TrimShareError, TrimmedRatio};
+pub use trimmed::{TrimShare, TrimShareError, TrimmedDifference, TrimmedRatio};
 
 use crate::inference::{Alternative, ConfidenceLevel, PValue, RatioInterval};
 

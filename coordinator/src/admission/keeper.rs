@@ -144,7 +144,10 @@ impl Admission {
         keeper.end_surplus().map_err(AdmissionError::Write)?;
         let thread = std::thread::Builder::new().name("admission".to_owned());
         let thread = thread.spawn(move || keeper.run(waiting, &revoked)).map_err(AdmissionError::Thread)?;
-        Ok((Self { jobs, registry, authority, log: AdmissionLog::new(&path), owners: Arc::default() }, thread))
+        Ok((
+            Self { jobs, registry, authority, log: AdmissionLog::new(&path), owners: Arc::default() },
+            thread,
+        ))
     }
 
     /// The authority of its certificates.

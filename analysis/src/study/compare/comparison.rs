@@ -144,7 +144,7 @@ impl ComparisonReport {
 
     /// What the protocol of the headline's centre says; the paper has none of a trimmed mean.
     pub fn protocol_of_center(&self) -> Option<&ProtocolReport> {
-        self.of(Protocol::of(self.by?)?)
+        self.of(Protocol::for_center(self.by?)?)
     }
 
     /// What a protocol of the Speedup-Test says.
@@ -332,25 +332,35 @@ impl Pair<'_> {
                 return ComparisonReport { observed: Some(observed), ..self.without(reason.clone()) };
             }
         };
-        let first = HeadlineReport { margin: declared.margin, ..looked::headline(row, look, declared) };
-        let verdict = first.verdict;
+        let verdict = row.verdict;
         if verdict.is_effect() && row.saved_ns.is_some_and(|saved| self.is_near_the_timer(saved)) {
             warnings.concern(WarningCode::NearTimer, about, near_timer);
         }
         let mut mean = None;
         let mut median = None;
-        match Protocol::of(declared.center) {
+        match Protocol::for_center(declared.center) {
             Some(Protocol::Mean) => mean = Some(looked::judged(row, look, Protocol::Mean, declared.level)),
             Some(Protocol::Median) => {
                 median = Some(looked::judged(row, look, Protocol::Median, declared.level))
             }
             None => {}
         }
-        let reason = looked::reason(row, look);
+        let speedup = row.speedup.unwrap_or(1.0);
+        let first = HeadlineReport {
+            center: declared.center,
+            verdict,
+            direction: Direction::of(speedup),
+            speedup,
+            change_percent: 100.0 * (1.0 / speedup - 1.0),
+            interval: looked::interval(row, declared.center, declared.level),
+            p_value: look.p,
+            margin: declared.margin,
+            p_same: None,
+        };
         ComparisonReport {
             verdict,
             by: Some(declared.center),
-            reason,
+            reason: looked::reason(row, look),
             first: Some(first),
             observed: Some(observed),
             mean,

@@ -8,9 +8,11 @@ use crate::conclusion::{Reason, ReasonCode};
 use crate::study::design::{Arranged, DesignKind, INDEPENDENT_RUN, class_weight};
 use speedup_core::experiment::Center;
 use speedup_statistics::ratio::difference::{
-    MeanDifference, PairedMeanDifference, PairedMedianDifference, QuantileDifference, TrimmedDifference,
+    MeanDifference, PairedMeanDifference, PairedMedianDifference, QuantileDifference,
 };
-use speedup_statistics::{ratio::RatioError, ratio::TrimShare, sample::Sample, test::TTestError};
+use speedup_statistics::{
+    ratio::RatioError, ratio::TrimShare, ratio::TrimmedDifference, sample::Sample, test::TTestError,
+};
 
 impl Declared {
     /// The ratio of the centres of two samples of what is independent, or their difference where a value of one is not positive. Values
@@ -52,7 +54,7 @@ impl Declared {
         let strata = || blocks.iter().map(|(x, y)| weighted((x, y)));
         match (self.center, are_pairs) {
             (Center::Trimmed, true) => {
-                let of_pairs = TrimmedDifference::of_pairs(over, under, TrimShare::USUAL);
+                let of_pairs = TrimmedDifference::paired(over, under, TrimShare::USUAL);
                 Ok(self.judge_difference(&of_pairs.map_err(|error| refused_trimmed(&error))?))
             }
             (Center::Trimmed, false) if blocks.is_empty() => {

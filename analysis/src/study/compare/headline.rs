@@ -130,8 +130,7 @@ impl Declared {
         let refused = |error: RatioError| Reason::from(&error);
         match (self.center, are_pairs) {
             (Center::Trimmed, true) => {
-                Ok(self
-                    .judge(&TrimmedRatio::of_pairs(baseline, candidate, TrimShare::USUAL).map_err(refused)?))
+                Ok(self.judge(&TrimmedRatio::paired(baseline, candidate, TrimShare::USUAL).map_err(refused)?))
             }
             (Center::Trimmed, false) if blocks.is_empty() => {
                 Ok(self.judge(&TrimmedRatio::new(baseline, candidate, TrimShare::USUAL).map_err(refused)?))

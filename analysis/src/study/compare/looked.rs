@@ -4,7 +4,6 @@
 //! Speedup-Test gives no verdict there. The rule's two-sided test of the declared centre at the risk of its look stands in the
 //! place of that centre's protocol, with the repeated confidence interval of the speedup (Jennison and Turnbull 2000, ch. 9).
 
-use super::headline::{Declared, HeadlineReport};
 use super::protocol::{AnswerOutcome, IntervalReport, ProtocolAnswer, ProtocolReport, TestReport};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict};
 use crate::study::rule::{LookReport, RuleReport, RuleRow, RuleState};
@@ -31,28 +30,13 @@ pub(crate) fn of<'a>(rule: Option<&'a RuleReport>, benchmark: &str, candidate: &
     }))
 }
 
-/// The headline by what the rule says of a comparison.
-pub(crate) fn headline(row: &RuleRow, look: LookReport, declared: &Declared) -> HeadlineReport {
-    let speedup = row.speedup.unwrap_or(1.0);
-    HeadlineReport {
-        center: declared.center,
-        verdict: row.verdict,
-        direction: Direction::of(speedup),
-        speedup,
-        change_percent: 100.0 * (1.0 / speedup - 1.0),
-        interval: interval(row, declared.center, declared.level),
-        p_value: look.p,
-        margin: None,
-        p_same: None,
-    }
-}
-
 /// Why the rule has no verdict on a comparison.
 pub(crate) fn reason(row: &RuleRow, look: LookReport) -> Option<Reason> {
     (row.verdict == Verdict::NotEnoughData).then(|| open(look))
 }
 
-fn interval(row: &RuleRow, center: Center, level: ConfidenceLevel) -> IntervalReport {
+/// The interval of the rule at its look.
+pub(crate) fn interval(row: &RuleRow, center: Center, level: ConfidenceLevel) -> IntervalReport {
     let Some([lower, upper]) = row.speedup_interval else {
         let reason =
             Reason::new(ReasonCode::NoRepeatedInterval, "At the risk of this look the interval has no ends");

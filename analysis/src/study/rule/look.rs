@@ -176,7 +176,7 @@ impl Looked {
         match &self.observations {
             Observations::Units(Units::Apart([x, y])) => TrimmedRatio::new(x, y, share).ok(),
             Observations::Units(Units::Paired { pairs: [x, y], .. }) => {
-                TrimmedRatio::of_pairs(x, y, share).ok()
+                TrimmedRatio::paired(x, y, share).ok()
             }
             Observations::Within(blocks) => {
                 let strata = blocks.iter().map(|[x, y]| (x, y, class_weight(x, y)));

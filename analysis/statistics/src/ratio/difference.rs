@@ -1,6 +1,6 @@
 //! By how much a version's values are larger, in their unit: where they may be zero, so that no ratio can be formed.
 //!
-//! * [`QuantileDifference`], [`MeanDifference`], [`TrimmedDifference`]: of two samples, or of strata;
+//! * [`QuantileDifference`], [`MeanDifference`], [`TrimmedDifference`](super::TrimmedDifference): of two samples, or of strata;
 //! * [`PairedMedianDifference`], [`PairedMeanDifference`]: within pairs.
 //!
 //! Each is a [`CenterDifference`]. A hypothesis is still one on the ratio of the centres, told without a division: that the baseline's is so
@@ -10,7 +10,6 @@ mod mean;
 mod paired;
 mod quantile;
 
-pub use super::trimmed::TrimmedDifference;
 pub use mean::MeanDifference;
 pub use paired::{PairedMeanDifference, PairedMedianDifference};
 pub use quantile::QuantileDifference;

@@ -110,14 +110,15 @@ impl TrimmedRatio {
     ///
     /// # Errors
     /// As [`TrimmedRatio::new`], and for samples of different lengths.
-    pub fn of_pairs(baseline: &Sample, candidate: &Sample, share: TrimShare) -> Result<Self, RatioError> {
+    pub fn paired(baseline: &Sample, candidate: &Sample, share: TrimShare) -> Result<Self, RatioError> {
         require_positive(baseline, candidate)?;
         Ok(Self { contrast: pairs([baseline, candidate], logarithms, share)?, method: Self::NAME_OF_PAIRS })
     }
 
     /// How many runs of each version it takes for an interval at this level, whatever the times are.
     pub fn runs_needed(level: ConfidenceLevel) -> u64 {
-        let (mut runs, mut labellings) = (1_u64, 2.0);
+        let mut runs = 1_u64;
+        let mut labellings = 2.0;
         // Of two n observations n are the baseline's in C(2n, n) ways, and two of these are the farthest.
         while 2.0 / labellings > level.risk().get() {
             runs += 1;
@@ -129,7 +130,7 @@ impl TrimmedRatio {
 
     /// The ratio of the geometric trimmed means, baseline over candidate.
     pub fn estimate(&self) -> f64 {
-        self.contrast.estimate().0.exp()
+        self.contrast.estimate().value.exp()
     }
 
     /// The p-value of the speedup being `ratio` against its being otherwise, greater or less.
@@ -149,7 +150,7 @@ impl TrimmedRatio {
 ///
 /// ```
 /// use speedup_statistics::inference::{Alternative, ConfidenceLevel};
-/// use speedup_statistics::ratio::{TrimShare, difference::CenterDifference, difference::TrimmedDifference};
+/// use speedup_statistics::ratio::{TrimShare, TrimmedDifference, difference::CenterDifference};
 /// use speedup_statistics::sample::Sample;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -192,7 +193,7 @@ impl TrimmedDifference {
     ///
     /// # Errors
     /// As [`TrimmedDifference::within`], and for samples of different lengths.
-    pub fn of_pairs(baseline: &Sample, candidate: &Sample, share: TrimShare) -> Result<Self, RatioError> {
+    pub fn paired(baseline: &Sample, candidate: &Sample, share: TrimShare) -> Result<Self, RatioError> {
         Ok(Self {
             contrast: pairs([baseline, candidate], <[f64]>::to_vec, share)?,
             method: Self::NAME_OF_PAIRS,
@@ -202,7 +203,7 @@ impl TrimmedDifference {
 
 impl CenterDifference for TrimmedDifference {
     fn estimate(&self) -> f64 {
-        self.contrast.estimate().0
+        self.contrast.estimate().value
     }
 
     fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
@@ -222,9 +223,11 @@ fn apart(
     share: TrimShare,
 ) -> Result<Contrast, RatioError> {
     let mut kept = Vec::new();
-    let (mut n, mut m) = (0, 0);
+    let mut n = 0;
+    let mut m = 0;
     for (baseline, candidate, weight) in strata {
-        (n, m) = (n.max(baseline.len()), m.max(candidate.len()));
+        n = n.max(baseline.len());
+        m = m.max(candidate.len());
         if baseline.len() < 2 || candidate.len() < 2 {
             continue;
         }

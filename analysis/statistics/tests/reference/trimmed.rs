@@ -16,7 +16,7 @@ pub(crate) fn ratio(case: &mut Case<'_>, ledger: &mut Ledger) {
     let (baseline, candidate) = (case.sample("/baseline"), case.sample("/candidate"));
     let ratio = if case.gives("/pairs") {
         case.value("/pairs");
-        TrimmedRatio::of_pairs(&baseline, &candidate, share)
+        TrimmedRatio::paired(&baseline, &candidate, share)
     } else {
         TrimmedRatio::new(&baseline, &candidate, share)
     };

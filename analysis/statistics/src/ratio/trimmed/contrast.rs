@@ -39,11 +39,11 @@ struct Cut {
     part: f64,
 }
 
-/// A trimmed mean and its squared error.
-#[derive(Clone, Copy, Debug)]
-struct Center {
-    mean: f64,
-    squared_error: f64,
+/// A trimmed mean, or a difference of such, and its squared error.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Estimate {
+    pub(super) value: f64,
+    pub(super) squared_error: f64,
 }
 
 /// The statistic of several strata.
@@ -72,27 +72,35 @@ impl Cut {
     }
 }
 
-impl Center {
-    /// That of ascending values.
-    fn of(ascending: &[f64], cut: Cut) -> Self {
+impl Estimate {
+    /// The trimmed mean of ascending values.
+    fn trimmed_mean(ascending: &[f64], cut: Cut) -> Self {
         let left = cut.left();
         let rest = &ascending[cut.whole..cut.n - cut.whole];
         let ends = rest[0] + rest[rest.len() - 1];
-        let mean = (rest.iter().sum::<f64>() - cut.part * ends) / left;
+        let value = (rest.iter().sum::<f64>() - cut.part * ends) / left;
         let mut squares = winsorised(rest, cut.whole);
         if cut.part > 0.0 {
             // The variance with one observation more replaced at each end counts by the share of it that is cut.
             let more = winsorised(&rest[1..rest.len() - 1], cut.whole + 1);
             squares += cut.part * (more - squares);
         }
-        Self { mean, squared_error: squares / (left * (left - 1.0)) }
+        Self { value, squared_error: squares / (left * (left - 1.0)) }
+    }
+
+    /// Adds an independent estimate, by its weight.
+    fn add(&mut self, weight: f64, other: Self) {
+        self.value += weight * other.value;
+        self.squared_error += weight * weight * other.squared_error;
     }
 }
 
 /// Σ(w − w̄)² where so many observations at each end are replaced by the next that is left; what rounding leaves of equal values is
 /// none.
 fn winsorised(left: &[f64], replaced: usize) -> f64 {
-    let (low, high, replaced) = (left[0], left[left.len() - 1], replaced as f64);
+    let low = left[0];
+    let high = left[left.len() - 1];
+    let replaced = replaced as f64;
     let n = left.len() as f64 + 2.0 * replaced;
     let sum = left.iter().sum::<f64>() + replaced * (low + high);
     let squares = left.iter().map(|value| value * value).sum::<f64>() + replaced * (low * low + high * high);
@@ -101,18 +109,19 @@ fn winsorised(left: &[f64], replaced: usize) -> f64 {
 }
 
 /// A difference in units of its error.
-fn studentised(difference: f64, squared_error: f64) -> f64 {
+fn studentised(difference: Estimate) -> f64 {
+    let Estimate { value, squared_error } = difference;
     if squared_error > 0.0 {
-        difference / squared_error.sqrt()
-    } else if difference == 0.0 {
+        value / squared_error.sqrt()
+    } else if value == 0.0 {
         0.0
     } else {
-        f64::INFINITY.copysign(difference)
+        f64::INFINITY.copysign(value)
     }
 }
 
 /// A stratum under a hypothesis: what is relabelled, ascending, and how it was labelled.
-struct Pooled<'c> {
+struct PooledValues<'c> {
     weight: f64,
     cuts: &'c [Cut; 2],
     labels: Labels,
@@ -120,9 +129,9 @@ struct Pooled<'c> {
     observed: Vec<u64>,
 }
 
-impl Pooled<'_> {
+impl PooledValues<'_> {
     /// The difference of the trimmed means and its squared error, as labelled by `bits`; `ascending` is written over.
-    fn difference(&self, bits: &[u64], ascending: &mut Vec<f64>) -> (f64, f64) {
+    fn difference(&self, bits: &[u64], ascending: &mut Vec<f64>) -> Estimate {
         let n = self.cuts[0].n;
         ascending.resize(self.values.len(), 0.0);
         match self.labels {
@@ -134,13 +143,16 @@ impl Pooled<'_> {
                     ascending[next[side]] = *value;
                     next[side] += 1;
                 }
-                let baseline = Center::of(&ascending[..n], self.cuts[0]);
-                let candidate = Center::of(&ascending[n..], self.cuts[1]);
-                (baseline.mean - candidate.mean, baseline.squared_error + candidate.squared_error)
+                let baseline = Estimate::trimmed_mean(&ascending[..n], self.cuts[0]);
+                let candidate = Estimate::trimmed_mean(&ascending[n..], self.cuts[1]);
+                let mut difference = baseline;
+                difference.add(-1.0, candidate);
+                difference
             }
             Labels::Signs(pairs) => {
                 // The values are without their signs: those below zero ascend from the largest one, the others up to it.
-                let (mut below, mut above) = (0, pairs);
+                let mut below = 0;
+                let mut above = pairs;
                 for place in (0..pairs).rev() {
                     if is_set(bits, place) {
                         ascending[below] = -self.values[place];
@@ -150,8 +162,7 @@ impl Pooled<'_> {
                         ascending[above] = self.values[place];
                     }
                 }
-                let center = Center::of(ascending, self.cuts[0]);
-                (center.mean, center.squared_error)
+                Estimate::trimmed_mean(ascending, self.cuts[0])
             }
         }
     }
@@ -187,7 +198,7 @@ impl Stratum {
         sizes.map(|n| Cut::new(n, whole / fewest))
     }
 
-    fn under<'c>(&self, hypothesis: Hypothesis, cuts: &'c [Cut; 2]) -> Pooled<'c> {
+    fn under<'c>(&self, hypothesis: Hypothesis, cuts: &'c [Cut; 2]) -> PooledValues<'c> {
         let Hypothesis { factor, shift } = hypothesis;
         let labels = self.labels();
         let mut observed = vec![0; labels.words()];
@@ -214,7 +225,7 @@ impl Stratum {
                 differences.into_iter().map(f64::abs).collect()
             }
         };
-        Pooled { weight: self.weight, cuts, labels, values, observed }
+        PooledValues { weight: self.weight, cuts, labels, values, observed }
     }
 }
 
@@ -231,10 +242,11 @@ impl Contrast {
 
     /// Satterthwaite's over the strata, of which each has those of its smaller side.
     fn degrees_of_freedom(&self) -> f64 {
-        let (mut all, mut shares) = (0.0, 0.0);
+        let mut all = 0.0;
+        let mut shares = 0.0;
         for pooled in self.under(Hypothesis::EQUAL) {
-            let (_, squared_error) = pooled.difference(&pooled.observed, &mut Vec::new());
-            let error = pooled.weight * pooled.weight * squared_error;
+            let difference = pooled.difference(&pooled.observed, &mut Vec::new());
+            let error = pooled.weight * pooled.weight * difference.squared_error;
             let smaller = pooled.cuts[0].left().min(pooled.cuts[1].left());
             all += error;
             shares += error * error / (smaller - 1.0);
@@ -242,25 +254,22 @@ impl Contrast {
         all * all / shares
     }
 
-    /// The difference of the trimmed means, and its squared error, 0 where the observations that are left do not vary.
-    pub(super) fn estimate(&self) -> (f64, f64) {
-        let (mut difference, mut squared_error) = (0.0, 0.0);
+    /// The difference of the trimmed means, whose squared error is 0 where the observations that are left do not vary.
+    pub(super) fn estimate(&self) -> Estimate {
+        let mut estimate = Estimate::default();
         for pooled in self.under(Hypothesis::EQUAL) {
-            let (of_stratum, error) = pooled.difference(&pooled.observed, &mut Vec::new());
-            difference += pooled.weight * of_stratum;
-            squared_error += pooled.weight * pooled.weight * error;
+            estimate.add(pooled.weight, pooled.difference(&pooled.observed, &mut Vec::new()));
         }
-        (difference, squared_error)
+        estimate
     }
 
     /// Whether what is left of the observations varies by no more than the rounding of their values.
     pub(super) fn is_rounding(&self) -> bool {
-        let (_, squared_error) = self.estimate();
         let largest = self.strata.iter().map(Stratum::largest).fold(0.0, f64::max);
-        squared_error <= (10.0 * f64::EPSILON * largest).powi(2)
+        self.estimate().squared_error <= (10.0 * f64::EPSILON * largest).powi(2)
     }
 
-    fn under(&self, hypothesis: Hypothesis) -> Vec<Pooled<'_>> {
+    fn under(&self, hypothesis: Hypothesis) -> Vec<PooledValues<'_>> {
         self.strata.iter().zip(&self.cuts).map(|(stratum, cuts)| stratum.under(hypothesis, cuts)).collect()
     }
 
@@ -274,7 +283,9 @@ impl Contrast {
         let slack = if statistic.is_finite() { ROUNDING * statistic.abs().max(1.0) } else { 0.0 };
         // Where a draw does not tell the versions apart, exchanging them turns its statistic around.
         let toward = if statistic < 0.0 { -1.0 } else { 1.0 };
-        let (mut rows, mut at_most, mut at_least) = (0_usize, 0_usize, 0_usize);
+        let mut rows = 0;
+        let mut at_most = 0;
+        let mut at_least = 0;
         for stage in 0..self.relabellings.stages() {
             for row in self.relabellings.rows(stage) {
                 let relabelled = statistic_of(&strata, row, toward, &mut ascending);
@@ -310,7 +321,7 @@ impl Contrast {
 
     /// The last shift that is not rejected in a direction, to 1/4,096 of what is searched.
     fn limit(&self, risk: f64, direction: f64) -> Option<f64> {
-        let (estimate, squared_error) = self.estimate();
+        let Estimate { value: estimate, squared_error } = self.estimate();
         let rejects = |shift: f64| {
             let tails = self.tails(Hypothesis { factor: 1.0, shift });
             (if direction < 0.0 { tails.upper } else { tails.lower }) <= risk / 2.0
@@ -318,7 +329,8 @@ impl Contrast {
         // Student's law rejects from here on.
         let reach = student_t::two_sided_critical(risk, self.df) * squared_error.sqrt();
         let of_student = estimate + direction * reach;
-        let (mut inside, mut outside) = (estimate, of_student + direction * reach * ROUNDING);
+        let mut inside = estimate;
+        let mut outside = of_student + direction * reach * ROUNDING;
         if rejects(outside) {
             return Some(of_student);
         }
@@ -362,21 +374,20 @@ impl Hypothesis {
 /// The mean of ascending values without the whole number of them at each end that `share` allows.
 pub(super) fn trimmed_mean(ascending: &[f64], share: f64) -> f64 {
     let n = ascending.len() as f64;
-    Center::of(ascending, Cut::new(ascending.len(), (share * n + 1e-9).floor() / n)).mean
+    Estimate::trimmed_mean(ascending, Cut::new(ascending.len(), (share * n + 1e-9).floor() / n)).value
 }
 
 /// The statistic as labelled by `row`; `toward` is the sign of strata whose versions have as many observations.
-fn statistic_of(strata: &[Pooled<'_>], row: &[u64], toward: f64, ascending: &mut Vec<f64>) -> f64 {
-    let (mut difference, mut squared_error, mut from) = (0.0, 0.0, 0);
+fn statistic_of(strata: &[PooledValues<'_>], row: &[u64], toward: f64, ascending: &mut Vec<f64>) -> f64 {
+    let mut difference = Estimate::default();
+    let mut from = 0;
     for pooled in strata {
         let to = from + pooled.labels.words();
-        let (of_stratum, error) = pooled.difference(&row[from..to], ascending);
         let sign = if pooled.labels.is_symmetric() { toward } else { 1.0 };
-        difference += sign * pooled.weight * of_stratum;
-        squared_error += pooled.weight * pooled.weight * error;
+        difference.add(sign * pooled.weight, pooled.difference(&row[from..to], ascending));
         from = to;
     }
-    studentised(difference, squared_error)
+    studentised(difference)
 }
 
 fn student_tails(statistic: f64, df: f64) -> Tails {

@@ -73,7 +73,7 @@ fn the_larger_of_both_laws_counts() {
 #[test]
 fn of_pairs_signs_are_exchanged() {
     let (x, y) = ([11.0, 22.5, 33.0, 44.0, 56.0, 66.0], [10.0, 20.0, 30.2, 40.0, 50.0, 61.0]);
-    let ratio = TrimmedRatio::of_pairs(&sample(&x), &sample(&y), TrimShare::USUAL).unwrap();
+    let ratio = TrimmedRatio::paired(&sample(&x), &sample(&y), TrimShare::USUAL).unwrap();
     let logs: Vec<f64> = x.iter().zip(&y).map(|(x, y)| (x / y).ln()).collect();
     let (mean, squared_error) = by_definition(&logs, 0);
     assert!((ratio.estimate() - mean.exp()).abs() < 1e-12);
