@@ -30,12 +30,13 @@ pub use self::incoming::Ways;
 use self::{doors::Bounds, doors::doors, incoming::ByKind, incoming::Incoming, incoming::incoming};
 use crate::{
     admission::Admission, admission::AdmissionError, blobs::BlobError, blobs::Blobs, blobs::Unnamed,
-    checkpoint::Checkpointer, committer::Committer, door::Counting, door::Guard, fault::Broken, fault::Fault,
-    handle::Handle, handle::Progress, health::Component, health::Failing, health::Health, hearing::Hearing,
-    indexer::Indexer, indexer::backlog, metrics::Metrics, metrics::Pages, owner::Owner, owner::Request,
-    owner::WAITING_REQUESTS, provision::AgentPlace, provision::AgentStart, provision::Provisioning,
-    provision::RecordError, provision::ResumeError, provision::SshHosts, recovery::Recovered,
-    recovery::RecoveryError, recovery::recover, store::StoreCache, timeline::TimeLine,
+    checkpoint::Checkpointer, committer::Committer, component::ComponentFailures,
+    component::CoordinatorComponent, door::Counting, door::Guard, fault::Broken, fault::Fault,
+    handle::Handle, handle::Progress, hearing::Hearing, indexer::Indexer, indexer::backlog, metrics::Health,
+    metrics::Metrics, metrics::Pages, owner::Owner, owner::Request, owner::WAITING_REQUESTS,
+    provision::AgentPlace, provision::AgentStart, provision::Provisioning, provision::RecordError,
+    provision::ResumeError, provision::SshHosts, recovery::Recovered, recovery::RecoveryError,
+    recovery::recover, store::StoreCache, timeline::TimeLine,
 };
 
 /// Connections that may wait to be accepted: after a restart all agents connect at once.
@@ -147,7 +148,7 @@ pub struct Coordinator {
     inside: Ways,
     accepting: tokio::task::JoinHandle<()>,
     fault: Fault,
-    failing: Failing,
+    failing: ComponentFailures,
     stop: watch::Sender<()>,
     server: tokio::task::JoinHandle<()>,
     owner: tokio::task::JoinHandle<()>,
@@ -166,7 +167,7 @@ pub async fn start(
     }
     let recovered = recover_apart(&data, settings, store_cache).await?;
     let fault = recovered.store.fault().clone();
-    let failing = Failing::default();
+    let failing = ComponentFailures::default();
     let blobs = open_blobs(&data, &recovered, &failing).await?;
     let bound = |source| StartError::Bind { address: bind, source };
     let listener = listen(bind).map_err(bound)?;
@@ -327,7 +328,7 @@ impl Coordinator {
     }
 
     /// Notes whether a component works that another looks after.
-    pub fn note(&self, component: Component, works: bool) {
+    pub fn note(&self, component: CoordinatorComponent, works: bool) {
         self.failing.note(component, works);
     }
 
@@ -395,7 +396,11 @@ async fn recover_apart(data: &Path, settings: Settings, cache: StoreCache) -> Re
 }
 
 /// The contents of files, without those that no experiment names and none may come to name.
-async fn open_blobs(data: &Path, recovered: &Recovered, failing: &Failing) -> Result<Blobs, StartError> {
+async fn open_blobs(
+    data: &Path,
+    recovered: &Recovered,
+    failing: &ComponentFailures,
+) -> Result<Blobs, StartError> {
     let (path, store, failing) = (data.to_owned(), recovered.store.clone(), failing.clone());
     let fault = store.fault().clone();
     let machine = &recovered.machine;
@@ -457,7 +462,7 @@ fn start_workers(
     recovered: Recovered,
     settings: Settings,
     metrics: &Metrics,
-    failing: &Failing,
+    failing: &ComponentFailures,
 ) -> Result<Workers, StartError> {
     let Recovered { journal, machine, store, unread } = recovered;
     let (requests, requested) = mpsc::channel(WAITING_REQUESTS);

@@ -7,8 +7,7 @@ use super::StartError;
 use crate::admission::Admission;
 use crate::door::{AccessDoor, AgentsDoor, EventsDoor, ExperimentsDoor, FilesDoor, HostsDoor, ProvisionDoor};
 use crate::handle::Handle;
-use crate::health::Health;
-use crate::metrics::Metrics;
+use crate::metrics::{Health, Metrics};
 use crate::provision::SshHosts;
 
 /// All services of the coordinator.
