@@ -16,7 +16,7 @@ speedup_core::words! {
     }
     /// As the metric's label.
     fn code;
-    /// Every component.
+    /// All of them, in the order of their labels.
     const ALL;
 }
 
