@@ -24,8 +24,8 @@ pub(crate) use speedup_agent::{
 };
 pub(crate) use speedup_analysis_service::{Options as AnalysisOptions, Service as Analysis, recompute};
 pub(crate) use speedup_coordinator::{
-    AgentPlace, BackupError, Component, Contents, Options as CoordinatorOptions, Security, StoreCache,
-    back_up, nearby, raise_open_files, restore,
+    AgentPlace, BackupError, Contents, CoordinatorComponent, Options as CoordinatorOptions, Security,
+    StoreCache, back_up, nearby, raise_open_files, restore,
 };
 use speedup_coordinator::{StartError, Ways};
 
@@ -77,7 +77,7 @@ impl Coordinator {
     }
 
     /// Notes whether a component works that the command looks after.
-    pub(crate) fn note(&self, component: Component, works: bool) {
+    pub(crate) fn note(&self, component: CoordinatorComponent, works: bool) {
         self.coordinator.note(component, works);
     }
 

@@ -23,8 +23,8 @@ use speedup_proto::{convert::Blob, limits::MAX_PIECE_BYTES};
 use thiserror::Error;
 use uuid::Uuid;
 
+use crate::component::{ComponentFailures, CoordinatorComponent};
 use crate::fault::{Broken, Fault};
-use crate::health::{Component, Failing};
 
 /// Most bytes of all contents together, those being put included: a coordinator shares its disk with its journal. Each user and
 /// host has a share of it for what it puts from one start to the next.
@@ -61,7 +61,7 @@ pub(crate) struct Blobs {
     root: PathBuf,
     taken: Arc<Mutex<Usage>>,
     /// Told whether contents can be stored.
-    failing: Failing,
+    failing: ComponentFailures,
     fault: Fault,
     /// Held while a content gets its name, until that is durable.
     naming: Arc<Mutex<()>>,
@@ -107,7 +107,7 @@ impl Blobs {
         data: &Path,
         named: &BTreeSet<[u8; 32]>,
         unnamed: Unnamed,
-        failing: Failing,
+        failing: ComponentFailures,
         fault: Fault,
     ) -> Result<Self, BlobError> {
         let root = data.join(FOLDER);
@@ -182,14 +182,14 @@ impl Blobs {
             file.sync_all()
         });
         let removed = fs::remove_file(&path);
-        self.failing.note(Component::Files, written.is_ok() && removed.is_ok());
+        self.failing.note(CoordinatorComponent::Files, written.is_ok() && removed.is_ok());
     }
 
     /// Notes whether contents can be stored, by the latest step of one that is put.
     fn noted<T>(&self, done: Result<T, BlobError>) -> Result<T, BlobError> {
         match &done {
-            Ok(_) => self.failing.note(Component::Files, true),
-            Err(BlobError::Disk { .. }) => self.failing.note(Component::Files, false),
+            Ok(_) => self.failing.note(CoordinatorComponent::Files, true),
+            Err(BlobError::Disk { .. }) => self.failing.note(CoordinatorComponent::Files, false),
             Err(_) => {}
         }
         done
@@ -359,7 +359,7 @@ mod tests {
     }
 
     fn open(data: &Path, named: &BTreeSet<[u8; 32]>, unnamed: Unnamed) -> Blobs {
-        Blobs::open(data, named, unnamed, Failing::default(), Fault::none()).unwrap()
+        Blobs::open(data, named, unnamed, ComponentFailures::default(), Fault::none()).unwrap()
     }
 
     fn put(blobs: &Blobs, announced: Blob, pieces: &[&[u8]]) -> Result<(), BlobError> {

@@ -18,7 +18,7 @@ use speedup_journal::{
 use speedup_proto::{checkpoint_payload, journal_payload, payload::PayloadError};
 use thiserror::Error;
 
-use crate::health::{Component, Failing};
+use crate::component::{ComponentFailures, CoordinatorComponent};
 use crate::store::{Store, StoreError};
 
 /// The old segments are read in at most one part in so many of a core: nobody waits for it.
@@ -95,7 +95,7 @@ pub(crate) struct Checkpointer {
     /// The records before this one were not read at the start.
     pub(crate) unread: Position,
     /// Told whether checkpoints can be written.
-    pub(crate) failing: Failing,
+    pub(crate) failing: ComponentFailures,
 }
 
 impl Checkpointer {
@@ -112,7 +112,7 @@ impl Checkpointer {
 
     fn make(&self, boundary: Position) {
         let made = self.try_make(boundary);
-        self.failing.note(Component::Checkpoints, made.is_ok());
+        self.failing.note(CoordinatorComponent::Checkpoints, made.is_ok());
         match made {
             Ok(()) => tracing::debug!(%boundary, "a checkpoint was written"),
             Err(error) => {

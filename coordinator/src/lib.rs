@@ -6,7 +6,7 @@
 //! goes to the `indexer`, which keeps the `store` in step; the store can always be rebuilt from the journal.
 //!
 //! In reading order: `server` (what starts and stops), `recovery`, `timeline`, `hearing`, `owner` and `handle`, `orders`, `group`,
-//! `committer`, `indexer`, `store`, `fault` (of a part, which ends the process), `health` (what fails while it goes on),
+//! `committer`, `indexer`, `store`, `fault` (which ends the process), `component` (what may fail while it goes on),
 //! `checkpoint`, `status`, `blobs` (the content of staged files), `door`,
 //! `admission` (who is let in), `open_files`, `provision` (an engine is asked for hosts), `metrics`
 //! (what is counted, and where it is asked for), `backup`.
@@ -16,11 +16,11 @@ mod backup;
 mod blobs;
 mod checkpoint;
 mod committer;
+mod component;
 mod door;
 mod fault;
 mod group;
 mod handle;
-mod health;
 mod hearing;
 mod indexer;
 mod metrics;
@@ -36,9 +36,9 @@ mod timeline;
 
 pub use admission::{Admission, AdmissionError, OwnError};
 pub use backup::{BackupError, Contents, ManifestError, back_up, restore};
+pub use component::CoordinatorComponent;
 pub use fault::Broken;
 pub use handle::{Gone, Handle};
-pub use health::Component;
 pub use open_files::raise_open_files;
 pub use provision::{AgentPlace, RecordError, ResumeError, nearby};
 pub use server::{Coordinator, Options, Security, StartError, Ways, start};

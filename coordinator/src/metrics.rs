@@ -3,10 +3,11 @@
 //!
 //! In reading order: [`Metrics`], which is handed to those who count; `happened` (what the journal recorded), [`Calls`] (how
 //! calls ended, and how long they took), `figures` (what is read when somebody asks), `provision` (the same of engines),
-//! `process` (this process), `refused` (who was turned away, and why), `pages` (where it is asked for).
+//! `process` (this process), `refused` (who was turned away, and why), `health` (what does not work), `pages` (where it is asked for).
 
 mod figures;
 mod happened;
+mod health;
 mod pages;
 mod process;
 mod provision;
@@ -21,6 +22,7 @@ use prometheus::{
 };
 use speedup_core::{machine::event::Event, machine::provision::JobFailure};
 
+pub(crate) use self::health::Health;
 pub(crate) use self::pages::{Pages, serve};
 pub(crate) use self::refused::{RefusedCall, RefusedConnection, RefusedEnrolment};
 

@@ -32,13 +32,14 @@ pub use self::incoming::Ways;
 use self::{doors::Bounds, doors::doors, incoming::ByKind, incoming::Incoming, incoming::incoming};
 use crate::{
     admission::Admission, admission::AdmissionError, blobs::BlobError, blobs::Blobs, blobs::Unnamed,
-    checkpoint::Checkpointer, committer::Committer, door::Counting, door::Guard, fault::Broken, fault::Fault,
-    handle::Handle, handle::Progress, health::Component, health::Failing, health::Health, hearing::Hearing,
-    indexer::Indexer, indexer::backlog, metrics::Metrics, metrics::Pages, owner::Owner, owner::Request,
-    owner::WAITING_REQUESTS, provision::AgentPlace, provision::AgentStart, provision::Provisioning,
-    provision::RecordError, provision::ResumeError, provision::Selected, provision::Shown,
-    provision::SshHosts, recovery::Recovered, recovery::RecoveryError, recovery::recover, store::StoreCache,
-    timeline::TimeLine,
+    checkpoint::Checkpointer, committer::Committer, component::ComponentFailures,
+    component::CoordinatorComponent, door::Counting, door::Guard, fault::Broken, fault::Fault,
+    handle::Handle, handle::Progress, hearing::Hearing, indexer::Indexer, indexer::backlog, metrics::Health,
+    metrics::Metrics, metrics::Pages, owner::Owner, owner::Request, owner::WAITING_REQUESTS,
+    provision::AgentPlace, provision::AgentStart, provision::Provisioning, provision::RecordError,
+    provision::ResumeError, provision::Selected,
+    provision::Shown, provision::SshHosts, recovery::Recovered, recovery::RecoveryError,
+    recovery::recover, store::StoreCache, timeline::TimeLine,
 };
 
 /// Connections that may wait to be accepted: after a restart all agents connect at once.
@@ -153,7 +154,7 @@ pub struct Coordinator {
     inside: Ways,
     accepting: tokio::task::JoinHandle<()>,
     fault: Fault,
-    failing: Failing,
+    failing: ComponentFailures,
     stop: watch::Sender<()>,
     server: tokio::task::JoinHandle<()>,
     owner: tokio::task::JoinHandle<()>,
@@ -172,7 +173,7 @@ pub async fn start(
     }
     let recovered = recover_apart(&data, settings, store_cache).await?;
     let fault = recovered.store.fault().clone();
-    let failing = Failing::default();
+    let failing = ComponentFailures::default();
     let blobs = open_blobs(&data, &recovered, &failing).await?;
     let bound = |source| StartError::Bind { address: bind, source };
     let listener = listen(bind).map_err(bound)?;
@@ -364,7 +365,7 @@ impl Coordinator {
     }
 
     /// Notes whether a component works that another looks after.
-    pub fn note(&self, component: Component, works: bool) {
+    pub fn note(&self, component: CoordinatorComponent, works: bool) {
         self.failing.note(component, works);
     }
 
@@ -432,7 +433,11 @@ async fn recover_apart(data: &Path, settings: Settings, cache: StoreCache) -> Re
 }
 
 /// The contents of files, without those that no experiment names and none may come to name.
-async fn open_blobs(data: &Path, recovered: &Recovered, failing: &Failing) -> Result<Blobs, StartError> {
+async fn open_blobs(
+    data: &Path,
+    recovered: &Recovered,
+    failing: &ComponentFailures,
+) -> Result<Blobs, StartError> {
     let (path, store, failing) = (data.to_owned(), recovered.store.clone(), failing.clone());
     let fault = store.fault().clone();
     let machine = &recovered.machine;
@@ -494,7 +499,7 @@ fn start_workers(
     recovered: Recovered,
     settings: Settings,
     metrics: &Metrics,
-    failing: &Failing,
+    failing: &ComponentFailures,
 ) -> Result<Workers, StartError> {
     let Recovered { journal, machine, store, unread } = recovered;
     let (requests, requested) = mpsc::channel(WAITING_REQUESTS);

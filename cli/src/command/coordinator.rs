@@ -12,8 +12,8 @@ use speedup_core::{machine::Settings, value::causes::with_causes, value::time::S
 
 use super::{json_line, print, user};
 use crate::{
-    arguments::Output, arguments::OutputArgument, compose, compose::AgentPlace, compose::Component,
-    compose::Coordinator, compose::CoordinatorOptions, compose::Security, compose::StoreCache,
+    arguments::Output, arguments::OutputArgument, compose, compose::AgentPlace, compose::Coordinator,
+    compose::CoordinatorComponent, compose::CoordinatorOptions, compose::Security, compose::StoreCache,
     compose::resources, compose::resources::COORDINATOR_SPACE, compose::web, compose::web::Web,
     connection::access, connection::access::Access, connection::access::Written, connection::directories,
     connection::journal_failed, console::Console, exit::Exit, exit::failure::Failure,
@@ -320,7 +320,7 @@ async fn serve(
             renewed = renewing => renewed,
         };
         let renewed = renewed.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
-        coordinator.note(Component::AccessFile, renewed.is_ok());
+        coordinator.note(CoordinatorComponent::AccessFile, renewed.is_ok());
         match renewed {
             Ok(renewed) => (access, is_written) = (renewed, true),
             // Said once, however often it is tried.

@@ -25,7 +25,7 @@ use uuid::Uuid;
 use self::{export::Cursor, export::export, plan::apart, plan::draw};
 use super::{Caller, Reply, blocking, experiment_id, files::require_files, fitting, refused, store_failed};
 use crate::handle::Handle;
-use crate::health::Health;
+use crate::metrics::Health;
 use crate::provision::HostsToCome;
 use crate::status::{active_status, is_finished};
 use crate::store::Store;

@@ -7,8 +7,8 @@ use rustix::fs::statvfs;
 use speedup_core::{host::Standing, machine::Machine, machine::Phase, machine::event::Tally};
 
 use super::{Making, shown};
+use crate::component::CoordinatorComponent;
 use crate::handle::Progress;
-use crate::health::Component;
 
 const PHASES: [&str; 5] = ["running", "paused", "deciding", "decided", "cancelled"];
 const STATES: [&str; 7] = ["waiting", "leased", "running", "measured", "failed", "abandoned", "cancelled"];
@@ -117,8 +117,8 @@ impl Figures {
         self.leases.set(shown(counted.leases));
     }
 
-    pub(super) fn show_health(&self, failing: &BTreeSet<Component>) {
-        for component in Component::ALL {
+    pub(super) fn show_health(&self, failing: &BTreeSet<CoordinatorComponent>) {
+        for component in CoordinatorComponent::ALL {
             self.failing.with_label_values(&[component.code()]).set(i64::from(failing.contains(&component)));
         }
     }

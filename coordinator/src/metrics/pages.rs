@@ -15,10 +15,9 @@ use prometheus::TextEncoder;
 use speedup_access::{Lobby, Seat, Seats};
 use tokio::{net::TcpListener, net::TcpStream, sync::Mutex, time::timeout};
 
-use super::{Metrics, figures::Counted};
+use super::{Metrics, figures::Counted, health::Health};
 use crate::fault::Vital;
 use crate::handle::Handle;
-use crate::health::Health;
 use crate::open_files::paced;
 use crate::provision::Selected;
 use crate::server::Gate;

@@ -9,8 +9,7 @@ use crate::admission::Admission;
 use crate::door::{AccessDoor, AgentsDoor, EventsDoor, ExperimentsDoor, FilesDoor, HostsDoor, ProvisionDoor};
 use crate::door::{DRAWN_AT_ONCE, EXPORTED_AT_ONCE};
 use crate::handle::Handle;
-use crate::health::Health;
-use crate::metrics::Metrics;
+use crate::metrics::{Health, Metrics};
 use crate::provision::SshHosts;
 
 /// All services of the coordinator.
