@@ -93,7 +93,10 @@ fn a_node_on_which_attempts_fail_is_left_out_and_had_back() {
         let said = String::from_utf8(listed.stderr).ok()?;
         said.lines().find(|line| line.contains("3 of 3 attempts")).map(str::to_owned)
     });
-    assert!(line.contains(&bad) && line.contains("o space left") && line.contains("left out since"), "{line}");
+    assert!(
+        line.contains(&bad) && line.contains("o space left") && line.contains("left out since"),
+        "{line}"
+    );
     on.site.hosts[1].enter(&format!("umount {}", full.display()));
     let resumed = on.site.pool.speedup(&["hosts", "resume", &bad]);
     assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
