@@ -73,7 +73,7 @@ pub const ABANDONED_IN_A_ROW: u32 = 5;
 pub const LOST_IN_A_ROW: u32 = 3;
 /// Attempts of one run that an engine ended, by preemption, a time limit or the failure of a node, that do not count: a run that is
 /// preempted for ever is to end some time.
-pub const MAX_EXCUSED: u32 = 20;
+pub(crate) const MAX_EXCUSED: u32 = 20;
 /// Most classes whose fingerprints are kept, to tell in which facts hosts differ; a pool has a few.
 pub const MAX_CLASSES: usize = 1_000;
 /// Most names of facts in which a host drifted that are told.
@@ -144,16 +144,16 @@ pub struct Machine {
     holders: BTreeMap<LeaseEpoch, HostNumber>,
     superseded: BTreeMap<LeaseEpoch, Superseded>,
     next_lease: u64,
-    expected: Expected,
+    expected: Expectation,
 }
 
 /// Whether hosts may come from an engine. It is no part of the state: a restart forgets it until it is said again.
 #[derive(Clone, Copy, Debug, Default)]
-struct Expected {
+struct Expectation {
     hosts: bool,
 }
 
-impl PartialEq for Expected {
+impl PartialEq for Expectation {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -212,7 +212,7 @@ impl Machine {
     pub fn notice(&mut self, now: Timestamp, notice: Notice) -> Handled {
         let now = now.max(self.latest);
         if let Notice::HostsExpected(hosts) = notice {
-            self.expected = Expected { hosts };
+            self.expected = Expectation { hosts };
         }
         let events = self.consequences(now, notice);
         self.carry_out(now, events, Vec::new())
