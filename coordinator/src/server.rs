@@ -37,9 +37,8 @@ use crate::{
     handle::Handle, handle::Progress, hearing::Hearing, indexer::Indexer, indexer::backlog, metrics::Health,
     metrics::Metrics, metrics::Pages, owner::Owner, owner::Request, owner::WAITING_REQUESTS,
     provision::AgentPlace, provision::AgentStart, provision::Provisioning, provision::RecordError,
-    provision::ResumeError, provision::Selected,
-    provision::Shown, provision::SshHosts, recovery::Recovered, recovery::RecoveryError,
-    recovery::recover, store::StoreCache, timeline::TimeLine,
+    provision::ResumeError, provision::Selected, provision::Shown, provision::SshHosts, recovery::Recovered,
+    recovery::RecoveryError, recovery::recover, store::StoreCache, timeline::TimeLine,
 };
 
 /// Connections that may wait to be accepted: after a restart all agents connect at once.
