@@ -16,6 +16,7 @@ import threading
 import time
 import tomllib
 import uuid
+import warnings
 from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
 
@@ -26,6 +27,8 @@ from nbclient import NotebookClient
 import speedup
 from client import PATIENCE, PLAN, ROOT, Coordinator
 
+# Where Debian has the library that gives a program another wall clock.
+LIBRARIES = [f"/usr/lib/{cpu}-linux-gnu/faketime/libfaketime.so.1" for cpu in ("x86_64", "aarch64")]
 PACKAGE = ROOT / "proto" / "python"
 # A plan whose runs end when a file is there.
 HELD = PLAN.replace('command = ["true"]', "shell = \"until [ -e '{gate}' ]; do sleep 0.1; done\"")
@@ -388,6 +391,59 @@ def without_tls(command, folder):
         coordinator.end()
 
 
+@contextmanager
+def days_ago(days):
+    """Programs that are started meanwhile have a wall clock that is so many days behind."""
+    library = next(path for path in LIBRARIES if Path(path).exists())
+    clock = {"LD_PRELOAD": library, "FAKETIME": f"-{days}d", "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}
+    with environment(**clock):
+        yield
+
+
+def ran(coordinator, *arguments):
+    """What a command of the coordinator's user prints."""
+    command = [coordinator.speedup, *arguments]
+    return subprocess.run(command, env=coordinator.environment, capture_output=True, text=True, check=True).stdout
+
+
+def renewed(command, folder):
+    """An access file is renewed when it is time to, and after its certificate has expired; one that cannot be written is not."""
+    folder.mkdir()
+    for days, is_renewed in ((59, False), (61, True), (91, True), (491, False)):
+        place = folder / str(days)
+        place.mkdir()
+        file = place / "alice.toml"
+        with days_ago(days):
+            coordinator = Coordinator(command, place, agent=False)
+            token = ran(coordinator, "token", "create", "--role", "viewer", "--name", "alice")
+            (place / "token").write_text(token)
+            url = f"https://{coordinator.address}"
+            ran(coordinator, "access", "enrol", "--url", url, "--token-file", str(place / "token"), "--access-file", str(file))
+        coordinator.stop()
+        coordinator.environment = {**os.environ, "XDG_STATE_HOME": str(place / "state")}
+        coordinator.start()
+        try:
+            before = file.read_text()
+            file.chmod(0o400)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                attempt = lambda: speedup.connect(access_file=file).close()
+                attempt() if days < 90 else raises(speedup.AccessDenied, attempt, "expired")
+            assert file.read_text() == before and len(said) == (days > 60), [str(one.message) for one in said]
+            file.chmod(0o600)
+            if days > 490:
+                with warnings.catch_warnings(record=True):
+                    raises(speedup.AccessDenied, attempt, "expired")
+                continue
+            attempt()
+            now = tomllib.loads(file.read_text())
+            assert (now["certificate"] != tomllib.loads(before)["certificate"]) == is_renewed, days
+            assert now["key"] == tomllib.loads(before)["key"]
+            assert "alice" in ran(coordinator, "access", "whoami", "--access-file", str(file))
+        finally:
+            coordinator.stop()
+
+
 def notebook(coordinator, folder):
     """The notebook of the examples, cell by cell, by a kernel of its own."""
     book = nbformat.read(ROOT / "examples/python/experiment.ipynb", as_version=4)
@@ -434,6 +490,8 @@ def main():
             analysed(coordinator, client, folder)
         without_tls(command, folder)
         print("it submits, waits, reports, observes and compares, also where the coordinator is away for a while")
+        renewed(command, folder / "renewed")
+        print("it renews certificates in time, and expired ones")
         print(f"{pages(coordinator, folder)} programs of its pages end well")
         print(f"the notebook shows {notebook(coordinator, folder)} results, the report, a frame and a plot among them")
     finally:

@@ -53,6 +53,7 @@ async fn start(arguments: StartArguments, console: &Console) -> Result<Exit, Fai
              the same service over TLS",
         ));
     }
+    // It lasts as long as this process, and takes renewed certificates meanwhile.
     let coordinator = coordinator.require()?.renewed().await.reach()?;
     let asked = coordinator.url().to_owned();
     let service = compose::analysis(AnalysisOptions { coordinator, bind }).await?;

@@ -236,6 +236,7 @@ fn refused(error: &Unheard) -> RefusedEnrolment {
             | Refusal::TooManyOfIdentity(_)
             | Refusal::IssuedTooOften { .. },
         ) => RefusedEnrolment::Full,
+        // Of other requests than that to enrol.
         Unheard::Refused(
             Refusal::Revoked
             | Refusal::OfReusableToken

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Optional
 from urllib.parse import urlsplit
@@ -41,6 +41,12 @@ class Access:
     """The key to it, PEM: a secret."""
     other_address: str = field(default="", repr=False)
     """Where others reach it, if this process reaches it at another address than they do."""
+    file: Optional[Path] = field(default=None, repr=False)
+    """The access file that says this."""
+
+    def with_credentials(self, other: Access) -> Access:
+        """The same coordinator with other credentials."""
+        return replace(self, authority=other.authority, certificate=other.certificate, key=other.key)
 
     @property
     def is_secured(self) -> bool:
@@ -82,7 +88,7 @@ def find(coordinator: Optional[str], chosen: Optional[Path]) -> Access:
     found = read(chosen) if chosen else _for_address(url)
     if found is None:
         return Access(url)
-    return Access(url, found.authority, found.certificate, found.key)
+    return replace(found, address=url)
 
 
 def read(path: Path) -> Optional[Access]:
@@ -103,7 +109,7 @@ def read(path: Path) -> Optional[Access]:
     if len(content) > _MAX_BYTES:
         raise AccessFileError(f"{path} is larger than {_MAX_BYTES} bytes, so it is no access file")
     try:
-        return _access(_parse(content))
+        return replace(_access(_parse(content)), file=path)
     except (ValueError, KeyError, TypeError) as error:
         hint = "write it anew with `speedup access enrol`, or take the one that the coordinator wrote"
         raise AccessFileError(f"cannot read the access file {path}: {_words(error)}", hint) from error

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import random
 import time
+import warnings
 from typing import Callable, Iterator, Optional, Type, TypeVar
 
 import grpc
 from google.protobuf.message import Message
 
-from . import error
+from . import error, renewal
 from .access import Access
+from .v1 import access_pb2
 
 # How long one answer may take, in seconds: a large report takes minutes.
 ANSWER_TIME = 600.0
+# How long a renewal may take, in seconds.
+_RENEWAL_TIME = 30.0
 # The largest answers; the coordinator's bound.
 _MAX_ANSWER_BYTES = 64 << 20
+# How often a link that is in use looks whether its certificate is to be renewed, in seconds: there are weeks for it.
+_LOOK = 3_600.0
 # Pauses between attempts at a coordinator that is away, in seconds: the first, and the longest.
 _PAUSES = (0.2, 5.0)
 _OPTIONS = [
@@ -39,12 +45,10 @@ class Link:
 
     def __init__(self, access: Access) -> None:
         self.address = access.address
-        target = access.target()
-        if access.is_secured:
-            parts = [part.encode() for part in (access.authority, access.key, access.certificate)]
-            self._channel = grpc.secure_channel(target, grpc.ssl_channel_credentials(*parts), _OPTIONS)
-        else:
-            self._channel = grpc.insecure_channel(target, _OPTIONS)
+        self._access = access
+        self._channel = _channel(access)
+        # When it is looked whether the certificate is to be renewed.
+        self._look = time.monotonic()
 
     def close(self) -> None:
         """Ends the connection."""
@@ -52,22 +56,76 @@ class Link:
 
     def ask(self, method: str, request: Message, answer: Type[A], within: float = ANSWER_TIME) -> A:
         """The answer to a request, to `SERVICE/METHOD`."""
-        call = self._channel.unary_unary(f"/speedup.v1.{method}", _bytes, answer.FromString)
-        try:
-            return call(request, timeout=within)
-        except grpc.RpcError as refused:
-            raise error.of_call(refused, self.address) from None
+        return next(self._answers(lambda: iter([self._ask(method, request, answer, within)])))
 
     def stream(self, method: str, request: Message, answer: Type[A], within: Optional[float] = None) -> Iterator[A]:
         """The answers to a request, as they come."""
-        open_call = self._channel.unary_stream(f"/speedup.v1.{method}", _bytes, answer.FromString)
-        call = open_call(request, timeout=within)
+
+        def opened() -> Iterator[A]:
+            open_call = self._channel.unary_stream(f"/speedup.v1.{method}", _bytes, answer.FromString)
+            call = open_call(request, timeout=within)
+            try:
+                yield from call
+            finally:
+                call.cancel()
+
+        return self._answers(opened)
+
+    def _answers(self, opened: Callable[[], Iterator[A]]) -> Iterator[A]:
+        """The answers to a request, which is made again with a renewed certificate where this one has expired."""
+        self._renew_in_time()
+        for may_renew in (True, False):
+            try:
+                yield from opened()
+                return
+            except grpc.RpcError as refused:
+                # Who is not known is refused before anything is answered.
+                unknown = refused.code() is grpc.StatusCode.UNAUTHENTICATED
+                if not (unknown and may_renew and self._renew()):
+                    raise error.of_call(refused, self.address) from None
+
+    def _ask(self, method: str, request: Message, answer: Type[A], within: float) -> A:
+        call = self._channel.unary_unary(f"/speedup.v1.{method}", _bytes, answer.FromString)
+        return call(request, timeout=within)
+
+    def _renew_in_time(self) -> None:
+        """Renews the certificate when the coordinator says that it is time to."""
+        if self._access.file is None or not self._access.is_secured or time.monotonic() < self._look:
+            return
+        self._look = time.monotonic() + _LOOK
         try:
-            yield from call
-        except grpc.RpcError as refused:
-            raise error.of_call(refused, self.address) from None
-        finally:
-            call.cancel()
+            who = self._ask("Access/WhoAmI", access_pb2.WhoAmIRequest(), access_pb2.CertificateStatus, _RENEWAL_TIME)
+        except grpc.RpcError:
+            return  # the request itself tells
+        if who.due:
+            self._renew()
+
+    def _renew(self) -> bool:
+        """Renews the certificate, and says whether there is another. Why there is none is a warning: the request may do without."""
+        if self._access.file is None or not self._access.is_secured:
+            return False
+        try:
+            renewed = renewal.renew(self._access, self._issued)
+        except (grpc.RpcError, error.SpeedupError) as failed:
+            if isinstance(failed, grpc.RpcError):
+                failed = error.of_call(failed, self.address)
+            warnings.warn(f"the certificate in {self._access.file} is not renewed: {failed.message}", stacklevel=2)
+            return False
+        is_another = renewed.certificate != self._access.certificate
+        self._access, self._channel = renewed, _channel(renewed)
+        return is_another
+
+    def _issued(self) -> access_pb2.IssuedCertificate:
+        # Without a signing request, the certificate is for the key that there is: this needs no cryptography.
+        return self._ask("Access/Renew", access_pb2.RenewRequest(), access_pb2.IssuedCertificate, _RENEWAL_TIME)
+
+
+def _channel(access: Access) -> grpc.Channel:
+    target = access.target()
+    if not access.is_secured:
+        return grpc.insecure_channel(target, _OPTIONS)
+    parts = [part.encode() for part in (access.authority, access.key, access.certificate)]
+    return grpc.secure_channel(target, grpc.ssl_channel_credentials(*parts), _OPTIONS)
 
 
 def patiently(attempt: Callable[[], T], patience: float) -> T:
