@@ -271,9 +271,8 @@ impl Entry {
         let certificate = kept.certificate();
         let is_own =
             certificate.identity.role() == Role::Agent && certificate.identity.name() == self.host.as_str();
-        let is_of = |authority| kept.fingerprint() == Some(authority);
-        let of_token = token.as_ref().is_none_or(|token| is_of(token.authority()));
-        let of_file = credentials.as_ref().and_then(Credentials::fingerprint).is_none_or(is_of);
+        let of_token = token.as_ref().is_none_or(|token| kept.trusts(token.authority()));
+        let of_file = credentials.as_ref().is_none_or(|given| kept.share_authority(given));
         is_own && of_token && of_file
     }
 

@@ -43,7 +43,7 @@ impl Making<'_> {
         let position = self.journal("journal")?;
         if self.data.join("access").exists() {
             self.journal("access/journal")?;
-            for name in speedup_access::AUTHORITY_FILES {
+            for name in speedup_access::authority_files(&self.data.join("access")) {
                 self.file(&format!("access/{name}"), None)?;
             }
         }

@@ -31,7 +31,7 @@ pub enum CredentialsError {
 impl Credentials {
     /// Those of these parts, as PEM.
     pub fn new(authority: &str, certificate: &str, key: &str) -> Result<Self, CredentialsError> {
-        authority_of(authority)?;
+        authorities_of(authority)?;
         let read = Certificate::read(&certificate_of(certificate, "certificate")?)?;
         PrivateKeyDer::from_pem_slice(key.as_bytes())
             .map_err(|source| CredentialsError::Pem { part: "key", source })?;
@@ -59,9 +59,19 @@ impl Credentials {
         &self.key
     }
 
-    /// By which the authority is known.
-    pub fn fingerprint(&self) -> Option<AuthorityFingerprint> {
-        authority_of(&self.authority).ok().map(|authority| AuthorityFingerprint::of(&authority))
+    /// Whether they trust an authority that is known by its fingerprint.
+    pub fn trusts(&self, authority: AuthorityFingerprint) -> bool {
+        self.fingerprints().contains(&authority)
+    }
+
+    /// Whether they are of the same coordinator as others: a generation of the authority is trusted by both.
+    pub fn share_authority(&self, others: &Self) -> bool {
+        others.fingerprints().into_iter().any(|authority| self.trusts(authority))
+    }
+
+    fn fingerprints(&self) -> Vec<AuthorityFingerprint> {
+        let authorities = authorities_of(&self.authority).unwrap_or_default();
+        authorities.iter().map(|authority| AuthorityFingerprint::of(authority)).collect()
     }
 }
 
@@ -71,9 +81,12 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Reads the certificate of an authority.
-pub(crate) fn authority_of(pem: &str) -> Result<CertificateDer<'static>, CredentialsError> {
-    certificate_of(pem, "authority")
+/// Reads the certificates of an authority: one of each generation, at least one.
+pub(crate) fn authorities_of(pem: &str) -> Result<Vec<CertificateDer<'static>>, CredentialsError> {
+    // What is no certificate at all is told as one that cannot be read.
+    certificate_of(pem, "authority")?;
+    let all = CertificateDer::pem_slice_iter(pem.as_bytes()).collect::<Result<Vec<_>, _>>();
+    all.map_err(|source| CredentialsError::Pem { part: "authority", source })
 }
 
 pub(crate) fn certificate_of(

@@ -23,7 +23,8 @@ mod token;
 mod trust;
 
 pub use authority::{
-    AUTHORITY_FILES, Authority, AuthorityError, CLIENT_LIFETIME, IssueError, Issued, ServerNames,
+    AUTHORITY_FILES, Authority, AuthorityError, CLIENT_LIFETIME, IssueError, Issued, NextGeneration,
+    ServerNames, authority_files,
 };
 pub use certificate::{Certificate, CertificateError, RENEWABLE, Serial};
 pub use credentials::{Credentials, CredentialsError, Signing};

@@ -32,7 +32,7 @@ pub enum ServerError {
 /// anew in time.
 pub fn config(authority: Arc<Authority>, names: ServerNames) -> Result<Arc<ServerConfig>, ServerError> {
     let provider = provider();
-    let roots = roots(authority.certificate().clone())?;
+    let roots = roots(authority.trusted())?;
     let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider.clone())
         .allow_unauthenticated()
         .build()
@@ -87,7 +87,7 @@ impl Current {
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let key = provider.key_provider.load_private_key(key)?;
         // The authority goes with it, for those who know only its fingerprint.
-        let chain = vec![certificate, authority.certificate().clone()];
+        let chain = std::iter::once(certificate).chain(authority.chain()).collect();
         Ok(Self { key: Arc::new(CertifiedKey::new(chain, key)), made })
     }
 }

@@ -13,7 +13,7 @@ use rustls::{
 };
 use thiserror::Error as ThisError;
 
-use crate::credentials::{Credentials, CredentialsError, authority_of, certificate_of};
+use crate::credentials::{Credentials, CredentialsError, authorities_of, certificate_of};
 use crate::token::AuthorityFingerprint;
 
 /// What both sides speak above TLS.
@@ -22,7 +22,7 @@ pub(crate) const PROTOCOL: &[u8] = b"h2";
 /// Whom one who connects trusts.
 #[derive(Clone, Debug)]
 pub enum Trust {
-    /// Servers with a certificate of this authority, given as PEM.
+    /// Servers with a certificate of this authority, given as PEM: of any of its generations that stand there.
     Authority(String),
     /// The same, where only its fingerprint is known yet; the server shows the authority itself.
     Fingerprint(AuthorityFingerprint),
@@ -47,7 +47,7 @@ impl Trust {
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&[&rustls::version::TLS13])?;
         let builder = match self {
-            Self::Authority(pem) => builder.with_root_certificates(roots(authority_of(pem)?)?),
+            Self::Authority(pem) => builder.with_root_certificates(roots(&authorities_of(pem)?)?),
             Self::Fingerprint(expected) => {
                 let algorithms = provider.signature_verification_algorithms;
                 let verifier = KnownByFingerprint { expected: *expected, provider, algorithms };
@@ -73,10 +73,12 @@ pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// An authority, and nobody else.
-pub(crate) fn roots(authority: CertificateDer<'static>) -> Result<Arc<RootCertStore>, Error> {
+/// The generations of an authority, and nobody else.
+pub(crate) fn roots(authorities: &[CertificateDer<'static>]) -> Result<Arc<RootCertStore>, Error> {
     let mut roots = RootCertStore::empty();
-    roots.add(authority)?;
+    for authority in authorities {
+        roots.add(authority.clone())?;
+    }
     Ok(Arc::new(roots))
 }
 
@@ -100,10 +102,11 @@ impl ServerCertVerifier for KnownByFingerprint {
     ) -> Result<ServerCertVerified, Error> {
         let shown = intermediates.iter().find(|shown| AuthorityFingerprint::of(shown) == self.expected);
         let authority = shown.ok_or(Error::InvalidCertificate(CertificateError::UnknownIssuer))?;
-        let roots = roots(authority.clone().into_owned())?;
+        let roots = roots(&[authority.clone().into_owned()])?;
         let verifier = WebPkiServerVerifier::builder_with_provider(roots, self.provider.clone()).build();
         let verifier = verifier.map_err(|error| Error::General(error.to_string()))?;
-        verifier.verify_server_cert(end_entity, &[], server_name, ocsp_response, now)
+        // A later generation is known by the one with the fingerprint, which has made a certificate for it.
+        verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
     }
 
     fn verify_tls12_signature(

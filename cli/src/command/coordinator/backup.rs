@@ -46,7 +46,7 @@ pub(crate) struct RestoreArguments {
 
 /// Whose data directory it is.
 #[derive(Debug, Args)]
-struct Place {
+pub(super) struct Place {
     /// The name of the coordinator, if you have several
     #[arg(long, value_name = "NAME", default_value = access::DEFAULT, value_parser = access::name)]
     name: String,
@@ -57,7 +57,7 @@ struct Place {
 }
 
 impl Place {
-    fn data(&self) -> Result<PathBuf, Failure> {
+    pub(super) fn data(&self) -> Result<PathBuf, Failure> {
         coordinator::data_directory(self.data.as_deref(), &self.name)
     }
 }

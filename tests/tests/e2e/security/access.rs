@@ -24,14 +24,14 @@ const PLAN: &str = "[experiment]\nname = \"guarded\"\nseed = 1\n[versions.old]\n
     [benchmarks.sleep]\ncommand = [\"sleep\", \"0.01\"]\n[repetitions]\nruns = 2\n[independence]\npolicy = \"any\"\n";
 
 /// Makes a token and puts it into a file.
-fn token(pool: &Pool, name: &str, flags: &[&str]) -> PathBuf {
+pub(crate) fn token(pool: &Pool, name: &str, flags: &[&str]) -> PathBuf {
     let made = succeeded(&pool.speedup(&[&["token", "create"], flags].concat()));
     let file = pool.path().join(format!("{name}.token"));
     std::fs::write(&file, made).expect("a token");
     file
 }
 
-fn enrol(pool: &Pool, token: &Path, access: &Path) -> Output {
+pub(crate) fn enrol(pool: &Pool, token: &Path, access: &Path) -> Output {
     let (token, access) = (token.display().to_string(), access.display().to_string());
     pool.speedup(&["access", "enrol", "--url", &pool.url(), "--token-file", &token, "--access-file", &access])
 }

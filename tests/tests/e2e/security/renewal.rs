@@ -6,14 +6,16 @@ use std::time::{Duration, UNIX_EPOCH};
 use rcgen::{
     CertificateParams, ExtendedKeyUsagePurpose, Issuer, KeyPair, KeyUsagePurpose, SanType, SerialNumber,
 };
-use speedup_access::{AUTHORITY_FILES, Credentials, Reach, Role, enrolment, unix_seconds};
+use speedup_access::{AUTHORITY_FILES, Credentials, Reach, Role, enrolment, private_file, unix_seconds};
 use speedup_proto::{v1, v1::access_client::AccessClient};
 use speedup_tests::{
-    plan::trivial, pool::PATIENCE, pool::Pool, pool::credentials_in, pool::eventually, pool::host_id,
+    output::failed, output::succeeded, plan::trivial, pool::PATIENCE, pool::Pool, pool::credentials_in,
+    pool::eventually, pool::host_id,
 };
 use tonic::transport::Channel;
 
 use crate::SPEEDUP;
+use crate::security::access::{as_user, enrol, submitted, token, user};
 
 const DAY: u64 = 86_400;
 
@@ -95,4 +97,66 @@ async fn a_channel_whose_connection_ends_goes_on_with_renewed_credentials() {
     };
     let again = tokio::time::timeout(PATIENCE, again).await.expect("another connection");
     assert_eq!(again, serial(&renewed));
+}
+
+/// Makes the second generation of the authority as if that had been so many days ago.
+fn renew_authority_before(pool: &Pool, days: u64) {
+    let key = KeyPair::generate().expect("a key");
+    let mut params = CertificateParams::default();
+    let made = unix_seconds() - days * DAY;
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params.distinguished_name.push(rcgen::DnType::CommonName, "speedup authority of later");
+    params.serial_number = Some(SerialNumber::from_slice(&[1; 16]));
+    params.not_before = UNIX_EPOCH.into();
+    params.not_after = (UNIX_EPOCH + Duration::from_secs(made + 20 * 365 * DAY)).into();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+    let certificate = params.self_signed(&key).expect("a certificate");
+    let access = pool.data().join("access");
+    private_file::write(&access.join("authority-2.key"), &key.serialize_pem()).expect("a key");
+    private_file::write(&access.join("authority-2.pem"), &certificate.pem()).expect("a certificate");
+}
+
+fn trusted(credentials: &Credentials) -> usize {
+    credentials.authority_pem().matches("BEGIN CERTIFICATE").count()
+}
+
+#[test]
+fn a_renewed_authority_is_trusted_beside_the_present_one() {
+    let mut pool = Pool::start(SPEEDUP, 1);
+    let data = pool.data().display().to_string();
+    let before = pool.credentials();
+    assert!(pool.speedup(&["coordinator", "renew-authority", "--data", &data]).status.success());
+    let again = failed(&pool.speedup(&["coordinator", "renew-authority", "--data", &data]), 2);
+    assert!(again.contains("renewed already"), "{again}");
+    pool.restart_coordinator();
+    pool.wait_for_hosts(1);
+    assert_eq!((trusted(&before), trusted(&pool.credentials())), (1, 2));
+    let alice = user(&pool, "alice", "submitter");
+    assert_eq!(trusted(&credentials_in(&alice)), 2);
+    succeeded(&as_user(&pool, &alice, &["list"]));
+}
+
+/// The next generation issues: whoever knows the earlier one alone, by its certificate or by a token, is let in, and then knows both.
+#[test]
+fn a_renewed_authority_takes_over_and_nobody_enrols_again() {
+    let mut pool = Pool::start(SPEEDUP, 1);
+    let alice = user(&pool, "alice", "submitter");
+    let token = token(&pool, "bob", &["--role", "submitter", "--name", "bob"]);
+    renew_authority_before(&pool, 401);
+    pool.restart_coordinator();
+    pool.wait_for_hosts(1);
+    assert_eq!(trusted(&credentials_in(&alice)), 1);
+    let experiment = submitted(&pool, &alice);
+    pool.wait_for(&experiment);
+    let bob = pool.path().join("bob.access.toml");
+    succeeded(&enrol(&pool, &token, &bob));
+    assert_eq!(trusted(&credentials_in(&bob)), 2);
+    succeeded(&as_user(&pool, &bob, &["list"]));
+
+    // At last it is alone.
+    renew_authority_before(&pool, 401 + 491);
+    pool.restart_coordinator();
+    assert_eq!(trusted(&pool.credentials()), 1);
+    assert!(!as_user(&pool, &alice, &["list"]).status.success(), "who was away for all that time is refused");
 }
