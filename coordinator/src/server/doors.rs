@@ -51,14 +51,9 @@ pub(super) async fn doors(
     let agents = v1::agents_server::AgentsServer::new(agents)
         .max_decoding_message_size(limits::MAX_AGENT_MESSAGE_BYTES)
         .max_encoding_message_size(limits::MAX_GRANT_BYTES);
-    let described = || {
-        tonic_reflection::server::Builder::configure()
-            .register_encoded_file_descriptor_set(v1::DESCRIPTORS)
-            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-    };
-    let reflection = described().build_v1().map_err(StartError::Reflection)?;
+    let reflection = reflection().build_v1().map_err(StartError::Reflection)?;
     // What grpcio-reflection and older clients ask for.
-    let earlier_reflection = described().build_v1alpha().map_err(StartError::Reflection)?;
+    let earlier_reflection = self::reflection().build_v1alpha().map_err(StartError::Reflection)?;
     health.set_serving::<v1::experiments_server::ExperimentsServer<ExperimentsDoor>>().await;
     health.set_serving::<v1::files_server::FilesServer<FilesDoor>>().await;
     health.set_serving::<v1::events_server::EventsServer<EventsDoor>>().await;
@@ -83,6 +78,12 @@ pub(super) async fn doors(
         .add_service(agents)
         .add_service(provision);
     Ok(routes.routes())
+}
+
+fn reflection() -> tonic_reflection::server::Builder<'static> {
+    tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(v1::DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
 }
 
 /// Bounds of what the coordinator remembers of one connection: calls, their headers, what was sent and is not read yet. All of

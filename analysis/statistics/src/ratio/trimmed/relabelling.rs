@@ -15,7 +15,6 @@ const STAGES: [usize; 4] = [2_000, 8_000, 32_000, 128_000];
 /// The draws are the same in every report.
 const SEED: Seed = Seed(0x7472_696d_6d65_6421);
 
-/// What is relabelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Labels {
     /// So many of `all` observations are of the first of two samples.
