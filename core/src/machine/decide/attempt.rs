@@ -137,9 +137,9 @@ impl Machine {
     fn conclude(&self, host: &Host, lease: &Lease, mut record: Record) -> Vec<Change> {
         self.settle_products(lease, &mut record);
         match record.outcome {
-            // Its engine says in a moment what it did with the job; where there is none that is asked, the host is lost.
+            // Its engine says in a moment what it did with the job, where one is asked; otherwise nobody would.
             Outcome::NotExecuted { reason, obstacle: Obstacle::Host }
-                if reason == STOPPED && host.facts.job.is_some() =>
+                if reason == STOPPED && host.facts.job.is_some() && self.expected.hosts =>
             {
                 Vec::new()
             }

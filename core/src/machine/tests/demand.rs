@@ -278,6 +278,7 @@ fn what_an_engine_does_to_a_host_costs_the_run_no_attempt_for_a_while() {
 #[test]
 fn an_agent_that_is_stopped_in_a_job_says_what_its_engine_says_in_a_moment() {
     let mut scene = engine(2);
+    scene.notice(Notice::HostsExpected(true));
     scene.submit(FIRST, PLAIN);
     let lease = scene.ask(0).expect("a run");
     let stopped = || RunOutcome::NotExecuted { reason: STOPPED.to_owned(), obstacle: Obstacle::Host };
@@ -293,16 +294,17 @@ fn an_agent_that_is_stopped_in_a_job_says_what_its_engine_says_in_a_moment() {
     let [ended] = &ended.ended[..] else { panic!("{ended:?}") };
     let after = AfterLoss::Again(Attempt(2));
     assert_eq!(ended.end, AttemptEnd::Lost { reason: LossReason::JobEnded { words }, after, late: None });
-    // Where nobody asks the engine, the host is lost like any other.
+    // An engine that says nothing loses its host like any other.
     let lease = scene.ask(1).expect("a run");
     scene.report(&lease, stopped());
     scene.leave(1);
     let grace = Settings::default().host_grace;
     scene.tick_after(grace);
     assert_eq!(scene.tally(FIRST).lost_attempts, 2);
-    // On a host that is no engine's it is lost at once.
-    scene.join(facts(9));
-    let lease = scene.ask(9).expect("a run");
+    // Where no engine is asked, it is lost at once.
+    scene.notice(Notice::HostsExpected(false));
+    scene.join(given_out(2));
+    let lease = scene.ask(2).expect("a run");
     scene.report(&lease, stopped());
     assert_eq!(scene.tally(FIRST).lost_attempts, 3);
 }
