@@ -90,8 +90,9 @@ impl Looked {
             (Observations::Within(blocks), Center::Mean) => {
                 over_classes(blocks, |[x, _]| x.mean()) / over_classes(blocks, |[_, y]| y.mean())
             }
-            (_, Center::Median) => self.of_medians(|ratio| ratio.estimate()).unwrap_or(f64::NAN),
-            (_, Center::Trimmed) => self.trimmed().map_or(f64::NAN, |ratio| ratio.estimate()),
+            (_, Center::Median | Center::Trimmed) => {
+                self.ask_ratio(|ratio| ratio.estimate()).unwrap_or(f64::NAN)
+            }
         }
     }
 
@@ -100,8 +101,7 @@ impl Looked {
         let level = ConfidenceLevel::new(1.0 - look.nominal_risk.get()).ok();
         match self.center {
             Center::Mean => self.see_means(level),
-            Center::Median => self.see_medians(level),
-            Center::Trimmed => self.see_trimmed(level),
+            Center::Median | Center::Trimmed => self.see_ratio(level),
         }
     }
 
@@ -143,12 +143,15 @@ impl Looked {
         }
     }
 
-    fn see_medians(&self, level: Option<ConfidenceLevel>) -> Option<Seen> {
-        let method = match self.observations {
-            Observations::Units(Units::Paired { .. }) => PairedMedianRatio::NAME,
-            Observations::Units(Units::Apart(_)) | Observations::Within(_) => QuantileRatio::NAME,
+    fn see_ratio(&self, level: Option<ConfidenceLevel>) -> Option<Seen> {
+        let are_pairs = matches!(self.observations, Observations::Units(Units::Paired { .. }));
+        let method = match (self.center, are_pairs) {
+            (Center::Trimmed, true) => TrimmedRatio::NAME_OF_PAIRS,
+            (Center::Trimmed, false) => TrimmedRatio::NAME,
+            (Center::Median | Center::Mean, true) => PairedMedianRatio::NAME,
+            (Center::Median | Center::Mean, false) => QuantileRatio::NAME,
         };
-        self.of_medians(|ratio| Seen {
+        self.ask_ratio(|ratio| Seen {
             method,
             p: ratio.p_value(1.0, Alternative::TwoSided),
             interval: None,
@@ -156,47 +159,29 @@ impl Looked {
         })
     }
 
-    fn see_trimmed(&self, level: Option<ConfidenceLevel>) -> Option<Seen> {
-        let ratio = self.trimmed()?;
-        let method = match self.observations {
-            Observations::Units(Units::Paired { .. }) => TrimmedRatio::NAME_OF_PAIRS,
-            Observations::Units(Units::Apart(_)) | Observations::Within(_) => TrimmedRatio::NAME,
-        };
-        Some(Seen {
-            method,
-            p: ratio.p_value(1.0, Alternative::TwoSided),
-            interval: None,
-            speedup_interval: ends(&ratio, level),
-        })
-    }
-
-    /// The ratio of the trimmed means; none where there is none.
-    fn trimmed(&self) -> Option<TrimmedRatio> {
+    /// What is asked of the ratio of the medians or trimmed means; none where there is no ratio.
+    fn ask_ratio<T>(&self, asked: impl FnOnce(&dyn Speedup) -> T) -> Option<T> {
         let share = TrimShare::USUAL;
-        match &self.observations {
-            Observations::Units(Units::Apart([x, y])) => TrimmedRatio::new(x, y, share).ok(),
-            Observations::Units(Units::Paired { pairs: [x, y], .. }) => {
-                TrimmedRatio::paired(x, y, share).ok()
+        match (&self.observations, self.center) {
+            (Observations::Units(Units::Apart([x, y])), Center::Trimmed) => {
+                Some(asked(&TrimmedRatio::new(x, y, share).ok()?))
             }
-            Observations::Within(blocks) => {
+            (Observations::Units(Units::Paired { pairs: [x, y], .. }), Center::Trimmed) => {
+                Some(asked(&TrimmedRatio::paired(x, y, share).ok()?))
+            }
+            (Observations::Within(blocks), Center::Trimmed) => {
                 let strata = blocks.iter().map(|[x, y]| (x, y, class_weight(x, y)));
-                TrimmedRatio::within(strata, share).ok()
+                Some(asked(&TrimmedRatio::within(strata, share).ok()?))
             }
-        }
-    }
-
-    /// What `of` says of the ratio of the medians; none where there is none.
-    fn of_medians<T>(&self, of: impl FnOnce(&dyn Speedup) -> T) -> Option<T> {
-        match &self.observations {
-            Observations::Units(Units::Apart([x, y])) => Some(of(&QuantileRatio::median(x, y).ok()?)),
-            Observations::Units(Units::Paired { pairs: [x, y], .. }) => {
-                Some(of(&PairedMedianRatio::new(x, y).ok()?))
+            (Observations::Units(Units::Apart([x, y])), _) => Some(asked(&QuantileRatio::median(x, y).ok()?)),
+            (Observations::Units(Units::Paired { pairs: [x, y], .. }), _) => {
+                Some(asked(&PairedMedianRatio::new(x, y).ok()?))
             }
-            Observations::Within(blocks) => {
+            (Observations::Within(blocks), _) => {
                 let strata = blocks
                     .iter()
                     .map(|[x, y]| (SampleQuantile::median(x), SampleQuantile::median(y), class_weight(x, y)));
-                Some(of(&QuantileRatio::within(strata).ok()?))
+                Some(asked(&QuantileRatio::within(strata).ok()?))
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use super::{Finding, LookReport, RuleRow, look::Looked, look::Seen, pilot, units, units::Comparison};
 use crate::{conclusion::Verdict, count, count::counted, count::p_value, count::percent, study::Study};
-use speedup_core::experiment::{Center, Experiment, Rule, Spending};
+use speedup_core::experiment::{Center, Experiment, Order, Rule, Spending};
 use speedup_statistics::distribution::normal;
 use speedup_statistics::inference::{ConfidenceLevel, PValue};
 use speedup_statistics::planning::group_sequential::{
@@ -22,20 +22,22 @@ pub fn first_decisive_look(experiment: &Experiment) -> Option<u32> {
     let design = design(looks, spending, level).ok()?;
     let is_decisive = |(number, look): (u32, &Look)| {
         let units = u64::from(number) * experiment.units_of_a_cell();
-        may_stop(experiment.center(), look, units).then_some(number)
+        may_stop(experiment, look, units).then_some(number)
     };
     (1..).zip(design.looks()).find_map(is_decisive)
 }
 
 /// Whether so many observations of each version could be enough for a look to conclude.
-fn may_stop(center: Center, look: &Look, observations: u64) -> bool {
+fn may_stop(experiment: &Experiment, look: &Look, observations: u64) -> bool {
     let level = ConfidenceLevel::new(1.0 - look.nominal_risk.get());
     let Ok(level) = level else { return false };
-    match center {
-        Center::Mean => look.nominal_risk.get() > 0.0,
-        Center::Median => SampleQuantile::runs_needed(0.5, level) <= observations,
-        Center::Trimmed => TrimmedRatio::runs_needed(level) <= observations,
-    }
+    let needed = match experiment.center() {
+        Center::Mean => return look.nominal_risk.get() > 0.0,
+        Center::Median => Some(SampleQuantile::runs_needed(0.5, level)),
+        Center::Trimmed if experiment.order == Order::Blocked => TrimmedRatio::pairs_needed(level),
+        Center::Trimmed => TrimmedRatio::runs_needed(level),
+    };
+    needed.is_some_and(|needed| needed <= observations)
 }
 
 fn design(looks: u32, spending: Spending, level: ConfidenceLevel) -> Result<GroupSequential, LooksError> {
@@ -152,7 +154,7 @@ fn unbiased_speedup(
     let observations = looked.counts().into_iter().min()? as f64;
     let could_stop = |look: &Look| {
         let then = (observations * look.fraction / last.fraction).round();
-        may_stop(experiment.center(), look, then as u64)
+        may_stop(experiment, look, then as u64)
     };
     let z = normal::two_sided_critical(seen.p.told()).max(LEAST_STATISTIC);
     let drift = design.median_unbiased_drift(index, z, could_stop).ok()?;

@@ -8,6 +8,7 @@ mod contrast;
 mod relabelling;
 
 use self::contrast::{Contrast, Hypothesis, Stratum, Values, trimmed_mean};
+use self::relabelling::{Labels, Relabellings};
 use super::difference::CenterDifference;
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Unbounded};
 use crate::ratio::{RatioError, mean::require_positive};
@@ -115,17 +116,15 @@ impl TrimmedRatio {
         Ok(Self { contrast: pairs([baseline, candidate], logarithms, share)?, method: Self::NAME_OF_PAIRS })
     }
 
-    /// How many runs of each version it takes for an interval at this level, whatever the times are.
-    pub fn runs_needed(level: ConfidenceLevel) -> u64 {
-        let mut runs = 1_u64;
-        let mut labellings = 2.0;
-        // Of two n observations n are the baseline's in C(2n, n) ways, and two of these are the farthest.
-        while 2.0 / labellings > level.risk().get() {
-            runs += 1;
-            let n = runs as f64;
-            labellings *= 2.0 * (2.0 * n - 1.0) / n;
-        }
-        runs.max(2)
+    /// Runs of each version that it takes for an interval at this level, whatever the times are; none are enough for a level that is
+    /// finer than the draws of the permutation law.
+    pub fn runs_needed(level: ConfidenceLevel) -> Option<u64> {
+        needed(level, |runs| Labels::Choice { first: runs, all: 2 * runs })
+    }
+
+    /// The same of pairs.
+    pub fn pairs_needed(level: ConfidenceLevel) -> Option<u64> {
+        needed(level, Labels::Signs)
     }
 
     /// The ratio of the geometric trimmed means, baseline over candidate.
@@ -262,6 +261,16 @@ fn varying(mut strata: Vec<Stratum>, share: TrimShare) -> Result<Contrast, Ratio
     let contrast = Contrast::new(strata, share.get());
     if contrast.is_rounding() { Err(RatioError::EssentiallyConstant) } else { Ok(contrast) }
 }
+
+/// The fewest observations whose relabellings can reject with half of the risk on either side.
+fn needed(level: ConfidenceLevel, labels: fn(usize) -> Labels) -> Option<u64> {
+    let is_enough =
+        |runs: &usize| Relabellings::new(vec![labels(*runs)]).finest() <= level.risk().get() / 2.0;
+    (2..=MOST_NEEDED).find(is_enough).map(|runs| runs as u64)
+}
+
+/// With so many observations the law is by draws, which are no finer with more of them.
+const MOST_NEEDED: usize = 20;
 
 fn interval(method: &'static str, level: ConfidenceLevel, limits: Option<[f64; 2]>) -> RatioInterval {
     match limits {

@@ -117,6 +117,8 @@ fn the_first_look_that_can_conclude() {
     let first = |rule: &str, more: &str| first_decisive_look(&Virtual::new(1, 2, rule, more).plan.experiment);
     assert_eq!(first(LOOKS, ""), Some(2));
     assert_eq!(first(LOOKS, BY_MEANS), Some(1));
+    // Draws are no finer than their number.
+    assert_eq!(first(LOOKS, BY_TRIMMED_MEANS), Some(2));
     assert_eq!(first("looks = 4\nmaximum = 40\nspending = \"pocock\"\n", ""), Some(1));
     assert_eq!(first("looks = 2\nmaximum = 4\n", "[analysis]\ncenter = \"median\"\n"), None);
     assert_eq!(first("runs = 10\n", ""), None);

@@ -7,6 +7,7 @@
 
 use super::relabelling::{Labels, Relabellings};
 use crate::distribution::{Tails, student_t};
+use std::sync::OnceLock;
 
 /// Two samples that are compared, and what that counts for.
 #[derive(Debug)]
@@ -53,6 +54,8 @@ pub(super) struct Contrast {
     cuts: Vec<[Cut; 2]>,
     df: f64,
     relabellings: Relabellings,
+    /// The tails if the versions are equal, which every verdict asks for.
+    of_equal: OnceLock<Tails>,
 }
 
 /// A count of relabellings below this is told too coarsely, and a further stage draws more.
@@ -95,17 +98,22 @@ impl Estimate {
     }
 }
 
-/// Σ(w − w̄)² where so many observations at each end are replaced by the next that is left; what rounding leaves of equal values is
-/// none.
+/// Σ(w − w̄)² where so many observations at each end are replaced by the next that is left.
 fn winsorised(left: &[f64], replaced: usize) -> f64 {
-    let low = left[0];
-    let high = left[left.len() - 1];
+    // Squares are of what is left when the middle is taken away, so that no digit of a small spread is lost.
+    let middle = left[left.len() / 2];
+    let low = left[0] - middle;
+    let high = left[left.len() - 1] - middle;
     let replaced = replaced as f64;
     let n = left.len() as f64 + 2.0 * replaced;
-    let sum = left.iter().sum::<f64>() + replaced * (low + high);
-    let squares = left.iter().map(|value| value * value).sum::<f64>() + replaced * (low * low + high * high);
-    let spread = squares - sum * sum / n;
-    if spread > 1e-13 * squares { spread } else { 0.0 }
+    let mut sum = replaced * (low + high);
+    let mut squares = replaced * (low * low + high * high);
+    for value in left {
+        let off = value - middle;
+        sum += off;
+        squares += off * off;
+    }
+    (squares - sum * sum / n).max(0.0)
 }
 
 /// A difference in units of its error.
@@ -211,9 +219,7 @@ impl Stratum {
                 for (place, (_, is_baseline)) in pooled.iter().enumerate() {
                     observed[place / 64] |= u64::from(*is_baseline) << (place % 64);
                 }
-                // Squares are of what is left when the middle is taken away.
-                let middle = pooled[pooled.len() / 2].0;
-                pooled.into_iter().map(|(value, _)| value - middle).collect()
+                pooled.into_iter().map(|(value, _)| value).collect()
             }
             Values::Pairs { baseline, candidate } => {
                 let pairs = baseline.iter().zip(candidate);
@@ -230,12 +236,12 @@ impl Stratum {
 }
 
 impl Contrast {
-    /// That of strata whose weights add up to 1, each side of which has two observations or more. At most `share` of each sample is left
+    /// The contrast of strata whose weights add up to 1, each side of which has two observations or more. At most `share` of each sample is left
     /// out at each end.
     pub(super) fn new(strata: Vec<Stratum>, share: f64) -> Self {
         let cuts: Vec<[Cut; 2]> = strata.iter().map(|stratum| stratum.cuts(share)).collect();
         let relabellings = Relabellings::new(strata.iter().map(Stratum::labels).collect());
-        let mut contrast = Self { strata, cuts, df: f64::INFINITY, relabellings };
+        let mut contrast = Self { strata, cuts, df: f64::INFINITY, relabellings, of_equal: OnceLock::new() };
         contrast.df = contrast.degrees_of_freedom();
         contrast
     }
@@ -275,6 +281,14 @@ impl Contrast {
 
     /// The probabilities of a difference at most, and at least, as large as the observed one: of both laws the larger.
     pub(super) fn tails(&self, hypothesis: Hypothesis) -> Tails {
+        if hypothesis == Hypothesis::EQUAL {
+            *self.of_equal.get_or_init(|| self.tails_under(hypothesis))
+        } else {
+            self.tails_under(hypothesis)
+        }
+    }
+
+    fn tails_under(&self, hypothesis: Hypothesis) -> Tails {
         let strata = self.under(hypothesis);
         let observed: Vec<u64> = strata.iter().flat_map(|pooled| pooled.observed.iter().copied()).collect();
         let mut ascending = Vec::new();
@@ -299,6 +313,9 @@ impl Contrast {
                 break;
             }
         }
+        if rows == 0 {
+            return by_t;
+        }
         Tails {
             lower: by_t.lower.max(self.share(at_most, rows)),
             upper: by_t.upper.max(self.share(at_least, rows)),
@@ -316,6 +333,9 @@ impl Contrast {
 
     /// The shifts that are not rejected with half of `risk` on either side; `None` where so few observations reject none.
     pub(super) fn limits(&self, risk: f64) -> Option<[f64; 2]> {
+        if risk / 2.0 < self.relabellings.finest() {
+            return None;
+        }
         Some([self.limit(risk, -1.0)?, self.limit(risk, 1.0)?])
     }
 
@@ -367,7 +387,7 @@ const MOST_REACH: f64 = 1e6;
 const HALVINGS: usize = 12;
 
 impl Hypothesis {
-    /// That the centres are equal.
+    /// Equal centres.
     pub(super) const EQUAL: Self = Self { factor: 1.0, shift: 0.0 };
 }
 

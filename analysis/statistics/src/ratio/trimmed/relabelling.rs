@@ -12,6 +12,10 @@ use std::sync::OnceLock;
 const MOST_ENUMERATED: f64 = 20_000.0;
 /// Draws up to each stage. The last finds a p-value of 1e-5, which a thousand adjusted comparisons may ask for.
 const STAGES: [usize; 4] = [2_000, 8_000, 32_000, 128_000];
+/// Observations of all draws together, a twentieth of a second: large samples have fewer draws.
+const MOST_DRAWN: usize = 1 << 24;
+/// Beyond so many observations in all nothing is drawn: the law of so many is the limit's.
+const MOST_OBSERVATIONS: usize = 1 << 15;
 /// The draws are the same in every report.
 const SEED: Seed = Seed(0x7472_696d_6d65_6421);
 
@@ -127,9 +131,28 @@ impl Relabellings {
         self.is_complete
     }
 
-    /// Stages after the first that add draws.
+    /// How many stages there are; none where the samples are so large that nothing is drawn.
     pub(super) fn stages(&self) -> usize {
-        if self.is_complete { 1 } else { STAGES.len() }
+        let observations: usize = self.strata.iter().map(|labels| labels.bits()).sum();
+        if self.is_complete {
+            1
+        } else if observations > MOST_OBSERVATIONS {
+            0
+        } else {
+            let fitting = STAGES.iter().filter(|draws| *draws * observations <= MOST_DRAWN).count();
+            fitting.max(1)
+        }
+    }
+
+    /// The least p-value that the relabellings can show.
+    pub(super) fn finest(&self) -> f64 {
+        if self.is_complete {
+            return 1.0 / self.strata.iter().map(|labels| labels.count()).product::<f64>();
+        }
+        match self.stages() {
+            0 => 0.0,
+            stages => 1.0 / (STAGES[stages - 1] + 1) as f64,
+        }
     }
 
     pub(super) fn words(&self) -> usize {

@@ -94,6 +94,47 @@ fn two_runs_show_nothing_and_say_so() {
 }
 
 #[test]
+fn the_fewest_runs_and_pairs_that_show_anything() {
+    let at = |risk: f64| {
+        let level = ConfidenceLevel::new(1.0 - risk).unwrap();
+        [TrimmedRatio::runs_needed(level), TrimmedRatio::pairs_needed(level)]
+    };
+    // 2/C(8, 4) is 0.029 and 2/2^6 is 0.031.
+    assert_eq!(at(0.05), [Some(4), Some(6)]);
+    assert_eq!(at(0.003), [Some(7), Some(10)]);
+    // Of ten runs each labellings are drawn, 128,000 at most.
+    assert_eq!(at(2e-5), [Some(9), Some(15)]);
+    assert_eq!(at(1e-5), [None, None]);
+    let fast = trimmed(&[1.0, 1.01, 1.02], &[2.0, 2.02, 2.04], 0.1);
+    assert!(fast.interval(ConfidenceLevel::USUAL).bounded().is_none());
+}
+
+/// A version that varies by far less than the versions differ keeps all of its variance.
+#[test]
+fn a_small_spread_far_from_the_other_version_counts() {
+    let count = |add: f64| -> Vec<f64> { (0..10).map(|run| 9e8 + add + f64::from(run % 4)).collect() };
+    let ratio = trimmed(&[1e9; 10], &count(0.0), 0.1);
+    let alone = trimmed(&count(0.0), &count(50.0), 0.1);
+    let width = |ratio: &TrimmedRatio| {
+        let interval = ratio.interval(ConfidenceLevel::USUAL);
+        let interval = interval.bounded().unwrap();
+        (interval.upper / interval.lower).ln()
+    };
+    assert!(width(&ratio) > 0.0 && width(&ratio) < width(&alone), "{} {}", width(&ratio), width(&alone));
+}
+
+/// With more observations than are drawn of, the limit law decides, at once.
+#[test]
+fn large_samples_take_the_limit_law() {
+    let times = |shift: f64| -> Vec<f64> {
+        (0..20_000).map(|run| 1.0 + shift + f64::from(run % 100) / 1e3).collect()
+    };
+    let ratio = trimmed(&times(0.01), &times(0.0), 0.1);
+    assert!(ratio.p_value(1.0, Alternative::Greater).get() < 1e-12);
+    assert!(ratio.interval(ConfidenceLevel::USUAL).bounded().is_some_and(|interval| interval.lower > 1.008));
+}
+
+#[test]
 fn what_does_not_vary_is_refused() {
     let refused = TrimmedRatio::new(&sample(&[2.0; 5]), &sample(&[3.0; 5]), TrimShare::USUAL).unwrap_err();
     assert_eq!(refused, RatioError::EssentiallyConstant);
