@@ -102,7 +102,8 @@ fn linked(
     if has() {
         return Ok(link);
     }
-    for entry in std::fs::read_dir(&own)?.flatten() {
+    // Another agent, the last that had links here, may remove the directory now.
+    for entry in std::fs::read_dir(&own).into_iter().flatten().flatten() {
         // What an agent left that has ended, with its directory, and this one of experiments whose directories it has removed.
         // Another may be about to make that of its link.
         let is_left = std::fs::read_link(entry.path()).is_ok_and(|target| match target == scratch {

@@ -317,8 +317,8 @@ fn allow(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the directories of experiments in which nothing was done for a week, with their inputs. One that goes on makes its own
-/// again.
+/// Removes the directories of experiments that were begun, or got a file of their own, more than a week ago, with their inputs. One
+/// that goes on makes its own again.
 pub(crate) fn remove_old(scratch: &Path) {
     let now = SystemTime::now();
     for (last, path) in by_age(&scratch.join(EXPERIMENTS)).unwrap_or_default() {

@@ -1,6 +1,6 @@
 //! Open files: every connected agent is one. The usual soft limit of 1,024 is meant for programs that use `select`.
 
-use std::{ffi::OsStr, future::Future, io, sync::OnceLock, time::Duration};
+use std::{ffi::OsStr, future::Future, io, path::Path, sync::OnceLock, time::Duration};
 
 use futures_util::future::Either;
 use rustix::{io::Errno, process::Resource, process::getrlimit, process::setrlimit};
@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The soft limit from before it was raised.
 static BEFORE: OnceLock<u64> = OnceLock::new();
 /// Restores a soft limit and becomes the program: between fork and execve, nothing but unsafe code could do it.
-const RESTORE: &str = r#"ulimit -S -n "$0"; exec "$@""#;
+const RESTORE: &str = r#"ulimit -S -n "$1"; shift; exec "$@""#;
 
 /// Takes as many open files as the process may have, and says how many in the log. What it starts is to be started by [`command`].
 pub fn raise_open_files() {
@@ -44,9 +44,22 @@ pub fn raise_open_files() {
 /// limits of who submits on to its jobs, and an agent those that it has to what it measures.
 pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     let Some(before) = BEFORE.get() else { return Command::new(program) };
+    // A program that is not there is to be an error of its start, not words of the shell.
+    if !is_found(program.as_ref()) {
+        return Command::new(program);
+    }
     let mut command = Command::new("sh");
-    command.args(["-c", RESTORE, &before.to_string()]).arg(program);
+    command.args(["-c", RESTORE, "sh", &before.to_string()]).arg(program);
     command
+}
+
+/// Whether there is a program of this name, in the search path if it has no directory.
+fn is_found(program: &OsStr) -> bool {
+    if Path::new(program).components().count() > 1 {
+        return Path::new(program).is_file();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
 /// What helps where no file is left.
@@ -66,5 +79,20 @@ pub(crate) fn paced<T>(accepted: io::Result<T>) -> impl Future<Output = io::Resu
             Err(error)
         }),
         accepted => Either::Right(std::future::ready(accepted)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_started_has_the_limit_from_before_and_what_is_not_there_is_an_error_of_its_start() {
+        BEFORE.get_or_init(|| 100);
+        let output = command("sh").args(["-c", "ulimit -S -n"]).output().await.unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "100\n");
+        for missing in ["no-such-program", "/no/such/program"] {
+            assert_eq!(command(missing).output().await.unwrap_err().kind(), io::ErrorKind::NotFound);
+        }
     }
 }

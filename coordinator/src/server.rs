@@ -190,7 +190,13 @@ pub async fn start(
     if let Some(admission) = &admission {
         tell_submitters(admission, &provisioning, &ssh).await;
     }
-    let health = Health { failing, blobs, provisioning: provisioning.clone(), data: data.clone() };
+    let health = Health {
+        failing,
+        blobs,
+        provisioning: provisioning.clone(),
+        data: data.clone(),
+        latest: Arc::default(),
+    };
     let doors = doors(&handle, &health, admission.clone(), &ssh, &metrics).await?;
     let routes = extend(&inside, doors);
     let (stop, stopped) = watch::channel(());

@@ -33,7 +33,8 @@ pub fn document(document: &Document) -> String {
         write(&mut text, section);
     }
     text += "\\end{document}\n";
-    without_commands(&text).into_owned()
+    // What parts a command is a character that LaTeX does not know.
+    without_commands(&text).replace(char::REPLACEMENT_CHARACTER, "{}")
 }
 
 fn write(text: &mut String, section: &Section) {

@@ -2,10 +2,11 @@
 //! `list` and `doctor`, and as a metric. A component without which it would be useless ends it instead
 //! (`fault`).
 
-use std::{collections::BTreeSet, path::Path, path::PathBuf};
+use std::{collections::BTreeSet, path::Path, path::PathBuf, sync::Arc};
 
 use rustix::fs::statvfs;
-use tokio::time::{Duration, timeout};
+use tokio::sync::Mutex;
+use tokio::time::{Duration, Instant, timeout};
 
 use crate::blobs::Blobs;
 use crate::component::{ComponentFailures, CoordinatorComponent};
@@ -14,8 +15,10 @@ use crate::timeline::wall_clock;
 
 /// Less free space than this is nearly none: a segment of the journal, and the checkpoint and writes of the store beside it.
 const LITTLE_BYTES: u64 = 64 << 20;
-/// How long queues are waited for that are being added or removed, which takes as long as their engines do.
-const QUEUES: Duration = Duration::from_secs(1);
+/// How long is waited for a disk that may hang, and for queues that are being added or removed, which takes as long as their engines do.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long an answer is good for: pages and probes ask every few seconds, and each look may write to a sick disk.
+const KEPT: Duration = Duration::from_secs(2);
 
 /// Who looks at all components. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -24,21 +27,43 @@ pub(crate) struct Health {
     pub(crate) blobs: Blobs,
     pub(crate) provisioning: Provisioning,
     pub(crate) data: PathBuf,
+    pub(crate) latest: Arc<Mutex<Option<(Instant, BTreeSet<CoordinatorComponent>)>>>,
 }
 
 impl Health {
-    /// Returns the components that fail now.
+    /// Returns the components that failed at the latest look, which is not repeated within a few seconds however many ask.
     pub(crate) async fn look(&self) -> BTreeSet<CoordinatorComponent> {
-        if self.failing.components().contains(&CoordinatorComponent::Files) {
+        let mut latest = self.latest.lock().await;
+        match &*latest {
+            Some((at, components)) if at.elapsed() < KEPT => components.clone(),
+            _ => {
+                let components = self.look_now().await;
+                *latest = Some((Instant::now(), components.clone()));
+                components
+            }
+        }
+    }
+
+    async fn look_now(&self) -> BTreeSet<CoordinatorComponent> {
+        let blobs = self.blobs.clone();
+        let data = self.data.clone();
+        let is_tried = self.failing.components().contains(&CoordinatorComponent::Files);
+        let disk = tokio::task::spawn_blocking(move || {
             // Nobody may put a file for a long time, and what was wrong may be over.
-            let blobs = self.blobs.clone();
-            let _ = tokio::task::spawn_blocking(move || blobs.try_out()).await;
-        }
+            if is_tried {
+                let _ = blobs.try_out();
+            }
+            is_nearly_full(&data)
+        });
+        let disk = timeout(PATIENCE, disk).await;
         let mut components = self.failing.components();
-        if is_nearly_full(&self.data) {
-            components.insert(CoordinatorComponent::Disk);
+        match disk {
+            Ok(Ok(false)) => {}
+            Ok(Ok(true)) => drop(components.insert(CoordinatorComponent::Disk)),
+            // A file system that does not answer stores nothing either.
+            Ok(Err(_)) | Err(_) => drop(components.insert(CoordinatorComponent::Files)),
         }
-        if let Ok(queues) = timeout(QUEUES, self.provisioning.show(&Selected::default())).await {
+        if let Ok(queues) = timeout(PATIENCE, self.provisioning.show(&Selected::default())).await {
             let now = wall_clock();
             for Shown { queue, seen } in &queues {
                 if seen.ledger.stands_still(now, &queue.limits).is_some() || seen.trouble.is_some() {
