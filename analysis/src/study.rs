@@ -74,12 +74,12 @@ pub use self::{
     scaling::EfficiencyRatioRow, scaling::ScalingComparison, scaling::ScalingReport, scaling::ScalingRow,
     scaling::ScalingSample, scaling::ScalingValue, scaling::SerialShareReport, scaling::VersionScaling,
 };
-use self::{rule::Costs, validity::built::Builds, validity::canary::Canary};
+use self::{missing::losses::HostLosses, rule::Costs, validity::built::Builds, validity::canary::Canary};
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::value::{id::ExperimentId, id::RunIndex, id::VersionIndex, time::Timestamp};
 use speedup_core::{host::Exclusion, plan::Plan, repetition::Rule, run::AfterLoss, run::record::Outcome};
 use speedup_statistics::inference::{ConfidenceLevel, LevelError};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// How an experiment stands, as its coordinator says.
@@ -130,6 +130,8 @@ pub struct Study {
     /// Whether a run was reported, by its index.
     reported: Vec<bool>,
     beyond_plan: u64,
+    /// What each host lost, by its number.
+    host_losses: BTreeMap<u32, HostLosses>,
     /// What the attempts took of the hosts.
     costs: Costs,
     canary: Canary,
@@ -200,6 +202,7 @@ impl Study {
             unbuilt: BTreeSet::new(),
             reported,
             beyond_plan: 0,
+            host_losses: BTreeMap::new(),
             costs: Costs::default(),
             canary: Canary::default(),
             exclusions: Vec::new(),
@@ -263,6 +266,7 @@ impl Study {
         let seat = self.evidence.keep(attempt, &self.plan.experiment.independence);
         let host = self.evidence.stay(seat).host;
         self.costs.add(attempt, self.plan.experiment.rule);
+        self.host_losses.entry(host).or_default().take(attempt);
         match &attempt.end {
             AttemptEnd::Lost { reason, after, late } => {
                 cell.mishaps.lost((run, lease.attempt), reason, *after, late.is_some());

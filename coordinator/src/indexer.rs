@@ -10,7 +10,7 @@ use speedup_journal::Position;
 use tokio::sync::watch;
 
 pub(crate) use self::backlog::{Backlog, Urge, Waiting, backlog};
-use crate::store::{Store, StoreError, Writes, mask_files_of_thread};
+use crate::store::{Store, StoreError, Writes};
 
 /// Writes gathered before they are applied: with fewer, packs of attempts are written again and again while they fill.
 pub(crate) const GATHERED: usize = 8_192;
@@ -42,7 +42,6 @@ pub(crate) struct Indexer {
 impl Indexer {
     /// Applies batches until the committer is gone.
     pub(crate) fn run(mut self, waiting: &Waiting) {
-        mask_files_of_thread();
         let _vital = self.store.fault().watch_over("the indexer");
         while let Some(batches) = waiting.take(GATHERED, GATHERING) {
             if let Err(error) = self.apply(&batches) {
@@ -60,6 +59,7 @@ impl Indexer {
                 with_causes(&error)
             );
         }
+        self.store.close_files();
     }
 
     /// Applies batches, as many at once as the store takes well.

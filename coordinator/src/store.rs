@@ -17,12 +17,13 @@ mod writes;
 pub(crate) use logged::Place as EventPlace;
 
 use std::collections::{BTreeSet, BinaryHeap};
+use std::fs::Permissions;
 use std::ops::RangeInclusive;
+use std::os::unix::fs::PermissionsExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use prost::Message as _;
-use rustix::{fs::Mode, thread::UnshareFlags};
 use speedup_core::{value::causes::with_causes, value::id::ExperimentId};
 use speedup_journal::{JournalId, Position};
 use speedup_proto::v1;
@@ -65,19 +66,6 @@ speedup_core::hints! { StoreError:
             one, move the store out of the data directory, and it is rebuilt from the journal",
     Self::Sled { .. } | Self::Panicked { .. } | Self::Value { .. } | Self::Packs { .. }
         | Self::Files { .. } => "the journal has everything; the store's directory may be deleted",
-}
-
-/// Has this thread, and those that it begins, make files for their owner alone: sled says nothing of modes. Other threads keep the mask
-/// of the process, and with them the programs that they start.
-pub(crate) fn mask_files_of_thread() {
-    #[expect(
-        deprecated,
-        reason = "what is to be used instead is unsafe, for tables of descriptors, which stay shared here"
-    )]
-    let is_own = rustix::thread::unshare(UnshareFlags::FS).is_ok();
-    if is_own {
-        rustix::process::umask(Mode::RWXG | Mode::RWXO);
-    }
 }
 
 /// The embedded store. Cheap to clone.
@@ -140,17 +128,22 @@ enum Unusable {
 impl Store {
     /// Opens the store of a journal, or begins a new one where the old cannot be used.
     pub(crate) fn open(path: &Path, journal: JournalId, cache: StoreCache) -> Result<Opened, StoreError> {
-        // By a thread of its own, whose mask nobody else has.
-        std::thread::scope(|scope| {
-            let opening = scope.spawn(|| {
-                mask_files_of_thread();
-                Self::open_masked(path, journal, cache)
-            });
-            opening.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
+        let opened = Self::open_or_begin(path, journal, cache)?;
+        opened.store.close_files();
+        Ok(opened)
     }
 
-    fn open_masked(path: &Path, journal: JournalId, cache: StoreCache) -> Result<Opened, StoreError> {
+    /// Makes its files their owner's alone: sled, which writes some anew from time to time, says nothing of modes. The directory is
+    /// closed to others before.
+    pub(crate) fn close_files(&self) {
+        for entry in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                let _ = std::fs::set_permissions(entry.path(), Permissions::from_mode(0o600));
+            }
+        }
+    }
+
+    fn open_or_begin(path: &Path, journal: JournalId, cache: StoreCache) -> Result<Opened, StoreError> {
         let condemned = condemnation(path).exists();
         let why_not = if condemned {
             Unusable::Damaged("it was marked as damaged".to_owned())

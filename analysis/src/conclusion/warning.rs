@@ -205,6 +205,8 @@ speedup_core::words! {
         PlacementEffect = "placement_effect",
         /// Versions were spread over unlike numbers of leaf switches.
         PlacementsDiffer = "placements_differ",
+        /// Hosts lost most of their attempts.
+        LosingHosts = "losing_hosts",
         /// The plan was extended while the report was made.
         PlanExtendedMeanwhile = "plan_extended_meanwhile",
         /// Hosts ran unlike files of one version.

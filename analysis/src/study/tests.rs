@@ -210,6 +210,22 @@ fn lost_late_and_abandoned_are_counted_apart() {
 }
 
 #[test]
+fn a_host_that_loses_most_attempts_is_named() {
+    let losing = |lost: u32| {
+        let mut synthetic = two(1, 4).hosts(1);
+        for run in 0..lost {
+            let full = LossReason::JobEnded { words: "no space left".to_owned() };
+            synthetic = synthetic.lose(0, run % 2, run / 2, full, AfterLoss::Abandoned);
+        }
+        let report = synthetic.report();
+        report.warnings.iter().find(|one| one.code.as_str() == "losing_hosts").map(|one| one.sentence.clone())
+    };
+    assert_eq!(losing(4), None, "half is not most");
+    let sentence = losing(5).unwrap();
+    assert!(sentence.contains("lost 5 of 8 attempts (") && sentence.contains("no space left"), "{sentence}");
+}
+
+#[test]
 fn unlike_shapes_at_equal_centres_are_named() {
     let narrow = Times::normal(100e6, 1e6);
     let unlike = two(3, 60).times(1, 0, narrow).times(1, 1, Times::normal(100e6, 5e6)).report();

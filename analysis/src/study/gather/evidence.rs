@@ -298,6 +298,17 @@ impl Evidence {
         is_unique.then(|| name.to_string())
     }
 
+    /// What people call the hosts with these numbers, in the order of their names: their ids where that does not tell which they are.
+    pub(crate) fn called(&self, hosts: &BTreeSet<u32>) -> Vec<(u32, String)> {
+        let mut called = Vec::new();
+        for (host, number) in self.hosts.numbered() {
+            if hosts.contains(&number) {
+                called.push((number, self.name_of_number(number).unwrap_or_else(|| host.to_string())));
+            }
+        }
+        called
+    }
+
     /// The hosts in the order of their names, each with what people call it, where that tells which of them it is.
     pub(crate) fn labels(&self) -> Vec<HostLabel> {
         let label = |(host, number): (&HostId, u32)| (host.to_string(), self.name_of_number(number));

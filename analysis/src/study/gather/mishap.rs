@@ -149,7 +149,7 @@ fn first_line(output: &Output) -> Option<String> {
 }
 
 /// The first line of `text`, without what could move a terminal's cursor; `None` when nothing is left.
-fn one_line(text: &str) -> Option<String> {
+pub(crate) fn one_line(text: &str) -> Option<String> {
     let line = text.lines().next().unwrap_or_default().trim();
     let visible = line.chars().map(|c| if is_obeyed(c) { ' ' } else { c });
     let mut shown: String = visible.take(LONGEST_LINE).collect();

@@ -1,7 +1,15 @@
 //! What the reader must know of runs that are missing from their samples, and of what a run left behind.
 
-use crate::study::{gather::cell::CellRecords, gather::sampled::Sampled, report::MishapTotals};
+use crate::study::{
+    Study, gather::cell::CellRecords, gather::mishap::one_line, gather::sampled::Sampled,
+    report::MishapTotals,
+};
 use crate::{conclusion::WarningCode, conclusion::Warnings, count::counted};
+use speedup_core::machine::LOST_IN_A_ROW;
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::run::record::Outcome;
+use speedup_core::value::id::{Attempt, RunIndex};
+use std::collections::BTreeSet;
 
 /// Raises what there is of failed and lost runs.
 pub(crate) fn warn(
@@ -53,6 +61,67 @@ pub(crate) fn warn(
         );
         warnings.raise(WarningCode::PlanExtendedMeanwhile, sentence);
     }
+}
+
+/// Attempts on a host, and those that were lost there.
+#[derive(Debug, Default)]
+pub(crate) struct HostLosses {
+    attempts: u64,
+    lost: u64,
+    /// The first in run order, with why it was lost.
+    example: Option<((RunIndex, Attempt), String)>,
+}
+
+/// Lost attempts from which on a host that lost most of its own is named: an experiment gives it up for a time.
+const LOST_OFTEN: u64 = LOST_IN_A_ROW as u64;
+/// Hosts that a sentence names.
+const MOST_NAMED: usize = 5;
+
+impl HostLosses {
+    pub(crate) fn take(&mut self, attempt: &EndedAttempt) {
+        self.attempts += 1;
+        let words = match &attempt.end {
+            AttemptEnd::Lost { reason, .. } => reason.words(),
+            AttemptEnd::Reported(record) => match &record.outcome {
+                Outcome::NotExecuted { reason, .. } => reason.clone(),
+                Outcome::Measured | Outcome::Failed(_) => return,
+            },
+        };
+        self.lost += 1;
+        let at = (attempt.lease.run, attempt.lease.attempt);
+        if self.example.as_ref().is_none_or(|(earliest, _)| at < *earliest) {
+            self.example = Some((at, one_line(&words).unwrap_or_default()));
+        }
+    }
+}
+
+/// Names the hosts that lost most of what they were given.
+pub(crate) fn warn_of_hosts(study: &Study, warnings: &mut Warnings) {
+    let mut losing = BTreeSet::new();
+    for (host, of_host) in &study.host_losses {
+        if of_host.lost >= LOST_OFTEN && 2 * of_host.lost > of_host.attempts {
+            losing.insert(*host);
+        }
+    }
+    let mut named = Vec::new();
+    for (host, name) in study.evidence.called(&losing).into_iter().take(MOST_NAMED) {
+        let HostLosses { attempts, lost, example } = &study.host_losses[&host];
+        let words = example.as_ref().map_or("", |(_, words)| words);
+        named.push(format!("{name} lost {lost} of {} ({words})", counted(*attempts, "attempt")));
+    }
+    if named.is_empty() {
+        return;
+    }
+    let more = match losing.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!("; and {} more", counted(more as u64, "host")),
+    };
+    let sentence = format!(
+        "Hosts lost most of what they were given: {}{more}. Look at them, and take them out with `speedup hosts drain` until they \
+         are repaired.",
+        named.join("; ")
+    );
+    warnings.raise(WarningCode::LosingHosts, sentence);
 }
 
 /// What a timed command leaves running is ended after the clock has stopped.

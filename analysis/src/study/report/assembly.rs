@@ -50,6 +50,7 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     software::warn_programs(study, &sampled, &mut warnings);
     software::warn(study, &sampled, &mut warnings);
     losses::warn(&sampled, &totals, head.may_be_extended(), &mut warnings);
+    losses::warn_of_hosts(study, &mut warnings);
     losses::warn_of_survivors(&sampled, &mut warnings);
     disturbance::warn(&sampled, experiment, level, &mut warnings);
     let records: Vec<_> = sampled.iter().map(|sampled| (sampled.name, sampled.records)).collect();
