@@ -33,7 +33,9 @@ pub(crate) use record::Queue;
 pub use record::RecordError;
 pub(crate) use script::Surroundings;
 pub use service::ResumeError;
-pub(crate) use service::{AddError, Added, HostsToCome, Provisioning, RemoveError, Selected, Shown, Wanted};
+pub(crate) use service::{
+    AddError, Added, HostsToCome, Provisioning, RemoveError, Selected, Shown, TooShort, Wanted,
+};
 pub(crate) use spec::{Spec, SpecError};
 pub(crate) use ssh::{
     Destination, DestinationError, SSH_RECORD, ShownSshHost, SshHost, SshHosts, SshHostsError, SshRemoval,

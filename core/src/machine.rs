@@ -71,9 +71,9 @@ pub const ABANDONED_IN_A_ROW: u32 = 5;
 /// host that can execute nothing asks for work all the time, and would spend the attempts of a whole plan. So many attempts
 /// lost through the plan, with none executed on any host, pause the experiment once no host is left that could do better.
 pub const LOST_IN_A_ROW: u32 = 3;
-/// Attempts of one run that an engine ended, by preemption, a time limit or the failure of a node, that do not count: a run that is
+/// Attempts of one run that an engine ended, by preemption, a time limit or cancellation, that do not count: a run that is
 /// preempted for ever is to end some time.
-pub(crate) const MAX_EXCUSED: u32 = 20;
+pub const MAX_EXCUSED: u32 = 20;
 /// Most classes whose fingerprints are kept, to tell in which facts hosts differ; a pool has a few.
 pub const MAX_CLASSES: usize = 1_000;
 /// Most names of facts in which a host drifted that are told.
@@ -144,19 +144,6 @@ pub struct Machine {
     holders: BTreeMap<LeaseEpoch, HostNumber>,
     superseded: BTreeMap<LeaseEpoch, Superseded>,
     next_lease: u64,
-    expected: Expectation,
-}
-
-/// Whether hosts may come from an engine. It is no part of the state: a restart forgets it until it is said again.
-#[derive(Clone, Copy, Debug, Default)]
-struct Expectation {
-    hosts: bool,
-}
-
-impl PartialEq for Expectation {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
 }
 
 /// Where to look first: any number is a right one, because it is looked whose it is. It is no part of the state.
@@ -211,9 +198,6 @@ impl Machine {
     /// Evolves by what happened, and follows up.
     pub fn notice(&mut self, now: Timestamp, notice: Notice) -> Handled {
         let now = now.max(self.latest);
-        if let Notice::HostsExpected(hosts) = notice {
-            self.expected = Expectation { hosts };
-        }
         let events = self.consequences(now, notice);
         self.carry_out(now, events, Vec::new())
     }

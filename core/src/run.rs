@@ -78,9 +78,11 @@ crate::words! {
         HostLost = "host_lost",
         /// The agent started anew and so had lost what it was doing.
         AgentRestarted = "agent_restarted",
-        /// The engine ended the job in which the agent lived, or its node failed.
+        /// The job in which the agent lived has ended.
         JobEnded {
             words: String,
+            /// Whether its engine ended it for others' sake, and not because something failed in it; so it is not the run's.
+            is_excused: bool,
         } = "job_ended",
         /// The agent said that it could not execute the run.
         NotExecuted {
@@ -109,7 +111,7 @@ impl LossReason {
     /// Whether the engine that gave the host out took it away, which costs the run no attempt.
     pub(crate) fn is_the_engines(&self) -> bool {
         match self {
-            Self::JobEnded { .. } => true,
+            Self::JobEnded { is_excused, .. } => *is_excused,
             Self::Expired | Self::HostLost | Self::AgentRestarted | Self::NotExecuted { .. } => false,
         }
     }
@@ -120,7 +122,8 @@ impl LossReason {
             Self::Expired => "no report came in time".to_owned(),
             Self::HostLost => "the host was unreachable for too long".to_owned(),
             Self::AgentRestarted => "the agent restarted".to_owned(),
-            Self::JobEnded { words } => format!("the engine took the host away ({words})"),
+            Self::JobEnded { words, is_excused: true } => format!("the engine took the host away ({words})"),
+            Self::JobEnded { words, is_excused: false } => format!("the job of the host ended ({words})"),
             Self::NotExecuted { reason, .. } => format!("it could not be executed: {reason}"),
         }
     }

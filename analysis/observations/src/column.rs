@@ -446,7 +446,7 @@ fn loss<'a>(row: &Row<'a>) -> Option<(&'a LossReason, AfterLoss)> {
 
 fn loss_words(reason: &LossReason) -> Option<&str> {
     match reason {
-        LossReason::NotExecuted { reason: words, .. } | LossReason::JobEnded { words } => Some(words),
+        LossReason::NotExecuted { reason: words, .. } | LossReason::JobEnded { words, .. } => Some(words),
         LossReason::Expired | LossReason::HostLost | LossReason::AgentRestarted => None,
     }
 }

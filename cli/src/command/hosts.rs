@@ -173,7 +173,7 @@ impl HostStatus {
             let since = since_ns.map(moment::local).unwrap_or_default();
             let until = until_ns.map(moment::local).unwrap_or_default();
             lines.push(format!(
-                "{host}: {lost} of {lost} attempts of experiment {experiment} lost in a row ({reason}); left out since {since} and until \
+                "{host}: its last {lost} attempts of experiment {experiment} were lost ({reason}); left out since {since} and until \
                  {until}. `speedup hosts resume {}` lets it in again now.",
                 self.facts.host
             ));

@@ -170,7 +170,10 @@ fn loss_words(reason: &LossReason) -> String {
         LossReason::Expired => "did not report before its lease ended".to_owned(),
         LossReason::HostLost => "lost, and did not come back in time".to_owned(),
         LossReason::AgentRestarted => "its agent restarted".to_owned(),
-        LossReason::JobEnded { words } => format!("taken away by its engine ({})", shown(words)),
+        LossReason::JobEnded { words, is_excused: true } => {
+            format!("taken away by its engine ({})", shown(words))
+        }
+        LossReason::JobEnded { words, is_excused: false } => format!("its job ended ({})", shown(words)),
         LossReason::NotExecuted { reason, .. } => shown(reason),
     }
 }

@@ -5,10 +5,10 @@ use std::{pin::Pin, time::Duration};
 
 use futures_util::{Stream, StreamExt as _};
 use speedup_core::{
-    agent::message::AgentMessage, agent::message::AttemptReport, agent::message::CoordinatorMessage,
-    experiment::build::Product, host::HostFacts, machine::Refusal, machine::provision::RefusedAgent,
-    run::Obstacle, run::record::Outcome, value::hint::Hinted, value::id::AgentEpoch, value::id::AgentId,
-    value::id::HostId,
+    agent::STOPPED, agent::message::AgentMessage, agent::message::AttemptReport,
+    agent::message::CoordinatorMessage, experiment::build::Product, host::HostFacts, machine::Refusal,
+    machine::provision::RefusedAgent, run::Obstacle, run::record::Outcome, value::hint::Hinted,
+    value::id::AgentEpoch, value::id::AgentId, value::id::HostId, value::id::JobId,
 };
 use speedup_proto::{v1, v1::agents_server::Agents};
 use tokio::sync::{mpsc, oneshot};
@@ -88,6 +88,12 @@ fn reason(refusal: &Refusal) -> String {
     }
 }
 
+/// Which start of an agent it is, and in which job.
+struct Start {
+    job: Option<JobId>,
+    epoch: AgentEpoch,
+}
+
 struct Joining {
     facts: HostFacts,
     agent: AgentId,
@@ -104,7 +110,8 @@ impl AgentsDoor {
         opened: oneshot::Sender<Result<Result<(), Refusal>, Gone>>,
     ) {
         let Joining { facts, agent, epoch, down } = joining;
-        let (host, engine) = (facts.host.clone(), facts.job.clone().zip(facts.node.clone()));
+        let (host, job) = (facts.host.clone(), facts.job.clone());
+        let engine = job.clone().zip(facts.node.clone());
         let (session, answer) = match self.handle.open(facts, agent, epoch, down).await {
             Ok(Ok(session)) => {
                 tracing::info!(%host, %agent, %epoch, "an agent joined");
@@ -124,7 +131,7 @@ impl AgentsDoor {
         let is_heard = opened.send(answer).is_ok();
         let Some(session) = session else { return };
         if is_heard {
-            self.listen(session, &host, up).await;
+            self.listen(session, &host, Start { job, epoch }, up).await;
         }
         tracing::info!(%host, %agent, %epoch, "an agent's session is over");
         // If the owner is gone, so are all sessions.
@@ -132,7 +139,13 @@ impl AgentsDoor {
     }
 
     /// Carries what an agent says to the owner, until it says nothing more or something malformed.
-    async fn listen(&self, session: SessionId, host: &HostId, mut up: Streaming<v1::AgentMessage>) {
+    async fn listen(
+        &self,
+        session: SessionId,
+        host: &HostId,
+        start: Start,
+        mut up: Streaming<v1::AgentMessage>,
+    ) {
         loop {
             let message = match up.message().await {
                 Ok(Some(message)) => message,
@@ -147,6 +160,11 @@ impl AgentsDoor {
                     tracing::warn!(%host, "ended a session: Join is the first message of a session only");
                     break;
                 }
+                Ok(AgentMessage::Report(report)) if self.awaits_engine(&start, &report).await => {
+                    tracing::info!(%host, lease = %report.lease, "the agent was stopped; its engine says why");
+                    // It stays in the agent's outbox.
+                    continue;
+                }
                 Ok(AgentMessage::Report(mut report)) => {
                     self.insist_on_products(host, &mut report).await;
                     self.handle.say(session, AgentMessage::Report(report)).await
@@ -160,6 +178,22 @@ impl AgentsDoor {
             if said.is_err() {
                 return;
             }
+        }
+    }
+
+    /// Whether a report says only that the agent was stopped in the job of a queue: the engine says in a moment what became of the job,
+    /// and the attempt is lost with its word. The report is not acknowledged: the next agent there says it again, and is late.
+    async fn awaits_engine(&self, start: &Start, report: &AttemptReport) -> bool {
+        let is_stopped = match &report.record.outcome {
+            Outcome::NotExecuted { reason, obstacle: Obstacle::Host } => reason == STOPPED,
+            Outcome::NotExecuted { .. } | Outcome::Measured | Outcome::Failed(_) => false,
+        };
+        // What an earlier start was stopped in is over.
+        match &start.job {
+            Some(job) if is_stopped && report.executed_by == start.epoch => {
+                self.provisioning.has_job(job).await
+            }
+            Some(_) | None => false,
         }
     }
 

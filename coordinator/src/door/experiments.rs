@@ -26,7 +26,7 @@ use self::{export::Cursor, export::export, plan::apart, plan::draw};
 use super::{Caller, Reply, blocking, experiment_id, files::require_files, fitting, refused, store_failed};
 use crate::handle::Handle;
 use crate::metrics::Health;
-use crate::provision::HostsToCome;
+use crate::provision::{HostsToCome, TooShort};
 use crate::status::{active_status, is_finished};
 use crate::store::Store;
 
@@ -254,23 +254,23 @@ impl ExperimentsDoor {
         let id = ExperimentId(Uuid::now_v7());
         let (runs, hosts_needed, seed) = (plan.runs(), hosts_needed(&plan), plan.experiment.seed.0);
         // Where an engine is asked for hosts, they come when the plan is there, if they are of use to it.
-        let outlook = self.health.provisioning.outlook(needed_allocation(&plan), hosts_needed).await;
+        let outlook = self.health.provisioning.outlook(needed_allocation(&plan)).await;
         let wait_for_hosts = wait_for_hosts || outlook == HostsToCome::Some;
         let warning = match outlook {
-            HostsToCome::OfNoUse(why) => Some(why),
+            HostsToCome::TooShort(why) => Some(why),
             HostsToCome::Some | HostsToCome::None => None,
         };
         let submit = Command::Submit { experiment: id, plan, by, wait_for_hosts, request };
         self.handle.command(submit).await?.map_err(|refusal| match (&refusal, warning) {
             // Such hosts would have come, but are of no use.
             (Refusal::PoolTooSmall(_), Some(why)) => {
-                Status::failed_precondition(with_hint(format!("{refusal}; {why}"), Some(why.hint())))
+                Status::failed_precondition(with_hint(format!("{refusal}; {why}"), Some(TooShort::HINT)))
             }
             _ => refused(&refusal),
         })?;
         tracing::info!(experiment = %id, runs, "an experiment was submitted");
         let experiment = id_text(id.0);
-        let warning = warning.map(|why| with_hint(why.to_string(), Some(why.hint())));
+        let warning = warning.map(|why| with_hint(why.to_string(), Some(TooShort::HINT)));
         Ok(v1::SubmitResponse { experiment, runs, hosts_needed, warning, seed })
     }
 

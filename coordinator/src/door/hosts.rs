@@ -8,7 +8,7 @@ use speedup_proto::{convert::id_text, convert::timestamp, v1, v1::hosts_server::
 use tonic::{Request, Response, Status};
 
 use super::{Caller, Reply, blocking, experiment_id, experiments::require_owner, fitting, refused};
-use crate::{handle::Handle, provision::Provisioning};
+use crate::{handle::Handle, provision::Provisioning, timeline::wall_clock};
 
 /// The maximum number of hosts in one answer.
 const PAGE: usize = 1_000;
@@ -173,7 +173,7 @@ impl HostsDoor {
 /// What is said of a host, with who has left it out.
 fn status(machine: &Machine, host: &Host) -> v1::HostStatus {
     let mut left_out = Vec::new();
-    for (experiment, trouble) in machine.left_out(&host.facts.host) {
+    for (experiment, trouble) in machine.left_out(wall_clock(), &host.facts.host) {
         left_out.push(v1::LeftOut {
             experiment: id_text(experiment.0),
             lost: trouble.lost,

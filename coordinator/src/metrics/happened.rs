@@ -51,7 +51,7 @@ impl Happened {
             let _ = happened.reported.with_label_values(&[outcome]);
         }
         let not_executed = LossReason::NotExecuted { reason: String::new(), obstacle: Obstacle::Host };
-        let job_ended = LossReason::JobEnded { words: String::new() };
+        let job_ended = LossReason::JobEnded { words: String::new(), is_excused: false };
         let plain = [LossReason::Expired, LossReason::HostLost, LossReason::AgentRestarted];
         for reason in plain.into_iter().chain([not_executed, job_ended]) {
             let _ = happened.lost.with_label_values(&[reason.code()]);

@@ -138,7 +138,6 @@ mod tests {
             look_every: every,
             by: "mallory".to_owned(),
             longest_job: None,
-            nodes: None,
             ledger: Ledger::default(),
         };
         let jobs = vec![job("1", JobState::Queued), job("2", JobState::Queued), job("3", JobState::Running)];

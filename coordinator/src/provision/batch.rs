@@ -6,11 +6,12 @@ use async_trait::async_trait;
 use speedup_core::machine::provision::batch::{BatchSystem, JobRequest};
 use speedup_core::machine::provision::{Job, Nodes};
 use speedup_core::value::id::{JobId, NodeName};
+use speedup_core::value::time::Span;
 use uuid::Uuid;
 
 use super::agent::AgentStart;
 use super::command::{CommandError, execute};
-use super::engine::{Engine, EngineError, Prospect, Request};
+use super::engine::{Engine, EngineError, Request};
 use super::script::Surroundings;
 use super::shell::{line, quoted};
 
@@ -148,13 +149,13 @@ impl Engine for Batch {
         Ok(())
     }
 
-    async fn try_out(&self) -> Result<Prospect, EngineError> {
+    async fn try_out(&self) -> Result<Option<Span>, EngineError> {
         if self.system.submit.trial.is_some() {
             // Of another name, so that nobody takes it for a job that is to start.
             let job = self.submit_as(&trial_name(&self.job_name), &Nodes::new(), true).await?;
             self.cancel(&[job]).await?;
         }
-        Ok(Prospect { longest_job: self.system.job.lasts, nodes: None })
+        Ok(self.system.job.lasts)
     }
 
     fn state_of(&self, job: &Job) -> Option<PathBuf> {

@@ -33,8 +33,9 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// Keeps a queued job from these nodes, and no others.
     async fn exclude(&self, job: &JobId, nodes: &Nodes) -> Result<(), EngineError>;
 
-    /// Asks for a job that is never to start, and ends it: what the engine would refuse it refuses now.
-    async fn try_out(&self) -> Result<Prospect, EngineError>;
+    /// Asks for a job that is never to start, and ends it: what the engine would refuse it refuses now. Gives how long jobs
+    /// last at most, where they have a limit.
+    async fn try_out(&self) -> Result<Option<Span>, EngineError>;
 
     /// Where the agent of a job has its state, once its node is known.
     fn state_of(&self, job: &Job) -> Option<PathBuf>;
@@ -47,15 +48,6 @@ pub(crate) trait Engine: Send + Sync + 'static {
 
     /// Has a node boot anew once no job is on it. Whether it did is told by its boot id alone.
     async fn reboot(&self, node: &NodeName) -> Result<(), EngineError>;
-}
-
-/// What an engine can bring.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Prospect {
-    /// How long jobs last at most, where they have a limit.
-    pub(crate) longest_job: Option<Span>,
-    /// How many nodes there are, where that is known.
-    pub(crate) nodes: Option<u32>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,12 +7,12 @@ use async_trait::async_trait;
 use rustix::process::{Pid, Signal, kill_process};
 use speedup_core::machine::provision::{Job, JobEnd, JobState, Nodes};
 use speedup_core::value::id::{JobId, NodeName, QueueName};
-use speedup_core::value::time::Timestamp;
+use speedup_core::value::time::{Span, Timestamp};
 use speedup_journal::private;
 use tokio::{process::Child, sync::Mutex};
 use uuid::Uuid;
 
-use super::{agent::AgentStart, engine::Engine, engine::EngineError, engine::Prospect, engine::Request};
+use super::{agent::AgentStart, engine::Engine, engine::EngineError, engine::Request};
 use crate::timeline::wall_clock;
 
 /// What the ids of its jobs begin with.
@@ -131,9 +131,9 @@ impl Engine for Local {
         Ok(())
     }
 
-    async fn try_out(&self) -> Result<Prospect, EngineError> {
+    async fn try_out(&self) -> Result<Option<Span>, EngineError> {
         private::create_directories(&self.agent.place.state).map_err(EngineError::NotStarted)?;
-        Ok(Prospect::default())
+        Ok(None)
     }
 
     fn state_of(&self, job: &Job) -> Option<PathBuf> {

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc, sync::Mutex, 
 
 use speedup_core::machine::provision::{
     Claim, Demand, DesertedHost, EngineNote, EngineNoteKind, Job, JobFailure, JobState, Ledger, Nodes,
-    OUT_OF_SIGHT, PROVISIONER, ProvisionAction, RefusedAgent, UnreachedAgent, catch_up, decide, deserted,
-    give_back_spent, news,
+    PROVISIONER, ProvisionAction, RefusedAgent, UnreachedAgent, catch_up, decide, deserted, give_back_spent,
+    news,
 };
 use speedup_core::machine::{Command, HostRequest, Notice};
 use speedup_core::value::causes::with_causes;
@@ -52,17 +52,6 @@ pub(crate) enum NodeNews {
     TurnedAway(RefusedAgent),
     /// Somebody lets it in again.
     LetIn(NodeName),
-}
-
-impl Views {
-    /// Has the machine know whether hosts may come from an engine, if that has changed.
-    pub(crate) async fn tell_expectation(&self) -> Result<(), Gone> {
-        let changed = self.shares.lock().await.changed_expectation();
-        match changed {
-            Some(expects) => self.handle.notice(Notice::HostsExpected(expects)).await.map(drop),
-            None => Ok(()),
-        }
-    }
 }
 
 /// Who looks, for one queue.
@@ -118,8 +107,6 @@ impl Looker {
         let mut parts = looker.views.shares.lock().await;
         looker.enter(&mut parts, claim);
         drop(parts);
-        // A coordinator that stops needs to know nothing.
-        let _ = looker.views.tell_expectation().await;
         looker
     }
 
@@ -152,12 +139,12 @@ impl Looker {
         Ok(share > claim.under_way() || has_others && share < claim.under_way())
     }
 
-    /// Changes when the plans may need other hosts than before, or other queues bring fewer.
-    /// Returns what the task of this queue holds while it works.
+    /// What the task of this queue holds while it works.
     pub(crate) fn watch_over(&self) -> Vital {
         self.views.handle.store.fault().watch_over("what requests hosts for a queue")
     }
 
+    /// Changes when the plans may need other hosts than before, or other queues bring fewer.
     pub(crate) fn demand(&self) -> watch::Receiver<()> {
         self.views.handle.demand.subscribe()
     }
@@ -182,9 +169,9 @@ impl Looker {
             Err(error) => return self.unanswered(missing, demand, &error).await,
         };
         (self.heard, self.answers) = (wall_clock(), true);
-        for DesertedHost { host, job, words } in deserted(&self.queue.ledger, &jobs, &demand) {
+        for DesertedHost { host, job, words, is_excused } in deserted(&self.queue.ledger, &jobs, &demand) {
             tracing::warn!(%host, %job, "the engine says that the job of this host has ended");
-            self.views.handle.notice(Notice::JobEnded { host, job, words }).await?;
+            self.views.handle.notice(Notice::JobEnded { host, job, words, is_excused }).await?;
         }
         // Read before anything is decided: meanwhile no other queue may decide.
         let runs = |state: JobState| state == JobState::Running;
@@ -205,7 +192,6 @@ impl Looker {
         let (limits, ledger) = (&self.queue.limits, &self.queue.ledger);
         self.enter(&mut parts, Claim::of(wall_clock(), limits, ledger, &jobs, demand.together));
         drop(parts);
-        self.views.tell_expectation().await?;
         let alive = jobs.into_iter().filter(|job| !job.state.is_over());
         self.show(alive.collect(), missing, demand, trouble.as_ref());
         Ok(())
@@ -263,7 +249,6 @@ impl Looker {
         let claim = claim.unanswered(wall_clock(), self.heard);
         self.enter(&mut parts, claim);
         drop(parts);
-        self.views.tell_expectation().await?;
         let jobs = self.seen().jobs.clone();
         self.show(jobs, missing, demand, Some(error));
         Ok(())
@@ -275,10 +260,7 @@ impl Looker {
 
     fn enter(&self, parts: &mut Parts, claim: Claim) {
         let jobs = self.queue.ledger.jobs.keys().cloned().collect();
-        let now = wall_clock();
-        let may_bring = self.queue.ledger.stands_still(now, &self.queue.limits).is_none()
-            && now - self.heard <= OUT_OF_SIGHT;
-        self.views.shares.enter(parts, &self.queue.name, Part { claim, jobs, may_bring });
+        self.views.shares.enter(parts, &self.queue.name, Part { claim, jobs });
     }
 
     /// Agents that were turned away since the last look, of whichever queue. Nodes that somebody lets in are let in.
@@ -409,7 +391,8 @@ impl Looker {
                         self.queue.ledger.unidentified(&words);
                     } else if self.engine.list().await.is_ok() {
                         // An engine that answers nothing else has refused nothing.
-                        let until = self.machine_demand(wall_clock()).await?.first_let_in();
+                        let demand = self.machine_demand(wall_clock()).await?;
+                        let until = demand.of(self.engine.system(), 0).first_let_in();
                         self.queue.ledger.refused(wall_clock(), &words, until);
                     }
                     done = Err(error);

@@ -33,9 +33,6 @@ pub(crate) struct Queue {
     /// How long its jobs last at most, where they have a limit and it is known; nothing in files of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) longest_job: Option<Span>,
-    /// How many nodes its jobs may have in all, where that is known; nothing in files of earlier releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) nodes: Option<u32>,
     /// What is remembered of the jobs.
     pub(crate) ledger: Ledger,
 }
@@ -136,7 +133,7 @@ fn read(path: &Path) -> Result<Vec<Queue>, RecordError> {
 impl From<File1> for Queue {
     fn from(File1 { name: job_name, spec, limits, look_every, by, ledger }: File1) -> Self {
         let name = spec.usual_name().unwrap_or_else(|| "1".parse().expect("a number is a name"));
-        Self { name, job_name, spec, limits, look_every, by, longest_job: None, nodes: None, ledger }
+        Self { name, job_name, spec, limits, look_every, by, longest_job: None, ledger }
     }
 }
 
@@ -181,7 +178,7 @@ mod tests {
         let (look_every, by) = (Duration::from_secs(5), "a".to_owned());
         let mut ledger = Ledger::default();
         ledger.asked("7".parse().unwrap(), ["n1".parse().unwrap()].into());
-        Queue { name, job_name, spec, limits, look_every, by, longest_job: None, nodes: None, ledger }
+        Queue { name, job_name, spec, limits, look_every, by, longest_job: None, ledger }
     }
 
     async fn kept(data: &Path) -> Vec<Queue> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use speedup_core::machine::provision::{EngineNote, EngineNoteKind, Ledger, ProvisionLimits, RefusedAgent};
 use speedup_core::value::causes::with_causes;
-use speedup_core::value::id::{NodeName, QueueName};
+use speedup_core::value::id::{JobId, NodeName, QueueName};
 use speedup_core::value::time::Span;
 use speedup_journal::private;
 use thiserror::Error;
@@ -16,7 +16,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 use super::agent::AgentStart;
-use super::engine::{Engine, EngineError, Prospect, Request};
+use super::engine::{Engine, EngineError, Request};
 use super::job_logs::JobLogs;
 use super::look::{LookError, Looker, NodeNews, Seen, Views, tell};
 use super::record::{Queue, Record, RecordError};
@@ -113,40 +113,27 @@ pub(crate) enum HostsToCome {
     Some,
     /// No engine is asked, or it stands still.
     None,
-    /// It does, but not such as the plan needs.
-    OfNoUse(OfNoUse),
+    /// It does, but not for long enough.
+    TooShort(TooShort),
 }
 
-/// Why the hosts of an engine are of no use to a plan.
+/// That the jobs of an engine end too soon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub(crate) enum OfNoUse {
-    /// Its jobs end too soon.
-    #[error(
-        "each requested job lasts {} at most, and one host may need {} for what this plan has it hold, with timeouts, \
-         warm-ups and setup",
-        minutes(*lasts),
-        minutes(*needed)
-    )]
-    TooShort { lasts: Span, needed: Span },
-    /// It has too few nodes.
-    #[error("hosts are requested from {nodes} nodes, and this plan needs {needed} hosts")]
-    TooFew { nodes: u32, needed: u32 },
+#[error(
+    "each requested job lasts {} at most, and one host may need {} for what this plan has it hold, with timeouts, \
+     warm-ups and setup",
+    minutes(*lasts),
+    minutes(*needed)
+)]
+pub(crate) struct TooShort {
+    lasts: Span,
+    needed: Span,
 }
 
-impl OfNoUse {
+impl TooShort {
     /// What can be done.
-    pub(crate) const fn hint(self) -> &'static str {
-        match self {
-            Self::TooShort { .. } => {
-                "request longer jobs (`speedup hosts slurm add` again, with a longer --time after --), or give the plan a \
-                 shorter timeout; --wait-for-hosts submits it for other hosts"
-            }
-            Self::TooFew { .. } => {
-                "request hosts of a larger partition as well (`speedup hosts slurm add`), or repeat less, or let hosts serve \
-                 again (`policy` in [independence]); --wait-for-hosts submits it for other hosts"
-            }
-        }
-    }
+    pub(crate) const HINT: &str = "request longer jobs (`speedup hosts slurm add` again, with a longer --time after --), \
+        or give the plan a shorter timeout; --wait-for-hosts submits it for other hosts";
 }
 
 fn minutes(span: Span) -> String {
@@ -258,14 +245,13 @@ impl Provisioning {
         private::create_directories(state)
             .map_err(|source| AddError::Place { path: state.clone(), source })?;
         let engine = spec.engine(&name, &job_name, &inner.agent)?;
-        let Prospect { longest_job, nodes } = engine.try_out().await.map_err(AddError::Refused)?;
+        let longest_job = engine.try_out().await.map_err(AddError::Refused)?;
         if let Some(before) = queues.get_mut(&name) {
             ledger = before.end().await?.ledger;
         }
         ledger.start_afresh();
         let look_every = look_every.max(LOOK_MIN);
-        let queue =
-            Queue { name: name.clone(), job_name, spec, limits, look_every, by, longest_job, nodes, ledger };
+        let queue = Queue { name: name.clone(), job_name, spec, limits, look_every, by, longest_job, ledger };
         inner.views.record.put(queue.clone()).await?;
         queues.insert(name.clone(), inner.start(engine, queue, Begin::Now).await);
         drop(queues);
@@ -276,6 +262,14 @@ impl Provisioning {
     /// That an agent was turned away for good, which may be one that an engine started.
     pub(crate) fn turned_away(&self, agent: RefusedAgent) {
         self.tell_of_node(NodeNews::TurnedAway(agent));
+    }
+
+    /// Whether a job is a queue's, so that its engine will say how it ends.
+    pub(crate) async fn has_job(&self, job: &JobId) -> bool {
+        match &self.0 {
+            Some(inner) => inner.views.shares.lock().await.has_job(job),
+            None => false,
+        }
     }
 
     /// That somebody lets a node in again, of whichever queue.
@@ -297,19 +291,16 @@ impl Provisioning {
         queues.values().filter(|current| selected.has(&current.queue)).map(Current::shown).collect()
     }
 
-    /// Whether hosts will come for a plan of which a visit may need such an allocation, on so many hosts: an engine is asked, does
-    /// not stand still, its jobs last as long, and it may have as many nodes.
-    pub(crate) async fn outlook(&self, needed: Span, hosts: u32) -> HostsToCome {
+    /// Whether hosts will come for a plan of which a visit may need such an allocation: an engine is asked, does not stand still,
+    /// and its jobs last as long.
+    pub(crate) async fn outlook(&self, needed: Span) -> HostsToCome {
         let shown = self.show(&Selected::default()).await;
         let asked = shown.iter().filter(|shown| shown.seen.ledger.stopped.is_none());
         // Jobs without a limit last longest.
-        let longest = asked.clone().map(|shown| shown.queue.longest_job.unwrap_or(Span(u64::MAX))).max();
-        // Partitions may have nodes in common: there are no more than that.
-        let nodes = asked.map(|shown| shown.queue.nodes.unwrap_or(u32::MAX)).fold(0, u32::saturating_add);
+        let longest = asked.map(|shown| shown.queue.longest_job.unwrap_or(Span(u64::MAX))).max();
         match longest {
             None => HostsToCome::None,
-            Some(lasts) if lasts < needed => HostsToCome::OfNoUse(OfNoUse::TooShort { lasts, needed }),
-            Some(_) if nodes < hosts => HostsToCome::OfNoUse(OfNoUse::TooFew { nodes, needed: hosts }),
+            Some(lasts) if lasts < needed => HostsToCome::TooShort(TooShort { lasts, needed }),
             Some(_) => HostsToCome::Some,
         }
     }
@@ -333,11 +324,10 @@ impl Provisioning {
         };
         let Some(asked) = queues.get_mut(name) else { return Ok(None) };
         let shown = asked.shown();
+        // Jobs that may still be there are not forgotten: a queue whose engine does not answer stays.
         asked.end().await?;
         inner.views.record.forget(name).await.map_err(AddError::from)?;
         inner.views.shares.leave(name).await;
-        // A coordinator that stops needs to know nothing.
-        let _ = inner.views.tell_expectation().await;
         queues.remove(name);
         let words = format!("{} (queue {name})", shown.queue.spec);
         tell(&inner.views.handle, EngineNote::by(by, EngineNoteKind::Removed, &words)).await;

@@ -18,8 +18,6 @@ pub(crate) struct Shares {
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     of_queues: BTreeMap<QueueName, Part>,
-    /// Whether the machine expects hosts from any of them.
-    expects: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -27,8 +25,6 @@ pub(crate) struct Part {
     /// What it has under way, and could have.
     pub(crate) claim: Claim,
     pub(crate) jobs: BTreeSet<JobId>,
-    /// Whether it may bring hosts, now or after a pause.
-    pub(crate) may_bring: bool,
 }
 
 impl Shares {
@@ -89,10 +85,8 @@ impl Parts {
         self.of_queues.keys().any(|name| name != queue)
     }
 
-    /// Whether hosts may come from any queue, where that is new.
-    pub(crate) fn changed_expectation(&mut self) -> Option<bool> {
-        let expects = self.of_queues.values().any(|part| part.may_bring);
-        let before = std::mem::replace(&mut self.expects, expects);
-        (before != expects).then_some(expects)
+    /// Whether a job is any queue's.
+    pub(crate) fn has_job(&self, job: &JobId) -> bool {
+        self.of_queues.values().any(|part| part.jobs.contains(job))
     }
 }

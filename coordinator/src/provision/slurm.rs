@@ -14,10 +14,11 @@ use std::{collections::BTreeSet, path::PathBuf};
 use async_trait::async_trait;
 use speedup_core::machine::provision::{Job, Nodes};
 use speedup_core::value::id::{JobId, NodeName};
+use speedup_core::value::time::Span;
 
 use super::agent::AgentStart;
 use super::command::execute;
-use super::engine::{Engine, EngineError, Prospect, Request};
+use super::engine::{Engine, EngineError, Request};
 use super::script::Surroundings;
 use super::shell::{line, quoted};
 pub(crate) use options::{OptionsError, SlurmOptions, checked};
@@ -30,7 +31,7 @@ const FORMAT: &str = "%i|%T|%S|%e|%N|%D|%r";
 const LOG_PREFIX: &str = "slurm-";
 /// What starts an agent on each node of a job, with all CPUs of the node; when one ends, the others go on.
 const ON_EACH_NODE: &str =
-    "srun --ntasks-per-node=1 --cpu-bind=none --kill-on-bad-exit=0 --wait=0 --mpi=none";
+    "srun --export=ALL --ntasks-per-node=1 --cpu-bind=none --kill-on-bad-exit=0 --wait=0 --mpi=none";
 
 /// Slurm, as one coordinator uses it.
 #[derive(Clone, Debug)]
@@ -60,17 +61,23 @@ impl Slurm {
     /// What a job executes. An agent's state is its node's, so that what an earlier one there has not delivered is delivered.
     fn script(&self, hosts: u32) -> String {
         let program = self.agent.place.program.to_string_lossy().into_owned();
-        let configuration = self.configuration.as_ref().map(|path| format!("SLURM_CONF={path}"));
         let words = [program, "agent".to_owned(), "start".to_owned()];
-        let words = configuration.into_iter().flat_map(|variable| ["env".to_owned(), variable]).chain(words);
         let start = line(words.into_iter().chain(self.agent.connection()));
         let state = quoted(&self.agent.place.state.to_string_lossy());
         let start = format!("{start} --state {state}/\"${{SLURMD_NODENAME:-job-$SLURM_JOB_ID}}\"");
+        let mut around = self.around.clone();
+        if let Some(path) = &self.configuration {
+            // A line of its own: what is put before the agent may be allowed to start that program only.
+            if !around.prologue.is_empty() && !around.prologue.ends_with('\n') {
+                around.prologue.push('\n');
+            }
+            around.prologue.push_str(&format!("export SLURM_CONF={}\n", quoted(path)));
+        }
         match hosts {
-            1 => self.around.script(&start),
+            1 => around.script(&start),
             _ => {
                 let start = format!("{start} --job-id \"$SLURM_JOB_ID.$SLURM_NODEID\"");
-                self.around.script_of_several(&start, ON_EACH_NODE)
+                around.script_of_several(&start, ON_EACH_NODE)
             }
         }
     }
@@ -166,7 +173,7 @@ impl Engine for Slurm {
         Ok(())
     }
 
-    async fn try_out(&self) -> Result<Prospect, EngineError> {
+    async fn try_out(&self) -> Result<Option<Span>, EngineError> {
         self.options.check_directories()?;
         // Of another name, so that nobody takes it for a job that is to start.
         let trial = Trial::begin(&self.agent.place.state)?;
@@ -247,8 +254,20 @@ mod tests {
         assert!(["--nodes=4", "--ntasks=4"].iter().all(|word| arguments.iter().any(|known| known == word)));
         let script = slurm.script(4);
         let last = script.lines().last().unwrap();
-        assert!(last.starts_with("exec srun --ntasks-per-node=1 "), "{last}");
+        assert!(last.starts_with("exec srun --export=ALL --ntasks-per-node=1 "), "{last}");
         assert!(last.contains("--job-id \"$SLURM_JOB_ID.$SLURM_NODEID\"'"), "{last}");
+    }
+
+    #[test]
+    fn the_configuration_of_slurm_is_a_line_of_the_script() {
+        let around =
+            Surroundings { prologue: "#!/bin/ksh\nmodule load slurm".to_owned(), ..Surroundings::default() };
+        let slurm = Slurm { configuration: Some("/etc/a b.conf".to_owned()), around, ..slurm(&[]) };
+        for hosts in [1, 2] {
+            let script = slurm.script(hosts);
+            assert!(script.contains("\nmodule load slurm\nexport SLURM_CONF='/etc/a b.conf'\n"), "{script}");
+            assert!(script.starts_with("#!/bin/ksh\n"), "{script}");
+        }
     }
 
     #[test]

@@ -112,7 +112,6 @@ impl Machine {
             holders: _,
             superseded,
             next_lease,
-            expected: _,
         } = self;
         let progress = Piece::Progress { latest: *latest, next_lease: LeaseEpoch(*next_lease) };
         let classes = classes.iter().map(|(id, class)| {

@@ -92,9 +92,9 @@ pub enum Notice {
         host: HostId,
         job: JobId,
         words: String,
+        /// Whether the engine ended it for others' sake.
+        is_excused: bool,
     },
-    /// Whether an engine is asked for hosts that are missing. A restart forgets it, until it is said again.
-    HostsExpected(bool),
     /// What the event log is to say of an engine.
     Engine(EngineNote),
     /// Time passed: it takes what is due from hosts, and they may have rested.

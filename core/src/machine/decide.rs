@@ -8,6 +8,7 @@ use crate::experiment::{Bisection, MAX_RUNS, Rule};
 use crate::host::fingerprint::ClassId;
 use crate::machine::event::{Change, Event};
 use crate::plan::{Extension, Plan};
+use crate::run::LossReason;
 use crate::value::id::{ExperimentId, RunIndex};
 use crate::value::{bounded::share, time::Timestamp};
 
@@ -48,11 +49,8 @@ impl Machine {
         let changes = match notice {
             Notice::Start => vec![Change::CoordinatorStarted],
             Notice::Leave(speaker) => self.leave(now, speaker),
-            Notice::JobEnded { host, job, words } => self.job_ended(now, &host, &job, words),
-            // Who was left out for others' sake may be had again.
-            Notice::HostsExpected(_) => {
-                let hosts = self.in_vain.iter().map(|number| self.host_at(*number).facts.host.clone());
-                hosts.map(|host| Change::HostAsked { host }).collect()
+            Notice::JobEnded { host, job, words, is_excused } => {
+                self.job_ended(now, &host, &job, LossReason::JobEnded { words, is_excused })
             }
             Notice::Engine(note) => vec![Change::EngineNoted(note)],
             Notice::Tick => self.expire(now).chain(self.rested(now)).collect(),

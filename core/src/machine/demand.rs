@@ -39,8 +39,8 @@ impl Machine {
         let numbered = (0..).map(HostNumber).zip(&self.hosts);
         let provided = numbered.filter_map(|(number, host)| {
             let node = host.facts.node.clone()?;
-            let takes = wanting.iter().filter(|(_, active)| !self.has_given_up(active, number));
-            let left_out = wanting.iter().filter_map(|(_, active)| self.gives_up_until(active, number));
+            let takes = wanting.iter().filter(|(_, active)| !self.has_given_up(now, active, number));
+            let left_out = wanting.iter().filter_map(|(_, active)| self.gives_up_until(now, active, number));
             let worth = takes.map(|(id, active)| worth(now, number, host, *id, active)).max();
             Some(Provided {
                 host: host.facts.host.clone(),
@@ -70,7 +70,7 @@ impl Machine {
     fn missing(&self, now: Timestamp, id: ExperimentId, active: &Active) -> Missing {
         let numbered = (0..).map(HostNumber).zip(&self.hosts);
         let here: Vec<(HostNumber, &Host)> =
-            numbered.filter(|(number, _)| self.may_be_given(active, *number)).collect();
+            numbered.filter(|(number, _)| self.may_be_given(now, active, *number)).collect();
         let of_lane = |(lane, visits): (u32, u32)| {
             let able = here.iter().filter(|(number, host)| {
                 !active.has_visited(*number, lane) && worth_of_lane(now, host, id, active, lane) == Worth::Now

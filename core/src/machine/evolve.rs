@@ -9,8 +9,8 @@ use std::sync::Arc;
 use super::{Active, Machine, Phase};
 use crate::{
     host::Asking, host::Presence, host::Standing, host::fingerprint::ClassId, machine::event::Change,
-    machine::event::Event, plan::Extension, plan::Plan, run::HostNumber, run::RunState, value::id::Attempt,
-    value::id::ExperimentId, value::time::Timestamp,
+    machine::event::Event, machine::provision::PROVISIONER, plan::Extension, plan::Plan, run::HostNumber,
+    run::RunState, value::id::Attempt, value::id::ExperimentId, value::time::Timestamp,
 };
 
 impl Machine {
@@ -53,7 +53,13 @@ impl Machine {
                 let (by, reason) = (by.clone(), reason.clone());
                 self.set_standing(host, Standing::Quarantined { by, reason });
             }
-            Change::HostResumed { host, .. } => self.set_standing(host, Standing::Serving),
+            Change::HostResumed { host, by } => {
+                self.set_standing(host, Standing::Serving);
+                // An engine that gives it out anew says nothing of what was lost on it.
+                if by != PROVISIONER {
+                    self.forget_losses(host);
+                }
+            }
             Change::HostReset { host, by: _ } => self.host_reset(event.at, host),
             // It is for people to read.
             Change::EngineNoted(_) => {}

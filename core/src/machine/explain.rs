@@ -290,7 +290,7 @@ impl Machine {
             Hindrance::OutOfService
         } else if !active.admits(host.class) {
             Hindrance::OtherClass
-        } else if self.has_given_up(active, number) {
+        } else if self.has_given_up(self.latest, active, number) {
             Hindrance::GivenUp
         } else if self.is_held_back(experiment, active, number) {
             Hindrance::HeldBack

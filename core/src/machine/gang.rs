@@ -192,7 +192,7 @@ impl Machine {
             && self.admitted_from(active, host).is_some_and(|from| from.is_none_or(|from| from <= now))
             && violation(host, active, lane, used(host, id, active, lane)).is_none()
             && holds(now, host, active, lane)
-            && !self.has_given_up(active, number)
+            && !self.has_given_up(now, active, number)
             && !self.is_held_back(id, active, number)
             && (!active.kept.tried.contains_key(&run.0) || self.may_retry(active, number, run.0))
     }

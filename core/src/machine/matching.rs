@@ -60,7 +60,7 @@ impl Machine {
         for id in self.offers() {
             let (id, active) = (&id, &self.experiments[&id]);
             let Some(admitted) = self.admitted_from(active, host) else { continue };
-            if let Some(until) = self.gives_up_until(active, number) {
+            if let Some(until) = self.gives_up_until(now, active, number) {
                 later = Some(later.map_or(until, |later| later.min(until)));
                 continue;
             }
@@ -180,15 +180,16 @@ impl Machine {
 
     /// How many hosts could take a run that were not tried with it.
     fn untried(&self, active: &Active, tried: &[HostNumber]) -> u32 {
-        let tried = tried.iter().filter(|host| self.may_be_given(active, **host)).count() as u32;
-        self.usable_by(active).saturating_sub(tried)
+        let tried = tried.iter().filter(|host| self.may_be_given(self.latest, active, **host)).count() as u32;
+        self.usable_by(self.latest, active).saturating_sub(tried)
     }
 
     /// How many of them are of the class of a host: the hosts of a gang are of one class.
     fn untried_of_class(&self, active: &Active, number: HostNumber, tried: &[HostNumber]) -> u32 {
         let class = self.host_at(number).class;
         let of_class = (0..).map(HostNumber).zip(&self.hosts).filter(|(_, host)| host.class == class);
-        let untried = of_class.filter(|(host, _)| !tried.contains(host) && self.may_be_given(active, *host));
+        let untried = of_class
+            .filter(|(host, _)| !tried.contains(host) && self.may_be_given(self.latest, active, *host));
         untried.count() as u32
     }
 

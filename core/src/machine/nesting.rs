@@ -57,9 +57,9 @@ impl Machine {
         let hosts = active.kept.visitors.get(&lane).into_iter().flatten();
         let usable: Vec<(HostNumber, RunIndex)> = hosts
             .map(|(host, visit)| (*host, *visit))
-            .filter(|(host, _)| self.may_be_given(active, *host))
+            .filter(|(host, _)| self.may_be_given(self.latest, active, *host))
             .collect();
-        let untouched = self.usable_by(active).saturating_sub(usable.len() as u32);
+        let untouched = self.usable_by(self.latest, active).saturating_sub(usable.len() as u32);
         let can_be_spared = untouched > active.queue.unbegun(lane);
         match (visit, can_be_spared) {
             (None, true) => Again::Anywhere,

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 pub use decide::{DesertedHost, ProvisionAction, catch_up, decide, deserted, give_back_spent};
-pub use divide::{Claim, OUT_OF_SIGHT, share};
+pub use divide::{Claim, share};
 pub(super) use ledger::doubled;
 pub use ledger::{Cancelled, GivenBack, JobFailure, Ledger, NodeExclusion, Note, Setback, Unreached};
 pub use news::{EngineNote, EngineNoteKind, news};

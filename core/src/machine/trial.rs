@@ -27,7 +27,7 @@ pub(super) enum End {
 #[derive(Debug)]
 pub(super) struct Trial {
     pub(super) machine: Machine,
-    now: Timestamp,
+    pub(super) now: Timestamp,
     /// The start of each agent, and how often its host has booted.
     agents: Vec<(u64, u32)>,
     can_reboot: bool,
@@ -144,10 +144,6 @@ impl Trial {
     pub(super) fn wait(&mut self, span: Span) {
         self.now = self.now + span;
         self.notice(Notice::Rest);
-    }
-
-    pub(super) fn leave(&mut self, host: usize) {
-        self.notice(Notice::Leave(self.speaker(host)));
     }
 
     pub(super) fn notice(&mut self, notice: Notice) {

@@ -8,14 +8,14 @@
 //! What the plan (or an owner's limits) stood in the way of says nothing of the host, but may hold on every host. A host on which an
 //! attempt was lost so waits while hosts that have not lost one execute the experiment's runs: so a plan that no host can
 //! execute costs each host one attempt, not each run all of its attempts. When none of them is left, the experiment is paused.
-//! A host that is given up is tried again after a time, and before that only where no other is there or may come.
+//! A host that is given up is tried again after a time, and before that only where too few others are there and no engine is to bring more.
 
 #[cfg(test)]
 mod tests;
 
 use super::provision::{LEFT_OUT, MAX_LEFT_OUT, doubled};
 use super::{Active, LOST_IN_A_ROW, Machine, queue::largest_gang};
-use crate::host::{Host, Presence, Standing};
+use crate::host::Host;
 use crate::run::lease::Lease;
 use crate::run::{HostNumber, LossReason};
 use crate::value::count::counted;
@@ -23,7 +23,7 @@ use crate::value::id::{ExperimentId, HostId};
 use crate::value::time::Timestamp;
 
 /// Most characters of why the latest attempt was lost on a host: a line of a table.
-const MAX_WORDS: usize = 300;
+const MAX_WORDS: usize = 80;
 
 /// Attempts of one experiment that were lost on one host, with none of it executed there since.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -95,26 +95,31 @@ impl Active {
 
 impl Machine {
     /// Whether an experiment has given up a host: while others could take its runs, or may come, this one gets none.
-    pub(super) fn has_given_up(&self, active: &Active, number: HostNumber) -> bool {
-        self.gives_up_until(active, number).is_some()
+    pub(super) fn has_given_up(&self, now: Timestamp, active: &Active, number: HostNumber) -> bool {
+        self.gives_up_until(now, active, number).is_some()
     }
 
     /// Until when it has, if it has.
-    pub(super) fn gives_up_until(&self, active: &Active, number: HostNumber) -> Option<Timestamp> {
-        let until = active.gives_up(self.latest, number)?;
+    pub(super) fn gives_up_until(
+        &self,
+        now: Timestamp,
+        active: &Active,
+        number: HostNumber,
+    ) -> Option<Timestamp> {
+        let until = active.gives_up(now, number)?;
         // One that is away counts among nobody: its engine is not to give it out again.
         let is_left_out =
-            !self.could_serve(active, number) || self.usable_by(active) < self.available_to(active);
+            !self.could_serve(active, number) || self.usable_by(now, active) < self.available_to(active);
         is_left_out.then_some(until)
     }
 
     /// The experiments that have given up a host, with what was lost there.
-    pub fn left_out(&self, host: &HostId) -> Vec<(ExperimentId, &Trouble)> {
+    pub fn left_out(&self, now: Timestamp, host: &HostId) -> Vec<(ExperimentId, &Trouble)> {
         let Some(number) = self.number_of(host) else { return Vec::new() };
         let mut left_out = Vec::new();
         for (id, active) in &self.experiments {
             if let Some(trouble) = active.kept.troubles.get(&number)
-                && self.has_given_up(active, number)
+                && self.has_given_up(now, active, number)
             {
                 left_out.push((*id, trouble));
             }
@@ -123,36 +128,26 @@ impl Machine {
     }
 
     /// Whether a host could be given runs of an experiment, fresh or not.
-    pub(super) fn may_be_given(&self, active: &Active, number: HostNumber) -> bool {
-        self.could_serve(active, number) && !self.has_given_up(active, number)
+    pub(super) fn may_be_given(&self, now: Timestamp, active: &Active, number: HostNumber) -> bool {
+        self.could_serve(active, number) && !self.has_given_up(now, active, number)
     }
 
     /// How many hosts could be given runs of an experiment, fresh or not: without those that it has given up, unless there are
-    /// too few others and none may come.
-    pub(super) fn usable_by(&self, active: &Active) -> u32 {
+    /// too few others and no engine is to bring more.
+    pub(super) fn usable_by(&self, now: Timestamp, active: &Active) -> u32 {
         let mut given_up = 0;
+        let mut may_others_come = false;
         for (number, trouble) in &active.kept.troubles {
-            given_up += u32::from(trouble.is_given_up(self.latest) && self.could_serve(active, *number));
+            if trouble.is_given_up(now) && self.could_serve(active, *number) {
+                given_up += 1;
+                // Its engine gives out another in its place.
+                may_others_come |= self.host_at(*number).facts.job.is_some();
+            }
         }
         let all = self.available_to(active);
         let others = all.saturating_sub(given_up);
         let are_too_few = given_up > 0 && others < largest_gang(&active.kept.plan);
-        if are_too_few && !self.may_others_come(active) { all } else { others }
-    }
-
-    /// Whether hosts may come that an experiment has not given up: an engine is asked for them, or one was there a moment ago.
-    fn may_others_come(&self, active: &Active) -> bool {
-        self.expected.hosts
-            || (0..).map(HostNumber).zip(&self.hosts).any(|(number, host)| {
-                let left = match host.presence {
-                    Presence::Away { since, .. } => self.latest - since < LEFT_OUT,
-                    Presence::Here { .. } => false,
-                };
-                left && host.standing == Standing::Serving
-                    && !host.is_released
-                    && active.admits(host.class)
-                    && active.gives_up(self.latest, number).is_none()
-            })
+        if are_too_few && !may_others_come { all } else { others }
     }
 
     /// Whether a host waits for what others say of an experiment that was lost on it through no fault of its own.

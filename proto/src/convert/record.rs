@@ -206,7 +206,7 @@ oneof!(LossReason, v1::LossReason { reason: Reason }, [
     Expired = Expired(Expired {}),
     HostLost = HostLost(HostLost {}),
     AgentRestarted = AgentRestarted(AgentRestarted {}),
-    JobEnded { words } = JobEnded(JobEnded { words }),
+    JobEnded { words, is_excused } = JobEnded(JobEnded { words, is_excused }),
 ], by hand [NotExecuted { reason, obstacle } = NotExecuted(not_executed, loss_not_executed_in)]);
 
 fn loss_not_executed_in(wire: v1::NotExecuted) -> Result<LossReason, Malformed> {

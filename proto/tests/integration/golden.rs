@@ -248,7 +248,7 @@ fn journal_version_1_with_engines() {
     };
     let host_name = named.name();
     let (host, lease, after) = (named.host.clone(), LeaseEpoch(7), AfterLoss::Again(Attempt(2)));
-    let reason = LossReason::JobEnded { words: "job 17: NODE_FAIL".to_owned() };
+    let reason = LossReason::JobEnded { words: "job 17: NODE_FAIL".to_owned(), is_excused: false };
     let notes = EngineNoteKind::ALL.into_iter().take(FIRST_NOTES).map(|kind| {
         let by = if kind == EngineNoteKind::Added { "ada" } else { "" };
         Change::EngineNoted(EngineNote::by(by, kind, "slurm"))

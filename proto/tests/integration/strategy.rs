@@ -292,7 +292,7 @@ any_value! {
     Sharing [Unsaid, Alone, Shared]
     ExclusionCause [Drained { by }, Quarantined { by, reason }]
     Obstacle [Host, Owner, Plan]
-    LossReason [Expired, HostLost, AgentRestarted, JobEnded { words }, NotExecuted { reason, obstacle }]
+    LossReason [Expired, HostLost, AgentRestarted, JobEnded { words, is_excused }, NotExecuted { reason, obstacle }]
     AfterLoss [Again(attempt), Abandoned, Cancelled]
 }
 

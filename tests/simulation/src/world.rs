@@ -69,7 +69,6 @@ pub enum Choice {
     /// The engine says that the job in which an agent lives has ended, though the agent may live on out of its sight.
     JobEnded(usize),
     /// An engine is asked for hosts, or no more, whether or not any come.
-    Expect(bool),
     /// A copy of a host's image appears: its id, on other hardware.
     Clone(usize),
     /// A second agent appears on a host, which finds another id there.
@@ -296,9 +295,6 @@ impl World {
         for at in (0..self.bag.len()).filter(|at| !(stands && self.bag[*at].is_for_the_coordinator())) {
             choices.extend([Choice::Deliver(at), Choice::Double(at), Choice::Lose(at)]);
         }
-        if self.coordinator.is_some() && !stands {
-            choices.extend([Choice::Expect(true), Choice::Expect(false)]);
-        }
         for (at, agent) in self.agents.iter().enumerate().filter(|(_, agent)| !agent.is_gone) {
             choices.extend(
                 [Rebirth::Boot, Rebirth::Fact, Rebirth::Allocation].map(|how| Choice::Reborn(at, how)),
@@ -404,7 +400,6 @@ impl World {
             self.apply(Choice::StartCoordinator);
         }
         self.apply(Choice::Wake);
-        self.apply(Choice::Expect(false));
         // Those that are gone, too: a name that is out of the pool keeps others of its machine out.
         for at in 0..self.agents.len() {
             self.apply(Choice::User(Wish::ResumeHost(at)));
@@ -502,7 +497,6 @@ impl Weights {
             Choice::Reborn(_, Rebirth::Boot) => 1 + self.pool,
             Choice::Reborn(..) | Choice::RefuseReboot(_) => self.pool,
             Choice::JobEnded(_) => self.pool / 4,
-            Choice::Expect(_) => self.pool,
             Choice::Clone(_) | Choice::Twin(_) => u64::from(self.pool > 1),
             Choice::User(
                 Wish::Drain(_)

@@ -63,10 +63,10 @@ fn what_may_not_be_asked_for_is_refused() {
     };
     refused(
         &["node1", "--", "-oProxyCommand=touch /tmp/x"],
-        "option ProxyCommand of ssh is not accepted here",
+        "option \"-o ProxyCommand\" of ssh is not accepted here",
     );
-    refused(&["node1", "--", "-o", "StrictHostKeyChecking=no"], "whose key is trusted");
-    refused(&["node1", "--", "-o", "UserKnownHostsFile=/dev/null"], "whose key is trusted");
+    refused(&["node1", "--", "-o", "StrictHostKeyChecking=no"], "whom to trust");
+    refused(&["node1", "--", "-o", "UserKnownHostsFile=/dev/null"], "whom to trust");
     refused(&["node1", "--", "-F", "x"], "is not accepted here");
     refused(&["alice@-oProxyCommand=x"], "is no host for ssh");
     refused(&["a;b"], "is no host for ssh");

@@ -111,7 +111,9 @@ impl Mishaps {
 
     fn count_lost(&mut self, at: (RunIndex, Attempt), reason: &LossReason) {
         let words = match reason {
-            LossReason::NotExecuted { reason: words, .. } | LossReason::JobEnded { words } => one_line(words),
+            LossReason::NotExecuted { reason: words, .. } | LossReason::JobEnded { words, .. } => {
+                one_line(words)
+            }
             LossReason::Expired | LossReason::HostLost | LossReason::AgentRestarted => None,
         };
         let example = LossExample { run: at.0.0, attempt: at.1.0, words };

@@ -104,7 +104,7 @@ struct JobArguments {
     /// A command to put before the agent, as the job's shell reads it: 'numactl --membind=0'
     #[arg(long, value_name = "COMMAND")]
     wrap: Option<String>,
-    /// The user as whom programs are executed; jobs must start agents as root, by a coordinator that is root or --wrap 'sudo -n'
+    /// The user as whom programs are executed; jobs must start agents as root, by a coordinator that is root or --wrap 'sudo -n -E'
     #[arg(long, value_name = "USER")]
     run_as: Option<String>,
 }

@@ -64,8 +64,8 @@ impl Engine for Answering {
         self.answer(())
     }
 
-    async fn try_out(&self) -> Result<Prospect, EngineError> {
-        self.answer(Prospect { longest_job: Some(Span::from_secs(600)), nodes: None })
+    async fn try_out(&self) -> Result<Option<Span>, EngineError> {
+        self.answer(Some(Span::from_secs(600)))
     }
 
     fn state_of(&self, _job: &Job) -> Option<PathBuf> {
@@ -138,7 +138,6 @@ async fn also_asking_on(provisioning: &Provisioning, engine: &Answering, queue: 
         look_every: LOOK_MIN,
         by: "a".to_owned(),
         longest_job: None,
-        nodes: None,
         ledger,
     };
     inner.views.record.put(queue.clone()).await.unwrap();
@@ -160,6 +159,18 @@ fn wanted(name: Option<&str>) -> Wanted {
     Wanted { name, spec: Spec::Local, limits: limits(), look_every: LOOK_MIN, by: "b".to_owned() }
 }
 
+/// What an agent says that is stopped in any other job is taken as it is: no engine would say more.
+#[tokio::test]
+async fn a_job_is_a_queues_only_if_the_queue_asked_for_it() {
+    let data = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::default();
+    ledger.asked("7".parse().unwrap(), Nodes::new());
+    let provisioning = asking_on(&Answering::default(), &data, "one", ledger).await;
+    assert!(provisioning.has_job(&"7".parse().unwrap()).await);
+    assert!(!provisioning.has_job(&"8".parse().unwrap()).await, "a job that the user submitted");
+    assert!(!Provisioning::none().has_job(&"7".parse().unwrap()).await);
+}
+
 #[tokio::test]
 async fn an_engine_that_does_not_answer_is_asked_on_until_its_jobs_are_ended() {
     let data = tempfile::tempdir().unwrap();
@@ -168,7 +179,7 @@ async fn an_engine_that_does_not_answer_is_asked_on_until_its_jobs_are_ended() {
     engine.is_away.store(true, Ordering::SeqCst);
     let refused = provisioning.remove(&Selected::default(), "ada").await.unwrap_err();
     assert!(matches!(refused, RemoveError::Add(AddError::NotEnded { .. })), "{refused}");
-    let outlook = provisioning.outlook(Span::from_secs(1), 1).await;
+    let outlook = provisioning.outlook(Span::from_secs(1)).await;
     assert_eq!(outlook, HostsToCome::Some, "it can be removed again");
     assert_eq!(kept(&data).await, ["one"], "the next start goes on as well");
     engine.is_away.store(false, Ordering::SeqCst);

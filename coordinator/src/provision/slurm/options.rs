@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use rustix::fs::Access;
 use thiserror::Error;
 
 use crate::provision::engine::EngineError;
@@ -129,25 +128,21 @@ impl SlurmOptions {
         found
     }
 
-    /// Checks that jobs can begin and print where these options say, on this machine, which has a disk in common with the nodes: a job
-    /// that cannot ends without a word.
+    /// Checks that the directories are there in which jobs begin and print, on this machine, which has a disk in common with the nodes: a
+    /// job without them ends without a word.
     pub(super) fn check_directories(&self) -> Result<(), EngineError> {
         let refused =
             |option, path: &Path, source| EngineError::Directory { option, path: path.to_owned(), source };
         let begins = Path::new(self.value("--chdir", "-D").unwrap_or("."));
-        let listed = begins.read_dir().map(drop);
-        listed.map_err(|source| refused("--chdir", begins, source))?;
+        begins.metadata().map_err(|source| refused("--chdir", begins, source))?;
         for (option, short) in [("--output", "-o"), ("--error", "-e")] {
             let Some(file) = self.value(option, short) else { continue };
             // Before the first placeholder, which each job fills.
-            let known = begins.join(file.split('%').next().unwrap_or_default());
-            let directory = if file.ends_with('/') { &known } else { known.parent().unwrap_or(begins) };
-            let directory = if directory.as_os_str().is_empty() { begins } else { directory };
-            let writable = rustix::fs::access(directory, Access::WRITE_OK | Access::EXEC_OK);
-            // Devices, such as /dev/null, are written to without making a file.
-            if !known.exists() || known.is_dir() {
-                writable.map_err(|error| refused(option, directory, error.into()))?;
-            }
+            let prefix = file.split('%').next().unwrap_or_default();
+            let known = begins.join(prefix);
+            let is_directory = prefix.is_empty() || prefix.ends_with('/');
+            let directory = if is_directory { &known } else { known.parent().unwrap_or(begins) };
+            directory.metadata().map_err(|source| refused(option, directory, source))?;
         }
         Ok(())
     }
@@ -183,6 +178,28 @@ mod tests {
         for word in ["-o", "-o/tmp/log", "--output=log", "-e", "--error=log"] {
             assert!(parsed(&[word]).unwrap().say_output(), "{word}");
         }
+    }
+
+    #[test]
+    fn directories_that_are_not_there_are_refused() {
+        let made = tempfile::tempdir().unwrap();
+        let made = made.path().to_str().unwrap();
+        std::fs::create_dir(format!("{made}/logs")).unwrap();
+        let check = |words: &[&str]| parsed(words).unwrap().check_directories();
+        for file in ["logs/%j.log", "logs/%j/../x", "%j.log", "log", "./logs/of-%j", "/dev/null"] {
+            assert!(check(&["-D", made, "-o", file]).is_ok(), "{file}");
+        }
+        let of_root = format!("--output={made}/logs/%j.log");
+        assert!(check(&[&of_root]).is_ok(), "whatever its parents allow");
+        for file in ["none/%j.log", "logs/none/%j", "none/of-%j"] {
+            let refused = check(&["-D", made, "-e", file]).unwrap_err();
+            assert!(
+                matches!(&refused, EngineError::Directory { option: "--error", path, .. } if path.to_str().unwrap().contains("none"))
+            );
+        }
+        let nowhere = format!("{made}/nowhere");
+        let refused = check(&["--chdir", &nowhere]).unwrap_err();
+        assert!(matches!(refused, EngineError::Directory { option: "--chdir", .. }), "{refused}");
     }
 
     #[test]

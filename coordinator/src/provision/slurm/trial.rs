@@ -2,13 +2,13 @@
 //! asked for. Three questions, because no single one finds all: `sbatch` itself refuses what it does not know; with
 //! `--test-only` what no node has; and neither looks at the time limit of the partition unless `EnforcePartLimits` is set.
 
-use std::{collections::BTreeSet, fs, path::Path, path::PathBuf, time::Duration};
+use std::{fs, path::Path, path::PathBuf, time::Duration};
 
 use speedup_core::{value::causes::with_causes, value::id::JobId, value::time::Span};
 use uuid::Uuid;
 
 use super::first_line;
-use crate::provision::{command::CommandError, command::execute, engine::EngineError, engine::Prospect};
+use crate::provision::{command::CommandError, command::execute, engine::EngineError};
 
 /// What `sbatch --test-only` says where the nodes that would do are down or reserved.
 const NOT_AVAILABLE_NOW: &str = "Required node not available";
@@ -95,7 +95,7 @@ struct Partition {
 }
 
 /// What Slurm says of a held job, which `tested` with `script` would submit anew; gives how long such jobs last at most.
-pub(super) async fn judge(job: &JobId, tested: &[String], script: &str) -> Result<Prospect, EngineError> {
+pub(super) async fn judge(job: &JobId, tested: &[String], script: &str) -> Result<Option<Span>, EngineError> {
     let words = ["--noheader", "--format=%l|%P"].map(str::to_owned);
     let asked = [&words[..], &[format!("--jobs={job}")]].concat();
     let answer = execute("squeue", &asked, "").await?;
@@ -115,17 +115,7 @@ pub(super) async fn judge(job: &JobId, tested: &[String], script: &str) -> Resul
             if words.contains(NOT_AVAILABLE) && !has_usable_nodes(names).await? => {}
         answer => drop(answer?),
     }
-    Ok(Prospect { longest_job: longest, nodes: nodes(names).await? })
-}
-
-/// How many nodes partitions have, whatever state they are in; nothing where that is not told.
-async fn nodes(names: &str) -> Result<Option<u32>, EngineError> {
-    let words = ["--noheader", "--Node", "--format=%N"].map(str::to_owned);
-    let asked = [&words[..], &[format!("--partition={names}")]].concat();
-    let answer = execute("sinfo", &asked, "").await?;
-    // A node is told once for each of its partitions.
-    let nodes: BTreeSet<&str> = answer.split_whitespace().collect();
-    Ok((!nodes.is_empty()).then_some(nodes.len() as u32))
+    Ok(longest)
 }
 
 async fn partitions(names: &str) -> Result<Vec<Partition>, EngineError> {

@@ -4,9 +4,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{Answer, dated, pool::is_idle, pool::quarantined};
 use crate::{
-    agent::STOPPED, agent::message::AttemptReport, host::Asking, host::Host, host::Presence, host::Standing,
-    machine::Active, machine::COORDINATOR, machine::Effect, machine::MAX_EXCUSED, machine::Machine,
-    machine::Phase, machine::Refusal, machine::Speaker, machine::event::Change, machine::follow_up::reboot,
+    agent::message::AttemptReport, host::Asking, host::Host, host::Presence, host::Standing, machine::Active,
+    machine::COORDINATOR, machine::Effect, machine::MAX_EXCUSED, machine::Machine, machine::Phase,
+    machine::Refusal, machine::Speaker, machine::event::Change, machine::follow_up::reboot,
     machine::provision::is_given_back, plan::Task, run::AfterLoss, run::LossReason, run::Obstacle,
     run::lease::Lease, run::record::Failure, run::record::Outcome, run::record::Record, value::id::Attempt,
     value::id::HostId, value::id::JobId, value::id::LeaseEpoch, value::time::Timestamp,
@@ -27,7 +27,9 @@ impl Machine {
                 let is_elsewhere =
                     lease.evidence.allocation.is_some() && lease.evidence.allocation != host.facts.allocation;
                 let reason = match is_elsewhere {
-                    true => LossReason::JobEnded { words: "its allocation is over".to_owned() },
+                    true => {
+                        LossReason::JobEnded { words: "its allocation is over".to_owned(), is_excused: true }
+                    }
                     false => LossReason::AgentRestarted,
                 };
                 let mut changes = self.lose(host, lease, reason);
@@ -137,12 +139,6 @@ impl Machine {
     fn conclude(&self, host: &Host, lease: &Lease, mut record: Record) -> Vec<Change> {
         self.settle_products(lease, &mut record);
         match record.outcome {
-            // Its engine says in a moment what it did with the job, where one is asked; otherwise nobody would.
-            Outcome::NotExecuted { reason, obstacle: Obstacle::Host }
-                if reason == STOPPED && host.facts.job.is_some() && self.expected.hosts =>
-            {
-                Vec::new()
-            }
             Outcome::NotExecuted { reason, obstacle } => {
                 self.lose(host, lease, LossReason::NotExecuted { reason, obstacle })
             }
@@ -192,14 +188,18 @@ impl Machine {
 
     /// A host whose job has ended is away from now on, whatever its connection looks like, and its attempt is lost. One that
     /// has joined in another job since is not that host any more.
-    pub(super) fn job_ended(&self, now: Timestamp, id: &HostId, job: &JobId, words: String) -> Vec<Change> {
+    pub(super) fn job_ended(
+        &self,
+        now: Timestamp,
+        id: &HostId,
+        job: &JobId,
+        reason: LossReason,
+    ) -> Vec<Change> {
         let Some(host) = self.host(id).filter(|host| host.facts.job.as_ref() == Some(job)) else {
             return Vec::new();
         };
         let left = host.is_here().then(|| Change::HostLeft { host: id.clone(), give_up: now });
-        let lease = host.lease.as_ref();
-        let lost =
-            lease.map(|lease| self.lose(host, lease, LossReason::JobEnded { words })).unwrap_or_default();
+        let lost = host.lease.as_ref().map(|lease| self.lose(host, lease, reason)).unwrap_or_default();
         left.into_iter().chain(lost).collect()
     }
 

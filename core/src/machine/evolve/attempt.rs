@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::{
     host::Asking, host::Host, host::Presence, host::Use, host::Visit, machine::Active, machine::Built,
-    machine::Machine, machine::event::Superseded, machine::queue::lane_of, machine::queue::use_of,
-    run::AfterLoss, run::HostNumber, run::LossReason, run::RunState, run::Settlement, run::lease::Lease,
-    run::record::Outcome, run::record::Record, value::id::Attempt, value::id::HostId, value::id::LeaseEpoch,
-    value::id::RunIndex, value::time::Timestamp,
+    machine::MAX_EXCUSED, machine::Machine, machine::event::Superseded, machine::queue::lane_of,
+    machine::queue::use_of, run::AfterLoss, run::HostNumber, run::LossReason, run::RunState, run::Settlement,
+    run::lease::Lease, run::record::Outcome, run::record::Record, value::id::Attempt, value::id::HostId,
+    value::id::LeaseEpoch, value::id::RunIndex, value::time::Timestamp,
 };
 
 impl Machine {
@@ -171,6 +171,9 @@ impl Machine {
             };
             if matches!(state, RunState::Settled(_)) {
                 active.kept.tried.remove(&lease.run.0);
+                active.kept.excused.remove(&lease.run.0);
+            } else if reason.is_the_engines() {
+                active.excuse(lease.run);
             }
             active.set(lease.run, state);
             if let Some(left) = left {
@@ -183,12 +186,8 @@ impl Machine {
                     active.lost_on(at, other, reason);
                 }
             }
-            if reason.is_the_engines() {
-                let excused = active.kept.excused.entry(lease.run.0).or_default();
-                *excused = excused.saturating_add(1);
-                return None;
-            }
-            active.lost_on(at, number, reason).then(|| active.kept.by.clone())
+            let is_given_up = !reason.is_the_engines() && active.lost_on(at, number, reason);
+            is_given_up.then(|| active.kept.by.clone())
         });
         if let Some(by) = blamed_by.flatten() {
             self.hosts[number.0 as usize].blamed_by.get_or_insert(by);
@@ -272,6 +271,12 @@ fn are_alike(leases: &[Lease]) -> bool {
 }
 
 impl Active {
+    /// Notes an attempt that does not count against the run's limit, as long as there are not too many.
+    fn excuse(&mut self, run: RunIndex) {
+        let excused = self.kept.excused.entry(run.0).or_default();
+        *excused = (*excused + 1).min(MAX_EXCUSED);
+    }
+
     /// Notes what became of a run that is a build.
     fn is_built(&mut self, run: RunIndex, built: impl FnOnce() -> Built) {
         if self.kept.plan.cell(run).is_none() {

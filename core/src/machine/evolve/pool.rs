@@ -81,7 +81,7 @@ impl Machine {
             host.is_released = true;
             host.reboot = None;
         });
-        self.forget_losses(number);
+        self.forget_losses(host);
         self.set_reserves(number, None);
     }
 
@@ -108,7 +108,6 @@ impl Machine {
             host.reboot = host.reboot.filter(|_| !is_out);
         });
         if is_serving {
-            self.forget_losses(number);
             self.look_again();
         } else {
             self.set_reserves(number, None);
@@ -117,7 +116,8 @@ impl Machine {
     }
 
     /// Gives a host a new chance: attempts that were lost on it no longer count against it.
-    fn forget_losses(&mut self, number: HostNumber) {
+    pub(super) fn forget_losses(&mut self, host: &HostId) {
+        let Some(number) = self.number_of(host) else { return };
         self.hosts[number.0 as usize].blamed_by = None;
         self.experiments.values_mut().for_each(|active| _ = active.kept.troubles.remove(&number));
     }

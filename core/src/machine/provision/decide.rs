@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Demand, EXCLUSIONS_AT_ONCE, Engaged, JOIN_PATIENCE, Job, JobState, KEEP, LEAVE_PATIENCE, Ledger, Nodes,
-    Note, Provided, ProvisionLimits, REACH_PATIENCE, Worth, divide::has_node, ledger::Cancelled,
+    Demand, EXCLUSIONS_AT_ONCE, Engaged, JOIN_PATIENCE, Job, JobEnd, JobState, KEEP, LEAVE_PATIENCE, Ledger,
+    Nodes, Note, Provided, ProvisionLimits, REACH_PATIENCE, Worth, divide::has_node, ledger::Cancelled,
 };
 use crate::value::id::{BootId, HostId, JobId, NodeName};
 use crate::value::time::Timestamp;
@@ -97,20 +97,36 @@ pub fn deserted(ledger: &Ledger, jobs: &[Job], demand: &Demand) -> Vec<DesertedH
     for host in demand.hosts.iter().filter(|host| host.is_here || host.is_busy) {
         let Some(id) = &host.job else { continue };
         let job = jobs.iter().find(|job| job.id == *id);
-        let has_left = match job.map(|job| (job.state, &job.node)) {
-            Some((JobState::Queued | JobState::Ended(_), _)) => true,
-            Some((JobState::Running | JobState::Ending, node)) => {
-                node.as_ref().is_some_and(|node| *node != host.node)
-            }
-            None => !host.is_here && ledger.jobs.contains_key(id),
+        let end = match job {
+            Some(job) => left(host, job),
+            None if !host.is_here && ledger.jobs.contains_key(id) => Some(JobEnd::Cancelled),
+            None => None,
         };
-        if has_left {
+        if let Some(end) = end {
             let words = job.map_or("the engine no longer knows it", |job| job.words.as_str());
             let words = format!("job {id}: {words}");
-            deserted.push(DesertedHost { host: host.host.clone(), job: id.clone(), words });
+            // A job that ends by itself may have been ended by what the plan executed in it.
+            let is_excused = match end {
+                JobEnd::Preempted | JobEnd::TimedOut | JobEnd::Cancelled => true,
+                JobEnd::Failed | JobEnd::Completed => false,
+            };
+            deserted.push(DesertedHost { host: host.host.clone(), job: id.clone(), words, is_excused });
         }
     }
     deserted
+}
+
+/// How a job has left a host, if it has.
+fn left(host: &Provided, job: &Job) -> Option<JobEnd> {
+    let is_elsewhere = job.node.as_ref().is_some_and(|node| *node != host.node);
+    match job.state {
+        JobState::Ended(end) => Some(end),
+        JobState::Queued => Some(JobEnd::Preempted),
+        JobState::Running | JobState::Ending if is_elsewhere => Some(JobEnd::Preempted),
+        // How it ends may be told only after the host counts as lost.
+        JobState::Ending if !host.is_here => Some(JobEnd::Preempted),
+        JobState::Running | JobState::Ending => None,
+    }
 }
 
 /// A host on which its job is not any more.
@@ -120,6 +136,8 @@ pub struct DesertedHost {
     pub job: JobId,
     /// What became of it.
     pub words: String,
+    /// Whether the engine ended it for others' sake.
+    pub is_excused: bool,
 }
 
 /// What the engine said is older than what the machine says: a job whose agent is here has started since.

@@ -14,7 +14,7 @@ use super::{Job, JobState, Ledger, Note, ProvisionLimits};
 use crate::{value::id::JobId, value::id::QueueName, value::time::Span, value::time::Timestamp};
 
 /// How long the jobs of an engine that does not answer still count: after that the others are asked for what they were to bring.
-pub const OUT_OF_SIGHT: Span = Span::from_secs(60);
+pub(super) const OUT_OF_SIGHT: Span = Span::from_secs(60);
 
 /// What one queue has under way towards the hosts that are missing, and how much it could have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

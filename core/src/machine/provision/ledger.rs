@@ -174,7 +174,10 @@ impl Ledger {
         for id in self.jobs.keys().filter(gone).cloned().collect::<Vec<_>>() {
             self.vanished(now, &id, demand.longest);
         }
-        self.left_out.retain(|_, left_out| now < left_out.until + MAX_LEFT_OUT);
+        // Times on the disk are those of a clock that may have been set back since.
+        let latest = now + MAX_LEFT_OUT;
+        self.left_out.retain(|_, left_out| now < left_out.until + MAX_LEFT_OUT && left_out.until <= latest);
+        self.setback = self.setback.filter(|setback| setback.until <= latest);
         self.verify_boots(demand);
     }
 
@@ -212,8 +215,11 @@ impl Ledger {
         }
     }
 
-    /// That somebody lets a node in again.
+    /// That somebody lets a node in again: a pause for want of nodes is over.
     pub fn let_in(&mut self, node: &NodeName) {
+        if self.setback.take().is_some() {
+            self.unjoined = None;
+        }
         self.left_out.remove(node);
         self.refused.remove(node);
     }
@@ -287,8 +293,8 @@ impl Ledger {
     /// That the engine refused a job that may not have these nodes. Where some of them are left out for a time, up to which the first is
     /// known, too few others are what may be wrong: the next request waits for it.
     pub fn refused(&mut self, now: Timestamp, words: &str, first: Option<Timestamp>) {
-        let own = self.left_out.values().map(|left_out| left_out.until).filter(|until| now < *until);
-        let Some(until) = own.chain(first).min() else {
+        let own = self.left_out.values().map(|left_out| left_out.until);
+        let Some(until) = own.chain(first).filter(|until| now < *until).min() else {
             return self.failed(JobFailure::Refused, &format!("a job was not accepted: {words}"));
         };
         self.count(JobFailure::Refused);
@@ -296,7 +302,8 @@ impl Ledger {
         self.setback = Some(Setback { times, until });
         let minutes = (until - now).as_secs_f64() / 60.0;
         self.unjoined = Some(format!(
-            "no job is requested for {minutes:.0} minutes, because some nodes are left out and without them: {words}"
+            "no job is requested for the next {minutes:.0} minutes, because the nodes that are left out may be what is missing: \
+             {words}"
         ));
     }
 
@@ -304,7 +311,7 @@ impl Ledger {
     /// end.
     pub fn unidentified(&mut self, words: &str) {
         self.count(JobFailure::Refused);
-        self.stopped.get_or_insert_with(|| format!("it does not tell the ids of new jobs: {words}"));
+        self.stopped.get_or_insert_with(|| format!("it does not report the ids of new jobs: {words}"));
     }
 
     /// That a queued job may not have these nodes.

@@ -1,9 +1,8 @@
 //! What an engine could add: hosts that are missing, and what each of its own is worth.
 
 use super::*;
-use crate::agent::STOPPED;
 use crate::machine::provision::{Demand, Engaged, PROVISIONER, Provided, Worth};
-use crate::run::{AfterLoss, LossReason};
+use crate::run::LossReason;
 use crate::value::id::Attempt;
 
 /// Hosts of an engine that have joined.
@@ -234,9 +233,13 @@ fn what_a_host_holds_is_lost_when_its_engine_says_that_its_job_has_ended() {
     scene.submit(FIRST, PLAIN);
     let lease = scene.ask(0).expect("a run");
     let words = "NODE_FAIL".to_owned();
-    let reason = LossReason::JobEnded { words: words.clone() };
-    let ended =
-        |job: &str| Notice::JobEnded { host: host(0), job: job.parse().unwrap(), words: words.clone() };
+    let reason = LossReason::JobEnded { words: words.clone(), is_excused: false };
+    let ended = |job: &str| Notice::JobEnded {
+        host: host(0),
+        job: job.parse().unwrap(),
+        words: words.clone(),
+        is_excused: false,
+    };
     assert_eq!(scene.notice(ended("job-9")).events, [], "it has joined in another one");
     let events = scene.notice(ended("job-0")).events;
     let lost = |change: &Change| matches!(change, Change::AttemptLost { reason: told, lease: of, .. } if *of == lease.epoch && *told == reason);
@@ -258,7 +261,8 @@ fn what_an_engine_does_to_a_host_costs_the_run_no_attempt_for_a_while() {
         let lease = scene.ask(0).expect("a run");
         assert_eq!((lease.run, lease.attempt), (RunIndex(0), Attempt(excused)));
         let words = format!("{job}: PREEMPTED");
-        scene.notice(Notice::JobEnded { host: host(0), job: job.parse().expect("a job"), words });
+        let job_id = job.parse().expect("a job");
+        scene.notice(Notice::JobEnded { host: host(0), job: job_id, words, is_excused: true });
         assert_eq!(scene.tally(FIRST).abandoned, 0);
         job = format!("job-{excused}");
         let given = job.parse().ok();
@@ -270,43 +274,52 @@ fn what_an_engine_does_to_a_host_costs_the_run_no_attempt_for_a_while() {
             scene.lose(&lease);
         })
     };
-    assert!(scene.machine.left_out(&host(0)).is_empty(), "nothing is wrong with the host");
+    assert!(scene.machine.left_out(scene.now, &host(0)).is_empty(), "nothing is wrong with the host");
     lost_in_two(&mut scene);
     assert_eq!(scene.tally(FIRST).abandoned, 1, "what the run lost by itself counts");
 }
 
+/// What a plan executes may kill its agent, and its job ends with it.
 #[test]
-fn an_agent_that_is_stopped_in_a_job_says_what_its_engine_says_in_a_moment() {
+fn jobs_that_end_by_themselves_count_against_run_and_host() {
     let mut scene = engine(2);
-    scene.notice(Notice::HostsExpected(true));
-    scene.submit(FIRST, PLAIN);
-    let lease = scene.ask(0).expect("a run");
-    let stopped = || RunOutcome::NotExecuted { reason: STOPPED.to_owned(), obstacle: Obstacle::Host };
-    let handled = scene.report(&lease, stopped());
-    assert_eq!(handled.events, [], "nothing is lost yet");
+    scene.submit(FIRST, &format!("{PLAIN}[independence]\npolicy = \"any\"\n"));
+    for number in 0..3 {
+        let lease = scene.ask(0).expect("a run");
+        let job = scene.machine.host(&host(0)).and_then(|host| host.facts.job.clone()).expect("a job");
+        let words = format!("job {job}: OUT_OF_MEMORY");
+        scene.notice(Notice::JobEnded { host: host(0), job, words: words.clone(), is_excused: false });
+        let active = scene.machine.experiment(FIRST).expect("active");
+        assert_eq!(active.kept.excused.get(&lease.run.0), None);
+        assert!(active.kept.troubles.values().any(|trouble| trouble.words.contains(&words)), "{words}");
+        let given: String = format!("again-{number}");
+        // Its engine gives it out anew: that forgets nothing.
+        scene.handle(Command::Drain(HostRequest { host: host(0), by: PROVISIONER.to_owned() }));
+        scene.join(HostFacts { job: given.parse().ok(), allocation: given.parse().ok(), ..given_out(0) });
+        assert_eq!(of(&scene, 0).engaged, Engaged::Serving);
+    }
+    let left_out = scene.machine.left_out(scene.now, &host(0));
+    assert_eq!(left_out.len(), 1, "three in a row were lost");
+    assert!(scene.ask(0).is_none(), "and another may take what waits");
+}
+
+/// Nothing happens in an idle pool, and the time of a host that is left out ends all the same.
+#[test]
+fn a_host_that_is_left_out_is_let_in_when_its_time_is_over_whatever_happens() {
+    let mut scene = engine(1);
+    scene.submit(FIRST, &format!("{PLAIN}[independence]\npolicy = \"any\"\n[limits]\nattempts = 9\n"));
+    for _ in 0..3 {
+        let lease = scene.ask(0).expect("a run");
+        scene.lose(&lease);
+    }
+    assert!(scene.ask(0).is_none(), "the only host, for its engine brings another");
     scene.leave(0);
-    let words = "job job-0: PREEMPTED".to_owned();
-    let ended = scene.notice(Notice::JobEnded {
-        host: host(0),
-        job: "job-0".parse().expect("a job"),
-        words: words.clone(),
-    });
-    let [ended] = &ended.ended[..] else { panic!("{ended:?}") };
-    let after = AfterLoss::Again(Attempt(2));
-    assert_eq!(ended.end, AttemptEnd::Lost { reason: LossReason::JobEnded { words }, after, late: None });
-    // An engine that says nothing loses its host like any other.
-    let lease = scene.ask(1).expect("a run");
-    scene.report(&lease, stopped());
-    scene.leave(1);
-    let grace = Settings::default().host_grace;
-    scene.tick_after(grace);
-    assert_eq!(scene.tally(FIRST).lost_attempts, 2);
-    // Where no engine is asked, it is lost at once.
-    scene.notice(Notice::HostsExpected(false));
-    scene.join(given_out(2));
-    let lease = scene.ask(2).expect("a run");
-    scene.report(&lease, stopped());
-    assert_eq!(scene.tally(FIRST).lost_attempts, 3);
+    let until = of(&scene, 0).left_out_until.expect("it is left out");
+    assert_eq!(demand(&scene).first_let_in(), Some(until));
+    scene.now = until;
+    assert_eq!(of(&scene, 0).left_out_until, None);
+    assert_eq!(demand(&scene).first_let_in(), None);
+    assert!(scene.machine.left_out(scene.now, &host(0)).is_empty());
 }
 
 #[test]

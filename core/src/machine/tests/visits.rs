@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::host::Standing;
-use crate::machine::provision::LEFT_OUT;
 
 const NEXT: &str = "next";
 
@@ -311,7 +310,7 @@ fn a_visit_on_a_class_that_is_let_go_of_goes_to_another_host() {
 }
 
 #[test]
-fn who_was_given_up_is_had_back_when_all_others_have_left_for_long() {
+fn who_was_given_up_is_had_back_when_all_others_have_left() {
     let any = PLAIN.replace("runs = 2", "runs = 9") + "[independence]\npolicy = \"any\"\n";
     let mut scene = Scene::with(2, &any);
     for _ in 0..LOST_IN_A_ROW {
@@ -325,8 +324,5 @@ fn who_was_given_up_is_had_back_when_all_others_have_left_for_long() {
     let holds = |scene: &Scene| scene.machine.host(&host(0)).is_some_and(|host| host.lease.is_some());
     assert!(!holds(&scene));
     scene.leave(1);
-    assert!(!holds(&scene), "the other may come back");
-    scene.now = scene.now + LEFT_OUT;
-    scene.notice(Notice::Rest);
     assert!(holds(&scene), "there is no other");
 }

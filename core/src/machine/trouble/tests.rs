@@ -3,7 +3,7 @@
 use super::*;
 use crate::machine::event::Change;
 use crate::machine::trial::{End, Trial};
-use crate::machine::{ABANDONED_IN_A_ROW, Explanation, Notice, WaitingFor};
+use crate::machine::{ABANDONED_IN_A_ROW, Explanation, WaitingFor};
 use crate::run::Obstacle;
 use crate::value::id::RunIndex;
 use crate::value::time::Span;
@@ -334,7 +334,7 @@ fn a_host_that_is_given_up_is_tried_again_after_a_time_that_doubles() {
     let id = trial.machine.hosts()[0].facts.host.clone();
     for minutes in [10, 20, 40] {
         assert_eq!(trial.lease(0), None, "{minutes}");
-        let left_out = trial.machine.left_out(&id);
+        let left_out = trial.machine.left_out(trial.now, &id);
         assert_eq!(left_out[0].0, experiment);
         assert!(left_out[0].1.words.ends_with("words"), "{left_out:?}");
         trial.wait(Span::from_secs(minutes * 60 - 1));
@@ -345,28 +345,8 @@ fn a_host_that_is_given_up_is_tried_again_after_a_time_that_doubles() {
     }
     trial.wait(Span::from_secs(80 * 60));
     trial.end(0, End::Measured);
-    assert!(trial.lease(0).is_some() && trial.machine.left_out(&id).is_empty(), "it is well again");
-}
-
-#[test]
-fn the_only_host_that_is_here_stays_given_up_while_others_may_come() {
-    let lose_three = |trial: &mut Trial| (0..3).for_each(|_| drop(trial.end(0, End::Not(Obstacle::Host))));
-    // From an engine.
-    let mut trial = Trial::of(1, false);
-    trial.notice(Notice::HostsExpected(true));
-    trial.submit("ada", RUNS);
-    lose_three(&mut trial);
-    assert_eq!(trial.lease(0), None);
-    trial.notice(Notice::HostsExpected(false));
-    assert!(trial.lease(0).is_some(), "nobody else comes any more");
-    // One that was there a moment ago.
-    let mut trial = Trial::of(2, false);
-    trial.submit("ada", RUNS);
-    trial.leave(1);
-    lose_three(&mut trial);
-    assert_eq!(trial.lease(0), None);
-    trial.wait(Span::from_secs(599));
-    assert_eq!(trial.lease(0), None);
-    trial.wait(Span::from_secs(2));
-    assert!(trial.lease(0).is_some(), "it does not come back");
+    assert!(
+        trial.lease(0).is_some() && trial.machine.left_out(trial.now, &id).is_empty(),
+        "it is well again"
+    );
 }

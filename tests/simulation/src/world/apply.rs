@@ -84,11 +84,12 @@ impl World {
                 let facts = &self.agents[at].facts;
                 if let Some(job) = facts.job.clone() {
                     let host = facts.host.clone();
-                    let words = "NODE_FAIL".to_owned();
-                    self.tell_coordinator(Notice::JobEnded { host, job, words });
+                    // Some are preempted, others end by themselves.
+                    let is_excused = at.is_multiple_of(2);
+                    let words = if is_excused { "PREEMPTED" } else { "NODE_FAIL" }.to_owned();
+                    self.tell_coordinator(Notice::JobEnded { host, job, words, is_excused });
                 }
             }
-            Choice::Expect(hosts) => self.tell_coordinator(Notice::HostsExpected(hosts)),
             Choice::Clone(at) => self.clone_host(at),
             Choice::Twin(at) => self.twin_host(at),
         }

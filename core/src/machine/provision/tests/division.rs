@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng as _};
 
+use super::super::divide::OUT_OF_SIGHT;
 use super::super::*;
 use crate::value::id::QueueName;
 

@@ -418,6 +418,21 @@ fn a_host_whose_job_is_elsewhere_or_over_is_deserted() {
     assert!(left(JobState::Ended(JobEnd::Failed), "n1") && left(JobState::Queued, "n1"));
     assert!(left(JobState::Running, "n2"), "it was put back into the queue, and runs elsewhere");
     assert!(!left(JobState::Running, "n1") && !left(JobState::Ending, "n1"));
+    let silent = demand(0, vec![Provided { is_here: false, is_busy: true, ..host("1", Worth::Now) }]);
+    let excused = |state| {
+        let found = deserted(&Ledger::default(), &[job("1", state)], &silent);
+        found.first().map(|deserted| deserted.is_excused)
+    };
+    assert_eq!(excused(JobState::Ending), Some(true), "before it counts as lost");
+    for (end, is_excused) in [
+        (JobEnd::Preempted, true),
+        (JobEnd::TimedOut, true),
+        (JobEnd::Cancelled, true),
+        (JobEnd::Failed, false),
+        (JobEnd::Completed, false),
+    ] {
+        assert_eq!(excused(JobState::Ended(end)), Some(is_excused), "{end:?}");
+    }
     let gone = Provided { is_here: false, ..host("1", Worth::Now) };
     let over = [job("1", JobState::Ended(JobEnd::Completed))];
     assert_eq!(
@@ -426,16 +441,18 @@ fn a_host_whose_job_is_elsewhere_or_over_is_deserted() {
         "nothing is left to lose"
     );
     let holds = Provided { is_busy: true, ..gone };
-    let found = |words: &str| [DesertedHost { host: name("h1"), job: name("1"), words: words.to_owned() }];
+    let found = |words: &str, is_excused| {
+        [DesertedHost { host: name("h1"), job: name("1"), words: words.to_owned(), is_excused }]
+    };
     assert_eq!(
         deserted(&Ledger::default(), &over, &demand(0, vec![holds.clone()])),
-        found("job 1: NODE_FAIL")
+        found("job 1: NODE_FAIL", false)
     );
     let mut ledger = Ledger::default();
     assert_eq!(deserted(&ledger, &[], &demand(0, vec![holds.clone()])), [], "its job is another queue's");
     ledger.asked(name("1"), Nodes::new());
     let forgotten = deserted(&ledger, &[], &demand(0, vec![holds]));
-    assert_eq!(forgotten, found("job 1: the engine no longer knows it"));
+    assert_eq!(forgotten, found("job 1: the engine no longer knows it", true));
 }
 
 #[test]
@@ -551,6 +568,28 @@ fn a_job_that_is_refused_because_of_nodes_that_are_left_out_waits_for_the_first(
         ledger.refused(at(second), "what else is wrong", None);
     }
     assert!(ledger.stopped.clone().unwrap().contains("what else is wrong"));
+}
+
+#[test]
+fn whoever_lets_a_node_in_ends_the_pause_for_want_of_nodes() {
+    let mut ledger = Ledger::default();
+    fails_on(&mut ledger, 0, "1", "n1", JobEnd::Failed);
+    ledger.refused(at(1), "no node is left", None);
+    assert!(ledger.is_set_back(at(2)) && ledger.unjoined.is_some());
+    ledger.let_in(&name("n1"));
+    assert_eq!((ledger.setback, ledger.unjoined.clone()), (None, None));
+    assert_eq!(decided(at(2), &LIMITS, &ledger, &[], &demand(1, vec![])).len(), 1, "a job is requested");
+}
+
+/// The clock of a machine may be set back, by years where it was wrong.
+#[test]
+fn no_node_is_left_out_and_no_queue_pauses_for_longer_than_a_day() {
+    let mut ledger = Ledger::default();
+    fails_on(&mut ledger, 100 * 24 * 3_600, "1", "n1", JobEnd::Failed);
+    ledger.refused(at(100 * 24 * 3_600), "no node is left", None);
+    assert!(ledger.setback.is_some());
+    ledger.observe(at(5), &[], &Demand::default());
+    assert_eq!((ledger.left_out.len(), ledger.setback), (0, None));
 }
 
 #[test]

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use speedup_core::{
     experiment::Order, experiment::Policy, experiment::Sameness, experiment::Scope,
     experiment::gang::GangLauncher, host::HostFacts, host::Sharing, host::fingerprint::ClassId,
-    host::fingerprint::HardwareId, machine::event::Change, plan::Plan, run::LossReason, run::lease::Lease,
-    value::id::AllocationId, value::id::BootId, value::id::ExperimentId, value::id::HostId,
-    value::id::RunIndex, value::time::Timestamp,
+    host::fingerprint::HardwareId, machine::MAX_EXCUSED, machine::event::Change, plan::Plan, run::LossReason,
+    run::lease::Lease, value::id::AllocationId, value::id::BootId, value::id::ExperimentId,
+    value::id::HostId, value::id::RunIndex, value::time::Timestamp,
 };
 
 use crate::world::World;
@@ -139,7 +139,7 @@ impl Said {
             Change::AttemptLost { host, reason, .. } => {
                 self.rests.insert(host.clone(), at);
                 if let Some(lease) = self.leases.remove(host) {
-                    if matches!(reason, LossReason::JobEnded { .. }) {
+                    if matches!(reason, LossReason::JobEnded { is_excused: true, .. }) {
                         *self.excused.entry((lease.experiment, lease.run)).or_default() += 1;
                     } else {
                         *self.lost.entry((lease.experiment, host.clone())).or_default() += 1;
@@ -288,7 +288,8 @@ impl Said {
 
     /// The number of an attempt, without those that an engine ended.
     fn counted(&self, lease: &Lease) -> u32 {
-        lease.attempt.0 - self.excused.get(&(lease.experiment, lease.run)).copied().unwrap_or_default()
+        let excused = self.excused.get(&(lease.experiment, lease.run)).copied().unwrap_or_default();
+        lease.attempt.0 - excused.min(MAX_EXCUSED)
     }
 
     /// What is one boot or one machine executes an experiment under one id, unless its owner says that hosts share it. A
