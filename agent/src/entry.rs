@@ -129,6 +129,10 @@ struct Kept {
     authority: String,
     certificate: String,
     key: String,
+    /// The fingerprint of the authority in the token that the agent was given. It stays valid for this certificate when later
+    /// certificates of the authority have replaced the one that the token names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    token_authority: Option<String>,
 }
 
 impl Entry {
@@ -204,15 +208,15 @@ impl Entry {
         let got = match enrolment::renew(&self.given.coordinator, held).await {
             Ok(renewed) => renewed,
             Err(EnrolmentError::Refused(status)) if status.code() == Code::Unauthenticated => {
-                if !held.certificate().has_expired(unix_seconds()) {
-                    return Err(EntryError::Revoked(reason.to_owned()));
-                }
+                return Err(EntryError::Revoked(reason.to_owned()));
+            }
+            // It has expired for longer than it may be renewed.
+            Err(EnrolmentError::Refused(status)) if status.code() == Code::FailedPrecondition => {
                 match self.ask().await {
-                    // A token that was used up, or nothing to ask with.
-                    Err(error) if error.is_lasting() => {
-                        return Err(EntryError::Expired(EnrolmentError::Refused(status)));
-                    }
-                    asked => asked?,
+                    Ok(other) if other != *held => other,
+                    Err(error) if !error.is_lasting() => return Err(error),
+                    // The access file has the same one, a token was used up, or there is nothing to ask with.
+                    Ok(_) | Err(_) => return Err(EntryError::Expired(EnrolmentError::Refused(status))),
                 }
             }
             Err(error) => return Err(error.into()),
@@ -264,24 +268,28 @@ impl Entry {
         self.given.coordinator.starts_with("https://")
     }
 
-    /// Whether kept credentials are for this host and of this coordinator. Whether they have expired is not judged here, by a clock
+    /// Whether credentials are for this host and of the coordinator of the access file. Whether they have expired is not judged here, by a clock
     /// that may not be set yet: the coordinator says it.
     fn fits(&self, kept: &Credentials) -> bool {
-        let Admittance { credentials, token, .. } = &self.given;
-        let certificate = kept.certificate();
-        let is_own =
-            certificate.identity.role() == Role::Agent && certificate.identity.name() == self.host.as_str();
-        let of_token = token.as_ref().is_none_or(|token| kept.trusts(token.authority()));
-        let of_file = credentials.as_ref().is_none_or(|given| kept.share_authority(given));
-        is_own && of_token && of_file
+        let identity = &kept.certificate().identity;
+        let is_own = identity.role() == Role::Agent && identity.name() == self.host.as_str();
+        is_own && self.given.credentials.as_ref().is_none_or(|given| kept.share_authority(given))
     }
 
+    /// The stored credentials, unless the token is of another coordinator.
     fn kept(&self) -> Result<Option<Credentials>, EntryError> {
         let Some(text) = private_file::read(&self.path)? else { return Ok(None) };
         let damaged = |source| EntryError::Damaged { path: self.path.clone(), source };
         let kept: Kept = toml::from_str(&text).map_err(|error| damaged(error.into()))?;
         let credentials = Credentials::new(&kept.authority, &kept.certificate, &kept.key);
-        credentials.map(Some).map_err(|error: CredentialsError| damaged(error.into()))
+        let credentials = credentials.map_err(|error: CredentialsError| damaged(error.into()))?;
+        if let Some(token) = &self.given.token {
+            let authority = token.authority();
+            if !credentials.trusts(authority) && kept.token_authority != Some(authority.to_string()) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(credentials))
     }
 
     fn keep(&mut self, got: Credentials) -> Result<(), EntryError> {
@@ -289,11 +297,50 @@ impl Entry {
             authority: got.authority_pem().to_owned(),
             certificate: got.certificate_pem().to_owned(),
             key: got.key_pem().to_owned(),
+            token_authority: self.given.token.as_ref().map(|token| token.authority().to_string()),
         };
         let damaged = |source| EntryError::Damaged { path: self.path.clone(), source };
         let text = toml::to_string(&kept).map_err(|error| damaged(error.into()))?;
         private_file::write(&self.path, &text)?;
         self.held = Some(got);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use speedup_access::{Authority, Signing};
+
+    use super::*;
+
+    fn authority() -> Authority {
+        Authority::open(tempfile::tempdir().unwrap().path()).unwrap()
+    }
+
+    fn entry(token: &Token, state: &Path) -> Entry {
+        let given = Admittance {
+            coordinator: "https://localhost:7077".to_owned(),
+            credentials: None,
+            token: Some(token.clone()),
+            access_file: None,
+        };
+        Entry::new(given, "a".parse().unwrap(), state).unwrap()
+    }
+
+    /// An agent is started for years with the token by which it enrolled, also when later certificates have replaced that of the
+    /// authority.
+    #[test]
+    fn a_stored_certificate_is_used_beside_the_token_that_it_came_by() {
+        let state = tempfile::tempdir().unwrap();
+        let (first, later) = (authority(), authority());
+        let token = Token::random(first.fingerprint());
+        let identity = Identity::new("a", Role::Agent).unwrap();
+        let signing = Signing::new().unwrap();
+        let issued = later.issue(&identity, signing.request(), unix_seconds()).unwrap();
+        let renewed = signing.complete(later.pem(), &issued.pem).unwrap();
+        entry(&token, state.path()).keep(renewed.clone()).unwrap();
+        assert_eq!(entry(&token, state.path()).held, Some(renewed));
+        let of_another = Token::random(authority().fingerprint());
+        assert_eq!(entry(&of_another, state.path()).held, None);
     }
 }

@@ -5,7 +5,8 @@ mod gate;
 mod incoming;
 
 use std::{
-    net::SocketAddr, path::Path, path::PathBuf, sync::Arc, thread::JoinHandle, time::Duration, time::Instant,
+    collections::BTreeSet, net::SocketAddr, path::Path, path::PathBuf, sync::Arc, thread::JoinHandle,
+    time::Duration, time::Instant,
 };
 
 use rustix::net::sockopt::{
@@ -48,7 +49,7 @@ const WAITING_CONNECTIONS: u32 = 16_384;
 /// ends would keep them for ever.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Most users that a start names: the log stays readable.
+/// Most users, or users and hosts, that a start names: the log stays readable.
 const MAX_NAMED_USERS: usize = 10;
 
 /// Most experiments without their staged files that a start names: the log stays readable.
@@ -183,11 +184,12 @@ pub async fn start(
     let Admitting { admission, tls, thread } = admit(&data, security, address, &gate, &fault).await?;
     let Workers { handle, owner, mut threads } = start_workers(recovered, settings, &metrics, &failing)?;
     threads.extend(thread);
-    let (incoming, inside, accepting) =
-        incoming(listener, tls, gate.clone(), fault.watch_over("what accepts connections"));
+    let vital = fault.watch_over("what accepts connections");
+    let (incoming, inside, accepting) = incoming(listener, tls, admission.clone(), gate.clone(), vital);
     let agent = agents.map(|place| AgentStart { place, address, is_secure: admission.is_some() });
     let (provisioning, ssh) = provision(&data, agent, &handle, &admission, &metrics).await?;
     if let Some(admission) = &admission {
+        tell_expired(admission);
         tell_submitters(admission, &provisioning, &ssh).await;
     }
     let health = Health {
@@ -246,6 +248,23 @@ async fn provision(
     let asked = asked.map_err(StartError::Provision)?;
     let reached = SshHosts::resume(data.to_owned(), agent, handle.clone(), admission.clone());
     Ok((asked, reached.map_err(StartError::SshHosts)?))
+}
+
+/// Says whose certificates have expired and are accepted for renewal nevertheless: an admin may want to revoke some.
+fn tell_expired(admission: &Admission) {
+    let registry = admission.registry();
+    let expired = registry.expired(unix_seconds());
+    if expired.is_empty() {
+        return;
+    }
+    let holders = BTreeSet::from_iter(&expired);
+    let named: Vec<String> = holders.iter().take(MAX_NAMED_USERS).map(ToString::to_string).collect();
+    let more = if holders.len() > named.len() { " and others" } else { "" };
+    tracing::info!(
+        "{} can be renewed, of {}{more}; `speedup access list` shows all, `speedup access revoke` ends those that are not needed",
+        counted(expired.len() as u64, "expired certificate"),
+        named.join(", ")
+    );
 }
 
 /// Says who is let in to have programs executed as this user, whatever its role is.

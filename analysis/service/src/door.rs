@@ -47,7 +47,7 @@ impl AnalysisDoor {
         let who = who(&request);
         let _place = self.held.try_enter(who.as_ref()).ok_or_else(|| {
             Status::resource_exhausted(with_hint(
-                "as many requests wait already as one may have at once",
+                "you have reached the limit of waiting requests for each user",
                 Some("ask again in a minute"),
             ))
         })?;

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use speedup_access::{Serial, enrolment};
+use speedup_access::{Serial, enrolment, unix_seconds};
 use speedup_core::value::time::Timestamp;
 use speedup_proto::{v1, v1::revoke_request::What};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Enrol(EnrolArguments),
-    /// Lists the valid certificates, and the reusable tokens
+    /// Lists the certificates that are valid, or have expired and can be renewed, and the reusable tokens
     #[command(after_help = "Example:\n  speedup access list")]
     List(token::ListArguments),
     Revoke(RevokeArguments),
@@ -73,7 +73,7 @@ struct Whose {
     certificate: Option<Serial>,
 }
 
-/// A certificate that holds.
+/// A certificate that holds, or has expired and can be renewed.
 #[derive(Debug, Serialize)]
 struct CertificateStatus {
     serial: String,
@@ -128,7 +128,7 @@ async fn list(arguments: token::ListArguments, console: &Console) -> Result<Exit
         Form::Table => {
             print(console, &shown(&certificates, console))?;
             // Others end by themselves within a week; with these, jobs are let in for a year.
-            let reusable: Vec<TokenStatus> = tokens.into_iter().filter(TokenStatus::is_reusable).collect();
+            let reusable: Vec<TokenStatus> = tokens.into_iter().filter(|token| token.reusable).collect();
             if !reusable.is_empty() {
                 print(console, &format!("\n{}", token::shown(&reusable, console)))?;
             }
@@ -145,8 +145,12 @@ fn shown(certificates: &[CertificateStatus], console: &Console) -> String {
         Column::Words("by"),
         Column::Words("certificate"),
     ];
+    let now = unix_seconds();
     let row = |one: &CertificateStatus| {
-        let until = moment::local(timestamp(one.not_after_s));
+        let mut until = moment::local(timestamp(one.not_after_s));
+        if one.not_after_s < now {
+            until += " (expired, can be renewed)";
+        }
         vec![one.name.clone(), one.role.clone(), until, one.by.clone(), one.serial.clone()]
     };
     table(&columns, certificates.iter().map(row), console.out)

@@ -8,11 +8,7 @@ use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 use jiff::SignedDuration;
 use serde_json::json;
-use speedup_access::{Authority, AuthorityError, NextGeneration};
-use speedup_core::{
-    machine::Settings, value::causes::with_causes, value::hint::Hinted as _, value::time::Span,
-    value::time::Timestamp,
-};
+use speedup_core::{machine::Settings, value::causes::with_causes, value::time::Span};
 
 use super::{json_line, print, user};
 use crate::{
@@ -20,7 +16,7 @@ use crate::{
     compose::CoordinatorComponent, compose::CoordinatorOptions, compose::Security, compose::StoreCache,
     compose::resources, compose::resources::COORDINATOR_SPACE, compose::web, compose::web::Web,
     connection::access, connection::access::Access, connection::access::Written, connection::directories,
-    connection::journal_failed, console::Console, console::moment, exit::Exit, exit::failure::Failure,
+    connection::journal_failed, console::Console, exit::Exit, exit::failure::Failure,
     follow::interrupt::Interrupts,
 };
 
@@ -39,21 +35,6 @@ pub(crate) enum Verb {
     Start(Box<StartArguments>),
     Backup(backup::BackupArguments),
     Restore(backup::RestoreArguments),
-    RenewAuthority(RenewAuthorityArguments),
-}
-
-/// Makes the next certificate of the authority, beside the present one
-///
-/// From the coordinator's next start on, everyone who enrols or is renewed trusts both. After 400 days the next one makes the
-/// certificates; after 490 more the earlier one is not trusted any more. Nobody has to enrol again.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n\
-    \x20 speedup coordinator renew-authority\n\n\
-    A coordinator does this by itself at its start when the present certificate, which is valid for 20 years, has less than 5 left. \
-    Run the command on the coordinator's machine as the coordinator's user, because it writes into the data directory.")]
-pub(crate) struct RenewAuthorityArguments {
-    #[command(flatten)]
-    place: backup::Place,
 }
 
 /// Starts the coordinator; it serves until SIGTERM or Ctrl-C
@@ -135,33 +116,7 @@ pub(super) async fn execute(verb: Verb, console: &Console) -> Result<Exit, Failu
         Verb::Start(arguments) => start(*arguments, console).await,
         Verb::Backup(arguments) => backup::back_up(&arguments, console),
         Verb::Restore(arguments) => backup::restore(&arguments, console),
-        Verb::RenewAuthority(arguments) => renew_authority(&arguments, console),
     }
-}
-
-fn renew_authority(arguments: &RenewAuthorityArguments, console: &Console) -> Result<Exit, Failure> {
-    let day = |seconds: u64| moment::local(Timestamp(seconds.saturating_mul(1_000_000_000)));
-    let next = match Authority::renew(&arguments.place.data()?.join("access")) {
-        Ok(next) => next,
-        Err(error) => {
-            let hint = error.hint();
-            let failure = match error {
-                AuthorityError::InRenewal(NextGeneration { alone_from, .. }) => Failure::usage(anyhow!(
-                    "it is being renewed already, which is over on {}",
-                    day(alone_from)
-                )),
-                error => Failure::infrastructure(error),
-            };
-            return Err(failure.context("cannot renew the authority").hint_if(hint));
-        }
-    };
-    console.talk(format_args!(
-        "the next certificate of the authority is trusted from the coordinator's next start on; it makes those of others from {} on, \
-            and is alone from {} on",
-        day(next.issues_from),
-        day(next.alone_from)
-    ));
-    Ok(Exit::Done)
 }
 
 /// Where the data of a coordinator lies, unless `chosen`.

@@ -91,7 +91,7 @@ pub(crate) struct TokenStatus {
     name: Option<String>,
     /// None for one that is reusable.
     uses_left: Option<u32>,
-    reusable: bool,
+    pub(super) reusable: bool,
     expires_s: u64,
     by: String,
 }
@@ -201,10 +201,6 @@ async fn revoke(arguments: RevokeArguments, console: &Console) -> Result<Exit, F
 }
 
 impl TokenStatus {
-    pub(super) fn is_reusable(&self) -> bool {
-        self.reusable
-    }
-
     /// Its id and whom it enrols.
     pub(super) fn words(&self) -> String {
         let whom =

@@ -81,20 +81,12 @@ impl TryFrom<wire::AccessEvent> for AccessEvent {
         let token = |bytes: &[u8]| TokenId::from_bytes(bytes).ok_or(MalformedEvent("token"));
         let serial = |bytes: &[u8]| Serial::from_bytes(bytes).ok_or(MalformedEvent("serial number"));
         let change = match event.change.ok_or(MalformedEvent("change"))? {
-            Kept::TokenCreated(created) => Change::TokenCreated {
-                token: token(&created.token)?,
-                role: created.role.parse().map_err(|_| MalformedEvent("role"))?,
-                name: Some(created.name).filter(|name| !name.is_empty()),
-                uses: Uses::Times(created.uses),
-                expires: created.expires_s,
-            },
-            Kept::ReusableTokenCreated(created) => Change::TokenCreated {
-                token: token(&created.token)?,
-                role: created.role.parse().map_err(|_| MalformedEvent("role"))?,
-                name: Some(created.name).filter(|name| !name.is_empty()),
-                uses: Uses::Unlimited,
-                expires: created.expires_s,
-            },
+            Kept::TokenCreated(wire::TokenCreated { token: id, role, name, uses, expires_s }) => {
+                created(token(&id)?, &role, name, Uses::Times(uses), expires_s)?
+            }
+            Kept::ReusableTokenCreated(wire::ReusableTokenCreated { token: id, role, name, expires_s }) => {
+                created(token(&id)?, &role, name, Uses::Unlimited, expires_s)?
+            }
             Kept::TokenRevoked(revoked) => Change::TokenRevoked { token: token(&revoked.token)? },
             Kept::CertificateIssued(issued) => Change::CertificateIssued {
                 serial: serial(&issued.serial)?,
@@ -108,4 +100,15 @@ impl TryFrom<wire::AccessEvent> for AccessEvent {
         };
         Ok(Self { at: event.at_s, by: event.by, change })
     }
+}
+
+fn created(
+    token: TokenId,
+    role: &str,
+    name: String,
+    uses: Uses,
+    expires: u64,
+) -> Result<Change, MalformedEvent> {
+    let role = role.parse().map_err(|_| MalformedEvent("role"))?;
+    Ok(Change::TokenCreated { token, role, name: Some(name).filter(|name| !name.is_empty()), uses, expires })
 }

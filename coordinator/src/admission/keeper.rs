@@ -82,7 +82,7 @@ pub(crate) enum Unheard {
 /// Why the owner of a coordinator gets no credentials.
 #[derive(Debug, Error)]
 pub enum OwnError {
-    #[error("the coordinator keeps its admissions as they were: {0}")]
+    #[error("the coordinator cannot change its certificates: {0}")]
     Unheard(String),
     #[error(transparent)]
     Credentials(#[from] CredentialsError),

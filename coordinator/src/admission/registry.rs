@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use speedup_access::{Identity, IdentityError, RENEWABLE, Role, Serial, TokenId};
+use speedup_access::{COORDINATOR, Identity, IdentityError, RENEWABLE, Role, Serial, TokenId};
 use speedup_core::value::bounded::share;
 use thiserror::Error;
 
@@ -25,7 +25,7 @@ pub(crate) const MAX_CERTIFICATES_EACH: usize = 32;
 /// Most certificates that one identity is given in an hour, with those that were ended since: twice what may hold at once.
 const MAX_ISSUED_HOURLY: usize = 64;
 /// Most certificates of one identity that hold at once and were made with tokens that can be used again: one for each job that
-/// runs. Beyond it the oldest ends, which is over an hour old.
+/// runs. Beyond it the oldest is revoked, which is more than an hour old.
 const MAX_JOBS_EACH: usize = 256;
 /// Most certificates that one identity is given in an hour with such tokens.
 const MAX_JOBS_HOURLY: usize = MAX_JOBS_EACH;
@@ -36,7 +36,7 @@ const HOUR: u64 = 3_600;
 /// Certificates of the coordinator's owner that hold on when another is made: the one that its connections still use.
 const OWN_KEPT: usize = 1;
 /// Who it is that makes what nobody asked for.
-pub(crate) const ITSELF: &str = "coordinator";
+pub(crate) const ITSELF: &str = COORDINATOR;
 /// Most uses of one token: a large pool enrols with one, which leaves three quarters of all places to others.
 const MAX_USES: u32 = 20_000;
 /// Longest life of a token, in seconds: a week, a job that waits in a queue.
@@ -91,6 +91,13 @@ pub(crate) struct Holder {
     counts: bool,
 }
 
+impl Holder {
+    /// Whether it is a job's, which is not renewed.
+    pub(crate) fn is_job(&self) -> bool {
+        self.job_token.is_some()
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     User(String),
@@ -115,15 +122,13 @@ pub(crate) enum Refusal {
     NoName,
     #[error("a token can be used 1 to {MAX_USES} times")]
     Uses,
-    #[error("a token can be used at most {0} times now, a quarter of what hosts and other tokens have left")]
-    UsesLeft(u64),
     #[error("a token that can be used again is for a viewer or submitter")]
     ReusableRole,
     #[error("a token that can be used again is valid for 1 second to {} days", MAX_REUSABLE_LIFE / 86_400)]
     ReusableLifetime,
     #[error("the certificate was made with a token that can be used again, and is not renewed")]
     OfReusableToken,
-    #[error("{most} tokens of {by} can be used, which is the share of one admin")]
+    #[error("{by} has reached the limit of {most} valid tokens for each admin")]
     TooManyTokensOf { by: String, most: u64 },
     #[error("a token for one user or host is used once")]
     UsesOfName,
@@ -167,8 +172,10 @@ pub(crate) struct Registry {
     of: BTreeMap<Identity, BTreeSet<Serial>>,
     /// How many certificates count in the bounds of all.
     counted: Counts,
-    /// When each identity was given certificates, within the hour before the last.
+    /// When each identity was given certificates, but for jobs, within the hour before the last.
     issue_times: BTreeMap<Identity, Vec<u64>>,
+    /// When each identity was given certificates for jobs, likewise.
+    job_times: BTreeMap<Identity, Vec<u64>>,
     /// When they were last counted.
     counted_at: u64,
     /// From when on something more has run out; none where nothing will.
@@ -210,11 +217,16 @@ impl Registry {
     /// Certificates that hold, or have expired and can still be renewed.
     pub(crate) fn certificates(&self, now: u64) -> impl Iterator<Item = (Serial, &Holder)> {
         let renewable_since = now.saturating_sub(RENEWABLE.as_secs());
-        let useful = self.certificates.iter().filter(move |(_, holder)| match holder.job_token {
-            Some(_) => holder.not_after >= now,
-            None => holder.not_after >= renewable_since,
+        let useful = self.certificates.iter().filter(move |(_, holder)| {
+            holder.not_after >= if holder.is_job() { now } else { renewable_since }
         });
         useful.map(|(serial, holder)| (*serial, holder))
+    }
+
+    /// The holders of certificates that have expired and can still be renewed, one for each.
+    pub(crate) fn expired(&self, now: u64) -> Vec<&Identity> {
+        let expired = self.certificates(now).filter(|(_, holder)| holder.not_after < now);
+        expired.map(|(_, holder)| &holder.identity).collect()
     }
 
     /// Users other than the coordinator's own who may submit.
@@ -244,7 +256,9 @@ impl Registry {
         }
         self.forget_tokens(now);
         self.forget_certificates(now);
-        self.issue_times.retain(|_, times| times.iter().any(|at| is_within_hour(*at, now)));
+        for times in [&mut self.issue_times, &mut self.job_times] {
+            times.retain(|_, times| times.iter().any(|at| is_within_hour(*at, now)));
+        }
         // Counted anew and not subtracted: what had ended may hold again where the clock was put back.
         self.counted = Counts::default();
         self.counted_at = now;
@@ -275,16 +289,26 @@ impl Registry {
     fn forget_certificates(&mut self, now: u64) {
         let mut forgotten = Vec::new();
         let mut all_ended = Vec::new();
-        for serials in self.of.values() {
-            let holders = serials.iter().filter_map(|serial| Some((self.certificates.get(serial)?, *serial)));
-            let ended = holders.filter(|(holder, _)| holder.not_after < now);
-            let mut ended: Vec<(u64, Serial)> =
-                ended.map(|(holder, serial)| (holder.not_after, serial)).collect();
-            ended.sort_unstable();
-            // Who has many that hold has no need of those that have ended.
-            let excess = serials.len().saturating_sub(MAX_CERTIFICATES_EACH).min(ended.len());
-            all_ended.extend(ended.split_off(excess));
-            forgotten.append(&mut ended);
+        for identity in self.of.keys() {
+            // Jobs take no place of their user.
+            for (is_job, most) in [(false, MAX_CERTIFICATES_EACH), (true, MAX_JOBS_EACH)] {
+                let mut count = 0_usize;
+                let mut ended = Vec::new();
+                for (serial, holder) in self.held_by(identity) {
+                    if holder.is_job() != is_job {
+                        continue;
+                    }
+                    count += 1;
+                    if holder.not_after < now {
+                        ended.push((holder.not_after, serial));
+                    }
+                }
+                ended.sort_unstable();
+                // Who has many that hold has no need of those that have ended.
+                let excess = count.saturating_sub(most).min(ended.len());
+                all_ended.extend(ended.split_off(excess));
+                forgotten.append(&mut ended);
+            }
         }
         all_ended.sort_unstable();
         let excess = all_ended.len().saturating_sub(MAX_ENDED);
@@ -320,21 +344,15 @@ impl Registry {
         Ok(Change::TokenCreated { token, role: *role, name: name.clone(), uses: *uses, expires })
     }
 
-    /// Refuses a token that would leave nothing to others: beyond an admin's share of all tokens, or with uses for more hosts than
-    /// the share of what hosts and the uses of other tokens have left.
+    /// Refuses a token beyond an admin's share of all tokens, which leaves some to others.
     fn require_share_of_tokens(&self, now: u64, new: &NewToken) -> Result<(), Refusal> {
         let mut own = 0;
         let mut others = 0;
-        let mut promised = 0;
         for (_, token) in self.tokens(now) {
             if token.by == new.by {
                 own += 1;
             } else {
                 others += 1;
-            }
-            // What an admin has promised to hosts counts as theirs, so that all of them can come.
-            if let (None, Uses::Times(left)) = (&token.name, token.uses) {
-                promised += u64::from(left);
             }
         }
         let most = share(MAX_TOKENS as u64, others);
@@ -343,12 +361,6 @@ impl Registry {
         }
         if own >= most {
             return Err(Refusal::TooManyTokensOf { by: new.by.clone(), most });
-        }
-        if let (None, Uses::Times(times)) = (&new.name, new.uses) {
-            let left = share(MAX_OF_AGENTS as u64, self.counted.agents as u64 + promised);
-            if u64::from(times) > left {
-                return Err(Refusal::UsesLeft(left));
-            }
         }
         Ok(())
     }
@@ -369,14 +381,15 @@ impl Registry {
         }
         let by = state.by.clone();
         if state.uses == Uses::Unlimited {
-            self.require_rate_and_total(now, &identity, MAX_JOBS_HOURLY)?;
+            require_rate(now, &self.job_times, &identity, MAX_JOBS_HOURLY)?;
+            self.require_total(&identity)?;
             let lifetime = Some(JOB_LIFE.min(state.expires - now));
             return Ok(Enrolment { identity, by, lifetime });
         }
         if identity.role() != Role::Agent {
             self.require_few(now, &identity)?;
         }
-        self.require_rate_and_total(now, &identity, MAX_ISSUED_HOURLY)?;
+        self.require_rate_and_total(now, &identity)?;
         Ok(Enrolment { identity, by, lifetime: None })
     }
 
@@ -388,36 +401,35 @@ impl Registry {
         serial: Serial,
     ) -> Result<(), Refusal> {
         let holder = self.holder(serial).ok_or(Refusal::Revoked)?;
-        if holder.job_token.is_some() {
+        if holder.is_job() {
             return Err(Refusal::OfReusableToken);
         }
         if identity.role() != Role::Agent {
             self.require_few(now, identity)?;
         }
-        self.require_rate_and_total(now, identity, MAX_ISSUED_HOURLY)
+        self.require_rate_and_total(now, identity)
     }
 
     /// Whether there is place for one more certificate of an identity. What the coordinator made for itself takes none.
     pub(crate) fn require_place(&self, now: u64, identity: &Identity) -> Result<(), Refusal> {
         self.require_few(now, identity)?;
-        self.require_rate_and_total(now, identity, MAX_ISSUED_HOURLY)
+        self.require_rate_and_total(now, identity)
     }
 
     fn require_few(&self, now: u64, identity: &Identity) -> Result<(), Refusal> {
         let holders = self.held_by(identity).filter(|(_, holder)| holder.not_after >= now);
-        if holders.filter(|(_, holder)| !holder.is_own && holder.job_token.is_none()).count()
-            >= MAX_CERTIFICATES_EACH
-        {
+        if holders.filter(|(_, holder)| !holder.is_own && !holder.is_job()).count() >= MAX_CERTIFICATES_EACH {
             return Err(Refusal::TooManyOfIdentity(identity.clone()));
         }
         Ok(())
     }
 
-    fn require_rate_and_total(&self, now: u64, identity: &Identity, hourly: usize) -> Result<(), Refusal> {
-        let times = self.issue_times.get(identity).into_iter().flatten();
-        if times.filter(|at| is_within_hour(**at, now)).count() >= hourly {
-            return Err(Refusal::IssuedTooOften { identity: identity.clone(), most: hourly });
-        }
+    fn require_rate_and_total(&self, now: u64, identity: &Identity) -> Result<(), Refusal> {
+        require_rate(now, &self.issue_times, identity, MAX_ISSUED_HOURLY)?;
+        self.require_total(identity)
+    }
+
+    fn require_total(&self, identity: &Identity) -> Result<(), Refusal> {
         let Counts { agents, users } = self.counted;
         if identity.role() == Role::Agent && agents >= MAX_OF_AGENTS {
             return Err(Refusal::TooManyCertificates(MAX_OF_AGENTS));
@@ -431,8 +443,7 @@ impl Registry {
     /// Ends the oldest certificate of a job when the next is given one and there are as many as may hold: a job that is over does
     /// not say so.
     pub(crate) fn end_oldest_job(&self, identity: &Identity) -> Vec<Change> {
-        let mut jobs: Vec<_> =
-            self.held_by(identity).filter(|(_, holder)| holder.job_token.is_some()).collect();
+        let mut jobs: Vec<_> = self.held_by(identity).filter(|(_, holder)| holder.is_job()).collect();
         jobs.sort_by_key(|(_, holder)| holder.issued_at);
         end_all_but(MAX_JOBS_EACH - 1, &jobs)
     }
@@ -471,7 +482,7 @@ impl Registry {
         let mut changes = Vec::new();
         for identity in self.of.keys() {
             // No release has let jobs have more than they may.
-            let usual = self.held_by(identity).filter(|(_, holder)| holder.job_token.is_none());
+            let usual = self.held_by(identity).filter(|(_, holder)| !holder.is_job());
             let (mut own, mut others): (Vec<_>, Vec<_>) = usual.partition(|(_, holder)| holder.is_own);
             for held in [&mut own, &mut others] {
                 held.sort_by_key(|(_, holder)| holder.not_after);
@@ -548,7 +559,8 @@ impl Registry {
                 let is_own = token.is_none() && by == ITSELF && identity.role() == Role::Admin;
                 if !is_own {
                     *self.counted.by_role(identity.role()) += 1;
-                    let times = self.issue_times.entry(identity.clone()).or_default();
+                    let times = if job_token.is_some() { &mut self.job_times } else { &mut self.issue_times };
+                    let times = times.entry(identity.clone()).or_default();
                     times.retain(|earlier| is_within_hour(*earlier, event.at));
                     // The last are enough to be counted, however many an earlier release issued.
                     if times.len() == MAX_JOBS_HOURLY {
@@ -603,6 +615,20 @@ impl Registry {
             }
         }
     }
+}
+
+/// Whether an identity was given fewer certificates of a kind within the hour than it may be.
+fn require_rate(
+    now: u64,
+    times: &BTreeMap<Identity, Vec<u64>>,
+    identity: &Identity,
+    hourly: usize,
+) -> Result<(), Refusal> {
+    let times = times.get(identity).into_iter().flatten();
+    if times.filter(|at| is_within_hour(**at, now)).count() >= hourly {
+        return Err(Refusal::IssuedTooOften { identity: identity.clone(), most: hourly });
+    }
+    Ok(())
 }
 
 /// Whether a certificate was made within an hour of now. A clock that was put back does not count one for years.

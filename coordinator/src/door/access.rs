@@ -78,14 +78,19 @@ impl Access for AccessDoor {
 
     async fn who_am_i(&self, request: Request<v1::WhoAmIRequest>) -> Reply<v1::CertificateStatus> {
         let status = match Caller::of(&request)? {
-            Caller::Known(certificate) => v1::CertificateStatus {
-                serial: certificate.serial.to_string(),
-                name: certificate.identity.name().to_owned(),
-                role: certificate.identity.role().name().to_owned(),
-                not_after: Some(timestamp_of_seconds(certificate.not_after)),
-                by: String::new(),
-                due: Some(certificate.is_due(unix_seconds())),
-            },
+            Caller::Known(certificate) => {
+                // A job's is not renewed.
+                let registry = self.admission.registry();
+                let is_job = registry.holder(certificate.serial).is_some_and(Holder::is_job);
+                v1::CertificateStatus {
+                    serial: certificate.serial.to_string(),
+                    name: certificate.identity.name().to_owned(),
+                    role: certificate.identity.role().name().to_owned(),
+                    not_after: Some(timestamp_of_seconds(certificate.not_after)),
+                    by: String::new(),
+                    due: Some(!is_job && certificate.is_due(unix_seconds())),
+                }
+            }
             Caller::Inside | Caller::Unchecked | Caller::Unknown => {
                 v1::CertificateStatus { role: Role::Admin.name().to_owned(), ..Default::default() }
             }
@@ -157,12 +162,14 @@ impl AccessDoor {
     /// Whoever had the certificate of a host may have said anything in its name: the next to be let in is the host. With
     /// another certificate it goes on.
     async fn reset_unless_held(&self, host: &str, by: &str) -> Result<(), Status> {
+        let now = unix_seconds();
         let is_of_host = |identity: &Identity| identity.role() == Role::Agent && identity.name() == host;
+        // Expired ones do not count: whoever renews one is the next to be let in.
         let held = self
             .admission
             .registry()
-            .certificates(unix_seconds())
-            .any(|(_, holder)| is_of_host(&holder.identity));
+            .certificates(now)
+            .any(|(_, holder)| is_of_host(&holder.identity) && holder.not_after >= now);
         if held {
             return Ok(());
         }
@@ -240,7 +247,6 @@ fn refused(error: &Unheard) -> RefusedEnrolment {
         Unheard::Refused(
             Refusal::Revoked
             | Refusal::OfReusableToken
-            | Refusal::UsesLeft(_)
             | Refusal::ReusableRole
             | Refusal::ReusableLifetime
             | Refusal::Nothing
@@ -268,7 +274,6 @@ fn unheard(error: &Unheard) -> Status {
         Refusal::HostTaken(_) => Status::already_exists(text),
         Refusal::TooManyTokens
         | Refusal::TooManyTokensOf { .. }
-        | Refusal::UsesLeft(_)
         | Refusal::TooManyCertificates(_)
         | Refusal::TooManyOfIdentity(_)
         | Refusal::IssuedTooOften { .. } => Status::resource_exhausted(text),

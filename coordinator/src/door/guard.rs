@@ -28,7 +28,7 @@ const ENROL_ANEW: &str = "enrol again with a token of an admin";
 
 /// What one is told whose orders would be executed with the rights of somebody else.
 const AS_THE_OWNER: &str = "repeat the command as the user who started the coordinator, with the access file that it wrote \
-    then; a certificate by a token is no substitute";
+    then; a certificate from a token does not suffice";
 
 /// The guard; without admissions it lets pass whoever it finds.
 #[derive(Clone, Debug)]
@@ -120,7 +120,9 @@ impl Guard {
                 "the certificate of {} expired more than {days} days ago, and is not renewed",
                 certificate.identity
             );
-            return Err((RefusedCall::Expired, Status::unauthenticated(with_hint(words, Some(ENROL_ANEW)))));
+            // Told from a revocation, after which an agent ends: here a clock may be wrong.
+            let status = Status::failed_precondition(with_hint(words, Some(ENROL_ANEW)));
+            return Err((RefusedCall::Expired, status));
         }
         self.require_known(certificate)
     }

@@ -20,7 +20,7 @@ use tonic::{codegen::http::Uri, transport::Channel, transport::Endpoint, transpo
 use tower_service::Service;
 
 use super::gate::{Gate, MAX_CONNECTIONS, MAX_UNKNOWN, Place};
-use crate::fault::Vital;
+use crate::{admission::Admission, fault::Vital};
 use crate::{door::Caller, door::Peer, metrics::RefusedConnection, open_files::paced};
 
 /// How long a handshake may take: three times that of a host on the other side of the world that loses a packet.
@@ -31,12 +31,12 @@ const HANDSHAKES: Seats =
     Seats { most: 1_024, most_of_address: 512, glance: GLANCE, patience: Duration::from_millis(500) };
 /// How long a connection is heard before it makes room: what it sent with its first packets is read by then.
 const GLANCE: Duration = Duration::from_millis(20);
-/// Connections at once whose other end has shown no certificate. Hosts that enrol are through within milliseconds.
+/// Connections at once whose other end has shown no certificate, or one that was revoked. Hosts that enrol are through within milliseconds.
 const STRANGERS: Seats =
     Seats { most: 512, most_of_address: 64, glance: GLANCE, patience: Duration::from_secs(2) };
 const _: () = assert!(HANDSHAKES.most + STRANGERS.most == MAX_UNKNOWN, "the others leave them this room");
 /// Why a connection is refused whose owner has many.
-const SHARE: &str = "as many connections as one may have";
+const LIMIT: &str = "has reached the limit of connections for each user and host";
 /// How long such a connection may last: it is for enrolling, which is one request.
 const STRANGER: Duration = Duration::from_secs(30);
 /// Most bytes that such a connection may say: enrolling takes 16 KiB, and calls beyond that are made to fill the memory.
@@ -57,7 +57,7 @@ pub(crate) struct Incoming(mpsc::Receiver<Connection>);
 /// What there is for each kind of connection, which differ in their bounds.
 #[derive(Clone, Debug)]
 pub(crate) struct ByKind<T> {
-    /// Who has shown no certificate where one is needed.
+    /// Who has shown no certificate where one is needed, or one that was revoked.
     pub(crate) strangers: T,
     /// Who has, or comes from this machine where none is needed.
     pub(crate) known: T,
@@ -85,6 +85,7 @@ struct Inside {
 pub(crate) fn incoming(
     listener: TcpListener,
     tls: Option<Arc<ServerConfig>>,
+    admission: Option<Admission>,
     gate: Arc<Gate>,
     vital: Vital,
 ) -> (ByKind<Incoming>, Ways, JoinHandle<()>) {
@@ -94,6 +95,7 @@ pub(crate) fn incoming(
     let accepting = Accepting {
         listener,
         tls,
+        admission,
         gate,
         handshakes: Lobby::new(within_open_files(HANDSHAKES)),
         strangers: Lobby::new(STRANGERS),
@@ -144,7 +146,7 @@ impl Ways {
         let Some(certificate) = who else {
             return Ok(Connection::new(wire, Peer::new(Caller::Inside, "inside"), Vec::new(), Stay::Free));
         };
-        let too_many = || io::Error::other(format!("{} has {SHARE}", certificate.identity));
+        let too_many = || io::Error::other(format!("{} {LIMIT}", certificate.identity));
         let (known, ended) = self.gate.enter_as_known(&certificate).ok_or_else(too_many)?;
         let left = Duration::from_secs(certificate.not_after.saturating_sub(unix_seconds()));
         let peer = Peer::new(Caller::Known(certificate), "inside");
@@ -176,6 +178,7 @@ impl Service<Uri> for Inside {
 struct Accepting {
     listener: TcpListener,
     tls: Option<Arc<ServerConfig>>,
+    admission: Option<Admission>,
     gate: Arc<Gate>,
     handshakes: Arc<Lobby>,
     strangers: Arc<Lobby>,
@@ -214,7 +217,8 @@ impl Accepting {
                 continue;
             };
             let (gate, strangers) = (self.gate.clone(), self.strangers.clone());
-            let securing = Securing { address, gate, strangers, place, tls: tls.clone() };
+            let (tls, admission) = (tls.clone(), self.admission.clone());
+            let securing = Securing { address, admission, gate, strangers, place, tls };
             let (to_strangers, to_known) = (self.to_strangers.clone(), self.to_known.clone());
             tokio::spawn(async move {
                 // Nobody serves any more when sending fails.
@@ -231,6 +235,7 @@ impl Accepting {
 /// A connection before its handshake is over.
 struct Securing {
     address: SocketAddr,
+    admission: Option<Admission>,
     gate: Arc<Gate>,
     strangers: Arc<Lobby>,
     place: Place,
@@ -246,7 +251,7 @@ enum Unsecured {
 
 impl Securing {
     async fn secure(self, stream: TcpStream, seat: (Seat, AskedOut)) -> Option<Connection> {
-        let Self { address, gate, strangers, place, tls } = self;
+        let Self { address, admission, gate, strangers, place, tls } = self;
         let refused = |why, reason: &str| {
             gate.complain(address.ip(), why, reason);
             None
@@ -264,35 +269,40 @@ impl Securing {
             }
         };
         let at = address.to_string();
-        let certificate = match server::peer(stream.get_ref().1) {
-            Ok(Some(certificate)) => certificate,
-            Ok(None) => {
-                let Some((seat, asked_out)) = strangers.enter(address.ip()) else {
-                    let reason = "its address has too many connections without a certificate";
-                    return refused(RefusedConnection::Strangers, reason);
-                };
-                seat.has_spoken();
-                let (peer, stay) = (Peer::new(Caller::Unknown, &at), Stay::stranger(seat, asked_out));
-                let connection = Connection::new(Wire::Secured(stream), peer, vec![place], stay);
-                return Some(connection.until(STRANGER));
+        let mut caller = Caller::Unknown;
+        match server::peer(stream.get_ref().1) {
+            Ok(Some(certificate)) => {
+                let entered = gate.enter_as_known(&certificate);
+                // Asked afterwards: one that is revoked from here on is ended with its place.
+                if admission.is_none_or(|admission| admission.holds(certificate.serial)) {
+                    let Some((known, ended)) = entered else {
+                        let reason = format!("{} {LIMIT}", certificate.identity);
+                        return refused(RefusedConnection::OfCertificate, &reason);
+                    };
+                    let left = Duration::from_secs(certificate.not_after.saturating_sub(unix_seconds()));
+                    let peer = Peer::new(Caller::Known(Arc::new(certificate)), &at);
+                    let places = vec![place, known];
+                    let connection = Connection::new(Wire::Secured(stream), peer, places, Stay::Known(ended));
+                    // One that has run out already lasts long enough to be told so.
+                    return Some(connection.until(left.max(STRANGER)));
+                }
+                // Whoever has a key that was revoked takes nothing from its owner, and is told why by the guard.
+                caller = Caller::Known(Arc::new(certificate));
             }
+            Ok(None) => {}
             Err(error) => {
-                return refused(
-                    RefusedConnection::Certificate,
-                    &format!("its certificate cannot be used: {error}"),
-                );
+                let reason = format!("its certificate cannot be used: {error}");
+                return refused(RefusedConnection::Certificate, &reason);
             }
+        }
+        let Some((seat, asked_out)) = strangers.enter(address.ip()) else {
+            let reason = "its address has too many connections without a valid certificate";
+            return refused(RefusedConnection::Strangers, reason);
         };
-        let left = Duration::from_secs(certificate.not_after.saturating_sub(unix_seconds()));
-        let Some((known, ended)) = gate.enter_as_known(&certificate) else {
-            let reason = format!("{} has {SHARE}", certificate.identity);
-            return refused(RefusedConnection::OfCertificate, &reason);
-        };
-        let peer = Peer::new(Caller::Known(Arc::new(certificate)), &at);
-        let stay = Stay::Known(ended);
-        let connection = Connection::new(Wire::Secured(stream), peer, vec![place, known], stay);
-        // One that has run out already lasts long enough to be told so.
-        Some(connection.until(left.max(STRANGER)))
+        seat.has_spoken();
+        let stay = Stay::stranger(seat, asked_out);
+        let connection = Connection::new(Wire::Secured(stream), Peer::new(caller, &at), vec![place], stay);
+        Some(connection.until(STRANGER))
     }
 }
 
@@ -360,9 +370,10 @@ impl Stay {
                 Pin::new(ended).poll(context).is_ready().then_some("its certificate was revoked")
             }
             Self::Stranger { bytes_left: 0, .. } => Some("it said more than enrolling takes"),
-            Self::Stranger { asked_out, .. } => {
-                Pin::new(asked_out).poll(context).is_ready().then_some("others without certificate came")
-            }
+            Self::Stranger { asked_out, .. } => Pin::new(asked_out)
+                .poll(context)
+                .is_ready()
+                .then_some("others without a valid certificate came"),
             Self::Over => Some("it is over"),
         };
         let Some(why) = is_over else { return Poll::Pending };
@@ -391,7 +402,7 @@ impl Connection {
     }
 
     fn is_strangers(&self) -> bool {
-        matches!(self.peer.caller, Caller::Unknown)
+        matches!(self.stay, Stay::Stranger { .. })
     }
 
     fn until(self, lifetime: Duration) -> Self {

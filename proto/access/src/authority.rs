@@ -1,7 +1,7 @@
 //! The authority: it makes the certificates of one coordinator. Its keys never leave the coordinator's data directory.
 //!
 //! It outlives its own certificate by generations. The next one is trusted by everyone for longer than
-//! anyone may be away before it makes certificates, and the one before for as long afterwards.
+//! anyone may be away before it makes certificates, and the one before until its certificate ends.
 
 use std::{
     collections::BTreeSet, fs::DirBuilder, io, net::IpAddr, os::unix::fs::DirBuilderExt as _, path::Path,
@@ -25,8 +25,6 @@ use crate::token::AuthorityFingerprint;
 const AUTHORITY_LIFETIME: Duration = Duration::from_secs(20 * 365 * 86_400);
 /// How long a generation is only trusted until it makes the certificates: whoever may still be renewed has it by then.
 const TRUSTED_FIRST: Duration = RENEWABLE;
-/// How long the generation before it stays trusted from then on: until the last certificate that it made cannot be renewed.
-const TRUSTED_AFTER: Duration = Duration::from_secs(CLIENT_LIFETIME.as_secs() + RENEWABLE.as_secs());
 /// The next generation is made by itself when the newest has so long left.
 const NEXT_BEFORE_END: Duration = Duration::from_secs(5 * 365 * 86_400);
 /// Most generations: one in fifteen years.
@@ -65,14 +63,6 @@ struct Generation {
     not_after: u64,
 }
 
-/// When a generation that was made begins to issue, in seconds since 1970.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NextGeneration {
-    pub issues_from: u64,
-    /// Until when the one before is trusted.
-    pub alone_from: u64,
-}
-
 /// Why there is no authority.
 #[derive(Debug, Error)]
 pub enum AuthorityError {
@@ -82,10 +72,6 @@ pub enum AuthorityError {
     File(#[from] PrivateFileError),
     #[error("{} is there, {} is not", there.display(), missing.display())]
     Half { there: PathBuf, missing: PathBuf },
-    #[error("the latest renewal of the authority is not over")]
-    InRenewal(NextGeneration),
-    #[error("there is no authority in {}", .0.display())]
-    Missing(PathBuf),
     #[error("the certificate authority in {} is damaged", path.display())]
     Damaged { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
 }
@@ -93,8 +79,6 @@ pub enum AuthorityError {
 speedup_core::hints! { AuthorityError:
     Self::Directory { .. } => "look at the permissions of the data directory",
     Self::File(error) => error.hint(),
-    Self::InRenewal(_) => "wait until it is: until then everyone trusts both",
-    Self::Missing(_) => "name the coordinator's data directory with --data",
     Self::Half { .. } | Self::Damaged { .. } =>
         "restore both files from a backup, or remove both to create a new authority: then every agent \
             and user has to enrol again",
@@ -140,20 +124,6 @@ impl Authority {
         Self::at(directory, generations, now)
     }
 
-    /// Makes the next generation, which is used from the coordinator's next start on; refused while a renewal goes on.
-    ///
-    /// # Errors
-    /// [`AuthorityError`] as of [`Self::open`].
-    pub fn renew(directory: &Path) -> Result<NextGeneration, AuthorityError> {
-        let now = crate::unix_seconds();
-        let generations = Generation::all(directory)?;
-        let newest = generations.last().ok_or_else(|| AuthorityError::Missing(directory.to_owned()))?;
-        if generations.len() > 1 && now < newest.alone_from() {
-            return Err(AuthorityError::InRenewal(newest.next()));
-        }
-        Ok(Generation::make(directory, generations.len(), now)?.next())
-    }
-
     /// The authority that these generations are at a time: the newest that everyone has had time to come to know issues, or else
     /// the first; where that has ended, the one after it.
     fn at(directory: &Path, mut generations: Vec<Generation>, now: u64) -> Result<Self, AuthorityError> {
@@ -165,10 +135,8 @@ impl Authority {
         let next = generations.get(known + 1).map(|next| (next.certificate.clone(), next.pem.clone()));
         let issuing = generations.swap_remove(known);
         // What was before it is where it was.
-        let before = match known.checked_sub(1) {
-            Some(before) if now < issuing.alone_from() => generations.get(before),
-            Some(_) | None => None,
-        };
+        let before = known.checked_sub(1).and_then(|before| generations.get(before));
+        let before = before.filter(|before| before.not_after >= now);
         let damaged = |error: rcgen::Error| Generation::damaged(directory, error.into());
         let bridge = before.map(|before| issuing.vouched_by(before)).transpose().map_err(damaged)?;
         let mut trusted = vec![issuing.certificate.clone()];
@@ -351,15 +319,6 @@ impl Generation {
     fn issues_from(&self) -> u64 {
         self.not_after.saturating_sub(AUTHORITY_LIFETIME.as_secs()) + TRUSTED_FIRST.as_secs()
     }
-
-    /// Until when the one before it is trusted.
-    fn alone_from(&self) -> u64 {
-        self.issues_from() + TRUSTED_AFTER.as_secs()
-    }
-
-    fn next(&self) -> NextGeneration {
-        NextGeneration { issues_from: self.issues_from(), alone_from: self.alone_from() }
-    }
 }
 
 /// Those of the certificate of an authority.
@@ -443,17 +402,17 @@ mod tests {
             (1_000, (0, 2, false)),
             (1_399, (0, 2, false)),
             (1_400, (1, 2, true)),
-            (1_889, (1, 2, true)),
-            (1_890, (1, 1, false)),
+            (7_300, (1, 2, true)),
+            (7_301, (1, 1, false)),
         ] {
             assert_eq!(state(&directory, day), expected, "day {day}");
         }
         // One that was made by a clock that was ahead is not waited for beyond the end of the first.
         let ahead = with_generations(&[0, 7_400]);
         assert_eq!(state(&ahead, 7_299), (0, 2, false));
-        assert_eq!(state(&ahead, 7_301), (1, 2, true));
+        assert_eq!(state(&ahead, 7_301), (1, 1, false));
         let three = with_generations(&[0, 1_000, 4_000]);
-        assert_eq!(state(&three, 4_100), (1, 2, false));
+        assert_eq!(state(&three, 4_100), (1, 3, true));
         assert_eq!(state(&three, 4_400), (2, 2, true));
     }
 
@@ -464,24 +423,14 @@ mod tests {
     }
 
     #[test]
-    fn a_renewal_is_over_before_the_next() {
-        let directory = tempfile::tempdir().unwrap();
-        assert!(matches!(Authority::renew(directory.path()), Err(AuthorityError::Missing(_))));
-        let before = Authority::open(directory.path()).unwrap();
-        let next = Authority::renew(directory.path()).unwrap();
-        assert!(next.issues_from < next.alone_from);
-        assert!(matches!(Authority::renew(directory.path()), Err(AuthorityError::InRenewal(_))));
-        let after = Authority::open(directory.path()).unwrap();
-        assert_eq!((after.fingerprint(), after.trusted.len()), (before.fingerprint(), 2));
-        assert_eq!(authority_files(directory.path()).len(), 4);
-    }
-
-    #[test]
     fn one_that_ends_in_some_years_is_followed_by_itself() {
         let directory = with_generations(&[]);
         let old = crate::unix_seconds() - 16 * 365 * DAY;
-        Generation::make(directory.path(), 0, old).unwrap();
-        assert_eq!(Authority::open(directory.path()).unwrap().trusted.len(), 2);
-        assert_eq!(Authority::open(directory.path()).unwrap().trusted.len(), 2);
+        let first = Generation::make(directory.path(), 0, old).unwrap();
+        for _ in 0..2 {
+            let opened = Authority::open(directory.path()).unwrap();
+            assert_eq!((opened.trusted[0].clone(), opened.trusted.len()), (first.certificate.clone(), 2));
+        }
+        assert_eq!(authority_files(directory.path()).len(), 4);
     }
 }

@@ -95,7 +95,7 @@ async fn renew_by(mut client: AccessClient<Channel>) -> Result<Credentials, Enro
 pub async fn list(access: &mut AccessClient<Channel>) -> Result<v1::AccessList, Status> {
     let mut all = v1::AccessList::default();
     loop {
-        let request = v1::ListAccessRequest { page_token: all.next_page_token, ..Default::default() };
+        let request = v1::ListAccessRequest { page_token: all.next_page_token };
         let page = access.list(request).await?.into_inner();
         all.tokens.extend(page.tokens);
         all.certificates.extend(page.certificates);

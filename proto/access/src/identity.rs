@@ -7,6 +7,9 @@ use serde::Serialize;
 use speedup_core::value::id::{HostId, MAX_ID_BYTES};
 use thiserror::Error;
 
+/// The name by which the coordinator records what it does by itself; no admin gets it.
+pub const COORDINATOR: &str = "coordinator";
+
 const USER: &str = "speedup://user/";
 const HOST: &str = "speedup://host/";
 const ROLE: &str = "?role=";
@@ -30,6 +33,8 @@ pub enum IdentityError {
     /// No machine is called so, and where it stands as a part of a path or as an argument it would be something else.
     #[error("{0:?} is no name of a host: one begins with no hyphen and has a letter or digit")]
     HostName(String),
+    #[error("the name {COORDINATOR} is reserved for the coordinator itself")]
+    Reserved,
     #[error(transparent)]
     Role(#[from] RoleError),
     #[error("it is neither speedup://user/NAME?role=ROLE nor speedup://host/HOST?role=agent")]
@@ -48,13 +53,17 @@ impl Identity {
         Ok(Self { name: name.to_owned(), role })
     }
 
-    /// The same for one who is about to be let in: a host's id is then also a name that is neither `..` nor like an option.
+    /// The same for one who is about to be let in: a host's id is then also a name that is neither `..` nor like an option, and
+    /// an admin's is not the coordinator's own.
     /// Certificates and records of before may have others.
     pub fn proposed(name: &str, role: Role) -> Result<Self, IdentityError> {
         let identity = Self::new(name, role)?;
         let is_name = !name.starts_with('-') && name.contains(char::is_alphanumeric);
         if role == Role::Agent && !is_name {
             return Err(IdentityError::HostName(name.to_owned()));
+        }
+        if role == Role::Admin && name == COORDINATOR {
+            return Err(IdentityError::Reserved);
         }
         Ok(identity)
     }

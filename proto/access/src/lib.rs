@@ -23,12 +23,12 @@ mod token;
 mod trust;
 
 pub use authority::{
-    AUTHORITY_FILES, Authority, AuthorityError, CLIENT_LIFETIME, IssueError, Issued, NextGeneration,
-    ServerNames, authority_files,
+    AUTHORITY_FILES, Authority, AuthorityError, CLIENT_LIFETIME, IssueError, Issued, ServerNames,
+    authority_files,
 };
 pub use certificate::{Certificate, CertificateError, RENEWABLE, Serial};
 pub use credentials::{Credentials, CredentialsError, Signing};
-pub use identity::{Identity, IdentityError, Role, RoleError};
+pub use identity::{COORDINATOR, Identity, IdentityError, Role, RoleError};
 pub use lobby::{AskedOut, Lobby, Seat, Seats};
 pub use places::{Place, Places};
 pub use reach::{Reach, ReachError, is_untrusted};

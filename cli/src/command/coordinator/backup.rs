@@ -46,7 +46,7 @@ pub(crate) struct RestoreArguments {
 
 /// Whose data directory it is.
 #[derive(Debug, Args)]
-pub(super) struct Place {
+struct Place {
     /// The name of the coordinator, if you have several
     #[arg(long, value_name = "NAME", default_value = access::DEFAULT, value_parser = access::name)]
     name: String,
@@ -57,7 +57,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn data(&self) -> Result<PathBuf, Failure> {
+    fn data(&self) -> Result<PathBuf, Failure> {
         coordinator::data_directory(self.data.as_deref(), &self.name)
     }
 }

@@ -292,6 +292,7 @@ fn a_token_for_jobs_is_of_a_user_who_may_not_everything_and_ends() {
     for role in [Role::Admin, Role::Agent] {
         assert_eq!(make(role, Some("ci"), 60), Err(Refusal::ReusableRole));
     }
+    assert_eq!(make(Role::Admin, Some(ITSELF), 60), Err(Refusal::Identity(IdentityError::Reserved)));
     for lifetime in [0, MAX_REUSABLE_LIFE + 1] {
         assert_eq!(make(Role::Submitter, Some("ci"), lifetime), Err(Refusal::ReusableLifetime));
     }
@@ -324,7 +325,24 @@ fn jobs_are_bounded_and_supersede_only_those_that_are_over_an_hour_old() {
     assert!(registry.enrolled(NOW + HOUR, token(1), "").is_ok());
     let oldest = Serial::from_bytes(&0_u128.to_be_bytes()).unwrap();
     assert_eq!(registry.end_oldest_job(&identity), [Change::CertificateRevoked { serial: oldest }]);
-    assert_eq!(registry.require_few(NOW, &identity), Ok(()), "its user has room for certificates of his own");
+    assert_eq!(
+        registry.require_place(NOW, &identity),
+        Ok(()),
+        "its user has room for certificates of his own"
+    );
+
+    // Nor do jobs take the place of the user's certificate that has expired before them.
+    let alice = Serial::from_bytes(&[9; 16]).unwrap();
+    registry.evolve(&event(Change::CertificateIssued {
+        serial: alice,
+        identity: identity.clone(),
+        not_after: NOW,
+        token: None,
+    }));
+    let later = NOW + JOB_LIFE + 2;
+    registry.recount(later);
+    assert_eq!(registry.require_renewable(later, &identity, alice), Ok(()));
+    assert_eq!(registry.expired(later), [&identity]);
 }
 
 #[test]
@@ -341,7 +359,7 @@ fn revoking_a_user_or_the_token_ends_all_jobs() {
     }
 }
 
-/// Law: an admin with however many tokens, and tokens with however many uses, leave room for those of others.
+/// Law: an admin with however many tokens leaves room for those of others.
 #[test]
 fn tokens_leave_room_for_those_of_others() {
     let mut registry = Registry::default();
@@ -358,21 +376,6 @@ fn tokens_leave_room_for_those_of_others() {
     assert_eq!(refused, Err(Refusal::TooManyTokensOf { by: "root".to_owned(), most }));
     let other = NewToken { by: "other".to_owned(), ..new };
     assert!(registry.create_token(NOW, token(1), &other).is_ok());
-
-    let mut registry = Registry::default();
-    let mut promised = 0;
-    for byte in 1..10 {
-        let left = share(MAX_OF_AGENTS as u64, promised);
-        let times = u32::try_from(left).unwrap();
-        if times < MAX_USES {
-            let more = new_token(Role::Agent, None, Uses::Times(times + 1), 60);
-            assert_eq!(registry.create_token(NOW, token(byte), &more), Err(Refusal::UsesLeft(left)));
-        }
-        let new = new_token(Role::Agent, None, Uses::Times(times), 60);
-        registry.evolve(&event(registry.create_token(NOW, token(byte), &new).unwrap()));
-        promised += left;
-    }
-    assert!(promised < MAX_OF_AGENTS as u64);
 }
 
 /// Hosts with all certificates that there are keep no user out.

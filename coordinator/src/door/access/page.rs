@@ -11,84 +11,32 @@ use super::{TOKEN_ID_BYTES, certificate_status, token_status};
 use crate::admission::Registry;
 use crate::door::PAGE_BYTES;
 
-/// Where a page begins: tokens come first, then certificates, each by its id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PageStart {
-    Beginning,
-    AfterToken(TokenId),
-    AfterCertificate(Serial),
-}
-
-impl PageStart {
-    /// The place that a page token names: it is the id of the last entry before, and those of the two kinds differ in length.
-    fn parse(page_token: &str) -> Result<Self, Status> {
-        let bytes = hex_bytes(page_token, TOKEN_ID_BYTES, "page_token")?;
-        if bytes.is_empty() {
-            return Ok(Self::Beginning);
-        }
-        let token = TokenId::from_bytes(&bytes).map(Self::AfterToken);
-        let start = token.or_else(|| Serial::from_bytes(&bytes).map(Self::AfterCertificate));
-        start.ok_or_else(|| {
-            let words = "page_token: this is not a position in the list of certificates";
-            Status::invalid_argument(with_hint(words, Some("give the next_page_token of a page, or none")))
-        })
-    }
-
-    fn is_before_token(self, id: TokenId) -> bool {
-        match self {
-            Self::Beginning => true,
-            Self::AfterToken(last) => last < id,
-            Self::AfterCertificate(_) => false,
-        }
-    }
-
-    fn is_before_certificate(self, serial: Serial) -> bool {
-        match self {
-            Self::Beginning | Self::AfterToken(_) => true,
-            Self::AfterCertificate(last) => last < serial,
-        }
-    }
-}
-
-/// What a page may still hold.
-struct Room {
-    entries: usize,
-    bytes: usize,
-    is_empty: bool,
-}
-
-impl Room {
-    /// Takes room for one more; a page has at least one.
-    fn take(&mut self, bytes: usize) -> bool {
-        let fits = self.entries > 0 && bytes <= self.bytes;
-        if !fits && !self.is_empty {
-            return false;
-        }
-        self.entries = self.entries.saturating_sub(1);
-        self.bytes = self.bytes.saturating_sub(bytes);
-        self.is_empty = false;
-        true
-    }
-}
-
-/// One page. Without a size it has as many as fit, which for most pools is all.
+/// One page: tokens, then certificates, each by its id, as many as fit, which for most pools is all.
 pub(super) fn page(
     registry: &Registry,
     now: u64,
     request: &v1::ListAccessRequest,
 ) -> Result<v1::AccessList, Status> {
-    let start = PageStart::parse(&request.page_token)?;
-    let entries = if request.page_size == 0 { usize::MAX } else { request.page_size as usize };
-    let mut room = Room { entries, bytes: PAGE_BYTES, is_empty: true };
+    // It is the id of the last entry of the page before: what is added or ended meanwhile moves no other. Those of the two kinds
+    // differ in length.
+    let start = hex_bytes(&request.page_token, TOKEN_ID_BYTES, "page_token")?;
+    let after_token = TokenId::from_bytes(&start);
+    let after_certificate = Serial::from_bytes(&start);
+    if !start.is_empty() && after_token.is_none() && after_certificate.is_none() {
+        let words = "page_token: this is not a position in the list of certificates";
+        let hint = "give the next_page_token of a page, or none";
+        return Err(Status::invalid_argument(with_hint(words, Some(hint))));
+    }
     let mut page = v1::AccessList::default();
-    // The id of the last entry is where the next page begins: what is added or ended meanwhile moves no other.
+    let mut bytes = 0;
     let mut last = String::new();
     for (id, token) in registry.tokens(now) {
-        if !start.is_before_token(id) {
+        if after_certificate.is_some() || after_token.is_some_and(|before| id <= before) {
             continue;
         }
         let status = token_status(id, token);
-        if !room.take(status.encoded_len()) {
+        bytes += status.encoded_len();
+        if bytes > PAGE_BYTES {
             page.next_page_token = last;
             return Ok(page);
         }
@@ -96,11 +44,12 @@ pub(super) fn page(
         last = hex_text(id.bytes());
     }
     for (serial, holder) in registry.certificates(now) {
-        if !start.is_before_certificate(serial) {
+        if after_certificate.is_some_and(|before| serial <= before) {
             continue;
         }
         let status = certificate_status(serial, holder);
-        if !room.take(status.encoded_len()) {
+        bytes += status.encoded_len();
+        if bytes > PAGE_BYTES {
             page.next_page_token = last;
             return Ok(page);
         }

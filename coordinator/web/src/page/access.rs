@@ -1,7 +1,7 @@
 //! Who was let in and out, and what holds now: for admins. And where one signs in by a link.
 
 use maud::{Markup, html};
-use speedup_access::Identity;
+use speedup_access::{Identity, unix_seconds};
 use speedup_proto::v1::{AccessList, ListEventsResponse};
 
 use super::{counted, events, layout, layout::Section, layout::page, moment_of, scrolling};
@@ -16,7 +16,12 @@ pub(crate) fn whole(
     listed: &ListEventsResponse,
     holds: &AccessList,
 ) -> Markup {
-    let (agents, users): (Vec<_>, Vec<_>) = holds.certificates.iter().partition(|one| one.role == "agent");
+    let now = unix_seconds();
+    // Others have expired, and are listed because they can be renewed.
+    let valid = holds.certificates.iter().filter(|one| {
+        one.not_after.is_some_and(|end| u64::try_from(end.seconds).is_ok_and(|end| end >= now))
+    });
+    let (agents, users): (Vec<_>, Vec<_>) = valid.partition(|one| one.role == "agent");
     let rows = html! {
         table {
             caption.hidden { "Valid certificates of users" }

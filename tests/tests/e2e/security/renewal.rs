@@ -9,8 +9,8 @@ use rcgen::{
 use speedup_access::{AUTHORITY_FILES, Credentials, Reach, Role, enrolment, private_file, unix_seconds};
 use speedup_proto::{v1, v1::access_client::AccessClient};
 use speedup_tests::{
-    output::failed, output::succeeded, plan::trivial, pool::PATIENCE, pool::Pool, pool::credentials_in,
-    pool::eventually, pool::host_id,
+    output::succeeded, plan::trivial, pool::PATIENCE, pool::Pool, pool::credentials_in, pool::eventually,
+    pool::host_id,
 };
 use tonic::transport::Channel;
 
@@ -19,8 +19,8 @@ use crate::security::access::{as_user, enrol, submitted, token, user};
 
 const DAY: u64 = 86_400;
 
-/// The same certificate as it would be after 89 of its 90 days: same serial, holder and key, but an earlier time.
-fn aged(pool: &Pool, young: &Credentials) -> String {
+/// The same certificate made 89 days ago: same serial, holder and key, but another time. It holds for so many days.
+fn aged(pool: &Pool, young: &Credentials, days: u64) -> String {
     let [certificate, key] = AUTHORITY_FILES
         .map(|name| std::fs::read_to_string(pool.data().join("access").join(name)).expect(name));
     let key = KeyPair::from_pem(&key).expect("the authority's key");
@@ -29,7 +29,9 @@ fn aged(pool: &Pool, young: &Credentials) -> String {
     let at = |seconds: u64| (UNIX_EPOCH + Duration::from_secs(seconds)).into();
     params.distinguished_name = rcgen::DistinguishedName::new();
     params.serial_number = Some(SerialNumber::from_slice(young.certificate().serial.bytes()));
-    (params.not_before, params.not_after) = (at(unix_seconds() - 89 * DAY), at(unix_seconds() + DAY));
+    let made = unix_seconds() - 89 * DAY;
+    params.not_before = at(made);
+    params.not_after = at(made + days * DAY);
     let uri = young.certificate().identity.uri();
     params.subject_alt_names = vec![SanType::URI(uri.try_into().expect("ASCII"))];
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
@@ -39,21 +41,38 @@ fn aged(pool: &Pool, young: &Credentials) -> String {
     params.signed_by(&holder, &issuer).expect("a certificate").pem()
 }
 
-#[test]
-fn an_agent_renews_its_certificate_before_it_runs_out_and_serves_on() {
-    let mut pool = Pool::start(SPEEDUP, 1);
+/// Stops the agent, and has its certificate be made 89 days ago for so many days.
+fn age_agent(pool: &mut Pool, days: u64) -> Credentials {
     let kept = pool.agent_state(0).join("identity.toml");
     pool.stop_agent(0);
     let young = credentials_in(&kept);
-    let old = aged(&pool, &young);
+    let old = aged(pool, &young, days);
     let text = std::fs::read_to_string(&kept).expect("the stored certificate");
     let mut table: toml::Table = text.parse().expect("TOML");
     table.insert("certificate".to_owned(), old.into());
     // The file keeps its mode.
     std::fs::write(&kept, table.to_string()).expect("written");
-    let due = credentials_in(&kept);
+    let old = credentials_in(&kept);
+    assert!(old.certificate().serial == young.certificate().serial);
+    old
+}
+
+/// Nobody waits for what was revoked, whenever it ended.
+#[test]
+fn an_agent_whose_certificate_has_expired_and_was_revoked_ends() {
+    let mut pool = Pool::start(SPEEDUP, 1);
+    age_agent(&mut pool, 80);
+    pool.ok(&["access", "revoke", "--host", &host_id(0)]);
+    pool.start_agent(0);
+    eventually("it ends", || pool.logged("agent-0").contains("rejected this agent").then_some(()));
+}
+
+#[test]
+fn an_agent_renews_its_certificate_before_it_runs_out_and_serves_on() {
+    let mut pool = Pool::start(SPEEDUP, 1);
+    let kept = pool.agent_state(0).join("identity.toml");
+    let due = age_agent(&mut pool, 90);
     assert!(due.certificate().is_due(unix_seconds()));
-    assert!(due.certificate().serial == young.certificate().serial);
 
     pool.start_agent(0);
     let renewed = eventually("it has another certificate", || {
@@ -99,22 +118,33 @@ async fn a_channel_whose_connection_ends_goes_on_with_renewed_credentials() {
     assert_eq!(again, serial(&renewed));
 }
 
-/// Makes the second generation of the authority as if that had been so many days ago.
-fn renew_authority_before(pool: &Pool, days: u64) {
-    let key = KeyPair::generate().expect("a key");
+/// The certificate of a generation of the authority that ends then, as PEM.
+fn generation(key: &KeyPair, not_after: u64) -> String {
     let mut params = CertificateParams::default();
-    let made = unix_seconds() - days * DAY;
     params.distinguished_name = rcgen::DistinguishedName::new();
     params.distinguished_name.push(rcgen::DnType::CommonName, "speedup authority of later");
     params.serial_number = Some(SerialNumber::from_slice(&[1; 16]));
     params.not_before = UNIX_EPOCH.into();
-    params.not_after = (UNIX_EPOCH + Duration::from_secs(made + 20 * 365 * DAY)).into();
+    params.not_after = (UNIX_EPOCH + Duration::from_secs(not_after)).into();
     params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-    let certificate = params.self_signed(&key).expect("a certificate");
+    params.self_signed(key).expect("a certificate").pem()
+}
+
+/// Makes the second generation of the authority as if that had been so many days ago.
+fn renew_authority_before(pool: &Pool, days: u64) {
+    let key = KeyPair::generate().expect("a key");
+    let certificate = generation(&key, unix_seconds() - days * DAY + 20 * 365 * DAY);
     let access = pool.data().join("access");
     private_file::write(&access.join("authority-2.key"), &key.serialize_pem()).expect("a key");
-    private_file::write(&access.join("authority-2.pem"), &certificate.pem()).expect("a certificate");
+    private_file::write(&access.join("authority-2.pem"), &certificate).expect("a certificate");
+}
+
+/// Has the first generation of the authority end a day ago.
+fn end_authority(pool: &Pool) {
+    let [certificate, key] = AUTHORITY_FILES.map(|name| pool.data().join("access").join(name));
+    let key = KeyPair::from_pem(&std::fs::read_to_string(key).expect("a key")).expect("a key");
+    private_file::write(&certificate, &generation(&key, unix_seconds() - DAY)).expect("a certificate");
 }
 
 fn trusted(credentials: &Credentials) -> usize {
@@ -124,11 +154,8 @@ fn trusted(credentials: &Credentials) -> usize {
 #[test]
 fn a_renewed_authority_is_trusted_beside_the_present_one() {
     let mut pool = Pool::start(SPEEDUP, 1);
-    let data = pool.data().display().to_string();
     let before = pool.credentials();
-    assert!(pool.speedup(&["coordinator", "renew-authority", "--data", &data]).status.success());
-    let again = failed(&pool.speedup(&["coordinator", "renew-authority", "--data", &data]), 2);
-    assert!(again.contains("renewed already"), "{again}");
+    renew_authority_before(&pool, 0);
     pool.restart_coordinator();
     pool.wait_for_hosts(1);
     assert_eq!((trusted(&before), trusted(&pool.credentials())), (1, 2));
@@ -155,7 +182,7 @@ fn a_renewed_authority_takes_over_and_nobody_enrols_again() {
     succeeded(&as_user(&pool, &bob, &["list"]));
 
     // At last it is alone.
-    renew_authority_before(&pool, 401 + 491);
+    end_authority(&pool);
     pool.restart_coordinator();
     assert_eq!(trusted(&pool.credentials()), 1);
     assert!(!as_user(&pool, &alice, &["list"]).status.success(), "who was away for all that time is refused");

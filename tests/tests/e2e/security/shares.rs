@@ -5,7 +5,7 @@ use std::process::Output;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use prost::Message as _;
-use speedup_access::{Credentials, Identity, Role, Serial, Signing, unix_seconds};
+use speedup_access::{Credentials, Identity, Reach, Role, Serial, Signing, unix_seconds};
 use speedup_journal::{Journal, JournalId, Options, PayloadVersion};
 use speedup_proto::{
     journal::v1 as stored, v1, v1::access_client::AccessClient, v1::experiments_client::ExperimentsClient,
@@ -24,6 +24,8 @@ const RENEWALS: usize = 4_000;
 const AT_ONCE: usize = 32;
 /// Certificates of one user that hold at once.
 const EACH: usize = 32;
+/// Connections of one user at once.
+const CONNECTIONS: usize = 256;
 /// Hosts with a certificate, of which a message holds less than half.
 const HOSTS: usize = 30_000;
 
@@ -100,17 +102,22 @@ fn renewals_without_end_leave_everything_to_others_as_it_was() {
 
 /// Records a certificate of each of many hosts, as the coordinator would over time.
 fn record_hosts(pool: &Pool) {
+    let mut hosts = Vec::new();
+    for number in 0..HOSTS {
+        let name = format!("node-{number}-{}", "x".repeat(200));
+        hosts.push(Identity::new(&name, Role::Agent).expect("a host"));
+    }
+    record(pool, &hosts, unix_seconds() + 1_000_000);
+}
+
+/// Records a certificate of each of some identities, which ends then.
+fn record(pool: &Pool, identities: &[Identity], not_after_s: u64) {
     let options = Options::new(JournalId([0; 16]));
     let mut journal = Journal::open(&pool.data().join("access/journal"), &options).expect("a journal").0;
-    for number in 0..HOSTS as u128 {
-        let name = format!("node-{number}-{}", "x".repeat(200));
-        let identity = Identity::new(&name, Role::Agent).expect("a host");
-        let issued = stored::CertificateIssued {
-            serial: (1_u128 << 126 | number).to_be_bytes().to_vec(),
-            identity: identity.uri(),
-            not_after_s: unix_seconds() + 1_000_000,
-            token: Vec::new(),
-        };
+    for (number, identity) in identities.iter().enumerate() {
+        let serial = (1_u128 << 126 | number as u128).to_be_bytes().to_vec();
+        let identity = identity.uri();
+        let issued = stored::CertificateIssued { serial, identity, not_after_s, token: Vec::new() };
         let change = Some(stored::access_event::Change::CertificateIssued(issued));
         let event = stored::AccessEvent { at_s: unix_seconds() - 100_000, by: "root".to_owned(), change };
         journal.append(PayloadVersion(1), &event.encode_to_vec()).expect("a record");
@@ -140,10 +147,24 @@ fn lists_that_are_larger_than_a_message_are_told_in_pages() {
         let mut access = AccessClient::new(pool.channel(None).await);
         let page = access.list(v1::ListAccessRequest::default()).await.expect("a page").into_inner();
         assert!(!page.next_page_token.is_empty() && page.certificates.len() > 1_000);
-        let request = v1::ListAccessRequest { page_token: "abc".to_owned(), page_size: 0 };
+        let request = v1::ListAccessRequest { page_token: "abc".to_owned() };
         let refused = access.list(request).await.expect_err("it is no place");
         assert_eq!(refused.code(), Code::InvalidArgument);
     });
+}
+
+#[test]
+fn certificates_that_have_expired_and_can_be_renewed_are_named() {
+    let mut pool = Pool::without_agents(SPEEDUP);
+    pool.stop_coordinator();
+    record(&pool, &[Identity::new("zoe", Role::Viewer).expect("a user")], unix_seconds() - 100);
+    pool.start_coordinator();
+    let log = pool.logged("coordinator");
+    assert!(log.contains("1 expired certificate can be renewed, of zoe (viewer)"), "{log}");
+    let listed = succeeded(&pool.speedup(&["access", "list"]));
+    let of_zoe = listed.lines().find(|line| line.starts_with("zoe")).expect("a line");
+    assert!(of_zoe.contains("(expired, can be renewed)"), "{listed}");
+    assert_eq!(listed.matches("expired").count(), 1, "{listed}");
 }
 
 /// Begins to put a content and says nothing more; gives what keeps it open.
@@ -175,6 +196,27 @@ async fn uploads_without_end_hold_up_nobody_else() {
     let mut files = FilesClient::new(pool.channel_of("alice", Role::Submitter).await);
     files.put(tokio_stream::iter(parts)).await.expect("it is put");
     drop(uploads);
+}
+
+/// Whoever has a key that was revoked hears why it is refused, and keeps its owner out with no number of connections.
+#[tokio::test]
+async fn a_revoked_key_takes_no_connection_from_its_owner() {
+    let pool = Pool::without_agents(SPEEDUP);
+    let stolen = pool.credentials_of("alice", Role::Viewer).await;
+    let own = pool.credentials_of("alice", Role::Viewer).await;
+    pool.ok(&["access", "revoke", "--certificate", &stolen.certificate().serial.to_string()]);
+    let mut refused = ExperimentsClient::new(pool.channel(Some(&stolen)).await);
+    let refused = refused.list(v1::ListRequest::default()).await.expect_err("it was revoked");
+    assert_eq!(refused.code(), Code::Unauthenticated);
+    assert!(refused.message().contains("was revoked"), "{refused}");
+    let reach = Reach::new(&pool.url(), Some(&stolen)).expect("credentials");
+    let mut held = Vec::new();
+    for _ in 0..2 * CONNECTIONS {
+        held.extend(reach.connect().await);
+    }
+    let mut own = ExperimentsClient::new(pool.channel(Some(&own)).await);
+    own.list(v1::ListRequest::default()).await.expect("she is let in");
+    drop(held);
 }
 
 /// The id of the one reusable token in the list.
