@@ -305,7 +305,7 @@ mod tests {
             host: "cluster:n7".parse().unwrap(),
             host_name: Some("n7".parse().unwrap()),
             at: Timestamp(0),
-            reason: LossReason::JobEnded { words: "job 17: PREEMPTED".to_owned(), is_excused: true },
+            reason: LossReason::JobEnded { words: "job 17: NODE_FAIL".to_owned(), is_excused: false },
         };
         let text = sentences(RunIndex(7), &waiting, Some(&lost));
         assert!(text.contains("\nAttempt 1, on host n7,"), "{text}");

@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use speedup_core::{
     experiment::Order, experiment::Policy, experiment::Sameness, experiment::Scope,
     experiment::gang::GangLauncher, host::HostFacts, host::Sharing, host::fingerprint::ClassId,
-    host::fingerprint::HardwareId, machine::MAX_EXCUSED, machine::event::Change, plan::Plan, run::LossReason,
-    run::lease::Lease, value::id::AllocationId, value::id::BootId, value::id::ExperimentId,
-    value::id::HostId, value::id::RunIndex, value::time::Timestamp,
+    host::fingerprint::HardwareId, machine::MAX_EXCUSED, machine::event::Change,
+    machine::provision::PROVISIONER, plan::Plan, run::LossReason, run::lease::Lease, value::id::AllocationId,
+    value::id::BootId, value::id::ExperimentId, value::id::HostId, value::id::RunIndex,
+    value::time::Timestamp,
 };
 
 use crate::world::World;
@@ -113,9 +114,11 @@ impl Said {
                 self.booted.retain(|_, other| other != host);
                 self.marked.retain(|_, other| other != host);
             }
-            Change::HostResumed { host, .. } => {
+            Change::HostResumed { host, by } => {
                 self.out.remove(host);
-                self.lost.retain(|(_, other), _| other != host);
+                if by != PROVISIONER {
+                    self.lost.retain(|(_, other), _| other != host);
+                }
             }
             Change::Resumed { experiment, .. } => self.lost.retain(|(id, _), _| id != experiment),
             Change::RebootAsked { host, .. } => {
