@@ -192,13 +192,7 @@ pub async fn start(
         tell_expired(admission);
         tell_submitters(admission, &provisioning, &ssh).await;
     }
-    let health = Health {
-        failing,
-        blobs,
-        provisioning: provisioning.clone(),
-        data: data.clone(),
-        latest: Arc::default(),
-    };
+    let health = Health::new(failing, blobs, &provisioning, &data);
     let doors = doors(&handle, &health, admission.clone(), &ssh, &metrics).await?;
     let routes = extend(&inside, doors);
     let (stop, stopped) = watch::channel(());

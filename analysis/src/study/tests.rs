@@ -214,7 +214,7 @@ fn a_host_that_loses_most_attempts_is_named() {
     let losing = |lost: u32| {
         let mut synthetic = two(1, 4).hosts(1);
         for run in 0..lost {
-            let full = LossReason::JobEnded { words: "no space left".to_owned() };
+            let full = LossReason::JobEnded { words: "no space left".to_owned(), is_excused: false };
             synthetic = synthetic.lose(0, run % 2, run / 2, full, AfterLoss::Abandoned);
         }
         let report = synthetic.report();

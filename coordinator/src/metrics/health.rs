@@ -31,6 +31,21 @@ pub(crate) struct Health {
 }
 
 impl Health {
+    pub(crate) fn new(
+        failing: ComponentFailures,
+        blobs: Blobs,
+        provisioning: &Provisioning,
+        data: &Path,
+    ) -> Self {
+        Self {
+            failing,
+            blobs,
+            provisioning: provisioning.clone(),
+            data: data.to_owned(),
+            latest: Arc::default(),
+        }
+    }
+
     /// Returns the components that failed at the latest look, which is not repeated within a few seconds however many ask.
     pub(crate) async fn look(&self) -> BTreeSet<CoordinatorComponent> {
         let mut latest = self.latest.lock().await;

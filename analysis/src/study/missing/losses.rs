@@ -97,6 +97,7 @@ impl HostLosses {
 
 /// Names the hosts that lost most of what they were given.
 pub(crate) fn warn_of_hosts(study: &Study, warnings: &mut Warnings) {
+    // A host that lost a few among many has nothing to be repaired.
     let mut losing = BTreeSet::new();
     for (host, of_host) in &study.host_losses {
         if of_host.lost >= LOST_OFTEN && 2 * of_host.lost > of_host.attempts {

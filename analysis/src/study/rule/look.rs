@@ -173,6 +173,7 @@ impl Looked {
                 let strata = blocks.iter().map(|[x, y]| (x, y, class_weight(x, y)));
                 Some(asked(&TrimmedRatio::within(strata, share).ok()?))
             }
+            // Means have their own tests; what else there is are medians.
             (Observations::Units(Units::Apart([x, y])), _) => Some(asked(&QuantileRatio::median(x, y).ok()?)),
             (Observations::Units(Units::Paired { pairs: [x, y], .. }), _) => {
                 Some(asked(&PairedMedianRatio::new(x, y).ok()?))

@@ -224,6 +224,7 @@ impl Stratum {
             Values::Pairs { baseline, candidate } => {
                 let pairs = baseline.iter().zip(candidate);
                 let mut differences: Vec<f64> = pairs.map(|(x, y)| x - (factor * y + shift)).collect();
+                // A sign turns a difference around and leaves its place.
                 differences.sort_by(|one, other| one.abs().total_cmp(&other.abs()));
                 for (place, difference) in differences.iter().enumerate() {
                     observed[place / 64] |= u64::from(*difference < 0.0) << (place % 64);
@@ -387,7 +388,7 @@ const MOST_REACH: f64 = 1e6;
 const HALVINGS: usize = 12;
 
 impl Hypothesis {
-    /// Equal centres.
+    /// That both centres are equal.
     pub(super) const EQUAL: Self = Self { factor: 1.0, shift: 0.0 };
 }
 
