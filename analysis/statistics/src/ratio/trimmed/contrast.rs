@@ -340,23 +340,25 @@ impl Contrast {
         Some([self.limit(risk, -1.0)?, self.limit(risk, 1.0)?])
     }
 
+    /// Whether a shift on this side of the estimate is rejected with half of `risk`.
+    fn rejects(&self, shift: f64, direction: f64, risk: f64) -> bool {
+        let tails = self.tails(Hypothesis { factor: 1.0, shift });
+        (if direction < 0.0 { tails.upper } else { tails.lower }) <= risk / 2.0
+    }
+
     /// The last shift that is not rejected in a direction, to 1/4,096 of what is searched.
     fn limit(&self, risk: f64, direction: f64) -> Option<f64> {
         let Estimate { value: estimate, squared_error } = self.estimate();
-        let rejects = |shift: f64| {
-            let tails = self.tails(Hypothesis { factor: 1.0, shift });
-            (if direction < 0.0 { tails.upper } else { tails.lower }) <= risk / 2.0
-        };
         // Student's law rejects from here on.
         let reach = student_t::two_sided_critical(risk, self.df) * squared_error.sqrt();
         let of_student = estimate + direction * reach;
         let mut inside = estimate;
         let mut outside = of_student + direction * reach * ROUNDING;
-        if rejects(outside) {
+        if self.rejects(outside, direction, risk) {
             return Some(of_student);
         }
         let mut step = reach / 4.0;
-        while !rejects(outside) {
+        while !self.rejects(outside, direction, risk) {
             inside = outside;
             outside += direction * step;
             step *= 2.0;
@@ -371,7 +373,7 @@ impl Contrast {
             inside.midpoint(outside)
         };
         for _ in 0..HALVINGS {
-            if rejects(next) {
+            if self.rejects(next, direction, risk) {
                 outside = next
             } else {
                 inside = next
