@@ -45,7 +45,7 @@ impl Advisor {
     /// Waits until it died by a panic; one that has ended because there are no rules to apply did not.
     pub(crate) async fn died(&mut self) {
         if (&mut self.0).await.is_ok() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }

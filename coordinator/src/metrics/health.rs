@@ -20,6 +20,13 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How long an answer is good for: pages and probes ask every few seconds, and each look may write to a sick disk.
 const KEPT: Duration = Duration::from_secs(2);
 
+/// What was found, and when.
+#[derive(Clone, Debug)]
+struct LatestLook {
+    at: Instant,
+    components: BTreeSet<CoordinatorComponent>,
+}
+
 /// Who looks at all components. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Health {
@@ -27,7 +34,7 @@ pub(crate) struct Health {
     pub(crate) blobs: Blobs,
     pub(crate) provisioning: Provisioning,
     pub(crate) data: PathBuf,
-    pub(crate) latest: Arc<Mutex<Option<(Instant, BTreeSet<CoordinatorComponent>)>>>,
+    latest: Arc<Mutex<Option<LatestLook>>>,
 }
 
 impl Health {
@@ -49,14 +56,12 @@ impl Health {
     /// Returns the components that failed at the latest look, which is not repeated within a few seconds however many ask.
     pub(crate) async fn look(&self) -> BTreeSet<CoordinatorComponent> {
         let mut latest = self.latest.lock().await;
-        match &*latest {
-            Some((at, components)) if at.elapsed() < KEPT => components.clone(),
-            _ => {
-                let components = self.look_now().await;
-                *latest = Some((Instant::now(), components.clone()));
-                components
-            }
+        if let Some(look) = latest.as_ref().filter(|look| look.at.elapsed() < KEPT) {
+            return look.components.clone();
         }
+        let components = self.look_now().await;
+        *latest = Some(LatestLook { at: Instant::now(), components: components.clone() });
+        components
     }
 
     async fn look_now(&self) -> BTreeSet<CoordinatorComponent> {
@@ -66,7 +71,7 @@ impl Health {
         let disk = tokio::task::spawn_blocking(move || {
             // Nobody may put a file for a long time, and what was wrong may be over.
             if is_tried {
-                let _ = blobs.try_out();
+                blobs.try_out();
             }
             is_nearly_full(&data)
         });

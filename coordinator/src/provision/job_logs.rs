@@ -25,7 +25,7 @@ impl JobLogs {
         match removed.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic())) {
             Ok(0) => {}
             Ok(count) => {
-                tracing::info!(count, directory = %self.directory.display(), "old logs of jobs are removed")
+                tracing::info!(count, directory = %self.directory.display(), "old logs of jobs are removed");
             }
             Err(error) => tracing::warn!("cannot remove old logs of jobs: {}", with_causes(&error)),
         }

@@ -341,7 +341,7 @@ impl Pair<'_> {
         match Protocol::for_center(declared.center) {
             Some(Protocol::Mean) => mean = Some(looked::judged(row, look, Protocol::Mean, declared.level)),
             Some(Protocol::Median) => {
-                median = Some(looked::judged(row, look, Protocol::Median, declared.level))
+                median = Some(looked::judged(row, look, Protocol::Median, declared.level));
             }
             None => {}
         }

@@ -381,8 +381,8 @@ fn tokens_leave_room_for_those_of_others() {
 /// Hosts with all certificates that there are keep no user out.
 #[test]
 fn hosts_take_no_place_of_a_user() {
-    let mut registry = Registry::default();
-    registry.counted = Counts { agents: MAX_OF_AGENTS, users: 0 };
+    let counted = Counts { agents: MAX_OF_AGENTS, users: 0 };
+    let registry = Registry { counted, ..Registry::default() };
     let agent = Identity::new("a", Role::Agent).unwrap();
     let user = Identity::new("a", Role::Viewer).unwrap();
     assert_eq!(registry.require_place(NOW, &agent), Err(Refusal::TooManyCertificates(MAX_OF_AGENTS)));

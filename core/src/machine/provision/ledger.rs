@@ -530,25 +530,25 @@ impl Ledger {
             Some(Cancelled::TooShort) => self.was_futile(longest),
             Some(Cancelled::Silent) => {
                 let words = format!("the agent of job {id}{node} did not join");
-                self.failed_on(now, note, JobFailure::Silent, words);
+                self.failed_on(now, note, JobFailure::Silent, &words);
             }
             Some(Cancelled::Unreached) => {
                 let reason = note.unreached.as_ref().map_or("", |unreached| unreached.reason.as_str());
                 let words = format!("the agent of job {id}{node} could not reach the coordinator: {reason}");
-                self.failed_on(now, note, JobFailure::Silent, words);
+                self.failed_on(now, note, JobFailure::Silent, &words);
             }
             None => {
                 let before = if note.joined { "it served anything" } else { "its agent joined" };
                 let words = format!("job {id}{node} ended before {before}: {words}");
-                self.failed_on(now, note, JobFailure::Ended, words);
+                self.failed_on(now, note, JobFailure::Ended, &words);
             }
         }
     }
 
     /// That a job failed, where its node is known on that node. One bad node takes jobs faster than a good one, so it counts once
     /// among failures in a row, unless the engine gives it out against what it was told.
-    fn failed_on(&mut self, now: Timestamp, note: &Note, how: JobFailure, words: String) {
-        let Some(node) = &note.node else { return self.failed(how, &words) };
+    fn failed_on(&mut self, now: Timestamp, note: &Note, how: JobFailure, words: &str) {
+        let Some(node) = &note.node else { return self.failed(how, words) };
         let before = self.left_out.get(node);
         let is_defied = note.excluded.contains(node);
         let is_new = before.is_none();
@@ -557,7 +557,8 @@ impl Ledger {
             let failed = before.map_or(0, |before| before.failed) + 1;
             let since = before.map_or(now, |before| before.since);
             let until = now + doubled(LEFT_OUT, failed).min(MAX_LEFT_OUT);
-            self.left_out.insert(node.clone(), NodeExclusion { failed, since, until, words: words.clone() });
+            self.left_out
+                .insert(node.clone(), NodeExclusion { failed, since, until, words: words.to_owned() });
         }
         if self.left_out.len() > MOST_LEFT_OUT
             && let Some(first) = self.left_out.iter().min_by_key(|(_, left_out)| left_out.until)
@@ -565,7 +566,7 @@ impl Ledger {
             let first = first.0.clone();
             self.left_out.remove(&first);
         }
-        if is_new || is_defied { self.failed(how, &words) } else { self.count(how) }
+        if is_new || is_defied { self.failed(how, words) } else { self.count(how) }
     }
 
     /// What happens within a pause is one setback.

@@ -269,10 +269,10 @@ fn what_an_engine_does_to_a_host_costs_the_run_no_attempt_for_a_while() {
         scene.join(HostFacts { job: job.parse().ok(), allocation: given, ..given_out(0) });
     }
     let lost_in_two = |scene: &mut Scene| {
-        (0..2).for_each(|_| {
+        for _ in 0..2 {
             let lease = scene.ask(0).expect("a run");
             scene.lose(&lease);
-        })
+        }
     };
     assert!(scene.machine.left_out(scene.now, &host(0)).is_empty(), "nothing is wrong with the host");
     lost_in_two(&mut scene);

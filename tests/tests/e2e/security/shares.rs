@@ -113,7 +113,7 @@ fn record_hosts(pool: &Pool) {
 /// Records a certificate of each of some identities, which ends then.
 fn record(pool: &Pool, identities: &[Identity], not_after_s: u64) {
     let options = Options::new(JournalId([0; 16]));
-    let mut journal = Journal::open(&pool.data().join("access/journal"), &options).expect("a journal").0;
+    let mut journal = Journal::open(pool.data().join("access/journal"), &options).expect("a journal").0;
     for (number, identity) in identities.iter().enumerate() {
         let serial = (1_u128 << 126 | number as u128).to_be_bytes().to_vec();
         let identity = identity.uri();

@@ -374,9 +374,9 @@ impl Contrast {
         };
         for _ in 0..HALVINGS {
             if self.rejects(next, direction, risk) {
-                outside = next
+                outside = next;
             } else {
-                inside = next
+                inside = next;
             }
             next = inside.midpoint(outside);
         }
