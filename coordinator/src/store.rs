@@ -68,6 +68,18 @@ speedup_core::hints! { StoreError:
         | Self::Files { .. } => "the journal has everything; the store's directory may be deleted",
 }
 
+fn close_files(directory: &Path) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => close_files(&entry.path()),
+            Ok(kind) if kind.is_file() => {
+                let _ = std::fs::set_permissions(entry.path(), Permissions::from_mode(0o600));
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
 /// The embedded store. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
@@ -136,11 +148,7 @@ impl Store {
     /// Makes its files their owner's alone: sled, which writes some anew from time to time, says nothing of modes. The directory is
     /// closed to others before.
     pub(crate) fn close_files(&self) {
-        for entry in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
-            if entry.file_type().is_ok_and(|kind| kind.is_file()) {
-                let _ = std::fs::set_permissions(entry.path(), Permissions::from_mode(0o600));
-            }
-        }
+        close_files(&self.path);
     }
 
     fn open_or_begin(path: &Path, journal: JournalId, cache: StoreCache) -> Result<Opened, StoreError> {

@@ -53,14 +53,19 @@ impl Health {
         }
     }
 
-    /// Returns the components that failed at the latest look, which is not repeated within a few seconds however many ask.
+    /// Returns the components that fail now. While files cannot be stored, a look writes to a sick disk, and is not repeated within two
+    /// seconds however many ask.
     pub(crate) async fn look(&self) -> BTreeSet<CoordinatorComponent> {
+        if !self.failing.components().contains(&CoordinatorComponent::Files) {
+            return self.look_now().await;
+        }
         let mut latest = self.latest.lock().await;
         if let Some(look) = latest.as_ref().filter(|look| look.at.elapsed() < KEPT) {
             return look.components.clone();
         }
         let components = self.look_now().await;
-        *latest = Some(LatestLook { at: Instant::now(), components: components.clone() });
+        let still_fails = components.contains(&CoordinatorComponent::Files);
+        *latest = still_fails.then_some(LatestLook { at: Instant::now(), components: components.clone() });
         components
     }
 
