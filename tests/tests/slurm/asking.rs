@@ -154,22 +154,10 @@ fn directories_that_jobs_cannot_use_are_refused_at_once() {
     on.wait_until_given_back();
 }
 
-/// A plan that needs more hosts than there are nodes is refused at the submission, and told where it is to wait for other hosts.
 #[test]
-fn a_plan_for_more_hosts_than_nodes_is_told_at_the_submission() {
+fn all_queues_are_removed_at_once() {
     let on = site("distinct", 2);
     on.ask(&["--name", "a"], &["--time=10"]);
-    let plan = on.site.pool.path().join("plan.toml");
-    std::fs::write(&plan, on.site.plan(SIX)).expect("a plan");
-    let plan = plan.display().to_string();
-    let refused = on.site.pool.speedup(&["submit", &plan]);
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && said.contains("requested from 2 nodes"), "{said}");
-    assert!(said.contains("needs 6 hosts") && said.contains("a larger partition"), "{said}");
-    let taken = on.site.pool.speedup(&["submit", &plan, "--wait-for-hosts"]);
-    let said = String::from_utf8_lossy(&taken.stderr).into_owned();
-    assert!(taken.status.success() && said.contains("requested from 2 nodes"), "{said}");
-    // All queues are removed at once.
     on.ask(&["--name", "b"], &["--time=10", "--partition=other"]);
     let removed = on.site.pool.speedup(&["hosts", "slurm", "remove", "--all"]);
     assert!(removed.status.success(), "{}", String::from_utf8_lossy(&removed.stderr));
