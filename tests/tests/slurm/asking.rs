@@ -331,5 +331,5 @@ fn jobs_that_fail_stop_the_asking() {
     let shown: serde_json::Value =
         serde_json::from_slice(&another(&["hosts", "slurm", "show"]).stdout).expect("what is shown");
     let words = shown[0]["unjoined"].as_str().expect("the last words of a job");
-    assert!(words.contains("bin/speedup") && words.contains("No such file"), "{words}");
+    assert!(words.contains("bin/speedup") && words.contains("not found"), "{words}");
 }

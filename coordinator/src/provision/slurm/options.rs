@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rustix::fs::Access;
 use thiserror::Error;
 
 use crate::provision::engine::EngineError;
@@ -142,7 +143,12 @@ impl SlurmOptions {
             let known = begins.join(prefix);
             let is_directory = prefix.is_empty() || prefix.ends_with('/');
             let directory = if is_directory { &known } else { known.parent().unwrap_or(begins) };
-            directory.metadata().map_err(|source| refused(option, directory, source))?;
+            // A job whose log cannot be written fails before it says why.
+            let access = match known.metadata() {
+                Ok(there) if !there.is_dir() => rustix::fs::access(&known, Access::WRITE_OK),
+                Ok(_) | Err(_) => rustix::fs::access(directory, Access::WRITE_OK | Access::EXEC_OK),
+            };
+            access.map_err(|errno| refused(option, directory, errno.into()))?;
         }
         Ok(())
     }
