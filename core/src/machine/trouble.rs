@@ -23,7 +23,7 @@ use crate::value::id::{ExperimentId, HostId};
 use crate::value::time::Timestamp;
 
 /// Most characters of why the latest attempt was lost on a host: a line of a table.
-const MAX_WORDS: usize = 80;
+const MAX_WORDS: usize = 160;
 
 /// Attempts of one experiment that were lost on one host, with none of it executed there since.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

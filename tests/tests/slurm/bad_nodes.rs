@@ -91,7 +91,7 @@ fn a_node_on_which_attempts_fail_is_left_out_and_had_back() {
     let line = eventually("the list names it", || {
         let listed = on.site.pool.speedup(&["hosts", "list"]);
         let said = String::from_utf8(listed.stderr).ok()?;
-        said.lines().find(|line| line.contains("3 of 3 attempts")).map(str::to_owned)
+        said.lines().find(|line| line.contains("its last 3 attempts")).map(str::to_owned)
     });
     assert!(
         line.contains(&bad) && line.contains("o space left") && line.contains("left out since"),
