@@ -130,7 +130,7 @@ pub struct Study {
     /// Whether a run was reported, by its index.
     reported: Vec<bool>,
     beyond_plan: u64,
-    /// What each host lost, by its number.
+    /// Attempts and lost attempts by host number.
     host_losses: BTreeMap<u32, HostLosses>,
     /// What the attempts took of the hosts.
     costs: Costs,

@@ -33,7 +33,7 @@ pub fn document(document: &Document) -> String {
         write(&mut text, section);
     }
     text += "\\end{document}\n";
-    // What parts a command is a character that LaTeX does not know.
+    // LaTeX has no glyph for the replacement character that breaks up workflow commands.
     without_commands(&text).replace(char::REPLACEMENT_CHARACTER, "{}")
 }
 

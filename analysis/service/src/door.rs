@@ -57,7 +57,7 @@ impl AnalysisDoor {
     }
 }
 
-/// Whose shares a request counts in: nobody's in a service of its own, which asks for no certificate.
+/// Identity whose shares a request uses. A standalone service asks for no certificate, so there it is `None`.
 fn who<T>(request: &Request<T>) -> Option<Identity> {
     request.extensions().get::<Arc<Certificate>>().map(|certificate| certificate.identity.clone())
 }

@@ -75,7 +75,7 @@ impl Verdict {
 }
 
 impl Protocol {
-    /// That of a declared centre; the paper has none of a trimmed mean.
+    /// Returns the protocol of a declared centre. The paper has none for a trimmed mean.
     pub(crate) fn for_center(center: Center) -> Option<Self> {
         match center {
             Center::Mean => Some(Self::Mean),

@@ -142,7 +142,7 @@ impl ComparisonReport {
         self.first.clone().or_else(|| self.protocol_of_center().map(HeadlineReport::of_protocol))
     }
 
-    /// What the protocol of the headline's centre says; the paper has none of a trimmed mean.
+    /// Returns the report of the protocol for the headline's centre. The paper has none for a trimmed mean.
     pub fn protocol_of_center(&self) -> Option<&ProtocolReport> {
         self.of(Protocol::for_center(self.by?)?)
     }

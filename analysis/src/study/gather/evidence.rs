@@ -298,7 +298,7 @@ impl Evidence {
         is_unique.then(|| name.to_string())
     }
 
-    /// What people call the hosts with these numbers, in the order of their names: their ids where that does not tell which they are.
+    /// Returns the display names of these hosts, in the order of their ids. A host whose name is missing or not unique is shown by its id.
     pub(crate) fn called(&self, hosts: &BTreeSet<u32>) -> Vec<(u32, String)> {
         let mut called = Vec::new();
         for (host, number) in self.hosts.numbered() {
