@@ -59,7 +59,6 @@ impl Indexer {
                 with_causes(&error)
             );
         }
-        self.store.close_files();
     }
 
     /// Applies batches, as many at once as the store takes well.

@@ -17,9 +17,7 @@ mod writes;
 pub(crate) use logged::Place as EventPlace;
 
 use std::collections::{BTreeSet, BinaryHeap};
-use std::fs::Permissions;
 use std::ops::RangeInclusive;
-use std::os::unix::fs::PermissionsExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -66,18 +64,6 @@ speedup_core::hints! { StoreError:
             one, move the store out of the data directory, and it is rebuilt from the journal",
     Self::Sled { .. } | Self::Panicked { .. } | Self::Value { .. } | Self::Packs { .. }
         | Self::Files { .. } => "the journal has everything; the store's directory may be deleted",
-}
-
-fn close_files(directory: &Path) {
-    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => close_files(&entry.path()),
-            Ok(kind) if kind.is_file() => {
-                let _ = std::fs::set_permissions(entry.path(), Permissions::from_mode(0o600));
-            }
-            Ok(_) | Err(_) => {}
-        }
-    }
 }
 
 /// The embedded store. Cheap to clone.
@@ -140,18 +126,6 @@ enum Unusable {
 impl Store {
     /// Opens the store of a journal, or begins a new one where the old cannot be used.
     pub(crate) fn open(path: &Path, journal: JournalId, cache: StoreCache) -> Result<Opened, StoreError> {
-        let opened = Self::open_or_begin(path, journal, cache)?;
-        opened.store.close_files();
-        Ok(opened)
-    }
-
-    /// Makes its files their owner's alone: sled, which writes some anew from time to time, says nothing of modes. The directory is
-    /// closed to others before.
-    pub(crate) fn close_files(&self) {
-        close_files(&self.path);
-    }
-
-    fn open_or_begin(path: &Path, journal: JournalId, cache: StoreCache) -> Result<Opened, StoreError> {
         let condemned = condemnation(path).exists();
         let why_not = if condemned {
             Unusable::Damaged("it was marked as damaged".to_owned())
