@@ -47,14 +47,14 @@ fn the_only_node_is_tried_again_later() {
     let words = eventually("nothing is left to request", || {
         let shown = on.shown();
         let words = shown["unjoined"].as_str()?.to_owned();
-        words.starts_with("no job is requested for 10 minutes").then_some(words)
+        words.starts_with("no job is requested for ").then_some(words)
     });
     assert!(words.contains("not available"), "{words}");
     let shown = on.shown();
     assert!(shown["stopped"].is_null() && shown["refused"][&bad].is_string(), "{shown}");
     let explained = on.site.pool.speedup(&["explain", "last"]);
     let said = String::from_utf8_lossy(&explained.stderr).into_owned();
-    assert!(said.contains(&format!("Jobs avoid {bad}: 1 job failed there")), "{said}");
+    assert!(said.contains(&format!("Jobs avoid {bad}: ")) && said.contains("failed there"), "{said}");
 }
 
 /// A node whose disk is full joins, and loses each attempt. The experiment leaves it out, also while it is the only one that is there, and

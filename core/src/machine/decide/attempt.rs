@@ -23,15 +23,7 @@ impl Machine {
                 Ok((Vec::new(), vec![Effect::Grant { lease: Box::new(lease.clone()), plan }]))
             }
             Some(lease) => {
-                // In another allocation than the lease is of: its engine has ended that one.
-                let is_elsewhere =
-                    lease.evidence.allocation.is_some() && lease.evidence.allocation != host.facts.allocation;
-                let reason = match is_elsewhere {
-                    true => {
-                        LossReason::JobEnded { words: "its allocation is over".to_owned(), is_excused: true }
-                    }
-                    false => LossReason::AgentRestarted,
-                };
+                let reason = allocation_over(host, lease).unwrap_or(LossReason::AgentRestarted);
                 let mut changes = self.lose(host, lease, reason);
                 changes.push(Change::HostAsked { host: speaker.host });
                 Ok((dated(now, changes), Vec::new()))
@@ -140,7 +132,13 @@ impl Machine {
         self.settle_products(lease, &mut record);
         match record.outcome {
             Outcome::NotExecuted { reason, obstacle } => {
-                self.lose(host, lease, LossReason::NotExecuted { reason, obstacle })
+                let ended = match obstacle {
+                    // The next agent of the host may report this before its engine is asked again.
+                    Obstacle::Host => allocation_over(host, lease),
+                    Obstacle::Owner | Obstacle::Plan => None,
+                };
+                let reason = ended.unwrap_or(LossReason::NotExecuted { reason, obstacle });
+                self.lose(host, lease, reason)
             }
             Outcome::Measured | Outcome::Failed(_) => {
                 let (host, lease, record, is_part) =
@@ -271,6 +269,15 @@ impl Machine {
             .filter(|host| host.is_here() && host.epoch == speaker.epoch)
             .ok_or_else(|| Refusal::NotJoined(speaker.host.clone()))
     }
+}
+
+/// Why a lease is lost whose host is in another allocation by now: its engine has ended the one in which it was granted.
+fn allocation_over(host: &Host, lease: &Lease) -> Option<LossReason> {
+    let granted_in = lease.evidence.allocation.as_ref()?;
+    if host.facts.allocation.as_ref() == Some(granted_in) {
+        return None;
+    }
+    Some(LossReason::JobEnded { words: "its allocation is over".to_owned(), is_excused: true })
 }
 
 /// The run is over that a host served together with others, and what it did since is not known.

@@ -324,13 +324,25 @@ fn a_host_that_is_left_out_is_let_in_when_its_time_is_over_whatever_happens() {
 
 #[test]
 fn a_lease_of_an_earlier_allocation_was_ended_by_the_engine() {
-    let mut scene = engine(1);
-    scene.submit(FIRST, PLAIN);
-    scene.ask(0).expect("a run");
-    scene.leave(0);
-    scene.join(HostFacts { job: "other".parse().ok(), allocation: "other".parse().ok(), ..given_out(0) });
-    let handled = scene.handle(Command::Ask(scene.speaker(0)));
-    let [ended] = &handled.ended[..] else { panic!("{handled:?}") };
-    let is_the_engines = matches!(&ended.end, AttemptEnd::Lost { reason: LossReason::JobEnded { .. }, .. });
-    assert!(is_the_engines, "{ended:?}");
+    for is_reported in [false, true] {
+        let mut scene = engine(1);
+        scene.submit(FIRST, PLAIN);
+        let lease = scene.ask(0).expect("a run");
+        scene.leave(0);
+        scene.join(HostFacts { job: "other".parse().ok(), allocation: "other".parse().ok(), ..given_out(0) });
+        let speaker = scene.speaker(0);
+        let handled = if is_reported {
+            // The next agent finds what the stopped one left.
+            let outcome = RunOutcome::NotExecuted { reason: "stopped".to_owned(), obstacle: Obstacle::Host };
+            let record = Record::bare(outcome);
+            let report = AttemptReport { lease: lease.epoch, executed_by: lease.agent_epoch, record };
+            scene.handle(Command::Report { speaker, report: Box::new(report) })
+        } else {
+            scene.handle(Command::Ask(speaker))
+        };
+        let [ended] = &handled.ended[..] else { panic!("{handled:?}") };
+        let is_the_engines =
+            matches!(&ended.end, AttemptEnd::Lost { reason: LossReason::JobEnded { .. }, .. });
+        assert!(is_the_engines, "{ended:?}");
+    }
 }
