@@ -23,6 +23,7 @@ impl Machine {
                 Ok((Vec::new(), vec![Effect::Grant { lease: Box::new(lease.clone()), plan }]))
             }
             Some(lease) => {
+                // Its agent forgot the run, unless the engine gave the host to another job.
                 let reason = allocation_over(host, lease).unwrap_or(LossReason::AgentRestarted);
                 let mut changes = self.lose(host, lease, reason);
                 changes.push(Change::HostAsked { host: speaker.host });
