@@ -71,6 +71,7 @@ fn metrics_of_ones_own_and_energy_have_their_units_and_legends() {
         ratios: vec![Some(ratio); medians.len() - 1],
         medians,
         comparisons: Vec::new(),
+        means: Vec::new(),
         iterations: Vec::new(),
     };
     let metric = |name: &str, unit: &str, better, own, rows| MetricReport {

@@ -14,7 +14,7 @@ pub(super) fn to_the_end(mut experiment: Virtual, seed: u64, law: Law<'_>) -> (V
         let report = experiment.carry_out(seed, law);
         reports.push(report);
         let last = &reports[reports.len() - 1];
-        if last.state == RuleState::Enough {
+        if matches!(last.state, RuleState::Enough | RuleState::Exhausted) {
             return (experiment, reports);
         }
         assert!(reports.len() <= 60, "a rule that never has enough: {last:?}");
@@ -134,6 +134,7 @@ fn the_unbiased_speedup_is_too_large_as_often_as_too_small() {
 #[test]
 fn intervals_after_a_pilot_keep_their_level() {
     for (more, losing) in [("", false), ("[design]\norder = \"blocked\"\n", false), ("", true)] {
+        let more = &format!("{more}[analysis]\ncenter = \"mean\"\n");
         let rule = "pilot = 6\nprecision = \"1%\"\nmaximum = 400\n";
         let law: Law<'_> = &|at, random| {
             let lost = losing && at.version == 1 && at.visit % 4 == 0;
