@@ -501,7 +501,8 @@ impl Pool {
 
     /// Submits a plan and waits until it is carried out; gives the experiment's id.
     pub fn finish(&self, plan: &str) -> String {
-        let experiment = self.submit(plan, &[]);
+        // The agents of a coordinator that has just started may still be on their way back.
+        let experiment = self.submit(plan, &["--wait-for-hosts"]);
         self.wait_for(&experiment);
         experiment
     }
