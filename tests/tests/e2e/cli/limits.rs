@@ -115,9 +115,9 @@ fn a_full_disk_is_named_and_nothing_is_lost() {
         let told = on_disk("500k", arguments);
         assert!(told.contains("KiB are free on the disk of ") && told.contains("hint: make room"), "{told}");
     }
-    // A program fills it.
-    let fill = "head -c 9000000 /dev/zero > \"$XDG_STATE_HOME/full\"; true";
-    let told = on_disk("4m", &["bench", "--env", "XDG_STATE_HOME", "-r", "30", fill]);
+    // A program fills it, and never makes room by truncating what it wrote.
+    let fill = "head -c 9000000 /dev/zero >> \"$XDG_STATE_HOME/full\"; true";
+    let told = on_disk("4m", &["bench", "--env", "XDG_STATE_HOME", "-r", "300", fill]);
     assert!(told.contains("hint: make room") && !told.contains("panicked"), "{told}");
 }
 
