@@ -131,15 +131,20 @@ impl Machine {
 
     fn conclude(&self, host: &Host, lease: &Lease, mut record: Record) -> Vec<Change> {
         self.settle_products(lease, &mut record);
+        // The next agent of the host may report this before its engine is asked again.
+        if matches!(record.outcome, Outcome::NotExecuted { obstacle: Obstacle::Host, .. })
+            && let Some(ended) = allocation_over(host, lease)
+        {
+            let mut changes = self.lose(host, lease, ended);
+            // It is here already, so that nobody waits for it.
+            if !lease.is_of_member() {
+                changes.push(Change::LateReport { superseded: lease.into(), record: Arc::new(record) });
+            }
+            return changes;
+        }
         match record.outcome {
             Outcome::NotExecuted { reason, obstacle } => {
-                let ended = match obstacle {
-                    // The next agent of the host may report this before its engine is asked again.
-                    Obstacle::Host => allocation_over(host, lease),
-                    Obstacle::Owner | Obstacle::Plan => None,
-                };
-                let reason = ended.unwrap_or(LossReason::NotExecuted { reason, obstacle });
-                self.lose(host, lease, reason)
+                self.lose(host, lease, LossReason::NotExecuted { reason, obstacle })
             }
             Outcome::Measured | Outcome::Failed(_) => {
                 let (host, lease, record, is_part) =

@@ -344,5 +344,6 @@ fn a_lease_of_an_earlier_allocation_was_ended_by_the_engine() {
         let is_the_engines =
             matches!(&ended.end, AttemptEnd::Lost { reason: LossReason::JobEnded { .. }, .. });
         assert!(is_the_engines, "{ended:?}");
+        assert_eq!(scene.machine.superseded.is_empty(), is_reported, "nobody waits for what was reported");
     }
 }
