@@ -15,7 +15,7 @@ static BEFORE: OnceLock<u64> = OnceLock::new();
 /// Restores a soft limit and becomes the program: between fork and execve, nothing but unsafe code could do it.
 const RESTORE: &str = r#"ulimit -S -n "$1"; shift; exec "$@""#;
 
-/// Takes as many open files as the process may have, and says how many in the log. What it starts is to be started by [`command`].
+/// Takes as many open files as the process may have, and says how many in the log. What it starts is to be started by `command`.
 pub fn raise_open_files() {
     let before = getrlimit(Resource::Nofile);
     let mut raised = before;
