@@ -15,9 +15,10 @@ pub fn decimals(width: f64, most: usize) -> usize {
 /// A speedup with its interval, as many digits as the interval bears: "1.23× [1.19, 1.27]".
 pub fn ratio(estimate: f64, interval: Option<(f64, f64)>) -> String {
     match interval {
+        Some((lower, upper)) if lower == upper => format!("{} [no width: ties]", ratio(estimate, None)),
         Some((lower, upper)) => {
             let further = leading_zeros(estimate);
-            let digits = decimals(upper - lower, 4 + further).max(2 + further);
+            let digits = decimals(upper - lower, MOST_DIGITS).max(2 + further);
             let [lower, upper] = [lower, upper].map(|end| {
                 with_exponent(end).unwrap_or_else(|| beside_one(end, digits.max(1 + leading_zeros(end))))
             });
@@ -30,6 +31,9 @@ pub fn ratio(estimate: f64, interval: Option<(f64, f64)>) -> String {
         }
     }
 }
+
+/// The most decimals of a ratio: as many as a clock of nanoseconds tells of a tenth of a second.
+const MOST_DIGITS: usize = 8;
 
 /// The sizes that are read without an exponent.
 const PLAIN: std::ops::Range<f64> = 1e-4..1e6;
@@ -48,17 +52,18 @@ fn leading_zeros(number: f64) -> usize {
     (-number.abs().log10().floor() - 1.0).max(0.0) as usize
 }
 
-/// An end of an interval with at least `digits`, and as many of at most four as it takes that it is not shown as 1 when
+/// An end of an interval with at least `digits`, and as many of at most [`MOST_DIGITS`] as it takes that it is not shown as 1 when
 /// it is beside 1: on which side, is what an interval is read for.
 fn beside_one(end: f64, digits: usize) -> String {
     let shown = |digits: usize| format!("{end:.digits$}");
     let hides = |digits: usize| end != 1.0 && shown(digits) == format!("{:.digits$}", 1.0);
-    shown((digits..=4).find(|digits| !hides(*digits)).unwrap_or(digits))
+    shown((digits..=MOST_DIGITS).find(|digits| !hides(*digits)).unwrap_or(digits))
 }
 
 /// The change of the time that goes with a speedup, in percent: "−18.7 %".
 pub fn change(percent: f64, interval: Option<(f64, f64)>) -> String {
-    let digits = interval.map_or(1, |(lower, upper)| decimals(100.0 * (1.0 / lower - 1.0 / upper), 2).max(1));
+    let width = interval.map_or(1.0, |(lower, upper)| 100.0 * (1.0 / lower - 1.0 / upper));
+    let digits = if width.is_finite() { decimals(width, MOST_DIGITS - 2).max(1) } else { 1 };
     let size = with_exponent(percent.abs()).filter(|_| percent.abs() > 1.0);
     let size = size.unwrap_or_else(|| format!("{:.digits$}", percent.abs()));
     let sign = match percent {
@@ -67,6 +72,17 @@ pub fn change(percent: f64, interval: Option<(f64, f64)>) -> String {
         _ => "+",
     };
     format!("{sign}{size}\u{a0}%")
+}
+
+/// How far a ratio lies from another, given by the larger factor less 1: "±3.5 %", and of the double and more the factor, "×/÷ 2.98",
+/// since no ratio is smaller by 100 %.
+pub fn spread(share: f64) -> String {
+    if share < 0.999_5 {
+        let digits = decimals(share * 10.0, 4).max(1);
+        format!("±{:.digits$}\u{a0}%", 100.0 * share)
+    } else {
+        format!("×/÷\u{a0}{}", ratio(1.0 + share, None).trim_end_matches('×'))
+    }
 }
 
 /// A share in percent: "95 %", "99.9 %"; with as many digits as it takes that neither nothing nor all is shown of what is
@@ -81,6 +97,22 @@ pub fn percent(share: f64) -> String {
         return format!("{rounded}\u{a0}%");
     }
     format!("{}\u{a0}%", percent_beside(share))
+}
+
+/// A number that is known roughly, rounded up to two digits: 5 403 is 5 500.
+pub fn rough(number: u64) -> u64 {
+    let unit = 10_u64.pow(number.max(10).ilog10() - 1);
+    number.div_ceil(unit).saturating_mul(unit)
+}
+
+/// A share that is known roughly, in percent with two digits: "4.4 %", "0.61 %", "36 %".
+pub fn about(share: f64) -> String {
+    let percents = 100.0 * share;
+    if !(1e-9..100.0).contains(&percents) {
+        return percent((10.0 * share).round() / 10.0);
+    }
+    let digits = (1.0 - percents.log10().floor()) as usize;
+    format!("{percents:.digits$}\u{a0}%")
 }
 
 /// A p-value with two digits, and by its size where it is smaller than anyone reads: "0.031", "< 0.0001".
@@ -107,7 +139,12 @@ mod tests {
         assert_eq!(ratio(1.2345, Some((1.0, 1.5))), "1.23× [1.00, 1.50]");
         assert_eq!(ratio(1.2345, Some((1.2341, 1.2349))), "1.2345× [1.2341, 1.2349]");
         assert_eq!(ratio(1.07, Some((0.998, 1.17))), "1.07× [0.998, 1.17]");
-        assert_eq!(ratio(1.07, Some((0.999_999, 1.17))), "1.07× [1.00, 1.17]");
+        assert_eq!(ratio(1.07, Some((0.999_999, 1.17))), "1.07× [0.999999, 1.17]");
+        assert_eq!(ratio(1.000_007_1, Some((1.000_003, 1.000_012))), "1.000007× [1.000003, 1.000012]");
+        assert_eq!(change(-0.000_71, Some((1.000_003, 1.000_012))), "−0.0007\u{a0}%");
+        assert_eq!(ratio(2.0, Some((0.0, 4.2))), "2.00× [0.00, 4.20]");
+        assert_eq!([0.035, 0.725, 1.976].map(spread), ["±3.5 %", "±72.5 %", "×/÷ 2.98"].map(spaced));
+        assert_eq!([0.9994, 0.999_99].map(spread), ["±99.9 %", "×/÷ 2.00"].map(spaced));
         assert_eq!(ratio(0.001, Some((0.000_998, 0.001_002))), "0.001000× [0.000998, 0.001002]");
         assert_eq!(ratio(1e-9, None), "1.00e-9×");
         assert_eq!(ratio(1e9, Some((1e8, 1e50))), "1.00e9× [1.00e8, 1.00e50]");
@@ -119,6 +156,11 @@ mod tests {
         assert_eq!(
             [0.0, 0.95, 0.999, 1.0, 25.6].map(percent),
             ["0 %", "95 %", "99.9 %", "100 %", "2560 %"].map(spaced)
+        );
+        assert_eq!([0, 7, 83, 99, 101, 5_403, u64::MAX].map(rough), [0, 7, 83, 99, 110, 5_500, u64::MAX]);
+        assert_eq!(
+            [0.0443, 0.0061, 0.3551, 0.000_123, 3.551, 0.0].map(about),
+            ["4.4 %", "0.61 %", "36 %", "0.012 %", "360 %", "0 %"].map(spaced)
         );
         assert_eq!(
             [1e-6, 1e-300, 0.99999, 1.0 - f64::EPSILON / 2.0].map(percent),

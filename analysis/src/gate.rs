@@ -1,9 +1,10 @@
 //! Gates: whether a regression was shown, and whether each question was decided, for scripts that go by an exit code.
 //!
-//! A [`Conclusion`] is one verdict that a script may go by: of a candidate on a benchmark, or over all of them. Where there
-//! are several benchmarks their verdicts are adjusted by Holm: unadjusted, a suite of a hundred benchmarks without any
-//! difference would fail at nearly every look. Higher-is-better answers are oriented where they are made: a speedup above 1
-//! favours the candidate.
+//! A [`Conclusion`] is one verdict that a script may go by: of a candidate on a benchmark, or over all of them. It holds the verdict as
+//! tested, the one that is adjusted by Holm, and the [`Ruling`], in which all tests that decide an exit code are one family:
+//! unadjusted, a suite of a hundred benchmarks without any difference would fail at nearly every look. With a noise threshold t the
+//! family tests whether the speedup is 1/(1 + t). Higher-is-better answers are oriented where they are made: a speedup above 1 favours
+//! the candidate.
 //!
 //! In reading order: [`Conclusion`], [`Ruling`], [`Judgement`]; where conclusions come from: `of_report`, answers and tracks.
 
@@ -11,35 +12,50 @@ mod of_report;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::of_report::GateTerms;
 use crate::track::{TrackBenchmark, TrackReport, TrackStepReport};
 use crate::{conclusion::Verdict, count, inquiry::Answer, study::EndpointVerdict, study::adjusted_by};
-use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue, Threshold, ThresholdDecision};
+use serde::{Deserialize, Serialize};
+use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue, Threshold};
 use std::fmt;
 use thiserror::Error;
 
-/// One verdict on a candidate.
-#[derive(Clone, Debug, PartialEq)]
+/// One verdict on a candidate, with what it means to a gate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conclusion {
+    /// The version that is compared with the baseline.
     pub candidate: String,
-    /// The benchmark; `None` over all of them.
+    /// The benchmark; absent over all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub benchmark: Option<String>,
     /// What it is on, where that is not the centre of the times: then *slower* stands for worse.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
-    /// The verdict, after Holm's adjustment where there are several benchmarks.
+    /// The verdict as tested.
     pub verdict: Verdict,
+    /// The verdict after Holm's adjustment in its family.
+    pub adjusted_verdict: Verdict,
+    /// What a gate makes of it, in one family.
+    pub ruling: Ruling,
+    /// The adjusted p-value that the ruling is by: of a difference, or with a noise threshold of being slower by just that, or less, or
+    /// more. Absent where the ruling is by an interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ruling_p_value: Option<f64>,
     /// The speedup that the interval is of.
     pub speedup: Option<f64>,
-    /// Both ends of the speedup's interval, where it has them.
+    /// Both ends of the speedup's interval, where it has them; not adjusted.
     pub interval: Option<(f64, f64)>,
 }
 
 /// What a conclusion means to a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Ruling {
     /// The candidate is slower, by more than the threshold.
     Regression,
-    /// It is not: it is faster, or its times are within the threshold.
+    /// It is not slower by more than the threshold.
     Sound,
+    /// Neither of these is shown.
     Undecided,
 }
 
@@ -57,37 +73,41 @@ pub enum GateError {
     NoVerdict(&'static str),
     #[error("{0} asks only whether a candidate is faster, so it shows no regression")]
     OneSided(&'static str),
-    /// The method has no interval to hold against a threshold.
-    #[error("{0} has no interval of the speedup to compare with a noise threshold")]
-    NoInterval(&'static str),
 }
 
 impl GateError {
     /// What the user can do.
     pub fn hint(self) -> &'static str {
         match self {
-            Self::NoVerdict(_) | Self::NoInterval(_) => "use the ratio of the centres: --method ratio",
-            Self::OneSided(_) => "use the ratio of the centres: --method ratio",
+            Self::NoVerdict(_) | Self::OneSided(_) => "use the ratio of the centres: --method ratio",
         }
     }
 }
 
-impl Conclusion {
-    /// What it means where differences of the times up to `noise` do not matter.
-    ///
-    /// Without a threshold the verdict decides. With one the whole interval has to lie beyond it, or within it; a faster
-    /// candidate is sound whatever the size.
-    pub fn ruling(&self, noise: Threshold) -> Ruling {
-        let size = match self.interval {
-            Some(ends) if noise != Threshold::NONE => ThresholdDecision::of_speedup_between(ends, noise),
-            _ => ThresholdDecision::NotEnoughData,
-        };
-        match (self.verdict, size) {
-            (Verdict::NotEnoughData, _) => Ruling::Undecided,
-            (Verdict::Faster | Verdict::Same, _) | (_, ThresholdDecision::WithinThreshold) => Ruling::Sound,
-            (Verdict::Slower, ThresholdDecision::Slower) => Ruling::Regression,
-            (Verdict::Slower, _) if noise == Threshold::NONE => Ruling::Regression,
-            (Verdict::Slower | Verdict::Undecided, _) => Ruling::Undecided,
+impl From<Verdict> for Ruling {
+    /// The ruling where any slowdown counts.
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Slower => Self::Regression,
+            Verdict::Faster | Verdict::Same => Self::Sound,
+            Verdict::Undecided | Verdict::NotEnoughData => Self::Undecided,
+        }
+    }
+}
+
+impl Ruling {
+    /// The ruling of a verdict whose interval keeps the risk by itself: with a threshold the whole interval has to lie on one side of it.
+    fn by_interval(verdict: Verdict, interval: Option<(f64, f64)>, noise: Threshold) -> Self {
+        match (verdict, interval) {
+            _ if noise.is_none() => verdict.into(),
+            (Verdict::Faster, _) | (Verdict::Same, None) => Self::Sound,
+            (Verdict::NotEnoughData, _) => Self::Undecided,
+            // A margin may be wider than the threshold.
+            (Verdict::Slower | Verdict::Same, Some((_, upper))) if upper < noise.slowest() => {
+                Self::Regression
+            }
+            (_, Some((lower, _))) if lower > noise.slowest() => Self::Sound,
+            (Verdict::Slower | Verdict::Same | Verdict::Undecided, _) => Self::Undecided,
         }
     }
 }
@@ -99,9 +119,16 @@ impl fmt::Display for Conclusion {
             Some(benchmark) => write!(f, "{} on {benchmark}: ", self.candidate)?,
             None => write!(f, "{} over all benchmarks: ", self.candidate)?,
         }
-        match &self.endpoint {
-            Some(endpoint) => write!(f, "{endpoint} {}", EndpointVerdict::from(self.verdict).words())?,
-            None => f.write_str(self.verdict.words())?,
+        let words = |verdict: Verdict| match &self.endpoint {
+            Some(_) => EndpointVerdict::from(verdict).words(),
+            None => verdict.words(),
+        };
+        if let Some(endpoint) = &self.endpoint {
+            write!(f, "{endpoint} ")?;
+        }
+        f.write_str(words(self.verdict))?;
+        if self.adjusted_verdict != self.verdict {
+            write!(f, " (adjusted: {})", words(self.adjusted_verdict))?;
         }
         let Some(speedup) = self.speedup else { return Ok(()) };
         write!(f, ", {}", count::ratio(speedup, self.interval))
@@ -109,11 +136,11 @@ impl fmt::Display for Conclusion {
 }
 
 impl Judgement {
-    /// The judgement of conclusions where differences of the times up to `noise` do not matter.
-    pub fn new(conclusions: Vec<Conclusion>, noise: Threshold) -> Self {
+    /// The conclusions by their rulings.
+    pub fn new(conclusions: Vec<Conclusion>) -> Self {
         let mut judgement = Self::default();
         for conclusion in conclusions {
-            match conclusion.ruling(noise) {
+            match conclusion.ruling {
                 Ruling::Regression => judgement.regressions.push(conclusion),
                 Ruling::Undecided => judgement.undecided.push(conclusion),
                 Ruling::Sound => {}
@@ -127,58 +154,81 @@ impl Judgement {
 type Unadjusted = (Conclusion, [Option<PValue>; 2]);
 
 impl Conclusion {
-    /// Those of an answer: each candidate over all benchmarks, where the method has such a verdict, then on each. Verdicts
-    /// that the inquiry had adjusted are taken so, others are adjusted by Holm. Decisions by intervals, of the method
-    /// effect, have no p-value to adjust.
+    /// Those of an answer: each candidate over all benchmarks, where the method has such a verdict, then on each.
     ///
     /// # Errors
-    /// [`GateError`] for methods that have no verdict, know no slowdown, or have no interval where `noise` needs one.
-    pub fn of_answer(answer: &Answer, noise: Threshold) -> Result<Vec<Self>, GateError> {
-        answer.method.options.check_gate(noise)?;
-        Ok(answer.findings.conclusions(answer.confidence))
+    /// [`GateError`] for methods that have no verdict or know no slowdown.
+    pub fn of_answer(answer: &Answer) -> Result<Vec<Self>, GateError> {
+        answer.method.options.check_gate()?;
+        Ok(answer.gates.clone())
     }
 
-    /// With verdicts after Holm's adjustment: each candidate's benchmarks are a family.
-    pub(crate) fn adjusted(of: &[Unadjusted], level: ConfidenceLevel) -> Vec<Self> {
-        let families = of.chunk_by(|one, next| one.0.candidate == next.0.candidate);
-        let of_family = |family: &[Unadjusted]| -> Vec<Self> {
-            let verdicts = holm(family, level);
-            family.iter().zip(verdicts).map(|((one, _), verdict)| Self { verdict, ..one.clone() }).collect()
-        };
-        families.flat_map(of_family).collect()
+    /// A verdict that needs no adjustment, as its risk is its own.
+    pub(crate) fn new(
+        candidate: &str,
+        benchmark: Option<&str>,
+        verdict: Verdict,
+        speedup: Option<f64>,
+        interval: Option<(f64, f64)>,
+    ) -> Self {
+        Self {
+            candidate: candidate.to_owned(),
+            benchmark: benchmark.map(str::to_owned),
+            endpoint: None,
+            verdict,
+            adjusted_verdict: verdict,
+            ruling: verdict.into(),
+            ruling_p_value: None,
+            speedup,
+            interval,
+        }
     }
-}
 
-/// Faster and slower are families of their own, as in reports; what cannot conclude counts with a p-value of 1.
-fn holm(asked: &[Unadjusted], level: ConfidenceLevel) -> Vec<Verdict> {
-    let family = |at: usize| {
-        let p_value = |(one, p_values): &Unadjusted| {
-            let concluded = p_values[at].filter(|_| one.verdict != Verdict::NotEnoughData);
-            Some(concluded.unwrap_or_else(|| PValue::clamped(1.0)))
-        };
-        Adjustment::Holm.adjust(&asked.iter().map(p_value).collect::<Vec<_>>())
-    };
-    let families = family(0).into_iter().zip(family(1));
-    let verdict = |((plain, _), adjusted): (&Unadjusted, _)| match adjusted {
-        (Some(faster), Some(slower)) => adjusted_by(plain.verdict, faster, slower, level),
-        _ => plain.verdict,
-    };
-    asked.iter().zip(families).map(verdict).collect()
+    /// With verdicts after Holm's adjustment: each candidate's are a family. Faster and slower are families of their own; what cannot
+    /// conclude counts with a p-value of 1.
+    pub(crate) fn adjusted(plain: &[Unadjusted], level: ConfidenceLevel) -> Vec<Self> {
+        let mut all = Vec::new();
+        for family in plain.chunk_by(|one, next| one.0.candidate == next.0.candidate) {
+            let [faster, slower] = [0, 1].map(|at| {
+                let p_value = |(one, p_values): &Unadjusted| {
+                    let concluded = p_values[at].filter(|_| one.verdict != Verdict::NotEnoughData);
+                    Some(concluded.unwrap_or(PValue::ONE))
+                };
+                Adjustment::Holm.adjust(&family.iter().map(p_value).collect::<Vec<_>>())
+            });
+            for ((one, _), (faster, slower)) in family.iter().zip(faster.into_iter().zip(slower)) {
+                let [faster, slower] = [faster, slower].map(|p_value| p_value.unwrap_or(PValue::ONE));
+                let verdict = adjusted_by(one.verdict, faster, slower, level);
+                all.push(Self {
+                    adjusted_verdict: verdict,
+                    ruling: verdict.into(),
+                    ruling_p_value: Some(faster.told().min(slower.told())),
+                    ..one.clone()
+                });
+            }
+        }
+        all
+    }
 }
 
 impl Conclusion {
     /// Those of a track: each step to a worse level that nobody acknowledged; of a benchmark without one, that there is none, unless it has too few
-    /// points for any. The track keeps the number of false alarms of all benchmarks, so nothing is adjusted.
-    pub fn of_track(report: &TrackReport) -> Vec<Self> {
-        let of_benchmark = |benchmark: &TrackBenchmark| {
-            let mut steps =
-                report.regressions().filter(|step| step.benchmark == benchmark.benchmark).peekable();
-            match steps.peek() {
-                Some(_) => steps.map(|step| of_step(report, step)).collect(),
-                None => vec![without_step(report, benchmark)],
+    /// points for any. The track keeps the number of false alarms of all benchmarks, so nothing is adjusted, and a step counts where its
+    /// interval lies beyond `noise`.
+    pub fn of_track(report: &TrackReport, noise: Threshold) -> Vec<Self> {
+        let mut all = Vec::new();
+        for benchmark in &report.benchmarks {
+            let before = all.len();
+            let steps = report.regressions().filter(|step| step.benchmark == benchmark.benchmark);
+            all.extend(steps.map(|step| of_step(report, step)));
+            if all.len() == before {
+                all.push(without_step(report, benchmark));
             }
-        };
-        report.benchmarks.iter().flat_map(of_benchmark).collect()
+        }
+        for one in &mut all {
+            one.ruling = Ruling::by_interval(one.verdict, one.interval, noise);
+        }
+        all
     }
 }
 

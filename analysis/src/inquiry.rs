@@ -16,8 +16,8 @@
 //! use speedup_analysis::conclusion::Verdict;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let before = Suite::of_one("before", "sort", vec![2.799, 2.046, 1.259, 1.877, 2.244]);
-//! let after = Suite::of_one("after", "sort", vec![1.046, 0.259, 0.877, 1.244, 1.799]);
+//! let before = Suite::of_one("before", "sort", vec![2.799, 2.046, 2.259, 1.877, 2.244]);
+//! let after = Suite::of_one("after", "sort", vec![1.046, 0.859, 0.877, 1.244, 1.799]);
 //! let answer = Inquiry::new(vec![before, after], Method::ratio()).answer()?;
 //! let Findings::Ratio(candidates) = &answer.findings else { return Err("another method answered".into()) };
 //! assert_eq!(candidates[0].benchmarks[0].comparison.verdict, Verdict::Faster);
@@ -70,15 +70,18 @@ pub use speedup_test::{
 };
 pub use suite::{MOST_VALUES, MOST_VERSIONS, NamedSample, Suite};
 
+use crate::{gate::Conclusion, gate::GateTerms};
 use method::{Asked, Found, methods};
 use pairing::Pairing;
 use serde::{Deserialize, Serialize};
 use speedup_core::value::seed::Seed;
-use speedup_statistics::{inference::ConfidenceLevel, ratio::BenchmarkWeights, test::Selection};
+use speedup_statistics::{
+    inference::ConfidenceLevel, inference::Threshold, ratio::BenchmarkWeights, test::Selection,
+};
 
 methods! { $
     Ratio(options: RatioOptions) of ratio finds Vec<RatioSuite>, "ratio":
-        "The ratio of medians or means with its two-sided interval, and what follows for the suite";
+        "The ratio of trimmed means, medians or means with its two-sided interval, and what follows for the suite";
     SpeedupTest(options: SpeedupTestOptions) of speedup_test finds Vec<SpeedupTestSuite>, "speedup-test":
         "Verdicts on mean and median, best levels, suite and proportion (Touati, Worms, Briais 2010)";
     PerformanceTest(options: PerformanceTestOptions) of performance_test finds Vec<PerformanceFinding>, "hpt":
@@ -110,6 +113,9 @@ pub struct Inquiry {
     /// searches for the best level without it.
     #[serde(default)]
     pub confidence: Option<f64>,
+    /// The slowdown that gates ignore.
+    #[serde(default)]
+    pub noise_threshold: Threshold,
     /// Which values are the better.
     #[serde(default)]
     pub better: Preference,
@@ -142,6 +148,7 @@ impl Inquiry {
             suites,
             method,
             confidence: None,
+            noise_threshold: Threshold::NONE,
             better: Preference::Lower,
             weights: equal_weights(),
             selection: chosen(),
@@ -163,7 +170,8 @@ impl Inquiry {
         let (compared, control) = self.compared()?;
         let pairing = Pairing::new(self, &compared)?;
         let findings = self.method.asked().find(self, &pairing, level)?;
-        let answer = Answer::new(self, &pairing, level, findings);
+        let gates = self.gates(&findings, level)?;
+        let answer = Answer { gates, ..Answer::new(self, &pairing, level, findings) };
         match (&self.method, control) {
             (Method::Ratio(options), Some(control)) => {
                 let control = Pairing::new(self, &[&self.suites[0], control])?;
@@ -172,6 +180,36 @@ impl Inquiry {
             }
             _ => Ok(answer),
         }
+    }
+
+    /// What gates go by. The ratio is tested against the threshold with everything else; another method is asked again, of candidates
+    /// that were as much faster as the threshold allows them to be slower.
+    fn gates(&self, findings: &Findings, level: ConfidenceLevel) -> Result<Vec<Conclusion>, InquiryError> {
+        if self.method.check_gate().is_err() {
+            return Ok(Vec::new());
+        }
+        let mut gates = findings.conclusions(GateTerms { noise: self.noise_threshold, level });
+        if self.noise_threshold.is_none() || matches!(self.method, Method::Ratio(_)) {
+            return Ok(gates);
+        }
+        for (one, beyond) in gates.iter_mut().zip(self.faster_candidates().answer()?.gates) {
+            one.ruling = beyond.ruling;
+            one.ruling_p_value = beyond.ruling_p_value;
+        }
+        Ok(gates)
+    }
+
+    /// The same of candidates whose times are divided by 1 + t, or whose rates are multiplied by it, with the threshold t.
+    fn faster_candidates(&self) -> Self {
+        let factor = match self.better {
+            Preference::Lower => self.noise_threshold.slowest(),
+            Preference::Higher => 1.0 / self.noise_threshold.slowest(),
+        };
+        let mut faster = Self { noise_threshold: Threshold::NONE, ..self.clone() };
+        for sample in faster.suites.iter_mut().skip(1).flat_map(|suite| &mut suite.benchmarks) {
+            sample.runs.iter_mut().flatten().for_each(|value| *value *= factor);
+        }
+        faster
     }
 
     /// The versions to compare, and the one that is the control.

@@ -32,7 +32,7 @@ mod validity;
 pub(crate) use self::compare::multiplicity::adjusted_by;
 pub use self::compare::{
     comparison::BenchmarkReport, comparison::CellReport, comparison::ComparisonReport,
-    comparison::LevelSpread, comparison::ObservedReport, comparison::SampleReport,
+    comparison::Contradiction, comparison::LevelSpread, comparison::ObservedReport, comparison::SampleReport,
     endpoint::AdjustedEndpoint, endpoint::DifferenceReport, endpoint::EndpointReport, endpoint::EndpointRow,
     endpoint::EndpointVerdict, headline::HeadlineReport, metric::MetricReport, metric::MetricRow,
     mixture::ComponentReport, mixture::FEWEST_RUNS_OF_A_MIXTURE, mixture::MixtureReport,
@@ -59,9 +59,10 @@ pub use self::validity::{
     placement::PlacementReport, placement::VersionPlacement, placement::WithinPlacement,
 };
 pub use self::{
-    advice::AdviceReport, advice::MOST_RUNS_ADVISED, advice::POWER, advice::RELATIVE_HALF_WIDTH,
-    advice::ReachReport, advice::RequiredRunsReport, design::DesignKind, design::DesignReport,
-    design::RunUnit, missing::AttemptCounts, missing::MissingReport, ranks::RankValue, ranks::RanksReport,
+    advice::ASSURANCE, advice::AdviceReport, advice::MOST_RUNS_ADVISED, advice::POWER,
+    advice::RELATIVE_HALF_WIDTH, advice::ReachReport, advice::RequiredRunsReport, advice::UndecidedAdvice,
+    design::DesignKind, design::DesignReport, design::RunUnit, missing::AttemptCounts,
+    missing::MissingFinding, missing::MissingReport, ranks::RankValue, ranks::RanksReport,
     ranks::SlowestReport, ranks::VersionRanks, report::MishapTotals, report::Report, report::SCHEMA_VERSION,
     report::figures::BenchmarkFigures, report::figures::CellFigures, report::figures::FiguresReport,
     report::figures::FitFigure, report::figures::MOST_BENCHMARKS_DRAWN, report::figures::MOST_CELLS_DRAWN,
@@ -69,7 +70,7 @@ pub use self::{
     report::head::Head, report::head::ReportPhase, report::head::State, report::method::LevelSource,
     report::method::MethodNote, report::method::MethodReport, rule::BisectionReport, rule::BisectionVerdict,
     rule::CommitSetReport, rule::Further, rule::LineCommit, rule::LineCommitState, rule::LookReport,
-    rule::NextProbes, rule::PathWeightReport, rule::RuleKind, rule::RuleReport, rule::RuleRow,
+    rule::NextProbes, rule::PathWeightReport, rule::Promise, rule::RuleKind, rule::RuleReport, rule::RuleRow,
     rule::RuleState, rule::SeveralStepsReport, rule::StepSizeReport, rule::first_decisive_look,
     scaling::EfficiencyRatioRow, scaling::ScalingComparison, scaling::ScalingReport, scaling::ScalingRow,
     scaling::ScalingSample, scaling::ScalingValue, scaling::SerialShareReport, scaling::VersionScaling,
@@ -78,7 +79,7 @@ use self::{missing::losses::HostLosses, rule::Costs, validity::built::Builds, va
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::value::{id::ExperimentId, id::RunIndex, id::VersionIndex, time::Timestamp};
 use speedup_core::{host::Exclusion, plan::Plan, repetition::Rule, run::AfterLoss, run::record::Outcome};
-use speedup_statistics::inference::{ConfidenceLevel, LevelError};
+use speedup_statistics::inference::{ConfidenceLevel, LevelError, Threshold};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
@@ -144,6 +145,8 @@ pub struct Study {
 pub struct ReportOptions {
     /// Another confidence level than the plan's.
     pub confidence: Option<ConfidenceLevel>,
+    /// The slowdown that gates ignore.
+    pub noise: Threshold,
     /// Whether the clusters of every cell are described.
     pub mixtures: Mixtures,
     /// Whether there is what plots are drawn from.

@@ -9,11 +9,14 @@ mod entry;
 mod history;
 mod point_runs;
 mod report;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub use self::entry::{PointBlocks, TrackAcknowledgement, TrackEntry, TrackEntryState, TrackTerms};
 pub use self::{
     history::TrackHistory, history::TrackReportError, point_runs::PointRuns, report::NoiseFloorReport,
     report::RatioReport, report::TRACK_SCHEMA_VERSION, report::TrackBenchmark, report::TrackCommit,
-    report::TrackLevelReport, report::TrackPointReport, report::TrackReport, report::TrackStepReport,
+    report::TrackLevelReport, report::TrackPointReport, report::TrackReport, report::TrackStanding,
+    report::TrackStepReport,
 };

@@ -144,6 +144,7 @@ fn kind(of: &str, types: &BTreeMap<String, Declaration>) -> String {
     match of {
         "bool" => "true or false".to_owned(),
         "f64" => "number".to_owned(),
+        "(f64, f64)" => "list of 2: number".to_owned(),
         "u8" | "u16" | "u32" | "u64" | "usize" | "i64" | "i32" => "integer".to_owned(),
         "String" | "&'static str" | "Uuid" => "string".to_owned(),
         name => {

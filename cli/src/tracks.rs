@@ -19,8 +19,8 @@ use speedup_analysis::track::{
     TrackAcknowledgement, TrackEntry, TrackEntryState, TrackHistory, TrackReport, TrackTerms,
 };
 use speedup_core::{
-    experiment::Experiment, experiment::Metric, experiment::commit::Commit, experiment::metric::Unit,
-    value::bounded::read_at_most, value::id::ExperimentId, value::seed::Seed,
+    experiment::Center, experiment::Experiment, experiment::Metric, experiment::commit::Commit,
+    experiment::metric::Unit, value::bounded::read_at_most, value::id::ExperimentId, value::seed::Seed,
 };
 use uuid::{Builder, Uuid};
 
@@ -107,6 +107,10 @@ pub(crate) struct Definition {
     /// The text of the plan, and the directory to which its files and its repository are relative.
     pub(crate) plan: String,
     pub(crate) directory: PathBuf,
+    /// The centre of the points' reports where the plan declares none; tracks from before trimmed means were the default have none, and their points
+    /// the rule of then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) center: Option<Center>,
     /// Where points are measured: by a coordinator, or on this machine.
     pub(crate) place: KeptAt,
 }
@@ -120,7 +124,8 @@ impl Definition {
     /// The experiment that measures a commit, and its files.
     pub(crate) fn point(&self, commit: &Commit) -> Result<(Experiment, LocalFiles), Failure> {
         let (mut experiment, look) = source::kept_template(&self.plan, &self.directory)?;
-        let Self { terms, seed, blocks, .. } = self;
+        let Self { terms, seed, blocks, center, .. } = self;
+        experiment.analysis.center = experiment.analysis.center.or(*center);
         if experiment.benchmarks.len() != terms.benchmarks.len() {
             let words = format!("benchmarks of the track {}", terms.name);
             selection::select(&mut experiment, words, |name| terms.benchmarks.iter().any(|of| of == name))?;

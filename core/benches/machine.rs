@@ -212,6 +212,7 @@ fn experiment(policy: Policy, benchmarks: u32, runs: u32) -> Experiment {
         analysis: AnalysisChoice {
             confidence: 0.95,
             center: None,
+            trim: None,
             margin: None,
             quantiles: Vec::new(),
             verdicts: Vec::new(),

@@ -221,8 +221,11 @@ impl Expectation {
 pub struct AnalysisChoice {
     /// Confidence level, the papers' 1 − α.
     pub confidence: f64,
-    /// Whose ratio the verdicts are on; by the plan's size where it does not say, see [`Experiment::center`].
+    /// Whose ratio the verdicts are on. Reading a plan fills it in; see [`Experiment::center`] for experiments from before that.
     pub center: Option<Center>,
+    /// The share of the runs that a trimmed mean leaves out at each end; 0.1 without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<f64>,
     /// Versions whose ratio is shown to be within 1/(1 + margin) and 1 + margin are the same; without it none are.
     pub margin: Option<f64>,
     /// Quantiles of the wall times with verdicts of their own, more than 0 and less than 1.
@@ -237,17 +240,22 @@ pub struct AnalysisChoice {
     pub prior: Option<LinePrior>,
 }
 
+/// The largest share of the runs that a trimmed mean leaves out at each end: with it half of the runs are left.
+pub const MAX_TRIM: f64 = 0.25;
+
 crate::words! {
     /// What of the times of a version is compared: declared before there are any, and never chosen by them.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum Center {
-        /// Half of the runs take less: the time of a usual run. Its interval holds for any law, and for times with stalls.
+        /// Half of the runs take less: the time of a usual run. Its interval takes more runs, and is too short where about half of the runs
+        /// of a version lie close together.
         Median = "median",
-        /// What many runs take together. Its interval needs times without rare large ones, or many runs.
+        /// What all runs take together. Its interval needs times without rare large ones, or many runs.
         Mean = "mean",
         /// What the runs take together without the tenth at either end, on the scale of ratios: nearly as sharp as the mean, and rare
         /// stalls do not move it.
+        #[default]
         Trimmed = "trimmed mean",
     }
     fn name;
@@ -367,8 +375,9 @@ impl Experiment {
         }
     }
 
-    /// The centre that the verdicts are on: the declared one; else the median, or the mean where the plan has too few independent
-    /// units for an interval of a median at its level. So it is known before there are data.
+    /// The centre that the verdicts are on: the declared one. Experiments from before trimmed means were the default may have none; they
+    /// keep the rule of then: the median, or the mean where the plan has too few independent units for an interval of a median at
+    /// its level. So it is known before there are data.
     pub fn center(&self) -> Center {
         // All n units lie on one side of the median with probability 2^(1 - n).
         let fewest = (1.0 - (1.0 - self.analysis.confidence).log2()).ceil();

@@ -6,15 +6,12 @@ use std::collections::BTreeMap;
 use maud::{Markup, PreEscaped, html};
 use speedup_analysis::{gate::Conclusion, gate::Ruling, study::Report};
 use speedup_core::value::foreign::without_commands;
-use speedup_statistics::inference::Threshold;
 
 use crate::document::clean;
 
 /// By what a test fails.
 #[derive(Clone, Copy, Debug)]
 pub struct JunitRules {
-    /// Differences of the times up to this do not matter.
-    pub noise: Threshold,
     /// Whether a test fails that is undecided.
     pub requires_conclusive: bool,
 }
@@ -62,7 +59,7 @@ enum Fate {
 }
 
 fn fate(conclusion: &Conclusion, rules: JunitRules) -> Fate {
-    match conclusion.ruling(rules.noise) {
+    match conclusion.ruling {
         Ruling::Regression => Fate::Failed,
         Ruling::Undecided if rules.requires_conclusive => Fate::Failed,
         Ruling::Undecided => Fate::Skipped,
@@ -118,7 +115,11 @@ fn test(subject: &JunitSubject, conclusion: &Conclusion, rules: JunitRules) -> M
     let said = xml_text(&conclusion.to_string());
     html! {
         testcase classname=(xml_text(&format!("{}.{}", subject.name, conclusion.candidate))) name=(xml_text(&name)) time=[time] {
-            @match (fate(conclusion, rules), conclusion.ruling(rules.noise)) {
+            properties {
+                property name="verdict" value=(conclusion.verdict.words()) {}
+                property name="adjusted_verdict" value=(conclusion.adjusted_verdict.words()) {}
+            }
+            @match (fate(conclusion, rules), conclusion.ruling) {
                 (Fate::Failed, Ruling::Undecided) => failure type="undecided" message=(said) { (said) },
                 (Fate::Failed, _) => failure type="regression" message=(said) { (said) },
                 (Fate::Skipped, _) => skipped message=(said) {},

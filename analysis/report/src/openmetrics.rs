@@ -7,7 +7,9 @@
 use std::fmt::Write as _;
 
 use speedup_analysis::conclusion::Verdict;
-use speedup_analysis::study::{IntervalReport, Report, SampleReport, ScalingRow, ScalingValue, State};
+use speedup_analysis::study::{
+    ComparisonReport, IntervalReport, Report, SampleReport, ScalingRow, ScalingValue, State,
+};
 use speedup_core::value::foreign::without_commands;
 
 use crate::document::clean;
@@ -22,9 +24,10 @@ type Label<'a> = (&'static str, &'a str);
 /// Which time of a sample a series is of.
 type Statistic = (&'static str, fn(&SampleReport) -> Option<f64>);
 
-const STATISTICS: [Statistic; 5] = [
+const STATISTICS: [Statistic; 6] = [
     ("mean", |wall| Some(wall.mean)),
     ("median", |wall| Some(wall.median)),
+    ("trimmed_mean", |wall| wall.trimmed_mean),
     ("min", |wall| Some(wall.min)),
     ("max", |wall| Some(wall.max)),
     ("standard_deviation", |wall| wall.standard_deviation),
@@ -43,7 +46,13 @@ pub fn text(report: &Report) -> String {
         times(report),
         ratios(report),
         totals(report),
-        verdicts(report),
+        verdicts(report, "speedup_verdict", "as tested", |comparison| comparison.verdict),
+        verdicts(
+            report,
+            "speedup_adjusted_verdict",
+            "after Holm's adjustment, which gates go by",
+            |comparison| comparison.familywise().0,
+        ),
         runs(report),
         scaling(report),
     ];
@@ -160,19 +169,25 @@ fn add(families: &mut [Family], report: &Report, labels: &[Label<'_>], value: f6
     }
 }
 
-fn verdicts(report: &Report) -> Vec<Family> {
-    const NAME: &str = "verdict";
-    const LABEL: &str = "speedup_verdict";
-    let mut family = Family::new(NAME, "stateset", None, "The verdict on a candidate.");
+/// The verdicts on candidates, each state with the label that a state set wants: the family's name with the prefix.
+fn verdicts(
+    report: &Report,
+    label: &'static str,
+    which: &str,
+    of: fn(&ComparisonReport) -> Verdict,
+) -> Vec<Family> {
+    let name = label.trim_start_matches("speedup_");
+    let help = format!("The verdict on a candidate, {which}.");
+    let mut family = Family::new(name, "stateset", None, &help);
     for benchmark in &report.benchmarks {
         for comparison in &benchmark.comparisons {
             for verdict in Verdict::ALL {
                 let labels = [
                     ("benchmark", benchmark.name.as_str()),
                     ("candidate", &comparison.candidate),
-                    (LABEL, verdict.words()),
+                    (label, verdict.words()),
                 ];
-                family.sample(report, "", &labels, if comparison.verdict == verdict { 1.0 } else { 0.0 });
+                family.sample(report, "", &labels, if of(comparison) == verdict { 1.0 } else { 0.0 });
             }
         }
     }

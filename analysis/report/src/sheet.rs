@@ -13,7 +13,7 @@ use speedup_analysis::study::{
 use crate::facts::written;
 
 /// The columns, in their order.
-const COLUMNS: [&str; 44] = [
+const COLUMNS: [&str; 46] = [
     "experiment",
     "benchmark",
     "baseline",
@@ -58,6 +58,8 @@ const COLUMNS: [&str; 44] = [
     "estimate",
     "estimate_lower",
     "estimate_upper",
+    "baseline_trimmed_mean_ns",
+    "candidate_trimmed_mean_ns",
 ];
 
 /// What a row is about: its column `finding`.
@@ -105,9 +107,8 @@ fn row(
     let protocol = |report: &Option<ProtocolReport>| {
         report.as_ref().map_or_else(String::new, |report| report.verdict.words().to_owned())
     };
-    let needed = |reach: Option<&ReachReport>| match reach {
-        Some(ReachReport::Reached { needed } | ReachReport::MoreRuns { needed }) => needed.to_string(),
-        Some(ReachReport::Unreachable { .. } | ReachReport::Unknown { .. }) | None => String::new(),
+    let needed = |reach: Option<&ReachReport>| {
+        reach.and_then(ReachReport::needed).map_or_else(String::new, |needed| needed.to_string())
     };
     let advice = comparison.advice.as_ref();
     let mut row = vec![
@@ -135,21 +136,24 @@ fn row(
     row.extend(times(&benchmark.cells[at + 1]));
     row.push(needed(advice.map(|advice| &advice.detection.reach)));
     row.push(needed(advice.map(|advice| &advice.precision.reach)));
-    let holm = comparison.adjusted.iter().find(|one| one.is_familywise());
     row.extend([HEADLINE.to_owned(), String::new()]);
-    row.push(holm.map_or_else(String::new, |adjusted| adjusted.verdict.words().to_owned()));
-    row.push(number(holm.map(|adjusted| adjusted.p_value)));
-    row.resize(COLUMNS.len(), String::new());
+    let (adjusted_verdict, adjusted_p_value) = comparison.familywise();
+    row.extend([adjusted_verdict.words().to_owned(), number(adjusted_p_value)]);
+    row.push(number(headline.and_then(|headline| headline.smallest_effect)));
+    row.resize(COLUMNS.len() - 2, String::new());
+    for cell in [&benchmark.cells[0], &benchmark.cells[at + 1]] {
+        row.push(number(cell.wall_ns.as_ref().and_then(|wall| wall.trimmed_mean)));
+    }
     row
 }
 
 /// The verdict on an endpoint: its ratio stands where a headline's speedup does, above 1 where the candidate is the better.
 fn of_endpoint(report: &Report, endpoint: &EndpointReport, of: &EndpointRow) -> Vec<String> {
-    let holm = of.adjusted.iter().find(|one| one.is_familywise());
     let by = match (endpoint.quantile, endpoint.center) {
         (Some(probability), _) => probability.to_string(),
         (None, center) => center.map_or_else(String::new, |center| center.name().to_owned()),
     };
+    let (adjusted_verdict, adjusted_p_value) = of.familywise();
     let mut named = of_ratio(of.ratio, of.interval.as_ref());
     let difference = of.difference.as_ref();
     let ends = difference.and_then(|difference| difference.interval.ends());
@@ -165,8 +169,8 @@ fn of_endpoint(report: &Report, endpoint: &EndpointReport, of: &EndpointRow) -> 
         ("p_value", number(of.p_value)),
         ("finding", ENDPOINT.to_owned()),
         ("endpoint", endpoint.name()),
-        ("adjusted_verdict", holm.map_or_else(String::new, |adjusted| adjusted.verdict.words().to_owned())),
-        ("adjusted_p_value", number(holm.map(|adjusted| adjusted.p_value))),
+        ("adjusted_verdict", adjusted_verdict.words().to_owned()),
+        ("adjusted_p_value", number(adjusted_p_value)),
     ]);
     fields(report, &named)
 }

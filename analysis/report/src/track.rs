@@ -3,7 +3,7 @@
 use speedup_analysis::track::{
     RatioReport, TrackBenchmark, TrackCommit, TrackEntryState, TrackPointReport, TrackReport, TrackStepReport,
 };
-use speedup_analysis::{conclusion::Word, count::counted, count::percent, count::ratio};
+use speedup_analysis::{conclusion::Word, count::counted, count::percent, count::ratio, count::spread};
 use speedup_core::{experiment::commit::Commit, experiment::metric::Better, experiment::metric::Metric};
 use speedup_statistics::track::{ChangeShape, Track};
 
@@ -144,7 +144,7 @@ fn write_benchmarks(document: &mut Document, report: &TrackReport) {
     let row = |benchmark: &TrackBenchmark| {
         let level = benchmark.levels.last();
         let floor = benchmark.noise_floor.as_ref();
-        let within = |of: &RatioReport| format!("±{}", rounded(of.ratio - 1.0));
+        let within = |of: &RatioReport| spread(of.ratio - 1.0);
         TableRow::from(vec![
             Field::name(&benchmark.benchmark),
             benchmark.points.len().to_string().into(),
@@ -246,12 +246,6 @@ fn write_method(document: &mut Document, report: &TrackReport) {
 /// A ratio with its interval.
 fn shown(of: &RatioReport) -> String {
     ratio(of.ratio, of.interval.map(|[lower, upper]| (lower, upper)))
-}
-
-/// A small share with two digits.
-fn rounded(share: f64) -> String {
-    let digits = speedup_analysis::count::decimals(share * 10.0, 4).max(1);
-    format!("{:.digits$}\u{a0}%", share * 100.0)
 }
 
 fn short<'r>(report: &'r TrackReport, id: &'r str) -> &'r str {

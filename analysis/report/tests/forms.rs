@@ -8,13 +8,13 @@ use std::{collections::BTreeMap, path::Path, path::PathBuf};
 
 use serde_json::Value;
 use speedup_analysis::conclusion::{Reason, ReasonCode, Verdict};
-use speedup_analysis::{count, study::ComparisonReport, study::IntervalReport, study::Report};
+use speedup_analysis::count;
+use speedup_analysis::study::{ComparisonReport, DesignKind, DesignReport, IntervalReport, Report, RunUnit};
 use speedup_core::value::foreign::{is_obeyed, lines, without_commands};
-use speedup_report::document::{Element, Kind};
+use speedup_report::document::{Element, Kind, Tone};
 use speedup_report::junit::JunitRules;
 use speedup_report::terminal::{self, Plots, Terminal};
 use speedup_report::{Document, bencher, github_benchmark, html, junit, latex, markdown, openmetrics, sheet};
-use speedup_statistics::inference::Threshold;
 
 #[path = "forms/ci.rs"]
 mod ci;
@@ -44,7 +44,7 @@ const FOREIGN: &str = "baseline baseline_again benchmark candidate concerns desc
 /// What somebody might hope to be executed, or to break a line, a table or a page.
 const HOSTILE: &str = "</title></style><script>alert(1)</script>\"'<img src=x onerror=alert(1)>&amp; | a ` b $x$ \
     \\input{/etc/passwd} \\end{document} %{}~^_# -- [l](javascript:alert(1))\r\n# heading\n::error::x ##[error]y\n\u{1b}[2J\u{202e}\u{0} =1+1 速";
-const RULES: JunitRules = JunitRules { noise: Threshold::NONE, requires_conclusive: false };
+const RULES: JunitRules = JunitRules { requires_conclusive: false };
 
 fn path(parts: &[&str]) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR")].iter().chain(parts).collect()
@@ -234,6 +234,60 @@ fn every_section_has_its_heading_in_every_form() {
             assert!(is_broken || text.lines().any(|line| line == section.heading), "{name}: {text}");
         }
     }
+}
+
+/// The blocks of the section of this kind.
+fn blocks(report: &Report, kind: Kind) -> Vec<Element> {
+    let sections = Document::of(report).sections;
+    sections.into_iter().find(|section| section.kind == kind).map_or_else(Vec::new, |section| section.blocks)
+}
+
+/// A candidate that crashes is what is read first, not the ratio of the runs that are left.
+#[test]
+fn runs_that_failed_stand_before_any_verdict() {
+    let is_of_missing = |block: &Element| matches!(block, Element::Verdict { tone: Tone::Worse, .. });
+    let finished = report("finished");
+    let first = blocks(&finished, Kind::Verdict).into_iter().next().expect("a verdict");
+    assert!(finished.mishaps.failed_runs > 0 && is_of_missing(&first), "{first:?}");
+    let Element::Verdict { text, .. } = first else { panic!("a verdict") };
+    assert!(finished.suites.iter().all(|suite| suite.sentence != text), "{text}");
+    let mixed = report("mixed");
+    let first = blocks(&mixed, Kind::Verdict).into_iter().next();
+    let Some(Element::Verdict { text, .. }) = first else { panic!("a verdict") };
+    assert!(mixed.mishaps.failed_runs > 0 || text == mixed.suites[0].sentence, "{text}");
+}
+
+/// While runs are outstanding nobody is told to publish, and a number has no colour.
+#[test]
+fn a_running_experiment_is_not_published() {
+    let mut running = report("drawn");
+    let told = |report: &Report| format!("{:?}", Document::brief(report));
+    running.head.tally.waiting = 1;
+    assert!(running.head.awaits_runs() && !told(&running).contains("bundle"));
+    let mut stopped = report("mixed");
+    stopped.head.measured_runs = 1;
+    assert!(!told(&stopped).contains("bundle"));
+}
+
+/// Of pairs nobody says that their ratio is one of medians, or that Touati, Worms and Briais published their tests.
+#[test]
+fn tables_name_what_the_design_compares() {
+    let mut report = report("finished");
+    let told = |report: &Report, kind| format!("{:?}", blocks(report, kind));
+    assert!(told(&report, Kind::Benchmarks).contains("the ratio of the trimmed means"));
+    assert!(told(&report, Kind::SpeedupTest).contains("As published"));
+    let pairs = DesignReport {
+        kind: DesignKind::Pairs,
+        unit: RunUnit::Visit.into(),
+        baseline_units: 30,
+        candidate_units: 30,
+        incomplete: 0,
+    };
+    for comparison in report.benchmarks.iter_mut().flat_map(|benchmark| &mut benchmark.comparisons) {
+        comparison.design = Some(pairs.clone());
+    }
+    assert!(told(&report, Kind::Benchmarks).contains("the trimmed mean of the ratios within pairs"));
+    assert!(!told(&report, Kind::SpeedupTest).contains("As published"));
 }
 
 fn kinds(report: &Report) -> Vec<Kind> {

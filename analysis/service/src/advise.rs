@@ -1,16 +1,19 @@
 //! How many benchmarks, or how often to repeat: questions become those of the planning methods.
 
 use serde::Serialize;
+use speedup_analysis::study::ASSURANCE;
 use speedup_core::value::hint::{Hinted, with_hint};
 use speedup_proto::v1::{self, advise_request as asked};
 use speedup_statistics::levels::{LevelTree, LevelVariance, RandomEffects, Reshaped};
 use speedup_statistics::planning::required_repetitions::{
     MeanPrecision, MedianPrecision, RankSumDetection, RatioPrecision, RequiredError, RequiredRuns,
-    SpeedupGoal, WelchDetection,
+    SpeedupGoal, TrimmedDetection, WelchDetection,
 };
 use speedup_statistics::planning::{BudgetedPlan, Costs, RepetitionPlan, VarianceComponents};
 use speedup_statistics::test::{Selection, benchmarks_by_wald, benchmarks_by_wilson};
-use speedup_statistics::{inference::Alternative, inference::ConfidenceLevel, sample::Sample};
+use speedup_statistics::{
+    inference::Alternative, inference::ConfidenceLevel, ratio::TrimShare, sample::Sample,
+};
 use tonic::Status;
 
 use crate::{invalid, level};
@@ -88,14 +91,18 @@ fn repetitions(question: asked::Repetitions, confidence: ConfidenceLevel) -> Res
     let candidate = if candidate.is_empty() { None } else { Some(pilot(candidate, "candidate")?) };
     let baseline = pilot(baseline, "baseline")?;
     let maximum = maximum.unwrap_or(USUAL_MAXIMUM);
+    let trimmed = TrimmedDetection::new(&baseline, candidate.as_ref(), TrimShare::USUAL);
+    let trimmed = trimmed.map(|pilot| pilot.at_upper_limit(ASSURANCE));
     let by_method = match goal {
         None => return Err(Status::invalid_argument("repetitions.goal: nothing is asked")),
         Some(asked::repetitions::Goal::RelativeHalfWidth(goal)) => match &candidate {
             Some(candidate) => vec![
+                trimmed.and_then(|pilot| pilot.precise(goal, confidence, maximum)),
                 RatioPrecision::new(&baseline, candidate)
                     .and_then(|pilot| pilot.required(goal, confidence, maximum)),
             ],
             None => vec![
+                trimmed.and_then(|pilot| pilot.precise(goal, confidence, maximum)),
                 MeanPrecision::new(&baseline).and_then(|pilot| pilot.required(goal, confidence, maximum)),
                 MedianPrecision::new(&baseline).and_then(|pilot| pilot.required(goal, confidence, maximum)),
             ],
@@ -103,15 +110,19 @@ fn repetitions(question: asked::Repetitions, confidence: ConfidenceLevel) -> Res
         Some(asked::repetitions::Goal::Speedup(speedup)) => {
             let goal = SpeedupGoal {
                 speedup,
-                alternative: if speedup > 1.0 { Alternative::Greater } else { Alternative::Less },
+                alternative: Alternative::TwoSided,
                 level: confidence,
                 power: power.unwrap_or(USUAL_POWER),
                 maximum,
             };
             let candidate = candidate.as_ref();
+            // The published test is one-sided.
+            let alternative = if speedup > 1.0 { Alternative::Greater } else { Alternative::Less };
+            let as_published = SpeedupGoal { alternative, ..goal };
             vec![
+                trimmed.and_then(|pilot| pilot.required(&goal)),
                 WelchDetection::new(&baseline, candidate).and_then(|pilot| pilot.required(&goal)),
-                RankSumDetection::new(&baseline, candidate).and_then(|pilot| pilot.required(&goal)),
+                RankSumDetection::new(&baseline, candidate).and_then(|pilot| pilot.required(&as_published)),
             ]
         }
     };

@@ -146,7 +146,7 @@ fn decide(study: &Study) -> Result<Decision, Status> {
     let rule = rule.ok_or_else(|| Status::failed_precondition("the plan says the number of runs"))?;
     match rule.state {
         RuleState::Pending | RuleState::BrokenOff => Err(Status::failed_precondition(rule.words)),
-        RuleState::Further | RuleState::Enough => {
+        RuleState::Further | RuleState::Enough | RuleState::Exhausted => {
             let further = rule.extension(study.plan());
             Ok(Decision { from: rule.from, further, words: words(rule) })
         }

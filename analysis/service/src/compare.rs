@@ -8,7 +8,7 @@ use speedup_proto::v1::{self, compare_request::Weighting};
 use speedup_statistics::{inference::ConfidenceLevel, ratio::BenchmarkWeights, test::Selection};
 use tonic::Status;
 
-use crate::{invalid, level};
+use crate::{invalid, level, threshold};
 
 /// The longest name of a version or a benchmark: both are often paths.
 const MOST_NAME_BYTES: usize = 1 << 10;
@@ -39,6 +39,7 @@ fn inquiry(request: v1::CompareRequest) -> Result<Inquiry, Status> {
         drawn,
         population,
         seed,
+        noise_threshold,
     } = request;
     at_most("versions", versions.len(), MOST_VERSIONS)?;
     at_most("method", method.len(), MOST_METHOD_BYTES)?;
@@ -55,6 +56,7 @@ fn inquiry(request: v1::CompareRequest) -> Result<Inquiry, Status> {
         suites: suites?,
         method,
         confidence: level(confidence)?.map(ConfidenceLevel::get),
+        noise_threshold: threshold(noise_threshold)?,
         better: if higher_is_better { Preference::Higher } else { Preference::Lower },
         weights: of_weights(weighting, weights)?,
         selection: selection(drawn, population)?,

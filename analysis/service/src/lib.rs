@@ -26,7 +26,7 @@ pub use service::{AnalysisStartError, Options, Service, start};
 
 use speedup_core::{value::causes::with_causes, value::hint::Hinted, value::hint::with_hint};
 use speedup_proto::{limits, v1::analysis_server::AnalysisServer, v1::experiments_client::ExperimentsClient};
-use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::inference::{ConfidenceLevel, Threshold};
 use tonic::{Code, Status, service::Routes, transport::Channel};
 
 /// `routes` with the service `speedup.v1.Analysis`, which asks the coordinator through `coordinator`.
@@ -58,6 +58,11 @@ fn service_of(coordinator: Channel) -> AnalysisServer<door::AnalysisDoor> {
 /// A confidence level that was given.
 pub(crate) fn level(confidence: Option<f64>) -> Result<Option<ConfidenceLevel>, Status> {
     confidence.map(ConfidenceLevel::new).transpose().map_err(|error| invalid(&error))
+}
+
+/// A noise threshold that was given.
+pub(crate) fn threshold(noise: Option<f64>) -> Result<Threshold, Status> {
+    Threshold::new(noise.unwrap_or(0.0)).map_err(|error| invalid(&error))
 }
 
 /// What was asked for cannot be meant.

@@ -12,7 +12,7 @@ use speedup_report::{Document, html, markdown};
 use tokio::{sync::mpsc, task::spawn_blocking};
 use tonic::{Status, transport::Channel};
 
-use crate::{from_coordinator, intake::Intake, level, turns::Turn, turns::Turns};
+use crate::{from_coordinator, intake::Intake, level, threshold, turns::Turn, turns::Turns};
 
 /// Pieces of an export that come while those before them are taken in.
 const PIECES_AHEAD: usize = 3;
@@ -113,7 +113,7 @@ impl TryFrom<v1::ReportRequest> for Asked {
     type Error = Status;
 
     fn try_from(request: v1::ReportRequest) -> Result<Self, Status> {
-        let v1::ReportRequest { experiment, confidence, mixtures, figures, form } = request;
+        let v1::ReportRequest { experiment, confidence, mixtures, figures, form, noise_threshold } = request;
         let form = Form::try_from(form).map_err(|_| {
             Status::invalid_argument(with_hint(
                 format_args!("form: there is no form {form}"),
@@ -124,7 +124,12 @@ impl TryFrom<v1::ReportRequest> for Asked {
         let figures = if figures { Figures::Drawn } else { Figures::LeftOut };
         Ok(Self {
             experiment: experiment_named(&experiment, "experiment")?,
-            options: ReportOptions { confidence: level(confidence)?, mixtures, figures },
+            options: ReportOptions {
+                confidence: level(confidence)?,
+                noise: threshold(noise_threshold)?,
+                mixtures,
+                figures,
+            },
             form,
         })
     }

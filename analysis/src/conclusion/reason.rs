@@ -115,6 +115,8 @@ speedup_core::words! {
         Resamples = "resamples",
         /// The values differ by rounding.
         Rounding = "rounding",
+        /// Runs of the plan are outstanding, and a verdict read while they arrive has no confidence level.
+        RunsOutstanding = "runs_outstanding",
         /// Scores are beyond the numbers once they are divided.
         ScoresOutOfRange = "scores_out_of_range",
         /// All runs of one version are better than all of the other.

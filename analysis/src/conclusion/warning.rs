@@ -136,6 +136,8 @@ speedup_core::words! {
         MeanOfDoubtfulLaw = "mean_of_doubtful_law",
         /// A verdict on means does not see rare slow runs.
         MeanOfRareRuns = "mean_of_rare_runs",
+        /// A verdict on medians, whose interval supposes that the runs beside them are not close together.
+        MedianOfCloseRuns = "median_of_close_runs",
         /// A plain mean of speedups is no overall speedup.
         MeanOfSpeedups = "mean_of_speedups",
         /// Runs have no value of a metric.
@@ -158,6 +160,8 @@ speedup_core::words! {
         NetworkFileSystem = "network_file_system",
         /// No benchmark shows a difference.
         NoBenchmarkDiffers = "no_benchmark_differs",
+        /// An interval has no width.
+        NoWidth = "no_width",
         /// No level above one half makes the difference significant.
         NoLevelAboveHalf = "no_level_above_half",
         /// The versions differ by more than a shift.
@@ -274,6 +278,8 @@ speedup_core::words! {
         UnlikeShapes = "unlike_shapes",
         /// Benchmarks that some version lacks.
         UnmatchedBenchmarks = "unmatched_benchmarks",
+        /// A plan is by an upper limit of the pilot's spread.
+        UpperLimitOfSpread = "upper_limit_of_spread",
         /// The configuration's coefficients are whole numbers.
         WholeCoefficients = "whole_coefficients",
     }
@@ -368,7 +374,7 @@ impl Warning {
 fn general_sentence(caveat: &Caveat) -> String {
     match caveat {
         Caveat::NotNormalLarge { .. } => {
-            "A sample is not normally distributed; with more than 30 runs the t \
+            "A sample seems not to be normally distributed; with more than 30 runs the t \
             test is usual but its confidence level is approximate: prefer the verdict on the median."
                 .to_owned()
         }
@@ -425,6 +431,7 @@ impl From<&PlanningAssumption> for Warning {
     fn from(assumption: &PlanningAssumption) -> Self {
         let code = match assumption {
             PlanningAssumption::SpreadOfPilot { .. } => WarningCode::SpreadOfPilot,
+            PlanningAssumption::UpperLimitOfSpread { .. } => WarningCode::UpperLimitOfSpread,
             PlanningAssumption::SpreadGiven => WarningCode::SpreadGiven,
             PlanningAssumption::IndependentRuns => WarningCode::IndependentRuns,
             PlanningAssumption::NormalMeans => WarningCode::NormalMeans,

@@ -1,22 +1,51 @@
 //! The conclusions of an experiment's report.
 
-use super::Conclusion;
+use super::{Conclusion, Ruling};
 use crate::conclusion::{ReasonCode, Verdict};
-use crate::study::{BisectionReport, ComparisonReport, EndpointReport, IntervalReport, Report, SuiteReport};
-use speedup_core::experiment::metric::Metric;
+use crate::study::{
+    BisectionReport, ComparisonReport, EndpointReport, IntervalReport, OneSidedReport, Report, SuiteReport,
+};
+use speedup_core::experiment::{Family, metric::Metric};
+use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue, Threshold};
+
+/// By what a report is ruled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GateTerms {
+    /// The slowdown that does not matter.
+    pub(crate) noise: Threshold,
+    pub(crate) level: ConfidenceLevel,
+}
+
+/// A conclusion with what its ruling is by.
+struct Ruled {
+    conclusion: Conclusion,
+    /// The p-value of both directions against the threshold, 1 for what cannot conclude; `None` where its risk is its own.
+    at_threshold: Option<OneSidedReport>,
+    /// The verdicts that share a risk: 0 with the headlines, else those of an endpoint.
+    family: usize,
+}
 
 impl Conclusion {
     /// Those of a report: each candidate over all benchmarks, then on each; of one benchmark on that alone; then on each endpoint.
     pub fn of_report(report: &Report) -> Vec<Self> {
-        let of = |suite: &SuiteReport| {
+        if report.gates.is_empty() { Self::of_rows(report) } else { report.gates.clone() }
+    }
+
+    /// The same by the rows of the report, of which none may be left out.
+    pub(crate) fn of_rows(report: &Report) -> Vec<Self> {
+        let Ok(level) = ConfidenceLevel::new(report.head.confidence) else { return Vec::new() };
+        let terms = GateTerms { noise: report.head.noise_threshold, level };
+        let mut all = Vec::new();
+        for suite in &report.suites {
             let own = report.benchmarks.iter().flat_map(|benchmark| {
                 let own = benchmark.comparisons.iter().filter(|one| one.candidate == suite.candidate);
                 own.map(|comparison| (benchmark.name.as_str(), comparison))
             });
-            Self::of_suite(suite, own, &report.endpoints)
-        };
-        let of_step = report.rule.as_ref().and_then(|rule| rule.bisection.as_ref()).map(of_bisection);
-        report.suites.iter().flat_map(of).chain(of_step).collect()
+            all.extend(Self::of_suite(suite, own, &report.endpoints, terms));
+        }
+        let bisection = report.rule.as_ref().and_then(|rule| rule.bisection.as_ref());
+        all.extend(bisection.map(|bisection| of_bisection(bisection, terms.noise)));
+        all
     }
 
     /// Those of a candidate.
@@ -24,81 +53,125 @@ impl Conclusion {
         suite: &SuiteReport,
         benchmarks: impl Iterator<Item = (&'a str, &'a ComparisonReport)>,
         endpoints: &[EndpointReport],
+        terms: GateTerms,
     ) -> Vec<Self> {
-        let own: Vec<Self> = benchmarks.map(|(benchmark, of)| of_comparison(benchmark, of)).collect();
+        let mut all: Vec<Ruled> = benchmarks.map(|(name, one)| of_comparison(name, one, terms)).collect();
         // Under a rule of looks a suite has no verdict, which is no lack of data.
         let by_looks = suite.reason.as_ref().is_some_and(|reason| reason.code == ReasonCode::NoSuiteByLooks);
-        let ends = suite.interval.as_ref().and_then(IntervalReport::ends);
-        let overall = Self::new(&suite.candidate, None, of_total(suite), suite.speedup, ends);
-        let mut all = if by_looks { own } else { overall.over(own) };
-        all.extend(endpoints.iter().flat_map(|endpoint| of_endpoint(endpoint, &suite.candidate)));
-        all
-    }
-
-    /// The conclusion over all benchmarks before theirs; of one benchmark its own is all.
-    pub(crate) fn over(self, mut own: Vec<Self>) -> Vec<Self> {
-        if own.len() != 1 {
-            own.insert(0, self);
+        if all.len() != 1 && !by_looks {
+            all.insert(0, of_total(suite));
         }
-        own
-    }
-
-    pub(crate) fn new(
-        candidate: &str,
-        benchmark: Option<&str>,
-        verdict: Verdict,
-        speedup: Option<f64>,
-        interval: Option<(f64, f64)>,
-    ) -> Self {
-        let (candidate, benchmark) = (candidate.to_owned(), benchmark.map(str::to_owned));
-        Self { candidate, benchmark, endpoint: None, verdict, speedup, interval }
+        for (number, endpoint) in (1..).zip(endpoints) {
+            let family = if endpoint.family == Family::Own { number } else { 0 };
+            all.extend(of_endpoint(endpoint, &suite.candidate, family));
+        }
+        if terms.noise != Threshold::NONE {
+            rule_at_threshold(&mut all, endpoints.len(), terms.level);
+        }
+        let opposed = suite.reason.as_ref().is_some_and(|reason| reason.code == ReasonCode::BenchmarksOppose);
+        if let Some(total) = all.first_mut().filter(|one| opposed && one.conclusion.benchmark.is_none())
+            && total.conclusion.ruling != Ruling::Sound
+        {
+            total.conclusion.ruling = Ruling::Undecided;
+            total.conclusion.ruling_p_value = None;
+        }
+        all.into_iter().map(|one| one.conclusion).collect()
     }
 }
 
-/// What a bisection says of its bad end.
-fn of_bisection(bisection: &BisectionReport) -> Conclusion {
-    let candidate = bisection.commits.last().map_or("", |commit| commit.version.as_str());
-    let speedup = bisection.size.map(|size| 1.0 / size.ratio);
-    let ends = bisection.size.map(|size| (1.0 / size.interval[1], 1.0 / size.interval[0]));
-    let of = Conclusion::new(candidate, Some(&bisection.benchmark), bisection.gated(), speedup, ends);
-    let is_own = bisection.metric != Metric::Wall.name();
-    Conclusion { endpoint: is_own.then(|| bisection.metric.clone()), ..of }
+/// Rules by tests of the speedup being the threshold's, adjusted by Holm in each family.
+fn rule_at_threshold(all: &mut [Ruled], endpoints: usize, level: ConfidenceLevel) {
+    for family in 0..=endpoints {
+        let p_value = |one: &Ruled| match one.at_threshold {
+            Some(tested) if one.family == family => Some(tested.two_sided()),
+            Some(_) | None => None,
+        };
+        let p_values: Vec<Option<PValue>> = all.iter().map(p_value).collect();
+        for (one, p_value) in all.iter_mut().zip(Adjustment::Holm.adjust(&p_values)) {
+            let (Some(p_value), Some(tested)) = (p_value, one.at_threshold) else { continue };
+            one.conclusion.ruling_p_value = Some(p_value.told());
+            one.conclusion.ruling = match p_value.rejects_at(level.risk()) {
+                true if tested.slower < tested.faster => Ruling::Regression,
+                true => Ruling::Sound,
+                false => Ruling::Undecided,
+            };
+        }
+    }
 }
 
-fn of_comparison(benchmark: &str, comparison: &ComparisonReport) -> Conclusion {
+/// The tests against the threshold of what has data; what has none counts as if nothing were shown.
+fn counted(verdict: Verdict, at_threshold: Option<OneSidedReport>) -> OneSidedReport {
+    match (verdict, at_threshold) {
+        (Verdict::NotEnoughData, _) | (_, None) => OneSidedReport { faster: 1.0, slower: 1.0 },
+        (_, Some(tested)) => tested,
+    }
+}
+
+fn of_comparison(benchmark: &str, comparison: &ComparisonReport, terms: GateTerms) -> Ruled {
     let headline = comparison.headline();
     let speedup = headline.as_ref().map(|headline| headline.speedup);
-    let ends = headline.and_then(|headline| headline.interval.ends());
-    Conclusion::new(&comparison.candidate, Some(benchmark), verdict(comparison), speedup, ends)
+    let ends = headline.as_ref().and_then(|headline| headline.interval.ends());
+    let verdict = comparison.verdict;
+    let plain = Conclusion::new(&comparison.candidate, Some(benchmark), verdict, speedup, ends);
+    if comparison.look.is_some() {
+        // The rule keeps the risk of each benchmark.
+        let ruling = Ruling::by_interval(verdict, ends, terms.noise);
+        return Ruled { conclusion: Conclusion { ruling, ..plain }, at_threshold: None, family: 0 };
+    }
+    let at_threshold = headline.and_then(|headline| headline.at_threshold);
+    Ruled {
+        conclusion: plain.adjusted_to(comparison.familywise()),
+        // Without runs of both versions it is not of the family.
+        at_threshold: comparison.observed.map(|_| counted(verdict, at_threshold)),
+        family: 0,
+    }
+}
+
+/// The total, of the same family as its benchmarks.
+fn of_total(suite: &SuiteReport) -> Ruled {
+    let ends = suite.interval.as_ref().and_then(IntervalReport::ends);
+    let plain = Conclusion::new(&suite.candidate, None, suite.verdict, suite.speedup, ends);
+    Ruled {
+        conclusion: plain.adjusted_to(suite.familywise()),
+        at_threshold: Some(counted(suite.verdict, suite.at_threshold)),
+        family: 0,
+    }
 }
 
 /// The conclusions of a candidate on an endpoint, benchmark by benchmark.
 fn of_endpoint<'a>(
     endpoint: &'a EndpointReport,
     candidate: &'a str,
-) -> impl Iterator<Item = Conclusion> + use<'a> {
-    endpoint.of(candidate).map(|row| {
+    family: usize,
+) -> impl Iterator<Item = Ruled> + use<'a> {
+    endpoint.of(candidate).map(move |row| {
         let ends = row.interval.as_ref().and_then(IntervalReport::ends);
-        let verdict = row.familywise().into();
-        let of = Conclusion::new(&row.candidate, Some(&row.benchmark), verdict, row.ratio, ends);
-        Conclusion { endpoint: Some(endpoint.name()), ..of }
+        let verdict = row.verdict.into();
+        let plain = Conclusion::new(&row.candidate, Some(&row.benchmark), verdict, row.ratio, ends);
+        let plain = Conclusion { endpoint: Some(endpoint.name()), ..plain };
+        let (adjusted_verdict, p_value) = row.familywise();
+        Ruled {
+            conclusion: plain.adjusted_to((adjusted_verdict.into(), p_value)),
+            at_threshold: Some(counted(verdict, row.at_threshold)),
+            family,
+        }
     })
 }
 
-/// Verdicts of looks have no p-value to adjust: the rule keeps the risk of each benchmark.
-fn verdict(comparison: &ComparisonReport) -> Verdict {
-    let adjusted = comparison.adjusted.iter().find(|one| one.is_familywise());
-    match adjusted {
-        Some(adjusted) if comparison.look.is_none() => adjusted.verdict,
-        Some(_) | None => comparison.verdict,
+impl Conclusion {
+    fn adjusted_to(self, (adjusted_verdict, ruling_p_value): (Verdict, Option<f64>)) -> Self {
+        Self { adjusted_verdict, ruling: adjusted_verdict.into(), ruling_p_value, ..self }
     }
 }
 
-/// The total's, of the same family as its benchmarks'; undecided where these went both ways.
-fn of_total(suite: &SuiteReport) -> Verdict {
-    let adjusted = suite.adjusted.iter().find(|one| one.is_familywise());
-    match (suite.verdict, adjusted) {
-        (Verdict::Faster | Verdict::Slower, Some(adjusted)) => adjusted.verdict,
-        (verdict, _) => verdict,
-    }
+/// What a bisection says of its bad end.
+fn of_bisection(bisection: &BisectionReport, noise: Threshold) -> Conclusion {
+    let candidate = bisection.commits.last().map_or("", |commit| commit.version.as_str());
+    let speedup = bisection.size.map(|size| 1.0 / size.ratio);
+    let ends = bisection.size.map(|size| (1.0 / size.interval[1], 1.0 / size.interval[0]));
+    let verdict = bisection.gated();
+    let plain = Conclusion::new(candidate, Some(&bisection.benchmark), verdict, speedup, ends);
+    let is_own = bisection.metric != Metric::Wall.name();
+    let endpoint = is_own.then(|| bisection.metric.clone());
+    Conclusion { endpoint, ruling: Ruling::by_interval(verdict, ends, noise), ..plain }
 }

@@ -2,17 +2,12 @@
 
 use super::*;
 use crate::inquiry::{
-    EffectOptions, Inquiry, Method, NamedSample, Preference, SpeedupTestMode, SpeedupTestOptions, Suite,
+    EffectOptions, Findings, Inquiry, Method, NamedSample, Preference, RatioOptions, SpeedupTestMode,
+    SpeedupTestOptions, Suite,
 };
 use crate::study::Report;
-use speedup_core::value::seed::Seed;
+use speedup_core::{experiment::Center, value::seed::Seed};
 use speedup_statistics::inference::Adjustment;
-
-fn conclusion(verdict: Verdict, interval: Option<(f64, f64)>) -> Conclusion {
-    let candidate = "next".to_owned();
-    let speedup = interval.map(|(lower, upper)| f64::midpoint(lower, upper));
-    Conclusion { candidate, benchmark: Some("sort".to_owned()), endpoint: None, verdict, speedup, interval }
-}
 
 fn percent(percent: f64) -> Threshold {
     Threshold::new(percent / 100.0).unwrap()
@@ -33,46 +28,216 @@ fn suite(version: &str, benchmarks: &[(&str, Vec<f64>)]) -> Suite {
 }
 
 fn conclusions(method: Method, better: Preference, suites: Vec<Suite>) -> Result<Vec<Conclusion>, GateError> {
-    let answer = Inquiry { better, ..Inquiry::new(suites, method) }.answer().unwrap();
-    Conclusion::of_answer(&answer, Threshold::NONE)
+    beyond(0.0, method, better, suites)
+}
+
+/// The conclusions where a slowdown of so many percent does not matter.
+fn beyond(
+    threshold: f64,
+    method: Method,
+    better: Preference,
+    suites: Vec<Suite>,
+) -> Result<Vec<Conclusion>, GateError> {
+    let inquiry = Inquiry { better, noise_threshold: percent(threshold), ..Inquiry::new(suites, method) };
+    Conclusion::of_answer(&inquiry.answer().unwrap())
 }
 
 #[test]
 fn without_a_threshold_the_verdict_decides() {
-    let rulings = Verdict::ALL.map(|verdict| conclusion(verdict, Some((0.98, 0.99))).ruling(Threshold::NONE));
+    let rulings =
+        Verdict::ALL.map(|verdict| Ruling::by_interval(verdict, Some((0.98, 0.99)), Threshold::NONE));
     assert_eq!(
         rulings,
         [Ruling::Sound, Ruling::Regression, Ruling::Sound, Ruling::Undecided, Ruling::Undecided]
     );
-    assert_eq!(conclusion(Verdict::Slower, None).ruling(Threshold::NONE), Ruling::Regression);
 }
 
 #[test]
-fn a_regression_lies_beyond_the_threshold_with_its_whole_interval() {
-    let slower = |interval| conclusion(Verdict::Slower, interval).ruling(percent(1.0));
-    assert_eq!(slower(Some((0.95, 0.98))), Ruling::Regression);
-    assert_eq!(slower(Some((0.95, 0.995))), Ruling::Undecided);
-    assert_eq!(slower(Some((0.992, 0.999))), Ruling::Sound);
-    assert_eq!(slower(None), Ruling::Undecided);
+fn an_interval_that_keeps_the_risk_lies_on_one_side_of_the_threshold() {
+    let ruling = |verdict, interval| Ruling::by_interval(verdict, interval, percent(1.0));
+    assert_eq!(ruling(Verdict::Slower, Some((0.95, 0.98))), Ruling::Regression);
+    assert_eq!(ruling(Verdict::Slower, Some((0.95, 0.995))), Ruling::Undecided);
+    assert_eq!(ruling(Verdict::Slower, Some((0.992, 0.999))), Ruling::Sound);
+    assert_eq!(ruling(Verdict::Slower, None), Ruling::Undecided);
     // The end itself is not beyond it.
     let end = 1.0 / 1.01;
-    assert_eq!(slower(Some((0.9, end))), Ruling::Undecided);
-    assert_eq!(slower(Some((0.9, end.next_down()))), Ruling::Regression);
+    assert_eq!(ruling(Verdict::Slower, Some((0.9, end))), Ruling::Undecided);
+    assert_eq!(ruling(Verdict::Slower, Some((0.9, end.next_down()))), Ruling::Regression);
+    assert_eq!(ruling(Verdict::Undecided, Some((0.995, 1.2))), Ruling::Sound);
+    assert_eq!(ruling(Verdict::Undecided, Some((0.985, 1.2))), Ruling::Undecided);
+    assert_eq!(ruling(Verdict::NotEnoughData, Some((1.0, 1.0))), Ruling::Undecided);
+    assert_eq!(ruling(Verdict::Faster, None), Ruling::Sound);
+    assert_eq!(ruling(Verdict::Same, None), Ruling::Sound);
+    // The same within a margin of 10 %.
+    assert_eq!(ruling(Verdict::Same, Some((0.91, 0.94))), Ruling::Regression);
+    assert_eq!(ruling(Verdict::Same, Some((0.98, 1.02))), Ruling::Undecided);
+    assert_eq!(ruling(Verdict::Same, Some((0.995, 1.02))), Ruling::Sound);
+}
+
+/// Two versions on benchmarks of normal times, the second slower by `factor`.
+fn suites_slower_by(factor: f64, benchmarks: usize, runs: usize, seed: u64) -> Vec<Suite> {
+    let version = |name: &str, level: f64, salt: u64| Suite {
+        version: name.to_owned(),
+        benchmarks: (0..benchmarks)
+            .map(|at| NamedSample::new(format!("b{at}"), normal(level, runs, seed * 1000 + salt + at as u64)))
+            .collect(),
+    };
+    vec![version("before", 1.0, 0), version("after", factor, 500)]
+}
+
+/// Normal times around `level`, with a spread of one percent.
+fn normal(level: f64, count: usize, seed: u64) -> Vec<Vec<f64>> {
+    use rand_chacha::rand_core::Rng as _;
+    let mut random = Seed(seed).child("normal times of a gate");
+    let mut uniform = || ((random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+    // Box and Muller 1958.
+    let mut deviate = || (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
+    (0..count).map(|_| vec![level * (1.0 + 0.01 * deviate())]).collect()
 }
 
 #[test]
-fn no_difference_is_decided_within_the_threshold_alone() {
-    let same = |interval, noise| conclusion(Verdict::Undecided, interval).ruling(percent(noise));
-    assert_eq!(same(Some((0.995, 1.005)), 1.0), Ruling::Sound);
-    assert_eq!(same(Some((0.995, 1.005)), 0.1), Ruling::Undecided);
-    assert_eq!(same(Some((0.995, 1.005)), 0.0), Ruling::Undecided);
-    assert_eq!(
-        same(Some((0.9, 0.98)), 1.0),
-        Ruling::Undecided,
-        "Holm took the verdict, the interval is plain"
+fn a_threshold_is_tested_in_one_family() {
+    for center in [Center::Trimmed, Center::Median, Center::Mean] {
+        let method = || Method::Ratio(RatioOptions { center: Some(center), ..RatioOptions::default() });
+        let fails = |seed: &u64| {
+            let suites = suites_slower_by(1.049, 20, 12, *seed);
+            let all = beyond(5.0, method(), Preference::Lower, suites).unwrap();
+            all.iter().any(|one| one.ruling == Ruling::Regression)
+        };
+        let failed = (0..40).filter(fails).count();
+        // 5 % of 40 are 2, and more than 6 have a chance of 0.003.
+        assert!(failed <= 6, "{center:?} {failed}");
+        let suites = suites_slower_by(1.1, 20, 12, 1);
+        let all = beyond(5.0, method(), Preference::Lower, suites).unwrap();
+        assert!(all.iter().all(|one| one.ruling == Ruling::Regression), "{center:?}");
+        let all = beyond(5.0, method(), Preference::Lower, suites_slower_by(1.0, 20, 12, 1)).unwrap();
+        assert!(all.iter().all(|one| one.ruling == Ruling::Sound), "{center:?}");
+    }
+}
+
+#[test]
+fn a_higher_threshold_never_makes_a_regression_and_an_adjusted_verdict_is_never_stronger() {
+    for seed in 0..10 {
+        let suites = || suites_slower_by(1.01, 6, 10, seed);
+        for method in [Method::ratio(), Method::speedup_test(), Method::SignedRank, Method::BrunnerMunzel] {
+            let mut regressions = usize::MAX;
+            for threshold in [0.0, 0.2, 0.5, 1.0, 2.0] {
+                let all = beyond(threshold, method.clone(), Preference::Lower, suites()).unwrap();
+                for one in &all {
+                    let is_weaker = !one.adjusted_verdict.is_conclusive();
+                    assert!(one.adjusted_verdict == one.verdict || is_weaker, "{one:?}");
+                }
+                let now = all.iter().filter(|one| one.ruling == Ruling::Regression).count();
+                assert!(now <= regressions, "{method:?} {threshold}");
+                regressions = now;
+            }
+        }
+    }
+}
+
+/// The ratio by a centre, within two percent the same.
+fn within_two_percent(center: Center) -> Method {
+    Method::Ratio(RatioOptions { center: Some(center), margin: Some(0.02), ..RatioOptions::default() })
+}
+
+#[test]
+fn a_total_of_equal_benchmarks_is_the_same_within_a_margin() {
+    for center in [Center::Trimmed, Center::Median, Center::Mean] {
+        let inquiry = Inquiry::new(suites_slower_by(1.0, 6, 40, 2), within_two_percent(center));
+        let all = Conclusion::of_answer(&inquiry.answer().unwrap()).unwrap();
+        assert_eq!(all[0].benchmark, None);
+        for one in &all {
+            assert_eq!([one.verdict, one.adjusted_verdict], [Verdict::Same; 2], "{center:?} {one:?}");
+            assert_eq!(one.ruling, Ruling::Sound);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_the_same_within_less_than_the_step_of_the_clock() {
+    let rounded = |level: f64, spread: f64, step: f64, seed: u64| -> Vec<f64> {
+        let deviates = normal(1.0, 30, seed).into_iter().map(|run| (run[0] - 1.0) / 0.01);
+        deviates.map(|deviate| ((level + spread * deviate) / step).round() * step).collect()
+    };
+    let compared = |center: Center, spread: f64, step: f64, seed: u64| {
+        let [before, after] = [(20.4, 2 * seed), (19.6, 2 * seed + 1)]
+            .map(|(level, seed)| suite(&format!("at {level}"), &[("b", rounded(level, spread, step, seed))]));
+        let answer = Inquiry::new(vec![before, after], within_two_percent(center)).answer().unwrap();
+        let Findings::Ratio(mut found) = answer.findings else { panic!("another method") };
+        found.remove(0).benchmarks.remove(0).comparison
+    };
+    for center in [Center::Trimmed, Center::Median, Center::Mean] {
+        for (spread, seed) in
+            [0.01, 0.15].into_iter().flat_map(|spread| (0..20).map(move |seed| (spread, seed)))
+        {
+            let coarse = compared(center, spread, 1.0, seed);
+            assert_ne!(coarse.verdict, Verdict::Same, "{center:?} {spread} {seed}");
+        }
+        let steps = compared(center, 0.15, 1.0, 1).first.map(|first| first.clock_step.unwrap());
+        assert!(steps.is_some_and(|step| (step - 0.05).abs() < 1e-12), "{steps:?}");
+    }
+    let fine = Inquiry::new(
+        ["before", "after"].map(|name| suite(name, &[("b", rounded(20.0, 0.05, 1e-3, 7))])).into(),
+        within_two_percent(Center::Trimmed),
     );
-    assert_eq!(conclusion(Verdict::NotEnoughData, Some((1.0, 1.0))).ruling(percent(1.0)), Ruling::Undecided);
-    assert_eq!(conclusion(Verdict::Faster, Some((1.001, 1.1))).ruling(percent(1.0)), Ruling::Sound);
+    assert_eq!(Conclusion::of_answer(&fine.answer().unwrap()).unwrap()[0].verdict, Verdict::Same);
+}
+
+#[test]
+fn exit_codes_follow_from_the_adjusted_fields_of_the_json() {
+    for (slower, threshold) in [(1.0, 0.0), (1.004, 0.0), (1.02, 0.0), (1.004, 1.0), (1.02, 1.0), (1.02, 3.0)]
+    {
+        let suites = suites_slower_by(slower, 5, 12, 3);
+        let inquiry =
+            Inquiry { noise_threshold: percent(threshold), ..Inquiry::new(suites, Method::ratio()) };
+        let answer = inquiry.answer().unwrap();
+        let json = serde_json::to_value(&answer).unwrap();
+        let gates = json["gates"].as_array().unwrap();
+        let by_list = |ruling: &str| gates.iter().filter(|one| one["ruling"] == ruling).count();
+        let judgement = Judgement::new(Conclusion::of_answer(&answer).unwrap());
+        let judged = [judgement.regressions.len(), judgement.undecided.len()];
+        assert_eq!(judged, [by_list("regression"), by_list("undecided")]);
+        // The rows say the same as the list.
+        let of = &json["findings"]["of"][0];
+        let rows = of["benchmarks"].as_array().unwrap();
+        for (row, gate) in [&of["suite"]].into_iter().chain(rows).zip(gates) {
+            let holm = &row["adjusted"][0];
+            assert_eq!((&row["verdict"], &holm["verdict"]), (&gate["verdict"], &gate["adjusted_verdict"]));
+            let expected = match gate["adjusted_verdict"].as_str().unwrap() {
+                "faster" | "same" => "sound",
+                "slower" => "regression",
+                _ => "undecided",
+            };
+            let is_significant = gate["ruling_p_value"].as_f64().unwrap() <= 0.05;
+            assert_eq!(gate["ruling"] != "undecided", is_significant, "{gate}");
+            assert!(threshold > 0.0 || gate["ruling"] == expected, "{gate}");
+        }
+    }
+}
+
+#[test]
+fn rates_and_times_are_ruled_alike_by_every_method() {
+    let effect = Method::Effect(EffectOptions::default());
+    let methods =
+        [Method::ratio(), Method::speedup_test(), Method::SignedRank, Method::BrunnerMunzel, effect];
+    for method in methods {
+        for (threshold, ruling) in [(2.0, Ruling::Regression), (8.0, Ruling::Sound)] {
+            let times = suites_slower_by(1.05, 3, 40, 1);
+            let mut rates = times.clone();
+            for value in
+                rates.iter_mut().flat_map(|suite| &mut suite.benchmarks).flat_map(|one| &mut one.runs)
+            {
+                value[0] = 1.0 / value[0];
+            }
+            for (better, suites) in [(Preference::Lower, times), (Preference::Higher, rates)] {
+                let all = beyond(threshold, method.clone(), better, suites).unwrap();
+                assert!(
+                    all.iter().all(|one| one.ruling == ruling),
+                    "{method:?} {threshold} {better:?} {all:?}"
+                );
+            }
+        }
+    }
 }
 
 #[test]
@@ -84,13 +249,13 @@ fn a_suite_without_a_difference_passes_where_plain_verdicts_fail() {
     };
     let suites = vec![version("before", 0), version("after", 1000)];
     let answer = Inquiry::new(suites.clone(), Method::speedup_test()).answer().unwrap();
-    let crate::inquiry::Findings::SpeedupTest(of) = &answer.findings else { panic!("another method") };
+    let Findings::SpeedupTest(of) = &answer.findings else { panic!("another method") };
     let plain = of[0].benchmarks.iter().filter(|one| one.verdict == Verdict::Slower).count();
     assert!(plain > 0, "the seed has no false alarm to be adjusted");
-    let conclusions = Conclusion::of_answer(&answer, Threshold::NONE).unwrap();
+    let conclusions = Conclusion::of_answer(&answer).unwrap();
     assert_eq!(conclusions.len(), 101);
     assert_eq!(conclusions[0].benchmark, None);
-    let judgement = Judgement::new(conclusions, Threshold::NONE);
+    let judgement = Judgement::new(conclusions);
     assert_eq!(judgement.regressions, Vec::new());
 }
 
@@ -99,8 +264,8 @@ fn a_regression_in_one_of_many_benchmarks_is_named_with_its_size() {
     let before = suite("before", &[("sort", times(1.0, 30, 1)), ("grep", times(2.0, 30, 2))]);
     let after = suite("after", &[("sort", times(1.1, 30, 3)), ("grep", times(2.0, 30, 4))]);
     for method in [Method::speedup_test(), Method::SignedRank] {
-        let all = conclusions(method, Preference::Lower, vec![before.clone(), after.clone()]).unwrap();
-        let judgement = Judgement::new(all, percent(2.0));
+        let all = beyond(2.0, method, Preference::Lower, vec![before.clone(), after.clone()]).unwrap();
+        let judgement = Judgement::new(all);
         let on_sort: Vec<String> = judgement
             .regressions
             .iter()
@@ -125,9 +290,9 @@ fn where_larger_is_better_a_lower_rate_is_the_regression() {
     let effect = Method::Effect(EffectOptions::default());
     for method in [Method::speedup_test(), Method::SignedRank, effect] {
         for (candidate, ruling) in [(90.0, Ruling::Regression), (110.0, Ruling::Sound)] {
-            let all = conclusions(method.clone(), Preference::Higher, suites(candidate)).unwrap();
+            let all = beyond(2.0, method.clone(), Preference::Higher, suites(candidate)).unwrap();
             assert_eq!(all.len(), 1, "one benchmark is judged once");
-            assert_eq!(all[0].ruling(percent(2.0)), ruling, "{method:?} {candidate}");
+            assert_eq!(all[0].ruling, ruling, "{method:?} {candidate}");
         }
     }
 }
@@ -141,12 +306,6 @@ fn methods_that_cannot_show_a_regression_are_refused_by_name() {
     assert!(matches!(error, GateError::OneSided(_)), "{error}");
     let error = conclusions(Method::Diagnostics, Preference::Lower, suites.clone()).unwrap_err();
     assert!(matches!(error, GateError::NoVerdict(_)), "{error}");
-    for method in [Method::PerformanceTest(Default::default()), Method::BrunnerMunzel] {
-        let answer = Inquiry::new(suites.clone(), method).answer().unwrap();
-        assert!(Conclusion::of_answer(&answer, Threshold::NONE).is_ok());
-        let error = Conclusion::of_answer(&answer, percent(1.0)).unwrap_err();
-        assert!(error.to_string().contains("no interval"), "{error}");
-    }
 }
 
 #[test]
@@ -160,9 +319,11 @@ fn a_report_is_judged_by_its_adjusted_verdicts() {
         let comparison = &benchmark.comparisons[0];
         let holm = comparison.adjusted.iter().find(|one| one.adjustment == Adjustment::Holm);
         assert_eq!(one.benchmark.as_deref(), Some(benchmark.name.as_str()));
-        assert_eq!(one.verdict, holm.map_or(comparison.verdict, |holm| holm.verdict));
+        assert_eq!(one.verdict, comparison.verdict);
+        assert_eq!(one.adjusted_verdict, holm.map_or(comparison.verdict, |holm| holm.verdict));
+        assert_eq!(one.ruling, one.adjusted_verdict.into());
     }
-    let judgement = Judgement::new(all, Threshold::NONE);
+    let judgement = Judgement::new(all);
     let named: Vec<_> = judgement.regressions.iter().filter_map(|one| one.benchmark.as_deref()).collect();
     assert_eq!(named, ["compress-a-rather-large-archive"]);
     assert!(judgement.undecided.iter().any(|one| one.benchmark.as_deref() == Some("join")));

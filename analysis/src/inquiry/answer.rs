@@ -3,9 +3,9 @@
 use super::suite::{Grouping, Observed};
 use super::{Findings, Inquiry, Method, MethodEffort, Preference, blocks, diagnostics, pairing::Pairing};
 use crate::conclusion::{Reason, Warning, WarningCode};
-use crate::{gate::Conclusion, study::ControlsReport};
+use crate::{gate::Conclusion, gate::GateTerms, study::ControlsReport};
 use serde::Serialize;
-use speedup_statistics::{inference::ConfidenceLevel, sample::Sample};
+use speedup_statistics::{inference::ConfidenceLevel, inference::Threshold, sample::Sample};
 
 /// The version of the answer's shape; it changes when a field changes its name or meaning.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -30,6 +30,12 @@ pub struct Answer {
     pub unmatched: Vec<Unmatched>,
     /// What the method found.
     pub findings: Findings,
+    /// The slowdown that gates ignore; left out where any slowdown counts.
+    #[serde(skip_serializing_if = "Threshold::is_none")]
+    pub noise_threshold: Threshold,
+    /// What gates, tests of JUnit and annotations go by; empty by a method that no gate can use.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Conclusion>,
     /// What it found of the control, where nothing differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controls: Option<ControlsReport>,
@@ -83,8 +89,8 @@ impl Findings {
         self.found().caveats()
     }
 
-    pub(crate) fn conclusions(&self, level: ConfidenceLevel) -> Vec<Conclusion> {
-        self.found().conclusions(level)
+    pub(crate) fn conclusions(&self, terms: GateTerms) -> Vec<Conclusion> {
+        self.found().conclusions(terms)
     }
 }
 
@@ -115,6 +121,8 @@ impl Answer {
             samples: samples.collect(),
             unmatched: pairing.unmatched.clone(),
             findings,
+            noise_threshold: inquiry.noise_threshold,
+            gates: Vec::new(),
             controls: None,
             caveats: remarks(pairing, method).into_iter().chain(order).collect(),
         }

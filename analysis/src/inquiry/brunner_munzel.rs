@@ -3,9 +3,9 @@
 use super::method::{Asked, FindResult, Found};
 use super::{Findings, Inquiry, IntervalAnswer, Preference, pairing::Pair, pairing::Pairing};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning, WarningCode};
-use crate::gate::{Conclusion, GateError};
+use crate::gate::{Conclusion, GateTerms};
 use serde::Serialize;
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue, Threshold};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue};
 use speedup_statistics::test::{BrunnerMunzel, BrunnerMunzelError, LeastPValues};
 
 /// Below so many runs of a version Student's t is a rough law of the statistic (Brunner and Munzel 2000, §4).
@@ -54,10 +54,6 @@ impl Asked for Options {
         let found = pairing.each(inquiry.better, |candidate, pair| one(candidate, pair, inquiry, level));
         Ok(Findings::BrunnerMunzel(found))
     }
-
-    fn check_gate(&self, noise: Threshold) -> Result<(), GateError> {
-        if noise == Threshold::NONE { Ok(()) } else { Err(GateError::NoInterval(self.name())) }
-    }
 }
 
 impl Found for Vec<BrunnerMunzelFinding> {
@@ -70,13 +66,13 @@ impl Found for Vec<BrunnerMunzelFinding> {
     }
 
     /// Its interval is one of a probability, not of a speedup.
-    fn conclusions(&self, level: ConfidenceLevel) -> Vec<Conclusion> {
+    fn conclusions(&self, terms: GateTerms) -> Vec<Conclusion> {
         let of = |one: &BrunnerMunzelFinding| {
             let p_values = [one.p_value_faster, one.p_value_slower].map(|p| p.map(PValue::clamped));
             let benchmark = Some(one.benchmark.as_str());
             (Conclusion::new(&one.candidate, benchmark, one.verdict, None, None), p_values)
         };
-        Conclusion::adjusted(&self.iter().map(of).collect::<Vec<_>>(), level)
+        Conclusion::adjusted(&self.iter().map(of).collect::<Vec<_>>(), terms.level)
     }
 }
 

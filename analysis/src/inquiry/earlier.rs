@@ -6,7 +6,7 @@ use crate::conclusion::{Reason, ReasonCode, Verdict, Warning, WarningCode};
 use crate::gate::GateError;
 use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, Side, Threshold};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, Side};
 use speedup_statistics::protocol::{EarlierError, EarlierProtocol, NormalityReading};
 use speedup_statistics::test::WelchTTest;
 
@@ -87,7 +87,7 @@ impl Asked for EarlierOptions {
         Ok(Findings::Earlier(pairing.candidates().map(of).collect()))
     }
 
-    fn check_gate(&self, _noise: Threshold) -> Result<(), GateError> {
+    fn check_gate(&self) -> Result<(), GateError> {
         Err(GateError::OneSided(self.name()))
     }
 }

@@ -3,12 +3,13 @@
 use super::method::{Asked, FindResult, Found, MethodEffort};
 use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, pairing::Pair, pairing::Pairing};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning};
-use crate::gate::Conclusion;
+use crate::gate::{Conclusion, GateTerms};
 use rand_chacha::rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
 use speedup_core::{value::hint::Hinted, value::seed::Seed};
 use speedup_statistics::inference::{
-    Caveat, ConfidenceLevel, Critical, Interval, RatioInterval, Side, Threshold, ThresholdDecision,
+    Alternative, Caveat, ConfidenceLevel, Critical, Interval, PValue, RatioInterval, Side, Threshold,
+    ThresholdDecision,
 };
 use speedup_statistics::levels::{
     BootstrapError, EffectSize, EffectSizeError, HierarchicalBootstrap, LevelTree, LevelVariance, MOST_DRAWS,
@@ -54,6 +55,8 @@ pub struct EffectFinding {
     pub speedup: f64,
     /// Its Fieller interval.
     pub interval: IntervalAnswer,
+    /// The two-sided p-value of its being 1.
+    pub p_value: Option<f64>,
     /// The effect size of Kalibera 2012: candidate over baseline, or baseline over candidate where larger is better.
     pub time_ratio: f64,
     /// Its Fieller interval.
@@ -144,8 +147,7 @@ impl Found for Vec<EffectFinding> {
         self.iter().flat_map(EffectFinding::caveats).collect()
     }
 
-    /// Decisions by intervals have no p-value to adjust.
-    fn conclusions(&self, _level: ConfidenceLevel) -> Vec<Conclusion> {
+    fn conclusions(&self, terms: GateTerms) -> Vec<Conclusion> {
         let of = |one: &EffectFinding| {
             let ends = one.interval.ends();
             let verdict = match ends.map(|ends| ThresholdDecision::of_speedup_between(ends, Threshold::NONE))
@@ -157,9 +159,12 @@ impl Found for Vec<EffectFinding> {
                     Verdict::Undecided
                 }
             };
-            Conclusion::new(&one.candidate, Some(&one.benchmark), verdict, Some(one.speedup), ends)
+            let plain =
+                Conclusion::new(&one.candidate, Some(&one.benchmark), verdict, Some(one.speedup), ends);
+            // A verdict is of one direction, and its test of both.
+            (plain, [one.p_value.map(PValue::clamped); 2])
         };
-        self.iter().map(of).collect()
+        Conclusion::adjusted(&self.iter().map(of).collect::<Vec<_>>(), terms.level)
     }
 }
 
@@ -178,6 +183,7 @@ impl Question<'_> {
         let speedup = of_first.mean() / of_second.mean();
         let size = EffectSize::new(of_first.clone(), of_second.clone());
         let both = size.and_then(|size| size.exchanged().map(|speedup| (size, speedup)));
+        let p_value = both.as_ref().ok().map(|(size, _)| size.p_value(1.0, Alternative::TwoSided).told());
         let (decision, reason, interval, time_ratio_interval) = match both {
             Ok((size, speedup)) => {
                 let ratio = size.interval(self.level, Critical::Student);
@@ -213,6 +219,7 @@ impl Question<'_> {
             reason,
             speedup,
             interval,
+            p_value,
             time_ratio: 1.0 / speedup,
             time_ratio_interval,
             bootstrap,

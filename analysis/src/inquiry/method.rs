@@ -1,8 +1,8 @@
 //! What a method is to an inquiry: a row of the list in [`super`], and one type with its options that answers these questions.
 
 use super::{Findings, Inquiry, InquiryError, Method, pairing::Pairing};
-use crate::{conclusion::Reason, conclusion::Warning, gate::Conclusion, gate::GateError};
-use speedup_statistics::inference::{ConfidenceLevel, Threshold};
+use crate::{conclusion::Reason, conclusion::Warning, gate::Conclusion, gate::GateError, gate::GateTerms};
+use speedup_statistics::inference::ConfidenceLevel;
 
 /// What a method finds, or why it finds nothing.
 pub(super) type FindResult = Result<Findings, InquiryError>;
@@ -21,8 +21,8 @@ pub(super) trait Asked {
         Ok(())
     }
 
-    /// Refuses to be what a gate goes by: it has no verdict, knows no slowdown, or has no interval where `noise` needs one.
-    fn check_gate(&self, _noise: Threshold) -> Result<(), GateError> {
+    /// Refuses to be what a gate goes by: it has no verdict, or knows no slowdown.
+    fn check_gate(&self) -> Result<(), GateError> {
         if self.compares() { Ok(()) } else { Err(GateError::NoVerdict(self.name())) }
     }
 
@@ -66,7 +66,7 @@ pub(super) trait Found {
     fn caveats(&self) -> Vec<Warning>;
 
     /// What a gate goes by, candidate by candidate.
-    fn conclusions(&self, _level: ConfidenceLevel) -> Vec<Conclusion> {
+    fn conclusions(&self, _terms: GateTerms) -> Vec<Conclusion> {
         Vec::new()
     }
 }
@@ -178,7 +178,7 @@ impl Method {
     }
 
     /// Refuses to be what a gate goes by.
-    pub(crate) fn check_gate(&self, noise: Threshold) -> Result<(), GateError> {
-        self.asked().check_gate(noise)
+    pub(crate) fn check_gate(&self) -> Result<(), GateError> {
+        self.asked().check_gate()
     }
 }

@@ -3,10 +3,10 @@
 use super::method::{Asked, FindResult, Found};
 use super::{Findings, Inquiry, InquiryError, Preference, pairing::Pair, pairing::Pairing, suite::Observed};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning};
-use crate::{count::counted, gate::Conclusion, gate::GateError};
+use crate::{count::counted, gate::Conclusion, gate::GateError, gate::GateTerms};
 use serde::{Deserialize, Serialize};
 use speedup_core::{value::causes::with_causes, value::hint::Hinted};
-use speedup_statistics::inference::{ConfidenceLevel, Side, Threshold};
+use speedup_statistics::inference::{ConfidenceLevel, Side};
 use speedup_statistics::protocol::hierarchical_performance_test::{
     BenchmarkRisk, BenchmarkVerdict, HierarchicalPerformanceTest, PerformanceComparison, PerformanceRules,
     PerformanceTestError, RankSumRule, ReliableSpeedup, ScoreError, ScoreReference, ScoreSuite,
@@ -108,14 +108,8 @@ impl Asked for PerformanceTestOptions {
         }
     }
 
-    fn check_gate(&self, noise: Threshold) -> Result<(), GateError> {
-        if self.speedup_under_test != 1.0 {
-            Err(GateError::OneSided(self.name()))
-        } else if noise != Threshold::NONE {
-            Err(GateError::NoInterval(self.name()))
-        } else {
-            Ok(())
-        }
+    fn check_gate(&self) -> Result<(), GateError> {
+        if self.speedup_under_test == 1.0 { Ok(()) } else { Err(GateError::OneSided(self.name())) }
     }
 }
 
@@ -132,7 +126,7 @@ impl Found for Vec<PerformanceFinding> {
     }
 
     /// The test is one over all benchmarks, whose own winners it only counts.
-    fn conclusions(&self, _level: ConfidenceLevel) -> Vec<Conclusion> {
+    fn conclusions(&self, _terms: GateTerms) -> Vec<Conclusion> {
         self.iter().map(|one| Conclusion::new(&one.candidate, None, one.verdict, None, None)).collect()
     }
 }

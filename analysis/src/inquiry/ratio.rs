@@ -5,20 +5,25 @@ use super::method::{Asked, FindResult, Found};
 use super::pairing::{Pair, Pairing};
 use super::{Findings, Inquiry, InquiryError, Preference, effect, suite::Grouping};
 use crate::conclusion::{Reason, ReasonCode, Warning, WarningCode};
-use crate::gate::Conclusion;
-use crate::study::compare::headline::Declared;
+use crate::gate::{Conclusion, GateTerms};
+use crate::study::compare::headline::{Declared, trim_share};
 use crate::study::compare::plain::{PlainBenchmark, PlainReport, PlainSamples};
 use crate::study::{BenchmarkReport, ComparisonReport, ControlsReport, EndpointReport, SuiteReport};
 use serde::{Deserialize, Serialize};
 use speedup_core::{experiment::Center, experiment::endpoint::MAX_QUANTILES};
-use speedup_statistics::{inference::ConfidenceLevel, sample::SampleQuantile, test::Proportion};
+use speedup_statistics::{
+    inference::ConfidenceLevel, inference::Threshold, ratio::TrimShare, test::Proportion,
+};
 
 /// Options of the ratio.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RatioOptions {
-    /// Whose ratio: without it the median, or the mean where a sample has too few runs for an interval of the median.
+    /// Whose ratio; without it that of the trimmed means.
     pub center: Option<Center>,
+    /// The share of the runs that a trimmed mean leaves out at each end, 0 to 0.25; without it 0.1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trim: Option<f64>,
     /// Within what versions count as the same; without it none do.
     pub margin: Option<f64>,
     /// The quantiles that get verdicts beside the centre, in one family with it.
@@ -57,18 +62,22 @@ impl Asked for RatioOptions {
 
     fn sources(&self) -> &'static [&'static str] {
         &[
+            "Yuen: The Two-Sample Trimmed t for Unequal Population Variances, 1974",
+            "Janssen: Studentized Permutation Tests for Non-i.i.d. Hypotheses, 1997",
+            "Chung, Romano: Exact and Asymptotically Robust Permutation Tests, 2013",
             "Zou, Donner: Construction of Confidence Limits about Effect Measures, 2008",
             "David, Nagaraja: Order Statistics, 2003",
             effect::SOURCE,
-            "DerSimonian, Laird: Meta-Analysis in Clinical Trials, 1986",
-            "Knapp, Hartung: Improved Tests for a Random Effects Meta-Regression, 2003",
+            "Viechtbauer: Confidence Intervals for the Amount of Heterogeneity in Meta-Analysis, 2007",
+            "Nagashima, Noma, Furukawa: Prediction Intervals for Random-Effects Meta-Analysis, 2019",
         ]
     }
 
     fn find(&self, inquiry: &Inquiry, pairing: &Pairing<'_>, level: ConfidenceLevel) -> FindResult {
         // Refuses a population that is smaller than what was drawn from it.
         Proportion::new(0, pairing.benchmarks.len() as u64, inquiry.selection)?;
-        let declared = declared(pairing, self, level);
+        let declared =
+            Declared { noise: inquiry.noise_threshold, ..self.declared(pairing.benchmarks.len(), level) };
         let of = |(number, candidate): (usize, &str)| {
             let pairs = pairing.pairs(number, inquiry.better);
             let PlainReport { suite, benchmarks, endpoints, warnings } =
@@ -86,6 +95,13 @@ impl Asked for RatioOptions {
     fn check(&self) -> Result<(), InquiryError> {
         if let Some(margin) = self.margin.filter(|margin| !(*margin > 0.0 && *margin < 1.0)) {
             return Err(InquiryError::Margin(margin));
+        }
+        if let Some(trim) = self.trim {
+            TrimShare::new(trim).map_err(InquiryError::Trim)?;
+            let center = self.center.unwrap_or_default();
+            if center != Center::Trimmed {
+                return Err(InquiryError::TrimOfOtherCenter(center.name()));
+            }
         }
         if self.quantiles.len() > MAX_QUANTILES {
             return Err(InquiryError::TooManyQuantiles(self.quantiles.len()));
@@ -124,10 +140,10 @@ impl Found for Vec<RatioSuite> {
         self.iter().flat_map(|suite| suite.caveats.clone()).collect()
     }
 
-    fn conclusions(&self, _level: ConfidenceLevel) -> Vec<Conclusion> {
+    fn conclusions(&self, terms: GateTerms) -> Vec<Conclusion> {
         let of = |suite: &RatioSuite| {
             let own = suite.benchmarks.iter().map(|one| (one.benchmark.as_str(), &one.comparison));
-            Conclusion::of_suite(&suite.suite, own, &suite.endpoints)
+            Conclusion::of_suite(&suite.suite, own, &suite.endpoints, terms)
         };
         self.iter().flat_map(of).collect()
     }
@@ -141,7 +157,7 @@ pub(super) fn control(
     options: &RatioOptions,
     level: ConfidenceLevel,
 ) -> (ControlsReport, Vec<Warning>) {
-    let declared = declared(pairing, options, level);
+    let declared = options.declared(pairing.benchmarks.len(), level);
     let pairs = control.pairs(1, inquiry.better);
     let name = control.versions[1];
     let (report, warnings) = plain_samples(inquiry, control, name, &pairs, &[]).control(&declared);
@@ -154,8 +170,19 @@ pub(super) fn control(
     (report, warnings.into_iter().map(Warning::with_names).chain(uncontrolled).collect())
 }
 
-fn declared(pairing: &Pairing<'_>, options: &RatioOptions, level: ConfidenceLevel) -> Declared {
-    Declared { center: center(pairing, options, level), margin: options.margin, level }
+impl RatioOptions {
+    fn declared(&self, benchmarks: usize, level: ConfidenceLevel) -> Declared {
+        Declared {
+            center: self.center.unwrap_or_default(),
+            is_by_size: false,
+            trim: trim_share(self.trim),
+            margin: self.margin,
+            level,
+            noise: Threshold::NONE,
+            clock_step: None,
+            tests: benchmarks * (1 + self.quantiles.len()),
+        }
+    }
 }
 
 fn plain_samples<'p>(
@@ -198,18 +225,4 @@ fn plain_benchmark<'p>(pair: &'p Pair<'p>) -> PlainBenchmark<'p> {
 fn findings(benchmark: BenchmarkReport) -> impl Iterator<Item = RatioFinding> {
     let BenchmarkReport { name, comparisons, .. } = benchmark;
     comparisons.into_iter().map(move |comparison| RatioFinding { benchmark: name.clone(), comparison })
-}
-
-/// The declared centre; else by the number of runs, or of pairs, alone.
-fn center(pairing: &Pairing<'_>, options: &RatioOptions, level: ConfidenceLevel) -> Center {
-    let needed = SampleQuantile::runs_needed(0.5, level) as usize;
-    let are_enough = |pair: &Pair<'_>| {
-        let (first, second) = pair.compared();
-        first.len().min(second.len()) >= needed
-    };
-    let enough = pairing.each(Preference::Lower, |_, pair| are_enough(pair));
-    options.center.unwrap_or(match enough.into_iter().all(|enough| enough) {
-        true => Center::Median,
-        false => Center::Mean,
-    })
 }

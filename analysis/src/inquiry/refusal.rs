@@ -7,7 +7,9 @@ use speedup_core::experiment::endpoint::MAX_QUANTILES;
 use speedup_statistics::inference::{LevelError, ThresholdError};
 use speedup_statistics::mixture::goodness_of_fit::{FEWEST_RESAMPLES, MOST_RESAMPLES};
 use speedup_statistics::test::{PrecisionError, ProportionError};
-use speedup_statistics::{levels::LevelsError, levels::MOST_DRAWS, ratio::SuiteError, sample::SampleError};
+use speedup_statistics::{
+    levels::LevelsError, levels::MOST_DRAWS, ratio::SuiteError, ratio::TrimShareError, sample::SampleError,
+};
 use thiserror::Error;
 
 speedup_core::words! {
@@ -72,6 +74,11 @@ speedup_core::words! {
         Blocks { version: String, benchmark: String } = "blocks",
         #[error("a margin must be above 0 and below 1, not {0}")]
         Margin(f64) = "margin",
+        /// A share to leave out that is none.
+        #[error(transparent)]
+        Trim(TrimShareError) = "trim",
+        #[error("nothing is left out of a {0}: the share is of a trimmed mean")]
+        TrimOfOtherCenter(&'static str) = "trim_of_other_center",
         #[error("the values are not a sample")]
         Sample(#[source] SampleError) = "no_sample",
         #[error("the runs and their values do not form levels")]
@@ -149,6 +156,7 @@ speedup_core::hints! { InquiryError:
     Self::NotPositive { .. } => "a speedup is a ratio of positive numbers",
     Self::OutOfRange { .. } => "give the values in another unit",
     Self::Margin(_) => "1 % is written 0.01",
+    Self::TrimOfOtherCenter(_) => "take the trimmed mean, which is the default",
     Self::Blocks { .. } => "the values of a version in one block are one run",
     Self::TooManyQuantiles(_) => "more make each verdict weaker",
     Self::QuantileTwice(_) => "each is one verdict of the family",

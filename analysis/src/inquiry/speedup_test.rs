@@ -6,7 +6,7 @@ use super::pairing::{Pair, Pairing};
 use super::proportion::{AcceleratedShare, Asking};
 use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, effect, signed_rank};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, Warning};
-use crate::gate::{Conclusion, GateError};
+use crate::gate::{Conclusion, GateError, GateTerms};
 use crate::study::compare::paired;
 use crate::study::compare::protocol::{AssumptionReport, Judged, mean_seen, median_seen};
 use crate::study::{IntervalReport, ProtocolReport};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
 use speedup_statistics::{
     inference::Adjustment, inference::Alternative, inference::Caveat, inference::ConfidenceLevel,
-    inference::PValue, inference::Risk, inference::Threshold, protocol::speedup_test::ObservedSpeedups,
+    inference::PValue, inference::Risk, protocol::speedup_test::ObservedSpeedups,
     protocol::speedup_test::ProtocolConclusion, protocol::speedup_test::ProtocolOutcome,
     protocol::speedup_test::Question, protocol::speedup_test::Rules, protocol::speedup_test::SpeedupTest,
     protocol::speedup_test::published, protocol::speedup_test::published::PublishedVerdict,
@@ -66,6 +66,9 @@ pub struct SpeedupTestSuite {
     /// The overall speedup of the mean.
     pub speedup: Option<f64>,
     pub interval: IntervalAnswer,
+    /// The one-sided p-values of its being faster, and slower.
+    #[serde(skip)]
+    p_values: [Option<PValue>; 2],
     /// The overall gain and speedup by minimum, mean and median.
     pub overall: Vec<OverallFinding>,
     /// The plain means of the benchmarks' speedups by minimum, mean and median, which are no overall speedups.
@@ -207,7 +210,7 @@ impl Asked for SpeedupTestOptions {
         }
     }
 
-    fn check_gate(&self, _noise: Threshold) -> Result<(), GateError> {
+    fn check_gate(&self) -> Result<(), GateError> {
         match self.mode {
             SpeedupTestMode::Published => Err(GateError::OneSided(self.name())),
             SpeedupTestMode::Exact => Ok(()),
@@ -248,21 +251,29 @@ impl Found for Vec<SpeedupTestSuite> {
         self.iter().flat_map(of_suite).collect()
     }
 
-    /// Verdicts that the inquiry had adjusted are taken so, others are adjusted by Holm.
-    fn conclusions(&self, level: ConfidenceLevel) -> Vec<Conclusion> {
+    /// Verdicts that the inquiry had adjusted are taken so, others are adjusted by Holm, the suite's among them.
+    fn conclusions(&self, terms: GateTerms) -> Vec<Conclusion> {
         let of_suite = |suite: &SpeedupTestSuite| {
             let of_one = |one: &SpeedupTestFinding| {
                 let (own, benchmark) = (one.of(one.by), Some(one.benchmark.as_str()));
                 let (speedup, ends) = (Some(own.report.speedup), own.report.interval.ends());
                 (Conclusion::new(&suite.candidate, benchmark, one.verdict, speedup, ends), own.p_values)
             };
-            let plain: Vec<_> = suite.benchmarks.iter().map(of_one).collect();
-            let mut own = Conclusion::adjusted(&plain, level);
-            for (one, found) in own.iter_mut().zip(&suite.benchmarks) {
-                one.verdict = found.of(found.by).adjusted.map_or(one.verdict, |adjusted| adjusted.verdict);
+            let mut plain: Vec<_> = suite.benchmarks.iter().map(of_one).collect();
+            if plain.len() != 1 {
+                let ends = suite.interval.ends();
+                let total = Conclusion::new(&suite.candidate, None, suite.verdict, suite.speedup, ends);
+                plain.insert(0, (total, suite.p_values));
             }
-            let (candidate, ends) = (&suite.candidate, suite.interval.ends());
-            Conclusion::new(candidate, None, suite.verdict, suite.speedup, ends).over(own)
+            let mut all = Conclusion::adjusted(&plain, terms.level);
+            for (one, found) in all.iter_mut().rev().zip(suite.benchmarks.iter().rev()) {
+                if let Some(adjusted) = found.of(found.by).adjusted {
+                    one.adjusted_verdict = adjusted.verdict;
+                    one.ruling = adjusted.verdict.into();
+                    one.ruling_p_value = Some(adjusted.p_value);
+                }
+            }
+            all
         };
         self.iter().flat_map(of_suite).collect()
     }
@@ -490,7 +501,7 @@ fn suite(
         .into_iter()
         .map(|by| proportion(&benchmarks, &members, by, (inquiry, pairing, options, level)))
         .collect();
-    let (verdict, speedup, interval) = match benchmarks.as_slice() {
+    let (verdict, speedup, interval, p_values) = match benchmarks.as_slice() {
         [only] => {
             let own = &only.of(only.by).report;
             let interval = match only.by {
@@ -500,7 +511,7 @@ fn suite(
                 },
                 Protocol::Median => of_median(&members, are_pairs, level, inquiry.better),
             };
-            (only.verdict, Some(own.speedup), interval)
+            (only.verdict, Some(own.speedup), interval, [None; 2])
         }
         _ => of_many(of_means(&members, are_pairs, pairing), inquiry, level),
     };
@@ -509,6 +520,7 @@ fn suite(
         verdict,
         speedup,
         interval,
+        p_values,
         overall,
         speedup_means,
         proportions: proportions?,
@@ -530,7 +542,7 @@ fn of_means(
 ) -> Result<Box<dyn Speedup>, SuiteRatioError> {
     Ok(match are_pairs {
         true => Box::new(PairedRatio::of_suite(members, &pairing.weights)?),
-        false => Box::new(SuiteRatio::new(members, &pairing.weights)?),
+        false => Box::new(SuiteRatio::new(members, &pairing.weights)?.by_smaller_side()),
     })
 }
 
@@ -559,7 +571,7 @@ fn of_many(
     ratio: Result<Box<dyn Speedup>, SuiteRatioError>,
     inquiry: &Inquiry,
     level: ConfidenceLevel,
-) -> (Verdict, Option<f64>, IntervalAnswer) {
+) -> (Verdict, Option<f64>, IntervalAnswer, [Option<PValue>; 2]) {
     let ratio = match ratio {
         Ok(ratio) => ratio,
         Err(error) => {
@@ -567,19 +579,21 @@ fn of_many(
                 Verdict::NotEnoughData,
                 None,
                 IntervalAnswer::missing(ReasonCode::NoInterval, first_cause(&error)),
+                [None; 2],
             );
         }
     };
     let estimate = ratio.estimate();
-    let (verdict, alternative) = if estimate < 1.0 {
-        (Verdict::Slower, Alternative::Less)
+    let [faster, slower] = [Alternative::Greater, Alternative::Less].map(|of| ratio.p_value(1.0, of));
+    let verdict = if faster.rejects_at(level.risk()) {
+        Verdict::Faster
+    } else if slower.rejects_at(level.risk()) {
+        Verdict::Slower
     } else {
-        (Verdict::Faster, Alternative::Greater)
+        Verdict::Undecided
     };
-    let significant = ratio.p_value(1.0, alternative).rejects_at(level.risk());
-    let verdict = if significant { verdict } else { Verdict::Undecided };
     let interval = IntervalAnswer::of_ratio(&ratio.interval(level), inquiry.better);
-    (verdict, Some(estimate), interval.beside(verdict))
+    (verdict, Some(estimate), interval.beside(verdict), [faster, slower].map(Some))
 }
 
 /// The innermost cause, and what to do.

@@ -95,7 +95,7 @@ fn sides_keep_their_names_where_larger_is_better() {
         let mean = &of[0].benchmarks[0].mean.report;
         let reason = mean.reason.as_ref().unwrap();
         assert_eq!(reason.code, ReasonCode::SmallNotNormal);
-        assert!(reason.sentence.contains("of the candidate are not"), "{better:?}: {}", reason.sentence);
+        assert!(reason.sentence.contains("of the candidate seem"), "{better:?}: {}", reason.sentence);
         let rejected = mean.assumptions.iter().filter(|one| one.finding == AssumptionOutcome::Rejected);
         let names: Vec<ProtocolAssumption> = rejected.map(|one| one.assumption).collect();
         assert!(names.contains(&ProtocolAssumption::NormalCandidate), "{better:?}: {names:?}");
@@ -508,16 +508,87 @@ fn whatever_compares_looks_at_the_order_of_the_runs() {
     assert!(!said(&Method::Diagnostics, &drifting, &drifting), "its own findings say it");
 }
 
-/// Of few runs the number alone says that it is the mean's ratio, whatever they are.
 #[test]
-fn the_centre_goes_by_the_number_of_runs_alone() {
+fn the_centre_is_the_trimmed_mean_unless_another_is_asked_for() {
     let of = |before: &[f64], after: &[f64], center: Option<Center>| {
         let method = Method::Ratio(RatioOptions { center, ..RatioOptions::default() });
         let answer = Inquiry::new(two(before.to_vec(), after.to_vec()), method).answer().unwrap();
         let Findings::Ratio(of) = answer.findings else { panic!("another method") };
         (of[0].benchmarks[0].comparison.by, of[0].suite.verdict)
     };
-    assert_eq!(of(&BEFORE, &AFTER, None), (Some(Center::Median), Verdict::Faster));
-    assert_eq!(of(&BEFORE, &AFTER[..5], None), (Some(Center::Mean), Verdict::Faster));
+    assert_eq!(of(&BEFORE, &AFTER, None), (Some(Center::Trimmed), Verdict::Faster));
+    assert_eq!(of(&BEFORE, &AFTER[..5], None), (Some(Center::Trimmed), Verdict::Faster));
     assert_eq!(of(&BEFORE, &AFTER[..5], Some(Center::Median)).1, Verdict::NotEnoughData);
+    assert_eq!(of(&BEFORE[..3], &AFTER[..3], None).1, Verdict::NotEnoughData);
+}
+
+/// A share is one of a trimmed mean; with it another is compared.
+#[test]
+fn a_share_is_refused_where_nothing_is_left_out() {
+    let of = |center: Option<Center>, trim: f64| {
+        let method = Method::Ratio(RatioOptions { center, trim: Some(trim), ..RatioOptions::default() });
+        Inquiry::new(two(BEFORE.to_vec(), AFTER.to_vec()), method).answer()
+    };
+    let code = |center, trim| of(center, trim).map_err(|error| error.code()).unwrap_err();
+    assert_eq!(code(None, 0.3), "trim");
+    assert_eq!(code(Some(Center::Median), 0.1), "trim_of_other_center");
+    let speedup = |trim| {
+        let Findings::Ratio(of) = of(None, trim).unwrap().findings else { panic!("another method") };
+        of[0].benchmarks[0].comparison.headline().unwrap().speedup
+    };
+    assert!((speedup(0.25) - speedup(0.0)).abs() > 1e-6);
+}
+
+/// The number of runs alone says so, whatever they are.
+#[test]
+fn few_runs_against_many_are_questioned() {
+    let of = |center: Center, n: usize| {
+        let many: Vec<f64> = AFTER.iter().chain(&AFTER).copied().collect();
+        let method = Method::Ratio(RatioOptions { center: Some(center), ..RatioOptions::default() });
+        let answer = Inquiry::new(two(BEFORE[..n].to_vec(), many[..12].to_vec()), method).answer().unwrap();
+        let caveats = answer.findings.caveats().into_iter().chain(answer.caveats);
+        caveats.map(|one| one.code.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    for center in [Center::Trimmed, Center::Median, Center::Mean] {
+        assert!(!of(center, 6).iter().any(|code| code == "unequal_runs"), "{center:?}");
+        assert!(of(center, 5).iter().any(|code| code == "unequal_runs"), "{center:?}");
+        assert_eq!(of(center, 5).iter().any(|code| code == "few_runs"), center != Center::Median);
+    }
+    assert!(of(Center::Median, 6).iter().any(|code| code == "median_of_close_runs"));
+}
+
+/// The errors of log speedups are of the runs, whatever the level and the width of the headlines' intervals.
+#[test]
+fn the_typical_speedup_goes_by_errors_that_no_level_changes() {
+    let suite = |version: &str, values: &[f64], spread: f64| {
+        let named = |at: u32| {
+            let factor = 1.0 + spread * f64::from(at % 3);
+            NamedSample::new(format!("b{at}"), values.iter().map(|value| vec![value * factor]).collect())
+        };
+        Suite { version: version.to_owned(), benchmarks: (0..8).map(named).collect() }
+    };
+    for center in [Center::Trimmed, Center::Median, Center::Mean] {
+        let found = |level: f64| {
+            let options = RatioOptions { center: Some(center), ..Default::default() };
+            let versions = vec![suite("before", &BEFORE, 0.0), suite("after", &AFTER, 0.05)];
+            let inquiry =
+                Inquiry { confidence: Some(level), ..Inquiry::new(versions, Method::Ratio(options)) };
+            let Findings::Ratio(found) = inquiry.answer().unwrap().findings else { panic!("another method") };
+            found.into_iter().next().unwrap()
+        };
+        let (usual, lower) = (found(0.95), found(0.8));
+        let [first, other] = [&usual, &lower].map(|one| one.benchmarks[0].comparison.headline().unwrap());
+        assert_eq!((first.log_standard_error, first.log_df), (other.log_standard_error, other.log_df));
+        assert!(first.log_standard_error.unwrap() > 0.01 && first.log_standard_error.unwrap() < 0.1);
+        let [typical, of_lower] = [usual, lower].map(|one| one.suite.typical.unwrap());
+        assert_eq!(
+            (typical.tau, typical.heterogeneity),
+            (of_lower.tau, of_lower.heterogeneity),
+            "{center:?}"
+        );
+        assert_eq!(typical.benchmarks, 8);
+        let [within, wider] = [of_lower.prediction, typical.prediction];
+        assert!(wider[0] < within[0] && within[1] < wider[1]);
+        assert!(wider[0] < typical.interval[0] && typical.interval[1] < wider[1]);
+    }
 }

@@ -5,12 +5,15 @@
 //! the next experiment.
 
 use crate::conclusion::{Reason, Verdict, Word};
-use crate::study::{RunUnit, compare::comparison::ComparisonReport};
+use crate::study::{Report, RunUnit, compare::comparison::ComparisonReport};
 use serde::{Deserialize, Serialize};
-use speedup_statistics::{distribution::normal, inference::ConfidenceLevel};
+use speedup_statistics::planning::required_repetitions::{RequiredRuns, SpeedupGoal, TrimmedDetection};
+use speedup_statistics::{distribution::normal, inference::Alternative, inference::ConfidenceLevel};
 
 /// The probability with which the observed difference is to be shown: the usual one (Cohen 1988, §2.4).
 pub const POWER: f64 = 0.8;
+/// The probability with which the limit that is planned with is above the pilot's true spread.
+pub const ASSURANCE: f64 = 0.8;
 /// The relative half-width of the speedup's interval: one percent is what reports of speedups tell apart.
 pub const RELATIVE_HALF_WIDTH: f64 = 0.01;
 /// The most runs of each version that are advised: nobody makes more of a benchmark.
@@ -26,6 +29,47 @@ pub struct AdviceReport {
     pub detection: RequiredRunsReport,
     /// To know the speedup well.
     pub precision: RequiredRunsReport,
+}
+
+/// What the undecided comparisons of a report take together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UndecidedAdvice<'r> {
+    /// How many comparisons are undecided.
+    pub undecided: u64,
+    /// What is counted where it is not runs.
+    pub unit: Option<&'r Word<RunUnit>>,
+    /// The fewest runs of a version that there are.
+    pub now: u64,
+    /// Runs of each version with which the half of them have the precision [`RELATIVE_HALF_WIDTH`]; absent where no practical number gives it.
+    pub typical: Option<u64>,
+    /// The same for all of them.
+    pub noisiest: Option<u64>,
+    /// Whether all of them have that precision.
+    pub is_precise: bool,
+}
+
+impl<'r> UndecidedAdvice<'r> {
+    /// Of all comparisons with advice; `None` where there are none.
+    pub fn new(report: &'r Report) -> Option<Self> {
+        let mut undecided = 0;
+        let mut needed = Vec::new();
+        let mut unit = None;
+        let mut now = u64::MAX;
+        let mut is_precise = true;
+        for comparison in report.benchmarks.iter().flat_map(|benchmark| &benchmark.comparisons) {
+            undecided += u64::from(comparison.verdict == Verdict::Undecided);
+            let Some(advice) = &comparison.advice else { continue };
+            unit = unit.or(advice.unit.as_ref());
+            now = now.min(comparison.baseline_n).min(comparison.candidate_n);
+            is_precise &= matches!(advice.precision.reach, ReachReport::Reached { .. });
+            needed.push(advice.precision.reach.needed().unwrap_or(u64::MAX));
+        }
+        needed.sort_unstable();
+        let practical = |needed: u64| (needed < u64::MAX).then_some(needed);
+        let typical = practical(*needed.get(needed.len().checked_sub(1)? / 2)?);
+        let noisiest = practical(*needed.last()?);
+        Some(Self { undecided, unit, now, typical, noisiest, is_precise })
+    }
 }
 
 /// Runs for one goal.
@@ -49,7 +93,7 @@ pub struct RequiredRunsReport {
 pub enum ReachReport {
     /// There are enough.
     Reached {
-        /// Runs needed of each version.
+        /// As many as there are; in older reports those that would do.
         needed: u64,
     },
     /// More are needed.
@@ -74,18 +118,37 @@ impl AdviceReport {
     pub(super) const NAME: &'static str =
         "the width of the interval, which falls with the root of the number of runs";
 
-    /// For a comparison that is undecided, of so many independent units; `None` for all others.
-    pub(super) fn new(comparison: &ComparisonReport, units: u64, level: ConfidenceLevel) -> Option<Self> {
+    /// For a comparison that is undecided, of so many independent units; `None` for all others. `planned` is the plan of its test, where
+    /// there is one.
+    pub(super) fn new(
+        comparison: &ComparisonReport,
+        planned: Option<&TrimmedDetection>,
+        units: u64,
+        level: ConfidenceLevel,
+    ) -> Option<Self> {
         if comparison.verdict != Verdict::Undecided {
             return None;
         }
         let first = comparison.first.as_ref()?;
+        let unit = comparison.design.as_ref().map(|design| design.unit.clone());
+        if let Some(planned) = planned {
+            let maximum = MOST_RUNS_ADVISED;
+            let alternative = Alternative::TwoSided;
+            let goal = SpeedupGoal { speedup: first.speedup, alternative, level, power: POWER, maximum };
+            // Where nothing is observed, no number of runs shows it.
+            let shown = planned.required(&goal).ok();
+            let precise = planned.precise(RELATIVE_HALF_WIDTH, level, maximum).ok();
+            return Some(Self {
+                unit,
+                detection: RequiredRunsReport::planned(first.speedup, Some(POWER), units, shown.as_ref()),
+                precision: RequiredRunsReport::planned(RELATIVE_HALF_WIDTH, None, units, precise.as_ref()),
+            });
+        }
         let (lower, upper) = first.interval.ends().filter(|(lower, _)| *lower > 0.0)?;
         let critical = normal::two_sided_critical(level.risk().get());
         let half_width = (upper / lower).ln() / 2.0;
         // The distance at which the interval leaves 1 out with this probability, in half-widths.
         let seen = 1.0 + normal::two_sided_critical(2.0 * (1.0 - POWER)) / critical;
-        let unit = comparison.design.as_ref().map(|design| design.unit.clone());
         Some(Self {
             unit,
             detection: RequiredRunsReport::new(
@@ -104,17 +167,39 @@ impl AdviceReport {
     }
 }
 
+impl ReachReport {
+    /// The number of runs, where there is one.
+    pub fn needed(&self) -> Option<u64> {
+        match self {
+            Self::Reached { needed } | Self::MoreRuns { needed } => Some(*needed),
+            Self::Unreachable { .. } | Self::Unknown { .. } => None,
+        }
+    }
+
+    /// What `units` that there are lack of the number needed; never fewer than there are.
+    fn new(needed: Option<u64>, units: u64) -> Self {
+        match needed {
+            Some(needed) if needed <= units => Self::Reached { needed: units },
+            Some(needed) if needed <= MOST_RUNS_ADVISED => Self::MoreRuns { needed },
+            Some(_) | None => Self::Unreachable { within: MOST_RUNS_ADVISED },
+        }
+    }
+}
+
 impl RequiredRunsReport {
+    /// By the plan of the test itself.
+    fn planned(goal: f64, power: Option<f64>, units: u64, required: Option<&RequiredRuns>) -> Self {
+        let method = required.map_or(TrimmedDetection::NAME, |required| required.method).to_owned();
+        let needed = required.and_then(|required| required.reach.needed());
+        Self { goal, power, method, reach: ReachReport::new(needed, units), assumptions: Vec::new() }
+    }
+
     /// Where the interval is `too_wide` times what the goal allows.
     fn new(goal: f64, power: Option<f64>, units: u64, too_wide: f64) -> Self {
         // Not a number where nothing is observed and nothing varies: no number of runs shows it.
         let needed = (units as f64 * too_wide * too_wide).ceil();
-        let reach = if needed <= MOST_RUNS_ADVISED as f64 {
-            let needed = (needed as u64).max(1);
-            if needed <= units { ReachReport::Reached { needed } } else { ReachReport::MoreRuns { needed } }
-        } else {
-            ReachReport::Unreachable { within: MOST_RUNS_ADVISED }
-        };
+        let countable = (needed <= MOST_RUNS_ADVISED as f64).then_some(needed as u64);
+        let reach = ReachReport::new(countable, units);
         Self { goal, power, method: AdviceReport::NAME.to_owned(), reach, assumptions: Vec::new() }
     }
 }

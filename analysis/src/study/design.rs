@@ -194,6 +194,21 @@ pub(super) fn class_weight(baseline: &Sample, candidate: &Sample) -> f64 {
     n * m / (n + m)
 }
 
+impl DesignKind {
+    /// What a plan compares; none where runs are independent.
+    pub fn of(plan: &Plan) -> Option<Self> {
+        if has_builds(plan) {
+            return Some(Self::Builds);
+        }
+        match Design::of(plan) {
+            Design::Runs => None,
+            Design::Classes => Some(Self::Classes),
+            Design::Pairs => Some(Self::Pairs),
+            Design::Levels { .. } => Some(Self::Levels),
+        }
+    }
+}
+
 /// The design of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Design {

@@ -9,6 +9,7 @@ pub(super) mod lacking;
 pub(super) mod losses;
 
 use crate::count::{counted, grouped};
+use crate::study::gather::cell::CellRecords;
 use crate::study::validity::diagnostic::{DiagnosticReport, Sign};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::{inference::Alternative, test::FisherExact};
@@ -18,6 +19,9 @@ use speedup_statistics::{inference::Alternative, test::FisherExact};
 pub struct MissingReport {
     /// The candidate.
     pub candidate: String,
+    /// The benchmark; absent over all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub benchmark: Option<String>,
     /// What became of its attempts.
     pub of_candidate: AttemptCounts,
     /// What became of the baseline's.
@@ -46,22 +50,29 @@ pub struct AttemptCounts {
 
 impl AttemptCounts {
     /// Those of several cells together.
-    pub(super) fn add(&mut self, measured: u64, mishaps: &super::Mishaps) {
-        let (failed, lost) = (mishaps.failed_runs(), mishaps.lost_attempts());
-        self.attempts += measured + failed + lost;
-        self.lost += lost;
-        self.settled += measured + failed;
-        self.failed += failed;
-        self.timeouts += mishaps.timeouts();
+    pub(super) fn sum<'a>(cells: impl IntoIterator<Item = &'a CellRecords>) -> Self {
+        let mut counts = Self::default();
+        for cell in cells {
+            let failed = cell.mishaps.failed_runs();
+            let lost = cell.mishaps.lost_attempts();
+            let settled = cell.runs() as u64 + failed;
+            counts.attempts += settled + lost;
+            counts.lost += lost;
+            counts.settled += settled;
+            counts.failed += failed;
+            counts.timeouts += cell.mishaps.timeouts();
+        }
+        counts
     }
 }
 
 impl MissingReport {
-    pub(super) fn new(candidate: &str, of_baseline: AttemptCounts, of_candidate: AttemptCounts) -> Self {
+    pub(super) fn new(candidate: &str, [of_baseline, of_candidate]: [AttemptCounts; 2]) -> Self {
         let shares =
             |count: fn(&AttemptCounts) -> (u64, u64)| test(count(&of_baseline), count(&of_candidate));
         Self {
             candidate: candidate.to_owned(),
+            benchmark: None,
             losses: shares(|counts| (counts.lost, counts.attempts)),
             failures: shares(|counts| (counts.failed, counts.settled)),
             of_candidate,
@@ -87,7 +98,32 @@ impl MissingReport {
                 grouped(counts.timeouts)
             )
         };
-        format!("{}: {}; baseline: {}", self.candidate, of(&self.of_candidate), of(&self.of_baseline))
+        let on = self.benchmark.as_ref().map_or_else(String::new, |benchmark| format!(" on {benchmark}"));
+        format!("{}{on}: {}; baseline: {}", self.candidate, of(&self.of_candidate), of(&self.of_baseline))
+    }
+}
+
+/// What Fisher's test of a share of missing runs found, at a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingFinding {
+    /// The candidate lacks a larger share than the baseline.
+    More,
+    /// It lacks a smaller one.
+    Fewer,
+    /// No difference of the shares is shown.
+    NotShown,
+}
+
+impl MissingFinding {
+    /// Of a test, by its adjusted p-value.
+    pub fn new(test: &DiagnosticReport, confidence: f64) -> Self {
+        if test.adjusted > 1.0 - confidence {
+            Self::NotShown
+        } else if test.statistic > 0.0 {
+            Self::More
+        } else {
+            Self::Fewer
+        }
     }
 }
 

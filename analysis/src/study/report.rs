@@ -7,6 +7,7 @@ pub(super) mod method;
 
 use super::{Study, rule::RuleReport};
 use crate::conclusion::{Warning, WarningCode, listed};
+use crate::gate::Conclusion;
 use crate::study::{
     compare::comparison::BenchmarkReport, compare::endpoint::EndpointReport, compare::metric::MetricReport,
     compare::suite::SuiteReport, ranks::RanksReport, report::figures::FiguresReport, report::head::Head,
@@ -26,6 +27,10 @@ pub struct Report {
     pub schema_version: u32,
     /// What the experiment is, and how far it has come.
     pub head: Head,
+    /// What gates, tests of JUnit and annotations go by: each candidate over all benchmarks, on each, and on its endpoints; empty in
+    /// reports from before this was told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Conclusion>,
     /// Each candidate over all benchmarks: the verdicts in words.
     pub suites: Vec<SuiteReport>,
     /// What the evidence says of independence.
@@ -76,6 +81,7 @@ impl Report {
     #[must_use]
     pub fn only(mut self, words: &str, takes: impl Fn(&str) -> bool) -> Self {
         let all = self.benchmarks.len();
+        self.gates.retain(|gate| gate.benchmark.as_deref().is_none_or(&takes));
         self.benchmarks.retain(|benchmark| takes(&benchmark.name));
         self.metrics.iter_mut().for_each(|metric| metric.rows.retain(|row| takes(&row.benchmark)));
         self.endpoints.iter_mut().for_each(|endpoint| endpoint.rows.retain(|row| takes(&row.benchmark)));

@@ -80,10 +80,24 @@ pub enum RuleState {
     Pending,
     /// It asks for further runs.
     Further,
-    /// It asks for none.
+    /// It asks for none, and each comparison has what the plan asks for.
     Enough,
+    /// It asks for none, but a comparison lacks what the plan asks for: see [`RuleRow::promise`] and [`LookReport::concluded`].
+    Exhausted,
     /// The experiment was cancelled before its runs were settled, so the rule concludes nothing.
     BrokenOff,
+}
+
+/// Whether a comparison has the interval that two stages are to give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Promise {
+    /// All runs that the pilot asked for are there, and the interval is as narrow as the plan wants it.
+    Kept,
+    /// There are fewer runs than the pilot asked for, or their number cannot be computed.
+    Short,
+    /// All runs vary more than the pilot did, so that the interval does not keep its level.
+    Unsteady,
 }
 
 /// What a rule asks for.
@@ -112,11 +126,13 @@ pub struct RuleRow {
     pub required: Option<u64>,
     /// Further visits of each of the two cells.
     pub further: u32,
-    /// The baseline's mean less the candidate's in nanoseconds: what the candidate saves. Under looks it is of the declared centre.
+    /// The baseline's mean less the candidate's in nanoseconds: what the candidate saves. Under looks, and of trimmed means, it is of the
+    /// declared centre.
     pub saved_ns: Option<f64>,
     /// The rule's own interval of it in nanoseconds, at the level of the plan; under looks of means alone.
     pub interval_ns: Option<[f64; 2]>,
-    /// The speedup of the verdict, baseline over candidate: under the sequential rule the observed one of the declared centre.
+    /// The speedup of the verdict, baseline over candidate: under the sequential rule the observed one of the declared centre, after a
+    /// pilot that of the trimmed means.
     #[serde(default)]
     pub speedup: Option<f64>,
     /// Its interval: under the sequential rule the repeated one, at the look's risk, so that all looks together keep the
@@ -126,8 +142,11 @@ pub struct RuleRow {
     /// The full name of the test that the verdict is by; none where there was none.
     #[serde(default)]
     pub test: Option<String>,
-    /// Half the width that the plan asks for, in nanoseconds.
+    /// Half the width that the plan asks for, in nanoseconds; of means.
     pub half_width_ns: Option<f64>,
+    /// Whether the interval after a pilot is what the plan asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promise: Option<Promise>,
     /// The look that was taken, under the sequential rule.
     pub look: Option<LookReport>,
     /// What the rule concludes at its own level, which is what counts under a rule.
@@ -152,9 +171,21 @@ impl RuleRow {
             speedup_interval: None,
             test: None,
             half_width_ns: None,
+            promise: None,
             look: None,
             verdict: Verdict::NotEnoughData,
             sentence: String::new(),
+        }
+    }
+}
+
+impl RuleRow {
+    /// Whether it has what the plan asks for, as far as its rule knows.
+    fn has_enough(&self) -> bool {
+        match (self.promise, self.look) {
+            (Some(promise), _) => promise == Promise::Kept,
+            (None, Some(look)) => look.concluded,
+            (None, None) => true,
         }
     }
 }
@@ -238,11 +269,19 @@ pub(super) fn report(study: &Study, level: ConfidenceLevel) -> Option<RuleReport
         boots: finding.shape.boots,
         runs: finding.shape.runs,
     });
-    let state = if further.is_some() { RuleState::Further } else { RuleState::Enough };
+    let state = match further {
+        Some(_) => RuleState::Further,
+        None if finding.rows.iter().all(RuleRow::has_enough) => RuleState::Enough,
+        None => RuleState::Exhausted,
+    };
     let mut words = finding.words;
     words += &missing_in_words(&finding.rows);
     words += &held.map(|held| format!(" {held}")).unwrap_or_default();
     for row in &mut finding.rows {
+        // The pilot alone gives no verdict.
+        if kind == RuleKind::Pilot && state == RuleState::Further {
+            row.verdict = Verdict::NotEnoughData;
+        }
         let benchmark = study.benchmark_number(&row.benchmark);
         row.further = benchmark.map_or(0, |at| finding.visits[at]);
     }
@@ -267,7 +306,15 @@ fn named(rule: Rule, center: Center) -> Option<(RuleKind, &'static str)> {
         Rule::Fixed | Rule::Bisection(_) => None,
         Rule::Pilot { .. } => Some((
             RuleKind::Pilot,
-            "Stein's two-stage interval of the difference of means (Annals of Mathematical Statistics 16, 1945)",
+            match center {
+                Center::Mean | Center::Median => {
+                    "Stein's two-stage interval of the difference of means (Annals of Mathematical Statistics 16, 1945)"
+                }
+                Center::Trimmed => {
+                    "Stein's two-stage interval of the ratio of trimmed means (Annals of Mathematical Statistics 16, 1945; winsorised \
+                     variances: Yuen, Biometrika 61, 1974)"
+                }
+            },
         )),
         Rule::Sequential { .. } => Some((
             RuleKind::Sequential,
@@ -343,8 +390,8 @@ pub(super) fn warn(rule: Rule, head: &Head, warnings: &mut Warnings) {
         ),
         Rule::Pilot { .. } if grown => (
             WarningCode::SizedByPilot,
-            "The number of runs was computed from the pilot's spread: the rule's own intervals keep the confidence level \
-             exactly for normal times, those of the other methods approximately.",
+            "The number of runs was computed from the pilot's spread: the rule's own intervals keep the confidence level for normal \
+             times, and for others approximately; where stalls come after the pilot, the rule says that they do not.",
         ),
         Rule::Pilot { .. } | Rule::Budget { .. } | Rule::Fixed | Rule::Bisection(_) => return,
     };

@@ -257,6 +257,11 @@ impl ScalingRow {
 }
 
 impl SerialShareReport {
+    /// Whether the estimate is one: no share is below nothing or above all.
+    pub fn is_share(&self) -> bool {
+        (0.0..=1.0).contains(&self.estimate)
+    }
+
     fn new(share: &SerialShare, level: ConfidenceLevel) -> Self {
         let fit = share.lack_of_fit().map(|fit| fit.p_value());
         Self {

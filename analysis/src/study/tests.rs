@@ -3,6 +3,7 @@
 mod builds;
 mod canary;
 mod companions;
+mod conclusions;
 mod controls;
 mod designs;
 mod endpoints;
@@ -60,13 +61,13 @@ fn codes(report: &Report) -> Vec<&str> {
 fn a_faster_candidate_is_faster() {
     let report = two(1, 30).times(0, 1, Times::normal(80e6, 1e6)).report();
     let comparison = only(&report);
-    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Center::Median)));
+    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Center::Trimmed)));
     assert_eq!(comparison.of(Protocol::Mean).map(|median| median.verdict), Some(Verdict::Faster));
     let headline = comparison.headline().unwrap();
     let (lower, upper) = headline.interval.ends().unwrap();
     assert!(lower < 1.25 && 1.25 < upper && upper - lower < 0.02, "{lower} {upper}");
     assert!((headline.change_percent + 20.0).abs() < 1.0);
-    assert!(headline.p_value.unwrap() < 1e-8 && headline.center == Center::Median);
+    assert!(headline.p_value.unwrap() < 1e-3 && headline.center == Center::Trimmed);
     assert!(comparison.of(Protocol::Mean).unwrap().best.confidence.unwrap() > 0.9999);
     let suite = &report.suites[0];
     assert_eq!((suite.verdict, suite.benchmarks.faster), (Verdict::Faster, 1));
@@ -92,7 +93,7 @@ fn the_declared_center_speaks_whatever_the_data_look_like() {
         .times(0, 1, Times::Skewed { least: 90e6, scale: 1e6 })
         .report();
     let comparison = only(&report);
-    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Center::Median)));
+    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Center::Trimmed)));
     let mean = comparison.of(Protocol::Mean).unwrap();
     assert_eq!(mean.verdict, Verdict::NotEnoughData);
     assert_eq!(mean.reason.as_ref().unwrap().code, ReasonCode::SmallNotNormal);
@@ -104,6 +105,37 @@ fn the_declared_center_speaks_whatever_the_data_look_like() {
     let comparison = only(&declared);
     assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Center::Mean)));
     assert!(codes(&declared).contains(&"mean_of_doubtful_law"), "{:?}", codes(&declared));
+}
+
+/// What was stored before trimmed means were the default has the centre of then, its interval, its columns and no other caveats.
+#[test]
+fn an_experiment_without_a_centre_keeps_its_rule() {
+    for (runs, center, method) in
+        [(30, Center::Median, "order-statistic"), (5, Center::Mean, "Satterthwaite")]
+    {
+        let stored = two(1, runs).times(0, 1, Times::normal(80e6, 1e6)).without_center().report();
+        let comparison = only(&stored);
+        assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(center)));
+        let interval = comparison.headline().unwrap().interval;
+        assert!(interval.method().unwrap().contains(method), "{interval:?}");
+        assert_eq!(stored.benchmarks[0].cells[0].wall_ns.as_ref().unwrap().trimmed_mean, None);
+        let told = codes(&stored);
+        assert!(!told.contains(&"median_of_close_runs") && !told.contains(&"unequal_runs"), "{told:?}");
+        let declared = format!("[analysis]\ncenter = \"{}\"\n", center.name());
+        let declared = Synthetic::new(1, 2, runs, &declared).times(0, 1, Times::normal(80e6, 1e6)).report();
+        let wider = only(&declared).headline().unwrap().interval.ends().unwrap();
+        let ends = interval.ends().unwrap();
+        assert!(wider.0 <= ends.0 && ends.1 <= wider.1, "{ends:?} {wider:?}");
+    }
+}
+
+/// The columns of a table have the centre of its ratio.
+#[test]
+fn the_trimmed_means_that_are_shown_have_the_ratio() {
+    let report = two(1, 30).times(0, 1, Times::normal(80e6, 1e6)).report();
+    let cells = report.benchmarks[0].cells.iter();
+    let times: Vec<f64> = cells.map(|cell| cell.wall_ns.as_ref().unwrap().trimmed_mean.unwrap()).collect();
+    assert!((times[0] / times[1] / only(&report).headline().unwrap().speedup - 1.0).abs() < 1e-12);
 }
 
 /// Two runs of thirty are stalls: they widen the interval of the mean, and not that of the trimmed mean.
@@ -253,15 +285,33 @@ fn constant_data_are_refused_by_name() {
     assert_eq!(reason.code, ReasonCode::Constant);
 }
 
+/// One run beside nine of one length is left out, and nothing varies after that: the medians tell a version of twice the time.
+#[test]
+fn what_does_not_vary_after_trimming_is_compared_by_its_medians() {
+    let report = changed_report(&two(1, 10), |version, repetition, record| {
+        let ms = [20, 10][version as usize];
+        endpoints::wall(record, 1_000_000 * (ms + u64::from(repetition == 3)));
+    });
+    let headline = only(&report).headline().unwrap();
+    assert_eq!((headline.verdict, headline.speedup), (Verdict::Faster, 2.0));
+    let Some((lower, upper)) = headline.interval.ends() else { panic!("no interval") };
+    assert!(lower <= 2.0 && upper >= 2.0 && lower > 1.8, "{lower} {upper}");
+}
+
 #[test]
 fn too_few_runs_are_not_enough_data() {
     let one = two(1, 1).report();
     assert_eq!(only(&one).reason.as_ref().unwrap().code, ReasonCode::TooFewRuns);
     assert!(only(&one).observed.is_some() && only(&one).mean.is_none());
-    let two_runs = two(1, 2).times(0, 1, Times::normal(50e6, 1e6)).report();
-    let comparison = only(&two_runs);
-    assert_eq!((comparison.verdict, comparison.by), (Verdict::Faster, Some(Center::Mean)));
-    assert!(codes(&two_runs).contains(&"few_runs"), "{:?}", codes(&two_runs));
+    // Two runs of each version, and three, exclude nothing, however far they are apart.
+    for (runs, verdict) in [(2, Verdict::NotEnoughData), (3, Verdict::NotEnoughData), (4, Verdict::Faster)] {
+        let report = two(1, runs).times(0, 1, Times::normal(50e6, 1e6)).report();
+        let comparison = only(&report);
+        assert_eq!((comparison.verdict, comparison.by), (verdict, Some(Center::Trimmed)));
+        assert!(codes(&report).contains(&"few_runs"), "{:?}", codes(&report));
+        let reason = comparison.reason.as_ref();
+        assert!(reason.is_none_or(|reason| reason.sentence.contains(" 4 independent runs")), "{reason:?}");
+    }
     let declared = Synthetic::new(1, 2, 5, "[analysis]\ncenter = \"median\"\n").report();
     let reason = only(&declared).reason.as_ref().unwrap();
     assert_eq!((only(&declared).verdict, reason.code.as_str()), (Verdict::NotEnoughData, "too_few_runs"));

@@ -114,6 +114,17 @@ pub struct TrackStepReport {
     pub acknowledged: Option<TrackAcknowledgement>,
 }
 
+/// What is known of a benchmark of a track.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrackStanding {
+    /// It changed, and nobody acknowledged that.
+    Changed,
+    /// It has too few points for any change to be found.
+    TooEarly,
+    /// No change was found that is not acknowledged.
+    Unchanged,
+}
+
 /// What the reference shows against itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoiseFloorReport {
@@ -136,6 +147,23 @@ impl TrackReport {
         let is_measured =
             |commit: &&TrackCommit| commit.state.as_ref().is_some_and(|of| *of == TrackEntryState::Measured);
         self.commits.iter().filter(is_measured).count()
+    }
+
+    /// What is known of a benchmark.
+    pub fn standing(&self, benchmark: &TrackBenchmark) -> TrackStanding {
+        let mut own = self.steps.iter().filter(|step| step.benchmark == benchmark.benchmark);
+        if own.any(|step| step.acknowledged.is_none()) {
+            TrackStanding::Changed
+        } else if benchmark.ratios_lacking > 0 {
+            TrackStanding::TooEarly
+        } else {
+            TrackStanding::Unchanged
+        }
+    }
+
+    /// The benchmarks of which so much is known.
+    pub fn standing_at(&self, standing: TrackStanding) -> impl Iterator<Item = &TrackBenchmark> {
+        self.benchmarks.iter().filter(move |benchmark| self.standing(benchmark) == standing)
     }
 
     /// The steps to a worse level that nobody acknowledged.

@@ -1,6 +1,6 @@
 //! What a track says, in sentences.
 
-use super::report::{TrackReport, TrackStepReport};
+use super::report::{TrackReport, TrackStanding, TrackStepReport};
 use crate::count::{counted, percent, ratio};
 use speedup_core::experiment::metric::Metric;
 use speedup_statistics::track::ChangeShape;
@@ -22,26 +22,38 @@ pub(super) fn sentences(report: &TrackReport) -> Vec<String> {
         worse.into_iter().chain(better).map(|step| report.sentence(step)).collect();
     if report.points() == 0 {
         sentences.push("No commit was measured yet.".to_owned());
-    } else if sentences.is_empty() {
+        return sentences;
+    }
+    let unchanged = report.standing_at(TrackStanding::Unchanged).count() as u64;
+    if unchanged > 0 && sentences.is_empty() {
         let known = match report.steps.len() as u64 {
             0 => "No change was found".to_owned(),
             steps => format!("No change was found besides {}", counted(steps, "acknowledged one")),
         };
-        let benchmarks = counted(report.benchmarks.len() as u64, "benchmark");
-        sentences.push(format!("{known}, in {} of {benchmarks}.", counted(report.points() as u64, "point")));
+        let points = counted(report.points() as u64, "point");
+        sentences.push(format!("{known}, in {points} of {}.", counted(unchanged, "benchmark")));
+    }
+    let early: Vec<u64> =
+        report.standing_at(TrackStanding::TooEarly).map(|benchmark| benchmark.ratios_lacking).collect();
+    if let Some(lacking) = early.iter().max() {
+        sentences.push(format!(
+            "It is too early for a change to be found on {}: at least {} more.",
+            counted(early.len() as u64, "benchmark"),
+            counted(*lacking, report.unit())
+        ));
     }
     sentences
 }
 
 /// What must be known besides.
 pub(super) fn caveats(report: &TrackReport) -> Vec<String> {
-    let lacking = report.benchmarks.iter().map(|benchmark| benchmark.ratios_lacking).max().unwrap_or(0);
+    let after_steps = report.standing_at(TrackStanding::Changed).map(|benchmark| benchmark.ratios_lacking);
     let mut caveats = Vec::new();
-    if lacking > 0 {
-        let what = if report.terms.builds_alike { "block" } else { "point" };
-        let lacking = counted(lacking, what);
-        caveats
-            .push(format!("It is too early for any change to be found: the track lacks at least {lacking}."));
+    if let Some(lacking) = after_steps.max().filter(|lacking| *lacking > 0) {
+        let lacking = counted(lacking, report.unit());
+        caveats.push(format!(
+            "After the latest change of a benchmark, the next one is found when at least {lacking} more are measured."
+        ));
     }
     caveats.push(match (report.terms.builds_alike, report.terms.margin) {
         (false, _) => BY_POINTS.to_owned(),
@@ -57,6 +69,11 @@ pub(super) fn caveats(report: &TrackReport) -> Vec<String> {
 }
 
 impl TrackReport {
+    /// What counts as one ratio.
+    fn unit(&self) -> &'static str {
+        if self.terms.builds_alike { "block" } else { "point" }
+    }
+
     /// A step in a sentence: what it is, since when, and how large.
     pub fn sentence(&self, step: &TrackStepReport) -> String {
         let [lower, upper] = step.size.interval;

@@ -13,6 +13,6 @@ mod most_often;
 pub mod run_order;
 mod stratified_kendall;
 
-pub use granularity::{Granularity, MetricKind};
+pub use granularity::{Granularity, MetricKind, common_step};
 pub use most_often::{MostOften, OftenCount};
 pub use stratified_kendall::StratifiedKendall;

@@ -151,6 +151,7 @@ fn checker(stem: &str) -> Result<Check, &'static str> {
         "track" => Ok(tracks::track),
         "trimmed" => Ok(trimmed::ratio),
         "true_share" => Ok(conclusions::true_share),
+        "typical_speedup" => Ok(conclusions::typical_speedup),
         _ => Err("this program does not know it"),
     }
 }

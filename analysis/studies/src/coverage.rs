@@ -3,7 +3,9 @@
 mod by_levels;
 mod proportions;
 mod samples;
+mod suites;
 mod true_share;
+mod two_stage;
 
 use super::{LawShape, LevelModel, Replication, SimulationError, row::StudyRow};
 use clap::{Args, ValueEnum};
@@ -42,12 +44,19 @@ pub struct Coverage {
     /// The standard deviation of a run there, as a share of the mean.
     #[arg(long, default_value_t = 0.1)]
     pub variation: f64,
+    /// Half the width that two stages are to reach, as a share of the speedup, or of the baseline's mean.
+    #[arg(long, default_value_t = 0.02)]
+    pub precision: f64,
     /// The numbers of benchmarks, for proportions.
     #[arg(long, value_delimiter = ',', default_values_t = [10, 30, 100])]
     pub benchmarks: Vec<u64>,
     /// The true proportions of accelerated benchmarks.
     #[arg(long = "proportion", value_delimiter = ',', default_values_t = [0.5, 0.7, 0.9])]
     pub proportions: Vec<f64>,
+    /// The standard deviations of the benchmarks' log speedups, in errors of one benchmark's: of the difference of two means of normal
+    /// runs.
+    #[arg(long = "scatter", value_delimiter = ',', default_values_t = [1.0])]
+    pub scatters: Vec<f64>,
 }
 
 speedup_core::words! {
@@ -65,6 +74,13 @@ speedup_core::words! {
         Proportions = "proportions",
         /// The share of benchmarks that are truly faster; the size is the benchmarks and the parameter the share.
         TrueShare = "true_share",
+        /// Stein's two stages to a precision, which is the parameter; the size is the pilot.
+        TwoStages = "two_stages",
+        /// The typical speedup and a further benchmark's; the size is the benchmarks and the parameter the scatter. Widths are in those of
+        /// an oracle that covers as often.
+        Suites = "suites",
+        /// Totals of suites; the size is the benchmarks.
+        Totals = "totals",
     }
     /// A short name that stays the same between releases.
     fn code;
@@ -82,6 +98,9 @@ impl Coverage {
                 CoverageSection::Samples => rows.extend(self.of_samples()),
                 CoverageSection::Proportions => rows.extend(self.of_proportions()),
                 CoverageSection::TrueShare => rows.extend(self.of_true_shares()),
+                CoverageSection::TwoStages => rows.extend(self.of_two_stages()),
+                CoverageSection::Suites => rows.extend(self.of_suites()),
+                CoverageSection::Totals => rows.extend(self.of_totals()),
             }
         }
         Ok(rows)
@@ -92,8 +111,11 @@ impl Coverage {
         self.levels.check(&self.binaries)?;
         SimulationError::check_counts("executions of one binary", 2, &self.executions)?;
         SimulationError::check_counts("runs", 2, &self.runs)?;
-        SimulationError::check_counts("benchmarks", 1, &self.benchmarks)?;
+        let fewest = if self.sections.contains(&CoverageSection::Suites) { 3 } else { 1 };
+        SimulationError::check_counts("benchmarks", fewest, &self.benchmarks)?;
         SimulationError::check_variation(self.variation)?;
+        SimulationError::check_range("precision", [0.0, 1.0], &[self.precision])?;
+        SimulationError::check_range("scatter", [0.0_f64.next_down(), 100.0], &self.scatters)?;
         SimulationError::check_range("effect size", [0.0, 10.0], &[self.effect])?;
         if self.sections.iter().all(|section| *section == CoverageSection::TrueShare) {
             // None and all are shares as well.

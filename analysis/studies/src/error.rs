@@ -1,6 +1,6 @@
 //! What no study is made of.
 
-use super::replication::MOST_REPLICATES;
+use super::{RunCounts, replication::MOST_REPLICATES};
 use speedup_statistics::{levels::BootstrapError, scaling::ScalingError};
 use thiserror::Error;
 
@@ -20,6 +20,8 @@ pub enum SimulationError {
     Replicates(u32),
     #[error("the {what} must be {fewest} to {MOST_REPEATED}, not {given}")]
     Count { what: &'static str, given: u64, fewest: u64 },
+    #[error("versions of the section {section} have equal numbers of runs, not {} and {}", runs.baseline, runs.candidate)]
+    UnequalRuns { runs: RunCounts, section: &'static str },
     #[error(
         "a relative standard deviation must be at least {LEAST_VARIATION:e} and at most {LARGEST_VARIATION}, not {0}"
     )]

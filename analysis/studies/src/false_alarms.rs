@@ -13,7 +13,7 @@ pub(super) use suites::{SUITE_METHODS, confidences};
 use super::{LawShape, LevelModel, Replication, SimulationError, SuiteModel, row::StudyRow};
 use clap::{Args, ValueEnum, builder::TypedValueParser as _};
 use speedup_statistics::{inference::Threshold, levels::BootstrapError, levels::MOST_DRAWS};
-use std::str::FromStr as _;
+use std::{num::ParseIntError, str::FromStr};
 
 /// The study of false alarms. A comparison without an answer is no alarm, and counted besides.
 #[derive(Clone, Debug, PartialEq, Args)]
@@ -27,13 +27,16 @@ pub struct FalseAlarmStudy {
     /// The shapes of the laws.
     #[arg(long = "distribution", value_enum, value_delimiter = ',', default_values_t = [LawShape::Normal])]
     pub distributions: Vec<LawShape>,
-    /// The runs of each version, for experiments of one level.
-    #[arg(long, value_delimiter = ',', default_values_t = [5, 10, 20, 31, 50])]
-    pub runs: Vec<u64>,
+    /// The runs of each version, for experiments of one level; 2x20 for two of the baseline and twenty of the candidate.
+    #[arg(long, value_delimiter = ',', default_value = "5,10,20,31,50")]
+    pub runs: Vec<RunCounts>,
+    /// How many times as many runs the baseline has, where gates are studied.
+    #[arg(long, default_value_t = 1)]
+    pub baseline_times: u64,
     /// The standard deviation of a run there, as a share of the mean.
     #[arg(long, default_value_t = 0.1)]
     pub variation: f64,
-    /// The thresholds below which a difference does not matter, for the effect size.
+    /// The thresholds below which a difference does not matter, for the effect size and gates.
     #[arg(long = "threshold", value_delimiter = ',', default_value = "0,0.01,0.02,0.05", value_parser = f64::from_str.try_map(Threshold::new))]
     pub thresholds: Vec<Threshold>,
     /// The law of experiments by levels.
@@ -53,6 +56,30 @@ pub struct FalseAlarmStudy {
     pub suite: SuiteModel,
 }
 
+/// How many runs the versions have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunCounts {
+    /// The baseline's.
+    pub baseline: u64,
+    /// The candidate's.
+    pub candidate: u64,
+}
+
+impl From<u64> for RunCounts {
+    fn from(runs: u64) -> Self {
+        Self { baseline: runs, candidate: runs }
+    }
+}
+
+impl FromStr for RunCounts {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (baseline, candidate) = text.split_once('x').unwrap_or((text, text));
+        Ok(Self { baseline: baseline.parse()?, candidate: candidate.parse()? })
+    }
+}
+
 speedup_core::words! {
     /// A part of the study.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -66,7 +93,8 @@ speedup_core::words! {
         OneBinary = "one_binary",
         /// Two machines of one speed on a suite; the size is the runs of each benchmark.
         Suites = "suites",
-        /// The two-sided interval of the ratio of centres, of two samples of one law; the size is the runs of each.
+        /// The two-sided interval of the ratio of centres, of two samples of one law; the size is the runs of the baseline, and the
+        /// parameter those of the candidate where they are others. `_of_20`: at the level of the first of 20 benchmarks by Holm.
         Headlines = "headlines",
         /// The same of unlike laws with equal centres.
         UnlikeShapes = "unlike_shapes",
@@ -74,8 +102,8 @@ speedup_core::words! {
         Same = "same",
         /// Quantiles of two samples of one law.
         Tails = "tails",
-        /// Suites in which nothing differs, by what `speedup compare` concludes and its gate does; the size is the runs of each
-        /// benchmark.
+        /// Suites in which the candidate is slower by just the threshold, the parameter, by what `speedup compare` concludes and its gate
+        /// does; the size is the runs of each benchmark.
         Gates = "gates",
         /// Equal versions of which each run resembles the one before it.
         Dependent = "dependent",
@@ -105,7 +133,7 @@ impl FalseAlarmStudy {
                 AlarmSection::UnlikeShapes => rows.extend(self.of_unlike_shapes()),
                 AlarmSection::Same => rows.extend(self.of_the_same()),
                 AlarmSection::Tails => rows.extend(self.of_tails()),
-                AlarmSection::Gates => rows.extend(self.of_equal_suites()),
+                AlarmSection::Gates => rows.extend(self.of_gated_suites()),
                 AlarmSection::Dependent => rows.extend(self.of_dependent_runs()),
                 AlarmSection::Hosts => rows.extend(self.of_hosts()),
                 AlarmSection::RareStalls => rows.extend(self.of_rare_stalls()),
@@ -117,12 +145,20 @@ impl FalseAlarmStudy {
 
     fn check(&self) -> Result<(), SimulationError> {
         self.replication.check()?;
-        SimulationError::check_counts("runs", 2, &self.runs)?;
+        let runs: Vec<u64> = self.runs.iter().flat_map(|runs| [runs.baseline, runs.candidate]).collect();
+        SimulationError::check_counts("runs", 2, &runs)?;
+        let unequal = self.runs.iter().find(|runs| runs.baseline != runs.candidate);
+        let takes_equal = |section: &&AlarmSection| {
+            !matches!(section, AlarmSection::Headlines | AlarmSection::UnlikeShapes)
+        };
+        if let (Some(unequal), Some(section)) = (unequal, self.sections.iter().find(takes_equal)) {
+            return Err(SimulationError::UnequalRuns { runs: *unequal, section: section.code() });
+        }
         if self.sections.contains(&AlarmSection::Hosts) {
-            SimulationError::check_counts("runs of the section hosts", conclusions::HOSTS[0], &self.runs)?;
+            SimulationError::check_counts("runs of the section hosts", conclusions::HOSTS[0], &runs)?;
         }
         if self.sections.contains(&AlarmSection::Looks) {
-            SimulationError::check_counts("runs of the section looks", looks::LOOKS, &self.runs)?;
+            SimulationError::check_counts("runs of the section looks", looks::LOOKS, &runs)?;
         }
         SimulationError::check_variation(self.variation)?;
         self.levels.check(&self.binaries)?;

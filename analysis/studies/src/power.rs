@@ -1,6 +1,8 @@
 //! How often a true speedup is found (Chen 2012 §5.2), and how many runs make a mean normal (Touati 2010 App. C).
 
+mod headlines;
 mod normal_means;
+mod plans;
 mod speedup_test;
 mod suites;
 
@@ -55,8 +57,14 @@ speedup_core::words! {
         Table1 = "table_1",
         /// One benchmark by the Speedup-Test; the size is the runs of each version and the parameter the true speedup.
         SpeedupTest = "speedup_test",
+        /// The headline by each centre, two-sided; the size is the runs of each version and the parameter the true speedup. `_width`: the
+        /// median width of the interval, on the scale of logarithms.
+        Headlines = "headlines",
         /// Whether Shapiro–Wilk rejects the normality of sample means and medians; the size is the runs of each sample.
         NormalMeans = "normal_means",
+        /// The smallest speedup that the plan of the test of trimmed means promises to find with probability 0.8; the size is the runs of each
+        /// version and the parameter that speedup.
+        Plans = "plans",
     }
     /// A short name that stays the same between releases.
     fn code;
@@ -73,7 +81,9 @@ impl Power {
                 PowerSection::Suites => rows.extend(self.of_suites()),
                 PowerSection::Table1 => rows.extend(self.of_table_1()),
                 PowerSection::SpeedupTest => rows.extend(self.of_speedup_test()),
+                PowerSection::Headlines => rows.extend(self.of_headlines()),
                 PowerSection::NormalMeans => rows.extend(self.of_normal_means()),
+                PowerSection::Plans => rows.extend(self.of_plans()),
             }
         }
         Ok(rows)

@@ -65,7 +65,7 @@ impl SequentialExperiment {
         let mut plan = self.plan.clone();
         loop {
             let report = self.ask(&plan, times, speedup)?;
-            if report.state == RuleState::Enough {
+            if matches!(report.state, RuleState::Enough | RuleState::Exhausted) {
                 let row = report.rows.first()?;
                 return Some(Concluded {
                     is_called: matches!(row.verdict, Verdict::Faster | Verdict::Slower),

@@ -54,7 +54,7 @@ const OF_VERBS: [(&str, Headings); 15] = [
                 "Execution",
                 "shell no_shell setup prepare conclude cleanup input output show_output ignore_failure timeout env clean_env",
             ),
-            ("Statistics", "confidence center margin quantile control seed"),
+            ("Statistics", "confidence center trim margin quantile control seed"),
             (
                 "Results",
                 "format time_unit sort style export_json export_csv export_markdown export_asciidoc export_orgmode save_baseline data",
@@ -64,7 +64,7 @@ const OF_VERBS: [(&str, Headings); 15] = [
     (
         "compare",
         &[
-            ("Method ratio (the default)", "center margin quantile control"),
+            ("Method ratio (the default)", "center trim margin quantile control"),
             ("Method speedup-test", "mode adjust precision proportion_interval"),
             ("Method hpt", "speedup_under_test rank_sum half_ranks score_reference"),
             ("Method effect", "threshold bootstrap statistic"),
@@ -109,7 +109,7 @@ pub(super) fn heading(verb: &str, id: &str) -> Option<&'static str> {
 
 /// Options of `bench` that few need.
 const SELDOM: &str = "precision max_runs reference reference_name parameter_scan parameter_step_size shell setup conclude cleanup \
-    input output timeout env clean_env center margin quantile control seed time_unit sort style export_csv \
+    input output timeout env clean_env center trim margin quantile control seed time_unit sort style export_csv \
     export_asciidoc export_orgmode data noise_threshold";
 
 /// Whether `-h` leaves an option of a verb out; `--help` has it.

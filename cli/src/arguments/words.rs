@@ -25,9 +25,9 @@ pub(crate) fn words<T>(all: impl IntoIterator<Item = (&'static str, T, &'static 
 /// Whose ratio verdicts are on.
 pub(crate) fn centers() -> Words<Center> {
     words([
-        ("median", Center::Median, "Half of the runs take less: of a usual run"),
-        ("mean", Center::Mean, "What many runs take together"),
-        ("trimmed", Center::Trimmed, "The same without the tenth of the runs at either end"),
+        ("trimmed", Center::Trimmed, "What the runs take together without the tenth at either end"),
+        ("median", Center::Median, "Half of the runs take less: the time of a usual run"),
+        ("mean", Center::Mean, "What all runs take together"),
     ])
 }
 

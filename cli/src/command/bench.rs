@@ -155,9 +155,12 @@ pub(crate) struct Arguments {
     /// The confidence level of tests and intervals
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true, default_value = "0.95", value_parser = fraction::confidence_level)]
     confidence: ConfidenceLevel,
-    /// Verdicts are on the ratio of these [default: median, or mean with fewer than 6 runs]
+    /// Verdicts are on the ratio of these [default: trimmed]
     #[arg(long, value_name = "OF", value_parser = centers())]
     center: Option<Center>,
+    /// The share of the runs that a trimmed mean leaves out at each end [default: 0.1]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::share)]
+    trim: Option<f64>,
     /// Times within this share of each other count as the same, such as 1%
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin)]
     margin: Option<f64>,

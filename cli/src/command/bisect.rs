@@ -175,7 +175,8 @@ async fn on_a_pool(
     ));
     let hosts = HostsArguments { wait_for_hosts: arguments.wait_for_hosts };
     let exit = wait::until_finished(&connection, experiment, hosts, console).await?;
-    let json = asked::report(&connection, experiment, Wanted::default()).await?;
+    let wanted = Wanted { noise_threshold: gate.and_then(Gate::noise_threshold), ..Wanted::default() };
+    let json = asked::report(&connection, experiment, wanted).await?;
     connection.close().await;
     report::show(&json, &Extent::Brief, arguments.output.output, console)?;
     let gated = gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, console))?;

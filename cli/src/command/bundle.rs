@@ -59,6 +59,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     connection.close().await;
     let (pieces, hosts) = packed?;
     let wanted = Wanted {
+        noise_threshold: None,
         confidence: arguments.confidence.map(ConfidenceLevel::get),
         mixtures: arguments.mixtures,
         figures: arguments.figures,

@@ -25,7 +25,7 @@ use speedup_analysis::inquiry::{Answer, Inquiry, InquiryError, Method, Preferenc
 use speedup_core::{value::causes::with_causes, value::hint::Hinted, value::seed::Seed};
 use speedup_formats::{Name, Runs, Series, SeriesName};
 use speedup_report::{answer, answer::Subject, html, junit, junit::JunitSubject, latex};
-use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::inference::{ConfidenceLevel, Threshold};
 use speedup_statistics::mixture::goodness_of_fit::MOST_TESTED;
 use speedup_statistics::ratio::BenchmarkWeights;
 use speedup_statistics::test::Selection;
@@ -131,6 +131,7 @@ fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<E
         AnswerForm::Usual(SummaryForm::Junit) if !arguments.gate.is_used() => None,
         AnswerForm::Usual(_) | AnswerForm::Html | AnswerForm::Latex => arguments.gate(&method)?,
     };
+    let noise_threshold = noise_of(&arguments.gate, gate, &method)?;
     let mut sources = arguments.reading.sources(&arguments.files, console)?;
     let mut versions = arguments.versions(&mut sources, console)?;
     if let Some(name) = &arguments.save_baseline {
@@ -141,6 +142,7 @@ fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<E
         suites: std::mem::take(&mut versions.suites),
         method,
         confidence: arguments.confidence.map(ConfidenceLevel::get),
+        noise_threshold,
         better,
         weights: arguments.weights.clone(),
         selection: arguments.selection(),
@@ -164,8 +166,8 @@ fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<E
             answer::sheet(&answer).csv()
         }
         AnswerForm::Usual(SummaryForm::Junit) => {
-            let (rules, name) = (arguments.gate.junit_rules()?, versions.metric.as_str());
-            junit::document(&JunitSubject::of_samples(name), &conclusions(&answer, rules.noise)?, rules)
+            let (rules, name) = (arguments.gate.junit_rules(), versions.metric.as_str());
+            junit::document(&JunitSubject::of_samples(name), &conclusions(&answer)?, rules)
         }
         AnswerForm::Html => html::page(&answer::document(&answer, subject)),
         AnswerForm::Latex => latex::document(&answer::document(&answer, subject)),
@@ -174,6 +176,13 @@ fn write(arguments: &Arguments, form: AnswerForm, console: &Console) -> Result<E
     gate.map_or(Ok(Exit::Done), |gate| {
         gate.of_answer(&answer, || answer::markdown(&answer, subject), console)
     })
+}
+
+/// What the gate ignores, and tests and `gates` of the JSON without a gate.
+fn noise_of(arguments: &GateArguments, gate: Option<Gate>, method: &Method) -> Result<Threshold, Failure> {
+    let of_method = if let Method::Effect(options) = method { Some(options.threshold) } else { None };
+    let asked = gate.and_then(Gate::noise_threshold).or(arguments.noise_threshold).or(of_method);
+    Threshold::new(asked.unwrap_or(0.0)).map_err(Failure::refused)
 }
 
 /// What stands for a report where there are samples and nothing else: their comparison by the usual method.

@@ -97,7 +97,7 @@ fn plan(commands: &[String], name: &str, directory: &Path) -> String {
          [benchmarks.command]\nshell = {}                # or, without a shell: command = [\"program\", \"argument\"]\n\
          directory = {}     # left out, each run has a new and empty directory\n\
          timeout = \"10m\"\nwarmup = 1\n\n\
-         # How often each benchmark is executed in each version. At least 6 for the median, 30 show a few percent.\n\
+         # How often each benchmark is executed in each version. At least 4, 30 show a few percent.\n\
          [repetitions]\nruns = 20\n\n\
          # On one machine runs are not independent of each other, and the report says so. On a cluster: policy = \"distinct\".\n\
          [independence]\npolicy = \"any\"\n\n\

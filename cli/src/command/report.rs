@@ -125,7 +125,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
         Format::Junit if !arguments.gate.is_used() => None,
         _ => arguments.gate.gate()?,
     };
-    let rules = arguments.gate.junit_rules()?;
+    let rules = arguments.gate.junit_rules();
     if !arguments.section.is_empty() && !format.has_sections() {
         return Err(Failure::usage(anyhow!("this form has no sections"))
             .hint("omit --section, or use --format terminal, md, html or latex"));
@@ -136,6 +136,7 @@ pub(super) async fn execute(arguments: Arguments, console: &Console) -> Result<E
     let (connection, experiment) = arguments.source.find(&arguments.experiment).await?;
     let wanted = Wanted {
         confidence: arguments.confidence.map(ConfidenceLevel::get),
+        noise_threshold: arguments.gate.noise_threshold,
         mixtures: arguments.mixtures,
         figures: arguments.figures || (draws(format) && arguments.extent() != Extent::Brief),
     };

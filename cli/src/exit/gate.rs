@@ -93,8 +93,8 @@ impl GateArguments {
     }
 
     /// By what tests fail that are made of conclusions.
-    pub(crate) fn junit_rules(self) -> Result<JunitRules, Failure> {
-        Ok(JunitRules { noise: self.noise()?, requires_conclusive: self.require_conclusive })
+    pub(crate) fn junit_rules(self) -> JunitRules {
+        JunitRules { requires_conclusive: self.require_conclusive }
     }
 }
 
@@ -107,6 +107,11 @@ impl Gate {
         }
     }
 
+    /// What a report has to be asked for.
+    pub(crate) fn noise_threshold(self) -> Option<f64> {
+        if self.noise.is_none() { None } else { Some(self.noise.get()) }
+    }
+
     /// The exit code by a report, in JSON; what fails is told.
     pub(crate) fn of_report(self, json: &str, console: &Console) -> Result<Exit, Failure> {
         let unreadable = |error: Error| {
@@ -114,6 +119,9 @@ impl Gate {
                 .hint("the analysis is of another release; use the same release of speedup everywhere")
         };
         match read(json).map_err(|error| unreadable(error.into()))? {
+            Answered::Known(report) if report.head.noise_threshold != self.noise => {
+                Err(unreadable(anyhow!("it is not tested against the noise threshold")))
+            }
             Answered::Known(report) => {
                 let exit = self.judge(Conclusion::of_report(&report), console);
                 self.summarize(|| markdown::text(&Document::brief(&report)), console);
@@ -130,7 +138,7 @@ impl Gate {
         markdown: impl FnOnce() -> String,
         console: &Console,
     ) -> Result<Exit, Failure> {
-        let conclusions = conclusions(answer, self.noise)?;
+        let conclusions = conclusions(answer)?;
         let exit = self.judge(conclusions, console);
         self.summarize(markdown, console);
         Ok(exit)
@@ -138,7 +146,7 @@ impl Gate {
 
     /// The exit code by a track; what fails is told.
     pub(crate) fn of_track(self, report: &TrackReport, console: &Console) -> Exit {
-        let exit = self.judge(Conclusion::of_track(report), console);
+        let exit = self.judge(Conclusion::of_track(report, self.noise), console);
         self.summarize(|| markdown::text(&Document::brief_of_track(report)), console);
         exit
     }
@@ -150,7 +158,7 @@ impl Gate {
     }
 
     fn judge(self, conclusions: Vec<Conclusion>, console: &Console) -> Exit {
-        let Judgement { regressions, undecided } = Judgement::new(conclusions, self.noise);
+        let Judgement { regressions, undecided } = Judgement::new(conclusions);
         let mut exit = Exit::Done;
         if self.requires_conclusive && !undecided.is_empty() {
             exit = Exit::Inconclusive;
@@ -186,8 +194,8 @@ impl Gate {
 }
 
 /// What gates go by of an answer.
-pub(crate) fn conclusions(answer: &Answer, noise: Threshold) -> Result<Vec<Conclusion>, Failure> {
-    Conclusion::of_answer(answer, noise).map_err(|error: GateError| {
+pub(crate) fn conclusions(answer: &Answer) -> Result<Vec<Conclusion>, Failure> {
+    Conclusion::of_answer(answer).map_err(|error: GateError| {
         Failure::usage(Error::new(error).context("no gate can use this method")).hint(error.hint())
     })
 }

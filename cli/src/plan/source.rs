@@ -96,10 +96,12 @@ fn parsed(plan: &str) -> Result<(Experiment, LocalFiles), Failure> {
 
 /// The experiment of a plan file of which one version stands for every commit of a line.
 pub(crate) fn template(plan: &str) -> Result<(Experiment, TemplateLook), Failure> {
-    parsed_with(plan, TemplateLook::new, file::parse_template)
+    let (mut experiment, look) = parsed_with(plan, TemplateLook::new, file::parse_template)?;
+    experiment.analysis.center.get_or_insert_default();
+    Ok((experiment, look))
 }
 
-/// The same of a plan whose text is kept; what it names is relative to `directory`.
+/// The same of a plan whose text is kept, without a centre where the text declares none; what it names is relative to `directory`.
 pub(crate) fn kept_template(text: &str, directory: &Path) -> Result<(Experiment, TemplateLook), Failure> {
     let look = TemplateLook::new(LocalFiles::beside(&directory.join("plan")));
     parsed_text(text, "that is kept", look, file::parse_template)

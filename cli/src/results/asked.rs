@@ -9,6 +9,8 @@ use crate::{connection::Connection, exit::failure::Failure};
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wanted {
     pub(crate) confidence: Option<f64>,
+    /// The slowdown that gates ignore.
+    pub(crate) noise_threshold: Option<f64>,
     pub(crate) mixtures: bool,
     pub(crate) figures: bool,
 }
@@ -19,10 +21,11 @@ pub(crate) async fn report(
     experiment: ExperimentId,
     wanted: Wanted,
 ) -> Result<String, Failure> {
-    let Wanted { confidence, mixtures, figures } = wanted;
+    let Wanted { confidence, noise_threshold, mixtures, figures } = wanted;
     let request = v1::ReportRequest {
         experiment: id_text(experiment.0),
         confidence,
+        noise_threshold,
         mixtures,
         figures,
         ..Default::default()

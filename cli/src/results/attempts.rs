@@ -1,10 +1,13 @@
 //! The attempts of an experiment as the coordinator sends them: the plan first, then page after page, never all at once.
 
+use std::collections::BTreeMap;
+
 use anyhow::anyhow;
-use speedup_core::experiment::Experiment;
-use speedup_core::machine::event::EndedAttempt;
-use speedup_core::plan::{Plan, Stage};
-use speedup_core::value::id::{BenchmarkIndex, ExperimentId};
+use speedup_core::experiment::{Experiment, Metric};
+use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
+use speedup_core::plan::{Plan, Stage, Task};
+use speedup_core::run::record::Outcome;
+use speedup_core::value::id::{BenchmarkIndex, ExperimentId, RunIndex};
 use speedup_proto::{convert::ExperimentStatus, convert::ExportPart, v1};
 use tokio::sync::mpsc;
 use tonic::Streaming;
@@ -25,6 +28,17 @@ pub(crate) struct Attempts {
     /// The attempts as they come; they may be decoded on any thread.
     pub(crate) pages: mpsc::Receiver<Result<Page, Failure>>,
 }
+
+/// What a run measured.
+#[derive(Debug)]
+pub(crate) struct MeasuredRun {
+    pub(crate) metrics: BTreeMap<Metric, u64>,
+    /// The values of the plan's own metrics by their names.
+    pub(crate) series: BTreeMap<String, Vec<f64>>,
+}
+
+/// The measured runs by the numbers of benchmark and version, in run order.
+pub(crate) type MeasuredRuns = BTreeMap<(u32, u32), BTreeMap<RunIndex, MeasuredRun>>;
 
 /// Attempts as they were sent.
 #[derive(Debug)]
@@ -85,6 +99,22 @@ impl Attempts {
     pub(crate) async fn page(&mut self) -> Result<Option<Vec<EndedAttempt>>, Failure> {
         let page = self.pages.recv().await.transpose()?;
         page.map(|page| page.read()?.collect()).transpose()
+    }
+
+    /// All runs that were measured, of the attempts that are left.
+    pub(crate) async fn measured(&mut self) -> Result<MeasuredRuns, Failure> {
+        let mut measured = MeasuredRuns::new();
+        while let Some(page) = self.page().await? {
+            for EndedAttempt { lease, end, .. } in page {
+                let AttemptEnd::Reported(record) = end else { continue };
+                let Task::Run(cell) = self.plan.task(lease.run) else { continue };
+                if record.outcome == Outcome::Measured {
+                    let run = MeasuredRun { metrics: record.metrics.clone(), series: record.series.clone() };
+                    measured.entry((cell.benchmark.0, cell.version.0)).or_default().insert(lease.run, run);
+                }
+            }
+        }
+        Ok(measured)
     }
 }
 

@@ -87,14 +87,17 @@ fn runs_from_a_mean_and_its_spread_are_those_of_the_formulas() {
     let given = ["repetitions", "--mean", "2.1", "--sd", "0.08", "--speedup", "1.02", "--power", "0.9"];
     let answer = answer(&[&given[..], &["--run-time", "36", "--hosts", "10"]].concat());
     let plans = answer["plans"].as_array().expect("plans");
-    let runs: Vec<(&str, &Value)> =
-        plans.iter().map(|plan| (plan["goal"].as_str().expect("a goal"), &plan["runs_each"])).collect();
+    let reports: Vec<&str> = plans.iter().map(|plan| plan["report"].as_str().expect("a report")).collect();
+    assert_eq!(reports, ["trimmed (default)", "trimmed (default)", "mean", "mean", "mean"]);
     // t₅₈(0.975)·0.0381/√59 = 0.00993 and t₅₇(0.975)·0.0381/√58 = 0.01002.
-    assert_eq!(runs[0], ("precision of the mean", &59.into()));
-    assert_eq!(runs.len(), 3);
+    assert_eq!((&plans[2]["goal"], &plans[2]["runs_each"]), (&"precision of the mean".into(), &59.into()));
     // 59 runs on ten hosts are six rounds of 36 seconds.
-    assert_eq!(plans[0]["effort"]["hours"], 0.06);
-    assert_eq!(plans[1]["effort"]["runs"].as_u64(), plans[1]["runs_each"].as_u64().map(|each| 2 * each));
+    assert_eq!(plans[2]["effort"]["hours"], 0.06);
+    assert_eq!(plans[3]["effort"]["runs"].as_u64(), plans[3]["runs_each"].as_u64().map(|each| 2 * each));
+    // R: power.t.test(delta = 1 - 1/1.02, sd = 0.0381, power = 0.9) says 80.4 for equal spreads; trimming costs 6 % of the runs, and Student's
+    // distribution with half of the degrees of freedom some more.
+    let [trimmed, welch] = [1, 4].map(|place| plans[place]["runs_each"].as_u64().expect("runs"));
+    assert!((78..=80).contains(&welch) && (82..=88).contains(&trimmed), "{trimmed} {welch}");
     assert!(answer["caveats"].as_array().expect("caveats").iter().any(|one| one["code"] == "spread_given"));
 }
 
@@ -103,7 +106,7 @@ fn runs_from_a_pilot_are_for_every_goal() {
     let pilot = ["repetitions", "compare/before.csv", "compare/after.csv", "--benchmark", "sort"];
     let given = answer(&[&pilot[..], &["--speedup", "1.05"]].concat());
     let plans = given["plans"].as_array().expect("plans");
-    assert_eq!(plans.len(), 5);
+    assert_eq!(plans.len(), 7);
     for plan in plans {
         assert!(plan["runs_each"].is_u64() != plan["reason"].is_object(), "{plan}");
         assert!(plan["method"].as_str().is_some_and(|method| method.starts_with("runs for ")), "{plan}");
@@ -111,8 +114,43 @@ fn runs_from_a_pilot_are_for_every_goal() {
     // A wider interval takes no more runs.
     let wider = answer(&[&pilot[..], &["--half-width", "5%"]].concat());
     assert!(wider["plans"][0]["runs_each"].as_u64() <= plans[0]["runs_each"].as_u64());
+    // A pilot's spread is uncertain, and planned with more.
+    assert!(given["planned_spread"].as_f64() > given["spread"].as_f64(), "{given}");
+    let codes: Vec<&str> =
+        given["caveats"].as_array().expect("caveats").iter().filter_map(|one| one["code"].as_str()).collect();
+    assert!(codes.contains(&"upper_limit_of_spread"), "{codes:?}");
     let csv = samples(&[&pilot[..], &["--format", "csv"]].concat()).stdout;
-    assert!(String::from_utf8_lossy(&csv).starts_with("goal,runs_each,pilot_runs,runs,reason,method\n"));
+    assert!(
+        String::from_utf8_lossy(&csv)
+            .starts_with("goal,report,change,runs_each,pilot_runs,runs,reason,method\n")
+    );
+}
+
+/// How many hosts and runs for 2 %: the curve falls, meets the plan, and a family of benchmarks takes more.
+#[test]
+fn the_curve_says_what_each_number_of_runs_finds() {
+    let moments =
+        ["repetitions", "--mean", "100", "--sd", "4", "--speedup", "2%", "--run-time", "36", "--hosts", "16"];
+    let one = answer(&moments);
+    let of_twenty = answer(&[&moments[..], &["--benchmarks", "20"]].concat());
+    let points = |answer: &Value| -> Vec<(u64, f64)> {
+        let point = |plan: &Value| {
+            (plan["runs_each"].as_u64().expect("runs"), plan["change"].as_f64().expect("a change"))
+        };
+        answer["curve"].as_array().expect("a curve").iter().map(point).collect()
+    };
+    let curve = points(&one);
+    assert!(curve.is_sorted_by(|one, other| one.0 < other.0 && one.1 > other.1), "{curve:?}");
+    let needed = one["plans"][1]["runs_each"].as_u64().expect("runs");
+    assert_eq!((one["speedup"].as_f64(), needed), (Some(1.02), 71));
+    assert!(curve.iter().all(|(runs, change)| (*runs >= needed) == (*change <= 0.02)), "{curve:?}");
+    // Of 2 × 5 runs of one benchmark among twenty nothing is shown; each point then costs twenty times as much.
+    let of_family = points(&of_twenty);
+    assert_eq!((curve[0].0, of_family[0].0), (4, 6));
+    assert!(of_twenty["plans"][1]["runs_each"].as_u64() > Some(needed));
+    assert_eq!(of_twenty["curve"][0]["effort"]["runs"], 6 * 2 * 20);
+    let text = String::from_utf8(samples(&moments).stdout).expect("UTF-8");
+    assert!(text.contains("finds with probability 80") && text.contains("####"), "{text}");
 }
 
 #[test]

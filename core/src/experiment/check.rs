@@ -11,10 +11,10 @@ use std::{borrow::Cow, collections::BTreeMap, collections::BTreeSet};
 
 use super::problem::{ExperimentError, Fault, KeyPath, Problems};
 use super::{
-    ASSUMED_INPUT_BYTES, AnalysisChoice, Benchmark, CommandLine, Experiment, MAX_ARGV_BYTES, MAX_BENCHMARKS,
-    MAX_DESCRIPTION_BYTES, MAX_DIRECTORY_BYTES, MAX_ENV_BYTES, MAX_NAME_BYTES, MAX_OUTPUT_KEPT,
-    MAX_OUTPUT_LIMIT, MAX_TAG_BYTES, MAX_TAGS, MAX_TIMEOUT, MAX_VAR_BYTES, MAX_WARMUP, MIN_TIMEOUT, Rule,
-    Setup, Version, Weights,
+    ASSUMED_INPUT_BYTES, AnalysisChoice, Benchmark, Center, CommandLine, Experiment, MAX_ARGV_BYTES,
+    MAX_BENCHMARKS, MAX_DESCRIPTION_BYTES, MAX_DIRECTORY_BYTES, MAX_ENV_BYTES, MAX_NAME_BYTES,
+    MAX_OUTPUT_KEPT, MAX_OUTPUT_LIMIT, MAX_TAG_BYTES, MAX_TAGS, MAX_TIMEOUT, MAX_TRIM, MAX_VAR_BYTES,
+    MAX_WARMUP, MIN_TIMEOUT, Rule, Setup, Version, Weights,
 };
 use crate::experiment::build::{PREFIX, placeholder};
 use crate::experiment::environment::{DirectoryLength, OutOfBounds};
@@ -133,11 +133,21 @@ impl Experiment {
     }
 
     fn check_analysis(&self, problems: &mut Problems) {
-        let &AnalysisChoice { confidence, precision, margin, .. } = &self.analysis;
+        let &AnalysisChoice { confidence, precision, margin, center, trim, .. } = &self.analysis;
         let given = [("confidence", Some(confidence)), ("precision", Some(precision)), ("margin", margin)];
         for (key, value) in given.into_iter().filter_map(|(key, value)| Some((key, value?))) {
             if !(value > 0.0 && value < 1.0) {
                 problems.refuse(["analysis", key].into(), Fault::outside_unit(value));
+            }
+        }
+        if let Some(trim) = trim {
+            let place = || KeyPath::from(["analysis", "trim"]);
+            if !(0.0..=MAX_TRIM).contains(&trim) {
+                let allowed = format!("0 to {MAX_TRIM}");
+                problems.refuse(place(), Fault::OutOfRange { value: trim.to_string(), allowed });
+            }
+            if center != Some(Center::Trimmed) {
+                problems.refuse(place(), Fault::TrimOfOtherCenter);
             }
         }
         self.check_endpoints(problems);

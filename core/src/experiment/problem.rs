@@ -240,6 +240,9 @@ pub enum Fault {
     /// The values of an own metric cannot be found like this.
     #[error(transparent)]
     Pattern(OwnMetricError),
+    /// A share to leave out where nothing is left out.
+    #[error("nothing is left out of a mean or a median: the share is of a trimmed mean")]
+    TrimOfOtherCenter,
     /// A verdict on a metric that is not measured.
     #[error("{} is not measured, so there can be no verdict on it", quoted(.0))]
     VerdictOnUnmeasured(String),
@@ -279,6 +282,7 @@ impl Fault {
             Self::TooManyRuns(_) => {
                 "runs = benchmarks × versions × [repetitions] runs: lower one of them".to_owned()
             }
+            Self::TrimOfOtherCenter => "take the centre `trimmed`, or no share".to_owned(),
             Self::SharedReallocated => {
                 "an engine gives whichever host is free: use policy \"distinct\" or \"rebooted\"".to_owned()
             }

@@ -33,7 +33,7 @@ structure!(
     Experiment {
         name, description, tags, selection, seed, versions, baseline_again, benchmarks, drawn, runs, metrics, own_metrics,
         independence: Independence { policy, scope, hosts, rest },
-        analysis: AnalysisChoice { confidence, center, margin, quantiles, verdicts, weights, precision, prior },
+        analysis: AnalysisChoice { confidence, center, trim, margin, quantiles, verdicts, weights, precision, prior },
         limits: Limits { attempts, all_attempts, host_time },
         setup, prepare, cleanup, environment, levels, order, rule, priority, canary, files, output
     },
@@ -43,7 +43,7 @@ structure!(
         hosts => Unwritten(Sameness::Unchecked),
         rest => OrDefault,
         confidence,
-        center, margin,
+        center, trim, margin,
         quantiles => PlainList(MAX_QUANTILES),
         verdicts => Each(MAX_METRIC_VERDICTS),
         weights, precision, prior, attempts, all_attempts,

@@ -477,6 +477,7 @@ fn plan() -> Plan {
         analysis: AnalysisChoice {
             confidence: 0.95,
             center: None,
+            trim: None,
             margin: None,
             quantiles: Vec::new(),
             verdicts: Vec::new(),

@@ -170,7 +170,7 @@ any_value! {
     Bisection { maximum, block, blocks }
     Levels { hosts, boots }
     Limits { attempts, all_attempts, host_time }
-    AnalysisChoice { confidence, center, margin, quantiles, verdicts, weights, precision, prior }
+    AnalysisChoice { confidence, center, trim, margin, quantiles, verdicts, weights, precision, prior }
     MetricVerdict { metric, margin, family }
     LinePrior { paths, weights }
     PathWeight { path, weight }

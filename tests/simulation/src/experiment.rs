@@ -149,6 +149,7 @@ pub fn plain(random: &mut ChaCha8Rng, policy: Policy, scope: Scope, benchmarks: 
         analysis: AnalysisChoice {
             confidence: 0.95,
             center: None,
+            trim: None,
             margin: None,
             quantiles: Vec::new(),
             verdicts: Vec::new(),

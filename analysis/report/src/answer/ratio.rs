@@ -1,9 +1,8 @@
 //! The ratio of the declared centres: what the report of an experiment says first, a row for each benchmark, and one for each
 //! quantile that was asked for.
 
-use speedup_analysis::study::{
-    AdjustedEndpoint, AdjustedReport, ControlRow, ControlsReport, EndpointReport, EndpointRow, IntervalReport,
-};
+use speedup_analysis::count::about;
+use speedup_analysis::study::{ControlRow, ControlsReport, EndpointReport, EndpointRow, IntervalReport};
 use speedup_analysis::{inquiry::RatioFinding, inquiry::RatioSuite};
 use speedup_core::experiment::Center;
 
@@ -37,7 +36,9 @@ impl Columns {
             hidden("baseline_runs"),
             hidden("candidate_runs"),
         ];
-        headings.extend(self.pairs.then(|| number("pairs", "pairs")));
+        if self.pairs {
+            headings.push(number("pairs", "pairs"));
+        }
         headings.extend([
             words("of", "of"),
             number("speedup", "speedup"),
@@ -47,10 +48,12 @@ impl Columns {
             hidden("interval_method"),
             number("p_value", "p"),
         ]);
-        if self.family {
-            headings.push(number("adjusted_p_value", "adjusted p"));
-            headings.push(words("adjusted_verdict", "adjusted verdict"));
-        }
+        headings.extend(match self.family {
+            true => [number("adjusted_p_value", "adjusted p"), words("adjusted_verdict", "adjusted verdict")],
+            // Alone, a row's adjusted columns equal the plain ones.
+            false => ["adjusted_p_value", "adjusted_verdict"].map(hidden),
+        });
+        headings.push(number("smallest_effect", "would show"));
         headings.push(words("reason", "reason"));
         headings
     }
@@ -83,12 +86,9 @@ impl Columns {
             headline.map(|headline| &headline.interval),
         ));
         row.push(SheetCell::p_value(headline.and_then(|headline| headline.p_value)));
-        if self.family {
-            let holm = comparison.adjusted.iter().find(|one| one.is_familywise());
-            row.push(SheetCell::p_value(holm.map(|adjusted| adjusted.p_value)));
-            let of_verdict = |adjusted: &AdjustedReport| verdict(adjusted.verdict);
-            row.push(holm.map_or(SheetCell::Absent, of_verdict));
-        }
+        let (adjusted_verdict, adjusted_p_value) = comparison.familywise();
+        row.extend([SheetCell::p_value(adjusted_p_value), verdict(adjusted_verdict)]);
+        row.push(smallest_effect(headline.and_then(|headline| headline.smallest_effect)));
         row.push(reason(comparison.reason.as_ref()));
         row
     }
@@ -98,15 +98,17 @@ impl Columns {
         row.push(SheetCell::text(endpoint.name()));
         row.extend(ratio(of.ratio, of.interval.as_ref()));
         row.push(SheetCell::p_value(of.p_value));
-        if self.family {
-            let holm = of.adjusted.iter().find(|one| one.is_familywise());
-            row.push(SheetCell::p_value(holm.map(|adjusted| adjusted.p_value)));
-            let of_verdict = |adjusted: &AdjustedEndpoint| SheetCell::text(adjusted.verdict.words());
-            row.push(holm.map_or(SheetCell::Absent, of_verdict));
-        }
+        let (adjusted_verdict, adjusted_p_value) = of.familywise();
+        row.extend([SheetCell::p_value(adjusted_p_value), SheetCell::text(adjusted_verdict.words())]);
+        row.push(SheetCell::Absent);
         row.push(reason(of.reason.as_ref()));
         row
     }
+}
+
+/// About the smallest change that would have been found with a probability of 80 %.
+fn smallest_effect(share: Option<f64>) -> SheetCell {
+    share.map_or(SheetCell::Absent, |share| SheetCell::Shown(share, about(share)))
 }
 
 /// A ratio with its interval: `speedup` to `interval_method`.
@@ -166,16 +168,17 @@ pub(super) fn with_controls(mut sheet: Sheet, controls: &ControlsReport) -> Shee
             ("upper", upper),
             ("interval_confidence", confidence),
             ("interval_method", method),
+            ("smallest_effect", smallest_effect(row.smallest_effect)),
             ("reason", reason(row.reason.as_ref())),
         ];
         let cell =
             |column: &&str| named.iter().find(|(name, _)| name == column).map(|(_, cell)| cell.clone());
-        let own = [SheetCell::text("control"), SheetCell::of(row.smallest_effect)];
+        let own = [SheetCell::text("control")];
         columns.iter().map(|column| cell(column).unwrap_or_default()).chain(own).collect()
     };
     let controls: Vec<Vec<SheetCell>> = controls.rows.iter().map(control).collect();
-    sheet.headings.extend([hidden("role"), hidden("smallest_effect")]);
-    sheet.rows.iter_mut().for_each(|row| row.extend([SheetCell::text("candidate"), SheetCell::Absent]));
+    sheet.headings.push(hidden("role"));
+    sheet.rows.iter_mut().for_each(|row| row.push(SheetCell::text("candidate")));
     sheet.rows.extend(controls);
     sheet
 }

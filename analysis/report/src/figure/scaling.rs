@@ -109,7 +109,7 @@ impl ScalingSeriesCurve {
                 Some(SpeedupPoint { hosts: row.hosts.into(), speedup: *estimate, ends: interval.ends() })
             }
         });
-        let share = of.serial_share.as_ref().filter(|share| !share.is_rejected);
+        let share = of.serial_share.as_ref().filter(|share| !share.is_rejected && share.is_share());
         let fitted = share.into_iter().flat_map(|share| {
             let above = fewest.mean / share.time_on_fewest;
             (0..=STEPS).map(move |step| {

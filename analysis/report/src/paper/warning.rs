@@ -42,12 +42,12 @@ pub(super) fn of_benchmark(warning: &BenchmarkWarning) -> Warning {
                 .to_owned()
         }
         BenchmarkWarning::SmallNotNormal { side, n } => format!(
-            "{} is too small for Student's t test of the mean: its {n} values are not normally distributed. Make more \
+            "{} is too small for Student's t test of the mean: its {n} values seem not to be normally distributed. Make more \
              than {LARGE_ABOVE} observations.",
             sample(*side)
         ),
         BenchmarkWarning::NotNormalLarge { side } => format!(
-            "{} is not normally distributed, so the confidence level given for the speedup of the mean may not be \
+            "{} seems not to be normally distributed, so the confidence level given for the speedup of the mean may not be \
              accurate.",
             sample(*side)
         ),

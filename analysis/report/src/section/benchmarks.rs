@@ -1,10 +1,12 @@
 //! The tables of the benchmarks, in plan order: one a candidate, and one for each other metric.
 
-use speedup_analysis::conclusion::Reason;
-use speedup_analysis::count::{change, counted, percent, ratio};
+use speedup_analysis::conclusion::{Reason, Verdict};
+use speedup_analysis::count::{about, change, counted, percent, ratio};
 use speedup_analysis::study::{
-    BenchmarkReport, CellReport, MetricReport, MetricRow, OwnComparison, Report, RuleReport,
+    BenchmarkReport, CellReport, ComparisonReport, DesignKind, MetricReport, MetricRow, OwnComparison, POWER,
+    Report, RuleReport,
 };
+use speedup_core::experiment::Center;
 use speedup_core::experiment::metric::{Better, Unit as MetricUnit};
 
 use crate::document::{
@@ -33,8 +35,11 @@ pub(super) fn write_some(
     benchmarks: &[&BenchmarkReport],
 ) {
     let (baseline, candidate) = (&report.head.baseline, &report.suites[at].candidate);
-    let medians = benchmarks.iter().flat_map(|benchmark| [&benchmark.cells[0], &benchmark.cells[at + 1]]);
-    let unit = Unit::of(medians.filter_map(|cell| cell.wall_ns.as_ref().map(|wall| wall.median)));
+    let center = report.benchmarks.iter().find_map(|benchmark| benchmark.comparisons[at].by);
+    let cells = benchmarks.iter().flat_map(|benchmark| [&benchmark.cells[0], &benchmark.cells[at + 1]]);
+    let times: Vec<(Center, f64)> =
+        cells.filter_map(|cell| Some(cell.wall_ns.as_ref()?.center(center))).collect();
+    let unit = Unit::of(times.iter().map(|(_, time)| *time));
     document.section(
         Kind::Benchmarks,
         format!("Benchmarks: {candidate} against {baseline}, wall time in {}", unit.name),
@@ -44,7 +49,8 @@ pub(super) fn write_some(
     }
     let is_by_looks = is_by_looks(report);
     let short = labels(&[baseline, candidate], MOST_VERSION);
-    let columns = [
+    let is_family = !report.suites[at].multiplicity.is_empty();
+    let mut columns = vec![
         Column::new("benchmark", Align::Left, 0),
         Column::new("n", Align::Right, 1),
         Column::new(baseline.as_str(), Align::Right, 2).or(short[0].as_str()),
@@ -53,28 +59,59 @@ pub(super) fn write_some(
         Column::new("change", Align::Right, 3),
         Column::new("verdict", Align::Left, 0),
     ];
-    let rows = benchmarks.iter().map(|benchmark| row(benchmark, at, unit).into()).collect();
+    if is_family {
+        columns.push(Column::new("adjusted verdict", Align::Left, 1).or("adjusted"));
+    }
+    let rows =
+        benchmarks.iter().map(|benchmark| row(benchmark, at, (center, unit), is_family).into()).collect();
     let level = percent(report.head.confidence);
-    let center = report.benchmarks.iter().find_map(|benchmark| benchmark.comparisons[at].by);
+    let compared = ratio_in_words(report, at);
     let of_speedup = if is_by_looks {
-        let center = center.map_or("declared centre", |center| center.name());
         format!(
-            "Speedup: {baseline} over {candidate}, above 1 faster, by the {center}; verdict and interval by the looks \
+            "Speedup: {compared}, {baseline} over {candidate}, above 1 faster; verdict and interval by the looks \
              of the plan's rule, which keep {level} over all looks of a benchmark."
         )
     } else {
-        let of_centers = center.map_or_else(String::new, |center| format!(" of the {}s", center.name()));
+        let adjusted = match is_family {
+            true => "; adjusted: after Holm with all benchmarks and their total, as gates go by it",
+            false => "",
+        };
         format!(
-            "Speedup: the ratio{of_centers}, {baseline} over {candidate}, above 1 faster, with its two-sided interval at {level}; \
-             the verdict is what the interval says{}.",
+            "Speedup: {compared}, {baseline} over {candidate}, above 1 faster, with its two-sided interval at {level}; \
+             the verdict is what the interval says{}{adjusted}.",
             margin(report, at)
         )
     };
-    let legend = vec![
-        LegendEntry::of(TIMES, "Times: median ± half the interquartile range."),
+    let shown = times.first().map_or(Center::Median, |(center, _)| *center).name();
+    let mut legend = vec![
+        LegendEntry::of(TIMES, format!("Times: {shown} ± half the interquartile range.")),
         LegendEntry::always(of_speedup),
     ];
-    document.table(Table { columns: columns.into(), rows, legend, tells_left_out: false });
+    if benchmarks.iter().any(|benchmark| shown_effect(&benchmark.comparisons[at]).is_some()) {
+        legend.push(LegendEntry::always(format!(
+            "Undecided (~ x): a change of about x would have been found with a probability of {}.",
+            percent(POWER)
+        )));
+    }
+    document.table(Table { columns, rows, legend, tells_left_out: false });
+}
+
+/// What the speedups are, by the declared centre and by what the design compares.
+fn ratio_in_words(report: &Report, at: usize) -> String {
+    let mut comparisons = report.benchmarks.iter().map(|benchmark| &benchmark.comparisons[at]);
+    let Some(comparison) = comparisons.find(|comparison| comparison.by.is_some()) else {
+        return "the ratio".to_owned();
+    };
+    let center = comparison.by.map_or("centre", Center::name);
+    let Some(design) = &comparison.design else { return format!("the ratio of the {center}s") };
+    match (design.kind, comparison.by) {
+        (DesignKind::Pairs, Some(Center::Mean)) => "the ratio of the means of the pairs".to_owned(),
+        (DesignKind::Pairs, _) => format!("the {center} of the ratios within pairs"),
+        (DesignKind::Classes, _) => format!("the ratio of the {center}s within the classes of hosts"),
+        (DesignKind::Levels | DesignKind::Builds, _) => {
+            format!("the ratio of the {center}s, each {} counting by its mean", design.unit)
+        }
+    }
 }
 
 /// Within what versions count as the same, where the plan declares it.
@@ -90,7 +127,7 @@ pub(super) fn is_by_looks(report: &Report) -> bool {
     report.rule.as_ref().is_some_and(RuleReport::is_by_looks)
 }
 
-fn row(benchmark: &BenchmarkReport, at: usize, unit: Unit) -> Vec<Field> {
+fn row(benchmark: &BenchmarkReport, at: usize, shown: (Option<Center>, Unit), is_family: bool) -> Vec<Field> {
     let comparison = &benchmark.comparisons[at];
     let headline = comparison.headline();
     let headline = headline.as_ref();
@@ -107,31 +144,57 @@ fn row(benchmark: &BenchmarkReport, at: usize, unit: Unit) -> Vec<Field> {
         (n, m) if n == m => n.to_string(),
         (n, m) => format!("{n}, {m}"),
     };
-    vec![
+    let mut fields = vec![
         Field::name(&benchmark.name),
         runs.into(),
-        time(&benchmark.cells[0], unit).into(),
-        time(&benchmark.cells[at + 1], unit).into(),
+        time(&benchmark.cells[0], shown).into(),
+        time(&benchmark.cells[at + 1], shown).into(),
         speedup.into(),
         percent.map_or_else(|| NOTHING.to_owned(), |percent| change(percent, ends)).into(),
-        Field { tone: comparison.verdict.into(), ..comparison.verdict.words().into() },
-    ]
+        verdict(comparison),
+    ];
+    if is_family {
+        let (adjusted, _) = comparison.familywise();
+        fields.push(Field { tone: adjusted.into(), ..adjusted.words().into() });
+    }
+    fields
 }
 
-fn time(cell: &CellReport, unit: Unit) -> String {
-    cell.wall_ns.as_ref().map_or_else(
-        || NOTHING.to_owned(),
-        |wall| match cell.n {
-            // One observation has no spread.
-            0 | 1 => unit.plain(wall.median),
-            _ => unit.with_spread(wall.median, (wall.upper_quartile - wall.lower_quartile) / 2.0),
-        },
-    )
+/// The verdict, which there is when all runs are there, and where it is undecided, which change would probably have been found.
+fn verdict(comparison: &ComparisonReport) -> Field {
+    let words = match shown_effect(comparison) {
+        _ if comparison.is_so_far() => "so far".to_owned(),
+        Some(smallest) => format!("undecided (~\u{a0}{})", about(smallest)),
+        None => comparison.verdict.words().to_owned(),
+    };
+    Field { tone: comparison.verdict.into(), ..words.into() }
+}
+
+/// The change that would probably have been found, where the verdict is undecided.
+fn shown_effect(comparison: &ComparisonReport) -> Option<f64> {
+    if comparison.verdict != Verdict::Undecided {
+        return None;
+    }
+    comparison.first.as_ref()?.smallest_effect
+}
+
+/// The centre of a version's times that is compared, with their spread.
+fn time(cell: &CellReport, (center, unit): (Option<Center>, Unit)) -> String {
+    let Some(wall) = &cell.wall_ns else { return NOTHING.to_owned() };
+    let (_, time) = wall.center(center);
+    match cell.n {
+        // One observation has no spread.
+        0 | 1 => unit.plain(time),
+        _ => unit.with_spread(time, (wall.upper_quartile - wall.lower_quartile) / 2.0),
+    }
 }
 
 /// Why there is not enough data, each reason once.
 fn write_reasons(document: &mut Document, report: &Report, at: usize) {
-    write_each(document, report, "Not enough data on", |benchmark| benchmark.comparisons[at].reason.as_ref());
+    write_each(document, report, "Not enough data on", |benchmark| {
+        let comparison = &benchmark.comparisons[at];
+        if comparison.is_so_far() { None } else { comparison.reason.as_ref() }
+    });
 }
 
 /// The reasons that benchmarks have, each once with their names after the words `on`.
@@ -183,7 +246,9 @@ pub(super) fn write_metrics(document: &mut Document, report: &Report) {
         let unit = Unit::of(values().filter(|value| *value > 0.0));
         let shown_unit = unit_of(metric, unit);
         let told = if shown_unit.is_empty() { String::new() } else { format!(" in {shown_unit}") };
-        document.section(Kind::Metric, format!("{}, median{told}", metric.metric));
+        let has_means = metric.rows.iter().any(|row| !row.means.is_empty());
+        let center = if has_means { Center::Mean } else { Center::Median };
+        document.section(Kind::Metric, format!("{}, {}{told}", metric.metric, center.name()));
         let mut columns = vec![Column::new("benchmark", Align::Left, 0)];
         let versions = report.head.versions.iter();
         // The ratios first, as far as there is room, for a line must not be wider than the page.
@@ -203,19 +268,23 @@ pub(super) fn write_metrics(document: &mut Document, report: &Report) {
         };
         let row = |row: &MetricRow| {
             let name: Field = Field::name(&row.benchmark);
-            let medians = row.medians.iter().map(|median| optional(median, &show));
+            let centers = if row.means.is_empty() { &row.medians } else { &row.means };
+            let shown = centers.iter().map(|center| optional(center, &show));
             let ratios = row.ratios.iter().enumerate().map(|(at, of_medians)| {
                 // Of the means where these have an interval.
                 match row.comparisons.get(at) {
                     Some(OwnComparison { ratio: Some(of_means), interval, .. })
-                        if interval.ends().is_some() =>
+                        if interval.ends().is_some() || !row.means.is_empty() =>
                     {
                         ratio(*of_means, interval.ends()).into()
+                    }
+                    Some(_) if !row.means.is_empty() => {
+                        optional(&row.ratio_of_means(at, metric.better), &|value| ratio(value, None))
                     }
                     Some(_) | None => optional(of_medians, &|value| ratio(value, None)),
                 }
             });
-            TableRow::from(std::iter::once(name).chain(medians).chain(ratios).collect::<Vec<_>>())
+            TableRow::from(std::iter::once(name).chain(shown).chain(ratios).collect::<Vec<_>>())
         };
         let is_known = |row: &&MetricRow| row.medians.iter().any(Option::is_some);
         let rows: Vec<_> = metric.rows.iter().filter(is_known).map(row).collect();

@@ -2,8 +2,10 @@
 //! next. Everything else stands in the whole report.
 
 use speedup_analysis::conclusion::{Warning, WarningCode, Word};
-use speedup_analysis::count::{counted, grouped, percent};
-use speedup_analysis::study::{AdviceReport, IndependenceKind, RELATIVE_HALF_WIDTH, ReachReport, Report};
+use speedup_analysis::count::{counted, grouped, percent, rough};
+use speedup_analysis::study::{
+    ComparisonReport, IndependenceKind, RELATIVE_HALF_WIDTH, Report, ReportPhase, UndecidedAdvice,
+};
 
 use super::{benchmarks, bisection, closing, endpoints, mishaps, opening, scaling};
 use crate::document::{Document, Element, Kind, Section, Tone};
@@ -120,6 +122,22 @@ fn next(report: &Report) -> String {
         return "Find out why runs failed: `speedup export --format jsonl` has each with its output."
             .to_owned();
     }
+    let mut comparisons = report.benchmarks.iter().flat_map(|benchmark| &benchmark.comparisons);
+    if report.head.awaits_runs() || comparisons.any(ComparisonReport::is_so_far) {
+        return "Wait for the rest: `speedup watch`.".to_owned();
+    }
+    let is_missing_runs = report.head.measured_runs < report.head.planned_runs;
+    let is_cancelled =
+        [ReportPhase::Cancelling, ReportPhase::Cancelled].iter().any(|phase| report.head.phase == *phase);
+    if is_missing_runs && !is_cancelled {
+        let missing = "Find out why runs are missing: `speedup explain`, and --section failures.";
+        return format!("{missing} {}", next_of_results(report));
+    }
+    next_of_results(report)
+}
+
+/// What to do next about what was measured.
+fn next_of_results(report: &Report) -> String {
     if let Some(words) = undecided(report) {
         return words;
     }
@@ -130,6 +148,7 @@ fn next(report: &Report) -> String {
         }
         IndependenceKind::Broken => "Find out why hosts were not fresh: --section independence.",
         IndependenceKind::NoRuns => "Wait for the first runs: `speedup watch`.",
+        IndependenceKind::SingleRun => "Make several runs of each version: one has no spread.",
         IndependenceKind::Provided
         | IndependenceKind::Renewed
         | IndependenceKind::Sets
@@ -144,32 +163,43 @@ fn next(report: &Report) -> String {
 
 /// What undecided benchmarks take.
 fn undecided(report: &Report) -> Option<String> {
-    let comparisons = report.benchmarks.iter().flat_map(|benchmark| &benchmark.comparisons);
-    let advised: Vec<(&AdviceReport, u64)> = comparisons
-        .filter_map(|one| Some((one.advice.as_ref()?, one.baseline_n.min(one.candidate_n))))
-        .collect();
-    let now = advised.iter().map(|(_, runs)| *runs).min()?;
+    let advice = UndecidedAdvice::new(report)?;
     let all = report.benchmarks.len() * report.suites.len();
     let which = match all {
         1 => "This is undecided".to_owned(),
-        all => format!(
-            "{} of {} are undecided",
-            grouped(advised.len() as u64),
-            counted(all as u64, "comparison")
-        ),
+        all => {
+            let are = if advice.undecided == 1 { "is" } else { "are" };
+            format!("{} of {} {are} undecided", grouped(advice.undecided), counted(all as u64, "comparison"))
+        }
     };
-    let unit = advised.iter().find_map(|(advice, _)| advice.unit.as_ref()).map_or("run", Word::as_str);
-    let needed = advised.iter().map(|(advice, _)| match advice.precision.reach {
-        ReachReport::Reached { needed } | ReachReport::MoreRuns { needed } => Some(needed),
-        ReachReport::Unreachable { .. } | ReachReport::Unknown { .. } => None,
-    });
     let goal = percent(RELATIVE_HALF_WIDTH);
-    let has = if unit == "run" { format!(" (now {})", grouped(now)) } else { String::new() };
-    let takes = match needed.collect::<Option<Vec<u64>>>().and_then(|all| all.into_iter().max()) {
-        Some(needed) => format!("{} of each version give the speedup to ±{goal}{has}", counted(needed, unit)),
-        None => format!("no practical number of {unit}s gives every speedup to ±{goal}"),
+    if advice.is_precise {
+        return Some(format!(
+            "{which}, and known to ±{goal} or better: if less does not matter, declare a margin, within which versions count as the same."
+        ));
+    }
+    let unit = advice.unit.map_or("run", Word::as_str);
+    let takes = match (advice.typical.map(rough), advice.noisiest.map(rough)) {
+        (Some(typical), Some(noisiest)) if typical == noisiest => {
+            format!("about {} of each version give the speedup to ±{goal}", counted(typical, unit))
+        }
+        (Some(typical), noisiest) => {
+            let noisiest = noisiest
+                .map_or_else(|| "no practical number".to_owned(), |runs| format!("about {}", grouped(runs)));
+            format!(
+                "about {} of each version give the speedup of the typical one to ±{goal}, {noisiest} that of the noisiest",
+                counted(typical, unit)
+            )
+        }
+        (None, _) if advice.undecided == 1 => {
+            format!("no practical number of {unit}s gives the speedup to ±{goal}")
+        }
+        (None, _) => {
+            format!("no practical number of {unit}s gives the speedup of the typical one to ±{goal}")
+        }
     };
+    let now = if unit == "run" { format!(" (now {})", grouped(advice.now)) } else { String::new() };
     Some(format!(
-        "{which}: {takes}. Plan a new experiment: repeating until a difference shows has no confidence level."
+        "{which}: {takes}{now}. Plan a new experiment: repeating until a difference shows has no confidence level."
     ))
 }

@@ -97,6 +97,7 @@ pub(super) fn write_rule(document: &mut Document, report: &Report) {
         RuleState::Pending => "pending",
         RuleState::Further => "asks for further runs",
         RuleState::Enough => "has enough",
+        RuleState::Exhausted => "ended without all that it was to show",
         RuleState::BrokenOff => "broken off",
     };
     document.paragraph(format!("{} ({state}). {}. {}", rule.rule, rule.method, rule.words), Tone::Plain);

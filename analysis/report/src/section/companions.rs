@@ -37,7 +37,7 @@ pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) 
     if undecided.is_empty() {
         return;
     }
-    undecided.sort_by_key(|(_, _, advice)| needed(&advice.detection.reach).unwrap_or(u64::MAX));
+    undecided.sort_by_key(|(_, _, advice)| advice.detection.reach.needed().unwrap_or(u64::MAX));
     let unit = undecided.iter().find_map(|(_, _, advice)| advice.unit.as_ref()).map_or("run", Word::as_str);
     document.section(
         Kind::Advice,
@@ -78,8 +78,9 @@ pub(super) fn write_advice(document: &mut Document, report: &Report, at: usize) 
     };
     document.paragraph(
         format!(
-            "{more}To show it: the observed speedup, if it is the true one, with a probability of {}. For the \
-                next experiment: extending this one until it shows a difference has no confidence level.",
+            "{more}These numbers are rough, the more so from few runs. To show it: the observed speedup, if it is the true one, \
+             with a probability of {}. For the next experiment: extending this one until it shows a difference has no \
+             confidence level.",
             percent(POWER)
         ),
         Tone::Plain,
@@ -99,20 +100,13 @@ fn now(comparison: &ComparisonReport, advice: &AdviceReport) -> u64 {
     units.filter(|_| advice.unit.is_some()).unwrap_or(runs)
 }
 
-fn needed(reach: &ReachReport) -> Option<u64> {
-    match reach {
-        ReachReport::Reached { needed } | ReachReport::MoreRuns { needed } => Some(*needed),
-        ReachReport::Unreachable { .. } | ReachReport::Unknown { .. } => None,
-    }
-}
-
 /// The wall time of the runs that are needed, at the means of both versions; builds take what no run tells.
 fn cost(benchmark: &BenchmarkReport, at: usize, advice: &AdviceReport) -> String {
     if advice.unit.is_some() {
         return NOTHING.to_owned();
     }
     let means = [0, at + 1].map(|version| benchmark.cells[version].wall_ns.as_ref().map(|wall| wall.mean));
-    match (needed(&advice.detection.reach), means) {
+    match (advice.detection.reach.needed(), means) {
         (Some(needed), [Some(baseline), Some(candidate)]) => span(needed as f64 * (baseline + candidate)),
         _ => NOTHING.to_owned(),
     }

@@ -1,7 +1,7 @@
 //! What the experiment found where nothing differs.
 
-use speedup_analysis::count::{percent, ratio};
-use speedup_analysis::study::{ControlKind, ControlRow, ControlsReport, IntervalReport, Report};
+use speedup_analysis::count::{about, percent, ratio};
+use speedup_analysis::study::{ControlKind, ControlRow, ControlsReport, IntervalReport, POWER, Report};
 
 use super::benchmarks::{NOTHING, abbreviated, by_reason};
 use crate::document::{Align, Column, Document, Field, Kind, LegendEntry, Table, TableRow, Tone};
@@ -21,10 +21,10 @@ pub(super) fn write(document: &mut Document, report: &Report) {
     let rows = controls.rows.iter().map(row).collect();
     let text = format!(
         "Ratio: {} over the control, with its two-sided interval at {}: 1 is the truth, and faster or slower a \
-            false alarm. Smallest effect: half the interval's width; a smaller effect would mostly go \
-            undetected.",
+            false alarm. Smallest effect: about the smallest change that would have been found with a probability of {}.",
         report.head.baseline,
-        percent(report.head.confidence)
+        percent(report.head.confidence),
+        percent(POWER)
     );
     document.table(Table { columns, rows, legend: vec![LegendEntry::always(text)], tells_left_out: true });
     let reasons = controls.rows.iter().filter_map(|row| Some((row.benchmark.as_str(), row.reason.as_ref()?)));
@@ -38,7 +38,7 @@ pub(super) fn write(document: &mut Document, report: &Report) {
 pub(crate) fn sheet(controls: &ControlsReport) -> Sheet {
     let row = |row: &ControlRow| {
         let ends = row.interval.as_ref().and_then(IntervalReport::ends);
-        let shown = |share| SheetCell::Shown(share, effect(share));
+        let shown = |share| SheetCell::Shown(share, about(share));
         let reason = row.reason.as_ref();
         vec![
             SheetCell::text(&row.version),
@@ -62,11 +62,6 @@ pub(crate) fn sheet(controls: &ControlsReport) -> Sheet {
     }
 }
 
-/// A smallest effect, to the hundredth of a percent.
-fn effect(share: f64) -> String {
-    percent((share * 1e4).round() / 1e4)
-}
-
 fn row(row: &ControlRow) -> TableRow {
     let ends = row.interval.as_ref().and_then(IntervalReport::ends);
     let kind = match row.kind {
@@ -78,7 +73,7 @@ fn row(row: &ControlRow) -> TableRow {
         Field::name(&row.benchmark),
         kind.into(),
         shown(row.ratio.map(|value| ratio(value, ends))).into(),
-        shown(row.smallest_effect.map(effect)).into(),
+        shown(row.smallest_effect.map(about)).into(),
         Field { tone: row.verdict.into(), ..row.verdict.words().into() },
     ])
 }

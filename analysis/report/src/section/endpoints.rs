@@ -32,7 +32,7 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
         Column::new("verdict", Align::Left, 0),
     ];
     if is_adjusted {
-        columns.push(Column::new("adjusted", Align::Left, 1));
+        columns.push(Column::new("adjusted verdict", Align::Left, 1).or("adjusted"));
     }
     let row = |(endpoint, row): &(&EndpointReport, &EndpointRow)| {
         let ends = row.interval.as_ref().and_then(IntervalReport::ends);
@@ -44,7 +44,7 @@ pub(super) fn write(document: &mut Document, report: &Report, at: usize) {
         let mut fields =
             vec![endpoint.name().into(), Field::name(&row.benchmark), shown.into(), in_words(row.verdict)];
         if is_adjusted {
-            fields.push(in_words(row.familywise()));
+            fields.push(in_words(row.familywise().0));
         }
         TableRow::from(fields)
     };

@@ -1,7 +1,7 @@
 //! What was not measured: failures and lost attempts, each with an example.
 
 use speedup_analysis::count::{counted, grouped, p_value};
-use speedup_analysis::study::{BenchmarkReport, CellReport, MishapTotals, Report};
+use speedup_analysis::study::{BenchmarkReport, CellReport, MishapTotals, MissingFinding, Report};
 
 use crate::document::{Align, Column, Document, Field, Kind, Most, Table, TableRow, Tone};
 
@@ -25,18 +25,21 @@ pub(super) fn write(document: &mut Document, report: &Report) {
     let told: Vec<String> = told.into_iter().flatten().collect();
     document.paragraph(format!("{}. None of these is in a sample.", told.join(", ")), Tone::Plain);
     for missing in report.diagnostics.iter().flat_map(|diagnostics| &diagnostics.missing) {
-        let tests = [("lost", &missing.losses), ("failed", &missing.failures)];
-        let told = tests
-            .iter()
-            .filter_map(|(what, test)| Some(format!("{what} {}", p_value(test.as_ref()?.adjusted))));
-        let told: Vec<String> = told.collect();
-        if !told.is_empty() {
-            let text = format!(
-                "{}. Alike (Fisher's exact test), adjusted p-values: {}.",
-                missing.sentence(),
-                told.join(", ")
-            );
-            document.item(text);
+        let mut found = Vec::new();
+        for (what, test) in [("losses", &missing.losses), ("failures", &missing.failures)] {
+            let Some(test) = test else { continue };
+            let finding = match MissingFinding::new(test, report.head.confidence) {
+                MissingFinding::More => format!("more {what} than the baseline's"),
+                MissingFinding::Fewer => format!("fewer {what} than the baseline's"),
+                MissingFinding::NotShown => format!("no difference in {what} is shown"),
+            };
+            found.push(format!(
+                "{finding} (Fisher's exact test, adjusted p-value {})",
+                p_value(test.adjusted)
+            ));
+        }
+        if !found.is_empty() {
+            document.item(format!("{}: {}.", missing.sentence(), found.join("; ")));
         }
     }
     let columns = [

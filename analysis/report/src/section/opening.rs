@@ -1,7 +1,7 @@
 //! What comes first: which experiment, what it has shown, and what that is worth.
 
 use speedup_analysis::count::{counted, grouped, percent};
-use speedup_analysis::study::{ConditionCounts, Report, State, SuiteReport, TrueShareReport};
+use speedup_analysis::study::{CellReport, ConditionCounts, Report, State, SuiteReport, TrueShareReport};
 
 use super::{bisection, endpoints};
 use crate::{document::Document, document::Element, document::Kind, document::Tone, share::percent_rounded};
@@ -34,6 +34,7 @@ pub(super) fn title(report: &Report) -> String {
 /// What was shown, and what that is worth.
 pub(super) fn write_verdict(document: &mut Document, report: &Report) {
     document.section(Kind::Verdict, "Verdict");
+    write_missing(document, report);
     for suite in &report.suites {
         document.push(Element::Verdict { text: suite.sentence.clone(), tone: suite.verdict.into() });
         if let Some(share) = share_in_words(suite) {
@@ -48,14 +49,6 @@ pub(super) fn write_verdict(document: &mut Document, report: &Report) {
     } else if report.suites.is_empty() {
         document.paragraph("There is only one version, so nothing is compared; `speedup bench --save-baseline NAME` keeps its times for a later comparison.", Tone::Plain);
     }
-    match report.mishaps.failed_runs {
-        0 => {}
-        1 => document.paragraph("1 run failed and is in no sample.", Tone::Plain),
-        failed => {
-            document
-                .paragraph(format!("{} failed and are in no sample.", counted(failed, "run")), Tone::Plain);
-        }
-    }
     document.paragraph(&report.independence.sentence, Tone::Plain);
     if let Some(controls) = &report.controls {
         document.paragraph(&controls.sentence, Tone::Plain);
@@ -65,10 +58,58 @@ pub(super) fn write_verdict(document: &mut Document, report: &Report) {
     }
 }
 
+/// The runs that no sample has, which come before any ratio of those that are left: by version, with the first example, and then those
+/// of bisections and controls.
+fn write_missing(document: &mut Document, report: &Report) {
+    let mut other_failed = report.mishaps.failed_runs;
+    let mut other_abandoned = report.mishaps.abandoned_runs;
+    for (at, version) in report.head.versions.iter().enumerate() {
+        // Of all benchmarks together; the section on failures has each.
+        let mut measured = 0;
+        let mut failed = 0;
+        let mut abandoned = 0;
+        let mut example = String::new();
+        for benchmark in &report.benchmarks {
+            let Some(CellReport { n, mishaps, .. }) = benchmark.cells.get(at) else { continue };
+            measured += n;
+            failed += mishaps.failed_runs();
+            abandoned += mishaps.abandoned_runs;
+            if example.is_empty()
+                && let Some(first) = mishaps.failures.values().next()
+            {
+                let line = first.example.line.as_ref().map_or_else(String::new, |line| format!(": {line}"));
+                example = format!(" {}: {}{line}", benchmark.name, first.example.words);
+            }
+        }
+        other_failed = other_failed.saturating_sub(failed);
+        other_abandoned = other_abandoned.saturating_sub(abandoned);
+        if failed + abandoned > 0 {
+            let all = counted(measured + failed + abandoned, "run");
+            let missing = missing_in_words(failed, abandoned);
+            let text = format!("{version}: of {all} {missing}; no sample has these.{example}");
+            document.push(Element::Verdict { text, tone: Tone::Worse });
+        }
+    }
+    if other_failed + other_abandoned > 0 {
+        let missing = missing_in_words(other_failed, other_abandoned);
+        let text = format!("Of the runs that are in no table of benchmarks {missing}; no sample has these.");
+        document.push(Element::Verdict { text, tone: Tone::Worse });
+    }
+}
+
+fn missing_in_words(failed: u64, abandoned: u64) -> String {
+    match (grouped(failed), grouped(abandoned)) {
+        (failed, _) if abandoned == 0 => format!("{failed} failed"),
+        (_, abandoned) if failed == 0 => format!("{abandoned} lost all attempts"),
+        (failed, abandoned) => format!("{failed} failed and {abandoned} lost all attempts"),
+    }
+}
+
 /// Whether hosts were disturbed.
 fn write_disturbed(document: &mut Document, report: &Report) {
     let cells = report.benchmarks.iter().flat_map(|benchmark| &benchmark.cells);
-    let conditions = ConditionCounts::sum(cells.map(|cell| &cell.conditions));
+    let of_cells = || ConditionCounts::sum(cells.map(|cell| &cell.conditions));
+    let conditions = report.head.conditions.clone().unwrap_or_else(of_cells);
     if conditions.disturbed > 0 {
         let (disturbed, measured) =
             (grouped(conditions.disturbed), counted(conditions.recorded, "measured run"));
@@ -123,10 +164,11 @@ fn progress(report: &Report) -> String {
 pub(crate) fn share_in_words(suite: &SuiteReport) -> Option<String> {
     let accelerated = suite.proportions.first().filter(|one| one.benchmarks > 1 && !one.nothing_known())?;
     let called = format!(
-        "Called faster: {} of {} benchmarks, {}.",
+        "Called faster: {} of {} benchmarks, {}; slower: {}.",
         grouped(accelerated.count),
         grouped(accelerated.benchmarks),
-        percent_rounded(accelerated.estimate)
+        percent_rounded(accelerated.estimate),
+        grouped(suite.benchmarks.slower)
     );
     Some(match suite.true_share.as_ref().filter(|share| share.valid) {
         Some(TrueShareReport { faster, risk_of_each, .. }) => format!(

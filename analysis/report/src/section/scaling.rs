@@ -82,7 +82,7 @@ fn values(of: &ScalingReport, told: Told<'_>) -> Table {
             unit.map_or_else(|| four_digits(row.mean), |(unit, ns)| unit.plain(row.mean * ns)).into(),
             shown(row.speedup.as_ref(), |value| ratio(value.estimate, value.interval.ends())),
             shown(row.efficiency.as_ref(), in_percent),
-            shown(row.serial_fraction.as_ref(), in_percent),
+            shown(row.serial_fraction.as_ref(), fraction),
         ])
     };
     let rows = of.versions.iter().flat_map(|version| version.rows.iter().map(move |row| (version, row)));
@@ -134,6 +134,11 @@ fn ratios(of: &ScalingReport, told: Told<'_>) -> Table {
 
 fn shown(value: Option<&ScalingValue>, as_text: impl Fn(&ScalingValue) -> String) -> Field {
     value.map_or_else(|| NOTHING.to_owned(), as_text).into()
+}
+
+/// A serial fraction, of which there is no more than all.
+fn fraction(value: &ScalingValue) -> String {
+    if value.estimate > 1.0 { ">\u{a0}100\u{a0}%".to_owned() } else { in_percent(value) }
 }
 
 /// "86.6 % [84.2, 88.9]".

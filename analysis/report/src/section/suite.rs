@@ -197,7 +197,12 @@ fn write_proportions(document: &mut Document, suite: &SuiteReport) {
             },
             interval(&proportion.interval).into(),
             interval(&proportion.recommended).into(),
-            if proportion.condition_holds { "yes" } else { "no" }.into(),
+            match (proportion.is_exact(), proportion.condition_holds) {
+                (true, _) => NOTHING,
+                (false, true) => "yes",
+                (false, false) => "no",
+            }
+            .into(),
         ]
     };
     let rows = suite.proportions.iter().map(|proportion| row(proportion).into()).collect();
@@ -217,7 +222,7 @@ fn write_proportions(document: &mut Document, suite: &SuiteReport) {
     {
         legend.push(LegendEntry::of(column, format!("{word}: {}.", method(interval))));
     }
-    if !first.condition_holds {
+    if !first.condition_holds && !first.is_exact() {
         let text = "Where a(1 − a/b) > 5 does not hold, the published interval may be inaccurate.";
         legend.push(LegendEntry::of(CONDITION, text));
     }

@@ -91,6 +91,7 @@ fn comparison() -> impl Strategy<Value = CompareRequest> {
                 versions,
                 method,
                 confidence,
+                noise_threshold: confidence,
                 higher_is_better,
                 weighting,
                 weights,

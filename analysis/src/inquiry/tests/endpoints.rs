@@ -3,7 +3,7 @@
 use super::*;
 use crate::conclusion::{ReasonCode, WarningCode};
 use crate::{gate::Conclusion, gate::Judgement, study::ControlKind, study::EndpointVerdict};
-use speedup_statistics::inference::{ConfidenceLevel, Threshold};
+use speedup_statistics::inference::ConfidenceLevel;
 use speedup_statistics::{ratio::QuantileRatio, sample::Sample, sample::SampleQuantile};
 
 /// Times without a pattern whose last tenth is `tail` times as long.
@@ -51,7 +51,7 @@ fn a_tail_has_a_verdict_of_its_own_in_one_family_with_the_centre() {
     assert!(refused.code == ReasonCode::TooFewRuns, "{refused:?}");
     assert!(refused.sentence.contains(&needed.to_string()), "{refused:?}");
     // The gate goes by it, as by the centre.
-    let judged = Judgement::new(Conclusion::of_answer(&answer, Threshold::NONE).unwrap(), Threshold::NONE);
+    let judged = Judgement::new(Conclusion::of_answer(&answer).unwrap());
     let said: Vec<String> = judged.regressions.iter().map(ToString::to_string).collect();
     assert!(said.len() == 1 && said[0].starts_with("after on sort: p95 "), "{said:?}");
     assert!(judged.undecided.iter().any(|one| one.endpoint.as_deref() == Some("p99")));
@@ -98,9 +98,12 @@ fn a_control_is_no_candidate_and_in_no_family() {
     assert_eq!(row.kind, ControlKind::BaselineAgain);
     assert_eq!(row.verdict, Verdict::Undecided);
     let (lower, upper) = row.interval.as_ref().unwrap().ends().unwrap();
-    assert!((row.smallest_effect.unwrap() - ((upper / lower).sqrt() - 1.0)).abs() < 1e-15);
+    // Half the interval's width is found about every second time; four of five times takes more.
+    let half_width = (upper / lower).sqrt() - 1.0;
+    let smallest = row.smallest_effect.unwrap() / half_width;
+    assert!((1.2..1.6).contains(&smallest), "{smallest}");
     assert!(controls.sentence.contains("0 of 1"), "{}", controls.sentence);
-    let conclusions = Conclusion::of_answer(&answer, Threshold::NONE).unwrap();
+    let conclusions = Conclusion::of_answer(&answer).unwrap();
     assert!(conclusions.iter().all(|one| one.candidate == "after"), "{conclusions:?}");
     assert!(answer.samples.iter().any(|sample| sample.version == "again"));
     // A difference where there is none is an alarm, and the caveat says what that means.

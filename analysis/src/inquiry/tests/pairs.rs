@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{conclusion::ReasonCode, conclusion::WarningCode, study::DesignKind};
-use speedup_statistics::{inference::ConfidenceLevel, ratio::PairedMedianRatio, sample::Sample};
+use speedup_statistics::{inference::ConfidenceLevel, ratio::TrimShare, ratio::TrimmedRatio, sample::Sample};
 
 /// What the blocks have in common differs far more than the versions do.
 const COMMON: [f64; 10] = [1.0, 9.0, 3.0, 17.0, 5.0, 33.0, 2.0, 21.0, 7.0, 12.0];
@@ -47,7 +47,7 @@ fn runs_in_one_block_are_a_pair_whatever_their_order() {
     let design = comparison.design.as_ref().unwrap();
     assert_eq!((design.kind, design.unit.as_str(), design.baseline_units), (DesignKind::Pairs, "block", 10));
     let [x, y] = [before(), COMMON.to_vec()].map(|values| Sample::new(values).unwrap());
-    let expected = PairedMedianRatio::new(&x, &y).unwrap();
+    let expected = TrimmedRatio::paired(&x, &y, TrimShare::USUAL).unwrap();
     let interval = expected.interval(ConfidenceLevel::USUAL);
     let interval = interval.bounded().unwrap();
     let headline = comparison.headline().unwrap();

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use speedup_core::{experiment::Center, run::timer::TimerError};
 use speedup_statistics::inference::{Caveat, ConfidenceLevel, Critical};
 use speedup_statistics::levels::{DroppedWhy, EffectSize, LevelTree, RandomEffects, Reshaped};
+use speedup_statistics::planning::required_repetitions::TrimmedDetection;
 use speedup_statistics::sample::{Sample, SampleQuantile};
 use speedup_statistics::{
     protocol::speedup_test::SpeedupTest, ratio::RatioError, ratio::Summary, ratio::TrimShare,
@@ -67,6 +68,10 @@ pub struct SampleReport {
     pub median: f64,
     /// The arithmetic mean.
     pub mean: f64,
+    /// The geometric mean without the share at each end that the plan says, where trimmed means are compared: the same share of all versions of a
+    /// benchmark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trimmed_mean: Option<f64>,
     /// The upper quartile.
     pub upper_quartile: f64,
     /// The largest.
@@ -142,6 +147,43 @@ impl ComparisonReport {
         self.first.clone().or_else(|| self.protocol_of_center().map(HeadlineReport::of_protocol))
     }
 
+    /// Whether runs are outstanding, so that its numbers are how it stands so far, without a verdict.
+    pub fn is_so_far(&self) -> bool {
+        self.reason.as_ref().is_some_and(|reason| reason.code == ReasonCode::RunsOutstanding)
+    }
+
+    /// Takes back what only all runs of the plan allow: verdicts, p-values and advice.
+    pub(crate) fn withhold(&mut self) {
+        self.verdict = Verdict::NotEnoughData;
+        self.reason = Some(runs_outstanding());
+        if let Some(first) = &mut self.first {
+            first.verdict = Verdict::NotEnoughData;
+            first.p_value = None;
+            first.p_same = None;
+            first.at_threshold = None;
+            first.smallest_effect = None;
+        }
+        self.one_sided = None;
+        self.mean = None;
+        self.median = None;
+        self.advice = None;
+    }
+
+    /// How the Speedup-Test contradicts the headline, if it does.
+    pub fn contradiction(&self) -> Option<Contradiction> {
+        let mut contradiction = None;
+        for protocol in [&self.mean, &self.median].into_iter().flatten() {
+            if !protocol.verdict.is_effect() || protocol.verdict == self.verdict {
+                continue;
+            }
+            if self.verdict.is_effect() {
+                return Some(Contradiction::Opposite);
+            }
+            contradiction = Some(Contradiction::OnlyThere);
+        }
+        contradiction
+    }
+
     /// Returns the report of the protocol for the headline's centre. The paper has none for a trimmed mean.
     pub fn protocol_of_center(&self) -> Option<&ProtocolReport> {
         self.of(Protocol::for_center(self.by?)?)
@@ -155,10 +197,38 @@ impl ComparisonReport {
         }
     }
 
+    /// The verdict that keeps the risk of its family, which is the headline's where it is alone in it, and its p-value.
+    pub fn familywise(&self) -> (Verdict, Option<f64>) {
+        match self.adjusted.iter().find(|one| one.is_familywise()) {
+            Some(holm) => (holm.verdict, Some(holm.p_value)),
+            None if self.verdict == Verdict::Same => {
+                (self.verdict, self.headline().and_then(|headline| headline.p_same))
+            }
+            None => (self.verdict, self.headline().and_then(|headline| headline.p_value)),
+        }
+    }
+
     /// What the observed times say, by the headline's centre.
     pub fn direction(&self) -> Option<Direction> {
         self.headline().map(|headline| headline.direction)
     }
+}
+
+/// How the Speedup-Test contradicts a headline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contradiction {
+    /// A protocol shows a difference, and the headline none.
+    OnlyThere,
+    /// A protocol shows the opposite.
+    Opposite,
+}
+
+/// Why there is no verdict while runs are to come.
+pub(crate) fn runs_outstanding() -> Reason {
+    Reason::new(
+        ReasonCode::RunsOutstanding,
+        "Runs of the plan are outstanding: there is a verdict when all are there, and none before",
+    )
 }
 
 impl CellReport {
@@ -176,6 +246,17 @@ impl CellReport {
     }
 }
 
+impl SampleReport {
+    /// The centre that verdicts are on; the median where it was not computed, as in reports from before there were headlines.
+    pub fn center(&self, by: Option<Center>) -> (Center, f64) {
+        match (by, self.trimmed_mean) {
+            (Some(Center::Mean), _) => (Center::Mean, self.mean),
+            (Some(Center::Trimmed), Some(trimmed_mean)) => (Center::Trimmed, trimmed_mean),
+            (Some(Center::Trimmed | Center::Median) | None, _) => (Center::Median, self.median),
+        }
+    }
+}
+
 impl From<&Sample> for SampleReport {
     fn from(sample: &Sample) -> Self {
         let quartile = |probability| sample.quantile(probability).unwrap_or_else(|_| sample.median());
@@ -184,6 +265,7 @@ impl From<&Sample> for SampleReport {
             lower_quartile: quartile(0.25),
             median: sample.median(),
             mean: sample.mean(),
+            trimmed_mean: None,
             upper_quartile: quartile(0.75),
             max: sample.max(),
             standard_deviation: sample.standard_deviation(),
@@ -223,6 +305,7 @@ impl Pair<'_> {
             [None, _] => return self.without(not_measured("baseline", self.baseline)),
             [Some(_), None] => return self.without(not_measured("candidate", self.candidate)),
         };
+        let declared = &declared.by_clock_of(baseline, candidate);
         let observed = match SpeedupTest::new(baseline, candidate) {
             Ok(test) => ObservedReport::from(&test),
             Err(error) => return self.without(Reason::from(&error)),
@@ -245,8 +328,8 @@ impl Pair<'_> {
             let reason = Reason::from(&RatioError::TooFew { n, m });
             return ComparisonReport { observed: Some(observed), ..self.without(reason) };
         }
-        let protocols = self.protocols(baseline, candidate, level);
-        let Protocols { mean, median, probability_faster } = match protocols {
+        let Protocols { mean, median, probability_faster } = match self.protocols(baseline, candidate, level)
+        {
             Ok(protocols) => protocols,
             Err(reason) => return self.without(reason),
         };
@@ -254,13 +337,16 @@ impl Pair<'_> {
         let unit = arranged.map_or(INDEPENDENT_RUN, Arranged::noun);
         let (first, one_sided, refused) = match declared.headline(baseline, candidate, arranged) {
             Ok((first, one_sided)) => {
-                let refused = declared.refusal_by(&first.interval, unit);
+                let refused = declared.refusal(&first.interval, arranged);
                 (Some(first), Some(one_sided), refused)
             }
             Err(refused) => (None, None, Some(refused)),
         };
         let verdict = first.as_ref().map_or(Verdict::NotEnoughData, |first| first.verdict);
         self.warn(verdict, &mean, declared, (baseline, candidate), unit, (about, warnings));
+        if first.as_ref().is_some_and(|first| first.interval.has_no_width()) {
+            warnings.concern(WarningCode::NoWidth, about, no_width);
+        }
         let report = ComparisonReport {
             verdict,
             by: Some(declared.center),
@@ -273,8 +359,30 @@ impl Pair<'_> {
             median: Some(median.report),
             ..self.blank()
         };
-        let advice = AdviceReport::new(&report, n.min(m) as u64, level);
+        let planned = self.planned(baseline, candidate, declared);
+        let advice = AdviceReport::new(&report, planned.as_ref(), n.min(m) as u64, level);
         ComparisonReport { advice, ..report }
+    }
+
+    /// The plan of the headline's test with other numbers of runs; none of medians and means, nor within classes of hosts.
+    fn planned(
+        &self,
+        baseline: &Sample,
+        candidate: &Sample,
+        declared: &Declared,
+    ) -> Option<TrimmedDetection> {
+        if declared.center != Center::Trimmed {
+            return None;
+        }
+        let share = declared.trim;
+        let planned = match self.design().map(|design| design.kind) {
+            Some(DesignKind::Classes) => return None,
+            Some(DesignKind::Pairs) => TrimmedDetection::of_pairs(baseline, candidate, share),
+            Some(DesignKind::Levels | DesignKind::Builds) | None => {
+                TrimmedDetection::new(baseline, Some(candidate), share)
+            }
+        };
+        planned.ok()
     }
 
     /// Raises what must be known beside a verdict on what is independent, each a `unit`.
@@ -290,30 +398,41 @@ impl Pair<'_> {
         let difference_ns = match declared.center {
             Center::Mean => baseline.mean() - candidate.mean(),
             Center::Median => baseline.median() - candidate.median(),
-            Center::Trimmed => TrimShare::USUAL.time_of(baseline) - TrimShare::USUAL.time_of(candidate),
+            Center::Trimmed => declared.trim.saved(baseline, candidate),
         };
         if verdict.is_effect() && self.is_near_the_timer(difference_ns) {
             warnings.concern(WarningCode::NearTimer, about, near_timer);
         }
-        if declared.center != Center::Mean {
-            return;
+        let sizes = [baseline.len() as u64, candidate.len() as u64];
+        let fewest = sizes[0].min(sizes[1]);
+        if !declared.is_by_size && sizes[0].max(sizes[1]) > 2 * fewest {
+            warnings.concern(WarningCode::UnequalRuns, about, || unequal_runs(unit));
         }
-        if mean.is_doubtful() {
-            warnings.concern(WarningCode::MeanOfDoubtfulLaw, about, mean_of_doubtful_law);
-        } else if verdict.is_effect() {
-            warnings.concern(WarningCode::MeanOfRareRuns, about, mean_of_rare_runs);
-        }
-        let needed = SampleQuantile::runs_needed(0.5, declared.level);
-        if (baseline.len().min(candidate.len()) as u64) < needed {
-            warnings.concern(WarningCode::FewRuns, about, || {
-                format!(
-                    "With fewer than {needed} {unit}s of a version the interval supposes normal times, which so few cannot show: plan \
-                     more before you quote it."
-                )
-            });
-        }
-        for caveat in &mean.interval_caveats {
-            warnings.caveat(caveat, about);
+        match declared.center {
+            Center::Trimmed if fewest < FEW_UNITS => {
+                let leaves_none_out = declared.trim.whole(fewest as usize) == TrimShare::NONE;
+                warnings
+                    .concern(WarningCode::FewRuns, about, || few_for_trimmed_means(unit, leaves_none_out));
+            }
+            Center::Median if verdict.is_effect() && !declared.is_by_size => {
+                warnings.concern(WarningCode::MedianOfCloseRuns, about, median_of_close_runs);
+            }
+            Center::Trimmed | Center::Median => {}
+            Center::Mean => {
+                let has_stalls = !declared.is_by_size && [baseline, candidate].into_iter().any(has_stalls);
+                if mean.is_doubtful() || has_stalls {
+                    warnings.concern(WarningCode::MeanOfDoubtfulLaw, about, mean_of_doubtful_law);
+                } else if verdict.is_effect() {
+                    warnings.concern(WarningCode::MeanOfRareRuns, about, mean_of_rare_runs);
+                }
+                let needed = SampleQuantile::runs_needed(0.5, declared.level);
+                if fewest < needed {
+                    warnings.concern(WarningCode::FewRuns, about, || few_for_means(needed, unit));
+                }
+                for caveat in &mean.interval_caveats {
+                    warnings.caveat(caveat, about);
+                }
+            }
         }
     }
 
@@ -352,10 +471,15 @@ impl Pair<'_> {
             direction: Direction::of(speedup),
             speedup,
             change_percent: 100.0 * (1.0 / speedup - 1.0),
-            interval: looked::interval(row, declared.center, declared.level),
+            interval: looked::interval(row, declared.level),
             p_value: look.p,
             margin: declared.margin,
             p_same: None,
+            clock_step: None,
+            at_threshold: None,
+            smallest_effect: None,
+            log_standard_error: None,
+            log_df: None,
         };
         ComparisonReport {
             verdict,
@@ -492,6 +616,42 @@ pub(crate) fn by_levels(
     }
 }
 
+/// Below so many independent units a trimmed mean is little sharper than no comparison.
+const FEW_UNITS: u64 = 6;
+
+/// Whether a run lies farther beyond the upper quartile than three interquartile ranges (Tukey 1977), as one of a million normal ones does.
+fn has_stalls(sample: &Sample) -> bool {
+    let SampleReport { lower_quartile, upper_quartile, max, .. } = SampleReport::from(sample);
+    max > upper_quartile + 3.0 * (upper_quartile - lower_quartile)
+}
+
+fn unequal_runs(unit: &str) -> String {
+    format!(
+        "One version has more than twice as many {unit}s as the other. Where the versions also differ in shape, intervals miss more often \
+         than their level says (those of trimmed means in up to 18 % of simulations at 95 %): plan as many of each."
+    )
+}
+
+fn few_for_trimmed_means(unit: &str, leaves_none_out: bool) -> String {
+    let none = if leaves_none_out { ", and no disturbed one is left out" } else { "" };
+    format!(
+        "With fewer than {FEW_UNITS} {unit}s of a version only large differences can be shown, so `undecided` says little{none}: plan more."
+    )
+}
+
+fn few_for_means(needed: u64, unit: &str) -> String {
+    format!(
+        "With fewer than {needed} {unit}s of a version, the interval of the mean may miss more often than its level says, and so few do \
+         not show whether it does: plan more before you quote it."
+    )
+}
+
+fn median_of_close_runs() -> String {
+    "The verdict is on the median. Its interval is not known to hold where about half of the runs of a version lie close together, as at \
+     a floor: there 17 % of equal medians were called different. Look at the distribution, or compare the trimmed means."
+        .to_owned()
+}
+
 fn near_timer() -> String {
     "The difference is within the timer's own error (bias and interquartile range of a program that only exits, by \
      the hosts' selftest): make the benchmark do more work in a run before you rely on it."
@@ -514,15 +674,21 @@ fn not_measured(side: &str, cell: &CellReport) -> Reason {
     )
 }
 
+fn no_width() -> String {
+    "The interval has no width, because the clock is so coarse that times are equal: by how much the versions may differ within its step \
+     is not known. Use a finer clock or a longer run."
+        .to_owned()
+}
+
 fn mean_of_rare_runs() -> String {
     "The verdict is on the mean, which also counts runs that are too rare to be seen: what happens in fewer than 3/n of the runs may be \
-     missing among n, and stalls move a mean by their share times their length. Declare center = \"median\" if a usual run is meant."
+     missing among n, and stalls move a mean by their share times their length. The trimmed mean is of usual runs."
         .to_owned()
 }
 
 fn mean_of_doubtful_law() -> String {
-    "The verdict is on the mean, and the times are not normally distributed: the interval of the mean is approximate, and where \
-     rare runs take very long it may miss far more often than it says. Look at the distribution, or declare center = \"median\"."
+    "The verdict is on the mean, and the times seem not to be normally distributed: the interval of the mean is approximate, and where \
+     rare runs take very long it may miss far more often than it says. Look at the distribution, or compare the trimmed means."
         .to_owned()
 }
 

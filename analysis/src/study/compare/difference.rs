@@ -3,20 +3,19 @@
 //! It asks what the ratio asks, whether the centres are equal, and by the same means: of medians order statistics, of means the t law; of
 //! what is independent by the plan's design. A margin is a share of a centre, as it is of a ratio.
 
-use super::headline::{Declared, RatioFound};
+use super::headline::{Declared, RatioFound, strata};
 use crate::conclusion::{Reason, ReasonCode};
-use crate::study::design::{Arranged, DesignKind, INDEPENDENT_RUN, class_weight};
+use crate::study::design::{Arranged, DesignKind};
 use speedup_core::experiment::Center;
 use speedup_statistics::ratio::difference::{
     MeanDifference, PairedMeanDifference, PairedMedianDifference, QuantileDifference,
 };
-use speedup_statistics::{
-    ratio::RatioError, ratio::TrimShare, ratio::TrimmedDifference, sample::Sample, test::TTestError,
-};
+use speedup_statistics::{ratio::RatioError, ratio::TrimmedDifference, sample::Sample, test::TTestError};
 
 impl Declared {
     /// The ratio of the centres of two samples of what is independent, or their difference where a value of one is not positive. Values
-    /// that are all equal have no mean with an error, and one centre: they are compared as medians.
+    /// that are all equal have no mean with an error, and one centre: they are compared as medians, as are trimmed means where nothing
+    /// varies after trimming.
     pub(super) fn compared(
         &self,
         over: &Sample,
@@ -24,22 +23,26 @@ impl Declared {
         arranged: Option<&Arranged>,
     ) -> Result<RatioFound, Reason> {
         let only = only_value([over, under]);
-        let declared = Self { center: if only.is_some() { Center::Median } else { self.center }, ..*self };
+        let center = if only.is_some() { Center::Median } else { self.center };
+        let declared = Self { center, ..*self };
         let is_ratio = [over, under].iter().all(|sample| sample.min() > 0.0);
         let found = match is_ratio {
             true => declared.found(over, under, arranged)?,
             false => declared.difference(over, under, arranged)?,
         };
-        let unit = arranged.map_or(INDEPENDENT_RUN, Arranged::noun);
-        if let Some(refused) = declared.refusal_by(&found.interval, unit) {
+        if let Some(refused) = declared.refusal(&found.interval, arranged) {
             return Err(refused);
         }
+        let fewest = over.len().min(under.len());
+        let least = self.centre(over, fewest).min(self.centre(under, fewest));
         let note = match only {
             Some(value) => Some(self.of_one_value(value)),
             None if is_ratio => None,
-            None => self.of_margin(self.centre(over).min(self.centre(under))),
+            None => self.of_margin(least),
         };
-        Ok(RatioFound { note, ..found })
+        // A share of a negative centre is more than it.
+        let at_threshold = found.at_threshold.filter(|_| least >= 0.0);
+        Ok(RatioFound { note, at_threshold, ..found })
     }
 
     fn difference(
@@ -50,20 +53,23 @@ impl Declared {
     ) -> Result<RatioFound, Reason> {
         let blocks = arranged.map_or(&[][..], |arranged| &arranged.blocks);
         let are_pairs = arranged.is_some_and(|arranged| arranged.design.kind == DesignKind::Pairs);
-        let weighted = |(x, y)| (x, y, class_weight(x, y));
-        let strata = || blocks.iter().map(|(x, y)| weighted((x, y)));
+        let strata = || strata(over, under, blocks).into_iter();
         match (self.center, are_pairs) {
-            (Center::Trimmed, true) => {
-                let of_pairs = TrimmedDifference::paired(over, under, TrimShare::USUAL);
-                Ok(self.judge_difference(&of_pairs.map_err(|error| refused_trimmed(&error))?))
-            }
-            (Center::Trimmed, false) if blocks.is_empty() => {
-                let apart = TrimmedDifference::within([(over, under, 1.0)], TrimShare::USUAL);
-                Ok(self.judge_difference(&apart.map_err(|error| refused_trimmed(&error))?))
-            }
-            (Center::Trimmed, false) => {
-                let within = TrimmedDifference::within(strata(), TrimShare::USUAL);
-                Ok(self.judge_difference(&within.map_err(|error| refused_trimmed(&error))?))
+            (Center::Trimmed, _) => {
+                let difference = if are_pairs {
+                    TrimmedDifference::paired(over, under, self.trim)
+                } else {
+                    TrimmedDifference::within(strata(), self.trim)
+                };
+                match difference {
+                    Ok(difference) => Ok(self.judge_difference(&difference.compared_at(self.least_risk()))),
+                    Err(RatioError::EssentiallyConstant) => {
+                        let of_medians = Self { center: Center::Median, ..*self };
+                        let found = of_medians.difference(over, under, arranged)?;
+                        of_medians.refusal(&found.interval, arranged).map_or(Ok(found), Err)
+                    }
+                    Err(error) => Err(Reason::from(&error)),
+                }
             }
             (Center::Median, true) => {
                 let of_pairs = PairedMedianDifference::new(over, under).ok_or_else(no_strata)?;
@@ -82,21 +88,23 @@ impl Declared {
             }
             (Center::Mean, false) if blocks.is_empty() => {
                 let means = MeanDifference::new(over, under).map_err(|error| refused(&error))?;
+                let means = if self.is_by_size { means } else { means.by_smaller_side() };
                 Ok(self.judge_difference(&means))
             }
             (Center::Mean, false) => {
                 let several = strata().filter(|(x, y, _)| x.len() > 1 && y.len() > 1);
                 let means = MeanDifference::within(several).map_err(|error| refused(&error))?;
+                let means = if self.is_by_size { means } else { means.by_smaller_side() };
                 Ok(self.judge_difference(&means))
             }
         }
     }
 
-    fn centre(&self, sample: &Sample) -> f64 {
+    fn centre(&self, sample: &Sample, fewest: usize) -> f64 {
         match self.center {
             Center::Median => sample.median(),
             Center::Mean => sample.mean(),
-            Center::Trimmed => TrimShare::USUAL.mean_of(sample),
+            Center::Trimmed => self.trim.mean_of(sample, fewest),
         }
     }
 
@@ -135,17 +143,9 @@ fn refused(error: &TTestError) -> Reason {
     }
 }
 
-/// Why trimmed means have no difference with an error.
-fn refused_trimmed(error: &RatioError) -> Reason {
-    match error {
-        RatioError::Constant | RatioError::EssentiallyConstant => constant(),
-        RatioError::NotPositive { .. } | RatioError::TooFew { .. } => Reason::from(error),
-    }
-}
-
 fn constant() -> Reason {
     Reason::new(
         ReasonCode::Constant,
-        "The values of each version do not vary, so that their means have no error: declare center = \"median\"",
+        "The values of each version do not vary, so that their means have no error: the median can be compared",
     )
 }

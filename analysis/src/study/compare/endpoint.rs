@@ -6,14 +6,16 @@
 
 use super::headline::{Declared, RatioFound, Scale};
 use super::own_metric::looked_sequentially;
-use super::{multiplicity, multiplicity::Tested, protocol::IntervalReport, tail};
+use super::{
+    multiplicity, multiplicity::OneSidedReport, multiplicity::Tested, protocol::IntervalReport, tail,
+};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Word};
 use crate::count;
 use crate::study::design::{Arranged, Design, Run, class_weight};
 use crate::study::{RunUnit, Study, gather::cell::CellRecords, gather::sampled::Sampled};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{
-    Center, Endpoint, EndpointSubject, Family, Rule, metric::Better, metric::Metric,
+    Center, Endpoint, EndpointSubject, Family, Rule, metric::Better, metric::Metric, metric::Unit,
 };
 use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue};
 use speedup_statistics::{ratio::QuantileRatio, ratio::RatioError, sample::Sample, sample::SampleQuantile};
@@ -60,6 +62,9 @@ pub struct EndpointRow {
     pub p_value: Option<f64>,
     /// The p-value of the versions differing by the margin or more.
     pub p_same: Option<f64>,
+    /// Both directions tested against the noise threshold of the report in place of 1, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_threshold: Option<OneSidedReport>,
     /// Why there is not enough data.
     pub reason: Option<Reason>,
     /// The independent units.
@@ -146,12 +151,12 @@ impl From<EndpointVerdict> for Verdict {
 
 impl EndpointReport {
     /// All endpoints of a plan, without adjustments.
-    pub(crate) fn all(study: &Study, sampled: &[Sampled<'_>], level: ConfidenceLevel) -> Vec<Self> {
+    pub(crate) fn all(study: &Study, sampled: &[Sampled<'_>], declared: &Declared) -> Vec<Self> {
         let endpoints = study.plan.experiment.endpoints();
-        endpoints.iter().map(|endpoint| Self::new(study, sampled, endpoint, level)).collect()
+        endpoints.iter().map(|endpoint| Self::new(study, sampled, endpoint, declared)).collect()
     }
 
-    fn new(study: &Study, sampled: &[Sampled<'_>], endpoint: &Endpoint<'_>, level: ConfidenceLevel) -> Self {
+    fn new(study: &Study, sampled: &[Sampled<'_>], endpoint: &Endpoint<'_>, declared: &Declared) -> Self {
         let experiment = &study.plan.experiment;
         let Endpoint { subject, margin, family } = *endpoint;
         let (metric, quantile, better) = match subject {
@@ -159,7 +164,7 @@ impl EndpointReport {
             EndpointSubject::Metric(metric) => (metric.name(), None, Better::Lower),
             EndpointSubject::Own(_, own) => (own.name.as_str(), None, own.better),
         };
-        let declared = Declared { center: experiment.center(), margin, level };
+        let declared = Declared { margin, ..*declared };
         let rows = sampled.iter().flat_map(|of| {
             let candidates = experiment.versions.iter().zip(of.records).skip(1);
             candidates.map(move |(version, cell)| {
@@ -237,6 +242,7 @@ impl EndpointRow {
             difference: None,
             p_value: None,
             p_same: None,
+            at_threshold: None,
             reason: None,
             unit: RunUnit::Run.into(),
             note: None,
@@ -246,8 +252,9 @@ impl EndpointRow {
             Err(reason) => return Self { reason: Some(reason), ..row },
             Ok(found) => found,
         };
-        let RatioFound { verdict, scale, ratio, interval, p_value, p_same, note, one_sided: _ } = found;
-        let row = Self { verdict: verdict.into(), p_value: Some(p_value), p_same, unit, note, ..row };
+        let RatioFound { verdict, scale, ratio, interval, p_value, p_same, at_threshold, note, .. } = found;
+        let (verdict, p_value) = (verdict.into(), Some(p_value));
+        let row = Self { verdict, p_value, p_same, at_threshold, unit, note, ..row };
         match scale {
             Scale::Ratio => {
                 Self { ratio: Some(ratio).filter(|ratio| ratio.is_finite()), interval: Some(interval), ..row }
@@ -258,12 +265,21 @@ impl EndpointRow {
         }
     }
 
+    /// Takes back what only all runs of the plan allow: verdict and p-values.
+    pub(crate) fn withhold(&mut self) {
+        self.verdict = EndpointVerdict::NotEnoughData;
+        self.reason = Some(super::comparison::runs_outstanding());
+        self.p_value = None;
+        self.p_same = None;
+        self.at_threshold = None;
+    }
+
     pub(super) fn tested(&self) -> Tested {
         let differ = self.p_value.filter(|_| self.verdict != EndpointVerdict::NotEnoughData).unwrap_or(1.0);
         Tested {
             verdict: self.verdict.into(),
-            differ: Some(PValue::clamped(differ)),
-            same: self.p_same.map(PValue::clamped),
+            differ: Some(PValue::from_told(differ)),
+            same: self.p_same.map(PValue::from_told),
         }
     }
 
@@ -272,9 +288,13 @@ impl EndpointRow {
         self.adjusted.push(AdjustedEndpoint { adjustment, verdict: verdict.into(), p_value: p_value.told() });
     }
 
-    /// The verdict that keeps the risk of its family.
-    pub fn familywise(&self) -> EndpointVerdict {
-        self.adjusted.iter().find(|one| one.is_familywise()).map_or(self.verdict, |one| one.verdict)
+    /// The verdict that keeps the risk of its family, which is the plain one where it is alone in it, and its p-value.
+    pub fn familywise(&self) -> (EndpointVerdict, Option<f64>) {
+        match self.adjusted.iter().find(|one| one.is_familywise()) {
+            Some(holm) => (holm.verdict, Some(holm.p_value)),
+            None if self.verdict == EndpointVerdict::Same => (self.verdict, self.p_same),
+            None => (self.verdict, self.p_value),
+        }
     }
 }
 
@@ -296,6 +316,12 @@ pub(crate) fn compare(
         Better::Higher => (candidate, baseline),
     };
     let samples = (sample(&over)?, sample(&under)?);
+    let is_of_a_clock = match subject {
+        EndpointSubject::Quantile(_) => true,
+        EndpointSubject::Metric(metric) => metric.unit() == Unit::Nanoseconds,
+        EndpointSubject::Own(..) => false,
+    };
+    let declared = &if is_of_a_clock { declared.by_clock_of(&samples.0, &samples.1) } else { *declared };
     if let EndpointSubject::Quantile(probability) = subject
         && let Some(found) = tail::of_units(study, probability, [&over, &under], declared)
     {
@@ -308,7 +334,7 @@ pub(crate) fn compare(
         (EndpointSubject::Metric(Metric::Wall), arranged) => {
             let (over, under) = units(&samples, arranged.as_ref());
             let found = declared.found(over, under, arranged.as_ref())?;
-            match declared.refusal(&found.interval) {
+            match declared.refusal(&found.interval, arranged.as_ref()) {
                 Some(refused) => return Err(refused),
                 None => found,
             }

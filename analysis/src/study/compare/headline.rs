@@ -3,21 +3,25 @@
 //!
 //! The centre is declared before there are data and is never chosen by a test on them, so verdict and interval are one
 //! thing: *faster* or *slower* where the interval leaves 1 out, *same* where two one-sided tests (Schuirmann 1987) show the
-//! ratio to be within the declared margin, else *undecided*. The interval of the median supposes neither a shift nor a shape
-//! in common (order statistics of each version, combined on the log scale); that of the mean is Fieller's.
+//! ratio to be within the declared margin, else *undecided*. The interval of the trimmed mean is the wider of a permutation interval and
+//! Yuen's; that of the median combines order statistics of each version on the log scale; that of the mean is Fieller's.
 
-use super::{multiplicity::OneSidedReport, protocol::IntervalReport, protocol::ProtocolReport};
+use super::{
+    comparison::CellReport, multiplicity::OneSidedReport, protocol::IntervalReport, protocol::ProtocolReport,
+};
 use crate::conclusion::{Direction, Reason, ReasonCode, Verdict};
 use crate::count::counted;
+use crate::study::advice::POWER;
 use crate::study::design::{Arranged, DesignKind, INDEPENDENT_RUN, class_weight};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Center, Experiment};
 use speedup_statistics::{
-    inference::Alternative, inference::ConfidenceLevel, inference::PValue, inference::RatioInterval,
-    ratio::BenchmarkWeights, ratio::MeanRatio, ratio::PairedMedianRatio, ratio::PairedRatio,
-    ratio::QuantileRatio, ratio::RatioError, ratio::Speedup, ratio::SuiteMember, ratio::SuiteRatio,
-    ratio::SuiteRatioError, ratio::TrimShare, ratio::TrimmedRatio, ratio::difference::CenterDifference,
-    sample::Sample, sample::SampleQuantile,
+    diagnostics::common_step, inference::Alternative, inference::ConfidenceLevel, inference::PValue,
+    inference::RatioInterval, inference::Risk, inference::Threshold, ratio::BenchmarkWeights,
+    ratio::LogEffect, ratio::MeanRatio, ratio::PairedMedianRatio, ratio::PairedRatio, ratio::QuantileRatio,
+    ratio::RatioError, ratio::Speedup, ratio::SuiteMember, ratio::SuiteRatio, ratio::SuiteRatioError,
+    ratio::TrimShare, ratio::TrimmedRatio, ratio::difference::CenterDifference, sample::Sample,
+    sample::SampleQuantile,
 };
 
 /// What is said first of a candidate on a benchmark.
@@ -39,8 +43,26 @@ pub struct HeadlineReport {
     pub p_value: Option<f64>,
     /// Within what the versions count as the same, where the plan declares it.
     pub margin: Option<f64>,
-    /// The p-value of the versions differing by the margin or more.
+    /// The p-value of the versions differing by the margin or more, less what the clock's step leaves open.
     pub p_same: Option<f64>,
+    /// The step of the clock as a share of the smaller median, where the times lie on a grid: `same` is claimed only as far as the
+    /// margin exceeds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_step: Option<f64>,
+    /// Both directions tested against the noise threshold of the report in place of 1, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_threshold: Option<OneSidedReport>,
+    /// About the smallest speedup, less 1, that such runs would have shown with a probability of 80 %; absent by looks, and in older
+    /// reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smallest_effect: Option<f64>,
+    /// The standard error of the speedup's logarithm, estimated from what is independent; `None` by looks, and in reports from before it
+    /// was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_standard_error: Option<f64>,
+    /// The degrees of freedom of that error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_df: Option<f64>,
 }
 
 /// On what scale versions were compared.
@@ -78,21 +100,88 @@ pub(crate) struct RatioFound {
     pub(crate) p_same: Option<f64>,
     /// The p-values of both directions.
     pub(crate) one_sided: OneSidedReport,
+    /// The same against the noise threshold, where there is one.
+    pub(crate) at_threshold: Option<OneSidedReport>,
+    /// The logarithm of the ratio with its error; a difference has none.
+    pub(crate) log_effect: Option<LogEffect>,
     /// What else must be known of it.
     pub(crate) note: Option<String>,
+    /// About the smallest ratio, less 1, that such samples would have shown with the probability [`POWER`].
+    pub(crate) smallest_effect: Option<f64>,
 }
 
 /// What the plan declares of a headline.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Declared {
     pub(crate) center: Center,
+    /// Whether no centre is declared, so that it is by the number of runs: in experiments from before trimmed means were the default. Their
+    /// numbers stay as they were.
+    pub(crate) is_by_size: bool,
+    pub(crate) trim: TrimShare,
     pub(crate) margin: Option<f64>,
     pub(crate) level: ConfidenceLevel,
+    /// The slowdown that gates ignore, which the report was asked for.
+    pub(crate) noise: Threshold,
+    /// The step of the clock as a share of the smaller median, where the times lie on a grid.
+    pub(crate) clock_step: Option<f64>,
+    /// How many benchmarks, each on how many endpoints, may be adjusted together.
+    pub(crate) tests: usize,
+}
+
+/// The share that a trimmed mean leaves out at each end, where one may be declared.
+pub(crate) fn trim_share(declared: Option<f64>) -> TrimShare {
+    declared.and_then(|share| TrimShare::new(share).ok()).unwrap_or(TrimShare::USUAL)
 }
 
 impl Declared {
-    pub(crate) fn new(experiment: &Experiment, level: ConfidenceLevel) -> Self {
-        Self { center: experiment.center(), margin: experiment.analysis.margin, level }
+    pub(crate) fn new(experiment: &Experiment, level: ConfidenceLevel, noise: Threshold) -> Self {
+        Self {
+            center: experiment.center(),
+            is_by_size: experiment.analysis.center.is_none(),
+            trim: trim_share(experiment.analysis.trim),
+            margin: experiment.analysis.margin,
+            level,
+            noise,
+            clock_step: None,
+            tests: experiment.benchmarks.len() * (1 + experiment.endpoints().len()),
+        }
+    }
+
+    /// Adds the trimmed means of a benchmark's times, where these are compared.
+    pub(crate) fn complete(&self, cells: &mut [CellReport], samples: &[Option<Sample>]) {
+        let Some(fewest) = samples.iter().flatten().map(Sample::len).min() else { return };
+        if self.center != Center::Trimmed {
+            return;
+        }
+        for (cell, sample) in cells.iter_mut().zip(samples) {
+            if let (Some(wall), Some(sample)) = (&mut cell.wall_ns, sample)
+                && sample.min() > 0.0
+            {
+                wall.trimmed_mean = Some(self.trim.time_of(sample, fewest));
+            }
+        }
+    }
+
+    /// The same for times that the clock of these runs rounded; what was stored without a centre keeps its margin.
+    pub(crate) fn by_clock_of(&self, baseline: &Sample, candidate: &Sample) -> Self {
+        if self.is_by_size {
+            return *self;
+        }
+        let least = baseline.median().min(candidate.median());
+        Self { clock_step: common_step([baseline, candidate]).map(|step| step / least), ..*self }
+    }
+
+    /// The margin less what the clock's step leaves open; none where none is declared.
+    pub(crate) fn shown_margin(&self) -> Option<f64> {
+        Some((1.0 + self.margin?) / (1.0 + self.clock_step.unwrap_or(0.0)) - 1.0)
+    }
+
+    /// The least risk with which an adjustment compares a p-value: the family has the total besides, and where a margin is declared, each
+    /// test again of being the same.
+    pub(super) fn least_risk(&self) -> Risk {
+        let risk = self.level.risk();
+        let questions = if self.margin.is_some() { 2 } else { 1 };
+        Risk::new(risk.get() / (questions * (self.tests + 1)) as f64).unwrap_or(risk)
     }
 
     /// The headline of two samples of what is independent, as the design has `arranged` them; and the p-values of both
@@ -114,11 +203,17 @@ impl Declared {
             p_value: Some(found.p_value),
             margin: self.margin,
             p_same: found.p_same,
+            clock_step: self.clock_step,
+            at_threshold: found.at_threshold,
+            smallest_effect: found.smallest_effect,
+            log_standard_error: found.log_effect.map(|effect| effect.variance.sqrt()),
+            log_df: found.log_effect.map(|effect| effect.df),
         };
         Ok((report, found.one_sided))
     }
 
-    /// The ratio of the centres of two samples of what is independent, as the design has `arranged` them.
+    /// The ratio of the centres of two samples of what is independent, as the design has `arranged` them. Where nothing varies after trimming,
+    /// trimmed means have no error: then it is of the medians, whose interval says what so many runs exclude.
     pub(super) fn found(
         &self,
         baseline: &Sample,
@@ -129,15 +224,21 @@ impl Declared {
         let are_pairs = arranged.is_some_and(|arranged| arranged.design.kind == DesignKind::Pairs);
         let refused = |error: RatioError| Reason::from(&error);
         match (self.center, are_pairs) {
-            (Center::Trimmed, true) => {
-                Ok(self.judge(&TrimmedRatio::paired(baseline, candidate, TrimShare::USUAL).map_err(refused)?))
-            }
-            (Center::Trimmed, false) if blocks.is_empty() => {
-                Ok(self.judge(&TrimmedRatio::new(baseline, candidate, TrimShare::USUAL).map_err(refused)?))
-            }
-            (Center::Trimmed, false) => {
-                let strata = blocks.iter().map(|(x, y)| (x, y, class_weight(x, y)));
-                Ok(self.judge(&TrimmedRatio::within(strata, TrimShare::USUAL).map_err(refused)?))
+            (Center::Trimmed, _) => {
+                let ratio = if are_pairs {
+                    TrimmedRatio::paired(baseline, candidate, self.trim)
+                } else {
+                    TrimmedRatio::within(strata(baseline, candidate, blocks), self.trim)
+                };
+                match ratio {
+                    Ok(ratio) => Ok(self.judge(&ratio.compared_at(self.least_risk()))),
+                    Err(RatioError::EssentiallyConstant) => {
+                        let of_medians = Self { center: Center::Median, ..*self };
+                        let found = of_medians.found(baseline, candidate, arranged)?;
+                        of_medians.refusal(&found.interval, arranged).map_or(Ok(found), Err)
+                    }
+                    Err(error) => Err(refused(error)),
+                }
             }
             (Center::Median, true) => {
                 Ok(self.judge(&PairedMedianRatio::new(baseline, candidate).map_err(refused)?))
@@ -155,7 +256,8 @@ impl Declared {
                 Ok(self.judge(&PairedRatio::new(baseline, candidate).map_err(|error| refused_suite(&error))?))
             }
             (Center::Mean, false) if blocks.is_empty() => {
-                Ok(self.judge(&MeanRatio::new(baseline, candidate).map_err(refused)?))
+                let ratio = MeanRatio::new(baseline, candidate).map_err(refused)?;
+                Ok(self.judge(&if self.is_by_size { ratio } else { ratio.by_smaller_side() }))
             }
             (Center::Mean, false) => {
                 let several = |(x, y): &&(Sample, Sample)| x.len() > 1 && y.len() > 1;
@@ -163,36 +265,39 @@ impl Declared {
                 let members: Vec<SuiteMember<'_>> =
                     blocks().map(|(x, y)| SuiteMember { baseline: x, candidate: y }).collect();
                 let weights = blocks().map(|(x, y)| class_weight(x, y)).collect();
-                let ratio = SuiteRatio::new(&members, &BenchmarkWeights::Custom(weights));
-                Ok(self.judge(&ratio.map_err(|error| refused_suite(&error))?))
+                let ratio = SuiteRatio::new(&members, &BenchmarkWeights::Custom(weights))
+                    .map_err(|error| refused_suite(&error))?;
+                Ok(self.judge(&if self.is_by_size { ratio } else { ratio.by_smaller_side() }))
             }
         }
     }
 
     /// What the interval of a ratio says.
-    pub(super) fn judge(&self, ratio: &impl Speedup) -> RatioFound {
-        let p_same = self.margin.map(|margin| {
+    pub(super) fn judge(&self, ratio: &(impl Speedup + ?Sized)) -> RatioFound {
+        let p_same = self.shown_margin().map(|margin| {
+            if margin <= 0.0 {
+                return 1.0;
+            }
             let [below, above] = [
                 ratio.p_value(1.0 / (1.0 + margin), Alternative::Greater),
                 ratio.p_value(1.0 + margin, Alternative::Less),
             ];
             below.told().max(above.told())
         });
-        let one_sided = [Alternative::Greater, Alternative::Less].map(|of| ratio.p_value(1.0, of));
-        self.say(Scale::Ratio, ratio.estimate(), &ratio.interval(self.level), one_sided, p_same)
+        let interval = ratio.interval(self.level);
+        let p_of = |factor, of| ratio.p_value(factor, of);
+        let found = self.say(Scale::Ratio, ratio.estimate(), &interval, p_of, p_same);
+        let smallest = ratio.smallest_shown(self.level, POWER).filter(|smallest| smallest.is_finite());
+        let smallest_effect = smallest.map(|smallest| smallest - 1.0);
+        RatioFound { log_effect: Some(ratio.log_effect()), smallest_effect, ..found }
     }
 
     /// What the interval of a difference says.
     pub(super) fn judge_difference(&self, difference: &impl CenterDifference) -> RatioFound {
         let p_same = self.margin.map(|margin| difference.p_same(margin).told());
-        let one_sided = [Alternative::Greater, Alternative::Less].map(|of| difference.p_value(1.0, of));
-        self.say(
-            Scale::Difference,
-            difference.estimate(),
-            &difference.interval(self.level),
-            one_sided,
-            p_same,
-        )
+        let interval = difference.interval(self.level);
+        let p_value = |factor, of| difference.p_value(factor, of);
+        self.say(Scale::Difference, difference.estimate(), &interval, p_value, p_same)
     }
 
     fn say(
@@ -200,9 +305,14 @@ impl Declared {
         scale: Scale,
         estimate: f64,
         interval: &RatioInterval,
-        [faster, slower]: [PValue; 2],
+        p_value: impl Fn(f64, Alternative) -> PValue,
         p_same: Option<f64>,
     ) -> RatioFound {
+        let one_sided = OneSidedReport::new(1.0, &p_value);
+        let at_threshold = match self.noise.is_none() {
+            true => None,
+            false => Some(OneSidedReport::new(self.noise.slowest(), &p_value)),
+        };
         let risk = self.level.risk().get();
         let excludes = |beyond: &dyn Fn((f64, f64)) -> bool| {
             interval.bounded().is_some_and(|interval| beyond((interval.lower, interval.upper)))
@@ -223,35 +333,41 @@ impl Declared {
             scale,
             ratio: estimate,
             interval: IntervalReport::from(interval),
-            p_value: PValue::clamped(2.0 * faster.told().min(slower.told())).told(),
+            p_value: one_sided.two_sided().told(),
             p_same,
-            one_sided: OneSidedReport { faster: faster.told(), slower: slower.told() },
+            one_sided,
+            at_threshold,
+            log_effect: None,
             note: None,
+            smallest_effect: None,
         }
     }
 
-    /// Why there is no interval of the ratio of centres, with what it takes.
-    pub(super) fn refusal(&self, interval: &IntervalReport) -> Option<Reason> {
-        self.refusal_by(interval, INDEPENDENT_RUN)
-    }
-
-    /// The same of what `unit` names in the place of independent runs.
-    pub(super) fn refusal_by(&self, interval: &IntervalReport, unit: &str) -> Option<Reason> {
-        let level = self.level;
-        match (interval, self.center) {
-            (IntervalReport::Bounded { .. }, _) => None,
-            (IntervalReport::Missing { .. }, Center::Median) => {
-                let needed = counted(SampleQuantile::runs_needed(0.5, level), unit);
-                Some(Reason::new(
-                    ReasonCode::TooFewRuns,
-                    format!(
-                        "The interval of a median takes {needed} of each version at {level}: plan more, or \
-                         declare center = \"mean\""
-                    ),
-                ))
+    /// Why there is no interval of the ratio of centres of what is independent, as the design has `arranged` it, with what it takes.
+    pub(super) fn refusal(&self, interval: &IntervalReport, arranged: Option<&Arranged>) -> Option<Reason> {
+        let IntervalReport::Missing { reason } = interval else { return None };
+        let are_pairs = arranged.is_some_and(|arranged| arranged.design.kind == DesignKind::Pairs);
+        let (needed, or_else) = match self.center {
+            Center::Mean => return Some(reason.clone()),
+            Center::Median => {
+                (Some(SampleQuantile::runs_needed(0.5, self.level)), ", or compare the trimmed means")
             }
-            (IntervalReport::Missing { reason }, Center::Mean | Center::Trimmed) => Some(reason.clone()),
-        }
+            Center::Trimmed if are_pairs => (TrimmedRatio::pairs_needed(self.level, self.trim), ""),
+            Center::Trimmed => (TrimmedRatio::runs_needed(self.level, self.trim), ""),
+        };
+        let interval = format!("The interval of a {}", self.center.name());
+        let sentence = match needed {
+            Some(needed) => {
+                let takes = counted(needed, arranged.map_or(INDEPENDENT_RUN, Arranged::noun));
+                format!("{interval} takes {takes} of each version at {}: plan more{or_else}", self.level)
+            }
+            // Draws are no finer than their number.
+            None => format!(
+                "{interval} has no ends at {}, however many runs there are: lower the level",
+                self.level
+            ),
+        };
+        Some(Reason::new(ReasonCode::TooFewRuns, sentence))
     }
 }
 
@@ -268,7 +384,24 @@ impl HeadlineReport {
             p_value: report.at_level.main_test.p_value,
             margin: None,
             p_same: None,
+            clock_step: None,
+            at_threshold: None,
+            smallest_effect: None,
+            log_standard_error: None,
+            log_df: None,
         }
+    }
+}
+
+/// The strata that are compared, with their weights: both samples are the only one where there are no blocks.
+pub(super) fn strata<'s>(
+    baseline: &'s Sample,
+    candidate: &'s Sample,
+    blocks: &'s [(Sample, Sample)],
+) -> Vec<(&'s Sample, &'s Sample, f64)> {
+    match blocks {
+        [] => vec![(baseline, candidate, 1.0)],
+        blocks => blocks.iter().map(|(x, y)| (x, y, class_weight(x, y))).collect(),
     }
 }
 

@@ -7,7 +7,6 @@
 use super::protocol::{AnswerOutcome, IntervalReport, ProtocolAnswer, ProtocolReport, TestReport};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict};
 use crate::study::rule::{LookReport, RuleReport, RuleRow, RuleState};
-use speedup_core::experiment::Center;
 use speedup_statistics::{inference::ConfidenceLevel, protocol::speedup_test::Question};
 
 /// What the rule says of a comparison.
@@ -22,7 +21,7 @@ pub(crate) fn of<'a>(rule: Option<&'a RuleReport>, benchmark: &str, candidate: &
             ReasonCode::LooksBrokenOff,
             "The experiment was cancelled, so its looks were not taken and there is no verdict",
         ),
-        RuleState::Pending | RuleState::Further | RuleState::Enough => Reason::new(
+        RuleState::Pending | RuleState::Further | RuleState::Enough | RuleState::Exhausted => Reason::new(
             ReasonCode::LookPending,
             "The plan looks at its runs when all that were given out are settled, and in between there is no \
                 verdict: looking would invalidate the risk",
@@ -36,16 +35,14 @@ pub(crate) fn reason(row: &RuleRow, look: LookReport) -> Option<Reason> {
 }
 
 /// The interval of the rule at its look.
-pub(crate) fn interval(row: &RuleRow, center: Center, level: ConfidenceLevel) -> IntervalReport {
+pub(crate) fn interval(row: &RuleRow, level: ConfidenceLevel) -> IntervalReport {
     let Some([lower, upper]) = row.speedup_interval else {
         let reason =
             Reason::new(ReasonCode::NoRepeatedInterval, "At the risk of this look the interval has no ends");
         return IntervalReport::Missing { reason };
     };
-    let method = format!(
-        "repeated confidence interval of the ratio of {}s (Jennison and Turnbull 2000, ch. 9)",
-        center.name()
-    );
+    let what = row.test.as_deref().unwrap_or_default();
+    let method = format!("repeated confidence interval (Jennison and Turnbull 2000, ch. 9): {what}");
     IntervalReport::Bounded { method, lower, upper, confidence: level.get(), caveats: Vec::new() }
 }
 
@@ -77,7 +74,7 @@ pub(crate) fn judged(
         direction,
         speedup,
         change_percent: 100.0 * (1.0 / speedup - 1.0),
-        interval: interval(row, protocol.into(), level),
+        interval: interval(row, level),
         at_level: answer(outcome, Some(level.risk().get())),
         assumptions: Vec::new(),
         best: answer(AnswerOutcome::CannotConclude, None),

@@ -3,8 +3,9 @@
 use super::own_metric::{IterationReport, OwnComparison};
 use crate::{study::Study, study::gather::cell::CellRecords};
 use serde::{Deserialize, Serialize};
+use speedup_core::experiment::Rule;
 use speedup_core::experiment::metric::{Better, Metric, OwnMetric, Unit};
-use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::{inference::ConfidenceLevel, sample::Sample};
 
 /// Why there are no verdicts on these.
 const SENTENCE: &str = "Medians and ratios only: these counters step (the kernel's clock ticks, pages, whole \
@@ -16,6 +17,8 @@ const OWN_VALUES: &str = "A run's value is the mean of the iterations that its o
 /// What the intervals of an own metric are.
 const OWN_INTERVAL: &str =
     "The interval is of the ratio of means, over what is independent by the plan's design";
+/// Why it has none.
+const NO_INTERVAL: &str = "There is no interval, as looks at the wall times decided how many runs there are";
 
 /// The medians of one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,6 +46,9 @@ pub struct MetricRow {
     pub benchmark: String,
     /// The median of each version, in their order.
     pub medians: Vec<Option<f64>>,
+    /// Of an own metric, whose interval is of the ratio of means, the mean of each version; empty of others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub means: Vec<Option<f64>>,
     /// Of each candidate, above 1 when it is the better: baseline over candidate, or candidate over baseline where higher
     /// values are better. `None` where one of the two is not positive.
     pub ratios: Vec<Option<f64>>,
@@ -89,24 +95,30 @@ impl MetricReport {
         benchmarks: impl Iterator<Item = (&'a str, &'a [CellRecords])>,
         level: ConfidenceLevel,
     ) -> Self {
+        let is_by_size = study.plan.experiment.analysis.center.is_none();
         let row = |(name, cells): (&str, &[CellRecords])| {
-            let medians =
-                cells.iter().map(|cell| cell.means(place).ok().map(|sample| sample.median())).collect();
+            let samples: Vec<Option<Sample>> = cells.iter().map(|cell| cell.means(place).ok()).collect();
+            let medians = samples.iter().map(|sample| sample.as_ref().map(Sample::median)).collect();
+            let means = samples.iter().map(|sample| sample.as_ref().map(Sample::mean)).collect();
             let compare = |candidate: &CellRecords| {
                 OwnComparison::new(study, place, metric.better, [&cells[0], candidate], level)
             };
             MetricRow {
                 comparisons: cells.iter().skip(1).map(compare).collect(),
                 iterations: cells.iter().map(|cell| IterationReport::new(cell, place)).collect(),
+                // Experiments from before the centre was written down keep their reports.
+                means: if is_by_size { Vec::new() } else { means },
                 ..MetricRow::new(name, medians, metric.better)
             }
         };
+        let is_by_looks = matches!(study.plan.experiment.rule, Rule::Sequential { .. });
+        let interval = if is_by_looks { NO_INTERVAL } else { OWN_INTERVAL };
         Self {
             metric: metric.name.clone(),
             unit: metric.unit.clone(),
             sentence: match is_declared(study, &metric.name) {
-                true => format!("{OWN_VALUES} {OWN_INTERVAL}. {WITH_VERDICTS}"),
-                false => format!("{OWN_VALUES} {OWN_INTERVAL}; there is no verdict on these."),
+                true => format!("{OWN_VALUES} {interval}. {WITH_VERDICTS}"),
+                false => format!("{OWN_VALUES} {interval}; there is no verdict on these."),
             },
             better: metric.better,
             own: true,
@@ -122,22 +134,30 @@ fn is_declared(study: &Study, metric: &str) -> bool {
 
 impl MetricRow {
     fn new(benchmark: &str, medians: Vec<Option<f64>>, better: Better) -> Self {
-        let ratio = |candidate: &Option<f64>| {
-            let (baseline, candidate) = (medians.first().copied().flatten()?, (*candidate)?);
-            let ratio = match better {
-                Better::Lower => baseline / candidate,
-                Better::Higher => candidate / baseline,
-            };
-            (baseline > 0.0 && candidate > 0.0).then_some(ratio)
-        };
         Self {
             benchmark: benchmark.to_owned(),
-            ratios: medians.iter().skip(1).map(ratio).collect(),
+            ratios: (1..medians.len()).map(|version| ratio(&medians, version, better)).collect(),
             medians,
+            means: Vec::new(),
             comparisons: Vec::new(),
             iterations: Vec::new(),
         }
     }
+
+    /// The ratio of the means of the candidate `at` this place, above 1 when it is the better.
+    pub fn ratio_of_means(&self, at: usize, better: Better) -> Option<f64> {
+        ratio(&self.means, at + 1, better)
+    }
+}
+
+/// The ratio of a version's value to the baseline's, above 1 when the version is the better; none where one is not positive.
+fn ratio(values: &[Option<f64>], version: usize, better: Better) -> Option<f64> {
+    let (baseline, candidate) = (values.first().copied().flatten()?, values.get(version).copied().flatten()?);
+    let ratio = match better {
+        Better::Lower => baseline / candidate,
+        Better::Higher => candidate / baseline,
+    };
+    (baseline > 0.0 && candidate > 0.0).then_some(ratio)
 }
 
 #[cfg(test)]

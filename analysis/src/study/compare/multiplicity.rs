@@ -4,10 +4,10 @@
 //! endpoints that the plan puts in it; where a margin is declared, also the tests of being the same. What could not be tested counts with a p-value of 1: whether it can
 //! is seen in the data, so to leave it out would choose the family by its results. Gates go by this family.
 
-use super::{comparison::ComparisonReport, endpoint::EndpointRow, suite::VerdictCounts};
+use super::{comparison::ComparisonReport, endpoint::EndpointRow, suite::Conclusion, suite::VerdictCounts};
 use crate::{conclusion::Verdict, count::counted, count::grouped, count::percent};
 use serde::{Deserialize, Serialize};
-use speedup_statistics::inference::{Adjustment, ConfidenceLevel, ErrorRate, PValue};
+use speedup_statistics::inference::{Adjustment, Alternative, ConfidenceLevel, ErrorRate, PValue};
 
 /// The adjustments of the report: one of each error rate.
 const ADJUSTMENTS: [Adjustment; 2] = [Adjustment::Holm, Adjustment::BenjaminiHochberg];
@@ -21,6 +21,21 @@ pub struct OneSidedReport {
     pub faster: f64,
     /// Of the candidate being no slower.
     pub slower: f64,
+}
+
+impl OneSidedReport {
+    /// The tests of the speedup being `ratio`.
+    pub(super) fn new(ratio: f64, p_value: impl Fn(f64, Alternative) -> PValue) -> Self {
+        Self {
+            faster: p_value(ratio, Alternative::Greater).told(),
+            slower: p_value(ratio, Alternative::Less).told(),
+        }
+    }
+
+    /// The two-sided p-value.
+    pub(crate) fn two_sided(self) -> PValue {
+        PValue::clamped(2.0 * PValue::from_told(self.faster.min(self.slower)).get())
+    }
 }
 
 /// The headline of one benchmark after an adjustment.
@@ -69,12 +84,12 @@ pub(super) struct Tested {
     pub(super) same: Option<PValue>,
 }
 
-/// Adjusts the headlines of one candidate over its benchmarks together with its total, of verdict and two-sided p-value, and with the
-/// `endpoints` that share their risk; tells what is left of the headlines. What is alone is not adjusted.
+/// Adjusts the headlines of one candidate over its benchmarks together with its total, and with the `endpoints` that share their risk;
+/// tells what is left of the headlines. What is alone is not adjusted.
 pub(crate) fn adjust(
     comparisons: &mut [&mut ComparisonReport],
     endpoints: &mut [&mut EndpointRow],
-    total: (Verdict, Option<f64>),
+    total: &Conclusion,
     level: ConfidenceLevel,
 ) -> Multiplicity {
     let headlines: Vec<Tested> = comparisons.iter().map(|one| Tested::headline(one)).collect();
@@ -84,9 +99,9 @@ pub(crate) fn adjust(
     }
     // Of one benchmark the total is its own.
     let of_total = (tests > 1).then(|| Tested {
-        verdict: total.0,
-        differ: Some(PValue::clamped(total.1.unwrap_or(1.0))),
-        same: None,
+        verdict: total.verdict,
+        differ: Some(PValue::from_told(total.p_value.unwrap_or(1.0))),
+        same: total.p_same.map(PValue::from_told),
     });
     let of_endpoints = endpoints.iter().map(|row| row.tested());
     let family: Vec<Tested> = headlines.iter().copied().chain(of_endpoints).chain(of_total).collect();
@@ -104,6 +119,9 @@ pub(crate) fn adjust(
         summary(comparisons, [tests, endpoints.len()], adjustment, level)
     });
     let reports = reports.collect();
+    if let [only] = comparisons {
+        adjusted_total.clone_from(&only.adjusted);
+    }
     Multiplicity { reports, total: adjusted_total }
 }
 
@@ -151,7 +169,7 @@ impl Tested {
         let first = comparison.first.as_ref().filter(|_| verdict != Verdict::NotEnoughData);
         let differ = first.and_then(|first| first.p_value).unwrap_or(1.0);
         let same = first.and_then(|first| first.p_same);
-        Self { verdict, differ: Some(PValue::clamped(differ)), same: same.map(PValue::clamped) }
+        Self { verdict, differ: Some(PValue::from_told(differ)), same: same.map(PValue::from_told) }
     }
 }
 

@@ -84,18 +84,21 @@ impl OwnComparison {
             Better::Higher => (of(candidate), of(baseline)),
         };
         match Design::of(&study.plan).arrange(&over, &under) {
-            None => Self::of_runs(&over, &under, level),
+            None => Self::of_runs(study, &over, &under, level),
             Some(Ok(arranged)) => Self::of_units(&arranged, level),
             Some(Err(reason)) => Self::without(reason),
         }
     }
 
-    fn of_runs(over: &[Run], under: &[Run], level: ConfidenceLevel) -> Self {
+    fn of_runs(study: &Study, over: &[Run], under: &[Run], level: ConfidenceLevel) -> Self {
         let sample = |runs: &[Run]| Sample::new(runs.iter().map(|run| run.value).collect());
         let (Ok(over), Ok(under)) = (sample(over), sample(under)) else {
             return Self::without(Reason::from(&RatioError::TooFew { n: over.len(), m: under.len() }));
         };
-        let interval = MeanRatio::new(&over, &under).map(|ratio| ratio.interval(level));
+        let is_by_size = study.plan.experiment.analysis.center.is_none();
+        let ratio = MeanRatio::new(&over, &under);
+        let ratio = ratio.map(|ratio| if is_by_size { ratio } else { ratio.by_smaller_side() });
+        let interval = ratio.map(|ratio| ratio.interval(level));
         Self::with(over.mean() / under.mean(), IntervalReport::from(&interval), RunUnit::Run.into())
     }
 

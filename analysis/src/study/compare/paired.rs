@@ -151,7 +151,7 @@ fn normality(baseline: &Sample, candidate: &Sample, risk: f64) -> (Allowed, Assu
         });
     let not_normal = Reason::new(
         ReasonCode::SmallPairsNotNormal,
-        "The differences of the pairs are not normally distributed, and with at most 30 pairs a t test is not valid: go by \
+        "The differences of the pairs seem not to be normally distributed, and with at most 30 pairs a t test is not valid: go by \
          the median, or plan more than 30 pairs for a verdict on the mean",
     );
     let test = |statistic, p_value, refusal| TestReport {

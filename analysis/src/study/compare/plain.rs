@@ -58,7 +58,7 @@ impl PlainBenchmark<'_> {
     fn found(&self, declared: &Declared) -> Result<RatioFound, Reason> {
         let (first, second) = self.compared();
         let found = declared.found(first, second, self.pairs())?;
-        declared.refusal(&found.interval).map_or(Ok(found), Err)
+        declared.refusal(&found.interval, self.pairs()).map_or(Ok(found), Err)
     }
 
     /// The ratio of the quantiles of single runs.
@@ -93,13 +93,8 @@ impl PlainSamples<'_> {
         let mut endpoints: Vec<EndpointReport> =
             self.quantiles.iter().map(|probability| self.endpoint(*probability, declared)).collect();
         let mut common: Vec<_> = EndpointReport::common(&mut endpoints, self.candidate).collect();
-        let total_tested = (total.verdict, total.p_value);
-        let adjusted = multiplicity::adjust(&mut comparisons, &mut common, total_tested, declared.level);
-        let suite = SuiteReport {
-            multiplicity: adjusted.reports,
-            adjusted: adjusted.total,
-            ..self.suite(&benchmarks, declared).report(total, &mut warnings)
-        };
+        let adjusted = multiplicity::adjust(&mut comparisons, &mut common, &total, declared.level);
+        let suite = self.suite(&benchmarks, declared).report(total, &mut warnings).with_family(adjusted);
         PlainReport { suite, benchmarks, endpoints, warnings: warnings.into_list() }
     }
 
@@ -167,10 +162,12 @@ impl PlainSamples<'_> {
             // Where some have none, all are compared as if no blocks were shared.
             are_pairs: self.benchmarks.iter().all(|of| of.pairs().is_some()),
             is_by_looks: false,
+            is_so_far: false,
             selection: self.selection,
             larger_is_better: self.larger_is_better,
             weights: self.weights.clone(),
             level: declared.level,
+            declared: *declared,
         }
     }
 }

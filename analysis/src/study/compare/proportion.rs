@@ -112,6 +112,11 @@ pub struct RequiredReport {
 }
 
 impl ProportionReport {
+    /// Whether its interval is exact, so that no condition on the counts matters.
+    pub fn is_exact(&self) -> bool {
+        self.interval.method() == Some(Proportion::NAME_OF_POPULATION)
+    }
+
     /// Whether no benchmark has enough data, so that the count of 0 is none.
     pub fn nothing_known(&self) -> bool {
         self.not_enough_data == self.benchmarks

@@ -128,6 +128,15 @@ pub enum ProtocolAssumption {
     LocationShift,
 }
 
+impl ProtocolAssumption {
+    pub(crate) fn is_normality(self) -> bool {
+        match self {
+            Self::NormalBaseline | Self::NormalCandidate | Self::NormalDifferences => true,
+            Self::EqualVariances | Self::LocationShift => false,
+        }
+    }
+}
+
 /// A protocol's report, and the caveats of its answer and interval for the report's list.
 pub(crate) struct Judged {
     pub(crate) report: ProtocolReport,
@@ -139,13 +148,7 @@ impl Judged {
     /// Whether the test of an assumption says that the samples are not what the protocol takes them for.
     pub(crate) fn is_doubtful(&self) -> bool {
         let rejected = |one: &AssumptionReport| {
-            let is_of_normality = match one.assumption {
-                ProtocolAssumption::NormalBaseline
-                | ProtocolAssumption::NormalCandidate
-                | ProtocolAssumption::NormalDifferences => true,
-                ProtocolAssumption::EqualVariances | ProtocolAssumption::LocationShift => false,
-            };
-            is_of_normality && one.finding == AssumptionOutcome::Rejected
+            one.assumption.is_normality() && one.finding == AssumptionOutcome::Rejected
         };
         self.report.assumptions.iter().any(rejected) || !self.caveats.is_empty()
     }
@@ -272,12 +275,28 @@ impl IntervalReport {
         }
     }
 
+    /// The part of it between two numbers, as of a share.
+    pub(crate) fn within(&self, least: f64, most: f64) -> Self {
+        match self.clone() {
+            Self::Bounded { method, lower, upper, confidence, caveats } => {
+                let [lower, upper] = [lower, upper].map(|end| end.clamp(least, most));
+                Self::Bounded { method, lower, upper, confidence, caveats }
+            }
+            missing @ Self::Missing { .. } => missing,
+        }
+    }
+
     /// The full name of the method, where there is an interval.
     pub fn method(&self) -> Option<&str> {
         match self {
             Self::Bounded { method, .. } => Some(method),
             Self::Missing { .. } => None,
         }
+    }
+
+    /// Whether both ends are one number, as where the times are tied.
+    pub(super) fn has_no_width(&self) -> bool {
+        self.ends().is_some_and(|(lower, upper)| lower == upper)
     }
 
     /// The ends, if they are known.

@@ -36,7 +36,7 @@ pub(crate) fn mean(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> Judge
         below: blocks.iter().flat_map(|(x, y)| [x, y]).map(normal_below).fold(f64::INFINITY, f64::min),
         refusal: Reason::new(
             ReasonCode::SmallNotNormal,
-            "The times within a class are not normally distributed, and with at most 30 runs a t test is not valid: go by \
+            "The times within a class seem not to be normally distributed, and with at most 30 runs a t test is not valid: go by \
              the median",
         ),
     };

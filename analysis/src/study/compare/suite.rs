@@ -5,18 +5,19 @@
 //! typical speedup is the random-effects mean of the benchmarks' log speedups ([`RandomEffectsMean`]), with the interval in which
 //! a further benchmark's lies. Of a single benchmark all is that benchmark's own.
 
-use super::comparison::{BenchmarkReport, ComparisonReport};
-use super::multiplicity::{AdjustedReport, MultiplicityReport};
+use super::comparison::{BenchmarkReport, ComparisonReport, runs_outstanding};
+use super::headline::Declared;
+use super::multiplicity::{AdjustedReport, Multiplicity, MultiplicityReport, OneSidedReport};
 use super::proportion::{ProportionReport, RequiredReport, TrueShareReport};
 use super::{members::Members, proportion, protocol::IntervalReport};
-use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, WarningCode, Warnings};
+use crate::conclusion::{Reason, ReasonCode, Verdict, WarningCode, Warnings};
 use crate::count;
 use serde::{Deserialize, Serialize};
-use speedup_statistics::distribution::normal;
-use speedup_statistics::inference::{Adjustment, Alternative, ConfidenceLevel, Interval, PValue};
+use speedup_statistics::inference::{Adjustment, ConfidenceLevel, ErrorRate, Interval, PValue};
+use speedup_statistics::protocol::speedup_test::LARGE_ABOVE;
 use speedup_statistics::ratio::{
-    BenchmarkWeights, HeterogeneityEstimator, LogEffect, PairedRatio, RandomEffectsMean, RatioError, Speedup,
-    SpeedupMeans, SuiteMember, SuiteRatio, SuiteRatioError, Summary,
+    BenchmarkWeights, LogEffect, PairedRatio, RandomEffectsMean, RatioError, Speedup, SpeedupMeans,
+    SuiteMember, SuiteRatio, SuiteRatioError, Summary,
 };
 use speedup_statistics::test::{ExactRule, KolmogorovSmirnovStatistic, Selection};
 
@@ -41,7 +42,13 @@ pub struct SuiteReport {
     pub interval: Option<IntervalReport>,
     /// The two-sided p-value of its being 1.
     pub p_value: Option<f64>,
-    /// The verdict with its p-value adjusted, in one family with the benchmarks; empty for one benchmark.
+    /// The p-value of the versions differing by the margin or more in total, where the plan declares one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p_same: Option<f64>,
+    /// Both directions tested against the noise threshold of the report in place of 1, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_threshold: Option<OneSidedReport>,
+    /// The verdict with its p-value adjusted, in one family with the benchmarks; of one benchmark its own.
     #[serde(default)]
     pub adjusted: Vec<AdjustedReport>,
     /// The typical benchmark, and a further one; `None` below [`FEWEST_TYPICAL`] benchmarks with intervals.
@@ -134,6 +141,33 @@ pub struct SpeedupMeansReport {
     pub caveats: Vec<Reason>,
 }
 
+impl SuiteReport {
+    /// The same with what the adjustment leaves of the total and of the benchmarks.
+    pub(crate) fn with_family(mut self, Multiplicity { reports, total }: Multiplicity) -> Self {
+        self.adjusted = total;
+        self.multiplicity = reports;
+        let mut counts = self.multiplicity.iter();
+        if let Some(holm) = counts.find(|one| one.controls == ErrorRate::Familywise && one.tests > 1) {
+            let (total, _) = self.familywise();
+            let benchmarks = holm.benchmarks.in_words();
+            let said = format!(" Adjusted verdicts (Holm): in total {}; {benchmarks}.", total.words());
+            self.sentence.push_str(&said);
+        }
+        self
+    }
+
+    /// The verdict that keeps the risk of its family, and its p-value. Where benchmarks went another way than the total it has no verdict
+    /// to be left of.
+    pub(crate) fn familywise(&self) -> (Verdict, Option<f64>) {
+        match self.adjusted.iter().find(|one| one.is_familywise()) {
+            Some(holm) if self.verdict.is_conclusive() => (holm.verdict, Some(holm.p_value)),
+            Some(holm) => (self.verdict, Some(holm.p_value)),
+            None if self.verdict == Verdict::Same => (self.verdict, self.p_same),
+            None => (self.verdict, self.p_value),
+        }
+    }
+}
+
 impl VerdictCounts {
     /// How many benchmarks have which verdict.
     fn in_words(&self) -> String {
@@ -185,12 +219,15 @@ pub(crate) struct Suite<'a> {
     pub(crate) are_pairs: bool,
     /// Whether the plan's looks decided how many runs each benchmark has.
     pub(crate) is_by_looks: bool,
+    /// Whether runs of the plan are outstanding, before which there is no verdict.
+    pub(crate) is_so_far: bool,
     /// How the benchmarks were selected: those drawn at random speak of further ones.
     pub(crate) selection: Selection,
     /// Whether a speedup of 2 says twice the values instead of half of them.
     pub(crate) larger_is_better: bool,
     pub(crate) weights: BenchmarkWeights,
     pub(crate) level: ConfidenceLevel,
+    pub(crate) declared: Declared,
 }
 
 /// The total with its verdict.
@@ -201,6 +238,8 @@ pub(crate) struct Conclusion {
     speedup: Option<f64>,
     interval: Option<IntervalReport>,
     pub(crate) p_value: Option<f64>,
+    pub(crate) p_same: Option<f64>,
+    at_threshold: Option<OneSidedReport>,
 }
 
 impl Suite<'_> {
@@ -226,13 +265,18 @@ impl Suite<'_> {
             speedup: conclusion.speedup,
             interval: conclusion.interval,
             p_value: conclusion.p_value,
+            p_same: conclusion.p_same,
+            at_threshold: conclusion.at_threshold,
             adjusted: Vec::new(),
             typical,
             over: self.members.benchmarks() as u64,
             overall: Summary::ALL.into_iter().filter_map(overall).collect(),
             speedup_means: Summary::ALL.into_iter().filter_map(means).collect(),
             proportions: proportion::all(&comparisons, self.selection, self.level),
-            true_share: TrueShareReport::new(&comparisons, self.selection, self.level),
+            true_share: match self.is_so_far {
+                true => None,
+                false => TrueShareReport::new(&comparisons, self.selection, self.level),
+            },
             required: None,
             multiplicity: Vec::new(),
         }
@@ -243,6 +287,14 @@ impl Suite<'_> {
         match &self.benchmarks[..] {
             [(_, only)] => Conclusion::of_one(only),
             _ if self.is_by_looks => self.of_looks(),
+            _ if self.is_so_far => Conclusion {
+                verdict: Verdict::NotEnoughData,
+                reason: Some(runs_outstanding()),
+                p_value: None,
+                p_same: None,
+                at_threshold: None,
+                ..self.of_many()
+            },
             _ => self.of_many(),
         }
     }
@@ -269,27 +321,37 @@ impl Suite<'_> {
         let builds = self.members.builds();
         let ratio: Result<Box<dyn Speedup>, SuiteRatioError> = match self.are_pairs {
             true => PairedRatio::of_clusters(members, builds, &weights).map(|ratio| Box::new(ratio) as _),
-            false => SuiteRatio::of_clusters(members, builds, &weights).map(|ratio| Box::new(ratio) as _),
+            false if self.declared.is_by_size => {
+                SuiteRatio::of_clusters(members, builds, &weights).map(|ratio| Box::new(ratio) as _)
+            }
+            false => SuiteRatio::of_clusters(members, builds, &weights)
+                .map(|ratio| Box::new(ratio.by_smaller_side()) as _),
         };
         let ratio = match ratio {
             Ok(ratio) => ratio,
             Err(error) => return Conclusion::refused(refusal(error, self.members.benchmarks())),
         };
-        let p_value = ratio.p_value(1.0, Alternative::TwoSided);
-        let verdict = match Direction::of(ratio.estimate()) {
-            Direction::CandidateFaster if p_value.rejects_at(self.level.risk()) => Verdict::Faster,
-            Direction::CandidateSlower if p_value.rejects_at(self.level.risk()) => Verdict::Slower,
-            Direction::CandidateFaster | Direction::CandidateSlower | Direction::Neither => {
-                Verdict::Undecided
-            }
+        let found = self.stepped().judge(&*ratio);
+        let reason = match &found.interval {
+            IntervalReport::Bounded { .. } => None,
+            IntervalReport::Missing { reason } => Some(reason.clone()),
         };
         Conclusion {
-            verdict,
-            reason: None,
-            speedup: Some(ratio.estimate()),
-            interval: Some((&ratio.interval(self.level)).into()),
-            p_value: Some(p_value.told()),
+            verdict: found.verdict,
+            reason,
+            speedup: Some(found.ratio),
+            interval: Some(found.interval),
+            p_value: Some(found.p_value),
+            p_same: found.p_same,
+            at_threshold: found.at_threshold,
         }
+    }
+
+    /// What is declared, of a total: the clock's step is at most the largest share of a benchmark's time.
+    fn stepped(&self) -> Declared {
+        let steps =
+            self.benchmarks.iter().filter_map(|(_, comparison)| comparison.first.as_ref()?.clock_step);
+        Declared { clock_step: steps.reduce(f64::max), ..self.declared }
     }
 
     /// The same without its word, where a benchmark whose verdict survives the adjustment says the opposite.
@@ -311,21 +373,20 @@ impl Suite<'_> {
         Conclusion { verdict: Verdict::Undecided, reason, ..conclusion }
     }
 
-    /// The random-effects mean of the benchmarks with intervals, whose widths tell their errors.
+    /// The random-effects mean of the benchmarks with intervals, by the estimated errors of their log speedups.
     fn typical(&self) -> Option<TypicalReport> {
-        let z = normal::two_sided_critical(self.level.risk().get());
         let effect = |(_, comparison): &(&BenchmarkReport, &ComparisonReport)| {
             let headline = comparison.headline()?;
-            let (lower, upper) = headline.interval.ends().filter(|(lower, _)| *lower > 0.0)?;
-            let error = (upper / lower).ln() / (2.0 * z);
-            Some(LogEffect { estimate: headline.speedup.ln(), variance: (error * error).max(LEAST_VARIANCE) })
+            headline.interval.ends()?;
+            let variance = headline.log_standard_error?.powi(2).max(LEAST_VARIANCE);
+            Some(LogEffect { estimate: headline.speedup.ln(), variance, df: headline.log_df? })
         };
         let effects: Vec<LogEffect> = self.benchmarks.iter().filter_map(effect).collect();
         // What stopped by what it showed has no error that is known.
         if effects.len() < FEWEST_TYPICAL || self.is_by_looks {
             return None;
         }
-        let mean = RandomEffectsMean::new(&effects, HeterogeneityEstimator::Reml).ok()?;
+        let mean = RandomEffectsMean::new(&effects).ok()?;
         let ends = |interval: Interval| [interval.lower.exp(), interval.upper.exp()];
         Some(TypicalReport {
             method: RandomEffectsMean::NAME.to_owned(),
@@ -345,7 +406,7 @@ impl Suite<'_> {
         typical: Option<&TypicalReport>,
     ) -> String {
         let said = self.verdict_in_words(conclusion, counts);
-        if counts.total() < 2 {
+        if counts.total() < 2 || self.is_so_far {
             return said.trim_end().to_owned();
         }
         let typical = typical.map_or_else(String::new, |typical| self.typical_in_words(typical));
@@ -384,12 +445,11 @@ impl Suite<'_> {
                 )
             }
             (Verdict::Same, Some(speedup)) => {
-                let headline = self.benchmarks.first().and_then(|(_, comparison)| comparison.headline());
-                let margin = headline.and_then(|headline| headline.margin);
+                let margin = self.declared.margin;
                 let margin =
                     margin.map_or_else(String::new, |margin| format!(" within ±{}", count::percent(margin)));
                 format!(
-                    "{candidate} and {baseline} take the same time{margin}: {}, at confidence level {level}.",
+                    "{candidate} and {baseline} take the same time{in_total}{margin}: {}, at confidence level {level}.",
                     size(speedup)
                 )
             }
@@ -409,6 +469,9 @@ impl Suite<'_> {
                 format!(
                     "{candidate} against {baseline} by the looks of each benchmark, each at confidence level {level}.{about}"
                 )
+            }
+            (Verdict::NotEnoughData, Some(speedup)) if self.is_so_far => {
+                format!("So far, without a verdict: {baseline} over {candidate}{in_total} {}.", size(speedup))
             }
             (Verdict::NotEnoughData, _) | (_, None) => {
                 let reason = conclusion.reason.as_ref().map_or("", |reason| reason.sentence.as_str());
@@ -490,18 +553,34 @@ impl Suite<'_> {
                         .to_owned()
                 });
             }
-            let small_not_normal = |comparison: &ComparisonReport| {
-                let reason = comparison.of(Protocol::Mean).and_then(|mean| mean.reason.as_ref());
-                reason.is_some_and(|reason| reason.code == ReasonCode::SmallNotNormal)
-            };
-            if small_not_normal(comparison) {
-                warnings.concern(WarningCode::SuiteMeanApproximate, &benchmark.name, || {
-                    "The verdict on the suite is by means, some of at most 30 runs that are not normally \
-                     distributed, so its level is approximate: plan more than 30 runs, or go by the benchmarks."
-                        .to_owned()
-                });
+        }
+        for name in self.not_normal() {
+            warnings.concern(WarningCode::SuiteMeanApproximate, name, || {
+                "The verdict on the suite is by means, some of at most 30 runs that seem not to be normally distributed \
+                 (Shapiro–Wilk, Holm over all samples), so its level is approximate: plan more than 30 runs, or go by the \
+                 benchmarks."
+                    .to_owned()
+            });
+        }
+    }
+
+    /// The benchmarks with a small sample that is not taken for normal, where all samples are tested together: each at the full risk
+    /// would doubt some of many that are normal.
+    fn not_normal(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        let mut p_values = Vec::new();
+        for (benchmark, comparison) in &self.benchmarks {
+            let is_small = comparison.baseline_n.min(comparison.candidate_n) <= LARGE_ABOVE as u64;
+            for assumption in comparison.mean.iter().flat_map(|mean| &mean.assumptions) {
+                if is_small && assumption.assumption.is_normality() {
+                    names.push(benchmark.name.as_str());
+                    p_values.push(assumption.test.p_value.map(PValue::from_told));
+                }
             }
         }
+        let risk = self.level.risk();
+        let adjusted = names.into_iter().zip(Adjustment::Holm.adjust(&p_values));
+        adjusted.filter_map(|(name, p_value)| p_value?.rejects_at(risk).then_some(name)).collect()
     }
 
     /// The benchmark that has more than half of the baseline's weighted time, of three or more.
@@ -539,7 +618,9 @@ impl Conclusion {
             reason: only.reason.clone(),
             speedup: headline.as_ref().map(|headline| headline.speedup),
             interval: headline.as_ref().map(|headline| headline.interval.clone()),
-            p_value: headline.and_then(|headline| headline.p_value),
+            p_value: headline.as_ref().and_then(|headline| headline.p_value),
+            p_same: headline.as_ref().and_then(|headline| headline.p_same),
+            at_threshold: headline.and_then(|headline| headline.at_threshold),
         }
     }
 
@@ -550,6 +631,8 @@ impl Conclusion {
             speedup: None,
             interval: None,
             p_value: None,
+            p_same: None,
+            at_threshold: None,
         }
     }
 }

@@ -1,26 +1,28 @@
 //! Puts the report of a study together.
 
 use super::{figures::FiguresReport, head::Head, method::MethodReport};
-use crate::conclusion::Warnings;
 use crate::study::{
     Figures, Mixtures, ReportOptions, Study, compare::comparison::BenchmarkReport,
     compare::comparison::CellReport, compare::comparison::ComparisonReport, compare::comparison::Pair,
     compare::endpoint::EndpointReport, compare::headline::Declared, compare::looked,
     compare::members::Members, compare::metric::MetricReport, compare::mixture::MixtureReport,
     compare::multiplicity, compare::multiplicity::Multiplicity, compare::proportion,
-    compare::suite::Conclusion, compare::suite::Suite, compare::suite::SuiteReport, design::Design,
+    compare::suite::Conclusion as Total, compare::suite::Suite, compare::suite::SuiteReport, design::Design,
     design::DesignKind, gather::cell::CellRecords, gather::sampled::Sampled, missing::AttemptCounts,
     missing::MissingReport, missing::completeness, missing::lacking, missing::losses, ranks::RanksReport,
-    report::MishapTotals, report::Report, report::SCHEMA_VERSION, rule::RuleReport, scaling,
+    report::MishapTotals, report::Report, report::SCHEMA_VERSION, rule::RuleReport, rule::RuleState, scaling,
     scaling::ScalingReport, validity::built, validity::canary::CanaryReport,
     validity::controls::ControlsReport, validity::diagnostics, validity::diagnostics::DiagnosticsReport,
     validity::diagnostics::DiagnosticsSummary, validity::disturbance, validity::exclusion::ExclusionsReport,
     validity::host_effect::OutlyingReport, validity::host_effect::WithoutReport,
     validity::independence::IndependenceReport, validity::placement::PlacementReport, validity::software,
 };
+use crate::{conclusion::Warnings, gate::Conclusion};
 use rayon::prelude::*;
 use speedup_core::{experiment, experiment::Rule, experiment::metric::Metric, value::id::HostId};
-use speedup_statistics::{inference::ConfidenceLevel, ratio::BenchmarkWeights, test::Selection};
+use speedup_statistics::{
+    inference::ConfidenceLevel, inference::Threshold, ratio::BenchmarkWeights, test::Selection,
+};
 use std::collections::BTreeSet;
 
 /// What all comparisons of a report share.
@@ -28,14 +30,24 @@ use std::collections::BTreeSet;
 pub(crate) struct Circumstances<'a> {
     pub(crate) study: &'a Study,
     pub(crate) level: ConfidenceLevel,
+    noise: Threshold,
     mixtures: Mixtures,
     /// What the plan's rule says, where the plan has looks.
     looks: Option<&'a RuleReport>,
+    /// Whether runs of the plan are outstanding, before which there is no verdict.
+    is_so_far: bool,
+}
+
+impl Circumstances<'_> {
+    /// What is declared of the headlines.
+    fn declared(&self) -> Declared {
+        Declared::new(&self.study.plan.experiment, self.level, self.noise)
+    }
 }
 
 /// The report of `study` at `level`, with what `asked` wants besides.
 pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions) -> Report {
-    let ReportOptions { confidence: _, mixtures, figures } = asked;
+    let ReportOptions { confidence: _, noise, mixtures, figures } = asked;
     let experiment = &study.plan.experiment;
     // A bisection has one answer and no comparisons: most of its versions are run seldom or not at all.
     let bisects = experiment.bisection().is_some();
@@ -44,7 +56,7 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
         || IndependenceReport::new(&study.evidence, &study.plan),
     );
     let totals = MishapTotals::of(study);
-    let head = Head::new(study, level);
+    let head = Head::new(study, level, noise);
     let mut warnings = Warnings::default();
     warn_of_the_runs(study, &head, &independence, &mut warnings);
     software::warn_programs(study, &sampled, &mut warnings);
@@ -52,17 +64,30 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     losses::warn(&sampled, &totals, head.may_be_extended(), &mut warnings);
     losses::warn_of_hosts(study, &mut warnings);
     losses::warn_of_survivors(&sampled, &mut warnings);
-    disturbance::warn(&sampled, experiment, level, &mut warnings);
+    disturbance::warn(&sampled, study, level, &mut warnings);
     let records: Vec<_> = sampled.iter().map(|sampled| (sampled.name, sampled.records)).collect();
     lacking::warn(&records, &experiment.own_metrics, &mut warnings);
     let mut rule = crate::study::rule::report(study, level);
     let looks = rule.as_ref().filter(|rule| rule.is_by_looks());
-    let circumstances = Circumstances { study, level, mixtures, looks };
+    let asks_for_more =
+        rule.as_ref().is_some_and(|rule| matches!(rule.state, RuleState::Further | RuleState::Pending));
+    let awaits_runs = head.awaits_runs() || (head.may_be_extended() && asks_for_more);
+    // Looks have a verdict when they are due.
+    let is_so_far = awaits_runs && looks.is_none();
+    let circumstances = Circumstances { study, level, noise, mixtures, looks, is_so_far };
     let (mut benchmarks, metrics) = rayon::join(
         || benchmarks(&sampled, &circumstances, &mut warnings),
         || metrics(study, &records, level),
     );
-    let mut endpoints = EndpointReport::all(study, &sampled, level);
+    let mut endpoints = EndpointReport::all(study, &sampled, &circumstances.declared());
+    if is_so_far {
+        for comparison in benchmarks.iter_mut().flat_map(|benchmark| &mut benchmark.comparisons) {
+            comparison.withhold();
+        }
+        for row in endpoints.iter_mut().flat_map(|endpoint| &mut endpoint.rows) {
+            row.withhold();
+        }
+    }
     let adjusted = all_concluded(&sampled, &mut benchmarks, &mut endpoints, &circumstances);
     let mut diagnostics = diagnose(&sampled, &mut benchmarks, study, level, &mut warnings);
     if let Some(outlying) = diagnostics.as_mut().and_then(|diagnostics| diagnostics.hosts.outlying_mut()) {
@@ -70,7 +95,7 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
     }
     let suites = (1..).zip(adjusted).map(|(version, (total, multiplicity))| {
         let suite = suite(&sampled, &benchmarks, version, total, &circumstances, &mut warnings);
-        SuiteReport { multiplicity: multiplicity.reports, adjusted: multiplicity.total, ..suite }
+        suite.with_family(multiplicity)
     });
     let suites: Vec<SuiteReport> = suites.collect();
     if !suites.is_empty() {
@@ -88,19 +113,23 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
         canary.warn(&mut warnings);
     }
     let from_plan = level.get() == experiment.analysis.confidence;
-    let controls = ControlsReport::new(study, &sampled, &benchmarks, level);
+    let controls = match is_so_far {
+        true => None,
+        false => ControlsReport::new(study, &sampled, &benchmarks, level),
+    };
     if let Some(controls) = &controls {
         controls.warn(level, &mut warnings);
     }
-    Report {
+    let report = Report {
         schema_version: SCHEMA_VERSION,
+        gates: Vec::new(),
         suites,
         independence,
         diagnostics,
         canary,
         controls,
         exclusions: ExclusionsReport::new(study),
-        scaling: ScalingReport::all(study, &sampled, level),
+        scaling: if is_so_far { Vec::new() } else { ScalingReport::all(study, &sampled, level) },
         ranks: RanksReport::all(study, &sampled, level),
         metrics,
         endpoints,
@@ -111,7 +140,8 @@ pub(crate) fn report(study: &Study, level: ConfidenceLevel, asked: ReportOptions
         method: MethodReport::new(&study.plan, level, from_plan, benchmarks.len() as u64),
         benchmarks,
         head,
-    }
+    };
+    Report { gates: Conclusion::of_rows(&report), ..report }
 }
 
 /// What is concluded of each candidate in total, and of all its verdicts together.
@@ -120,13 +150,15 @@ fn all_concluded(
     benchmarks: &mut [BenchmarkReport],
     endpoints: &mut [EndpointReport],
     circumstances: &Circumstances<'_>,
-) -> Vec<(Conclusion, Multiplicity)> {
+) -> Vec<(Total, Multiplicity)> {
     let of = |version| {
         let total = concluded(sampled, benchmarks, version, circumstances);
         let multiplicity = match circumstances.looks {
-            // The looks of each benchmark are its own.
-            Some(_) => Multiplicity { reports: Vec::new(), total: Vec::new() },
-            None => adjust(benchmarks, endpoints, version, &total, circumstances.level),
+            None if !circumstances.is_so_far => {
+                adjust(benchmarks, endpoints, version, &total, circumstances.level)
+            }
+            // The looks of each benchmark are its own, and outstanding runs allow no verdict.
+            Some(_) | None => Multiplicity { reports: Vec::new(), total: Vec::new() },
         };
         (total, multiplicity)
     };
@@ -143,7 +175,7 @@ fn compare_without(
     benchmarks: &[BenchmarkReport],
     circumstances: &Circumstances<'_>,
 ) {
-    if circumstances.looks.is_none() && !outlying.hosts.is_empty() {
+    if circumstances.looks.is_none() && !circumstances.is_so_far && !outlying.hosts.is_empty() {
         let names = outlying.hosts.iter().map(|host| host.host.as_str()).collect();
         let brief = Circumstances { mixtures: Mixtures::LeftOut, ..*circumstances };
         outlying.without = without_hosts(circumstances.study, &names, &brief, benchmarks);
@@ -208,7 +240,7 @@ pub(crate) fn adjust(
     benchmarks: &mut [BenchmarkReport],
     endpoints: &mut [EndpointReport],
     version: usize,
-    total: &Conclusion,
+    total: &Total,
     level: ConfidenceLevel,
 ) -> Multiplicity {
     let mut comparisons: Vec<_> =
@@ -216,7 +248,7 @@ pub(crate) fn adjust(
     let candidate = comparisons.first().map_or_else(String::new, |comparison| comparison.candidate.clone());
     endpoints.iter_mut().for_each(|endpoint| endpoint.adjust_own(&candidate, level));
     let mut common: Vec<_> = EndpointReport::common(endpoints, &candidate).collect();
-    multiplicity::adjust(&mut comparisons, &mut common, (total.verdict, total.p_value), level)
+    multiplicity::adjust(&mut comparisons, &mut common, total, level)
 }
 
 /// Concludes the diagnostics of all cells as one family.
@@ -243,18 +275,24 @@ fn diagnose(
         .then(|| diagnostics::conclude(&cells, &mut reports, &names, placement, missing, level, warnings))
 }
 
-/// What is missing from the samples of each candidate, over all benchmarks.
+/// What is missing from the samples of each candidate: over all benchmarks, and of several on each that lacks any.
 fn missing(sampled: &[Sampled<'_>], study: &Study) -> Vec<MissingReport> {
-    let versions = study.plan.experiment.compared();
-    let of = |version: usize| {
-        let mut counts = AttemptCounts::default();
-        for cell in sampled.iter().map(|sampled| &sampled.records[version]) {
-            counts.add(cell.runs() as u64, &cell.mishaps);
+    let mut reports = Vec::new();
+    for (at, version) in study.plan.experiment.compared().iter().enumerate().skip(1) {
+        let over = |sampled: &[Sampled<'_>]| {
+            let counts = [0, at].map(|cell| AttemptCounts::sum(sampled.iter().map(|one| &one.records[cell])));
+            MissingReport::new(&version.name, counts)
+        };
+        reports.push(over(sampled));
+        for one in sampled {
+            let report = over(std::slice::from_ref(one));
+            let lacks_any = report.losses.is_some() || report.failures.is_some();
+            if sampled.len() > 1 && lacks_any {
+                reports.push(MissingReport { benchmark: Some(one.name.to_owned()), ..report });
+            }
         }
-        counts
-    };
-    let candidates = versions.iter().enumerate().skip(1);
-    candidates.map(|(at, version)| MissingReport::new(&version.name, of(0), of(at))).collect()
+    }
+    reports
 }
 
 fn benchmark(
@@ -262,7 +300,7 @@ fn benchmark(
     circumstances: &Circumstances<'_>,
     warnings: &mut Warnings,
 ) -> BenchmarkReport {
-    let Circumstances { study, level, mixtures, looks } = *circumstances;
+    let Circumstances { study, mixtures, looks, .. } = *circumstances;
     let versions = study.plan.experiment.compared();
     let seed = study.plan.experiment.seed;
     let cell = |version: usize| {
@@ -279,8 +317,12 @@ fn benchmark(
         }
         CellReport { diagnostics, mixture, ..CellReport::new(name, sample, &sampled.records[version]) }
     };
-    let cells: Vec<CellReport> = (0..sampled.samples.len()).map(cell).collect();
-    let declared = Declared::new(&study.plan.experiment, level);
+    let mut cells: Vec<CellReport> = (0..sampled.samples.len()).map(cell).collect();
+    let declared = circumstances.declared();
+    // Some tell the verdict.
+    let mut unsaid = Warnings::default();
+    let warnings = if circumstances.is_so_far { &mut unsaid } else { warnings };
+    declared.complete(&mut cells, &sampled.samples);
     let comparisons = (1..versions.len())
         .map(|version| {
             let samples = [0, version].map(|version| sampled.samples[version].as_ref());
@@ -304,7 +346,7 @@ pub(crate) fn concluded(
     benchmarks: &[BenchmarkReport],
     version: usize,
     circumstances: &Circumstances<'_>,
-) -> Conclusion {
+) -> Total {
     over_all(sampled, benchmarks, version, circumstances).conclusion()
 }
 
@@ -313,7 +355,7 @@ pub(crate) fn suite(
     sampled: &[Sampled<'_>],
     benchmarks: &[BenchmarkReport],
     version: usize,
-    total: Conclusion,
+    total: Total,
     circumstances: &Circumstances<'_>,
     warnings: &mut Warnings,
 ) -> SuiteReport {
@@ -335,7 +377,7 @@ fn over_all<'a>(
     version: usize,
     circumstances: &Circumstances<'a>,
 ) -> Suite<'a> {
-    let Circumstances { study, level, .. } = *circumstances;
+    let Circumstances { study, level, is_so_far, .. } = *circumstances;
     let experiment = &study.plan.experiment;
     let compared: Vec<_> =
         benchmarks.iter().map(|benchmark| (benchmark, &benchmark.comparisons[version - 1])).collect();
@@ -367,10 +409,12 @@ fn over_all<'a>(
         members,
         are_pairs,
         is_by_looks,
+        is_so_far,
         selection: selection(study),
         larger_is_better: false,
         weights,
         level,
+        declared: circumstances.declared(),
     }
 }
 

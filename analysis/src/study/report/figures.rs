@@ -14,8 +14,7 @@ use crate::study::gather::sampled::Sampled;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use speedup_statistics::mixture::{Component, FitMethod, Mixture, MixtureFit};
-use speedup_statistics::planning::required_repetitions::RatioPrecision;
-use speedup_statistics::{inference::ConfidenceLevel, sample::Sample};
+use speedup_statistics::sample::Sample;
 use std::collections::BTreeMap;
 
 /// Benchmarks with figures of their own: more than fifty nobody looks through.
@@ -119,9 +118,7 @@ impl FiguresReport {
         let evidence = &circumstances.study.evidence;
         let names: Vec<&_> = evidence.hosts.names().collect();
         let chosen = chosen(benchmarks);
-        let drawn = chosen
-            .par_iter()
-            .map(|at| BenchmarkFigures::new(&sampled[*at], &benchmarks[*at], circumstances.level));
+        let drawn = chosen.par_iter().map(|at| BenchmarkFigures::new(&sampled[*at], &benchmarks[*at]));
         let mut drawn: Vec<BenchmarkFigures> = drawn.collect();
         let hosts = renumbered(&mut drawn).into_iter().map(|place| names[place as usize].to_string());
         let left_out = benchmarks.len() - drawn.len();
@@ -190,7 +187,7 @@ fn sentence(drawn: &[BenchmarkFigures], left_out: usize) -> String {
 }
 
 impl BenchmarkFigures {
-    fn new(sampled: &Sampled<'_>, report: &BenchmarkReport, level: ConfidenceLevel) -> Self {
+    fn new(sampled: &Sampled<'_>, report: &BenchmarkReport) -> Self {
         let grid = Grid::over(sampled.samples.iter().flatten());
         let cells = sampled.samples.iter().zip(&report.cells).enumerate();
         let cells = cells.map(|(version, (sample, cell))| {
@@ -206,7 +203,7 @@ impl BenchmarkFigures {
             // Only of independent runs is their number the price of precision.
             let is_of_runs = comparison.design.is_none() && comparison.look.is_none();
             let (baseline, candidate) = sampled.samples[0].as_ref().zip(candidate.as_ref())?;
-            is_of_runs.then(|| PrecisionFigure::new(&comparison.candidate, baseline, candidate, level))?
+            is_of_runs.then(|| PrecisionFigure::new(comparison, baseline, candidate))?
         });
         Self {
             benchmark: report.name.clone(),
@@ -301,25 +298,29 @@ impl FitFigure {
 }
 
 impl PrecisionFigure {
-    fn new(candidate: &str, baseline: &Sample, of: &Sample, level: ConfidenceLevel) -> Option<Self> {
-        let precision = RatioPrecision::new(baseline, of).ok()?;
-        let runs_now = baseline.len().min(of.len()) as u64;
+    /// The method's full name.
+    const NAME: &'static str = "the report's own interval, each end of which comes nearer to the estimate with the root of the number of runs, on \
+                                the logarithmic scale";
+
+    /// From the interval that the report has of these runs; none where it has no ends, or one at zero.
+    fn new(comparison: &ComparisonReport, baseline: &Sample, candidate: &Sample) -> Option<Self> {
+        let headline = comparison.headline()?;
+        let (lower, upper) = headline.interval.ends().filter(|(lower, _)| *lower > 0.0)?;
+        let runs_now = baseline.len().min(candidate.len()) as u64;
         let steps = -PRECISION_STEPS..=PRECISION_STEPS;
         let runs = steps.map(|step| (runs_now as f64 * 2_f64.powf(f64::from(step) / 2.0)).round() as u64);
         let mut runs: Vec<u64> = runs.filter(|runs| *runs >= 2).collect();
         runs.dedup();
-        runs.retain(|runs| precision.relative_half_width(*runs, level).is_finite());
-        let each = baseline.mean() + of.mean();
-        (runs.len() > 1).then(|| Self {
-            candidate: candidate.to_owned(),
-            method: RatioPrecision::NAME.to_owned(),
-            runs_now,
-            relative_half_width: runs
-                .iter()
-                .map(|runs| curve::significant(precision.relative_half_width(*runs, level)))
-                .collect(),
-            cost_ns: runs.iter().map(|runs| curve::significant(*runs as f64 * each)).collect(),
-            runs,
-        })
+        let mut relative_half_width = Vec::new();
+        let mut cost_ns = Vec::new();
+        for runs in &runs {
+            let nearer = (runs_now as f64 / *runs as f64).sqrt();
+            let [lower, upper] = [lower, upper].map(|end| (end / headline.speedup).powf(nearer));
+            relative_half_width.push(curve::significant((upper - lower) / 2.0));
+            cost_ns.push(curve::significant(*runs as f64 * (baseline.mean() + candidate.mean())));
+        }
+        let candidate = comparison.candidate.clone();
+        let method = Self::NAME.to_owned();
+        (upper > lower).then_some(Self { candidate, method, runs_now, runs, relative_half_width, cost_ns })
     }
 }

@@ -1,9 +1,10 @@
 //! The head of a report: what the experiment is, and how far it has come.
 
-use crate::{conclusion::Spelled, conclusion::Word, study::Study, study::StudyPhase, study::StudyStanding};
+use crate::study::{Study, StudyPhase, StudyStanding, gather::cell::ConditionCounts};
+use crate::{conclusion::Spelled, conclusion::Word};
 use serde::{Deserialize, Serialize};
 use speedup_core::{experiment::Version, machine::event::Tally, value::time::Timestamp};
-use speedup_statistics::inference::ConfidenceLevel;
+use speedup_statistics::inference::{ConfidenceLevel, Threshold};
 
 /// What the experiment is, and how far it has come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,9 @@ pub struct Head {
     pub baseline: String,
     /// The confidence level of the report.
     pub confidence: f64,
+    /// The slowdown that gates ignore, which the report was asked for; left out where any slowdown counts.
+    #[serde(default, skip_serializing_if = "Threshold::is_none")]
+    pub noise_threshold: Threshold,
     /// When it was submitted, nanoseconds since the Unix epoch.
     pub submitted_unix_ns: u64,
     /// The same, as RFC 3339 in UTC.
@@ -56,6 +60,9 @@ pub struct Head {
     pub measured_runs: u64,
     /// How all runs stand, by the coordinator.
     pub tally: Tally,
+    /// The conditions of all measured runs, those of controls among them; `None` in reports from before this was told.
+    #[serde(default)]
+    pub conditions: Option<ConditionCounts>,
 }
 
 /// The commit that a version was built from.
@@ -125,7 +132,7 @@ impl CommitReport {
 
 impl Head {
     /// The head of the report of `study` at `level`.
-    pub(crate) fn new(study: &Study, level: ConfidenceLevel) -> Self {
+    pub(crate) fn new(study: &Study, level: ConfidenceLevel, noise: Threshold) -> Self {
         let experiment = &study.plan.experiment;
         let StudyStanding { experiment: id, submitted, submitted_by, phase, tally } = &study.standing;
         let versions: Vec<String> =
@@ -157,6 +164,7 @@ impl Head {
             baseline: versions.first().cloned().unwrap_or_default(),
             versions,
             confidence: level.get(),
+            noise_threshold: noise,
             submitted_unix_ns: submitted.0,
             submitted: calendar(*submitted),
             submitted_by: submitted_by.clone(),
@@ -169,7 +177,14 @@ impl Head {
             planned_runs_per_cell: Some(experiment.runs_of_a_cell()),
             measured_runs,
             tally: *tally,
+            conditions: Some(ConditionCounts::sum(study.cells.iter().map(|cell| &cell.conditions))),
         }
+    }
+
+    /// Whether runs of the plan are still to come, before which there is no verdict.
+    pub fn awaits_runs(&self) -> bool {
+        let Tally { waiting, leased, running, .. } = self.tally;
+        self.may_be_extended() && waiting + leased + running > 0
     }
 
     /// Whether the coordinator would still append runs to the plan.

@@ -1,6 +1,7 @@
 //! How the report was made: names, sources, and everything pinned, so that another can make it again.
 
 use crate::study::advice::{AdviceReport, MOST_RUNS_ADVISED, POWER, RELATIVE_HALF_WIDTH};
+use crate::study::compare::headline::Declared;
 use crate::study::design::{Design, has_builds};
 use crate::{conclusion::Spelled, conclusion::Word, count};
 use serde::{Deserialize, Serialize};
@@ -8,6 +9,7 @@ use speedup_core::experiment::{Center, Experiment, Family, Weights};
 use speedup_core::plan::Plan;
 use speedup_statistics::diagnostics::host_effect::{CellsAndHosts, HostRanks};
 use speedup_statistics::diagnostics::run_order::{Autocorrelation, FirstRunEffect, RunsTest};
+use speedup_statistics::inference::Threshold;
 use speedup_statistics::test::{ExactRule, PairedTTest, Proportion, ProportionMethod, TrueShare, VanElteren};
 use speedup_statistics::{
     inference::ConfidenceLevel, levels::EffectSize, protocol::speedup_test::Rules, ratio::MeanRatio,
@@ -66,7 +68,7 @@ impl MethodReport {
         let builds = has_builds(plan).then(of_builds);
         let bisects = experiment.bisection().is_some();
         let compared = || {
-            notes(level, benchmarks, experiment.center())
+            notes(benchmarks, &Declared::new(experiment, level, Threshold::NONE))
                 .into_iter()
                 .chain(unseen(experiment.runs_of_a_cell()))
                 .chain(of_design(Design::of(plan)))
@@ -211,26 +213,47 @@ fn unseen(runs: u64) -> Option<MethodNote> {
     Some(note("unseen", sentence, "Hanley and Lippman-Hand 1983"))
 }
 
-fn notes(level: ConfidenceLevel, benchmarks: u64, center: Center) -> Vec<MethodNote> {
-    [of_a_benchmark(level, benchmarks, center), of_all_benchmarks(benchmarks), of_what_is_assumed(level)]
-        .concat()
+fn notes(benchmarks: u64, declared: &Declared) -> Vec<MethodNote> {
+    let of_benchmarks = [of_a_benchmark(benchmarks, declared), of_all_benchmarks(benchmarks, declared)];
+    [of_benchmarks.concat(), of_what_is_assumed(declared.level)].concat()
 }
 
 fn note(subject: &str, sentence: String, source: &str) -> MethodNote {
     MethodNote { subject: subject.to_owned(), sentence, source: source.to_owned() }
 }
 
-fn of_a_benchmark(level: ConfidenceLevel, benchmarks: u64, center: Center) -> Vec<MethodNote> {
+/// The method of the headline, and its source.
+fn headline_method(declared: &Declared) -> (String, &'static str) {
+    // What is by the plan's size keeps the words of then.
+    match declared.center {
+        Center::Median if declared.is_by_size => {
+            (QuantileRatio::NAME.to_owned(), "Zou and Donner 2008; David and Nagaraja 2003 §7.1")
+        }
+        Center::Median => (
+            format!(
+                "{}, not known to hold where about half of the runs of a version lie close together",
+                QuantileRatio::NAME
+            ),
+            "Zou and Donner 2008; David and Nagaraja 2003 §7.1",
+        ),
+        Center::Mean if declared.is_by_size => (MeanRatio::NAME.to_owned(), "Kalibera 2012 §7.3.2, eq. 12"),
+        Center::Mean => (MeanRatio::NAME_BY_SMALLER_SIDE.to_owned(), "Kalibera 2012 §7.3.2, eq. 12"),
+        Center::Trimmed => (
+            format!(
+                "{}; at most {} of the runs are left out at each end",
+                TrimmedRatio::NAME,
+                count::percent(declared.trim.get())
+            ),
+            "Yuen 1974; Janssen 1997; Chung and Romano 2013",
+        ),
+    }
+}
+
+fn of_a_benchmark(benchmarks: u64, declared: &Declared) -> Vec<MethodNote> {
+    let level = declared.level;
     let wrong = benchmarks as f64 * level.risk().get();
-    let (center, method, source) = match center {
-        Center::Median => {
-            ("median", QuantileRatio::NAME, "Zou and Donner 2008; David and Nagaraja 2003 §7.1")
-        }
-        Center::Mean => ("mean", MeanRatio::NAME, "Kalibera 2012 §7.3.2, eq. 12"),
-        Center::Trimmed => {
-            ("trimmed mean", TrimmedRatio::NAME, "Yuen 1974; Janssen 1997; Chung and Romano 2013")
-        }
-    };
+    let center = declared.center.name();
+    let (method, source) = headline_method(declared);
     vec![
         note(
             "sample",
@@ -266,22 +289,22 @@ fn of_a_benchmark(level: ConfidenceLevel, benchmarks: u64, center: Center) -> Ve
     ]
 }
 
-fn of_all_benchmarks(benchmarks: u64) -> Vec<MethodNote> {
+fn of_all_benchmarks(benchmarks: u64, declared: &Declared) -> Vec<MethodNote> {
+    let of_total = if declared.is_by_size { SuiteRatio::NAME } else { SuiteRatio::NAME_BY_SMALLER_SIDE };
     vec![
         note("overall", "G = Σw(x − y)/Σw x and S = 1/(1 − G).".to_owned(), "Touati 2010 §3.2"),
         note(
             "suite",
             format!(
-                "{}, two-sided, weights taken as fixed. There is no single verdict where a benchmark's adjusted \
-                    verdict is the opposite. Of one benchmark: its own verdict.",
-                SuiteRatio::NAME
+                "{of_total}, two-sided, weights taken as fixed. There is no single verdict where a benchmark's adjusted \
+                    verdict is the opposite. Of one benchmark: its own verdict."
             ),
             "after Kalibera 2012 §7.3.2",
         ),
         note(
             "typical benchmark",
-            format!("{}; errors by the widths of the headlines' intervals.", RandomEffectsMean::NAME),
-            "DerSimonian and Laird 1986; Knapp and Hartung 2003; Higgins, Thompson, Spiegelhalter 2009",
+            format!("{}; errors as estimated for the headlines.", RandomEffectsMean::NAME),
+            "Viechtbauer 2007; Bodnar et al. 2017; Nagashima, Noma, Furukawa 2019; Paule and Mandel 1982; Meier 1953",
         ),
         note(
             "truly faster",
@@ -344,7 +367,8 @@ fn of_what_is_assumed(level: ConfidenceLevel) -> Vec<MethodNote> {
             "advice",
             format!(
                 "Where the headline is undecided: runs of each version, or what is independent in their place, to show the \
-                 observed speedup with probability {}, and for an interval of ±{}, by {}; at most {}.",
+                 observed speedup with probability {}, and for an interval of ±{}: of trimmed means by the power of their own test (noncentral \
+                 t), of others by {}; at most {}. The smallest effects are those found with that probability, in the same way.",
                 count::percent(POWER),
                 count::percent(RELATIVE_HALF_WIDTH),
                 AdviceReport::NAME,

@@ -1,20 +1,22 @@
 //! What one look at one comparison sees: a two-sided test at the risk of the look, and what goes with it.
 
 use super::units::{Comparison, Units};
+use crate::study::compare::headline::{Declared, trim_share};
 use crate::study::{Study, design::Design, design::class_weight, gather::numbers::Number};
 use speedup_core::{experiment::Center, experiment::metric::Metric, value::id::RunIndex};
 use speedup_statistics::{
     inference::Alternative, inference::ConfidenceLevel, inference::Interval, inference::PValue,
-    planning::group_sequential::Look, ratio::BenchmarkWeights, ratio::MeanRatio, ratio::PairedMedianRatio,
-    ratio::PairedRatio, ratio::QuantileRatio, ratio::Speedup, ratio::SuiteMember, ratio::SuiteRatio,
-    ratio::TrimShare, ratio::TrimmedRatio, sample::Sample, sample::SampleQuantile, test::OneSampleTTest,
-    test::PairedTTest, test::WelchTTest,
+    inference::Risk, inference::Threshold, planning::group_sequential::Look, ratio::BenchmarkWeights,
+    ratio::MeanRatio, ratio::PairedMedianRatio, ratio::PairedRatio, ratio::QuantileRatio, ratio::RatioError,
+    ratio::Speedup, ratio::SuiteMember, ratio::SuiteRatio, ratio::TrimShare, ratio::TrimmedRatio,
+    sample::Sample, sample::SampleQuantile, test::OneSampleTTest, test::PairedTTest, test::WelchTTest,
 };
 use std::collections::BTreeMap;
 
 pub(super) struct Looked {
-    /// What is compared of the versions, as the plan declares it.
+    /// What is compared of the versions, as the plan declares it; the median in place of trimmed means where nothing varies after trimming.
     center: Center,
+    trim: TrimShare,
     observations: Observations,
 }
 
@@ -45,7 +47,24 @@ impl Looked {
             Some(blocks) => Observations::Within(blocks),
             None => Observations::Units(comparison.units(study, study.plan.runs())?),
         };
-        Some(Self { center: study.plan.experiment.center(), observations })
+        let experiment = &study.plan.experiment;
+        let trim = trim_share(experiment.analysis.trim);
+        let looked = Self { center: experiment.center(), trim, observations };
+        let is_constant = looked.center == Center::Trimmed
+            && matches!(looked.trimmed_ratio(), Err(RatioError::EssentiallyConstant));
+        Some(if is_constant { Self { center: Center::Median, ..looked } } else { looked })
+    }
+
+    /// The margin less what the step of the clock leaves open, of classes the largest step.
+    pub(super) fn shown_margin(&self, study: &Study) -> Option<f64> {
+        let declared = Declared::new(&study.plan.experiment, ConfidenceLevel::USUAL, Threshold::NONE);
+        let shown = |[x, y]: &[Sample; 2]| declared.by_clock_of(x, y).shown_margin();
+        match &self.observations {
+            Observations::Units(Units::Apart(samples) | Units::Paired { pairs: samples, .. }) => {
+                shown(samples)
+            }
+            Observations::Within(blocks) => blocks.iter().filter_map(shown).reduce(f64::min),
+        }
     }
 
     /// How many there are of each version.
@@ -62,12 +81,9 @@ impl Looked {
     pub(super) fn saved(&self) -> f64 {
         match (&self.observations, self.center) {
             (Observations::Units(units), Center::Mean) => units.saved(),
-            (Observations::Units(Units::Apart([x, y])), Center::Trimmed) => trimmed_saved(x, y),
-            (Observations::Units(Units::Paired { pairs: [x, y], .. }), Center::Trimmed) => {
-                trimmed_saved(x, y)
-            }
+            (Observations::Units(units), Center::Trimmed) => units.saved_by(Some(self.trim)),
             (Observations::Within(blocks), Center::Trimmed) => {
-                over_classes(blocks, |[x, y]| trimmed_saved(x, y))
+                over_classes(blocks, |[x, y]| self.trim.saved(x, y))
             }
             (Observations::Units(Units::Apart([x, y])), Center::Median) => x.median() - y.median(),
             (Observations::Units(Units::Paired { differences, .. }), Center::Median) => differences.median(),
@@ -91,7 +107,7 @@ impl Looked {
                 over_classes(blocks, |[x, _]| x.mean()) / over_classes(blocks, |[_, y]| y.mean())
             }
             (_, Center::Median | Center::Trimmed) => {
-                self.ask_ratio(|ratio| ratio.estimate()).unwrap_or(f64::NAN)
+                self.ask_ratio(ConfidenceLevel::USUAL.risk(), |ratio| ratio.estimate()).unwrap_or(f64::NAN)
             }
         }
     }
@@ -101,7 +117,7 @@ impl Looked {
         let level = ConfidenceLevel::new(1.0 - look.nominal_risk.get()).ok();
         match self.center {
             Center::Mean => self.see_means(level),
-            Center::Median | Center::Trimmed => self.see_ratio(level),
+            Center::Median | Center::Trimmed => self.see_ratio(look.nominal_risk, level),
         }
     }
 
@@ -143,7 +159,7 @@ impl Looked {
         }
     }
 
-    fn see_ratio(&self, level: Option<ConfidenceLevel>) -> Option<Seen> {
+    fn see_ratio(&self, risk: Risk, level: Option<ConfidenceLevel>) -> Option<Seen> {
         let are_pairs = matches!(self.observations, Observations::Units(Units::Paired { .. }));
         let method = match (self.center, are_pairs) {
             (Center::Trimmed, true) => TrimmedRatio::NAME_OF_PAIRS,
@@ -151,7 +167,7 @@ impl Looked {
             (Center::Median | Center::Mean, true) => PairedMedianRatio::NAME,
             (Center::Median | Center::Mean, false) => QuantileRatio::NAME,
         };
-        self.ask_ratio(|ratio| Seen {
+        self.ask_ratio(risk, |ratio| Seen {
             method,
             p: ratio.p_value(1.0, Alternative::TwoSided),
             interval: None,
@@ -159,26 +175,29 @@ impl Looked {
         })
     }
 
-    /// What is asked of the ratio of the medians or trimmed means; none where there is no ratio.
-    fn ask_ratio<T>(&self, asked: impl FnOnce(&dyn Speedup) -> T) -> Option<T> {
-        let share = TrimShare::USUAL;
-        match (&self.observations, self.center) {
-            (Observations::Units(Units::Apart([x, y])), Center::Trimmed) => {
-                Some(asked(&TrimmedRatio::new(x, y, share).ok()?))
+    fn trimmed_ratio(&self) -> Result<TrimmedRatio, RatioError> {
+        match &self.observations {
+            Observations::Units(Units::Apart([x, y])) => TrimmedRatio::new(x, y, self.trim),
+            Observations::Units(Units::Paired { pairs: [x, y], .. }) => TrimmedRatio::paired(x, y, self.trim),
+            Observations::Within(blocks) => {
+                TrimmedRatio::within(blocks.iter().map(|[x, y]| (x, y, class_weight(x, y))), self.trim)
             }
-            (Observations::Units(Units::Paired { pairs: [x, y], .. }), Center::Trimmed) => {
-                Some(asked(&TrimmedRatio::paired(x, y, share).ok()?))
-            }
-            (Observations::Within(blocks), Center::Trimmed) => {
-                let strata = blocks.iter().map(|[x, y]| (x, y, class_weight(x, y)));
-                Some(asked(&TrimmedRatio::within(strata, share).ok()?))
-            }
-            // Means have their own tests; what else there is are medians.
-            (Observations::Units(Units::Apart([x, y])), _) => Some(asked(&QuantileRatio::median(x, y).ok()?)),
-            (Observations::Units(Units::Paired { pairs: [x, y], .. }), _) => {
+        }
+    }
+
+    /// What is asked of the ratio of the medians or trimmed means, with a p-value that can be as small as `risk`; none where there is
+    /// no ratio.
+    fn ask_ratio<T>(&self, risk: Risk, asked: impl FnOnce(&dyn Speedup) -> T) -> Option<T> {
+        if self.center == Center::Trimmed {
+            return Some(asked(&self.trimmed_ratio().ok()?.compared_at(risk)));
+        }
+        // Means have their own tests; what else there is are medians.
+        match &self.observations {
+            Observations::Units(Units::Apart([x, y])) => Some(asked(&QuantileRatio::median(x, y).ok()?)),
+            Observations::Units(Units::Paired { pairs: [x, y], .. }) => {
                 Some(asked(&PairedMedianRatio::new(x, y).ok()?))
             }
-            (Observations::Within(blocks), _) => {
+            Observations::Within(blocks) => {
                 let strata = blocks
                     .iter()
                     .map(|[x, y]| (SampleQuantile::median(x), SampleQuantile::median(y), class_weight(x, y)));
@@ -186,11 +205,6 @@ impl Looked {
             }
         }
     }
-}
-
-/// What a candidate saves of the times without the tenth at either end.
-fn trimmed_saved(baseline: &Sample, candidate: &Sample) -> f64 {
-    TrimShare::USUAL.time_of(baseline) - TrimShare::USUAL.time_of(candidate)
 }
 
 /// The ends of the interval at a level, if it has two.

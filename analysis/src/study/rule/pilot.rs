@@ -1,10 +1,22 @@
-//! Stein's two stages: from the pilot's spread, the visits that bring the interval of the difference of means to within
-//! the precision; after the second stage, that interval.
+//! Stein's two stages: from the pilot's spread, the visits that bring an interval to within the precision; after the second stage, that
+//! interval. Where the plan declares trimmed means it is of their ratio, else of the difference of the means.
 
-use super::{Finding, RuleRow, units, units::Comparison, units::Units};
-use crate::{conclusion::Verdict, count::counted, count::grouped, count::percent, study::Study};
+use super::{Finding, Promise, RuleRow, units, units::Comparison, units::Units};
+use crate::study::compare::headline::trim_share;
+use crate::{conclusion::Verdict, count, count::counted, count::grouped, count::percent, study::Study};
+use speedup_core::experiment::Center;
 use speedup_statistics::inference::{ConfidenceLevel, Interval};
 use speedup_statistics::planning::two_stage::{TwoStage, TwoStageError};
+use speedup_statistics::ratio::TrimShare;
+
+/// What the plan asks for.
+#[derive(Clone, Copy)]
+struct Goal {
+    level: ConfidenceLevel,
+    precision: f64,
+    /// The share that the trimmed means of log times leave out; none where means of times are compared.
+    trim: Option<TrimShare>,
+}
 
 /// One benchmark's answer, and the observations of each version that are still to come.
 struct Asked {
@@ -15,13 +27,18 @@ struct Asked {
 /// What the pilot asks for, or what both stages show.
 pub(super) fn find(study: &Study, level: ConfidenceLevel, precision: f64, maximum: u32) -> Finding {
     let plan = &study.plan;
+    let trim = match plan.experiment.center() {
+        Center::Trimmed => Some(trim_share(plan.experiment.analysis.trim)),
+        Center::Mean | Center::Median => None,
+    };
+    let goal = Goal { level, precision, trim };
     let (planned, shape) = (units::planned(study), plan.visit());
     let pilot = units::end_of_pilot(study);
     let is_first = plan.runs() <= pilot;
     let mut visits = vec![0; plan.benchmarks.len()];
     let mut rows = Vec::new();
     for comparison in units::comparisons(study) {
-        let Asked { row, lacking } = ask(study, &comparison, level, precision, &planned);
+        let Asked { row, lacking } = ask(study, &comparison, goal, &planned);
         if is_first {
             let left = maximum.saturating_sub(comparison.planned(&planned)) / shape.size().max(1);
             let more = u32::try_from(lacking).unwrap_or(u32::MAX).min(left);
@@ -29,12 +46,7 @@ pub(super) fn find(study: &Study, level: ConfidenceLevel, precision: f64, maximu
         }
         rows.push(row);
     }
-    let what = format!(
-        "the difference of the means to within {} of the baseline's mean at {}, each benchmark by itself, not adjusted for \
-         their number",
-        percent(precision),
-        percent(level.get())
-    );
+    let what = goal.in_words();
     let words = if is_first {
         format!(
             "From the spread of the pilot, {} of each cell: {what}; at most {} of each cell; all versions of a benchmark \
@@ -43,37 +55,78 @@ pub(super) fn find(study: &Study, level: ConfidenceLevel, precision: f64, maximu
             counted(maximum.into(), "run")
         )
     } else {
-        format!("Both stages are over: {what}, with the pilot's variance and the means of all runs.")
+        let kept = rows.iter().filter(|row| row.promise == Some(Promise::Kept)).count() as u64;
+        let all = counted(rows.len() as u64, "comparison");
+        format!("Both stages are over. Asked for was {what}; {} of {all} got it.", grouped(kept))
     };
     Finding { rows, visits, shape, words }
 }
 
-fn ask(
-    study: &Study,
-    comparison: &Comparison<'_>,
-    level: ConfidenceLevel,
-    precision: f64,
-    planned: &[u32],
-) -> Asked {
+impl Goal {
+    fn in_words(self) -> String {
+        let [precision, level] = [self.precision, self.level.get()].map(percent);
+        let what = match self.trim {
+            Some(_) => format!("the ratio of the trimmed means to within {precision} at {level}"),
+            None => format!(
+                "the difference of the means to within {precision} of the baseline's mean at {level}, supposing normal times \
+                 without rare stalls"
+            ),
+        };
+        format!("{what}, each benchmark by itself, not adjusted for their number")
+    }
+
+    /// The observations on the scale that is compared.
+    fn scaled(self, units: Option<Units>) -> Option<Units> {
+        match self.trim {
+            Some(_) => units?.logarithms(),
+            None => units,
+        }
+    }
+
+    fn half_width(self, pilot: &Units) -> f64 {
+        match self.trim {
+            Some(_) => self.precision.ln_1p(),
+            None => self.precision * pilot.baseline_mean(),
+        }
+    }
+
+    /// Fills in what the interval of all runs says.
+    fn conclude(self, row: &mut RuleRow, interval: &Interval) {
+        let ends = [interval.lower, interval.upper];
+        row.verdict = verdict(interval);
+        match self.trim {
+            Some(_) => {
+                row.speedup = Some(interval.lower.midpoint(interval.upper).exp());
+                row.speedup_interval = Some(ends.map(f64::exp));
+                row.test = Some(TwoStage::NAME.to_owned());
+            }
+            None => row.interval_ns = Some(ends),
+        }
+    }
+}
+
+fn ask(study: &Study, comparison: &Comparison<'_>, goal: Goal, planned: &[u32]) -> Asked {
     let mut row = RuleRow::of(comparison, study, planned);
     let about = format!("{}, {}", comparison.benchmark, comparison.candidate);
-    let pilot = comparison.units(study, units::end_of_pilot(study));
-    let (Some(pilot), Some(all)) = (pilot, comparison.units(study, study.plan.runs())) else {
+    let times = comparison.units(study, study.plan.runs());
+    row.saved_ns = times.as_ref().map(|times| times.saved_by(goal.trim));
+    row.promise = Some(Promise::Short);
+    let pilot = goal.scaled(comparison.units(study, units::end_of_pilot(study)));
+    let (Some(pilot), Some(all)) = (pilot, goal.scaled(times)) else {
         row.sentence =
             format!("{about}: no number of runs, because a version has no measured run in the pilot.");
         return Asked { row, lacking: 0 };
     };
     row.observations = all.counts();
-    row.saved_ns = Some(all.saved());
-    let half_width = precision * pilot.baseline_mean();
-    row.half_width_ns = Some(half_width);
+    let half_width = goal.half_width(&pilot);
+    row.half_width_ns = goal.trim.is_none().then_some(half_width);
     let have = row.observations[0].min(row.observations[1]);
-    match two_stage(&pilot, half_width, level) {
+    let trim = goal.trim.unwrap_or(TrimShare::NONE);
+    match TwoStage::new(&pilot.samples(), trim, half_width, goal.level) {
         Ok(stages) => {
             row.required = Some(stages.runs());
-            let interval = at_hand(&stages, &all);
-            row.verdict = verdict(&interval);
-            row.interval_ns = Some([interval.lower, interval.upper]);
+            goal.conclude(&mut row, &stages.interval(&all.samples()));
+            row.promise = Some(promise(&stages, &all, have));
             row.sentence = format!("{about}: {}", in_words(stages.runs(), have, all.unit(study), &row));
             Asked { row, lacking: stages.runs().saturating_sub(have) }
         }
@@ -89,19 +142,14 @@ fn ask(
     }
 }
 
-fn two_stage(pilot: &Units, half_width: f64, level: ConfidenceLevel) -> Result<TwoStage, TwoStageError> {
-    match pilot {
-        Units::Apart([baseline, candidate]) => {
-            TwoStage::of_difference_with_losses(baseline, candidate, half_width, level)
-        }
-        Units::Paired { differences, .. } => TwoStage::of_mean(differences, half_width, level),
-    }
-}
-
-fn at_hand(stages: &TwoStage, all: &Units) -> Interval {
-    match all {
-        Units::Apart([baseline, candidate]) => stages.interval_of_difference_at_hand(baseline, candidate),
-        Units::Paired { differences, .. } => stages.interval_at_hand(differences),
+/// Whether what was asked for is there.
+fn promise(stages: &TwoStage, all: &Units, have: u64) -> Promise {
+    if have < stages.runs() {
+        Promise::Short
+    } else if stages.is_unsteady(&all.samples()) {
+        Promise::Unsteady
+    } else {
+        Promise::Kept
     }
 }
 
@@ -117,20 +165,31 @@ pub(super) fn verdict(interval: &Interval) -> Verdict {
 }
 
 fn in_words(required: u64, have: u64, unit: &str, row: &RuleRow) -> String {
-    let [lower, upper] = row.interval_ns.unwrap_or_default();
-    let stands = format!(
-        "{} saved, interval [{}, {}]",
-        milliseconds(row.saved_ns.unwrap_or_default()),
-        milliseconds(lower),
-        milliseconds(upper)
-    );
-    let required = counted(required, unit);
-    match have {
-        have if row.required.is_some_and(|required| have >= required) => {
-            format!("{required} of each version asked for, {} there: {stands}.", grouped(have))
-        }
-        have => format!("{required} of each version asked for, {} there; so far {stands}.", grouped(have)),
+    let stands = match (row.speedup, row.speedup_interval, row.interval_ns) {
+        (Some(speedup), Some([lower, upper]), _) => count::ratio(speedup, Some((lower, upper))),
+        (_, _, Some([lower, upper])) => format!(
+            "{}, interval [{}, {}]",
+            saved_in_words(row.saved_ns.unwrap_or_default()),
+            milliseconds(lower),
+            milliseconds(upper)
+        ),
+        (_, _, None) => String::new(),
+    };
+    let asked = format!("{} of each version asked for, {} there", counted(required, unit), grouped(have));
+    match row.promise {
+        Some(Promise::Kept) | None => format!("{asked}: {stands}."),
+        Some(Promise::Short) => format!("{asked}, so the interval is wider than asked for: {stands}."),
+        Some(Promise::Unsteady) => format!(
+            "{asked}: {stands}. All runs vary more than the pilot did, by stalls or a drift, so this interval does not keep its level: \
+             go by the report's."
+        ),
     }
+}
+
+/// What a candidate saves, as in "1.224 ms saved", or takes more.
+pub(super) fn saved_in_words(ns: f64) -> String {
+    let words = if ns < 0.0 { "more taken" } else { "saved" };
+    format!("{} {words}", milliseconds(ns.abs()))
 }
 
 /// Nanoseconds as milliseconds with four digits that count.

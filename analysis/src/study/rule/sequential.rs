@@ -2,6 +2,7 @@
 //! function gives the look; a benchmark whose candidates are all concluded gets no further runs.
 
 use super::{Finding, LookReport, RuleRow, look::Looked, look::Seen, pilot, units, units::Comparison};
+use crate::study::compare::headline::trim_share;
 use crate::{conclusion::Verdict, count, count::counted, count::p_value, count::percent, study::Study};
 use speedup_core::experiment::{Center, Experiment, Order, Rule, Spending};
 use speedup_statistics::distribution::normal;
@@ -31,11 +32,12 @@ pub fn first_decisive_look(experiment: &Experiment) -> Option<u32> {
 fn may_stop(experiment: &Experiment, look: &Look, observations: u64) -> bool {
     let level = ConfidenceLevel::new(1.0 - look.nominal_risk.get());
     let Ok(level) = level else { return false };
+    let trim = trim_share(experiment.analysis.trim);
     let needed = match experiment.center() {
         Center::Mean => return look.nominal_risk.get() > 0.0,
         Center::Median => Some(SampleQuantile::runs_needed(0.5, level)),
-        Center::Trimmed if experiment.order == Order::Blocked => TrimmedRatio::pairs_needed(level),
-        Center::Trimmed => TrimmedRatio::runs_needed(level),
+        Center::Trimmed if experiment.order == Order::Blocked => TrimmedRatio::pairs_needed(level, trim),
+        Center::Trimmed => TrimmedRatio::runs_needed(level, trim),
     };
     needed.is_some_and(|needed| needed <= observations)
 }
@@ -67,14 +69,21 @@ pub(super) fn find(study: &Study, level: ConfidenceLevel, looks: u32, spending: 
     }
     let concluded = rows.iter().filter(|row| row.look.is_some_and(|look| look.concluded)).count() as u64;
     let latest = rows.iter().filter_map(|row| Some(row.look?.number)).max().unwrap_or(1);
-    let words = format!(
-        "Look {latest} of {looks}: {} of {} concluded. The risk of {} over all looks is of each comparison by itself, not of \
-         all together; a benchmark with all its candidates concluded gets no further runs, another {} of each version.",
-        concluded,
+    let mut words = format!(
+        "Look {latest} of {looks}: {concluded} of {} concluded. The risk of {} over all looks is of each comparison by itself, \
+         not of all together.",
         counted(rows.len() as u64, "comparison"),
         percent(level.risk().get()),
-        counted(step.into(), "run"),
     );
+    if visits.iter().any(|visits| *visits > 0) {
+        words += &format!(
+            " A benchmark with all its candidates concluded gets no further runs, any other {} more of each version.",
+            counted(step.into(), "run")
+        );
+    }
+    if plan.experiment.center() == Center::Mean {
+        words += " The looks are at means, which rare long runs move.";
+    }
     Finding { rows, visits, shape: plan.visit(), words }
 }
 
@@ -93,9 +102,12 @@ fn look(
     let p = seen.as_ref().map(|seen| seen.p);
     let is_apart =
         at.zip(p).is_some_and(|((design, _), p)| design.decide(index, p) == Ok(LookDecision::Stop));
-    let is_same = study.plan.experiment.analysis.margin.is_some_and(|margin| {
+    let margin = looked.as_ref().and_then(|looked| looked.shown_margin(study));
+    let is_same = margin.is_some_and(|margin| {
         let interval = seen.as_ref().and_then(|seen| seen.speedup_interval);
-        interval.is_some_and(|[lower, upper]| lower >= 1.0 / (1.0 + margin) && upper <= 1.0 + margin)
+        interval.is_some_and(|[lower, upper]| {
+            margin > 0.0 && lower >= 1.0 / (1.0 + margin) && upper <= 1.0 + margin
+        })
     });
     let speedup = looked.as_ref().map(Looked::speedup).filter(|speedup| speedup.is_finite());
     let is_over = is_apart || is_same || number == looks;
@@ -183,5 +195,5 @@ fn in_words(comparison: &Comparison<'_>, look: LookReport, saved: Option<f64>) -
             count::ratio(speedup, None)
         )
     });
-    format!("{about}: {then} ({tested}), {} saved.{unbiased}", pilot::milliseconds(saved))
+    format!("{about}: {then} ({tested}), {}.{unbiased}", pilot::saved_in_words(saved))
 }

@@ -3,15 +3,18 @@
 mod bisection;
 mod builds;
 mod laws;
+mod two_stages;
 mod verdicts;
 mod virtual_experiment;
 
-use super::{RuleKind, RuleReport, RuleState};
+use super::{Promise, RuleKind, RuleReport, RuleState};
 use crate::conclusion::Verdict;
 use speedup_core::plan::Shape;
 use virtual_experiment::{Law, Virtual, normal};
 
 const PILOT: &str = "pilot = 5\nprecision = \"1%\"\nmaximum = 200\n";
+/// Verdicts of means.
+const BY_MEANS: &str = "[analysis]\ncenter = \"mean\"\n";
 const LOOKS: &str = "looks = 4\nmaximum = 40\n";
 
 fn row(report: &RuleReport) -> &super::RuleRow {
@@ -25,14 +28,14 @@ fn the_pilot_asks_for_steins_number() {
     let values = [99e6, 100e6, 101e6, 102e6, 98e6];
     let law: Law<'_> =
         &|at, _| Some(values[at.visit as usize % 5] - if at.version == 1 { 20e6 } else { 0.0 });
-    let mut experiment = Virtual::new(1, 2, PILOT, "");
+    let mut experiment = Virtual::new(1, 2, PILOT, BY_MEANS);
     let first = experiment.carry_out(1, law);
     assert_eq!((row(&first).required, row(&first).further, first.state), (Some(27), 22, RuleState::Further));
     assert_eq!(row(&first).half_width_ns, Some(1e6));
     assert_eq!(first.further.as_ref().unwrap().visits, [22, 22]);
     experiment.extend(&first);
     let last = experiment.carry_out(1, law);
-    assert_eq!(last.state, RuleState::Enough);
+    assert_eq!((last.state, row(&last).promise), (RuleState::Enough, Some(Promise::Kept)));
     assert_eq!(last.further.clone(), None);
     assert_eq!(row(&last).verdict, Verdict::Faster);
     let [lower, upper] = row(&last).interval_ns.unwrap();
@@ -53,6 +56,20 @@ fn runs_outstanding_are_not_looked_at() {
     assert_eq!((report.state, report.rows.len(), report.further), (RuleState::BrokenOff, 0, None));
 }
 
+/// Nothing varies after trimming, and the medians tell a version of twice the time.
+#[test]
+fn looks_at_nearly_constant_times_conclude() {
+    let law: Law<'_> =
+        &|at, _| Some([20e6, 10e6][at.version as usize] + if at.visit == 3 { 1e6 } else { 0.0 });
+    let mut experiment = Virtual::new(1, 2, LOOKS, "");
+    let mut report = experiment.carry_out(1, law);
+    while report.further.is_some() {
+        experiment.extend(&report);
+        report = experiment.carry_out(1, law);
+    }
+    assert_eq!((report.state, row(&report).verdict), (RuleState::Enough, Verdict::Faster));
+}
+
 #[test]
 fn what_has_concluded_gets_no_further_runs() {
     let law: Law<'_> = &|at, random| {
@@ -63,7 +80,7 @@ fn what_has_concluded_gets_no_further_runs() {
     let mut looks = Vec::new();
     loop {
         let report = experiment.carry_out(3, law);
-        let enough = report.state == RuleState::Enough;
+        let enough = matches!(report.state, RuleState::Enough | RuleState::Exhausted);
         looks.push(report);
         if enough {
             break;
@@ -71,6 +88,7 @@ fn what_has_concluded_gets_no_further_runs() {
         experiment.extend(looks.last().unwrap());
     }
     let last = looks.last().unwrap();
+    assert_eq!(last.state, RuleState::Exhausted, "one of two is not concluded");
     assert_eq!(last.rows[0].verdict, Verdict::Faster);
     let concluded = last.rows[0].look.unwrap();
     assert!(concluded.concluded && concluded.number <= 2 && concluded.of == 4, "{concluded:?}");
@@ -85,7 +103,7 @@ fn a_visit_of_many_runs_is_one_observation() {
     let law: Law<'_> =
         &|at, _| Some([100e6, 102e6, 98e6, 101e6][at.visit as usize % 4] + f64::from(at.version) * 5e6);
     let nested = "hosts = 4\npilot = 8\nprecision = \"2%\"\nmaximum = 400\n";
-    let report = Virtual::new(1, 2, nested, "").carry_out(1, law);
+    let report = Virtual::new(1, 2, nested, BY_MEANS).carry_out(1, law);
     assert_eq!(row(&report).observations, [4, 4]);
     // s² = 35/12 ms², t = qt(0.975, 6) = 2.446912, d = 2.005 ms: ⌈8.69⌉.
     assert_eq!((row(&report).required, row(&report).further), (Some(9), 5));
@@ -114,7 +132,7 @@ fn runs_that_failed_are_missing_and_said_to_be() {
     assert!(report.words.contains("lack 2 runs"), "{}", report.words);
     let none: Law<'_> = &|at, random| (at.version == 0).then(|| 100e6 + 1e6 * normal(random));
     let report = Virtual::new(1, 2, PILOT, "").carry_out(2, none);
-    assert_eq!((report.state, row(&report).verdict), (RuleState::Enough, Verdict::NotEnoughData));
+    assert_eq!((report.state, row(&report).verdict), (RuleState::Exhausted, Verdict::NotEnoughData));
 }
 
 #[test]
@@ -130,7 +148,7 @@ fn constant_times_ask_for_nothing() {
 fn limits_of_the_plan_hold_a_rule_back() {
     let law: Law<'_> = &|_, random| Some(100e6 + 10e6 * normal(random));
     let limits = "[limits]\nall_attempts = 40\n";
-    let report = Virtual::new(1, 2, PILOT, limits).carry_out(2, law);
+    let report = Virtual::new(1, 2, PILOT, &format!("{limits}{BY_MEANS}")).carry_out(2, law);
     assert_eq!(report.further.as_ref().unwrap().visits, [15, 15]);
     assert!(report.words.contains("all_attempts"), "{}", report.words);
 }

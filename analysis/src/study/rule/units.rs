@@ -3,7 +3,7 @@
 
 use crate::study::Study;
 use speedup_core::{experiment::Metric, experiment::Order, value::id::RunIndex};
-use speedup_statistics::sample::Sample;
+use speedup_statistics::{ratio::TrimShare, sample::Sample};
 use std::collections::BTreeMap;
 
 /// A candidate and its baseline on one benchmark.
@@ -119,6 +119,35 @@ impl Units {
         }
     }
 
+    /// What has a mean: both samples, or the differences of the pairs.
+    pub(super) fn samples(&self) -> Vec<&Sample> {
+        match self {
+            Self::Apart([baseline, candidate]) => vec![baseline, candidate],
+            Self::Paired { differences, .. } => vec![differences],
+        }
+    }
+
+    /// Their natural logarithms: differences of pairs become those of the logarithms. None where a time is not positive.
+    pub(super) fn logarithms(&self) -> Option<Self> {
+        match self {
+            Self::Apart([x, y]) => Some(Self::Apart([logarithms(x)?, logarithms(y)?])),
+            Self::Paired { pairs: [x, y], .. } => {
+                let (x, y) = (logarithms(x)?, logarithms(y)?);
+                let pairs = x.in_run_order().iter().zip(y.in_run_order());
+                let differences = Sample::new(pairs.map(|(x, y)| x - y).collect()).ok()?;
+                Some(Self::Paired { differences, pairs: [x, y] })
+            }
+        }
+    }
+
+    /// What the candidate saves by the means, or by the trimmed means where a share is left out, in nanoseconds.
+    pub(super) fn saved_by(&self, trim: Option<TrimShare>) -> f64 {
+        match (self, trim) {
+            (_, None) => self.saved(),
+            (Self::Apart([x, y]) | Self::Paired { pairs: [x, y], .. }, Some(trim)) => trim.saved(x, y),
+        }
+    }
+
     /// The baseline's mean less the candidate's, in nanoseconds.
     pub(super) fn saved(&self) -> f64 {
         match self {
@@ -126,6 +155,11 @@ impl Units {
             Self::Paired { differences, .. } => differences.mean(),
         }
     }
+}
+
+/// The natural logarithms of times; none where one is not positive.
+fn logarithms(sample: &Sample) -> Option<Sample> {
+    Sample::new(sample.in_run_order().iter().map(|time| time.ln()).collect()).ok()
 }
 
 /// The mean of a cell in each visit before run `end`, by the visit's first run.

@@ -32,7 +32,13 @@ fn of_share(share: &SerialShareReport, law: ScalingLaw) -> String {
         ScalingLaw::Strong => "the serial share of the work",
         ScalingLaw::Weak => "the share of the work that grows with the hosts and is serial",
     };
-    let value = ScalingValue { estimate: share.estimate, interval: share.interval.clone() };
+    if share.estimate > 1.0 {
+        return format!("more hosts make it slower, which {what} does not explain");
+    }
+    if share.estimate < 0.0 {
+        return format!("more hosts bring more than their number, which {what} does not explain");
+    }
+    let value = ScalingValue { estimate: share.estimate, interval: share.interval.within(0.0, 1.0) };
     let told = format!("{what} is {}", in_percent(&value));
     match share.fit_p_value {
         Some(p) if share.is_rejected => format!(

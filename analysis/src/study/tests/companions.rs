@@ -1,7 +1,7 @@
 //! What stands beside the verdicts: adjusted ones, diagnostics, hosts, advice, mixtures.
 
 use super::{codes, only, sentence, synthetic::Synthetic, synthetic::Times, two};
-use crate::conclusion::{ReasonCode, WarningCode, Warnings};
+use crate::conclusion::{ReasonCode, Verdict, WarningCode, Warnings};
 use crate::study::gather::evidence::Seats;
 use crate::study::validity::diagnostic::DiagnosedCell;
 use crate::study::validity::diagnostics::conclude;
@@ -118,7 +118,7 @@ fn undisturbed_experiments_raise_nothing_in_all_but_a_twentieth() {
                 let (lost, failed) = (missing(), missing());
                 AttemptCounts { attempts: of, lost, settled: of, failed, timeouts: 0 }
             };
-            let missing = vec![MissingReport::new("v1", attempts(600), attempts(600))];
+            let missing = vec![MissingReport::new("v1", [attempts(600), attempts(600)])];
             let summary = conclude(&cells, &mut reports, &names, None, missing, level, &mut warnings);
             assert_eq!(summary.tests, 20 * 4 + 1 + 2 + 2);
             *alarms += u32::from(!warnings.into_list().is_empty());
@@ -200,7 +200,44 @@ fn undecided_benchmarks_have_advice() {
         ReachReport::Unreachable { within: MOST_RUNS_ADVISED },
         "equal times stay equal"
     );
-    assert_eq!(none.precision.reach, ReachReport::Reached { needed: 1 });
+    assert_eq!(none.precision.reach, ReachReport::Reached { needed: 10 }, "never fewer than there are");
+}
+
+/// From ten runs of each version, the number for the typical benchmark is about the one that it takes, and that for the noisiest is larger.
+#[test]
+fn the_typical_and_the_noisiest_benchmark_have_numbers_of_runs() {
+    let mut many = Synthetic::new(39, 2, 10, "[analysis]\ncenter = \"trimmed\"\n");
+    for benchmark in 0..39 {
+        let alike = || Times::normal(100e6, 4e6);
+        many = many.times(benchmark, 0, alike()).times(benchmark, 1, alike());
+    }
+    let report = many.report();
+    let advice = UndecidedAdvice::new(&report).unwrap();
+    // (1.96·√(2·1.06)·4 %/ln 1.01)² = 132.
+    let [typical, noisiest] = [advice.typical, advice.noisiest].map(Option::unwrap);
+    assert!((90..190).contains(&typical) && typical < noisiest && noisiest < 5 * 132, "{advice:?}");
+    assert_eq!((advice.now, advice.is_precise, advice.unit), (10, false, None));
+    let mut effects = Vec::new();
+    for comparison in report.benchmarks.iter().map(|benchmark| &benchmark.comparisons[0]) {
+        if comparison.verdict == Verdict::Undecided {
+            effects.push(comparison.first.as_ref().unwrap().smallest_effect.unwrap());
+        }
+    }
+    effects.sort_by(f64::total_cmp);
+    // With the true spread 6.2 %.
+    let median = effects[effects.len() / 2];
+    assert!((0.05..0.075).contains(&median) && advice.undecided == effects.len() as u64, "{median}");
+    // Versions that are known to less than ±1 % take no more runs.
+    let quiet = || Times::normal(100e6, 0.2e6);
+    let known = Synthetic::new(1, 2, 10, "[analysis]\ncenter = \"trimmed\"\n").times(0, 0, quiet()).times(
+        0,
+        1,
+        quiet(),
+    );
+    let report = known.report();
+    if let Some(advice) = UndecidedAdvice::new(&report) {
+        assert_eq!((advice.typical, advice.is_precise), (Some(10), true));
+    }
 }
 
 #[test]

@@ -4,7 +4,6 @@ use super::{changed_report, synthetic::Synthetic};
 use crate::study::{EndpointReport, EndpointVerdict, Report};
 use crate::{conclusion::ReasonCode, conclusion::Verdict, gate::Conclusion, gate::Judgement};
 use speedup_core::{experiment::metric::Better, experiment::metric::Metric, run::record::Record};
-use speedup_statistics::inference::Threshold;
 
 const RATE: &str = "[metrics.output.rate]\nregex = 'x ([0-9]+)'\nunit = \"MB/s\"\nbetter = \"higher\"\n[analysis.verdicts.rate]\n";
 
@@ -35,7 +34,7 @@ fn a_tail_gets_worse_where_the_centre_does_not() {
     assert_eq!(verdicts(tail), [EndpointVerdict::Worse]);
     assert!(tail.rows[0].ratio.unwrap() < 0.6);
     assert_eq!(report.benchmarks[0].comparisons[0].verdict, Verdict::Same);
-    let gate = Judgement::new(Conclusion::of_report(&report), Threshold::NONE);
+    let gate = Judgement::new(Conclusion::of_report(&report));
     let [regression] = &gate.regressions[..] else { panic!("{gate:?}") };
     assert!(regression.to_string().starts_with("v1 on b0: p95 of wall "), "{regression}");
 }
@@ -68,7 +67,7 @@ fn a_metric_gets_a_verdict_with_its_margin_and_its_direction() {
     assert_eq!((memory.name().as_str(), verdicts(memory)), ("max_rss", vec![EndpointVerdict::Same; 2]));
     assert_eq!((rate.better, verdicts(rate)), (Better::Higher, vec![EndpointVerdict::Worse; 2]));
     let ratio = rate.rows[0].ratio.unwrap();
-    assert!((ratio - 90.95 / 100.95).abs() < 1e-9, "{ratio}");
+    assert!((ratio - 90.95 / 100.95).abs() < 1e-5, "{ratio}");
     // The tables of medians say where the verdicts stand.
     let sentence = |name: &str| &report.metrics.iter().find(|one| one.metric == name).unwrap().sentence;
     assert!(sentence("max_rss").contains("endpoints") && sentence("rate").contains("endpoints"));
@@ -112,7 +111,7 @@ fn values_that_may_be_zero_are_compared_by_their_difference() {
         let (lower, upper) = difference.interval.ends().unwrap();
         assert!(lower > 3.0 && lower < 5.0 && upper > 5.0 && upper < 7.0, "{center}: {lower} {upper}");
         assert!(row.p_value.unwrap() < 0.05 && row.p_same.unwrap() > 0.9);
-        let gate = Judgement::new(Conclusion::of_report(&report), Threshold::NONE);
+        let gate = Judgement::new(Conclusion::of_report(&report));
         let regression = gate.regressions.iter().map(ToString::to_string).find(|one| one.contains("max_rss"));
         assert!(regression.is_some_and(|one| one.starts_with("v1 on b0: max_rss worse")), "{gate:?}");
     }
@@ -167,9 +166,9 @@ fn a_mean_without_error_is_refused_and_a_margin_of_nothing_is_told() {
     };
     let constant = report("mean", |version, _| u64::from(version) * 5);
     assert_eq!(constant.reason.as_ref().unwrap().code, ReasonCode::Constant, "{constant:?}");
-    let constant = report("trimmed", |version, _| u64::from(version) * 5);
-    assert_eq!(constant.reason.as_ref().unwrap().code, ReasonCode::Constant, "{constant:?}");
-    assert_eq!(report("median", |version, _| u64::from(version) * 5).verdict, EndpointVerdict::Worse);
+    for center in ["trimmed", "median"] {
+        assert_eq!(report(center, |version, _| u64::from(version) * 5).verdict, EndpointVerdict::Worse);
+    }
     let rare = report("median", |_, at| u64::from(at % 4 == 0));
     assert!(rare.note.as_ref().unwrap().starts_with("The margin is a share"), "{rare:?}");
 }

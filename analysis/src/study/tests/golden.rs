@@ -203,6 +203,8 @@ fn empty() -> Synthetic {
 #[test]
 fn reports_of_version_1_are_as_they_were() {
     let reports = [
+        // What was stored before trimmed means were the default says what it said then.
+        ("by_size", finished().without_center().report()),
         ("finished", finished().report()),
         ("drawn", drawn().report()),
         ("empty", empty().report()),

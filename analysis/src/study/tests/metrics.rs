@@ -162,16 +162,18 @@ fn own_metrics_have_intervals_by_the_plans_levels() {
     assert_eq!(rate.iterations[0].unwrap().within_runs, None, "one iteration a run");
     let (lower, upper) = rate.comparisons[0].interval.ends().unwrap();
     assert!((lower / wall.0 - 1.0).abs() < 0.02 && (upper / wall.1 - 1.0).abs() < 0.02, "{lower} {upper}");
-    // Pairs have the interval of pairs, and independent runs Fieller's.
-    for (plan, repetitions, unit) in
-        [("[design]\norder = \"blocked\"\n", "runs = 12\n", "visit"), ("", "runs = 12\n", "run")]
-    {
-        let report = of(plan, repetitions);
-        let wall = report.benchmarks[0].comparisons[0].mean.as_ref().unwrap().interval.ends().unwrap();
-        let found = &metric(&report, "pause").rows[0].comparisons[0];
+    // Pairs have the interval of pairs, and independent runs Fieller's, as a declared mean of the wall times; the columns have the ratio.
+    for (order, unit) in [("[design]\norder = \"blocked\"\n", "visit"), ("", "run")] {
+        let report = of(&format!("{order}[analysis]\ncenter = \"mean\"\n"), "runs = 12\n");
+        let wall = report.benchmarks[0].comparisons[0].headline().unwrap().interval.ends().unwrap();
+        let row = &metric(&report, "pause").rows[0];
+        let found = &row.comparisons[0];
         let (lower, upper) = found.interval.ends().unwrap();
         assert!(found.unit.as_str() == unit && (lower - wall.0).abs() < 1e-6);
         assert!((upper - wall.1).abs() < 1e-6);
+        let of_means = row.means[0].unwrap() / row.means[1].unwrap();
+        assert!((found.ratio.unwrap() / of_means - 1.0).abs() < 1e-9);
+        assert_eq!(row.ratio_of_means(0, Better::Lower), Some(of_means));
     }
 }
 

@@ -99,3 +99,15 @@ fn benchmarks_of_no_series_say_nothing_of_scaling() {
     assert!(report.scaling.is_empty());
     assert!(serde_json::to_value(&report).unwrap().get("scaling").is_none());
 }
+
+/// No share of the work is more than all of it, however much slower more hosts are.
+#[test]
+fn what_gets_slower_has_no_serial_share() {
+    let report = series(ScalingLaw::Strong, |hosts| hosts, |hosts| 1.0 / hosts).report();
+    let [old, new] = &only(&report).versions[..] else { panic!("two versions") };
+    let share = old.serial_share.as_ref().unwrap();
+    assert!(share.estimate > 1.0 && !share.is_share(), "{share:?}");
+    assert!(!old.sentence.contains("share of the work is"), "{}", old.sentence);
+    let without_loss = new.serial_share.as_ref().unwrap();
+    assert!(without_loss.estimate.abs() < 0.01, "{without_loss:?}");
+}

@@ -117,6 +117,12 @@ impl Synthetic {
         }
     }
 
+    /// As it was stored before the centre was written down.
+    pub(super) fn without_center(mut self) -> Self {
+        self.plan.experiment.analysis.center = None;
+        self
+    }
+
     /// With all versions executed alike, but for what they are called.
     pub(super) fn alike(mut self) -> Self {
         let versions = &mut self.plan.experiment.versions;

@@ -2,15 +2,15 @@
 //! with its runs, found a difference that is none, and how small a difference it could have found.
 
 use crate::conclusion::{Reason, Verdict, WarningCode, Warnings};
-use crate::count::{grouped, percent};
+use crate::count::{about, grouped, percent};
 use crate::study::compare::headline::{Declared, RatioFound};
 use crate::study::compare::{comparison::BenchmarkReport, endpoint, protocol::IntervalReport};
-use crate::study::{Study, gather::cell::CellRecords, gather::sampled::Sampled};
+use crate::study::{POWER, Study, gather::cell::CellRecords, gather::sampled::Sampled};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{EndpointSubject, Experiment, metric::Better, metric::Metric};
 use speedup_core::value::id::{BenchmarkIndex, RunIndex, VersionIndex};
 use speedup_core::{plan::Cell, run::work::WorkOrder};
-use speedup_statistics::{distribution::binomial, inference::ConfidenceLevel};
+use speedup_statistics::{distribution::binomial, inference::ConfidenceLevel, inference::Threshold};
 
 /// What the experiment says where nothing differs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct ControlsReport {
     pub alarms: u64,
     /// The probability of so many alarms or more, if the level holds and the controls are independent.
     pub p_value: f64,
-    /// The smallest effects that the controls could have shown, as the least and the largest over them; absent without any.
+    /// About the smallest effects that the controls would have shown with a probability of 80 %, as the least and the largest over them; absent without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smallest_effects: Option<[f64; 2]>,
     /// All of it in a sentence.
@@ -48,7 +48,7 @@ pub struct ControlRow {
     pub ratio: Option<f64>,
     /// Its two-sided interval at the report's confidence level.
     pub interval: Option<IntervalReport>,
-    /// The smallest effect that it could have shown: half the interval's width on the logarithmic scale, as a share.
+    /// About the smallest effect that it would have shown with a probability of 80 %, as a share.
     pub smallest_effect: Option<f64>,
     /// Why there is not enough data.
     pub reason: Option<Reason>,
@@ -73,7 +73,7 @@ impl ControlsReport {
         level: ConfidenceLevel,
     ) -> Option<Self> {
         let experiment = &study.plan.experiment;
-        let declared = Declared::new(experiment, level);
+        let declared = Declared::new(experiment, level, Threshold::NONE);
         let again = experiment.control().map(|(index, control)| (index, control.name.as_str()));
         let cells = study.cells.chunks(experiment.versions.len().max(1));
         let of = study.plan.benchmarks.iter().zip(cells).zip(sampled.iter().zip(benchmarks));
@@ -116,12 +116,13 @@ impl ControlsReport {
             return "Controls, where nothing differs: none has enough data for a verdict.".to_owned();
         }
         let effect = self.smallest_effects.map_or_else(String::new, |[least, largest]| {
-            let [least, largest] = [least, largest].map(|share| percent((share * 1e4).round() / 1e4));
-            if least == largest {
-                format!(" The smallest effect that it could have shown there is {least}.")
-            } else {
-                format!(" The smallest effect that it could have shown there is {least} to {largest}, by benchmark.")
-            }
+            let [least, largest] = [least, largest].map(about);
+            let changes =
+                if least == largest { least } else { format!("{least} to {largest}, by benchmark,") };
+            format!(
+                " It would have shown a change of about {changes} with a probability of {}.",
+                percent(POWER)
+            )
         });
         format!(
             "On its own controls, where nothing differs, this experiment found a difference in {} of {}; chance alone finds \
@@ -166,7 +167,9 @@ impl ControlRow {
     pub(crate) fn of_found(benchmark: &str, name: &str, found: Result<RatioFound, Reason>) -> Self {
         let row = Self::without(benchmark, name, ControlKind::BaselineAgain);
         match found {
-            Ok(RatioFound { verdict, ratio, interval, .. }) => row.with(verdict, ratio, interval),
+            Ok(RatioFound { verdict, ratio, interval, smallest_effect, .. }) => {
+                Self { smallest_effect, ..row.with(verdict, ratio, interval) }
+            }
             Err(reason) => Self { reason: Some(reason), ..row },
         }
     }
@@ -185,8 +188,7 @@ impl ControlRow {
     }
 
     fn with(self, verdict: Verdict, ratio: f64, interval: IntervalReport) -> Self {
-        let smallest_effect = interval.ends().map(|(lower, upper)| (upper / lower).sqrt() - 1.0);
-        Self { verdict, ratio: Some(ratio), interval: Some(interval), smallest_effect, ..self }
+        Self { verdict, ratio: Some(ratio), interval: Some(interval), ..self }
     }
 }
 
@@ -212,7 +214,11 @@ fn same_programs(
         let comparison = &report.comparisons[version - 1];
         let row = ControlRow::without(&report.name, &comparison.candidate, ControlKind::SameProgram);
         match comparison.headline() {
-            Some(headline) => row.with(comparison.verdict, headline.speedup, headline.interval),
+            Some(headline) => {
+                let smallest_effect = headline.smallest_effect;
+                let row = row.with(comparison.verdict, headline.speedup, headline.interval);
+                ControlRow { smallest_effect, ..row }
+            }
             None => ControlRow { reason: comparison.reason.clone(), ..row },
         }
     };

@@ -230,17 +230,17 @@ pub(crate) fn conclude(
     family.extend(hosts.tests().into_iter().map(|(sign, test)| (sign, String::new(), test)));
     family.extend(placement.iter_mut().flat_map(PlacementReport::tests));
     for of_candidate in &mut missing {
-        let about = of_candidate.candidate.clone();
+        let about = of_candidate.benchmark.as_ref().unwrap_or(&of_candidate.candidate).clone();
         family.extend(of_candidate.tests().map(|(sign, test)| (sign, about.clone(), test)));
     }
-    let p_values: Vec<_> = family.iter().map(|(_, _, test)| Some(PValue::clamped(test.p_value))).collect();
+    let p_values: Vec<_> = family.iter().map(|(_, _, test)| Some(PValue::from_told(test.p_value))).collect();
     let tests = p_values.len() as u64;
     let adjusted = Adjustment::Holm.adjust(&p_values);
     let mut significant: BTreeMap<String, u64> = BTreeMap::new();
     let mut alarms: Vec<(Sign, String)> = Vec::new();
     for ((sign, about, test), adjusted) in family.into_iter().zip(adjusted) {
         let Some(adjusted) = adjusted else { continue };
-        test.adjusted = adjusted.get();
+        test.adjusted = adjusted.told();
         if adjusted.rejects_at(level.risk()) {
             *significant.entry(WarningCode::from(sign).name().to_owned()).or_default() += 1;
             alarms.push((sign, about));

@@ -1,22 +1,16 @@
 //! What the reader must know of the hosts during the runs: disturbances, and settings that the plan wanted.
 
-use crate::study::gather::{cell::ConditionCounts, sampled::Sampled};
+use crate::study::{Study, gather::cell::ConditionCounts, gather::sampled::Sampled};
 use crate::{conclusion::WarningCode, conclusion::Warnings, count::counted, count::grouped};
-use speedup_core::experiment::Experiment;
 use speedup_statistics::{inference::Alternative, inference::ConfidenceLevel, test::FisherExact};
 use std::collections::BTreeMap;
 
 /// Disturbed runs are in their samples: noise if both versions have their share of it, else bias.
-pub(crate) fn warn(
-    sampled: &[Sampled<'_>],
-    experiment: &Experiment,
-    level: ConfidenceLevel,
-    warnings: &mut Warnings,
-) {
+pub(crate) fn warn(sampled: &[Sampled<'_>], study: &Study, level: ConfidenceLevel, warnings: &mut Warnings) {
     let of =
         |sampled: &Sampled<'_>| ConditionCounts::sum(sampled.records.iter().map(|cell| &cell.conditions));
-    let all =
-        ConditionCounts::sum(sampled.iter().flat_map(|sampled| sampled.records).map(|cell| &cell.conditions));
+    // Controls are measured runs as well.
+    let all = ConditionCounts::sum(study.cells.iter().map(|cell| &cell.conditions));
     let disturbed = || counted(all.disturbed, "measured run");
     for concerned in sampled.iter().filter(|sampled| of(sampled).disturbed > 0) {
         warnings.concern(WarningCode::HostDisturbed, concerned.name, || {
@@ -53,7 +47,7 @@ pub(crate) fn warn(
         let counts = ConditionCounts::sum(cells.map(|cell| &cell.conditions));
         (counts.disturbed, counts.recorded)
     };
-    for (at, version) in experiment.compared().iter().enumerate().skip(1) {
+    for (at, version) in study.plan.experiment.compared().iter().enumerate().skip(1) {
         let test = FisherExact::of_shares(of_version(0), of_version(at));
         if test.is_some_and(|test| test.p_value(Alternative::TwoSided).get() < 1.0 - level.get()) {
             warnings.concern(WarningCode::DisturbedUnevenly, &version.name, || {

@@ -91,7 +91,9 @@ pub struct ViolatingRun {
 pub enum IndependenceKind {
     /// There are no runs yet.
     NoRuns,
-    /// Every run was executed on a fresh host.
+    /// There is one run, which is independent of nothing.
+    SingleRun,
+    /// Every measured run was executed on a fresh host.
     Provided,
     /// Every run was executed on a host that was fresh by the policy, and hosts served several runs: what is of the
     /// machine itself they share.
@@ -135,7 +137,7 @@ impl IndependenceReport {
             evidence: EvidenceCounts::new(&counts, &against, evidence),
         };
         report.kind = report.judge(plan);
-        report.sentence = report.say();
+        report.sentence = report.say(u64::from(plan.runs() - plan.builds()));
         report
     }
 
@@ -156,6 +158,8 @@ impl IndependenceReport {
             IndependenceKind::SharedMachine
         } else if !is_fresh && self.policy.asks_for_freshness() {
             IndependenceKind::Broken
+        } else if self.runs == 1 {
+            IndependenceKind::SingleRun
         } else if !is_fresh {
             IndependenceKind::NotProvided
         } else if self.policy.is_of_sets() && self.most_runs_of_a_benchmark_on_one_host > 1 {

@@ -110,6 +110,31 @@ impl Granularity {
     }
 }
 
+/// The step of the clock that measured positive times, in their unit: that of the coarsest grid on which all of them lie; `None` for
+/// times on no grid coarser than rounding. Times that are all equal bound the step by nothing but their own size, which is returned.
+///
+/// ```
+/// use speedup_statistics::{diagnostics::common_step, sample::Sample};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let [one, other] = [Sample::new(vec![20.0, 19.0, 20.0])?, Sample::new(vec![20.0, 21.0, 20.0])?];
+/// assert_eq!(common_step([&one, &other]), Some(1.0));
+/// assert_eq!(common_step([&one, &one]), Some(1.0));
+/// # Ok(())
+/// # }
+/// ```
+pub fn common_step(samples: [&Sample; 2]) -> Option<f64> {
+    let mut values: Vec<f64> = samples.iter().flat_map(|sample| sample.sorted()).copied().collect();
+    let all = values.len();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    match values[..] {
+        [only] => Some(only),
+        [least, most] if all > 2 => Some(most - least),
+        _ => grid(&values),
+    }
+}
+
 /// The smallest gap between neighbours, if all other gaps are whole multiples of it.
 fn grid(sorted: &[f64]) -> Option<f64> {
     let gaps = || sorted.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 0.0);

@@ -134,7 +134,7 @@ impl Caveat {
     pub fn sentence(&self) -> String {
         match self {
             Self::NotNormalLarge { side, n } => format!(
-                "The {} is not normally distributed; with {n} runs the t test is usual but its confidence \
+                "The {} seems not to be normally distributed; with {n} runs the t test is usual but its confidence \
                  level is approximate: prefer the verdict on the median.",
                 side.name()
             ),
@@ -144,7 +144,7 @@ impl Caveat {
                 side.name()
             ),
             Self::PairsNotNormal { n } => format!(
-                "The differences of the pairs are not normally distributed; with {n} pairs the paired t test is usual but \
+                "The differences of the pairs seem not to be normally distributed; with {n} pairs the paired t test is usual but \
                  its confidence level is approximate: prefer the verdict on the median."
             ),
             Self::NoLocationShift => "The two versions differ by more than a shift, so the confidence level \

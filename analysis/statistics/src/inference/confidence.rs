@@ -137,12 +137,21 @@ impl Risk {
 }
 
 impl PValue {
+    /// That of a test which shows nothing.
+    pub const ONE: Self = Self(1.0);
+
     /// The p-value `p` of a test made elsewhere.
     ///
     /// # Errors
     /// [`LevelError::PValue`] unless 0 ≤ `p` ≤ 1.
     pub fn new(p: f64) -> Result<Self, LevelError> {
         if (0.0..=1.0).contains(&p) { Ok(Self(p)) } else { Err(LevelError::PValue(p)) }
+    }
+
+    /// The p-value that was [told](Self::told) as `p`. One that was only told to be small is taken for 0: what follows from it is not
+    /// more exact.
+    pub fn from_told(p: f64) -> Self {
+        if p <= LEAST_TOLD { Self(0.0) } else { Self::clamped(p) }
     }
 
     /// The p-value as a fraction.
@@ -202,5 +211,6 @@ mod tests {
         assert_eq!([0.0, 1e-310, 1e-299, 0.25].map(told), ["1e-300", "1e-300", "1e-299", "0.25"]);
         assert_eq!(serde_json::to_string(&Risk::new(0.0).unwrap()).unwrap(), "1e-300");
         assert_eq!(PValue::new(0.0).unwrap().get(), 0.0);
+        assert_eq!([1e-300, 1e-299].map(|p| PValue::from_told(p).get()), [0.0, 1e-299]);
     }
 }

@@ -76,6 +76,12 @@ impl RatioInterval {
         }
     }
 
+    /// The same of a ratio that cannot be negative, as of times: what lies below zero is left out, which costs no level.
+    #[must_use]
+    pub(crate) fn cut_at_zero(self) -> Self {
+        self.with_ends(|[lower, upper]| Ok([lower.max(0.0), upper]))
+    }
+
     /// The interval, if it has ends.
     pub fn bounded(&self) -> Option<&Interval> {
         match self {

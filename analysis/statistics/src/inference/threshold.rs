@@ -5,12 +5,12 @@
 //! only when the whole interval lies within; anything else means that the data do not decide.
 
 use crate::inference::RatioInterval;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The least relative difference of the times that matters, δ in [0, 1).
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
-#[serde(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
 pub struct Threshold(f64);
 
 /// A threshold out of its range.
@@ -67,6 +67,30 @@ impl Threshold {
     /// δ as a fraction.
     pub fn get(self) -> f64 {
         self.0
+    }
+
+    /// Whether any difference matters.
+    pub fn is_none(&self) -> bool {
+        *self == Self::NONE
+    }
+
+    /// The speedup of a candidate that is slower by exactly δ, 1/(1 + δ).
+    pub fn slowest(self) -> f64 {
+        1.0 / (1.0 + self.0)
+    }
+}
+
+impl TryFrom<f64> for Threshold {
+    type Error = ThresholdError;
+
+    fn try_from(delta: f64) -> Result<Self, ThresholdError> {
+        Self::new(delta)
+    }
+}
+
+impl From<Threshold> for f64 {
+    fn from(threshold: Threshold) -> Self {
+        threshold.0
     }
 }
 

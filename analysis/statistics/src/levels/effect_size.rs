@@ -10,7 +10,10 @@
 //! versions'; that smaller number is taken, which agrees with the paper's where the counts are equal and keeps
 //! the level where they are not.
 
-use crate::inference::{Caveat, ConfidenceLevel, Critical, Interval, RatioInterval, Side, Unbounded};
+use crate::distribution::student_t;
+use crate::inference::{
+    Alternative, Caveat, ConfidenceLevel, Critical, Interval, PValue, RatioInterval, Side, Unbounded,
+};
 use crate::{levels::MeanErrorUnknown, levels::RandomEffects, ratio::fieller, ratio::fieller::Estimate};
 use serde::Serialize;
 use thiserror::Error;
@@ -112,14 +115,20 @@ impl EffectSize {
         self.candidate.mean() / self.baseline.mean()
     }
 
+    /// The p-value of the ratio being `ratio`, by Student's t: Fieller's interval leaves out what it rejects.
+    pub fn p_value(&self, ratio: f64, alternative: Alternative) -> PValue {
+        let [candidate, baseline] = self.estimates();
+        let tails = student_t::tails(fieller::statistic(candidate, baseline, ratio), self.df());
+        alternative.p_value(tails.lower, tails.upper)
+    }
+
     /// Fieller's interval of the ratio (Kalibera 2012 eq. 12).
     pub fn interval(&self, level: ConfidenceLevel, critical: Critical) -> RatioInterval {
         let method = match critical {
             Critical::Student => Self::NAME_FIELLER,
             Critical::Normal => Self::NAME_FIELLER_NORMAL,
         };
-        let candidate = Estimate { mean: self.candidate.mean(), squared_error: self.candidate_error };
-        let baseline = Estimate { mean: self.baseline.mean(), squared_error: self.baseline_error };
+        let [candidate, baseline] = self.estimates();
         match fieller::limits(candidate, baseline, self.critical(level, critical)) {
             Ok([lower, upper]) => {
                 RatioInterval::Bounded(Interval { method, lower, upper, level, caveats: self.caveats() })
@@ -146,8 +155,19 @@ impl EffectSize {
     }
 
     fn critical(&self, level: ConfidenceLevel, critical: Critical) -> f64 {
-        let fewer = self.baseline.highest_units().min(self.candidate.highest_units());
-        critical.two_sided(level, (fewer - 1) as f64)
+        critical.two_sided(level, self.df())
+    }
+
+    fn df(&self) -> f64 {
+        (self.baseline.highest_units().min(self.candidate.highest_units()) - 1) as f64
+    }
+
+    /// Of the candidate, and of the baseline.
+    fn estimates(&self) -> [Estimate; 2] {
+        [
+            Estimate { mean: self.candidate.mean(), squared_error: self.candidate_error },
+            Estimate { mean: self.baseline.mean(), squared_error: self.baseline_error },
+        ]
     }
 
     /// What must be known of interval and p-value.

@@ -2,6 +2,7 @@
 //! with a given power.
 //!
 //! * [`MeanPrecision`], [`RatioPrecision`], [`MedianPrecision`]: for an interval;
+//! * [`TrimmedDetection`]: for either, by the test that reports make;
 //! * [`WelchDetection`], [`RankSumDetection`]: for a verdict;
 //! * [`Effort`]: what the runs cost.
 //!
@@ -12,6 +13,7 @@ mod detection;
 mod mean;
 mod median;
 mod ratio;
+mod trimmed;
 
 use crate::{inference::ConfidenceLevel, planning::power::PowerError, ratio::RatioError, sample::Sample};
 pub use detection::{RankSumDetection, SpeedupGoal, WelchDetection};
@@ -20,6 +22,7 @@ pub use median::MedianPrecision;
 pub use ratio::RatioPrecision;
 use serde::Serialize;
 use thiserror::Error;
+pub use trimmed::TrimmedDetection;
 
 /// A number of runs of each version, and what it rests on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -64,6 +67,10 @@ pub enum Attainability {
 pub enum PlanningAssumption {
     /// The true spread is that of the pilot.
     SpreadOfPilot {
+        runs: u64,
+    },
+    /// The true spread is at most the upper limit of the pilot's.
+    UpperLimitOfSpread {
         runs: u64,
     },
     /// The true spread is the one that was given.
@@ -153,6 +160,9 @@ impl PlanningAssumption {
             Self::SpreadOfPilot { runs } => {
                 format!("The true spread is taken to be that of the pilot's {runs} runs.")
             }
+            Self::UpperLimitOfSpread { runs } => format!(
+                "Planned with an upper limit of the spread that the pilot's {runs} runs show: with fewer runs it lies higher."
+            ),
             Self::SpreadGiven => "The true spread is taken to be the one given.".to_owned(),
             Self::IndependentRuns => {
                 "The runs to come are independent and like those of the pilot.".to_owned()

@@ -22,7 +22,7 @@ impl Estimate {
     }
 
     /// The squared error relative to the mean.
-    fn relative(self) -> f64 {
+    pub(crate) fn relative(self) -> f64 {
         self.squared_error / self.mean / self.mean
     }
 }

@@ -4,10 +4,10 @@
 //! eq. 12) gives the ends; for two independent samples the covariance is zero. Kalibera 2012 takes n − 1 degrees of
 //! freedom for balanced experiments; here the samples may differ in size and variance, so they are
 //! Satterthwaite's at the estimated ratio (Dilba et al. 2007), which for one size and one variance lie
-//! between n − 1 and 2(n − 1).
+//! between n − 1 and 2(n − 1); or those of the smaller sample, as with few runs against many Satterthwaite's are too many.
 
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Side};
-use crate::ratio::{fieller, fieller::Estimate};
+use crate::ratio::{LogEffect, fieller, fieller::Estimate};
 use crate::{distribution::student_t, sample::Sample, test::t_test::satterthwaite};
 use serde::Serialize;
 use thiserror::Error;
@@ -40,6 +40,9 @@ pub struct MeanRatio {
     baseline_error: f64,
     candidate_error: f64,
     df: f64,
+    /// Those of the smaller sample.
+    smaller_df: f64,
+    method: &'static str,
 }
 
 /// Why a ratio of two samples has no interval.
@@ -82,6 +85,9 @@ impl MeanRatio {
     /// The method's full name.
     pub const NAME: &'static str =
         "Fieller interval of the ratio of means (Satterthwaite degrees of freedom)";
+    /// The method's full name with the degrees of freedom of the smaller sample.
+    pub const NAME_BY_SMALLER_SIDE: &'static str =
+        "Fieller interval of the ratio of means (degrees of freedom of the version with fewer runs)";
 
     /// The ratio of the means of `baseline` and `candidate`.
     ///
@@ -109,7 +115,16 @@ impl MeanRatio {
             baseline_error: above.squared_error,
             candidate_error: below.squared_error,
             df: satterthwaite(x.squared_error, n, ratio * ratio * y.squared_error, m),
+            smaller_df: (n.min(m) - 1) as f64,
+            method: Self::NAME,
         })
+    }
+
+    /// The same with the degrees of freedom of the smaller sample, min(n, m) − 1, which keeps the level of normal times with few runs of one
+    /// version against many of the other.
+    #[must_use]
+    pub fn by_smaller_side(self) -> Self {
+        Self { df: self.smaller_df, method: Self::NAME_BY_SMALLER_SIDE, ..self }
     }
 
     /// The observed speedup of the mean, x̄/ȳ (Touati 2010 §3.1).
@@ -128,13 +143,20 @@ impl MeanRatio {
     pub fn interval(&self, level: ConfidenceLevel) -> RatioInterval {
         let t = student_t::two_sided_critical(level.risk().get(), self.df);
         let [baseline, candidate] = self.estimates();
-        match fieller::limits(baseline, candidate, t) {
+        let interval = match fieller::limits(baseline, candidate, t) {
             Ok([lower, upper]) => {
                 let caveats: Vec<Caveat> = Vec::new();
-                RatioInterval::Bounded(Interval { method: Self::NAME, lower, upper, level, caveats })
+                RatioInterval::Bounded(Interval { method: self.method, lower, upper, level, caveats })
             }
-            Err(reason) => RatioInterval::Unbounded { method: Self::NAME, level, reason },
-        }
+            Err(reason) => RatioInterval::Unbounded { method: self.method, level, reason },
+        };
+        interval.cut_at_zero()
+    }
+
+    /// The logarithm of the ratio, with its error by the delta method.
+    pub fn log_effect(&self) -> LogEffect {
+        let variance = self.estimates().iter().map(|estimate| estimate.relative()).sum();
+        LogEffect { estimate: self.estimate().ln(), variance, df: self.df }
     }
 
     fn estimates(&self) -> [Estimate; 2] {

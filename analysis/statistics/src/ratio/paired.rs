@@ -11,7 +11,9 @@
 
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue, RatioInterval, Unbounded};
 use crate::ratio::suite::sums_of_clusters;
-use crate::ratio::{BenchmarkWeights, Clusters, Overall, RatioError, SuiteMember, SuiteRatioError, Summary};
+use crate::ratio::{
+    BenchmarkWeights, Clusters, LogEffect, Overall, RatioError, SuiteMember, SuiteRatioError, Summary,
+};
 use crate::{distribution::student_t, number::rounding::CompensatedSum, sample::Sample};
 
 /// The ratio of (weighted sums of) means of pairs, baseline over candidate.
@@ -124,6 +126,11 @@ impl PairedRatio {
         self.sums[0] / self.sums[1]
     }
 
+    /// The logarithm of the ratio, with its error by the delta method.
+    pub fn log_effect(&self) -> LogEffect {
+        LogEffect { estimate: self.estimate().ln(), variance: self.of_difference, df: self.df }
+    }
+
     /// The p-value of the speedup being `ratio` against its being otherwise, greater or less.
     pub fn p_value(&self, ratio: f64, alternative: Alternative) -> PValue {
         // X − θY in units of X, whose variance is that of u − kv = (u − v) + (1 − k)v with k = θY/X.
@@ -145,7 +152,7 @@ impl PairedRatio {
         }
         let root = (e * (1.0 - b) + g * g).sqrt();
         let [lower, upper] = [-root, root].map(|root| self.estimate() * (1.0 + (root - g) / (1.0 - b)));
-        RatioInterval::Bounded(Interval { method, lower, upper, level, caveats: Vec::new() })
+        RatioInterval::Bounded(Interval { method, lower, upper, level, caveats: Vec::new() }).cut_at_zero()
     }
 }
 

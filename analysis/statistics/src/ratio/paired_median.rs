@@ -1,7 +1,10 @@
 //! The median speedup of pairs, with an interval that supposes nothing of their law.
 
 use crate::inference::{Alternative, ConfidenceLevel, PValue, RatioInterval, Unbounded};
-use crate::{ratio::RatioError, ratio::mean::require_positive, sample::Sample, sample::SampleQuantile};
+use crate::{
+    ratio::LogEffect, ratio::RatioError, ratio::mean::require_positive, sample::Sample,
+    sample::SampleQuantile,
+};
 
 /// The median of the ratios within pairs, baseline over candidate: half of the pairs have a larger one.
 ///
@@ -66,6 +69,13 @@ impl PairedMedianRatio {
         } else {
             RatioInterval::Unbounded { method: Self::NAME, level, reason: Unbounded::TooFewRuns }
         }
+    }
+
+    /// The logarithm of the median, with its bootstrap variance.
+    pub fn log_effect(&self) -> LogEffect {
+        let median = SampleQuantile::median(&self.logarithms);
+        let df = self.logarithms.len() as f64 - 1.0;
+        LogEffect { estimate: median.estimate(), variance: median.variance(), df }
     }
 
     /// The p-value of the median being `ratio`.

@@ -8,7 +8,7 @@
 
 use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Unbounded};
 use crate::ratio::contrast::{Contrast, Dependence, Limits, Scale, Stratum, weighted};
-use crate::ratio::{RatioError, mean::require_positive};
+use crate::ratio::{LogEffect, RatioError, mean::require_positive};
 use crate::sample::{Sample, SampleQuantile};
 
 /// The ratio of the quantiles of two independent samples of positive numbers, baseline over candidate.
@@ -122,6 +122,23 @@ impl<'a> QuantileRatio<'a> {
     /// `ratio` on the other side than `alternative` says counts as 1.
     pub fn p_value(&self, ratio: f64, alternative: Alternative) -> PValue {
         self.contrast().p_value(ratio, alternative)
+    }
+
+    /// The logarithm of the ratio, with its error by the bootstrap variances of the quantiles of the logarithms.
+    pub fn log_effect(&self) -> LogEffect {
+        let mut variance = 0.0;
+        let mut df = f64::INFINITY;
+        for Stratum { weight, baseline, candidate } in &self.strata {
+            let [x, y] = [baseline, candidate].map(|quantile| quantile.variance_of_logarithm().sqrt());
+            let error = match self.dependence {
+                Dependence::None => x.hypot(y),
+                Dependence::Any => x + y,
+            };
+            variance += (weight * error).powi(2);
+            let fewest = baseline.sample().len().min(candidate.sample().len());
+            df = df.min(fewest as f64 - 1.0);
+        }
+        LogEffect { estimate: self.estimate().ln(), variance, df }
     }
 
     fn contrast(&self) -> Contrast<'_, 'a> {

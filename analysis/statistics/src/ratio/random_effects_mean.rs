@@ -1,42 +1,25 @@
-//! The typical speedup: the random-effects mean of the logarithms of speedups, and the interval of a further benchmark's.
+//! The typical speedup, the mean of the log speedups of benchmarks that differ, and the interval of a further benchmark's.
 //!
-//! Benchmarks differ in their speedups by more than their runs explain. If they were drawn from a population whose log speedups
-//! scatter with variance τ², then the mean of these is the typical log speedup, and a further benchmark's lies about it with
-//! τ² besides the error of the mean (DerSimonian and Laird, Meta-analysis in clinical trials, 1986; Higgins, Thompson and
-//! Spiegelhalter, A re-evaluation of random-effects meta-analysis, JRSS A 172, 2009). The error of the mean is that of Knapp
-//! and Hartung (Improved tests for a random effects meta-regression with a single covariate, Statistics in Medicine 22, 2003),
-//! with Student's t, which keeps its level with few benchmarks. All of it as in R's metafor: `rma(yi, vi, method, test =
-//! "knha")` and its `predict`.
+//! Log speedups of a population scatter with variance τ² besides their errors. With the weights 1/(v + τ²), Q(τ²) = Σ w(y − μ)² follows
+//! χ² with k − 1 degrees of freedom at the true τ² (Viechtbauer, Statistics in Medicine 26, 2007). So each value of that law is one of
+//! τ²: its confidence distribution, here of τ² > 0, which for equal errors is the reference posterior of Bodnar et al. (Statistics in
+//! Medicine 36, 2017). What is normal for a given τ² is mixed over it (Nagashima, Noma and Furukawa, Statistical Methods in Medical
+//! Research 28, 2019): where benchmarks differ much, Student's t results; where they do not, the uncertainty of τ² stays in the intervals.
+//! τ² itself is Paule and Mandel's (Journal of Research of the NBS 87, 1982). That errors are estimates from few runs widens the error
+//! of the mean by Meier's factor (Biometrics 9, 1953).
 
 use crate::inference::{ConfidenceLevel, Interval};
-use crate::{distribution::student_t, number::rounding::CompensatedSum};
+use crate::number::{gauss_legendre, gauss_legendre::Node, monotone_root, rounding::CompensatedSum};
+use crate::{distribution::normal, ratio::LogEffect};
 use thiserror::Error;
-
-/// The estimate of a benchmark's log speedup, with its variance.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LogEffect {
-    /// The logarithm of the speedup.
-    pub estimate: f64,
-    /// The squared standard error of that.
-    pub variance: f64,
-}
-
-/// How the variance τ² between benchmarks is estimated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HeterogeneityEstimator {
-    /// By moments: DerSimonian and Laird's.
-    DerSimonianLaird,
-    /// By restricted maximum likelihood.
-    Reml,
-}
 
 /// Why there is no typical speedup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum RandomEffectsError {
-    /// One benchmark has nothing to be typical of.
-    #[error("a typical speedup needs at least two benchmarks, but there are {0}")]
+    /// Two benchmarks say nothing of how benchmarks differ.
+    #[error("a typical speedup needs at least three benchmarks, but there are {0}")]
     TooFew(usize),
-    /// An estimate is not a number, or a variance not positive.
+    /// An estimate is not a number, or its variance or degrees of freedom are not positive.
     #[error("benchmark {number} has no error that is known, so it has no weight")]
     NoVariance {
         /// Its place in the suite, from 1.
@@ -50,12 +33,12 @@ speedup_core::hints! { RandomEffectsError: Self::NoVariance { .. } => "leave it 
 ///
 /// ```
 /// use speedup_statistics::inference::ConfidenceLevel;
-/// use speedup_statistics::ratio::{HeterogeneityEstimator, LogEffect, RandomEffectsMean};
+/// use speedup_statistics::ratio::{LogEffect, RandomEffectsMean};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let speedups = [1.10_f64, 1.32, 1.05, 1.21];
-/// let effects = speedups.map(|speedup| LogEffect { estimate: speedup.ln(), variance: 1e-4 });
-/// let typical = RandomEffectsMean::new(&effects, HeterogeneityEstimator::Reml)?;
+/// let effects = speedups.map(|speedup| LogEffect { estimate: speedup.ln(), variance: 1e-4, df: 9.0 });
+/// let typical = RandomEffectsMean::new(&effects)?;
 /// assert!((typical.mean().exp() - 1.165).abs() < 0.005);
 /// // A further benchmark may be slower, although the typical one is not.
 /// assert!(typical.prediction(ConfidenceLevel::USUAL).lower < typical.interval(ConfidenceLevel::USUAL).lower);
@@ -64,51 +47,64 @@ speedup_core::hints! { RandomEffectsError: Self::NoVariance { .. } => "leave it 
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomEffectsMean {
-    benchmarks: usize,
+    q: f64,
     tau_squared: f64,
     mean: f64,
-    /// The squared standard error of the mean: Knapp and Hartung's.
-    variance: f64,
     typical_variance: f64,
+    components: Vec<Component>,
 }
 
-/// Steps of Fisher's scoring, of which a dozen do.
+/// The mean as it is known if τ² has one of its values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Component {
+    probability: f64,
+    tau_squared: f64,
+    mean: f64,
+    /// The squared error of the mean.
+    variance: f64,
+}
+
+/// Steps of Newton's method, of which a dozen do.
 const STEPS: usize = 1000;
+/// Panels of the quadrature over the law of Q, of 20 points each: the intervals are known to six digits.
+const PANELS: usize = 5;
+/// Where the density of Q has fallen by e⁻⁴⁰, nothing is left to be counted.
+const NEGLIGIBLE: f64 = 40.0;
 
 impl RandomEffectsMean {
     /// The method's full name.
-    pub const NAME: &'static str = "random-effects mean of log ratios (REML, Knapp and Hartung)";
+    pub const NAME: &'static str =
+        "random-effects mean of log ratios (Paule and Mandel; confidence distribution of the scatter)";
 
-    /// The mean of `effects`, of which there must be two or more, each with a positive variance.
+    /// The mean of `effects`, of which there must be three or more, each with a positive variance.
     ///
     /// # Errors
     /// [`RandomEffectsError`].
-    pub fn new(effects: &[LogEffect], estimator: HeterogeneityEstimator) -> Result<Self, RandomEffectsError> {
-        let k = effects.len();
-        if k < 2 {
-            return Err(RandomEffectsError::TooFew(k));
+    pub fn new(effects: &[LogEffect]) -> Result<Self, RandomEffectsError> {
+        if effects.len() < 3 {
+            return Err(RandomEffectsError::TooFew(effects.len()));
         }
-        let is_unknown = |effect: &LogEffect| {
-            !(effect.estimate.is_finite() && effect.variance > 0.0 && effect.variance.is_finite())
+        let is_known = |effect: &LogEffect| {
+            effect.estimate.is_finite()
+                && effect.variance > 0.0
+                && effect.variance.is_finite()
+                && effect.df > 0.0
         };
-        if let Some(place) = effects.iter().position(is_unknown) {
+        if let Some(place) = effects.iter().position(|effect| !is_known(effect)) {
             return Err(RandomEffectsError::NoVariance { number: place + 1 });
         }
+        let df = (effects.len() - 1) as f64;
         let fixed = Weighted::new(effects, 0.0);
-        let df = (k - 1) as f64;
-        let by_moments = ((fixed.residual - df) / (fixed.sum - fixed.squares / fixed.sum)).max(0.0);
-        let tau_squared = match estimator {
-            HeterogeneityEstimator::DerSimonianLaird => by_moments,
-            HeterogeneityEstimator::Reml => reml(effects),
-        };
-        let weighted = Weighted::new(effects, tau_squared);
+        let tau_squared = tau_squared_at(effects, df, 0.0);
+        // Higgins and Thompson's: the error that a benchmark has as a rule (Statistics in Medicine 21, 2002, eq. 9).
+        let weights = effects.iter().map(|one| 1.0 / one.variance);
+        let typical_variance = df / CompensatedSum::of(weights.map(|w| w * (1.0 - w / fixed.sum)));
         Ok(Self {
-            benchmarks: k,
+            q: fixed.residual,
             tau_squared,
-            mean: weighted.mean,
-            variance: weighted.residual / df / weighted.sum,
-            // Higgins and Thompson's: the error that a benchmark has as a rule (Statistics in Medicine 21, 2002, eq. 9).
-            typical_variance: df / (fixed.sum - fixed.squares / fixed.sum),
+            mean: Weighted::new(effects, tau_squared).mean,
+            typical_variance,
+            components: components(effects, fixed.residual, typical_variance),
         })
     }
 
@@ -117,9 +113,14 @@ impl RandomEffectsMean {
         self.mean
     }
 
-    /// τ², the variance of the log speedups between benchmarks.
+    /// τ², the variance of the log speedups between benchmarks: Paule and Mandel's estimate.
     pub fn tau_squared(&self) -> f64 {
         self.tau_squared
+    }
+
+    /// Cochran's Q: the squares of what the log speedups differ from their weighted mean, each over its variance.
+    pub fn q(&self) -> f64 {
+        self.q
     }
 
     /// The share of the scatter of the observed log speedups that is of the benchmarks and not of the runs, I², from 0 to 1.
@@ -127,33 +128,40 @@ impl RandomEffectsMean {
         self.tau_squared / (self.tau_squared + self.typical_variance)
     }
 
-    /// The standard error of the mean: Knapp and Hartung's.
-    pub fn standard_error(&self) -> f64 {
-        self.variance.sqrt()
-    }
-
-    /// The equal-tailed interval of the mean log speedup: Knapp and Hartung's, by Student's t.
+    /// The equal-tailed interval of the mean log speedup.
     pub fn interval(&self, level: ConfidenceLevel) -> Interval {
-        self.about(Self::NAME, self.t(level) * self.standard_error(), level)
+        self.between(Self::NAME, |component| component.variance, level)
     }
 
     /// The interval in which the true log speedup of a further benchmark of the population lies with probability `level`.
     pub fn prediction(&self, level: ConfidenceLevel) -> Interval {
-        let spread = (self.tau_squared + self.variance).sqrt();
-        self.about("prediction interval of a further benchmark (Student's t)", self.t(level) * spread, level)
+        const NAME: &str =
+            "prediction interval of a further benchmark (confidence distribution of the scatter)";
+        self.between(NAME, |component| component.variance + component.tau_squared, level)
     }
 
-    fn about(&self, method: &'static str, half_width: f64, level: ConfidenceLevel) -> Interval {
-        let (lower, upper) = (self.mean - half_width, self.mean + half_width);
-        Interval { method, lower, upper, level, caveats: Vec::new() }
-    }
-
-    fn df(&self) -> f64 {
-        (self.benchmarks - 1) as f64
-    }
-
-    fn t(&self, level: ConfidenceLevel) -> f64 {
-        student_t::two_sided_critical(level.risk().get(), self.df())
+    /// The quantiles of the mixture of normal laws with these variances.
+    fn between(
+        &self,
+        method: &'static str,
+        variance: fn(&Component) -> f64,
+        level: ConfidenceLevel,
+    ) -> Interval {
+        // In the unit of a typical error, so that the search starts with a step of its size.
+        let unit = (self.typical_variance + self.tau_squared).sqrt();
+        let end = |probability: f64| {
+            let excess = |at: f64| {
+                let x = self.mean + unit * at;
+                let below = self.components.iter().map(|component| {
+                    component.probability * normal::lower((x - component.mean) / variance(component).sqrt())
+                });
+                below.sum::<f64>() - probability
+            };
+            let at = monotone_root::increasing(0.0, (f64::MIN, f64::MAX), excess);
+            self.mean + unit * at.unwrap_or_else(|end| end)
+        };
+        let beyond = level.risk().get() / 2.0;
+        Interval { method, lower: end(beyond), upper: end(1.0 - beyond), level, caveats: Vec::new() }
     }
 }
 
@@ -161,101 +169,193 @@ impl RandomEffectsMean {
 struct Weighted {
     /// Σ w.
     sum: f64,
-    /// Σ w².
-    squares: f64,
-    /// Σ w³.
-    cubes: f64,
     mean: f64,
-    /// Σ w (y − μ)².
+    /// Σ w (y − μ)², which is Q(τ²).
     residual: f64,
-    /// Σ w² (y − μ)².
+    /// Σ w² (y − μ)², by which Q falls with τ².
     squared_residual: f64,
 }
 
 impl Weighted {
     fn new(effects: &[LogEffect], tau_squared: f64) -> Self {
-        let over = |of: &dyn Fn(f64, f64) -> f64| {
-            CompensatedSum::of(effects.iter().map(|one| of(1.0 / (one.variance + tau_squared), one.estimate)))
+        let over = |term: &dyn Fn(f64, f64) -> f64| {
+            let terms = effects.iter().map(|one| term(1.0 / (one.variance + tau_squared), one.estimate));
+            CompensatedSum::of(terms)
         };
         let sum = over(&|w, _| w);
         let mean = over(&|w, y| w * y) / sum;
         Self {
             sum,
-            squares: over(&|w, _| w * w),
-            cubes: over(&|w, _| w * w * w),
             mean,
             residual: over(&|w, y| w * (y - mean) * (y - mean)),
             squared_residual: over(&|w, y| w * w * (y - mean) * (y - mean)),
         }
     }
+
+    /// The squared error of the mean, 1/Σw, by Meier's factor larger, as the weights are estimates themselves: of each by the share
+    /// of its variance that is the estimated error.
+    fn squared_error(&self, effects: &[LogEffect], tau_squared: f64) -> f64 {
+        let terms = effects.iter().map(|one| {
+            let weight = 1.0 / (one.variance + tau_squared);
+            let estimated = one.variance * weight;
+            let share = weight / self.sum;
+            estimated * estimated * share * (1.0 - share) / one.df
+        });
+        (1.0 + 4.0 * CompensatedSum::of(terms)) / self.sum
+    }
 }
 
-/// τ² of the greatest restricted likelihood, by Fisher's scoring from Hedges' estimate, as R's metafor looks for it.
-fn reml(effects: &[LogEffect]) -> f64 {
-    let k = effects.len() as f64;
-    let mean = CompensatedSum::of(effects.iter().map(|one| one.estimate)) / k;
-    let scatter = CompensatedSum::of(effects.iter().map(|one| (one.estimate - mean).powi(2))) / (k - 1.0);
-    let error = CompensatedSum::of(effects.iter().map(|one| one.variance)) / k;
-    let least = effects.iter().map(|one| one.variance).fold(f64::INFINITY, f64::min);
-    let mut tau_squared = (scatter - error).max(0.0);
+/// The τ² at which Q is `q`, looked for from `least` upwards, or `least` where Q is smaller there.
+fn tau_squared_at(effects: &[LogEffect], q: f64, least: f64) -> f64 {
+    let mut tau_squared = least;
     for _ in 0..STEPS {
         let at = Weighted::new(effects, tau_squared);
-        let trace = at.sum - at.squares / at.sum;
-        let information = at.squares - 2.0 * at.cubes / at.sum + (at.squares / at.sum).powi(2);
-        let next = (tau_squared + (at.squared_residual - trace) / information).max(0.0);
-        let step = (next - tau_squared).abs();
-        tau_squared = next;
-        if step <= 1e-14 * (tau_squared + least) {
+        if at.residual <= q {
+            break;
+        }
+        // 1/Q is concave and increases, so that Newton's steps on it never go too far.
+        let step = (at.residual / q - 1.0) * at.residual / at.squared_residual;
+        tau_squared += step;
+        if step <= 1e-14 * tau_squared {
             break;
         }
     }
     tau_squared
 }
 
+/// The mean by each τ² > 0 of the confidence distribution, where Q(0) is `residual`.
+fn components(effects: &[LogEffect], residual: f64, typical_variance: f64) -> Vec<Component> {
+    let mut components = Vec::with_capacity(PANELS * gauss_legendre::POINTS);
+    let mut tau_squared = 0.0;
+    for Node { at: s, weight } in law_of_q(effects.len(), residual).into_iter().rev() {
+        tau_squared = if residual > 0.0 {
+            tau_squared_at(effects, residual * s * s, tau_squared)
+        } else {
+            // The limit of equal errors, for estimates that agree to the last digit.
+            typical_variance * (1.0 / (s * s) - 1.0)
+        };
+        let at = Weighted::new(effects, tau_squared);
+        let variance = at.squared_error(effects, tau_squared);
+        components.push(Component { probability: weight, tau_squared, mean: at.mean, variance });
+    }
+    components
+}
+
+/// The law of s, the root of Q(τ²)/Q(0), given that τ² > 0: Q is χ² of k − 1 degrees of freedom, and s falls from 1 as τ² grows. The
+/// weights of the ascending nodes add up to 1.
+fn law_of_q(k: usize, residual: f64) -> Vec<Node> {
+    let power = (k - 2) as f64;
+    let log_density = |s: f64| power * s.ln() - residual * s * s / 2.0;
+    let top = (power / residual).sqrt().min(1.0);
+    let above_negligible = |log_s: f64| log_density(log_s.exp()) - log_density(top) + NEGLIGIBLE;
+    let lower = monotone_root::between(top.ln() - 2.0 * NEGLIGIBLE, top.ln(), above_negligible).exp();
+    // To the right of its top the density falls at least as fast as a normal one.
+    let upper = (top + (2.0 * NEGLIGIBLE / residual).sqrt()).min(1.0);
+    let panel = (upper - lower) / PANELS as f64;
+    let mut law = Vec::with_capacity(PANELS * gauss_legendre::POINTS);
+    for number in 0..PANELS {
+        let start = lower + panel * number as f64;
+        law.extend(gauss_legendre::nodes(start, start + panel));
+    }
+    for node in &mut law {
+        node.weight *= (log_density(node.at) - log_density(top)).exp();
+    }
+    let all = CompensatedSum::of(law.iter().map(|node| node.weight));
+    for node in &mut law {
+        node.weight /= all;
+    }
+    law
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::distribution::student_t;
     use proptest::prelude::*;
 
-    #[test]
-    fn what_has_no_weight_is_refused() {
-        let one = LogEffect { estimate: 0.1, variance: 0.01 };
-        let new = |effects: &[LogEffect]| RandomEffectsMean::new(effects, HeterogeneityEstimator::Reml);
-        assert_eq!(new(&[one]), Err(RandomEffectsError::TooFew(1)));
-        let without = LogEffect { variance: 0.0, ..one };
-        assert_eq!(new(&[one, without]), Err(RandomEffectsError::NoVariance { number: 2 }));
-        let nowhere = LogEffect { estimate: f64::NAN, ..one };
-        assert_eq!(new(&[nowhere, one]), Err(RandomEffectsError::NoVariance { number: 1 }));
+    const LEVEL: ConfidenceLevel = ConfidenceLevel::USUAL;
+
+    fn effects(values: &[(f64, f64)]) -> Vec<LogEffect> {
+        values
+            .iter()
+            .map(|(estimate, variance)| LogEffect { estimate: *estimate, variance: *variance, df: 9.0 })
+            .collect()
+    }
+
+    fn ends(effects: &[LogEffect]) -> [f64; 5] {
+        let typical = RandomEffectsMean::new(effects).unwrap();
+        let [mean, further] = [typical.interval(LEVEL), typical.prediction(LEVEL)];
+        [typical.mean(), mean.lower, mean.upper, further.lower, further.upper]
     }
 
     #[test]
-    fn equal_effects_have_no_scatter() {
-        let effects = [LogEffect { estimate: 0.2, variance: 0.01 }; 5];
-        for estimator in [HeterogeneityEstimator::DerSimonianLaird, HeterogeneityEstimator::Reml] {
-            let typical = RandomEffectsMean::new(&effects, estimator).unwrap();
-            assert_eq!((typical.tau_squared(), typical.heterogeneity()), (0.0, 0.0));
-            assert!((typical.mean() - 0.2).abs() < 1e-15);
+    fn what_has_no_weight_is_refused() {
+        let one = LogEffect { estimate: 0.1, variance: 0.01, df: 9.0 };
+        assert_eq!(RandomEffectsMean::new(&[one, one]), Err(RandomEffectsError::TooFew(2)));
+        let without = LogEffect { variance: 0.0, ..one };
+        let refused = RandomEffectsMean::new(&[one, without, one]);
+        assert_eq!(refused, Err(RandomEffectsError::NoVariance { number: 2 }));
+        let nowhere = LogEffect { estimate: f64::NAN, ..one };
+        let refused = RandomEffectsMean::new(&[nowhere, one, one]);
+        assert_eq!(refused, Err(RandomEffectsError::NoVariance { number: 1 }));
+    }
+
+    /// Estimates that agree say that benchmarks differ little beside their errors, not that they do not differ.
+    #[test]
+    fn equal_effects_have_no_scatter_that_is_known() {
+        let typical = RandomEffectsMean::new(&effects(&[(0.2, 0.01); 5])).unwrap();
+        assert_eq!((typical.tau_squared(), typical.heterogeneity()), (0.0, 0.0));
+        assert!((typical.mean() - 0.2).abs() < 1e-15);
+        let nearly: Vec<(f64, f64)> = (0..5).map(|i| (0.2 + 1e-9 * f64::from(i % 2), 0.01)).collect();
+        for (equal, near) in ends(&effects(&[(0.2, 0.01); 5])).iter().zip(ends(&effects(&nearly))) {
+            assert!((equal - near).abs() < 1e-6, "{equal} {near}");
+        }
+    }
+
+    /// Where benchmarks differ far more than their errors, they are a sample of normal numbers, whose intervals are Student's.
+    #[test]
+    fn of_a_wide_scatter_the_intervals_are_students() {
+        for k in [3_usize, 5, 20, 65] {
+            let values: Vec<(f64, f64)> = (0..k).map(|i| (((i * i) % 17) as f64, 1e-9)).collect();
+            let [mean, lower, upper, least, most] = ends(&effects(&values));
+            let squares: f64 = values.iter().map(|(value, _)| (value - mean).powi(2)).sum();
+            let sd = (squares / (k - 1) as f64).sqrt();
+            let t = student_t::two_sided_critical(LEVEL.risk().get(), (k - 1) as f64);
+            let expected = 2.0 * t * sd / (k as f64).sqrt();
+            assert!(((upper - lower) / expected - 1.0).abs() < 1e-5, "{k}");
+            let expected = 2.0 * t * sd * (1.0 + 1.0 / k as f64).sqrt();
+            assert!(((most - least) / expected - 1.0).abs() < 1e-5, "{k}");
         }
     }
 
     proptest! {
-        /// No τ² near by has a greater restricted likelihood.
+        /// Another order changes nothing, exchanged versions turn all around, and a unit moves it; the estimate is inside.
         #[test]
-        fn the_likelihood_is_greatest_there(
-            effects in prop::collection::vec((-1.0..1.0_f64, 1e-4..0.1_f64), 3..30)
-        ) {
-            let of = |(estimate, variance): &(f64, f64)| LogEffect { estimate: *estimate, variance: *variance };
-            let effects: Vec<LogEffect> = effects.iter().map(of).collect();
-            let likelihood = |tau_squared: f64| {
-                let at = Weighted::new(&effects, tau_squared);
-                let logs: f64 = effects.iter().map(|one| (one.variance + tau_squared).ln()).sum();
-                -0.5 * (logs + at.sum.ln() + at.residual)
-            };
-            let best = reml(&effects);
-            let here = likelihood(best);
-            for factor in [0.8, 0.95, 1.05, 1.2] {
-                prop_assert!(likelihood(best * factor) <= here + 1e-9, "{best} {factor}");
+        fn order_exchange_and_unit(values in prop::collection::vec((-1.0..1.0_f64, 1e-6..0.1_f64), 3..30)) {
+            let of = ends(&effects(&values));
+            prop_assert!(of[3] <= of[1] && of[1] <= of[0] && of[0] <= of[2] && of[2] <= of[4], "{of:?}");
+            let reversed: Vec<(f64, f64)> = values.iter().rev().copied().collect();
+            let exchanged: Vec<(f64, f64)> = values.iter().map(|(y, v)| (-y, *v)).collect();
+            let moved: Vec<(f64, f64)> = values.iter().map(|(y, v)| (3.0 + y, *v)).collect();
+            let scaled: Vec<(f64, f64)> = values.iter().map(|(y, v)| (2.0 * y, 4.0 * v)).collect();
+            let [mean, lower, upper, least, most] = ends(&effects(&exchanged));
+            let turned = [-mean, -upper, -lower, -most, -least];
+            let others = [ends(&effects(&reversed)), turned, ends(&effects(&moved)).map(|end| end - 3.0), ends(&effects(&scaled)).map(|end| end / 2.0)];
+            for other in others {
+                for (one, other) in of.iter().zip(other) {
+                    prop_assert!((one - other).abs() < 1e-7, "{of:?} {other}");
+                }
             }
+        }
+
+        /// Q at the estimate of τ² is what it is on average, or less without any.
+        #[test]
+        fn q_is_k_less_one_there(values in prop::collection::vec((-1.0..1.0_f64, 1e-4..0.1_f64), 3..30)) {
+            let effects = effects(&values);
+            let tau_squared = RandomEffectsMean::new(&effects).unwrap().tau_squared();
+            let q = Weighted::new(&effects, tau_squared).residual;
+            let df = (effects.len() - 1) as f64;
+            prop_assert!(if tau_squared > 0.0 { (q - df).abs() < 1e-9 * df } else { q <= df }, "{q} {tau_squared}");
         }
     }
 }

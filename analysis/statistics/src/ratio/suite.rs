@@ -2,13 +2,16 @@
 //!
 //! Touati 2010 §3.2 gives the overall speedup without a test. For benchmarks and weights taken as they are, it is a
 //! ratio of two weighted sums of means, Σw x̄/Σw ȳ, and the samples are independent; so Fieller's argument
-//! (Kalibera 2012 §7.3.2) holds with the variances Σw²s²/n, and the degrees of freedom are Satterthwaite's over all
-//! samples at the estimated ratio. With one benchmark it is [`crate::ratio::MeanRatio`]. It says nothing of other
-//! benchmarks: that is what the proportion is for.
+//! (Kalibera 2012 §7.3.2) holds with the variances Σw²s²/n. The degrees of freedom are Satterthwaite's over all samples at the
+//! estimated ratio; or over the samples of the version that has fewer of them, as with few runs of one version against many of the other
+//! those of all are too many.
+//! With one benchmark it is [`crate::ratio::MeanRatio`]. It says nothing of other benchmarks: that is what the proportion is for.
 
 use crate::inference::{Alternative, ConfidenceLevel, Interval, PValue, RatioInterval, Unbounded};
 use crate::ratio::fieller::{Estimate, unit_of};
-use crate::ratio::{BenchmarkWeights, Overall, RatioError, SuiteError, SuiteMember, Summary, fieller};
+use crate::ratio::{
+    BenchmarkWeights, LogEffect, Overall, RatioError, SuiteError, SuiteMember, Summary, fieller,
+};
 use crate::{distribution::student_t, number::rounding::CompensatedSum, sample::Sample};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -37,6 +40,7 @@ pub struct SuiteRatio {
     baseline: WeightedSum,
     candidate: WeightedSum,
     df: f64,
+    method: &'static str,
 }
 
 /// Σ w x̄ and its squared standard error, in a unit of the sum's own size: squares of squared errors are doubles then.
@@ -94,6 +98,8 @@ impl SuiteRatio {
     /// The method's full name.
     pub const NAME: &'static str =
         "Fieller interval of the ratio of weighted sums of means (Satterthwaite degrees of freedom)";
+    /// The method's full name with the degrees of freedom of the version that has fewer.
+    pub const NAME_BY_SMALLER_SIDE: &'static str = "Fieller interval of the ratio of weighted sums of means (Satterthwaite degrees of freedom of the version with fewer)";
 
     /// The ratio over `members`, weighted by `weights`, which are taken as fixed.
     ///
@@ -142,12 +148,26 @@ impl SuiteRatio {
         let square = (baseline.mean / candidate.mean).powi(2);
         let error = baseline.error + square * candidate.error;
         let df = error * error / (baseline.spread + square * square * candidate.spread);
-        Ok(Self { baseline, candidate, df })
+        Ok(Self { baseline, candidate, df, method: Self::NAME })
+    }
+
+    /// The same with the degrees of freedom of the version that has fewer.
+    #[must_use]
+    pub fn by_smaller_side(self) -> Self {
+        // A sum without error has none, which is not the smaller number.
+        let df = self.baseline.df().min(self.candidate.df());
+        Self { df, method: Self::NAME_BY_SMALLER_SIDE, ..self }
     }
 
     /// The observed overall speedup of the mean.
     pub fn estimate(&self) -> f64 {
         self.baseline.mean / self.candidate.mean * (self.baseline.unit / self.candidate.unit)
+    }
+
+    /// The logarithm of the ratio, with its error by the delta method.
+    pub fn log_effect(&self) -> LogEffect {
+        let [baseline, candidate] = [self.baseline, self.candidate].map(|sum| sum.estimate().relative());
+        LogEffect { estimate: self.estimate().ln(), variance: baseline + candidate, df: self.df }
     }
 
     /// The p-value of the overall speedup being `ratio` against its being otherwise, greater or less.
@@ -165,12 +185,13 @@ impl SuiteRatio {
         let (a, b) = (relative(&self.baseline), relative(&self.candidate));
         if b.is_nan() || b >= 1.0 || !t.is_finite() {
             let reason = Unbounded::DenominatorNearZero;
-            return RatioInterval::Unbounded { method: Self::NAME, level, reason };
+            return RatioInterval::Unbounded { method: self.method, level, reason };
         }
         let root = (a + b - a * b).max(0.0).sqrt();
         let ends = [(1.0 - root) / (1.0 - b), (1.0 + root) / (1.0 - b)];
         let [lower, upper] = ends.map(|end| self.estimate() * end);
-        RatioInterval::Bounded(Interval { method: Self::NAME, lower, upper, level, caveats: Vec::new() })
+        RatioInterval::Bounded(Interval { method: self.method, lower, upper, level, caveats: Vec::new() })
+            .cut_at_zero()
     }
 }
 
@@ -189,6 +210,11 @@ impl WeightedSum {
             error: CompensatedSum::of(weighted().map(error)),
             spread: CompensatedSum::of(weighted().map(spread)),
         }
+    }
+
+    /// Satterthwaite's.
+    fn df(&self) -> f64 {
+        self.error * self.error / self.spread
     }
 
     fn estimate(&self) -> Estimate {
@@ -215,6 +241,8 @@ mod tests {
         let [a, b] = [suite.interval(ConfidenceLevel::USUAL), mean.interval(ConfidenceLevel::USUAL)];
         let (a, b) = (a.bounded().unwrap(), b.bounded().unwrap());
         assert!((a.lower - b.lower).abs() < 1e-12 && (a.upper - b.upper).abs() < 1e-12, "{a:?} {b:?}");
+        // Of the candidate's three runs.
+        assert_eq!(suite.by_smaller_side().df, 2.0);
     }
 
     #[test]
@@ -223,7 +251,10 @@ mod tests {
         let (c, one) = (sample(&[5.0, 5.0]), sample(&[5.0]));
         let noisy = SuiteMember { baseline: &x, candidate: &y };
         let constant = SuiteMember { baseline: &c, candidate: &c };
-        assert!(SuiteRatio::new(&[noisy, constant], &BenchmarkWeights::Equal).unwrap().df > 2.0);
+        assert_eq!(
+            SuiteRatio::new(&[noisy, constant], &BenchmarkWeights::Equal).unwrap().by_smaller_side().df,
+            2.0
+        );
         let refused = SuiteRatio::new(&[constant], &BenchmarkWeights::Equal);
         assert_eq!(refused, Err(SuiteRatioError::Ratio(RatioError::Constant)));
         let single = SuiteMember { baseline: &one, candidate: &y };

@@ -5,19 +5,35 @@
 //! `contrast`.
 
 mod contrast;
+mod power;
 mod relabelling;
 
-use self::contrast::{Contrast, Hypothesis, Stratum, Values, trimmed_mean};
+pub(crate) use self::contrast::trimmed_mean;
+use self::contrast::{Contrast, Estimate, Hypothesis, Stratum, Values};
+pub use self::power::TrimmedPower;
 use self::relabelling::{Labels, Relabellings};
 use super::difference::CenterDifference;
-use crate::inference::{Alternative, Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Unbounded};
-use crate::ratio::{RatioError, mean::require_positive};
+use crate::inference::{
+    Alternative, Caveat, ConfidenceLevel, Interval, PValue, RatioInterval, Risk, Unbounded,
+};
+use crate::ratio::{LogEffect, RatioError, mean::require_positive};
 use crate::sample::Sample;
+use serde::Serialize;
 use thiserror::Error;
 
 /// The share of a sample that is left out at each end, at most a quarter.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+#[serde(transparent)]
 pub struct TrimShare(f64);
+
+/// A trimmed mean with its squared error by the winsorised variance (Yuen 1974).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TrimmedMean {
+    pub(crate) value: f64,
+    pub(crate) squared_error: f64,
+    /// The observations that are not left out.
+    pub(crate) left: f64,
+}
 
 /// A share that is no [`TrimShare`].
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
@@ -52,6 +68,8 @@ pub struct TrimmedRatio {
 impl TrimShare {
     /// A tenth at each end.
     pub const USUAL: Self = Self(0.1);
+    /// Nothing is left out: the trimmed mean is the mean.
+    pub const NONE: Self = Self(0.0);
 
     /// The share `share`, a fraction.
     ///
@@ -66,14 +84,34 @@ impl TrimShare {
         self.0
     }
 
-    /// The trimmed mean of a sample, in its unit: of its own observations a whole number is left out at each end.
-    pub fn mean_of(self, sample: &Sample) -> f64 {
-        trimmed_mean(sample.sorted(), self.0)
+    /// The largest share that is a whole number of `fewest` observations, and at most this one.
+    #[must_use]
+    pub fn whole(self, fewest: usize) -> Self {
+        let fewest = fewest as f64;
+        Self((self.0 * fewest + 1e-9).floor() / fewest)
     }
 
-    /// The geometric trimmed mean of positive times, in their unit.
-    pub fn time_of(self, times: &Sample) -> f64 {
-        trimmed_mean(&logarithms(times.sorted()), self.0).exp()
+    /// The trimmed mean of a sample, in its unit. It loses the share that is a whole number of `fewest` observations, those of the smallest
+    /// sample that it is compared with.
+    pub fn mean_of(self, sample: &Sample, fewest: usize) -> f64 {
+        trimmed_mean(sample.sorted(), self.whole(fewest).0).value
+    }
+
+    /// The trimmed means of samples, each of two observations or more. All lose the same share, a whole number of the smallest.
+    pub(crate) fn estimates(self, samples: &[&Sample]) -> Vec<TrimmedMean> {
+        let Self(share) = self.whole(samples.iter().map(|sample| sample.len()).min().unwrap_or(1));
+        samples.iter().map(|sample| trimmed_mean(sample.sorted(), share)).collect()
+    }
+
+    /// The geometric trimmed mean of positive times, in their unit, likewise: of two samples the ratio is that of [`TrimmedRatio::new`].
+    pub fn time_of(self, times: &Sample, fewest: usize) -> f64 {
+        trimmed_mean(&logarithms(times.sorted()), self.whole(fewest).0).value.exp()
+    }
+
+    /// How much less the candidate's geometric trimmed mean is than the baseline's, in the unit of the times.
+    pub fn saved(self, baseline: &Sample, candidate: &Sample) -> f64 {
+        let fewest = baseline.len().min(candidate.len());
+        self.time_of(baseline, fewest) - self.time_of(candidate, fewest)
     }
 }
 
@@ -116,15 +154,23 @@ impl TrimmedRatio {
         Ok(Self { contrast: pairs([baseline, candidate], logarithms, share)?, method: Self::NAME_OF_PAIRS })
     }
 
-    /// Runs of each version that it takes for an interval at this level, whatever the times are; none are enough for a level that is
-    /// finer than the draws of the permutation law.
-    pub fn runs_needed(level: ConfidenceLevel) -> Option<u64> {
-        needed(level, |runs| Labels::Choice { first: runs, all: 2 * runs })
+    /// The same, with draws enough for p-values that are compared with `risk`, two-sided: a family's least, as Holm's risk/65 of 65
+    /// benchmarks. They are enough for 0.001 in any case. A p-value of more than a few times the least has the same digits either way. An
+    /// interval at a smaller risk draws for that.
+    #[must_use]
+    pub fn compared_at(self, risk: Risk) -> Self {
+        Self { contrast: self.contrast.with_finest(risk.get() / 2.0), ..self }
+    }
+
+    /// Runs of each version that it takes for an interval at this level where `share` is left out, whatever the times are; none where no
+    /// number of draws reaches it.
+    pub fn runs_needed(level: ConfidenceLevel, share: TrimShare) -> Option<u64> {
+        needed(level, share, |runs| Labels::Choice { first: runs, all: 2 * runs })
     }
 
     /// The same of pairs.
-    pub fn pairs_needed(level: ConfidenceLevel) -> Option<u64> {
-        needed(level, Labels::Signs)
+    pub fn pairs_needed(level: ConfidenceLevel, share: TrimShare) -> Option<u64> {
+        needed(level, share, Labels::Signs)
     }
 
     /// The ratio of the geometric trimmed means, baseline over candidate.
@@ -132,10 +178,21 @@ impl TrimmedRatio {
         self.contrast.estimate().value.exp()
     }
 
+    /// The logarithm of the ratio, with its error by the winsorised variances (Yuen 1974).
+    pub fn log_effect(&self) -> LogEffect {
+        let Estimate { value, squared_error } = self.contrast.estimate();
+        LogEffect { estimate: value, variance: squared_error, df: self.contrast.df() }
+    }
+
     /// The p-value of the speedup being `ratio` against its being otherwise, greater or less.
     pub fn p_value(&self, ratio: f64, alternative: Alternative) -> PValue {
         let tails = self.contrast.tails(Hypothesis { factor: 1.0, shift: ratio.ln() });
         alternative.p_value(tails.lower, tails.upper)
+    }
+
+    /// What the test finds with such numbers of runs, if the spread is the observed one.
+    pub fn power(&self) -> TrimmedPower {
+        self.contrast.power()
     }
 
     /// The two-sided interval of the speedup; none where so few runs exclude nothing at this level.
@@ -186,6 +243,12 @@ impl TrimmedDifference {
     ) -> Result<Self, RatioError> {
         let strata: Vec<_> = strata.into_iter().collect();
         Ok(Self { contrast: apart(&strata, <[f64]>::to_vec, share)?, method: Self::NAME })
+    }
+
+    /// As [`TrimmedRatio::compared_at`].
+    #[must_use]
+    pub fn compared_at(self, risk: Risk) -> Self {
+        Self { contrast: self.contrast.with_finest(risk.get() / 2.0), ..self }
     }
 
     /// The difference within the pairs that two samples of one length are, in run order.
@@ -258,19 +321,23 @@ fn varying(mut strata: Vec<Stratum>, share: TrimShare) -> Result<Contrast, Ratio
     for stratum in &mut strata {
         stratum.weight /= all;
     }
-    let contrast = Contrast::new(strata, share.get());
+    let contrast = Contrast::new(strata, share);
     if contrast.is_rounding() { Err(RatioError::EssentiallyConstant) } else { Ok(contrast) }
 }
 
 /// The fewest observations whose relabellings can reject with half of the risk on either side.
-fn needed(level: ConfidenceLevel, labels: fn(usize) -> Labels) -> Option<u64> {
-    let is_enough =
-        |runs: &usize| Relabellings::new(vec![labels(*runs)]).finest() <= level.risk().get() / 2.0;
+fn needed(level: ConfidenceLevel, share: TrimShare, labels: fn(usize) -> Labels) -> Option<u64> {
+    let is_enough = |runs: &usize| {
+        let labels = labels(*runs);
+        let cut = (share.whole(*runs).0 * *runs as f64).round() as usize;
+        let finest = Relabellings::new(vec![labels], String::new()).finest(labels.hidden([cut; 2]));
+        finest <= level.risk().get() / 2.0
+    };
     (2..=MOST_NEEDED).find(is_enough).map(|runs| runs as u64)
 }
 
-/// With so many observations the law is by draws, which are no finer with more of them.
-const MOST_NEEDED: usize = 20;
+/// With more of them no level is reached that draws do not reach with so many.
+const MOST_NEEDED: usize = 30;
 
 fn interval(method: &'static str, level: ConfidenceLevel, limits: Option<[f64; 2]>) -> RatioInterval {
     match limits {

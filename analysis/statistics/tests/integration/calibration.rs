@@ -56,6 +56,22 @@ fn intervals_of_the_speedup_cover_it() {
     assert!(of_median > -4.0, "Hodges–Lehmann: {of_median} standard errors below");
 }
 
+/// Satterthwaite's degrees of freedom are too many where few runs meet many; those of the smaller sample are not.
+#[test]
+fn few_runs_against_many_keep_the_level_by_the_smaller_side() {
+    for (seed, n, m) in [(21, 2, 20), (22, 3, 30), (23, 5, 60)] {
+        let above = |by_smaller_side: bool| {
+            deviation(seed, SIMULATIONS, 0.05, |random| {
+                let ratio = MeanRatio::new(&times(random, n, 1.0), &times(random, m, 1.0)).unwrap();
+                let ratio = if by_smaller_side { ratio.by_smaller_side() } else { ratio };
+                ratio.p_value(1.0, Alternative::TwoSided).rejects_at(ConfidenceLevel::USUAL.risk())
+            })
+        };
+        assert!(above(true) < 4.0, "{n} and {m}: {} standard errors above", above(true));
+        assert!(n > 2 || above(false) > 8.0, "{n} and {m}: {} standard errors above", above(false));
+    }
+}
+
 #[test]
 fn which_tends_to_be_faster_errs_as_said_where_only_the_variances_differ() {
     // The candidate's times vary more: the rank-sum test takes that for a difference too often, or too seldom.
@@ -94,9 +110,10 @@ fn the_interval_of_a_suite_covers_its_speedup() {
             let large = (times(random, 20, 40.0), times(random, 6, 40.0));
             let members =
                 [&small, &middle, &large].map(|(baseline, candidate)| SuiteMember { baseline, candidate });
-            covers(&SuiteRatio::new(&members, &weights).unwrap().interval(level), truth)
+            covers(&SuiteRatio::new(&members, &weights).unwrap().by_smaller_side().interval(level), truth)
         });
-        assert!(of_suite.abs() < 4.0, "{weights:?}: {of_suite} standard errors off");
+        // The degrees of freedom of the version with fewer are fewer than those of the sum.
+        assert!((-4.0..15.0).contains(&of_suite), "{weights:?}: {of_suite} standard errors off");
     }
 }
 

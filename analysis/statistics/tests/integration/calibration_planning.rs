@@ -14,8 +14,9 @@ use speedup_statistics::inference::{Alternative, ConfidenceLevel, Risk};
 use speedup_statistics::planning::group_sequential::{
     GroupSequential, LookDecision, Sides, SpendingFunction, equal_fractions,
 };
-use speedup_statistics::planning::required_repetitions::{RankSumDetection, SpeedupGoal};
+use speedup_statistics::planning::required_repetitions::{RankSumDetection, SpeedupGoal, TrimmedDetection};
 use speedup_statistics::planning::{power::Group, power::Rejections, power::WelchPower, two_stage::TwoStage};
+use speedup_statistics::ratio::{TrimShare, TrimmedRatio};
 use speedup_statistics::{sample::Sample, test::RankSum, test::WelchTTest};
 
 use crate::simulation::{deviation, scale, standard_normal};
@@ -142,18 +143,19 @@ fn steins_interval_covers_whatever_the_pilot_said() {
     let level = ConfidenceLevel::new(0.9).unwrap();
     let of = deviation(31, 1500, 0.9, |random| {
         let mut runs = normals(random, 5);
-        let plan = TwoStage::of_mean(&sample(runs.clone()), 0.9, level).unwrap();
+        let plan = TwoStage::new(&[&sample(runs.clone())], TrimShare::NONE, 0.9, level).unwrap();
         runs.extend(normals(random, plan.further_runs() as usize));
-        let interval = plan.interval(&sample(runs)).unwrap();
+        let interval = plan.interval(&[&sample(runs)]);
         interval.lower <= 10.0 && 10.0 <= interval.upper
     });
     assert!(of.abs() < BOUND, "mean: {of}");
     let of = deviation(32, 800, 0.9, |random| {
         let [mut x, mut y] = [(); 2].map(|()| normals(random, 5));
-        let plan = TwoStage::of_difference(&sample(x.clone()), &sample(y.clone()), 1.0, level).unwrap();
+        let pilots = [&sample(x.clone()), &sample(y.clone())];
+        let plan = TwoStage::new(&pilots, TrimShare::NONE, 1.0, level).unwrap();
         x.extend(normals(random, plan.further_runs() as usize));
         y.extend(normals(random, plan.further_runs() as usize));
-        let interval = plan.interval_of_difference(&sample(x), &sample(y)).unwrap();
+        let interval = plan.interval(&[&sample(x), &sample(y)]);
         interval.lower <= 0.0 && 0.0 <= interval.upper
     });
     assert!(of.abs() < BOUND, "difference: {of}");
@@ -204,6 +206,34 @@ fn planned_powers_are_reached() {
         })
     };
     assert!(of(0.72) > -BOUND && of(0.88) < BOUND, "{runs} runs");
+}
+
+/// At the smallest numbers of runs and the one of most use, and with the limit of a pilot's spread.
+#[test]
+fn the_smallest_change_is_found_as_often_as_it_is_promised() {
+    let of_spread = |sd| TrimmedDetection::of_moments(1.0, sd).unwrap();
+    for (seed, runs) in [(54, 4), (55, 10)] {
+        let smallest = of_spread(0.04).with_runs(runs).smallest(risk(), 0.8).unwrap();
+        let times = |random: &mut ChaCha8Rng, factor: f64| {
+            sample((0..runs).map(|_| factor * f64::exp(0.04 * standard_normal(random))).collect())
+        };
+        let of = |power| {
+            deviation(seed, 1500, power, |random| {
+                let (x, y) = (times(random, smallest), times(random, 1.0));
+                let ratio = TrimmedRatio::new(&x, &y, TrimShare::USUAL).unwrap();
+                ratio.p_value(1.0, Alternative::TwoSided).rejects_at(risk())
+            })
+        };
+        assert!(of(0.77) > -BOUND && of(0.83) < BOUND, "{runs} runs");
+    }
+    // χ² with the degrees of freedom of what is left is nearly the law of a winsorised variance.
+    let is_below = |random: &mut ChaCha8Rng| {
+        let [x, y] =
+            [(); 2].map(|()| sample((0..10).map(|_| f64::exp(0.04 * standard_normal(random))).collect()));
+        let planned = TrimmedDetection::new(&x, Some(&y), TrimShare::USUAL).unwrap().at_upper_limit(0.8);
+        planned.spread() > of_spread(0.04).spread()
+    };
+    assert!(deviation(56, 1500, 0.78, is_below).abs() < BOUND);
 }
 
 #[test]

@@ -16,10 +16,12 @@ use speedup_statistics::planning::{
     power::Rejections, power::TTestPower, power::WelchPower, required_repetitions::Attainability,
     required_repetitions::Effort, required_repetitions::MeanPrecision, required_repetitions::MedianPrecision,
     required_repetitions::RankSumDetection, required_repetitions::RatioPrecision,
-    required_repetitions::SpeedupGoal, required_repetitions::WelchDetection, two_stage::TwoStage,
+    required_repetitions::SpeedupGoal, required_repetitions::TrimmedDetection,
+    required_repetitions::WelchDetection, two_stage::TwoStage,
 };
 use speedup_statistics::{
-    distribution::noncentral_t, ratio::MeanRatio, sample::Sample, test::OneSampleTTest,
+    distribution::noncentral_t, ratio::MeanRatio, ratio::TrimShare, ratio::TrimmedRatio, sample::Sample,
+    test::OneSampleTTest,
 };
 
 use crate::data::{ALTERNATIVES, SWAPPED, close, level, sample};
@@ -87,7 +89,7 @@ proptest! {
     }
 
     #[test]
-    fn welch_with_equal_groups_is_students_and_its_runs_have_the_power(
+    fn welch_with_equal_groups_is_students(
         runs in 3.0..80.0_f64, difference in 0.3..2.0_f64, sd in 0.3..2.0_f64, other in 0.3..2.0_f64
     ) {
         let risk = Risk::new(0.05).unwrap();
@@ -97,8 +99,6 @@ proptest! {
         let student = TTestPower { design: MeanDesign::TwoSamples, alternative, rejections, risk };
         let equal = welch.power(group(runs, sd), group(runs, sd), difference).unwrap();
         prop_assert!(close(equal, student.power(runs, difference, sd).unwrap(), 1e-10));
-        let needed = welch.runs_each([sd, other], difference, 0.8).unwrap();
-        prop_assert!(close(welch.power(group(needed, sd), group(needed, other), difference).unwrap(), 0.8, 1e-9));
         let swapped = WelchPower { alternative: Alternative::Less, ..welch };
         let there = welch.power(group(runs, sd), group(5.0, other), difference).unwrap();
         prop_assert!(close(there, swapped.power(group(5.0, other), group(runs, sd), -difference).unwrap(), 1e-10));
@@ -162,24 +162,76 @@ proptest! {
         prop_assert!(detection.required(&wrong).is_err() && ranks.required(&wrong).is_err());
     }
 
+    /// The plan is of the report's test: with the pilot's own runs it is the power of the pilot's own data.
+    #[test]
+    fn plans_of_trimmed_means_keep_their_laws(
+        x in times(10..11), y in times(10..11), scale in 0.01..100.0_f64, runs in 4..300_u64, delta in 1.005..1.3_f64
+    ) {
+        let risk = level(0.95).risk();
+        let share = TrimShare::USUAL;
+        let scaled = sample(&x.iter().map(|time| time * scale).collect::<Vec<_>>());
+        let (x, y) = (sample(&x), sample(&y));
+        let plan = TrimmedDetection::new(&x, Some(&y), share).unwrap();
+        let own = TrimmedRatio::new(&x, &y, share).unwrap().power();
+        prop_assert!(close(plan.with_runs(10).smallest(risk, 0.8).unwrap(), own.smallest(risk, 0.8).unwrap(), 1e-9));
+        let pairs = TrimmedDetection::of_pairs(&x, &y, share).unwrap().with_runs(10);
+        let own = TrimmedRatio::paired(&x, &y, share).unwrap().power();
+        prop_assert!(close(pairs.smallest(risk, 0.8).unwrap(), own.smallest(risk, 0.8).unwrap(), 1e-9));
+        let test = plan.with_runs(runs);
+        for other in [
+            TrimmedDetection::new(&y, Some(&x), share).unwrap().with_runs(runs),
+            TrimmedDetection::new(&scaled, Some(&y), share).unwrap().with_runs(runs),
+        ] {
+            prop_assert!(close(other.power(delta, risk), test.power(1.0 / delta, risk), 1e-9));
+        }
+        prop_assert!(test.power(delta * 1.01, risk) >= test.power(delta, risk));
+        prop_assert!(test.power(delta, level(0.99).risk()) <= test.power(delta, risk));
+        let smallest = test.smallest(risk, 0.8).unwrap();
+        prop_assert!(close(test.power(smallest, risk), 0.8, 1e-9));
+        prop_assert!(test.half_width(risk).unwrap() < smallest - 1.0);
+        let limit = plan.clone().at_upper_limit(0.8);
+        prop_assert!(limit.spread() > plan.spread() && limit.with_runs(runs).power(delta, risk) <= test.power(delta, risk));
+        let goal = SpeedupGoal { speedup: delta, alternative: Alternative::TwoSided, level: level(0.95), power: 0.9, maximum: 10_000_000 };
+        let needed = plan.required(&goal).unwrap().reach.needed().unwrap();
+        prop_assert!(plan.with_runs(needed).power(delta, risk) >= 0.9);
+        prop_assert!(needed <= 4 || plan.with_runs(needed - 1).power(delta, risk) < 0.9);
+        let precise = plan.precise(delta - 1.0, level(0.95), 10_000_000).unwrap().reach.needed().unwrap();
+        prop_assert!(plan.with_runs(precise).half_width(risk).unwrap() <= delta - 1.0);
+    }
+
     #[test]
     fn stein_shifts_and_scales(x in times(3..12), scale in 0.01..100.0_f64, d in 0.05..0.5_f64) {
         let scaled: Vec<f64> = x.iter().map(|t| t * scale + 3.0).collect();
-        let plan = TwoStage::of_mean(&sample(&x), d, level(0.9)).unwrap();
-        let other = TwoStage::of_mean(&sample(&scaled), d * scale, level(0.9)).unwrap();
+        let of_mean = |x: &[f64], d: f64| TwoStage::new(&[&sample(x)], TrimShare::NONE, d, level(0.9)).unwrap();
+        let plan = of_mean(&x, d);
+        let other = of_mean(&scaled, d * scale);
         prop_assert!(plan.runs().abs_diff(other.runs()) <= 1);
         prop_assert_eq!(plan.further_runs() + x.len() as u64, plan.runs());
-        let narrower = TwoStage::of_mean(&sample(&x), d / 2.0, level(0.9)).unwrap();
-        prop_assert!(narrower.runs() >= plan.runs());
-        if plan.further_runs() > 0 {
-            prop_assert!(plan.interval(&sample(&x)).is_err());
-        } else {
-            let interval = plan.interval(&sample(&x)).unwrap();
-            let t = OneSampleTTest::new(&sample(&x), 0.0).unwrap().interval(Alternative::TwoSided, level(0.9));
-            prop_assert!(close(interval.lower, t.lower, 1e-9) && close(interval.upper, t.upper, 1e-9));
-            let p = plan.p_value(sample(&x).mean(), x.len(), interval.lower, Alternative::TwoSided).unwrap();
-            prop_assert!((p.get() - 0.1).abs() < 1e-9);
-        }
+        prop_assert!(of_mean(&x, d / 2.0).runs() >= plan.runs());
+        // Of the pilot alone it is Student's, whether or not more is to come.
+        let interval = plan.interval(&[&sample(&x)]);
+        let t = OneSampleTTest::new(&sample(&x), 0.0).unwrap().interval(Alternative::TwoSided, level(0.9));
+        prop_assert!(close(interval.lower, t.lower, 1e-9) && close(interval.upper, t.upper, 1e-9));
+    }
+
+    /// Exchanged samples turn the trimmed difference around, a shift of both leaves it, and what is left out does not move it.
+    #[test]
+    fn stein_of_trimmed_means(x in times(10..20), y in times(10..20), shift in 0.1..10.0_f64, d in 0.5..2.0_f64) {
+        let plan = |x: &[f64], y: &[f64]| {
+            TwoStage::new(&[&sample(x), &sample(y)], TrimShare::USUAL, d, level(0.9)).unwrap()
+        };
+        let (there, back) = (plan(&x, &y), plan(&y, &x));
+        prop_assert_eq!(there.runs(), back.runs());
+        let [one, other] = [there.interval(&[&sample(&x), &sample(&y)]), back.interval(&[&sample(&y), &sample(&x)])];
+        prop_assert!(close(one.lower, -other.upper, 1e-9) && close(one.upper, -other.lower, 1e-9));
+        let moved = |runs: &[f64]| runs.iter().map(|run| run + shift).collect::<Vec<_>>();
+        let shifted = plan(&moved(&x), &moved(&y)).interval(&[&sample(&moved(&x)), &sample(&moved(&y))]);
+        prop_assert!(close(one.lower, shifted.lower, 1e-9) && close(one.upper, shifted.upper, 1e-9));
+        let mut stalled = x.clone();
+        let largest = (0..x.len()).max_by(|a, b| x[*a].total_cmp(&x[*b])).unwrap();
+        stalled[largest] *= 100.0;
+        let of_stalled = plan(&stalled, &y).interval(&[&sample(&stalled), &sample(&y)]);
+        prop_assert!(close(one.lower, of_stalled.lower, 1e-9) && close(one.upper, of_stalled.upper, 1e-9));
     }
 
     #[test]
@@ -302,7 +354,6 @@ proptest! {
                 let _ = test.standard_deviation(other, number, other);
                 let welch = WelchPower { alternative, rejections, risk };
                 let _ = welch.power(Group { runs: number, sd: other }, Group { runs: 9.0, sd: number }, other);
-                let _ = welch.runs_each([number, other], other, other);
                 let proportions = ProportionTestPower { alternative, rejections, risk };
                 let _ = (proportions.power(number, other, number), proportions.trials(other, number, other));
                 let _ = proportions.second(number, other, other);
@@ -312,8 +363,8 @@ proptest! {
         let _ = MeanPrecision::new(&a).map(|p| p.required(other, level(0.95), u64::MAX));
         let _ = RatioPrecision::new(&a, &b).map(|p| p.required(other, level(0.95), u64::MAX));
         let _ = MedianPrecision::new(&a).map(|p| p.required(other, level(0.95), u64::MAX));
-        let _ = TwoStage::of_mean(&a, other, level(0.95)).map(|p| p.interval(&a));
-        let _ = TwoStage::of_difference(&a, &b, number, level(0.95));
+        let _ = TwoStage::new(&[&a], TrimShare::NONE, other, level(0.95)).map(|p| p.interval(&[&a]));
+        let _ = TwoStage::new(&[&a, &b], TrimShare::USUAL, number, level(0.95)).map(|p| p.is_unsteady(&[&a, &b]));
         let _ = Effort::new(x.len() as u64, u64::MAX, number, 3);
         let granularity = Granularity::new(&a);
         prop_assert!((0.0..=1.0).contains(&granularity.tie_probability()));
@@ -375,4 +426,26 @@ fn looks_spend_no_more_than_their_level_and_power_grows_with_the_drift() {
             }
         }
     }
+}
+
+#[test]
+fn what_no_runs_show_is_not_promised() {
+    let plan = TrimmedDetection::of_moments(1.0, 0.04).unwrap();
+    let [usual, of_twenty] = [0.95, 0.9975].map(|of| level(of).risk());
+    // Of 2 × 3 runs 20 choices, of 2 × 5 runs 252.
+    assert_eq!(plan.with_runs(3).smallest(usual, 0.8), None);
+    assert_eq!((plan.with_runs(3).power(2.0, usual), plan.with_runs(3).half_width(usual)), (0.0, None));
+    assert!(
+        plan.with_runs(4).smallest(usual, 0.8).is_some()
+            && plan.with_runs(5).smallest(of_twenty, 0.8).is_none()
+    );
+    assert!(plan.with_runs(6).smallest(of_twenty, 0.8).is_some());
+    // One stall of a pilot of eight is trimmed where the planned runs lose any.
+    let quiet = [100.0, 101.0, 99.0, 100.5, 99.5, 101.5, 98.5, 100.2];
+    let stalled = [100.0, 101.0, 99.0, 100.5, 99.5, 101.5, 98.5, 200.0];
+    let needed = |times: &[f64]| {
+        let plan = TrimmedDetection::new(&sample(times), None, TrimShare::USUAL).unwrap();
+        plan.precise(0.005, level(0.95), 1_000_000).unwrap().reach.needed().unwrap()
+    };
+    assert!(needed(&stalled) < 2 * needed(&quiet), "{} {}", needed(&stalled), needed(&quiet));
 }

@@ -3,7 +3,9 @@
 use super::{Coverage, CoverageSection, by_levels::covers};
 use crate::{LawShape, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswered};
 use speedup_statistics::inference::{Alternative, Interval, RatioInterval};
-use speedup_statistics::ratio::{BenchmarkWeights, MeanRatio, MedianRatio, SuiteMember, SuiteRatio};
+use speedup_statistics::ratio::{
+    BenchmarkWeights, MeanRatio, MedianRatio, SuiteMember, SuiteRatio, TrimShare,
+};
 use speedup_statistics::test::{OneSampleTTest, PseudoMedian, WelchTTest, paired_differences};
 use speedup_statistics::{distribution::student_t, planning::two_stage::TwoStage, sample::Sample};
 
@@ -92,7 +94,7 @@ impl Coverage {
             samples.iter().map(|(baseline, candidate)| SuiteMember { baseline, candidate }).collect();
         let truth = SUITE.iter().map(|(mean, speedup)| mean * speedup).sum::<f64>()
             / SUITE.iter().map(|(mean, _)| mean).sum::<f64>();
-        let ratio = SuiteRatio::new(&members, &BenchmarkWeights::Equal).ok()?;
+        let ratio = SuiteRatio::new(&members, &BenchmarkWeights::Equal).ok()?.by_smaller_side();
         ratio_covers(&ratio.interval(self.replication.confidence), truth)
     }
 
@@ -105,9 +107,9 @@ impl Coverage {
     fn of_stein_mean(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<bool> {
         let pilot = self.times(shape, runs, MEAN, draws)?;
         let half_width = self.stein_half_width(runs as f64 - 1.0, 1.0, runs);
-        let plan = TwoStage::of_mean(&pilot, half_width, self.replication.confidence).ok()?;
+        let plan = TwoStage::new(&[&pilot], TrimShare::NONE, half_width, self.replication.confidence).ok()?;
         let all = self.continued(&pilot, shape, plan.further_runs(), MEAN, draws)?;
-        Some(covers(&plan.interval(&all).ok()?, MEAN))
+        Some(covers(&plan.interval(&[&all]), MEAN))
     }
 
     fn of_stein_difference(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<bool> {
@@ -117,10 +119,10 @@ impl Coverage {
         let candidate = draws.times(shape, runs, means[1], sd)?;
         let half_width = self.stein_half_width(2.0 * (runs as f64 - 1.0), 2.0, runs);
         let level = self.replication.confidence;
-        let plan = TwoStage::of_difference(&baseline, &candidate, half_width, level).ok()?;
+        let plan = TwoStage::new(&[&baseline, &candidate], TrimShare::NONE, half_width, level).ok()?;
         let baseline = self.continued(&baseline, shape, plan.further_runs(), means[0], draws)?;
         let candidate = self.continued(&candidate, shape, plan.further_runs(), means[1], draws)?;
-        Some(covers(&plan.interval_of_difference(&baseline, &candidate).ok()?, SHIFT * MEAN))
+        Some(covers(&plan.interval(&[&baseline, &candidate]), SHIFT * MEAN))
     }
 
     /// The pilot with its second stage; its standard deviation is that of a mean of [`MEAN`].

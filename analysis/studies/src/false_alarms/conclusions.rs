@@ -11,7 +11,8 @@ use speedup_statistics::{
     inference::Threshold, ratio::QuantileRatio, sample::Sample, sample::SampleQuantile,
 };
 
-const OF_SUITES: [&str; 5] = ["gate", "suite_verdict", "any_adjusted", "any_plain", "gate_by_mean"];
+const OF_SUITES: [&str; 6] =
+    ["gate", "gate_by_median", "gate_by_mean", "suite_verdict", "any_adjusted", "any_plain"];
 const DEPENDENT: [&str; 3] = ["median_ratio", "mean_ratio", "order_told"];
 const OF_HOSTS: [&str; 4] = ["runs_as_units", "hosts_as_units", "a_host_each", "twenty_hosts_as_units"];
 const OF_STALLS: [&str; 4] =
@@ -37,29 +38,36 @@ struct Concluded {
 }
 
 impl FalseAlarmStudy {
-    /// Suites in which nothing differs.
-    pub(super) fn of_equal_suites(&self) -> Vec<StudyRow> {
-        self.each_cell(AlarmSection::Gates, &OF_SUITES, |shape, runs, draws| {
-            let version = |name: &str, draws: &mut Draws| {
-                let sample = |at: u64| Some((at, self.times(shape, runs, draws)?));
-                let drawn: Option<Vec<_>> = (0..self.suite.benchmarks).map(sample).collect();
-                let named =
-                    |(at, sample): (u64, Sample)| NamedSample::new(format!("b{at}"), one_each(&sample));
-                Some(Suite { version: name.to_owned(), benchmarks: drawn?.into_iter().map(named).collect() })
+    /// Suites in which the candidate is slower by just the threshold of the gate, the parameter, on all benchmarks: nothing that the gate
+    /// should see.
+    pub(super) fn of_gated_suites(&self) -> Vec<StudyRow> {
+        self.thresholds.iter().flat_map(|threshold| self.gated_suites(*threshold)).collect()
+    }
+
+    fn gated_suites(&self, threshold: Threshold) -> Vec<StudyRow> {
+        let rows = self.each_cell(AlarmSection::Gates, &OF_SUITES, |shape, runs, draws| {
+            let mut version = |name: &str, runs: u64, factor: f64| {
+                let mut benchmarks = Vec::new();
+                for at in 0..self.suite.benchmarks {
+                    let times = self.times(shape, runs, draws)?;
+                    let times = times.in_run_order().iter().map(|time| vec![time * factor]);
+                    benchmarks.push(NamedSample::new(format!("b{at}"), times.collect()));
+                }
+                Some(Suite { version: name.to_owned(), benchmarks })
             };
-            let suites = vec![version("old", draws)?, version("new", draws)?];
-            let by_mean = self.conclude(suites.clone(), Some(Center::Mean))?.is_regression;
-            let found = self.conclude(suites, None)?;
-            let is_any = |of: &dyn Fn(&Verdict) -> bool, adjusted: bool| {
-                found.suite.benchmarks.iter().any(|one| {
-                    let holm = one.comparison.adjusted.iter().find(|one| one.is_familywise());
-                    of(holm.filter(|_| adjusted).map_or(&one.comparison.verdict, |holm| &holm.verdict))
-                })
-            };
+            let old = version("old", runs * self.baseline_times, 1.0)?;
+            let suites = vec![old, version("new", runs, 1.0 + threshold.get())?];
+            let by = |center| self.conclude(suites.clone(), Some(center), threshold);
+            let found = by(Center::Trimmed)?;
+            let [by_median, by_mean] = [by(Center::Median), by(Center::Mean)]
+                .map(|found| found.is_some_and(|found| found.is_regression));
+            let comparisons = || found.suite.benchmarks.iter().map(|one| &one.comparison);
+            let any_adjusted = comparisons().any(|one| is_effect(&one.familywise().0));
+            let any_plain = comparisons().any(|one| is_effect(&one.verdict));
             let one_word = is_effect(&found.suite.suite.verdict);
-            let any = [true, false].map(|adjusted| is_any(&is_effect, adjusted));
-            answered([found.is_regression, one_word, any[0], any[1], by_mean])
-        })
+            answered([found.is_regression, by_median, by_mean, one_word, any_adjusted, any_plain])
+        });
+        rows.into_iter().map(|row| StudyRow { parameter: Some(threshold.get()), ..row }).collect()
     }
 
     /// Equal versions of which each run resembles the one before it.
@@ -178,16 +186,20 @@ impl FalseAlarmStudy {
             version: version.to_owned(),
             benchmarks: vec![NamedSample::new("b", runs)],
         };
-        self.conclude(vec![suite("old", old), suite("new", new)], center)
+        self.conclude(vec![suite("old", old), suite("new", new)], center, Threshold::NONE)
     }
 
     /// What `speedup compare` says, and whether its gate fails.
-    fn conclude(&self, suites: Vec<Suite>, center: Option<Center>) -> Option<Concluded> {
+    fn conclude(
+        &self,
+        suites: Vec<Suite>,
+        center: Option<Center>,
+        noise_threshold: Threshold,
+    ) -> Option<Concluded> {
         let method = Method::Ratio(RatioOptions { center, ..RatioOptions::default() });
         let confidence = Some(self.replication.confidence.get());
-        let answer = Inquiry { confidence, ..Inquiry::new(suites, method) }.answer().ok()?;
-        let judgement =
-            Judgement::new(Conclusion::of_answer(&answer, Threshold::NONE).ok()?, Threshold::NONE);
+        let answer = Inquiry { confidence, noise_threshold, ..Inquiry::new(suites, method) }.answer().ok()?;
+        let judgement = Judgement::new(Conclusion::of_answer(&answer).ok()?);
         let Findings::Ratio(found) = answer.findings else { return None };
         let suite = found.into_iter().next()?;
         let caveats = [answer.caveats, suite.caveats.clone()].concat();

@@ -1,77 +1,125 @@
-//! False alarms of headlines: the two-sided interval of the ratio of the declared centres.
+//! False alarms of headlines: the two-sided interval of the ratio of centres.
 
-use super::{AlarmSection, FalseAlarmStudy};
+use super::{AlarmSection, FalseAlarmStudy, RunCounts};
+use crate::headline::{HEADLINES, logarithms, rejections};
 use crate::{LawShape, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswered};
-use clap::ValueEnum;
-use speedup_statistics::inference::{Alternative, ConfidenceLevel};
-use speedup_statistics::ratio::{MeanRatio, QuantileRatio, Speedup};
+use speedup_statistics::inference::{Alternative, Risk};
+use speedup_statistics::ratio::{MeanRatio, QuantileRatio, Speedup, TrimShare};
 use speedup_statistics::{sample::Sample, test::Equivalence};
 
-const OF_CENTERS: [&str; 2] = ["median_ratio", "mean_ratio"];
+/// The headlines of twenty benchmarks are one family, of which Holm compares the least p-value with a twentieth of the risk.
+const FAMILY: f64 = 20.0;
+const OF_FAMILY: [&str; HEADLINES.len()] =
+    ["trimmed_ratio_of_20", "median_ratio_of_20", "mean_ratio_of_20", "welch_on_logarithms_of_20"];
 const SAME: [&str; 3] = ["same_by_median", "same_by_mean", "same_by_welch_on_logarithms"];
-/// The centre that both versions have.
+/// The mean that both versions have.
 const CENTER: f64 = 100.0;
+/// Draws that tell the centre of a law: to a thousandth of its spread.
+const CENTER_DRAWS: u64 = 1 << 20;
 
-impl FalseAlarmStudy {
-    /// Two samples of one law.
-    pub(super) fn of_headlines(&self) -> Vec<StudyRow> {
-        let level = self.replication.confidence;
-        let row = |(shape, runs): (LawShape, u64)| {
-            let cell =
-                Cell { section: AlarmSection::Headlines.code(), distribution: Some(shape), size: runs };
-            let tallies = self.replication.tally(&cell.stream(), OF_CENTERS.len(), |draws| {
-                let samples = self.times(shape, runs, draws).zip(self.times(shape, runs, draws));
-                samples.map_or_else(|| vec![None; 2], |(x, y)| calls(&x, &y, level).to_vec())
-            });
-            let promised = self.replication.promised_risk();
-            let rows = OF_CENTERS.iter().zip(tallies);
-            rows.map(move |(method, tally)| cell.row(method, tally, Unanswered::No, [None, promised]))
-                .collect::<Vec<_>>()
+/// A law, and a large sample of it where its centres are read.
+struct KnownLaw {
+    shape: LawShape,
+    median: f64,
+    large: Sample,
+    log_mean: f64,
+}
+
+impl KnownLaw {
+    fn new(study: &FalseAlarmStudy, shape: LawShape) -> Option<Self> {
+        let stream = study.replication.seed.child(&format!("centre {}", shape.code()));
+        let large = study.times(shape, CENTER_DRAWS, &mut Draws::new(&stream, 0))?;
+        let median = match shape.median() {
+            Some(median) => CENTER * (1.0 + study.variation * median),
+            None => large.median(),
         };
-        self.cells().flat_map(row).collect()
+        let log_mean = logarithms(&large)?.mean();
+        Some(Self { shape, median, large, log_mean })
     }
 
-    /// Two samples of unlike laws: of equal median, where both are known, for the ratio of medians; of equal mean for that of
-    /// means.
+    /// The logarithms of the centres that the methods ask for; of runs of which the usual share leaves `trimmed` out at each end.
+    fn log_centers(&self, trimmed: TrimShare) -> [f64; HEADLINES.len()] {
+        [trimmed.time_of(&self.large, self.large.len()).ln(), self.median.ln(), CENTER.ln(), self.log_mean]
+    }
+}
+
+impl RunCounts {
+    /// The share that is left out of both versions: what the one with fewer runs allows.
+    fn trimmed(self) -> TrimShare {
+        TrimShare::USUAL.whole(self.baseline.min(self.candidate) as usize)
+    }
+
+    fn candidate_if_unequal(self) -> Option<f64> {
+        if self.baseline == self.candidate { None } else { Some(self.candidate as f64) }
+    }
+}
+
+impl FalseAlarmStudy {
+    /// Two samples of one law, each comparison alone and as one of a family.
+    pub(super) fn of_headlines(&self) -> Vec<StudyRow> {
+        let mut rows = Vec::new();
+        let risk = self.replication.confidence.risk();
+        let of_family = Risk::new(risk.get() / FAMILY).unwrap_or(risk);
+        for shape in &self.distributions {
+            for runs in &self.runs {
+                let cell = Self::headline_cell(AlarmSection::Headlines, *shape, *runs);
+                let stream = format!("{} against {}", cell.stream(), runs.candidate);
+                let tallies = self.replication.tally(&stream, 2 * HEADLINES.len(), |draws| {
+                    let x = self.times(*shape, runs.baseline, draws);
+                    let y = self.times(*shape, runs.candidate, draws);
+                    let Some((x, y)) = x.zip(y) else { return vec![None; 2 * HEADLINES.len()] };
+                    let equal = [0.0; HEADLINES.len()];
+                    rejections(&x, &y, equal, [risk, of_family]).concat()
+                });
+                let names = HEADLINES.iter().chain(&OF_FAMILY);
+                for (place, (name, tally)) in names.zip(tallies).enumerate() {
+                    let promised = if place < HEADLINES.len() { risk } else { of_family };
+                    let told = [runs.candidate_if_unequal(), Some(promised.get())];
+                    rows.push(cell.row(name, tally, Unanswered::No, told));
+                }
+            }
+        }
+        rows
+    }
+
+    /// Two samples of unlike laws, each method's hypothesis the ratio that its centres have: all pairs of the laws, in both orders
+    /// where the numbers of runs differ.
     pub(super) fn of_unlike_shapes(&self) -> Vec<StudyRow> {
-        let level = self.replication.confidence;
-        let row = |((shape, runs), other): ((LawShape, u64), LawShape)| {
-            let cell =
-                Cell { section: AlarmSection::UnlikeShapes.code(), distribution: Some(shape), size: runs };
-            let stream = format!("{} against {}", cell.stream(), other.code());
-            let tallies = self.replication.tally(&stream, OF_CENTERS.len(), |draws| {
-                let of = |shape: LawShape, draws: &mut Draws| {
-                    let sample = self.times(shape, runs, draws)?;
-                    let of_median = shape.median().and_then(|median| {
-                        let moved =
-                            sample.in_run_order().iter().map(|time| time - median * CENTER * self.variation);
-                        Sample::new(moved.collect()).ok()
-                    });
-                    Some((of_median, sample))
-                };
-                let samples = of(shape, draws).zip(of(other, draws));
-                samples.map_or_else(
-                    || vec![None; 2],
-                    |((of_median, of_mean), (other_median, other_mean))| {
-                        let medians = of_median.zip(other_median);
-                        let by_median = medians.and_then(|(x, y)| calls(&x, &y, level)[0]);
-                        vec![by_median, calls(&of_mean, &other_mean, level)[1]]
-                    },
-                )
-            });
-            let promised = self.replication.promised_risk();
-            let rows = other.against().into_iter().zip(tallies);
-            rows.map(move |(method, tally)| cell.row(method, tally, Unanswered::No, [None, promised]))
-                .collect::<Vec<_>>()
-        };
-        let pairs = self.cells().flat_map(|cell| {
-            LawShape::value_variants()
-                .iter()
-                .copied()
-                .filter(move |other| *other > cell.0)
-                .map(move |other| (cell, other))
+        let laws: Vec<KnownLaw> =
+            self.distributions.iter().filter_map(|shape| KnownLaw::new(self, *shape)).collect();
+        let mut rows = Vec::new();
+        for runs in &self.runs {
+            for (place, law) in laws.iter().enumerate() {
+                let others = if runs.baseline == runs.candidate { &laws[place + 1..] } else { &laws[..] };
+                for other in others.iter().filter(|other| other.shape != law.shape) {
+                    rows.extend(self.of_unlike([law, other], *runs));
+                }
+            }
+        }
+        rows
+    }
+
+    fn of_unlike(&self, [law, other]: [&KnownLaw; 2], runs: RunCounts) -> Vec<StudyRow> {
+        let cell = Self::headline_cell(AlarmSection::UnlikeShapes, law.shape, runs);
+        let stream = format!("{} against {} {}", cell.stream(), other.shape.code(), runs.candidate);
+        let risk = self.replication.confidence.risk();
+        let mut truth = law.log_centers(runs.trimmed());
+        for (truth, other) in truth.iter_mut().zip(other.log_centers(runs.trimmed())) {
+            *truth -= other;
+        }
+        let tallies = self.replication.tally(&stream, HEADLINES.len(), |draws| {
+            let x = self.times(law.shape, runs.baseline, draws);
+            let y = self.times(other.shape, runs.candidate, draws);
+            let Some((x, y)) = x.zip(y) else { return vec![None; HEADLINES.len()] };
+            rejections(&x, &y, truth, [risk]).concat()
         });
-        pairs.flat_map(row).collect()
+        let told = [runs.candidate_if_unequal(), Some(risk.get())];
+        let rows = other.shape.against().into_iter().zip(tallies);
+        rows.map(|(method, tally)| cell.row(method, tally, Unanswered::No, told)).collect()
+    }
+
+    fn headline_cell(section: AlarmSection, shape: LawShape, runs: RunCounts) -> Cell {
+        Cell { section: section.code(), distribution: Some(shape), size: runs.baseline }
     }
 
     /// Versions that differ by the margin exactly, and are called the same within it.
@@ -114,8 +162,9 @@ impl FalseAlarmStudy {
         ]
     }
 
+    /// The laws and numbers of runs of sections whose versions have equal numbers.
     pub(super) fn cells(&self) -> impl Iterator<Item = (LawShape, u64)> + Clone {
-        self.distributions.iter().flat_map(|shape| self.runs.iter().map(|runs| (*shape, *runs)))
+        self.distributions.iter().flat_map(|shape| self.runs.iter().map(|runs| (*shape, runs.baseline)))
     }
 
     pub(super) fn times(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<Sample> {
@@ -123,32 +172,36 @@ impl FalseAlarmStudy {
     }
 }
 
-/// Whether the interval of the ratio of medians leaves 1 out, and that of means.
-fn calls(x: &Sample, y: &Sample, level: ConfidenceLevel) -> [Option<bool>; 2] {
-    let of = |ratio: &dyn Speedup| {
-        ratio.interval(level).bounded().map(|interval| interval.lower > 1.0 || interval.upper < 1.0)
-    };
-    [
-        QuantileRatio::median(x, y).ok().and_then(|ratio| of(&ratio)),
-        MeanRatio::new(x, y).ok().and_then(|ratio| of(&ratio)),
-    ]
-}
-
-impl LawShape {
-    /// The names of the methods that compare with this shape, by the median and by the mean.
-    fn against(self) -> [&'static str; 2] {
-        match self {
-            Self::Normal => ["median_ratio_against_normal", "mean_ratio_against_normal"],
-            Self::Lognormal => ["median_ratio_against_lognormal", "mean_ratio_against_lognormal"],
-            Self::Gamma => ["median_ratio_against_gamma", "mean_ratio_against_gamma"],
-            Self::Bimodal => ["median_ratio_against_bimodal", "mean_ratio_against_bimodal"],
-            Self::Floor => ["median_ratio_against_floor", "mean_ratio_against_floor"],
-            Self::HeavyLognormal => {
-                ["median_ratio_against_heavy_lognormal", "mean_ratio_against_heavy_lognormal"]
+/// The names of the methods that compare with each shape.
+macro_rules! against {
+    ($($shape:ident $name:literal,)*) => {
+        impl LawShape {
+            fn against(self) -> [&'static str; HEADLINES.len()] {
+                match self {
+                    $(Self::$shape => [
+                        concat!("trimmed_ratio_against_", $name),
+                        concat!("median_ratio_against_", $name),
+                        concat!("mean_ratio_against_", $name),
+                        concat!("welch_on_logarithms_against_", $name),
+                    ],)*
+                }
             }
-            Self::Pareto => ["median_ratio_against_pareto", "mean_ratio_against_pareto"],
-            Self::Clock => ["median_ratio_against_clock", "mean_ratio_against_clock"],
-            Self::Stalls => ["median_ratio_against_stalls", "mean_ratio_against_stalls"],
         }
-    }
+    };
+}
+against! {
+    Normal "normal",
+    Lognormal "lognormal",
+    Gamma "gamma",
+    Bimodal "bimodal",
+    Floor "floor",
+    HeavyLognormal "heavy_lognormal",
+    Pareto "pareto",
+    Clock "clock",
+    Stalls "stalls",
+    TwoModes "two_modes",
+    HalfTight "half_tight",
+    MostlyTight "mostly_tight",
+    Cusp "cusp",
+    Gap "gap",
 }

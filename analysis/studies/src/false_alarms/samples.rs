@@ -31,8 +31,7 @@ const ROUNDING: f64 = 1e-9;
 
 impl FalseAlarmStudy {
     pub(super) fn of_samples(&self) -> Vec<StudyRow> {
-        let cells = self.distributions.iter().flat_map(|shape| self.runs.iter().map(|runs| (*shape, *runs)));
-        cells.flat_map(|(shape, runs)| self.of_runs(shape, runs)).collect()
+        self.cells().flat_map(|(shape, runs)| self.of_runs(shape, runs)).collect()
     }
 
     fn of_runs(&self, shape: LawShape, runs: u64) -> Vec<StudyRow> {

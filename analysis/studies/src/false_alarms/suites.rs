@@ -13,8 +13,7 @@ pub(crate) const SUITE_METHODS: [&str; 3] =
 
 impl FalseAlarmStudy {
     pub(super) fn of_suites(&self) -> Vec<StudyRow> {
-        let cells = self.distributions.iter().flat_map(|shape| self.runs.iter().map(|runs| (*shape, *runs)));
-        let rows = cells.flat_map(|(shape, runs)| {
+        let rows = self.cells().flat_map(|(shape, runs)| {
             let cell = Cell { section: AlarmSection::Suites.code(), distribution: Some(shape), size: runs };
             let tallies = self.replication.tally(&cell.stream(), SUITE_METHODS.len(), |draws| {
                 let scores = self.suite.draw(shape, runs, self.variation, draws);

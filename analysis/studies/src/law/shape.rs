@@ -1,4 +1,4 @@
-//! The shapes of the laws that studies draw from, all of mean 0 and variance 1.
+//! The shapes of the laws that studies draw from, of mean 0, and of variance 1 but for the cusp.
 
 use super::draws::Draws;
 use clap::ValueEnum;
@@ -29,18 +29,33 @@ speedup_core::words! {
         Clock = "clock",
         /// Normal, and three runs of a hundred stalled by 25 of its standard deviations: twice the time at a variation of 4 %.
         Stalls = "stalls",
+        /// Six tenths of the runs in one normal cluster and four tenths in a slower one, four of their standard deviations away.
+        TwoModes = "two_modes",
+        /// Half of the runs tight at a floor, the others with an exponential tail above it, 800 times as wide.
+        HalfTight = "half_tight",
+        /// The same with six tenths at the floor.
+        MostlyTight = "mostly_tight",
+        /// Half of the runs tight at a floor, and a far longer tail than other laws have: at a variation of 2 % the runs at the floor
+        /// differ by ±0.05 %, and the tail is 40 % of the floor. The variation must be below 12 %.
+        Cusp = "cusp",
+        /// Two narrow clusters of half of the runs each, and nothing between.
+        Gap = "gap",
     }
     /// A short name that stays the same between releases.
     fn code;
 }
 
 const LOGARITHM_SD: f64 = 0.5;
-const SLOWER_SHARE: f64 = 0.3;
 const CLUSTER_DISTANCE: f64 = 4.0;
+const CLUSTER_SPREAD: f64 = 0.025;
 const PARETO_INDEX: f64 = 2.5;
 const CLOCK_STEP: f64 = 0.5;
 const STALLED_SHARE: f64 = 0.03;
 const STALL: f64 = 25.0;
+const HALF_TIGHT: Tight = Tight { share: 0.5, width: 1.0 / 800.0, tail: 1.0 };
+const MOSTLY_TIGHT: Tight = Tight { share: 0.6, ..HALF_TIGHT };
+/// With the mean taken away, the floor is at −25/3.
+const CUSP: Tight = Tight { share: 0.5, width: 1.0 / 48.0, tail: 50.0 / 3.0 };
 /// The median of the gamma law of shape 2: the root of (1 + x)e⁻ˣ = ½.
 const GAMMA_MEDIAN: f64 = 1.678_346_990_016_661;
 
@@ -58,11 +73,14 @@ impl LawShape {
             Self::Floor => Some(std::f64::consts::LN_2 - 1.0),
             Self::HeavyLognormal => Some(lognormal(1.0)),
             Self::Pareto => Some(pareto(libm::exp2(1.0 / PARETO_INDEX))),
-            Self::Bimodal | Self::Clock | Self::Stalls => None,
+            Self::HalfTight => Some(HALF_TIGHT.median() / HALF_TIGHT.sd()),
+            Self::MostlyTight => Some(MOSTLY_TIGHT.median() / MOSTLY_TIGHT.sd()),
+            Self::Cusp => Some(CUSP.median()),
+            Self::Bimodal | Self::Clock | Self::Stalls | Self::TwoModes | Self::Gap => None,
         }
     }
 
-    /// A number of mean 0 and variance 1 with this shape.
+    /// A number of mean 0 with this shape, and of variance 1 but for the cusp.
     pub(crate) fn deviate(self, draws: &mut Draws) -> f64 {
         let lognormal = |draws: &mut Draws, sd: f64| {
             // E = e^{s²/2}, var = (e^{s²} − 1)e^{s²}.
@@ -86,13 +104,57 @@ impl LawShape {
                 (draws.normal() + stalled - STALLED_SHARE * STALL) / (1.0 + between).sqrt()
             }
             Self::Gamma => (draws.exponential() + draws.exponential() - 2.0) / std::f64::consts::SQRT_2,
-            Self::Bimodal => {
-                // var = 1 + q(1 − q)d² before it is scaled.
-                let slower = if draws.uniform() <= SLOWER_SHARE { CLUSTER_DISTANCE } else { 0.0 };
-                let between = SLOWER_SHARE * (1.0 - SLOWER_SHARE) * CLUSTER_DISTANCE * CLUSTER_DISTANCE;
-                (draws.normal() + slower - SLOWER_SHARE * CLUSTER_DISTANCE) / (1.0 + between).sqrt()
+            Self::Bimodal => clusters(draws, 0.3),
+            Self::TwoModes => clusters(draws, 0.4),
+            Self::HalfTight => HALF_TIGHT.deviate(draws) / HALF_TIGHT.sd(),
+            Self::MostlyTight => MOSTLY_TIGHT.deviate(draws) / MOSTLY_TIGHT.sd(),
+            Self::Cusp => CUSP.deviate(draws),
+            Self::Gap => {
+                let side = if draws.uniform() <= 0.5 { -1.0 } else { 1.0 };
+                (side + CLUSTER_SPREAD * draws.normal()) / (1.0 + CLUSTER_SPREAD * CLUSTER_SPREAD).sqrt()
             }
         }
+    }
+}
+
+/// A number of two clusters, a share of it in the slower one: var = 1 + q(1 − q)d² before it is scaled.
+fn clusters(draws: &mut Draws, slower_share: f64) -> f64 {
+    let slower = if draws.uniform() <= slower_share { CLUSTER_DISTANCE } else { 0.0 };
+    let between = slower_share * (1.0 - slower_share) * CLUSTER_DISTANCE * CLUSTER_DISTANCE;
+    (draws.normal() + slower - slower_share * CLUSTER_DISTANCE) / (1.0 + between).sqrt()
+}
+
+/// Runs tight at a floor, evenly within ± a width, and the others with an exponential tail above it.
+struct Tight {
+    share: f64,
+    width: f64,
+    tail: f64,
+}
+
+impl Tight {
+    fn mean(&self) -> f64 {
+        (1.0 - self.share) * self.tail
+    }
+
+    fn sd(&self) -> f64 {
+        let squares =
+            self.share * self.width * self.width / 3.0 + 2.0 * (1.0 - self.share) * self.tail * self.tail;
+        (squares - self.mean() * self.mean()).sqrt()
+    }
+
+    /// The median less the mean, as if no run of the tail were as low as the floor's: too large by less than 0.003 of the width.
+    fn median(&self) -> f64 {
+        self.width * (1.0 / self.share - 1.0) - self.mean()
+    }
+
+    fn deviate(&self, draws: &mut Draws) -> f64 {
+        let is_tight = draws.uniform() <= self.share;
+        let above = if is_tight {
+            self.width * (2.0 * draws.uniform() - 1.0)
+        } else {
+            self.tail * draws.exponential()
+        };
+        above - self.mean()
     }
 }
 
@@ -109,21 +171,23 @@ mod tests {
     use speedup_core::value::seed::Seed;
 
     #[test]
-    fn every_shape_has_mean_0_and_variance_1() {
+    fn every_shape_has_mean_0_and_its_variance() {
         let skewness = [0.0, 1.75, std::f64::consts::SQRT_2, 0.45, 2.0];
         let skewness = skewness.map(Some).into_iter().chain(std::iter::repeat(None));
         for (shape, skewness) in LawShape::value_variants().iter().zip(skewness) {
             let mut draws = Draws::new(&Seed(3).child("shapes"), 0);
             let values: Vec<f64> = (0..200_000).map(|_| shape.deviate(&mut draws)).collect();
             let moment = |power: i32| values.iter().map(|x| x.powi(power)).sum::<f64>() / values.len() as f64;
-            assert!(moment(1).abs() < 0.01, "{shape:?}: mean {}", moment(1));
             // The sample's variance of a law without a fourth moment is anywhere.
             let near = match (shape, skewness) {
                 (LawShape::Pareto, _) => f64::INFINITY,
                 (_, Some(_)) => 0.03,
                 (_, None) => 0.35,
             };
-            assert!((moment(2) - 1.0).abs() < near, "{shape:?}: variance {}", moment(2));
+            let variance = if *shape == LawShape::Cusp { CUSP.sd() * CUSP.sd() } else { 1.0 };
+            let mean = moment(1) / variance.sqrt();
+            assert!(mean.abs() < 0.01, "{shape:?}: mean {mean}");
+            assert!((moment(2) / variance - 1.0).abs() < near, "{shape:?}: variance {}", moment(2));
             if let Some(skewness) = skewness {
                 assert!((moment(3) - skewness).abs() < 0.15, "{shape:?}: skewness {}", moment(3));
             }

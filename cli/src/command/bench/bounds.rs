@@ -31,8 +31,8 @@ pub(super) struct Bounds {
     /// How many seconds to spend on the timed runs of each command, beyond --min-runs
     #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = seconds)]
     min_benchmarking_time: Duration,
-    /// Stop once the difference of means is known to this share of the baseline's mean; the first --min-runs are the
-    /// pilot (Stein)
+    /// Stop once the ratio of the trimmed means is known to within this share; with another --center, once the difference of the
+    /// means is to within this share of the baseline's mean. The first --min-runs are the pilot (Stein)
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin)]
     precision: Option<f64>,
 }
@@ -74,7 +74,7 @@ impl Bounds {
         if let Some(runs) = self.runs {
             return fixed(runs);
         }
-        // Fewer have no interval of the median.
+        // Fewer have no interval of the median, which takes more runs than that of the trimmed mean.
         let usual = u64::from(FEWEST).max(SampleQuantile::runs_needed(0.5, level));
         // As hyperfine: an upper bound lowers the usual lower one.
         let usual = u32::try_from(usual).unwrap_or(u32::MAX).min(self.max_runs.unwrap_or(u32::MAX));

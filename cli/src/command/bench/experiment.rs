@@ -107,7 +107,8 @@ pub(super) fn build(
         independence: Independence::of_any_host(),
         analysis: AnalysisChoice {
             confidence: arguments.confidence.get(),
-            center: arguments.center,
+            center: Some(arguments.center.unwrap_or_default()),
+            trim: arguments.trim,
             margin: arguments.margin,
             quantiles: arguments.quantile.clone(),
             verdicts: Vec::new(),

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use speedup_core::experiment::Metric;
-use speedup_core::machine::event::{AttemptEnd, EndedAttempt};
-use speedup_core::plan::Task;
-use speedup_core::run::record::Outcome;
-use speedup_core::value::id::{ExperimentId, RunIndex};
+use speedup_core::value::id::ExperimentId;
 use speedup_formats::{MAX_RSS, Name, Runs, SYSTEM, Series, SeriesName, SeriesUnit, USER};
 use speedup_statistics::inference::ConfidenceLevel;
 
 use super::experiment::{Recorded, recorded};
-use crate::{connection::Connection, exit::failure::Failure, results::attempts::Attempts};
+use crate::{
+    connection::Connection, exit::failure::Failure, results::attempts::Attempts,
+    results::attempts::MeasuredRuns,
+};
 
 /// The metrics that the format has, with their name and unit there, and how much of ours is one of it.
 const METRICS: [(Metric, &str, SeriesUnit, f64); 4] = [
@@ -37,25 +37,7 @@ pub(super) async fn read(
     let Some(commands) = recorded(&attempts.plan.experiment) else { return Ok(None) };
     let level = ConfidenceLevel::new(attempts.plan.experiment.analysis.confidence);
     let level = level.map_err(Failure::infrastructure)?;
-    Ok(Some(Measured { series: series(&runs(&mut attempts).await?, &commands)?, level }))
-}
-
-/// The measured values by benchmark and version, each run with all its metrics, in run order.
-type MeasuredRuns = BTreeMap<(u32, u32), BTreeMap<RunIndex, BTreeMap<Metric, u64>>>;
-
-async fn runs(attempts: &mut Attempts) -> Result<MeasuredRuns, Failure> {
-    let mut measured = MeasuredRuns::new();
-    while let Some(page) = attempts.page().await? {
-        for EndedAttempt { lease, end, .. } in page {
-            let AttemptEnd::Reported(record) = end else { continue };
-            let Task::Run(cell) = attempts.plan.task(lease.run) else { continue };
-            if record.outcome == Outcome::Measured {
-                let cell = (cell.benchmark.0, cell.version.0);
-                measured.entry(cell).or_default().insert(lease.run, record.metrics.clone());
-            }
-        }
-    }
-    Ok(measured)
+    Ok(Some(Measured { series: series(&attempts.measured().await?, &commands)?, level }))
 }
 
 fn series(
@@ -72,7 +54,7 @@ fn series(
         for (metric, word, unit, scale) in METRICS {
             // A metric that some run lacks has no place in the format.
             let values: Option<Vec<[f64; 1]>> =
-                runs.values().map(|run| Some([*run.get(&metric)? as f64 / scale])).collect();
+                runs.values().map(|run| Some([*run.metrics.get(&metric)? as f64 / scale])).collect();
             if let Some(Ok(runs)) = values.map(Runs::new) {
                 series.push(Series { name: of.with_metric(name(word)?), unit, runs });
             }

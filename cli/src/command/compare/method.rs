@@ -21,9 +21,12 @@ pub(super) struct Choice {
     #[arg(short, long, value_name = "METHOD", default_value = METHODS[0].word,
         value_parser = words(METHODS.iter().map(|method| (method.word, method, method.help))))]
     method: &'static Offer,
-    /// The ratio of these [default: median, or mean with fewer than 6 runs]
+    /// The ratio of these [default: trimmed]
     #[arg(long, value_name = "OF", value_parser = centers())]
     center: Option<Center>,
+    /// The share of the runs that a trimmed mean leaves out at each end [default: 0.1]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::share)]
+    trim: Option<f64>,
     /// Values within this share of each other count as the same, such as 0.01 or 1%
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = fraction::margin)]
     margin: Option<f64>,
@@ -151,6 +154,7 @@ impl Choice {
         give! { method:
             Ratio {
                 "--center" self.center => center,
+                "--trim" self.trim => trim,
                 "--margin" self.margin => margin,
                 "--quantile" self.quantile.clone() => quantiles,
                 "--control" self.control.clone() => control,

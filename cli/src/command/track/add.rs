@@ -112,6 +112,7 @@ pub(super) fn execute(arguments: &Arguments, tracks: &Tracks, console: &Console)
         terms,
         plan,
         directory,
+        center: Some(experiment.analysis.center.unwrap_or_default()),
         place,
     };
     let terms = &definition.terms;

@@ -53,7 +53,7 @@ impl Listed {
 }
 
 impl From<Wanted> for Asked {
-    fn from(Wanted { confidence, mixtures, figures }: Wanted) -> Self {
+    fn from(Wanted { confidence, noise_threshold: _, mixtures, figures }: Wanted) -> Self {
         Self { confidence, mixtures, figures }
     }
 }

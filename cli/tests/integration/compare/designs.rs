@@ -67,7 +67,7 @@ fn a_block_with_runs_of_both_versions_is_a_pair() {
     }
     let csv = stdout(&compare(directory.path(), &["runs.csv", "--format", "csv"]));
     assert!(csv.starts_with("verdict,candidate,benchmark,baseline_runs,candidate_runs,pairs,of,"), "{csv}");
-    assert!(csv.contains("\nfaster,after,sample,12,12,12,median,"), "{csv}");
+    assert!(csv.contains("\nfaster,after,sample,12,12,12,trimmed mean,"), "{csv}");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn quantiles_have_verdicts_beside_the_centre() {
     assert_eq!(
         of,
         [
-            ("median", "undecided", "undecided"),
+            ("trimmed mean", "undecided", "undecided"),
             ("p95", "worse", "worse"),
             ("p99", "not enough data", "not enough data")
         ]
@@ -173,6 +173,24 @@ fn quantiles_have_verdicts_beside_the_centre() {
     assert!(stderr(&gated).contains("after on sample: p95"), "{}", stderr(&gated));
     let without = compare(directory.path(), &["before", "after", "--fail-on-regression"]);
     assert_eq!(without.status.code(), Some(0), "{}", stderr(&without));
+}
+
+#[test]
+fn a_share_is_left_out_of_trimmed_means_alone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    write(directory.path(), "before", &with_tail(20, 3.0));
+    write(directory.path(), "after", &with_tail(20, 1.0));
+    let ratio = |more: &[&str]| {
+        rows(directory.path(), &[&["before", "after"][..], more].concat())[0]["speedup"].clone()
+    };
+    assert_eq!(ratio(&[]), ratio(&["--trim", "10%"]));
+    assert_ne!(ratio(&[]), ratio(&["--trim", "0"]));
+    for more in
+        [&["--center", "median", "--trim", "0.1"][..], &["--trim", "0.3"], &["-m", "hpt", "--trim", "0.1"]]
+    {
+        let refused = compare(directory.path(), &[&["before", "after"][..], more].concat());
+        assert_eq!(refused.status.code(), Some(2), "{more:?}: {}", stderr(&refused));
+    }
 }
 
 #[test]
@@ -224,4 +242,17 @@ fn tails_and_controls_that_cannot_be_meant_are_refused() {
     // Three values a run: of their means there is no tail.
     let answer = json(&examples, &[&files[..2], &["--quantile", "0.5"]].concat());
     assert_eq!(answer["findings"]["of"][0]["endpoints"][0]["rows"][0]["reason"]["code"], "no_single_runs");
+}
+
+/// Without a gate `gates` are ruled at the method's threshold too.
+#[test]
+fn the_threshold_of_effect_is_that_of_gates() {
+    let arguments = ["compare/after.csv", "compare/before.csv", "--method", "effect", "--threshold"];
+    let regressions = |threshold: &str| {
+        let answer = json(&examples(), &[&arguments[..], &[threshold]].concat());
+        let gates = answer["gates"].as_array().expect("gates");
+        gates.iter().filter(|gate| gate["ruling"] == "regression").count()
+    };
+    assert!(regressions("1%") > 0);
+    assert_eq!(regressions("50%"), 0);
 }

@@ -252,11 +252,13 @@ pub(super) struct OwnMetricForm {
 pub(super) struct AnalysisForm {
     /// The confidence level, more than 0 and less than 1.
     pub(super) confidence: f64,
-    /// Whose ratio the verdicts are on: "median", of a usual run, "mean", of what many runs take together, or "trimmed", the same without
-    /// the tenth of the runs at either end. Without it the median, or the mean where the plan has too few independent runs for an
-    /// interval of the median.
+    /// Whose ratio the verdicts are on: "trimmed", what the runs take together without the tenth at either end, "median", the time of a
+    /// usual run, or "mean", what all runs take together. Without it "trimmed".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) center: Option<Center>,
+    /// The share of the runs that a trimmed mean leaves out at each end, from 0 to 0.25; without it 0.1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) trim: Option<f64>,
     /// Within what the times of two versions count as the same, e.g. "1%"; without it no verdict says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) margin: Option<String>,
@@ -348,6 +350,7 @@ impl Default for AnalysisForm {
         Self {
             confidence: 0.95,
             center: None,
+            trim: None,
             margin: None,
             quantiles: Vec::new(),
             verdicts: BTreeMap::new(),

@@ -20,10 +20,10 @@ use super::{
     quantity::size, quantity::span,
 };
 use crate::{
-    experiment::AcceptedExits, experiment::AnalysisChoice, experiment::Benchmark, experiment::CommandLine,
-    experiment::Expectation, experiment::Experiment, experiment::KeyPath, experiment::Levels,
-    experiment::MetricVerdict, experiment::OutputChoice, experiment::Setup, experiment::Version,
-    experiment::files::StagedFile, experiment::gang::Gang, experiment::metric::Metric,
+    experiment::AcceptedExits, experiment::AnalysisChoice, experiment::Benchmark, experiment::Center,
+    experiment::CommandLine, experiment::Expectation, experiment::Experiment, experiment::KeyPath,
+    experiment::Levels, experiment::MetricVerdict, experiment::OutputChoice, experiment::Setup,
+    experiment::Version, experiment::files::StagedFile, experiment::gang::Gang, experiment::metric::Metric,
     experiment::metric::OwnMetric, experiment::metric::Pattern, experiment::quoted,
     experiment::software::Software, value::seed::Seed, value::time::Span,
 };
@@ -71,7 +71,9 @@ pub(super) fn lower(
         independence: lowering.independence(&form.independence),
         analysis: AnalysisChoice {
             confidence: form.analysis.confidence,
-            center: form.analysis.center,
+            // A share is one of a trimmed mean.
+            center: form.analysis.center.or(form.analysis.trim.and(Some(Center::Trimmed))),
+            trim: form.analysis.trim,
             margin: form
                 .analysis
                 .margin

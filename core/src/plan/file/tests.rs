@@ -19,7 +19,7 @@ use crate::experiment::environment::{
 };
 use crate::experiment::metric::{Better, Metric, OwnMetric, Pattern, Stream};
 use crate::experiment::software::Software;
-use crate::experiment::{CommandLine, Family, KeepOutput, MetricVerdict, Policy, Scope, Weights};
+use crate::experiment::{Center, CommandLine, Family, KeepOutput, MetricVerdict, Policy, Scope, Weights};
 use crate::plan::Cell;
 use crate::run::work::WorkOrder;
 use crate::value::id::{BenchmarkIndex, RunIndex, VersionIndex};
@@ -153,6 +153,29 @@ fn the_shortest_plan_has_the_documented_defaults() {
     let benchmark = &experiment.benchmarks[0];
     assert_eq!((benchmark.timeout, benchmark.warmup), (Span::from_secs(600), 0));
     assert_eq!((benchmark.expect.exit, benchmark.expect.stdout_blake3), (0, None));
+}
+
+/// What reads a template, as that of a track, leaves the centre open; a share is one of a trimmed mean.
+#[test]
+fn the_centre_is_written_down_when_a_plan_is_read() {
+    let of = |more: &str| {
+        let text = format!("{SHORTEST}[analysis]\n{more}\n");
+        let analysis = read(&text).analysis;
+        let template = parse_template(&text, Seed(7), &mut look::Unseeing).unwrap().analysis;
+        assert_eq!(analysis.trim, template.trim);
+        (analysis.center, template.center, analysis.trim)
+    };
+    assert_eq!(of(""), (Some(Center::Trimmed), None, None));
+    assert_eq!(of("center = \"median\""), (Some(Center::Median), Some(Center::Median), None));
+    assert_eq!(of("trim = 0.2"), (Some(Center::Trimmed), Some(Center::Trimmed), Some(0.2)));
+    for (refused, why) in [
+        ("trim = 0.3", "0 to 0.25"),
+        ("trim = -0.1", "0 to 0.25"),
+        ("center = \"mean\"\ntrim = 0.1", "the share is of a trimmed mean"),
+    ] {
+        let error = parse(&format!("{SHORTEST}[analysis]\n{refused}\n"), Seed(7)).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
 }
 
 #[test]

@@ -130,6 +130,7 @@ class Client:
         *,
         method: Union[str, Mapping[str, Any]] = "ratio",
         confidence: Optional[float] = None,
+        noise_threshold: Optional[float] = None,
         higher_is_better: bool = False,
         weights: Union[Weighting, Sequence[float]] = "equal",
         drawn_from: Optional[int] = None,
@@ -139,13 +140,14 @@ class Client:
 
         `method` is a word of `speedup compare --method`, or the method with its options, such as
         `{"kind": "ratio", "margin": 0.01}`. `drawn_from` says from how many benchmarks those of the samples were drawn at random,
-        0 if nobody knows.
+        0 if nobody knows. `noise_threshold` is the slowdown that `gates` of the answer's JSON ignore, 0.02 for 2 %.
         """
         chosen = {"kind": method.replace("-", "_")} if isinstance(method, str) else dict(method)
         request = analysis_pb2.CompareRequest(
             versions=sample.versions(samples),
             method=json.dumps(chosen),
             confidence=confidence,
+            noise_threshold=noise_threshold,
             higher_is_better=higher_is_better,
             weighting=f"WEIGHTING_{weights.upper()}" if isinstance(weights, str) else "WEIGHTING_CUSTOM",
             weights=() if isinstance(weights, str) else weights,

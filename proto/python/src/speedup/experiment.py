@@ -82,17 +82,27 @@ class Experiment:
         return self._status("Extend", experiments_pb2.ExtendRequest(experiment=self.id, runs=runs, by=user()))
 
     def report(
-        self, *, confidence: Optional[float] = None, mixtures: bool = False, figures: bool = False
+        self,
+        *,
+        confidence: Optional[float] = None,
+        noise_threshold: Optional[float] = None,
+        mixtures: bool = False,
+        figures: bool = False,
     ) -> Report:
         """What it has shown so far.
 
-        `confidence` is another level than the plan's; with `mixtures`, the clusters of the times are described, which takes long; with
+        `confidence` is another level than the plan's; `noise_threshold` is the slowdown that `gates` of the JSON ignore; with `mixtures`, the clusters of the times are described, which takes long; with
         `figures`, the report has what plots are drawn from, and its page the plots.
         """
 
         def form(name: str) -> str:
             request = analysis_pb2.ReportRequest(
-                experiment=self.id, confidence=confidence, mixtures=mixtures, figures=figures, form=f"FORM_{name}"
+                experiment=self.id,
+                confidence=confidence,
+                noise_threshold=noise_threshold,
+                mixtures=mixtures,
+                figures=figures,
+                form=f"FORM_{name}",
             )
             answer = self._link.ask("Analysis/Report", request, analysis_pb2.ReportResponse)
             return answer.text or answer.json

@@ -49,6 +49,8 @@ class Comparison:
     """The candidate."""
     verdict: Verdict
     """What the interval says."""
+    adjusted_verdict: Verdict
+    """The verdict after Holm, in one family with the other benchmarks and their total."""
     speedup: Optional[float]
     """The baseline's time over the candidate's: above 1 the candidate is faster. None without data."""
     interval: Optional[Interval]
@@ -71,6 +73,8 @@ class Suite:
     """The candidate."""
     verdict: Verdict
     """What is said of all benchmarks together."""
+    adjusted_verdict: Verdict
+    """The verdict after Holm, in one family with the benchmarks."""
     sentence: str
     """The verdict, how much, and how sure."""
     speedup: Optional[float]
@@ -234,6 +238,7 @@ def comparison(benchmark: str, json: Json) -> Comparison:
         benchmark=benchmark,
         candidate=json["candidate"],
         verdict=json["verdict"],
+        adjusted_verdict=_adjusted(json),
         speedup=first.get("speedup"),
         interval=_interval(first.get("interval")),
         baseline_runs=json["baseline_n"],
@@ -248,6 +253,7 @@ def suite(json: Json) -> Suite:
     return Suite(
         candidate=json["candidate"],
         verdict=json["verdict"],
+        adjusted_verdict=_adjusted(json),
         sentence=json["sentence"],
         speedup=json.get("speedup"),
         interval=_interval(json.get("interval")),
@@ -259,6 +265,12 @@ def suite(json: Json) -> Suite:
 def caveats(json: list[Json]) -> list[Caveat]:
     """The caveats in a list of a report or an answer."""
     return [Caveat(one["code"], one["sentence"], tuple(one.get("concerns", ()))) for one in json]
+
+
+def _adjusted(json: Json) -> Verdict:
+    """The verdict after Holm's adjustment where the plain one is conclusive, else the plain one."""
+    holm = [one["verdict"] for one in json.get("adjusted", ()) if one["adjustment"] == "holm"]
+    return holm[0] if holm and json["verdict"] in ("faster", "slower", "same") else json["verdict"]
 
 
 def _interval(json: Optional[Json]) -> Optional[Interval]:

@@ -97,7 +97,7 @@ fn the_cluster_on_one_machine_goes_as_it_is_written() {
     // Lines are broken at the width of the page.
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
     let wanted = "Independence was not provided: 8 hosts were one machine, by boot and hardware ids, and all 8 runs \
-                  were executed on it; p-values describe this machine only.";
+                  were executed on it; the results hold for this machine only.";
     assert!(words.contains(wanted), "{said}");
     let rows = std::fs::read_to_string(home.path("observations.csv")).expect("the export");
     assert_eq!(rows.lines().count(), 9, "a header and a row for each run");

@@ -91,6 +91,6 @@ fn the_example_of_metrics_tells_what_dd_says() {
     let data = desk.path().display().to_string();
     ok(&["run", "examples/metrics.toml", "-r", "3", "--data", &data]);
     let said = ok(&["report", "last", "--section", "metric", "--data", &data]);
-    assert!(said.contains("copy_time, median in s"), "{said}");
+    assert!(said.contains("copy_time, mean in s"), "{said}");
     assert!(ok(&["plan", "check", "examples/metrics.toml"]).contains("copy_time in s from regex"));
 }

@@ -42,8 +42,10 @@ fn assert_as_computed(report: &Value) -> u64 {
     let required = row["required"].as_u64().expect("a number of runs");
     let runs = report["head"]["runs_per_cell"].as_u64().expect("runs");
     assert_eq!(runs, required.clamp(4, MOST), "{}", report["rule"]);
-    assert_eq!(report["rule"]["state"], "enough");
-    assert!(row["interval_ns"].is_array(), "{row}");
+    // Short of runs, or unsteady, it says that the precision is not there.
+    let state = if row["promise"] == "kept" { "enough" } else { "exhausted" };
+    assert_eq!(report["rule"]["state"], state);
+    assert!(row["interval_ns"].is_array() || row["speedup_interval"].is_array(), "{row}");
     runs
 }
 

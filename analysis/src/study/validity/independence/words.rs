@@ -9,6 +9,7 @@ impl IndependenceReport {
     pub(super) fn caveat(&self) -> Option<(WarningCode, &'static str)> {
         match self.kind {
             IndependenceKind::NoRuns
+            | IndependenceKind::SingleRun
             | IndependenceKind::Provided
             | IndependenceKind::Pairs
             | IndependenceKind::Levels => None,
@@ -47,15 +48,24 @@ impl IndependenceReport {
         }
     }
 
-    pub(super) fn say(&self) -> String {
+    /// The statement; *every* is said only where all `planned` runs are measured.
+    pub(super) fn say(&self, planned: u64) -> String {
         let hosts = counted(self.hosts, "host");
+        let some = format!("the {} measured of {} planned runs", grouped(self.runs), grouped(planned));
+        let [every_run, every_visit] = match self.runs >= planned {
+            true => ["Every run".to_owned(), "Every visit".to_owned()],
+            false => [format!("Each of {some}"), format!("Each visit of {some}")],
+        };
         match self.kind {
             IndependenceKind::NoRuns => {
                 "No run is measured yet, so there is no evidence of independence.".to_owned()
             }
-            IndependenceKind::Provided => self.say_provided(),
+            IndependenceKind::SingleRun => {
+                "One run is measured, so there is no other of which it could be independent.".to_owned()
+            }
+            IndependenceKind::Provided => self.say_provided(&every_run),
             IndependenceKind::Renewed => format!(
-                "Every run was executed on a host that had {} since its last one: {} on {hosts}, up to {} on \
+                "{every_run} was executed on a host that had {} since its last one: {} on {hosts}, up to {} on \
                     one, in {}. The runs of a host share what is specific to the machine.",
                 self.policy.renewed().unwrap_or("served nothing"),
                 counted(self.runs, "run"),
@@ -63,19 +73,19 @@ impl IndependenceReport {
                 counted(self.evidence.boots, "boot")
             ),
             IndependenceKind::Sets => format!(
-                "Every run was executed on a set of hosts that had not served the scope together: {} on {hosts}, up to {} of \
+                "{every_run} was executed on a set of hosts that had not served the scope together: {} on {hosts}, up to {} of \
                  one benchmark on one. The runs of a host share what is specific to the machine.",
                 counted(self.runs, "run"),
                 grouped(self.most_runs_of_a_benchmark_on_one_host)
             ),
             IndependenceKind::Pairs => format!(
-                "Every visit found a fresh host{}: {} on {hosts}, in each of which all versions of a benchmark were \
+                "{every_visit} found a fresh host{}: {} on {hosts}, in each of which all versions of a benchmark were \
                  executed; they are compared in pairs.",
                 self.by_policy(),
                 counted(self.evidence.visits, "visit")
             ),
             IndependenceKind::Levels => format!(
-                "Every visit found a fresh host{}: {} on {hosts} in {}, {} in all. What is independent are hosts, or \
+                "{every_visit} found a fresh host{}: {} on {hosts} in {}, {} in all. What is independent are hosts, or \
                  boots of a single host, not runs; the analysis is by levels.",
                 self.by_policy(),
                 counted(self.evidence.visits, "visit"),
@@ -93,11 +103,11 @@ impl IndependenceReport {
         }
     }
 
-    fn say_provided(&self) -> String {
+    fn say_provided(&self, every_run: &str) -> String {
         let hosts = counted(self.hosts, "host");
         if let Some(had) = self.policy.renewed().filter(|_| self.most_runs_on_one_host > 1) {
             return format!(
-                "Every run was executed on a fresh host: {hosts} had {had} before each run, and none served a benchmark twice."
+                "{every_run} was executed on a fresh host: {hosts} had {had} before each run, and none served a benchmark twice."
             );
         }
         let once = match self.scope {
@@ -106,7 +116,7 @@ impl IndependenceReport {
             Scope::Benchmark => "served each benchmark at most once",
             Scope::Cell => "served each benchmark at most once, though the scope `cell` allows twice",
         };
-        format!("Every run was executed on a fresh host: {hosts} {once}.")
+        format!("{every_run} was executed on a fresh host: {hosts} {once}.")
     }
 
     fn by_policy(&self) -> String {
@@ -120,7 +130,7 @@ impl IndependenceReport {
         });
         format!(
             "Independence was asked for and not kept: only {} of {} found a fresh host (policy `{}`, scope \
-                `{}`).{first} The p-values describe these {hosts} only; look into the hosts.",
+                `{}`).{first} The results hold for these {hosts} only; look into the hosts.",
             grouped(self.fresh_runs),
             counted(self.runs, "run"),
             self.policy.name(),
@@ -133,11 +143,11 @@ impl IndependenceReport {
         match self.evidence.machines {
             1 => format!(
                 "Independence was not provided: {hosts} were one machine, by boot and hardware ids, and all {runs} were \
-                 executed on it; p-values describe this machine only."
+                 executed on it; the results hold for this machine only."
             ),
             machines => format!(
-                "Independence was not provided: {hosts} were {}, by boot and hardware ids, up to {} on one; p-values \
-                 describe these machines only.",
+                "Independence was not provided: {hosts} were {}, by boot and hardware ids, up to {} on one; the \
+                 results hold for these machines only.",
                 counted(machines, "machine"),
                 grouped(self.evidence.most_hosts_on_one_machine),
             ),
@@ -148,12 +158,12 @@ impl IndependenceReport {
         let runs = counted(self.runs, "run");
         match self.hosts {
             1 => format!(
-                "Independence was not provided: all {runs} were executed on one host under policy `any`; p-values \
-                 describe this machine only."
+                "Independence was not provided: all {runs} were executed on one host under policy `any`; the \
+                 results hold for this machine only."
             ),
             hosts => format!(
                 "Independence was not provided: {runs} were executed on {} under policy `any`, up to {} on one \
-                 host and {} of one benchmark; {} found a fresh host. P-values describe these machines only.",
+                 host and {} of one benchmark; {} found a fresh host. The results hold for these machines only.",
                 counted(hosts, "host"),
                 grouped(self.most_runs_on_one_host),
                 grouped(self.most_runs_of_a_benchmark_on_one_host),

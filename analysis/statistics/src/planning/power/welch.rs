@@ -1,10 +1,7 @@
 //! The power of Welch's t test.
 
-use super::{
-    FEWEST_RUNS, MOST_RUNS, PowerError, Rejections, checked_difference, checked_power, checked_risk,
-    checked_runs, t_test::power_at,
-};
-use crate::{inference::Alternative, inference::Risk, number::monotone_root};
+use super::{PowerError, Rejections, checked_difference, checked_risk, checked_runs, t_test::power_at};
+use crate::{inference::Alternative, inference::Risk};
 use serde::Serialize;
 
 /// Welch's test that is planned for samples of different sizes or variances.
@@ -60,29 +57,6 @@ impl WelchPower {
         checked_runs(second.runs)?;
         check_spreads(first.sd, second.sd)?;
         Ok(self.at(first, second, checked_difference(difference)?))
-    }
-
-    /// The real number of runs in each of two samples of one size, with standard deviations `sds`, at which the power
-    /// is `power`.
-    ///
-    /// # Errors
-    /// [`PowerError`] as [`super::TTestPower::runs`].
-    pub fn runs_each(&self, sds: [f64; 2], difference: f64, power: f64) -> Result<f64, PowerError> {
-        checked_risk(self.risk)?;
-        check_spreads(sds[0], sds[1])?;
-        let (difference, power) = (checked_difference(difference)?, checked_power(power)?);
-        if self.alternative.of_difference(difference) <= 0.0 {
-            return Err(PowerError::NothingToFind { difference });
-        }
-        let runs = |x: f64| 1.0 + x.exp();
-        let missing = |x: f64| {
-            let [first, second] = sds.map(|sd| Group { runs: runs(x), sd });
-            self.at(first, second, difference) - power
-        };
-        let ends = ((FEWEST_RUNS - 1.0).ln(), (MOST_RUNS - 1.0).ln());
-        monotone_root::increasing(0.0, ends, missing).map(runs).map_err(|end| {
-            if end > 0.0 { PowerError::Unreachable { power } } else { PowerError::AlwaysExceeded { power } }
-        })
     }
 
     fn at(&self, first: Group, second: Group, difference: f64) -> f64 {

@@ -69,7 +69,7 @@ pub struct RankSumDetection {
 }
 
 impl SpeedupGoal {
-    fn check(&self) -> Result<(), RequiredError> {
+    pub(super) fn check(&self) -> Result<(), RequiredError> {
         if !(self.speedup > 0.0 && self.speedup.is_finite() && self.speedup != 1.0) {
             return Err(RequiredError::Speedup(self.speedup));
         }

@@ -249,7 +249,7 @@ impl StopReason {
     pub fn sentence(&self) -> String {
         match self {
             Self::SmallNotNormal { sides } => format!(
-                "The times of the {} are not normally distributed, and with at most {LARGE_ABOVE} runs a \
+                "The times of the {} seem not to be normally distributed, and with at most {LARGE_ABOVE} runs a \
                  t test is not valid: plan more than {LARGE_ABOVE} runs, or use the verdict on the \
                  median.",
                 names(sides)

@@ -25,6 +25,8 @@ use crate::{distribution::student_t, sample::Sample, test::TTestError, test::t_t
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeanDifference {
     strata: Vec<Means>,
+    /// Whether a stratum has the degrees of freedom of its smaller sample, and not Satterthwaite's.
+    is_by_smaller_side: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,6 +47,9 @@ impl MeanDifference {
     /// The method's full name.
     pub const NAME: &'static str =
         "Welch interval of the difference of means (Satterthwaite degrees of freedom)";
+    /// The method's full name with the degrees of freedom of the smaller sample.
+    pub const NAME_BY_SMALLER_SIDE: &'static str =
+        "Welch interval of the difference of means (degrees of freedom of the version with fewer runs)";
 
     /// The difference of the means of `baseline` and `candidate`.
     ///
@@ -75,7 +80,7 @@ impl MeanDifference {
         strata.iter_mut().for_each(|one| one.weight /= all);
         let largest = strata.iter().flat_map(|one| [one.baseline.mean.abs(), one.candidate.mean.abs()]);
         let largest = largest.fold(0.0, f64::max);
-        let difference = Self { strata };
+        let difference = Self { strata, is_by_smaller_side: false };
         match difference.at(1.0) {
             _ if difference.strata.is_empty() => Err(TTestError::TooFew { n: 0, m: 0 }),
             Standardized { error, .. } if error > ROUNDING_OF_MEANS * largest => Ok(difference),
@@ -85,15 +90,26 @@ impl MeanDifference {
         }
     }
 
+    /// The same with the degrees of freedom of the smaller sample in each stratum.
+    #[must_use]
+    pub fn by_smaller_side(self) -> Self {
+        Self { is_by_smaller_side: true, ..self }
+    }
+
     /// The baseline's mean less so many times the candidate's.
     fn at(&self, factor: f64) -> Standardized {
         let (mut estimate, mut variance, mut by_freedom) = (0.0, 0.0, 0.0);
         for Means { weight, baseline, candidate } in &self.strata {
             estimate += weight * (baseline.mean - factor * candidate.mean);
-            for (mean, multiple) in [(baseline, *weight), (candidate, weight * factor)] {
-                let part = multiple * multiple * mean.squared_error;
-                variance += part;
-                by_freedom += part * part / mean.df;
+            let over = weight * weight * baseline.squared_error;
+            let under = (weight * factor) * (weight * factor) * candidate.squared_error;
+            variance += over;
+            variance += under;
+            if self.is_by_smaller_side {
+                by_freedom += (over + under) * (over + under) / baseline.df.min(candidate.df);
+            } else {
+                by_freedom += over * over / baseline.df;
+                by_freedom += under * under / candidate.df;
             }
         }
         Standardized { estimate, error: variance.sqrt(), df: variance * variance / by_freedom }
@@ -117,7 +133,8 @@ impl CenterDifference for MeanDifference {
         let reach = student_t::two_sided_critical(level.risk().get(), df) * error;
         let (lower, upper) = (estimate - reach, estimate + reach);
         let caveats: Vec<Caveat> = Vec::new();
-        RatioInterval::Bounded(Interval { method: Self::NAME, lower, upper, level, caveats })
+        let method = if self.is_by_smaller_side { Self::NAME_BY_SMALLER_SIDE } else { Self::NAME };
+        RatioInterval::Bounded(Interval { method, lower, upper, level, caveats })
     }
 
     fn p_value(&self, factor: f64, alternative: Alternative) -> PValue {
@@ -155,6 +172,13 @@ mod tests {
             let twice = MeanDifference::within([(&x, &y, 1.0), (&x, &y, 1.0)]).unwrap();
             prop_assert!((twice.at(1.0).error * 2.0_f64.sqrt() / ours.at(1.0).error - 1.0).abs() < 1e-9);
             prop_assert!((twice.at(1.0).df / ours.at(1.0).df - 2.0).abs() < 1e-9);
+            let smaller = ours.clone().by_smaller_side();
+            prop_assert!((smaller.at(1.0).df - (x.len().min(y.len()) - 1) as f64).abs() < 1e-6);
+            prop_assert!(smaller.p_value(1.0, Alternative::TwoSided).get() >= ours.p_value(1.0, Alternative::TwoSided).get() - 1e-12);
+            let by_smaller_side = ratio.by_smaller_side();
+            prop_assert!((smaller.p_value(at, Alternative::Less).get() - 0.5).abs() < 1e-9);
+            let p_values = [smaller.p_value(1.0, Alternative::TwoSided), by_smaller_side.p_value(1.0, Alternative::TwoSided)];
+            prop_assert!((p_values[0].get() - p_values[1].get()).abs() < 1e-9);
         }
     }
 

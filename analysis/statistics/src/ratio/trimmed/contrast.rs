@@ -4,9 +4,15 @@
 //! permutation law, which is exact where the versions have one law, whatever their numbers of observations, and right with many where
 //! they have not (Janssen 1997; Chung and Romano 2013); and to Student's with the degrees of freedom of the smaller side, which holds
 //! better where shapes differ. The larger p-value counts.
+//!
+//! Draws stop as soon as they have told a p-value to a share of itself (Besag and Clifford 1991), or that it is clearly below what
+//! it is compared with: the level of the finest comparison, or Student's p-value.
 
+use super::power::TrimmedPower;
 use super::relabelling::{Labels, Relabellings};
+use super::{TrimShare, TrimmedMean};
 use crate::distribution::{Tails, student_t};
+use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
 /// Two samples that are compared, and what that counts for.
@@ -54,12 +60,31 @@ pub(super) struct Contrast {
     cuts: Vec<[Cut; 2]>,
     df: f64,
     relabellings: Relabellings,
+    /// The least one-sided level that p-values are compared with.
+    finest: f64,
     /// The tails if the versions are equal, which every verdict asks for.
     of_equal: OnceLock<Tails>,
 }
 
-/// A count of relabellings below this is told too coarsely, and a further stage draws more.
-const ENOUGH_BEYOND: usize = 20;
+/// The p-value of one side as draws tell it.
+struct DrawnTail {
+    drawn: usize,
+    beyond: usize,
+    /// What the p-value is compared with.
+    bar: f64,
+    p_value: Option<f64>,
+}
+
+/// The finest one-sided level of a comparison that nobody adjusts.
+const USUAL_FINEST: f64 = 0.000_5;
+/// Draws beyond the statistic that end the drawing: the p-value is then known to a seventh of itself.
+const ENOUGH_BEYOND: usize = 50;
+/// A p-value of less than one in so many of the level is clearly below it: by chance one of the level is so in a case of e⁴.
+const CLEAR: f64 = 4.0;
+/// Draws for each in 1/level, at most: a p-value beside the level is known to a quarter of itself.
+const MOST_BEYOND: f64 = 16.0;
+/// The same for levels below the usual finest, where a p-value is known to a half: their draws are what takes time.
+const MOST_BEYOND_FINE: f64 = 4.0;
 /// Statistics that are equal but for rounding.
 const ROUNDING: f64 = 1e-9;
 
@@ -80,12 +105,17 @@ impl Estimate {
     fn trimmed_mean(ascending: &[f64], cut: Cut) -> Self {
         let left = cut.left();
         let rest = &ascending[cut.whole..cut.n - cut.whole];
-        let ends = rest[0] + rest[rest.len() - 1];
-        let value = (rest.iter().sum::<f64>() - cut.part * ends) / left;
-        let mut squares = winsorised(rest, cut.whole);
+        // Sums are of what is left when the middle is taken away, so that no digit of a small spread is lost.
+        let middle = rest[rest.len() / 2];
+        let low = rest[0] - middle;
+        let high = rest[rest.len() - 1] - middle;
+        let sums = PowerSums::new(rest, middle);
+        let value = middle + (sums.values - cut.part * (low + high)) / left;
+        let mut squares = sums.winsorised([low, high], cut.whole);
         if cut.part > 0.0 {
             // The variance with one observation more replaced at each end counts by the share of it that is cut.
-            let more = winsorised(&rest[1..rest.len() - 1], cut.whole + 1);
+            let next = [rest[1] - middle, rest[rest.len() - 2] - middle];
+            let more = sums.without([low, high]).winsorised(next, cut.whole + 1);
             squares += cut.part * (more - squares);
         }
         Self { value, squared_error: squares / (left * (left - 1.0)) }
@@ -98,22 +128,45 @@ impl Estimate {
     }
 }
 
-/// Σ(w − w̄)² where so many observations at each end are replaced by the next that is left.
-fn winsorised(left: &[f64], replaced: usize) -> f64 {
-    // Squares are of what is left when the middle is taken away, so that no digit of a small spread is lost.
-    let middle = left[left.len() / 2];
-    let low = left[0] - middle;
-    let high = left[left.len() - 1] - middle;
-    let replaced = replaced as f64;
-    let n = left.len() as f64 + 2.0 * replaced;
-    let mut sum = replaced * (low + high);
-    let mut squares = replaced * (low * low + high * high);
-    for value in left {
-        let off = value - middle;
-        sum += off;
-        squares += off * off;
+/// Sums over values of which a constant is taken away.
+#[derive(Clone, Copy)]
+struct PowerSums {
+    count: f64,
+    values: f64,
+    squares: f64,
+}
+
+impl PowerSums {
+    fn new(values: &[f64], middle: f64) -> Self {
+        // Four sums abreast, which do not wait for each other.
+        let mut sums = [0.0; 4];
+        let mut squares = [0.0; 4];
+        for four in values.chunks(4) {
+            for (lane, value) in four.iter().enumerate() {
+                let off = value - middle;
+                sums[lane] += off;
+                squares[lane] += off * off;
+            }
+        }
+        Self { count: values.len() as f64, values: sums.iter().sum(), squares: squares.iter().sum() }
     }
-    (squares - sum * sum / n).max(0.0)
+
+    fn without(self, ends: [f64; 2]) -> Self {
+        Self {
+            count: self.count - 2.0,
+            values: self.values - ends[0] - ends[1],
+            squares: self.squares - ends[0] * ends[0] - ends[1] * ends[1],
+        }
+    }
+
+    /// Σ(w − w̄)² where so many more observations at each end are as the `ends` are.
+    fn winsorised(self, ends: [f64; 2], replaced: usize) -> f64 {
+        let [low, high] = ends;
+        let replaced = replaced as f64;
+        let sum = self.values + replaced * (low + high);
+        let squares = self.squares + replaced * (low * low + high * high);
+        (squares - sum * sum / (self.count + 2.0 * replaced)).max(0.0)
+    }
 }
 
 /// A difference in units of its error.
@@ -138,26 +191,55 @@ struct PooledValues<'c> {
 }
 
 impl PooledValues<'_> {
+    /// One name for these values and those of the versions exchanged. Of equal values it tells only how many more are of one version.
+    fn key(&self) -> Vec<u64> {
+        let mut row = vec![0; self.labels.words()];
+        let mut told = row.clone();
+        let mut from = 0;
+        for equal in self.values.chunk_by(|one, next| one == next) {
+            let first = (from..from + equal.len()).filter(|place| is_set(&self.observed, *place)).count();
+            let second = equal.len() - first;
+            // A difference of nothing has no sign.
+            let has_label = matches!(self.labels, Labels::Choice { .. }) || equal[0] != 0.0;
+            let more = if has_label { first.abs_diff(second) } else { 0 };
+            for place in from..from + more {
+                told[place / 64] |= 1 << (place % 64);
+                row[place / 64] |= u64::from(first > second) << (place % 64);
+            }
+            from += equal.len();
+        }
+        self.labels.unordered(&row, &told)
+    }
+
     /// The difference of the trimmed means and its squared error, as labelled by `bits`; `ascending` is written over.
     fn difference(&self, bits: &[u64], ascending: &mut Vec<f64>) -> Estimate {
         let n = self.cuts[0].n;
-        ascending.resize(self.values.len(), 0.0);
         match self.labels {
             Labels::Choice { .. } => {
-                // The baseline's from the start, the candidate's behind them: without a branch, as nothing foretells the labels.
-                let mut next = [n, 0];
-                for (place, value) in self.values.iter().enumerate() {
-                    let side = usize::from(is_set(bits, place));
-                    ascending[next[side]] = *value;
-                    next[side] += 1;
+                // Each value is written to both sides and stays on its own: without a branch, as nothing foretells the labels.
+                ascending.resize(self.values.len() + 2, 0.0);
+                let (of_baseline, of_candidate) = ascending.split_at_mut(n + 1);
+                let mut baseline = 0;
+                let mut candidate = 0;
+                for (word, values) in bits.iter().zip(self.values.chunks(64)) {
+                    let mut word = *word;
+                    for value in values {
+                        of_baseline[baseline] = *value;
+                        of_candidate[candidate] = *value;
+                        let is_baseline = (word & 1) as usize;
+                        baseline += is_baseline;
+                        candidate += 1 - is_baseline;
+                        word >>= 1;
+                    }
                 }
-                let baseline = Estimate::trimmed_mean(&ascending[..n], self.cuts[0]);
-                let candidate = Estimate::trimmed_mean(&ascending[n..], self.cuts[1]);
+                let baseline = Estimate::trimmed_mean(&of_baseline[..n], self.cuts[0]);
+                let candidate = Estimate::trimmed_mean(&of_candidate[..candidate], self.cuts[1]);
                 let mut difference = baseline;
                 difference.add(-1.0, candidate);
                 difference
             }
             Labels::Signs(pairs) => {
+                ascending.resize(pairs, 0.0);
                 // The values are without their signs: those below zero ascend from the largest one, the others up to it.
                 let mut below = 0;
                 let mut above = pairs;
@@ -198,12 +280,11 @@ impl Stratum {
 
     /// What both sides are cut by, where at most `share` of each is left out at each end. Both lose the same share, so that versions of
     /// one law have one centre whatever their numbers of runs.
-    fn cuts(&self, share: f64) -> [Cut; 2] {
+    fn cuts(&self, share: TrimShare) -> [Cut; 2] {
         let (Values::Apart { baseline, candidate } | Values::Pairs { baseline, candidate }) = &self.values;
         let sizes = [baseline.len(), candidate.len()];
-        let fewest = sizes[0].min(sizes[1]) as f64;
-        let whole = (share * fewest + 1e-9).floor();
-        sizes.map(|n| Cut::new(n, whole / fewest))
+        let share = share.whole(sizes[0].min(sizes[1])).get();
+        sizes.map(|n| Cut::new(n, share))
     }
 
     fn under<'c>(&self, hypothesis: Hypothesis, cuts: &'c [Cut; 2]) -> PooledValues<'c> {
@@ -239,10 +320,21 @@ impl Stratum {
 impl Contrast {
     /// The contrast of strata whose weights add up to 1, each side of which has two observations or more. At most `share` of each sample is left
     /// out at each end.
-    pub(super) fn new(strata: Vec<Stratum>, share: f64) -> Self {
+    pub(super) fn new(strata: Vec<Stratum>, share: TrimShare) -> Self {
         let cuts: Vec<[Cut; 2]> = strata.iter().map(|stratum| stratum.cuts(share)).collect();
-        let relabellings = Relabellings::new(strata.iter().map(Stratum::labels).collect());
-        let mut contrast = Self { strata, cuts, df: f64::INFINITY, relabellings, of_equal: OnceLock::new() };
+        let labels: Vec<Labels> = strata.iter().map(Stratum::labels).collect();
+        let mut key = Vec::new();
+        for (stratum, cuts) in strata.iter().zip(&cuts) {
+            key.extend(stratum.under(Hypothesis::EQUAL, cuts).key());
+        }
+        let mut contrast = Self {
+            relabellings: Relabellings::new(labels, format!("{key:x?}")),
+            strata,
+            cuts,
+            df: f64::INFINITY,
+            finest: USUAL_FINEST,
+            of_equal: OnceLock::new(),
+        };
         contrast.df = contrast.degrees_of_freedom();
         contrast
     }
@@ -270,6 +362,49 @@ impl Contrast {
         estimate
     }
 
+    /// What the power of the test depends on, at the observed spread.
+    pub(super) fn power(&self) -> TrimmedPower {
+        let mut squared_error = 0.0;
+        let mut squares = 0.0;
+        let mut fewest = 0.0;
+        for (stratum, cuts) in self.strata.iter().zip(&self.cuts) {
+            let squared_errors = match &stratum.values {
+                Values::Apart { baseline, candidate } => vec![
+                    Estimate::trimmed_mean(baseline, cuts[0]).squared_error,
+                    Estimate::trimmed_mean(candidate, cuts[1]).squared_error,
+                ],
+                Values::Pairs { .. } => {
+                    let pooled = stratum.under(Hypothesis::EQUAL, cuts);
+                    vec![pooled.difference(&pooled.observed, &mut Vec::new()).squared_error]
+                }
+            };
+            for (one, cut) in squared_errors.into_iter().zip(cuts) {
+                let part = stratum.weight * stratum.weight * one;
+                squared_error += part;
+                squares += part * part / (cut.left() - 1.0);
+            }
+            fewest += cuts[0].n.min(cuts[1].n) as f64;
+        }
+        TrimmedPower {
+            error: squared_error.sqrt(),
+            df: squared_error * squared_error / squares,
+            df_of_smaller: self.df,
+            relabellings: self.relabellings.count() / self.hidden(),
+            fewest,
+        }
+    }
+
+    /// How many relabellings the statistic does not tell from the observed one of versions that are wholly apart.
+    fn hidden(&self) -> f64 {
+        let strata = self.strata.iter().zip(&self.cuts);
+        strata.map(|(stratum, cuts)| stratum.labels().hidden(cuts.map(|cut| cut.whole))).product()
+    }
+
+    /// The degrees of freedom of its error.
+    pub(super) fn df(&self) -> f64 {
+        self.df
+    }
+
     /// Whether what is left of the observations varies by no more than the rounding of their values.
     pub(super) fn is_rounding(&self) -> bool {
         let largest = self.strata.iter().map(Stratum::largest).fold(0.0, f64::max);
@@ -278,6 +413,14 @@ impl Contrast {
 
     fn under(&self, hypothesis: Hypothesis) -> Vec<PooledValues<'_>> {
         self.strata.iter().zip(&self.cuts).map(|(stratum, cuts)| stratum.under(hypothesis, cuts)).collect()
+    }
+
+    /// The same, with draws enough for comparisons with this one-sided level; a level of 0 rejects nothing and takes none.
+    pub(super) fn with_finest(mut self, finest: f64) -> Self {
+        self.finest = if finest > 0.0 { finest.min(USUAL_FINEST) } else { USUAL_FINEST };
+        self.relabellings.refine(most_draws(self.finest));
+        self.of_equal = OnceLock::new();
+        self
     }
 
     /// The probabilities of a difference at most, and at least, as large as the observed one: of both laws the larger.
@@ -290,51 +433,51 @@ impl Contrast {
     }
 
     fn tails_under(&self, hypothesis: Hypothesis) -> Tails {
+        Tails {
+            lower: self.p_value(hypothesis, -1.0, self.finest, 1.0),
+            upper: self.p_value(hypothesis, 1.0, self.finest, 1.0),
+        }
+    }
+
+    /// The p-value of one side, by draws enough for the level `finest`. Where it is above `level`, only that is told.
+    fn p_value(&self, hypothesis: Hypothesis, direction: f64, finest: f64, level: f64) -> f64 {
         let strata = self.under(hypothesis);
         let observed: Vec<u64> = strata.iter().flat_map(|pooled| pooled.observed.iter().copied()).collect();
         let mut ascending = Vec::new();
         let statistic = statistic_of(&strata, &observed, 1.0, &mut ascending);
-        let by_t = student_tails(statistic, self.df);
+        let by_t = student_tail(direction * statistic, self.df);
+        if by_t > level {
+            return by_t;
+        }
         let slack = if statistic.is_finite() { ROUNDING * statistic.abs().max(1.0) } else { 0.0 };
         // Where a draw does not tell the versions apart, exchanging them turns its statistic around.
         let toward = if statistic < 0.0 { -1.0 } else { 1.0 };
-        let mut rows = 0;
-        let mut at_most = 0;
-        let mut at_least = 0;
-        for stage in 0..self.relabellings.stages() {
-            for row in self.relabellings.rows(stage) {
-                let relabelled = statistic_of(&strata, row, toward, &mut ascending);
-                rows += 1;
-                at_most += usize::from(relabelled <= statistic + slack);
-                at_least += usize::from(relabelled >= statistic - slack);
-            }
-            let is_settled =
-                |beyond: usize, by_t: f64| beyond >= ENOUGH_BEYOND || by_t >= self.share(beyond, rows);
-            if is_settled(at_most, by_t.lower) && is_settled(at_least, by_t.upper) {
-                break;
-            }
+        let mut is_beyond = |row: &[u64]| {
+            let relabelled = statistic_of(&strata, row, toward, &mut ascending);
+            direction * relabelled >= direction * statistic - slack
+        };
+        let most = self.relabellings.most();
+        if self.relabellings.is_complete() {
+            let mut beyond = 0;
+            self.relabellings.visit(|row| {
+                beyond += usize::from(is_beyond(row));
+                let is_above = beyond as f64 > level * most as f64 + 0.5;
+                if is_above { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            return by_t.max(beyond as f64 / most as f64);
         }
-        if rows == 0 {
+        let most = most.min(most_draws(finest).ceil() as usize);
+        if most == 0 {
             return by_t;
         }
-        Tails {
-            lower: by_t.lower.max(self.share(at_most, rows)),
-            upper: by_t.upper.max(self.share(at_least, rows)),
-        }
-    }
-
-    /// A p-value by so many rows. Of draws the observed labelling is one more.
-    fn share(&self, beyond: usize, rows: usize) -> f64 {
-        if self.relabellings.is_complete() {
-            beyond as f64 / rows as f64
-        } else {
-            (beyond + 1) as f64 / (rows + 1) as f64
-        }
+        let mut tail = DrawnTail::new(finest.max(by_t));
+        self.relabellings.visit(|row| tail.count(is_beyond(row), level, most));
+        by_t.max(tail.p_value())
     }
 
     /// The shifts that are not rejected with half of `risk` on either side; `None` where so few observations reject none.
     pub(super) fn limits(&self, risk: f64) -> Option<[f64; 2]> {
-        if risk / 2.0 < self.relabellings.finest() {
+        if risk / 2.0 < self.relabellings.finest(self.hidden()) {
             return None;
         }
         Some([self.limit(risk, -1.0)?, self.limit(risk, 1.0)?])
@@ -342,22 +485,30 @@ impl Contrast {
 
     /// Whether a shift on this side of the estimate is rejected with half of `risk`.
     fn rejects(&self, shift: f64, direction: f64, risk: f64) -> bool {
-        let tails = self.tails(Hypothesis { factor: 1.0, shift });
-        (if direction < 0.0 { tails.upper } else { tails.lower }) <= risk / 2.0
+        let level = risk / 2.0;
+        if shift == 0.0 && self.finest <= level {
+            let tails = self.tails(Hypothesis::EQUAL);
+            return (if direction < 0.0 { tails.upper } else { tails.lower }) <= level;
+        }
+        let hypothesis = Hypothesis { factor: 1.0, shift };
+        self.p_value(hypothesis, -direction, self.finest.min(level), level) <= level
     }
 
-    /// The last shift that is not rejected in a direction, to 1/4,096 of what is searched.
+    /// The last shift that is not rejected in a direction, to [`PRECISION`] of Student's distance from the estimate.
     fn limit(&self, risk: f64, direction: f64) -> Option<f64> {
         let Estimate { value: estimate, squared_error } = self.estimate();
         // Student's law rejects from here on.
         let reach = student_t::two_sided_critical(risk, self.df) * squared_error.sqrt();
-        let of_student = estimate + direction * reach;
-        let mut inside = estimate;
-        let mut outside = of_student + direction * reach * ROUNDING;
-        if self.rejects(outside, direction, risk) {
-            return Some(of_student);
+        if !reach.is_finite() {
+            return None;
         }
-        let mut step = reach / 4.0;
+        let of_student = estimate + direction * reach;
+        // The p-value of equal versions and the interval must agree, so that 0 is looked at itself.
+        let is_zero_beyond = direction * of_student < 0.0;
+        let is_zero_inside = is_zero_beyond && !self.rejects(0.0, direction, risk);
+        let mut inside = if is_zero_inside { 0.0 } else { of_student };
+        let mut outside = inside + direction * reach * ROUNDING;
+        let mut step = reach * FIRST_STEP;
         while !self.rejects(outside, direction, risk) {
             inside = outside;
             outside += direction * step;
@@ -366,38 +517,47 @@ impl Contrast {
                 return None;
             }
         }
-        // The p-value of equal versions and the interval must agree, so that 0 is looked at itself.
-        let mut next = if inside.min(outside) < 0.0 && inside.max(outside) > 0.0 {
-            0.0
-        } else {
-            inside.midpoint(outside)
-        };
-        for _ in 0..HALVINGS {
+        if is_zero_beyond && direction * outside > 0.0 && !is_zero_inside {
+            outside = 0.0;
+        }
+        while (outside - inside).abs() > reach * PRECISION {
+            let next = inside.midpoint(outside);
+            // Between numbers that follow each other there is none.
+            if next == inside || next == outside {
+                break;
+            }
             if self.rejects(next, direction, risk) {
                 outside = next;
             } else {
                 inside = next;
             }
-            next = inside.midpoint(outside);
         }
         Some(inside)
     }
 }
 
+/// No halving of [`FIRST_STEP`] is as long, so that rounding does not decide how many there are.
+const PRECISION: f64 = 1.0 / 3000.0;
+/// Steps beyond Student's limit begin with this share of its distance: the two laws are mostly close.
+const FIRST_STEP: f64 = 1.0 / 32.0;
 /// Beyond so many times Student's interval no shift is looked for: the values of the versions are far apart, and nothing changes.
 const MOST_REACH: f64 = 1e6;
-/// Halvings of a step, after which a limit is known well enough to be shown.
-const HALVINGS: usize = 12;
 
 impl Hypothesis {
     /// That both centres are equal.
     pub(super) const EQUAL: Self = Self { factor: 1.0, shift: 0.0 };
 }
 
-/// The mean of ascending values without the whole number of them at each end that `share` allows.
-pub(super) fn trimmed_mean(ascending: &[f64], share: f64) -> f64 {
-    let n = ascending.len() as f64;
-    Estimate::trimmed_mean(ascending, Cut::new(ascending.len(), (share * n + 1e-9).floor() / n)).value
+/// Draws, at most, where p-values are compared with a one-sided level.
+fn most_draws(level: f64) -> f64 {
+    (MOST_BEYOND / level.max(USUAL_FINEST)).max(MOST_BEYOND_FINE / level)
+}
+
+/// The trimmed mean of ascending values, a share left out at each end.
+pub(crate) fn trimmed_mean(ascending: &[f64], share: f64) -> TrimmedMean {
+    let cut = Cut::new(ascending.len(), share);
+    let Estimate { value, squared_error } = Estimate::trimmed_mean(ascending, cut);
+    TrimmedMean { value, squared_error, left: cut.left() }
 }
 
 /// The statistic as labelled by `row`; `toward` is the sign of strata whose versions have as many observations.
@@ -413,10 +573,37 @@ fn statistic_of(strata: &[PooledValues<'_>], row: &[u64], toward: f64, ascending
     studentised(difference)
 }
 
-fn student_tails(statistic: f64, df: f64) -> Tails {
+/// The probability of more than the statistic by Student's law.
+fn student_tail(statistic: f64, df: f64) -> f64 {
     if statistic.is_infinite() {
-        let beyond = Tails { lower: 1.0, upper: 0.0 };
-        return if statistic > 0.0 { beyond } else { beyond.mirrored() };
+        return if statistic > 0.0 { 0.0 } else { 1.0 };
     }
-    student_t::tails(statistic, df)
+    student_t::tails(statistic, df).upper
+}
+
+impl DrawnTail {
+    fn new(bar: f64) -> Self {
+        Self { drawn: 0, beyond: 0, bar, p_value: None }
+    }
+
+    /// Counts a draw, and breaks off where no other could change the p-value, or on which side of `level` it is.
+    fn count(&mut self, is_beyond: bool, level: f64, most: usize) -> ControlFlow<()> {
+        self.drawn += 1;
+        self.beyond += usize::from(is_beyond);
+        if self.beyond == ENOUGH_BEYOND {
+            self.p_value = Some(self.beyond as f64 / self.drawn as f64);
+        }
+        let is_clear = CLEAR * (self.beyond + 1) as f64 <= self.bar * (self.drawn + 1) as f64;
+        let is_below = level < 1.0 && ENOUGH_BEYOND as f64 <= level * self.drawn as f64;
+        if self.p_value.is_some() || is_clear || is_below || self.drawn >= most {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    /// Where the drawing broke off before enough were beyond, the observed labelling is one more.
+    fn p_value(&self) -> f64 {
+        self.p_value.unwrap_or((self.beyond + 1) as f64 / (self.drawn + 1) as f64)
+    }
 }

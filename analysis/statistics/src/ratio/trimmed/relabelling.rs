@@ -1,22 +1,28 @@
 //! The relabellings that a permutation law is made of: which pooled observations are the baseline's, or which pairs are exchanged.
 //!
-//! All of them while they are few, else seeded draws. The draws depend on the numbers of observations only, so that samples of the
-//! same sizes have the same ones, whoever asks.
+//! All of them while they are few, else seeded draws. The seed is the order of the pooled observations, so that the same samples have
+//! the same draws, whoever asks and in whatever unit. Samples of one size have different ones: a relabelling is one of ranks, and
+//! shared draws would shift all p-values alike.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng as _;
 use speedup_core::value::seed::Seed;
+use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
-/// Relabellings that are enumerated; beyond them the law is by draws.
-const MOST_ENUMERATED: f64 = 20_000.0;
-/// Draws up to each stage. The last finds a p-value of 1e-5, which a thousand adjusted comparisons may ask for.
-const STAGES: [usize; 4] = [2_000, 8_000, 32_000, 128_000];
-/// Observations of all draws together, a twentieth of a second: large samples have fewer draws.
-const MOST_DRAWN: usize = 1 << 24;
+/// Relabellings that are enumerated; beyond them the law is by draws, which stop earlier.
+const MOST_ENUMERATED: f64 = 8_192.0;
+/// Relabellings that are enumerated where draws for a small level would be as many; 8 MB.
+const MOST_REFINED: f64 = 1_048_576.0;
+/// Draws of a block, each of which has its own child of the seed.
+const BLOCK: usize = 500;
+/// Blocks that are kept for the next hypothesis; a p-value that takes more draws is asked for once.
+const KEPT_BLOCKS: usize = 8;
+/// Observations of all draws together, half a second: large samples have fewer draws.
+const MOST_DRAWN: usize = 1 << 27;
 /// Beyond so many observations in all nothing is drawn: the law of so many is the limit's.
 const MOST_OBSERVATIONS: usize = 1 << 15;
-/// The draws are the same in every report.
+/// The parent of all seeds of draws.
 const SEED: Seed = Seed(0x7472_696d_6d65_6421);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +37,10 @@ pub(super) enum Labels {
 #[derive(Debug)]
 pub(super) struct Relabellings {
     strata: Vec<Labels>,
+    /// What the draws are seeded by.
+    key: String,
     is_complete: bool,
-    stages: [OnceLock<Vec<u64>>; STAGES.len()],
+    kept: [OnceLock<Vec<u64>>; KEPT_BLOCKS],
 }
 
 impl Labels {
@@ -56,13 +64,33 @@ impl Labels {
         }
     }
 
-    fn count(self) -> f64 {
+    /// How many relabellings there are.
+    pub(super) fn count(self) -> f64 {
         match self {
             Self::Choice { first, all } => {
                 (0..first.min(all - first)).map(|i| (all - i) as f64 / (i + 1) as f64).product()
             }
             Self::Signs(pairs) => 2_f64.powi(i32::try_from(pairs).unwrap_or(i32::MAX)),
         }
+    }
+
+    /// How many of them leave a trimmed mean as it is, where `cut` observations are left out at each end and the versions are wholly apart: those
+    /// that the upper version loses below and the lower one above may be exchanged, or the smallest differences turned around.
+    pub(super) fn hidden(self, cut: [usize; 2]) -> f64 {
+        match self {
+            Self::Choice { .. } => Self::Choice { first: cut[0], all: cut[0] + cut[1] }.count(),
+            Self::Signs(_) => Self::Signs(cut[0]).count(),
+        }
+    }
+
+    /// One name for the labels of the places that are `told` and those of the versions exchanged.
+    pub(super) fn unordered(self, row: &[u64], told: &[u64]) -> Vec<u64> {
+        let exchanged: Vec<u64> = row.iter().zip(told).map(|(word, told)| !word & told).collect();
+        let is_exchanged = match self {
+            Self::Choice { first, all } if 2 * first != all => 2 * first > all,
+            Self::Choice { .. } | Self::Signs(_) => exchanged.as_slice() < row,
+        };
+        if is_exchanged { exchanged } else { row.to_vec() }
     }
 
     /// All relabellings; a stratum that is enumerated fits into one word.
@@ -93,8 +121,8 @@ impl Labels {
         let bits = self.bits();
         match self {
             Self::Signs(_) => {
-                for bit in 0..bits {
-                    row[bit / 64] |= below(2, random) << (bit % 64);
+                for (word, bits_before) in row.iter_mut().zip((0..bits).step_by(64)) {
+                    *word = random.next_u64() >> (64 - (bits - bits_before).min(64));
                 }
             }
             Self::Choice { first, all } => {
@@ -104,7 +132,7 @@ impl Labels {
                 // The smaller sample is drawn; the larger one is what it leaves.
                 let drawn = first.min(all - first);
                 for place in 0..drawn {
-                    let from = place + below((all - place) as u64, random) as usize;
+                    let from = place + below(all - place, random);
                     order.swap(place, from);
                     row[order[place] / 64] |= 1 << (order[place] % 64);
                 }
@@ -120,10 +148,20 @@ impl Labels {
 }
 
 impl Relabellings {
-    pub(super) fn new(strata: Vec<Labels>) -> Self {
+    /// Those of `strata`; draws of another `key` are others.
+    pub(super) fn new(strata: Vec<Labels>, key: String) -> Self {
         let count: f64 = strata.iter().map(|labels| labels.count()).product();
         let is_complete = count <= MOST_ENUMERATED && strata.iter().all(|labels| labels.words() == 1);
-        Self { strata, is_complete, stages: Default::default() }
+        Self { strata, key, is_complete, kept: Default::default() }
+    }
+
+    /// Enumerates them where they are fewer than the draws that a comparison takes.
+    pub(super) fn refine(&mut self, draws: f64) {
+        let is_of_words = self.strata.iter().all(|labels| labels.words() == 1);
+        if !self.is_complete && is_of_words && self.count() <= draws.min(MOST_REFINED) {
+            self.is_complete = true;
+            self.kept = Default::default();
+        }
     }
 
     /// Whether these are all relabellings, so that the law is exact.
@@ -131,39 +169,57 @@ impl Relabellings {
         self.is_complete
     }
 
-    /// How many stages there are; none where the samples are so large that nothing is drawn.
-    pub(super) fn stages(&self) -> usize {
+    /// How many there are to look at; none where the samples are so large that nothing is drawn.
+    pub(super) fn most(&self) -> usize {
         let observations: usize = self.strata.iter().map(|labels| labels.bits()).sum();
         if self.is_complete {
-            1
+            self.count().round() as usize
         } else if observations > MOST_OBSERVATIONS {
             0
         } else {
-            let fitting = STAGES.iter().filter(|draws| *draws * observations <= MOST_DRAWN).count();
-            fitting.max(1)
+            MOST_DRAWN / observations
         }
     }
 
-    /// The least p-value that the relabellings can show.
-    pub(super) fn finest(&self) -> f64 {
-        if self.is_complete {
-            return 1.0 / self.strata.iter().map(|labels| labels.count()).product::<f64>();
-        }
-        match self.stages() {
+    /// The least p-value that the relabellings can show, of which `hidden` have the same statistic.
+    pub(super) fn finest(&self, hidden: f64) -> f64 {
+        match self.most() {
             0 => 0.0,
-            stages => 1.0 / (STAGES[stages - 1] + 1) as f64,
+            _ if self.is_complete => hidden / self.count().round(),
+            most => (1.0 / (most + 1) as f64).max(hidden / self.count()),
         }
     }
 
-    pub(super) fn words(&self) -> usize {
+    pub(super) fn count(&self) -> f64 {
+        self.strata.iter().map(|labels| labels.count()).product()
+    }
+
+    fn words(&self) -> usize {
         self.strata.iter().map(|labels| labels.words()).sum()
     }
 
-    /// The rows that a stage adds to those before it.
-    pub(super) fn rows(&self, stage: usize) -> impl Iterator<Item = &[u64]> {
-        let bits = self.stages[stage]
-            .get_or_init(|| if self.is_complete { self.enumerate() } else { self.draw(stage) });
-        bits.chunks_exact(self.words())
+    /// Looks at one relabelling after the other, [`Relabellings::most`] of them unless `look` breaks off.
+    pub(super) fn visit(&self, mut look: impl FnMut(&[u64]) -> ControlFlow<()>) {
+        if self.is_complete {
+            let rows = self.kept[0].get_or_init(|| self.enumerate());
+            let _ = rows.chunks_exact(self.words()).try_for_each(look);
+            return;
+        }
+        let most = self.most();
+        for block in 0..most.div_ceil(BLOCK) {
+            let further;
+            let rows = match self.kept.get(block) {
+                Some(kept) => kept.get_or_init(|| self.draw(block)),
+                None => {
+                    further = self.draw(block);
+                    &further
+                }
+            };
+            let left = (most - block * BLOCK).min(BLOCK);
+            if rows.chunks_exact(self.words()).take(left).try_for_each(&mut look).is_break() {
+                return;
+            }
+        }
     }
 
     fn enumerate(&self) -> Vec<u64> {
@@ -178,11 +234,10 @@ impl Relabellings {
         rows.concat()
     }
 
-    fn draw(&self, stage: usize) -> Vec<u64> {
-        let before = if stage == 0 { 0 } else { STAGES[stage - 1] };
-        let mut random = SEED.child(&format!("relabellings, stage {stage}"));
+    fn draw(&self, block: usize) -> Vec<u64> {
+        let mut random = SEED.child(&format!("relabellings of {}, block {block}", self.key));
         let mut orders = vec![Vec::new(); self.strata.len()];
-        let mut bits = vec![0; (STAGES[stage] - before) * self.words()];
+        let mut bits = vec![0; BLOCK * self.words()];
         for row in bits.chunks_exact_mut(self.words()) {
             let mut from = 0;
             for (labels, order) in self.strata.iter().zip(&mut orders) {
@@ -195,37 +250,52 @@ impl Relabellings {
     }
 }
 
-/// A number below `bound`; each is equally likely but for 2^-64 of `bound`, which no count of draws shows.
-fn below(bound: u64, random: &mut ChaCha8Rng) -> u64 {
-    ((u128::from(random.next_u64()) * u128::from(bound)) >> 64) as u64
+/// A number below `bound`; each is equally likely but for 2^-32 of `bound`, which no count of draws shows.
+fn below(bound: usize, random: &mut ChaCha8Rng) -> usize {
+    ((u64::from(random.next_u32()) * bound as u64) >> 32) as usize
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// All rows, or some that are kept and some that are not.
+    fn all_rows(relabellings: &Relabellings) -> Vec<Vec<u64>> {
+        let mut rows = Vec::new();
+        relabellings.visit(|row| {
+            rows.push(row.to_vec());
+            if rows.len() < 2 * KEPT_BLOCKS * BLOCK {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        });
+        rows
+    }
+
     #[test]
     fn few_relabellings_are_enumerated_each_once() {
         for (first, all, expected) in [(2, 4, 6), (3, 6, 20), (5, 7, 21), (1, 9, 9)] {
-            let relabellings = Relabellings::new(vec![Labels::Choice { first, all }]);
-            let mut rows: Vec<u64> = relabellings.rows(0).map(|row| row[0]).collect();
+            let relabellings = Relabellings::new(vec![Labels::Choice { first, all }], String::new());
+            let mut rows: Vec<u64> = all_rows(&relabellings).iter().map(|row| row[0]).collect();
             assert!(relabellings.is_complete() && rows.iter().all(|row| row.count_ones() as usize == first));
             rows.sort_unstable();
             rows.dedup();
             assert_eq!(rows.len(), expected);
         }
-        let product = Relabellings::new(vec![Labels::Choice { first: 2, all: 4 }, Labels::Signs(3)]);
-        assert_eq!(product.rows(0).count(), 6 * 8);
+        let product =
+            Relabellings::new(vec![Labels::Choice { first: 2, all: 4 }, Labels::Signs(3)], String::new());
+        assert_eq!(all_rows(&product).len(), 6 * 8);
     }
 
     #[test]
     fn each_observation_is_drawn_as_often_as_its_sample_is_large() {
         for (first, all) in [(10, 70), (60, 70), (35, 70), (2, 130)] {
-            let relabellings = Relabellings::new(vec![Labels::Choice { first, all }]);
+            let relabellings = Relabellings::new(vec![Labels::Choice { first, all }], String::new());
             assert!(first == 2 || !relabellings.is_complete());
             let mut counts = vec![0_u32; all];
             let mut rows = 0_u32;
-            for row in relabellings.rows(0) {
+            for row in all_rows(&relabellings) {
                 rows += 1;
                 assert_eq!(row.iter().map(|word| word.count_ones()).sum::<u32>() as usize, first);
                 for (bit, count) in counts.iter_mut().enumerate() {

@@ -51,6 +51,18 @@ fn enumerated(x: &[f64], y: &[f64], cuts: [usize; 2]) -> [f64; 2] {
 }
 
 #[test]
+fn the_ratio_is_that_of_the_times_which_are_shown() {
+    let share = TrimShare::USUAL;
+    for (n, m) in [(10, 15), (7, 40), (35, 20)] {
+        let mut random = Seed(n as u64).child("shown");
+        let [x, y] =
+            [n, m].map(|n| sample(&(0..n).map(|_| 1.0 + random.random::<f64>()).collect::<Vec<_>>()));
+        let shown = share.time_of(&x, n.min(m)) / share.time_of(&y, n.min(m));
+        assert!((shown / TrimmedRatio::new(&x, &y, share).unwrap().estimate() - 1.0).abs() < 1e-12);
+    }
+}
+
+#[test]
 fn the_larger_of_both_laws_counts() {
     let mut random = Seed(3).child("trimmed");
     let mut draw = |n: usize| -> Vec<f64> { (0..n).map(|_| 1.0 + random.random::<f64>().powi(3)).collect() };
@@ -99,16 +111,68 @@ fn two_runs_show_nothing_and_say_so() {
 fn the_fewest_runs_and_pairs_that_show_anything() {
     let at = |risk: f64| {
         let level = ConfidenceLevel::new(1.0 - risk).unwrap();
-        [TrimmedRatio::runs_needed(level), TrimmedRatio::pairs_needed(level)]
+        [
+            TrimmedRatio::runs_needed(level, TrimShare::USUAL),
+            TrimmedRatio::pairs_needed(level, TrimShare::USUAL),
+        ]
     };
     // 2/C(8, 4) is 0.029 and 2/2^6 is 0.031.
     assert_eq!(at(0.05), [Some(4), Some(6)]);
-    assert_eq!(at(0.003), [Some(6), Some(10)]);
-    // Of ten runs each labellings are drawn, 128,000 at most.
-    assert_eq!(at(2e-5), [Some(9), Some(15)]);
-    assert_eq!(at(1e-5), [None, None]);
+    // Of ten or more one goes at either end, and what is left out may be exchanged.
+    assert_eq!(at(0.003), [Some(6), Some(11)]);
+    assert_eq!(at(1e-5), [Some(11), Some(19)]);
+    // Of so many runs three million labellings are drawn at most.
+    assert_eq!(at(1e-7), [None, None]);
     let fast = trimmed(&[1.0, 1.01, 1.02], &[2.0, 2.02, 2.04], 0.1);
     assert!(fast.interval(ConfidenceLevel::USUAL).bounded().is_none());
+}
+
+/// Versions that are wholly apart have the least p-value that is foretold.
+#[test]
+fn what_is_left_out_may_be_exchanged() {
+    // What is left varies least with the labels as they are.
+    let times = |from: f64| [0.0, 0.48, 0.5, 0.52, 1.0].map(|more| from + 0.1 * more);
+    // C(10, 5) over C(2, 1), and of pairs 2⁵ over 2.
+    let (slow, fast) = (sample(&times(10.0)), sample(&times(1.0)));
+    let share = TrimShare::new(0.2).unwrap();
+    for (ratio, least) in [
+        (TrimmedRatio::new(&slow, &fast, share).unwrap(), 2.0 / 252.0),
+        (TrimmedRatio::paired(&slow, &fast, share).unwrap(), 2.0 / 32.0),
+    ] {
+        let p = ratio.p_value(1.0, Alternative::Greater).get();
+        assert!((p - least).abs() < 1e-12, "{p}");
+        let at = |risk: f64| ratio.interval(ConfidenceLevel::new(1.0 - risk).unwrap());
+        assert!(at(1.99 * least).bounded().is_none() && at(2.01 * least).bounded().is_some());
+        assert!(ratio.power().smallest(Risk::new(1.99 * least).unwrap(), 0.8).is_none());
+    }
+}
+
+/// The ends of an interval that is hardly wider than a step of the doubles beside them are found too.
+#[test]
+fn an_interval_of_few_digits_has_ends() {
+    let times = |about: f64| [0, 3, 1, 4, 2, 6, 5, 8, 7, 9].map(|run| about * (1.0 + 1e-12 * f64::from(run)));
+    let ratio = trimmed(&times(1e90), &times(1.0), 0.1);
+    let interval = ratio.interval(ConfidenceLevel::USUAL);
+    let interval = interval.bounded().unwrap();
+    assert!(interval.lower <= ratio.estimate() && ratio.estimate() <= interval.upper, "{interval:?}");
+}
+
+/// The least level of a family of hundreds is reached with hundreds of runs, and a p-value that is compared with a coarse one is as it is.
+#[test]
+fn draws_are_enough_for_the_level_that_is_asked() {
+    for runs in [12, 300] {
+        let times = |slower: f64| -> Vec<f64> {
+            (0..runs).map(|run| 1.0 + slower + f64::from(run * 7 % 12) / 100.0).collect()
+        };
+        let ratio = |slower: f64, risk: f64| {
+            let ratio = trimmed(&times(slower), &times(0.0), 0.1).compared_at(Risk::new(risk).unwrap());
+            ratio.p_value(1.0, Alternative::TwoSided).get()
+        };
+        assert!(ratio(0.5, 1e-4) <= 1e-4 && ratio(0.5, 0.05) > 1e-4 && ratio(0.5, 0.05) <= 0.05);
+        let slightly = 0.01 * (12.0 / f64::from(runs)).sqrt();
+        let p = ratio(slightly, 0.05);
+        assert!(p > 0.2 && p == ratio(slightly, 1e-5), "{p}");
+    }
 }
 
 /// A version that varies by far less than the versions differ keeps all of its variance.
@@ -146,6 +210,23 @@ fn what_does_not_vary_is_refused() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Values of a coarse clock, and so many that relabellings are drawn.
+    #[test]
+    fn versions_with_equal_values_may_be_exchanged(
+        x in prop::collection::vec(95..105_u32, 10), y in prop::collection::vec(96..106_u32, 10),
+    ) {
+        let [x, y] = [x, y].map(|ticks| sample(&ticks.into_iter().map(f64::from).collect::<Vec<_>>()));
+        for ratio in [TrimmedRatio::new, TrimmedRatio::paired] {
+            let p = |one, other| {
+                let ratio = ratio(one, other, TrimShare::USUAL).ok()?;
+                Some(ratio.p_value(1.0, Alternative::TwoSided).get())
+            };
+            let (forth, back) = (p(&x, &y), p(&y, &x));
+            let are_close = forth.zip(back).is_none_or(|(forth, back)| (forth - back).abs() < 1e-12);
+            prop_assert!(are_close && forth.is_some() == back.is_some(), "{forth:?} {back:?}");
+        }
+    }
 
     /// The interval leaves 1 out where the two-sided test rejects; exchanging the versions inverts it, and the unit does not matter.
     #[test]

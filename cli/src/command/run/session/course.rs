@@ -292,7 +292,9 @@ impl Session<'_> {
     }
 
     async fn report(&self, experiment: ExperimentId, telling: Telling) -> Result<Exit, Failure> {
-        let json = asked::report(&self.connection, experiment, Wanted::default()).await?;
+        let noise_threshold = telling.gate.and_then(Gate::noise_threshold);
+        let wanted = Wanted { noise_threshold, ..Wanted::default() };
+        let json = asked::report(&self.connection, experiment, wanted).await?;
         report::show(&json, &telling.extent, telling.output, self.console)?;
         let gated = telling.gate.map_or(Ok(Exit::Done), |gate| gate.of_report(&json, self.console))?;
         Ok(if gated == Exit::Done { gate::of_ends(&json) } else { gated })

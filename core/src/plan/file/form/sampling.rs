@@ -22,7 +22,8 @@ pub(in crate::plan::file) struct RepetitionsForm {
     /// Runs of each benchmark in each version from which the number of runs is then computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::plan::file) pilot: Option<u32>,
-    /// After the pilot: half the width of the interval of the difference, in percent of the baseline's mean, e.g. "1%".
+    /// After the pilot: half the width of the interval of the speedup (`center = "trimmed"`), or of the difference of the means as a
+    /// share of the baseline's mean, e.g. "1%".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::plan::file) precision: Option<String>,
     /// After the pilot: the time on hosts, summed over them, that is split over the levels, e.g. "12h".
