@@ -1,7 +1,5 @@
-//! The power of a test: how probable it is that a difference which is there will be found, and how many runs,
-//! how large a difference or how small a spread a given power needs.
+//! The power of a test: how probable it is that a difference which is there will be found.
 //!
-//! * [`TTestPower`]: Student's t tests, R's `power.t.test`;
 //! * [`WelchPower`]: two samples of different sizes and variances;
 //! * [`ProportionTestPower`]: two proportions, R's `power.prop.test`.
 //!
@@ -9,13 +7,11 @@
 //! rather than a confidence level because 1 − level would lose the digits of a small one.
 
 mod proportions;
-mod t_test;
 mod welch;
 
 use crate::inference::Risk;
 pub use proportions::ProportionTestPower;
 use serde::Serialize;
-pub use t_test::{MeanDesign, TTestPower};
 use thiserror::Error;
 pub use welch::{Group, WelchPower};
 
@@ -85,8 +81,4 @@ fn checked_runs(runs: f64) -> Result<f64, PowerError> {
 
 fn checked_difference(difference: f64) -> Result<f64, PowerError> {
     if difference.is_finite() { Ok(difference) } else { Err(PowerError::Difference { difference }) }
-}
-
-fn checked_sd(sd: f64) -> Result<f64, PowerError> {
-    if sd > 0.0 && sd.is_finite() { Ok(sd) } else { Err(PowerError::StandardDeviation { sd }) }
 }

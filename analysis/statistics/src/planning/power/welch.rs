@@ -1,6 +1,7 @@
 //! The power of Welch's t test.
 
-use super::{PowerError, Rejections, checked_difference, checked_risk, checked_runs, t_test::power_at};
+use super::{PowerError, Rejections, checked_difference, checked_risk, checked_runs};
+use crate::distribution::{Tails, noncentral_t, student_t};
 use crate::{inference::Alternative, inference::Risk};
 use serde::Serialize;
 
@@ -8,7 +9,8 @@ use serde::Serialize;
 ///
 /// The statistic is taken as noncentral t with δ = d/√(σ₁²/n₁ + σ₂²/n₂) and Satterthwaite's degrees of freedom at
 /// the true variances (Welch 1947; the noncentral form is Kupper & Hafner's usual one, The American Statistician 43,
-/// 1989). With equal variances and sizes it is [`super::TTestPower`] for two samples exactly.
+/// 1989). With equal variances and sizes it is R's `power.t.test` (package stats 4.2.2) for two samples exactly, and with one
+/// sample that does not vary the same for one sample or for pairs.
 ///
 /// ```
 /// use speedup_statistics::inference::{Alternative, ConfidenceLevel};
@@ -33,6 +35,9 @@ pub struct WelchPower {
     /// The risk of the test.
     pub risk: Risk,
 }
+
+/// Where noncentralities end: what is beyond is certain.
+const LARGEST_NONCENTRALITY: f64 = 1e150;
 
 /// One of the two samples of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -64,7 +69,22 @@ impl WelchPower {
         let error = e1.hypot(e2);
         let [s1, s2] = [e1, e2].map(|e| (e / error) * (e / error));
         let df = 1.0 / (s1 * s1 / (first.runs - 1.0) + s2 * s2 / (second.runs - 1.0));
-        power_at(self.alternative, self.rejections, self.risk, df, difference / error)
+        let delta = (difference / error).clamp(-LARGEST_NONCENTRALITY, LARGEST_NONCENTRALITY);
+        let critical = |risk| student_t::quantile(Tails::from_upper(risk), df);
+        match self.alternative {
+            Alternative::Greater => noncentral_t::tails(critical(self.risk.get()), df, delta).upper,
+            Alternative::Less => noncentral_t::tails(critical(self.risk.get()), df, -delta).upper,
+            Alternative::TwoSided => {
+                let critical = critical(self.risk.get() / 2.0);
+                let true_side = noncentral_t::tails(critical, df, delta.abs()).upper;
+                match self.rejections {
+                    Rejections::OnTheTrueSide => true_side,
+                    Rejections::OnEitherSide => {
+                        true_side + noncentral_t::tails(-critical, df, delta.abs()).lower
+                    }
+                }
+            }
+        }
     }
 }
 
