@@ -3,11 +3,9 @@
 
 use speedup_core::value::seed::Seed;
 use speedup_statistics::diagnostics::{
-    Granularity, MetricKind, aa::AaError, aa::AaOptions, aa::AaStudy, aa::AaTest, host_effect::ByHost,
-    host_effect::ClusterHosts, host_effect::ClusterHostsError, host_effect::HostEffectError,
-    host_effect::OutlyingHosts, host_effect::Shuffles, host_effect::VarianceShare,
-    run_order::Autocorrelation, run_order::Drift, run_order::FirstRunEffect, run_order::RunOrderError,
-    run_order::RunsTest,
+    Granularity, MetricKind, aa::AaError, aa::AaOptions, aa::AaStudy, aa::AaTest, host_effect::ClusterHosts,
+    host_effect::ClusterHostsError, host_effect::Shuffles, run_order::Autocorrelation, run_order::Drift,
+    run_order::FirstRunEffect, run_order::RunOrderError, run_order::RunsTest,
 };
 use speedup_statistics::test::block_pairs::{Block, BlockPairs, BlockPairsError};
 use speedup_statistics::{inference::Alternative, inference::ConfidenceLevel, sample::Sample};
@@ -98,40 +96,6 @@ fn the_first_run_has_a_rank() {
     assert_eq!(FirstRunEffect::new(&[sample(&[1.0, 1.0])]), Err(RunOrderError::Constant));
 }
 
-fn four_hosts() -> (Sample, Vec<u32>) {
-    let runs = [10.1, 10.4, 9.9, 11.2, 11.5, 9.8, 10.0, 10.3, 9.7, 12.0, 11.7, 12.4];
-    (sample(&runs), vec![1, 1, 1, 2, 2, 3, 3, 3, 3, 9, 9, 9])
-}
-
-#[test]
-fn the_share_of_hosts_agrees_with_scipy() {
-    let (runs, hosts) = four_hosts();
-    let share = VarianceShare::new(&ByHost::new(&runs, &hosts).unwrap()).unwrap();
-    // scipy.stats.f_oneway; the share by its formula and Wald's ends by brentq on it, in numpy.
-    assert_close(share.f(), 39.731_211_317_418_17, "F");
-    assert_close(share.p_value().get(), 3.753_030_135_377_757e-5, "p");
-    assert_close(share.estimate(), 0.929_348_575_550_455_9, "share");
-    let interval = share.interval(ConfidenceLevel::USUAL);
-    assert_close(interval.lower, 0.667_493_647_900_726_7, "lower");
-    assert_close(interval.upper, 0.994_568_775_354_419_7, "upper");
-}
-
-#[test]
-fn outlying_hosts_agree_with_numpy() {
-    let (runs, hosts) = four_hosts();
-    let outlying = OutlyingHosts::new(&ByHost::new(&runs, &hosts).unwrap(), Alternative::TwoSided).unwrap();
-    for (verdict, (t, p)) in outlying.verdicts().iter().zip([
-        (-0.797_335_683_243_934_6, 0.508_877_793_603_367_4),
-        (0.483_820_759_488_415_5, 0.676_305_818_511_310_1),
-        (-1.099_835_037_115_722, 0.386_097_242_004_208_03),
-        (1.770_450_632_519_231_7, 0.218_669_217_096_265_22),
-    ]) {
-        assert_close(verdict.t, t, "t");
-        assert_close(verdict.p.get(), p, "p");
-    }
-    assert_close(outlying.p_value().get(), 4.0 * 0.218_669_217_096_265_22, "Holm");
-}
-
 #[test]
 fn association_agrees_with_scipy() {
     let table = [[5, 0, 1], [0, 4, 2], [1, 1, 6]];
@@ -191,13 +155,6 @@ fn what_has_no_answer_is_refused_by_name() {
     assert_eq!(Autocorrelation::new(&equal), Err(RunOrderError::Constant));
     assert_eq!(Drift::new(&equal), Err(RunOrderError::Constant));
     assert_eq!(RunsTest::new(&equal), Err(RunOrderError::Constant));
-    let effect =
-        |runs: &Sample, hosts: &[u32]| ByHost::new(runs, hosts).and_then(|b| VarianceShare::new(&b)).err();
-    assert_eq!(effect(&equal, &[0; 12]), Some(HostEffectError::Constant));
-    assert_eq!(effect(&two, &[1]), Some(HostEffectError::Unmatched { runs: 2, hosts: 1 }));
-    assert_eq!(effect(&two, &[1, 1]), Some(HostEffectError::FewHosts { hosts: 1, needed: 2 }));
-    assert_eq!(effect(&two, &[1, 2]), Some(HostEffectError::Unrepeated));
-    assert_eq!(effect(&sample(&[1.0, 1.0, 2.0, 2.0]), &[1, 1, 2, 2]), Some(HostEffectError::Constant));
     let draws = |clusters: &[u32], hosts: &[u32], draws| {
         ClusterHosts::new(clusters, hosts, Shuffles::until_as_large(draws), Seed(0)).err()
     };

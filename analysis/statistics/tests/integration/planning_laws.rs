@@ -4,9 +4,8 @@
 use proptest::prelude::*;
 use speedup_core::value::seed::Seed;
 use speedup_statistics::diagnostics::{
-    Granularity, aa::AaOptions, aa::AaStudy, aa::AaTest, aa::Detectable, host_effect::ByHost,
-    host_effect::ClusterHosts, host_effect::ENOUGH_AS_LARGE, host_effect::OutlyingHosts,
-    host_effect::Shuffles, host_effect::VarianceShare, run_order::Autocorrelation, run_order::Drift,
+    Granularity, aa::AaOptions, aa::AaStudy, aa::AaTest, aa::Detectable, host_effect::ClusterHosts,
+    host_effect::ENOUGH_AS_LARGE, host_effect::Shuffles, run_order::Autocorrelation, run_order::Drift,
     run_order::FirstRunEffect, run_order::RunsTest,
 };
 use speedup_statistics::inference::{Alternative, Risk};
@@ -236,27 +235,6 @@ proptest! {
     }
 
     #[test]
-    fn host_effects_do_not_know_names_or_units(x in times(12..30), hosts in 3..5_u32, scale in 0.01..100.0_f64, at in -1e3..1e3_f64) {
-        let of = |i: usize| i as u32 % hosts;
-        let names: Vec<u32> = (0..x.len()).map(of).collect();
-        let renamed: Vec<u32> = names.iter().map(|name| 1000 - 7 * name).collect();
-        let moved: Vec<f64> = x.iter().map(|t| t * scale + at).collect();
-        let share = |runs: &[f64], hosts: &[u32]| VarianceShare::new(&ByHost::new(&sample(runs), hosts).unwrap()).unwrap();
-        let (a, b) = (share(&x, &names), share(&moved, &renamed));
-        prop_assert!(close(a.f(), b.f(), 1e-5) || a.f() < 1e-6);
-        let wide = a.interval(level(0.99));
-        let narrow = a.interval(level(0.8));
-        prop_assert!(wide.lower <= narrow.lower && narrow.upper <= wide.upper);
-        prop_assert!(0.0 <= wide.lower && wide.upper <= 1.0);
-        // The interval leaves zero exactly when the one-sided F test rejects.
-        prop_assert_eq!(a.interval(level(0.9)).lower > 0.0, a.p_value().get() < 0.05);
-        let outlying = OutlyingHosts::new(&ByHost::new(&sample(&x), &names).unwrap(), Alternative::Greater).unwrap();
-        for verdict in outlying.verdicts() {
-            prop_assert!(verdict.adjusted >= verdict.p);
-        }
-    }
-
-    #[test]
     fn seeds_and_nothing_else_decide_what_is_drawn(x in times(8..16), seed in 0..1000_u64) {
         let options = |seed| AaOptions {
             test: AaTest::Welch, alternative: Alternative::Greater, level: level(0.9), splits: 60, seed: Seed(seed),
@@ -315,7 +293,6 @@ proptest! {
             let _ = RunsTest::new(&a).map(|d| (d.z(), d.p_value(alternative)));
             let _ = Drift::new(&a).map(|d| (d.p_value(alternative), d.slope()));
             let _ = FirstRunEffect::new(&[a.clone(), b.clone()]).map(|d| d.p_value(alternative));
-            let _ = ByHost::new(&a, &hosts).and_then(|h| OutlyingHosts::new(&h, alternative));
             let goal = SpeedupGoal { speedup: number, alternative, level: level(0.95), power: other, maximum: 1000 };
             let _ = WelchDetection::new(&a, Some(&b)).map(|d| d.required(&goal));
             let _ = RankSumDetection::new(&a, Some(&b)).map(|d| d.required(&goal));
@@ -329,7 +306,6 @@ proptest! {
                 let _ = proportions.second(number, other, other);
             }
         }
-        let _ = ByHost::new(&a, &hosts).and_then(|h| VarianceShare::new(&h)).map(|v| (v.estimate(), v.interval(level(0.9))));
         let _ = MeanPrecision::new(&a).map(|p| p.required(other, level(0.95), u64::MAX));
         let _ = RatioPrecision::new(&a, &b).map(|p| p.required(other, level(0.95), u64::MAX));
         let _ = MedianPrecision::new(&a).map(|p| p.required(other, level(0.95), u64::MAX));
