@@ -1,11 +1,9 @@
 //! Coverage of the intervals from two samples.
 
-use super::{Coverage, CoverageSection, by_levels::covers};
+use super::{Coverage, CoverageSection, by_levels::covers, suites::MEMBERS};
 use crate::{LawShape, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswered};
 use speedup_statistics::inference::{Alternative, Interval, RatioInterval};
-use speedup_statistics::ratio::{
-    BenchmarkWeights, MeanRatio, MedianRatio, SuiteMember, SuiteRatio, TrimShare,
-};
+use speedup_statistics::ratio::{MeanRatio, MedianRatio, TrimShare};
 use speedup_statistics::test::{OneSampleTTest, PseudoMedian, WelchTTest, paired_differences};
 use speedup_statistics::{distribution::student_t, planning::two_stage::TwoStage, sample::Sample};
 
@@ -26,8 +24,6 @@ const MEAN: f64 = 100.0;
 const SPEEDUP: f64 = 1.25;
 /// The true difference of the pairs, as a share of the mean.
 const SHIFT: f64 = 0.25;
-/// The candidate's means of a suite's benchmarks, and the true speedups.
-const SUITE: [(f64, f64); 3] = [(100.0, 1.25), (600.0, 1.1), (900.0, 0.9)];
 /// Stein's second stage doubles the pilot on average.
 const STEIN_FACTOR: f64 = 2.0;
 
@@ -42,7 +38,7 @@ impl Coverage {
         let tallies = self.replication.tally(&cell.stream(), METHODS.len(), |draws| {
             let mut answers = self.of_two_samples(shape, runs, draws).unwrap_or([None; 4]).to_vec();
             answers.push(self.of_pairs(shape, runs, draws));
-            answers.push(self.of_suite(shape, runs, draws));
+            answers.push(self.covers_total(shape, [runs, runs], MEMBERS.len() as u64, draws));
             answers.push(self.of_stein_mean(shape, runs, draws));
             answers.push(self.of_stein_difference(shape, runs, draws));
             answers
@@ -82,20 +78,6 @@ impl Coverage {
         let differences = paired_differences(&baseline, &candidate).ok()?;
         let interval = PseudoMedian::new(&differences).interval(self.replication.confidence).ok()?;
         Some(covers(&interval, SHIFT * MEAN))
-    }
-
-    fn of_suite(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<bool> {
-        let mut samples = Vec::with_capacity(SUITE.len());
-        for (mean, speedup) in SUITE {
-            let baseline = self.times(shape, runs, speedup * mean, draws)?;
-            samples.push((baseline, self.times(shape, runs, mean, draws)?));
-        }
-        let members: Vec<SuiteMember<'_>> =
-            samples.iter().map(|(baseline, candidate)| SuiteMember { baseline, candidate }).collect();
-        let truth = SUITE.iter().map(|(mean, speedup)| mean * speedup).sum::<f64>()
-            / SUITE.iter().map(|(mean, _)| mean).sum::<f64>();
-        let ratio = SuiteRatio::new(&members, &BenchmarkWeights::Equal).ok()?.by_smaller_side();
-        ratio_covers(&ratio.interval(self.replication.confidence), truth)
     }
 
     /// The half-width for which Stein's rule asks for [`STEIN_FACTOR`] times the pilot's runs if its spread is the true one.

@@ -9,17 +9,10 @@ use speedup_statistics::ratio::{
 };
 use speedup_statistics::{distribution::normal, sample::Sample};
 
-/// The centre of which the benchmarks' speedups are.
-#[derive(Clone, Copy, Debug)]
-enum SuiteCenter {
-    Trimmed,
-    Mean,
-    Median,
-}
-
 /// By what a suite is described, and how its benchmarks' spreads differ: by these factors in turn.
 struct Description {
-    center: SuiteCenter,
+    /// The log speedup of a benchmark, by the centre.
+    effect: fn(&Sample, &Sample) -> Option<LogEffect>,
     spreads: &'static [f64],
     /// Coverage of the typical speedup and of a further one, and their widths beside the oracle's.
     names: [&'static str; 4],
@@ -27,22 +20,22 @@ struct Description {
 
 const DESCRIPTIONS: [Description; 4] = [
     Description {
-        center: SuiteCenter::Trimmed,
+        effect: of_trimmed,
         spreads: &[1.0],
         names: ["typical_trimmed", "further_trimmed", "typical_trimmed_width", "further_trimmed_width"],
     },
     Description {
-        center: SuiteCenter::Trimmed,
+        effect: of_trimmed,
         spreads: &[0.25, 0.5, 1.0],
         names: ["typical_unequal", "further_unequal", "typical_unequal_width", "further_unequal_width"],
     },
     Description {
-        center: SuiteCenter::Mean,
+        effect: |x, y| Some(MeanRatio::new(x, y).ok()?.log_effect()),
         spreads: &[1.0],
         names: ["typical_mean", "further_mean", "typical_mean_width", "further_mean_width"],
     },
     Description {
-        center: SuiteCenter::Median,
+        effect: |x, y| Some(QuantileRatio::median(x, y).ok()?.log_effect()),
         spreads: &[1.0],
         names: ["typical_median", "further_median", "typical_median_width", "further_median_width"],
     },
@@ -62,7 +55,7 @@ const MEAN: f64 = 100.0;
 const TOTALS: [(u64, u64, &str); 4] =
     [(5, 5, "total_5_5"), (10, 10, "total_10_10"), (6, 60, "total_6_60"), (20, 200, "total_20_200")];
 /// The candidate's means of a total's benchmarks in turn, and the true speedups.
-const MEMBERS: [(f64, f64); 3] = [(100.0, 1.25), (600.0, 1.1), (900.0, 0.9)];
+pub(super) const MEMBERS: [(f64, f64); 3] = [(100.0, 1.25), (600.0, 1.1), (900.0, 0.9)];
 
 impl Coverage {
     /// Suites whose log speedups are normal, for each number of runs in turn.
@@ -125,7 +118,7 @@ impl Coverage {
             let factor = libm::exp(own);
             let baseline = draws.times(shape, runs, MEAN * factor, sd * factor)?;
             let candidate = draws.times(shape, runs, MEAN, sd)?;
-            let effect = description.center.log_effect(&baseline, &candidate)?;
+            let effect = (description.effect)(&baseline, &candidate)?;
             squares += ((effect.estimate - own) / spread).powi(2);
             effects.push(effect);
         }
@@ -158,7 +151,14 @@ impl Coverage {
         rows
     }
 
-    fn covers_total(&self, shape: LawShape, [n, m]: [u64; 2], size: u64, draws: &mut Draws) -> Option<bool> {
+    /// Whether the interval of the total of `size` benchmarks contains it, with `n` runs of the baseline and `m` of the candidate.
+    pub(super) fn covers_total(
+        &self,
+        shape: LawShape,
+        [n, m]: [u64; 2],
+        size: u64,
+        draws: &mut Draws,
+    ) -> Option<bool> {
         let mut samples = Vec::with_capacity(size as usize);
         let mut sums = [0.0; 2];
         for (mean, speedup) in MEMBERS.iter().cycle().take(size as usize) {
@@ -176,14 +176,6 @@ impl Coverage {
     }
 }
 
-impl SuiteCenter {
-    fn log_effect(self, baseline: &Sample, candidate: &Sample) -> Option<LogEffect> {
-        match self {
-            Self::Trimmed => {
-                TrimmedRatio::new(baseline, candidate, TrimShare::USUAL).ok().map(|ratio| ratio.log_effect())
-            }
-            Self::Mean => MeanRatio::new(baseline, candidate).ok().map(|ratio| ratio.log_effect()),
-            Self::Median => QuantileRatio::median(baseline, candidate).ok().map(|ratio| ratio.log_effect()),
-        }
-    }
+fn of_trimmed(baseline: &Sample, candidate: &Sample) -> Option<LogEffect> {
+    Some(TrimmedRatio::new(baseline, candidate, TrimShare::USUAL).ok()?.log_effect())
 }

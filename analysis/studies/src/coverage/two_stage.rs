@@ -1,9 +1,9 @@
 //! Coverage of the intervals after a pilot, as the rule of repetition makes them.
 
-use super::{Coverage, CoverageSection};
-use crate::{LawShape, law::draws::Draws, row::Cell, row::StudyRow, row::Unanswered};
-use speedup_statistics::planning::two_stage::{TwoStage, TwoStageError};
-use speedup_statistics::{ratio::TrimShare, sample::Sample};
+use super::{Coverage, CoverageSection, by_levels::covers};
+use crate::{LawShape, headline::logarithms, law::draws::Draws};
+use crate::{row::Cell, row::StudyRow, row::Unanswered};
+use speedup_statistics::{planning::two_stage::TwoStage, ratio::TrimShare, sample::Sample};
 
 /// Of each centre: whether the interval contains the truth, whether the rule says that it is as asked for, and whether it contains
 /// the truth where the rule says so.
@@ -36,7 +36,8 @@ impl Coverage {
         let cell = Cell { section, distribution: Some(shape), size: runs };
         let tallies = self.replication.tally(&cell.stream(), METHODS.len(), |draws| {
             let mut answers = Vec::new();
-            for ended in [self.of_trimmed(shape, runs, draws), self.of_means(shape, runs, draws)] {
+            for trim in [TrimShare::USUAL, TrimShare::NONE] {
+                let ended = self.ended(trim, shape, runs, draws);
                 answers.push(ended.as_ref().map(|ended| ended.covers));
                 answers.push(ended.as_ref().map(|ended| ended.is_kept));
                 answers.push(ended.filter(|ended| ended.is_kept).map(|ended| ended.covers));
@@ -51,61 +52,47 @@ impl Coverage {
         rows
     }
 
-    /// The ratio of the trimmed means, of versions that differ by a factor.
-    fn of_trimmed(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<Ended> {
-        let level = self.replication.confidence;
-        let logarithms =
-            |times: Sample| Sample::new(times.in_run_order().iter().map(|time| time.ln()).collect()).ok();
+    /// By trimmed means the ratio of versions that differ by a factor, and by means the difference of versions that differ by a shift.
+    fn ended(&self, trim: TrimShare, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<Ended> {
+        let is_ratio = trim != TrimShare::NONE;
+        let [candidate_sd, by_factor] = MEANS.map(|mean| mean * self.variation);
+        let baseline_sd = if is_ratio { by_factor } else { candidate_sd };
         let mut stage = |runs: u64| -> Option<[Sample; 2]> {
-            let candidate = draws.times(shape, runs, MEANS[0], MEANS[0] * self.variation)?;
-            let baseline = draws.times(shape, runs, MEANS[1], MEANS[1] * self.variation)?;
-            Some([logarithms(baseline)?, logarithms(candidate)?])
+            let candidate = draws.times(shape, runs, MEANS[0], candidate_sd)?;
+            let baseline = draws.times(shape, runs, MEANS[1], baseline_sd)?;
+            if is_ratio {
+                Some([logarithms(&baseline)?, logarithms(&candidate)?])
+            } else {
+                Some([baseline, candidate])
+            }
         };
         let pilot = stage(runs)?;
-        let half_width = self.precision.ln_1p();
-        let plan = TwoStage::new(&[&pilot[0], &pilot[1]], TrimShare::USUAL, half_width, level);
-        Some(end(plan, &pilot, &mut stage, (MEANS[1] / MEANS[0]).ln()))
-    }
-
-    /// The difference of the means, of versions that differ by a shift.
-    fn of_means(&self, shape: LawShape, runs: u64, draws: &mut Draws) -> Option<Ended> {
+        let mut half_width = self.precision * pilot[0].mean();
+        let mut truth = MEANS[1] - MEANS[0];
+        if is_ratio {
+            half_width = self.precision.ln_1p();
+            truth = (MEANS[1] / MEANS[0]).ln();
+        }
         let level = self.replication.confidence;
-        let sd = MEANS[0] * self.variation;
-        let mut stage = |runs: u64| -> Option<[Sample; 2]> {
-            let candidate = draws.times(shape, runs, MEANS[0], sd)?;
-            let baseline = draws.times(shape, runs, MEANS[1], sd)?;
-            Some([baseline, candidate])
+        let Ok(plan) = TwoStage::new(&[&pilot[0], &pilot[1]], trim, half_width, level) else {
+            // A pilot without an answer keeps no promise, and its experiment misses.
+            return Some(Ended { covers: false, is_kept: false });
         };
-        let pilot = stage(runs)?;
-        let half_width = self.precision * pilot[0].mean();
-        let plan = TwoStage::new(&[&pilot[0], &pilot[1]], TrimShare::NONE, half_width, level);
-        Some(end(plan, &pilot, &mut stage, MEANS[1] - MEANS[0]))
-    }
-}
-
-/// Makes the second stage of a pilot, as far as [`MOST_RUNS`] allow.
-fn end(
-    plan: Result<TwoStage, TwoStageError>,
-    pilot: &[Sample; 2],
-    stage: &mut dyn FnMut(u64) -> Option<[Sample; 2]>,
-    truth: f64,
-) -> Ended {
-    // A pilot without an answer keeps no promise, and its experiment misses.
-    let Ok(plan) = plan else { return Ended { covers: false, is_kept: false } };
-    let further = plan.further_runs().min(MOST_RUNS.saturating_sub(pilot[0].len() as u64));
-    let mut all = pilot.clone();
-    if let Some(second) = stage(further) {
-        for (sample, second) in all.iter_mut().zip(second) {
-            let runs = [sample.in_run_order(), second.in_run_order()].concat();
-            if let Ok(longer) = Sample::new(runs) {
-                *sample = longer;
+        let further = plan.further_runs().min(MOST_RUNS.saturating_sub(runs));
+        let mut all = pilot;
+        if let Some(second) = stage(further) {
+            for (sample, second) in all.iter_mut().zip(second) {
+                let runs = [sample.in_run_order(), second.in_run_order()].concat();
+                if let Ok(longer) = Sample::new(runs) {
+                    *sample = longer;
+                }
             }
         }
-    }
-    let interval = plan.interval(&[&all[0], &all[1]]);
-    let is_whole = all[0].len() as u64 >= plan.runs();
-    Ended {
-        covers: (interval.lower..=interval.upper).contains(&truth),
-        is_kept: is_whole && !plan.is_unsteady(&[&all[0], &all[1]]),
+        let interval = plan.interval(&[&all[0], &all[1]]);
+        let is_whole = all[0].len() as u64 >= plan.runs();
+        Some(Ended {
+            covers: covers(&interval, truth),
+            is_kept: is_whole && !plan.is_unsteady(&[&all[0], &all[1]]),
+        })
     }
 }
