@@ -192,20 +192,20 @@ impl Arguments {
         let mut plans = Vec::new();
         let level = self.level_of_each().map_err(Failure::refused)?;
         let trimmed = spread.trimmed();
+        let planned = trimmed.clone().map(|trimmed| trimmed.at_upper_limit(ASSURANCE));
         let seconds = self.run_time.or(spread.seconds());
-        for (goal, required) in self.goals(spread, &trimmed, level) {
+        for (goal, required) in self.goals(spread, &planned, level) {
             let plan = match required {
                 Ok(required) => {
                     warn(&mut caveats, &required.assumptions);
                     self.plan(goal, &required, seconds)?
                 }
+                // What is wrong with an argument is refused, and what is wrong with a pilot is noted.
                 Err(
                     error @ (RequiredError::HalfWidth(_)
                     | RequiredError::Speedup(_)
                     | RequiredError::Power(_)),
-                ) => {
-                    return Err(Failure::refused(error).context("cannot plan runs"));
-                }
+                ) => return Err(Failure::refused(error).context("cannot plan runs")),
                 Err(error) if matches!(spread, Spread::Given { .. }) => {
                     return Err(Failure::refused(error).context("cannot plan runs"));
                 }
@@ -218,8 +218,7 @@ impl Arguments {
                 plans.into_iter().find_map(|plan| plan.reason).map_or_else(String::new, |note| note.sentence);
             return Err(Failure::usage(anyhow!(sentence).context("nothing can be planned from the pilot")));
         }
-        let observed = trimmed.as_ref().ok().map(TrimmedDetection::spread);
-        let planned = trimmed.ok().map(|trimmed| trimmed.at_upper_limit(ASSURANCE));
+        let planned = planned.ok();
         let curve = planned.as_ref().map(|planned| self.curve(planned, level, seconds)).transpose()?;
         Ok(Answer {
             schema_version: SCHEMA_VERSION,
@@ -232,7 +231,7 @@ impl Arguments {
             speedup: self.speedup,
             power: self.power,
             benchmarks: self.benchmarks,
-            spread: observed,
+            spread: trimmed.ok().map(|trimmed| trimmed.spread()),
             planned_spread: planned.map(|planned| planned.spread()),
             plans,
             curve: curve.unwrap_or_default(),
@@ -252,11 +251,10 @@ impl Arguments {
     fn goals(
         &self,
         spread: &Spread,
-        trimmed: &Result<TrimmedDetection, RequiredError>,
+        planned: &Result<TrimmedDetection, RequiredError>,
         of_each: ConfidenceLevel,
     ) -> Vec<(Goal, Required)> {
         let (r, level, maximum) = (self.half_width, self.confidence, self.maximum);
-        let planned = trimmed.clone().map(|trimmed| trimmed.at_upper_limit(ASSURANCE));
         let by_trimmed = Goal {
             goal: "precision of the speedup",
             report: BY_TRIMMED,
@@ -264,69 +262,60 @@ impl Arguments {
             method: TrimmedDetection::NAME_OF_PRECISION,
             versions: 2,
         };
-        let by_mean = Goal { report: BY_MEAN, method: RatioPrecision::NAME, ..by_trimmed };
+        let two_sided = self.speedup.map(|speedup| SpeedupGoal {
+            speedup,
+            alternative: Alternative::TwoSided,
+            level: of_each,
+            power: self.power,
+            maximum,
+        });
         let precise = planned.clone().and_then(|planned| planned.precise(r, level, maximum));
         let mut goals = vec![(by_trimmed, precise)];
-        if let Some(speedup) = self.speedup {
-            let found = planned
-                .and_then(|planned| planned.required(&self.goal(speedup, Alternative::TwoSided, of_each)));
-            goals.push((by_trimmed.finding(speedup, TrimmedDetection::NAME), found));
+        if let Some(goal) = &two_sided {
+            let found = planned.clone().and_then(|planned| planned.required(goal));
+            goals.push((by_trimmed.finding(goal, TrimmedDetection::NAME), found));
         }
         // The other tests and intervals are of independent runs.
-        if matches!(spread, Spread::Pilot { are_pairs: true, .. }) {
-            return goals;
-        }
-        let mean = match spread {
-            Spread::Pilot { baseline, .. } => MeanPrecision::new(baseline),
-            Spread::Given { mean, sd } => MeanPrecision::of_moments(*mean, *sd),
+        let (mean, ratio, welch) = match spread {
+            Spread::Pilot { are_pairs: true, .. } => return goals,
+            Spread::Pilot { baseline, candidate, .. } => (
+                MeanPrecision::new(baseline),
+                candidate.as_ref().map(|candidate| RatioPrecision::new(baseline, candidate)),
+                WelchDetection::new(baseline, candidate.as_ref()),
+            ),
+            Spread::Given { mean, sd } => (
+                MeanPrecision::of_moments(*mean, *sd),
+                Some(RatioPrecision::of_moments(*mean, *sd)),
+                WelchDetection::of_moments(*mean, *sd),
+            ),
         };
-        let mean = mean.and_then(|mean| mean.required(r, level, maximum));
+        let by_mean = Goal { report: BY_MEAN, method: RatioPrecision::NAME, ..by_trimmed };
         let of_mean =
             Goal { goal: "precision of the mean", method: MeanPrecision::NAME, versions: 1, ..by_mean };
-        goals.push((of_mean, mean));
-        let ratio = match spread {
-            Spread::Pilot { candidate: None, .. } => None,
-            Spread::Pilot { baseline, candidate: Some(candidate), .. } => {
-                Some(RatioPrecision::new(baseline, candidate))
-            }
-            Spread::Given { mean, sd } => Some(RatioPrecision::of_moments(*mean, *sd)),
-        };
+        goals.push((of_mean, mean.and_then(|mean| mean.required(r, level, maximum))));
         if let Some(ratio) = ratio {
-            let ratio = ratio.and_then(|ratio| ratio.required(r, level, maximum));
-            goals.push((by_mean, ratio));
+            goals.push((by_mean, ratio.and_then(|ratio| ratio.required(r, level, maximum))));
         }
         if let Spread::Pilot { baseline, .. } = spread {
+            let (goal, method) = ("precision of the median", MedianPrecision::NAME);
+            let of_median = Goal { goal, report: BY_MEDIAN, method, ..of_mean };
             let median = MedianPrecision::new(baseline).and_then(|median| median.required(r, level, maximum));
-            let of_median = Goal {
-                goal: "precision of the median",
-                report: BY_MEDIAN,
-                method: MedianPrecision::NAME,
-                versions: 1,
-                ..by_mean
-            };
             goals.push((of_median, median));
         }
-        let Some(speedup) = self.speedup else { return goals };
-        let goal = self.goal(speedup, Alternative::TwoSided, of_each);
-        let welch = match spread {
-            Spread::Pilot { baseline, candidate, .. } => WelchDetection::new(baseline, candidate.as_ref()),
-            Spread::Given { mean, sd } => WelchDetection::of_moments(*mean, *sd),
-        };
-        let welch = welch.and_then(|welch| welch.required(&goal));
-        goals.push((by_mean.finding(speedup, WelchDetection::NAME), welch));
+        let Some(goal) = two_sided else { return goals };
+        goals.push((
+            by_mean.finding(&goal, WelchDetection::NAME),
+            welch.and_then(|welch| welch.required(&goal)),
+        ));
         if let Spread::Pilot { baseline, candidate, .. } = spread {
-            let alternative = if speedup < 1.0 { Alternative::Less } else { Alternative::Greater };
-            let goal = self.goal(speedup, alternative, of_each);
+            let alternative = if goal.speedup < 1.0 { Alternative::Less } else { Alternative::Greater };
+            let goal = SpeedupGoal { alternative, ..goal };
             let ranks =
                 RankSumDetection::new(baseline, candidate.as_ref()).and_then(|ranks| ranks.required(&goal));
             let published = Goal { report: AS_PUBLISHED, ..by_mean };
-            goals.push((published.finding(speedup, RankSumDetection::NAME), ranks));
+            goals.push((published.finding(&goal, RankSumDetection::NAME), ranks));
         }
         goals
-    }
-
-    fn goal(&self, speedup: f64, alternative: Alternative, level: ConfidenceLevel) -> SpeedupGoal {
-        SpeedupGoal { speedup, alternative, level, power: self.power, maximum: self.maximum }
     }
 
     /// The smallest changes, from the fewest runs that show any to those that find the half of what is asked for.
@@ -383,12 +372,10 @@ fn keep_pairs(pilot: &mut Pilot) -> bool {
     if baseline.blocks.is_empty() || candidate.blocks.is_empty() {
         return false;
     }
-    let mut of_candidate = BTreeMap::new();
-    for (block, run) in std::mem::take(&mut candidate.blocks).into_iter().zip(candidate.runs.drain(..)) {
-        if block.is_some() {
-            of_candidate.insert(block, run);
-        }
-    }
+    let blocks = std::mem::take(&mut candidate.blocks);
+    let mut of_candidate: BTreeMap<_, _> = blocks.into_iter().zip(candidate.runs.drain(..)).collect();
+    // Runs of no block have nothing in common.
+    of_candidate.remove(&None);
     let blocks = std::mem::take(&mut baseline.blocks);
     for (block, run) in blocks.into_iter().zip(std::mem::take(&mut baseline.runs)) {
         if let Some(paired) = of_candidate.remove(&block) {
@@ -401,8 +388,8 @@ fn keep_pairs(pilot: &mut Pilot) -> bool {
 
 impl Goal {
     /// To find a speedup by the same report.
-    fn finding(self, speedup: f64, method: &'static str) -> Self {
-        Self { goal: "finding the speedup", change: (speedup - 1.0).abs(), method, ..self }
+    fn finding(self, goal: &SpeedupGoal, method: &'static str) -> Self {
+        Self { goal: "finding the speedup", change: (goal.speedup - 1.0).abs(), method, ..self }
     }
 }
 
@@ -533,16 +520,15 @@ fn shown(answer: &Answer, paint: Paint) -> String {
     let of_curve =
         format!("Change that the usual report finds with probability {}, two-sided{family}:", percent(POWER));
     let spread = answer.spread.zip(answer.planned_spread).map(|(spread, planned)| {
-        let limit = if spread == planned {
-            String::new()
-        } else {
-            format!(
-                ", planned with {}, which the true one exceeds with probability {}",
-                about(planned),
-                percent(1.0 - ASSURANCE)
-            )
-        };
-        format!("spread of a run: {}{limit}", about(spread))
+        let mut line = format!("spread of a run: {}", about(spread));
+        if planned != spread {
+            let beyond = percent(1.0 - ASSURANCE);
+            line += &format!(
+                ", planned with {}, which the true one exceeds with probability {beyond}",
+                about(planned)
+            );
+        }
+        line
     });
     let reasons = answer.plans.iter().filter_map(|plan| plan.reason.as_ref());
     let reasons = reasons.map(|reason| format!("{}: {}", reason.code, reason.sentence));
