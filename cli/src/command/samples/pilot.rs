@@ -146,14 +146,11 @@ async fn source_of(
     let is_paired = match DesignKind::of(plan) {
         None => false,
         Some(DesignKind::Pairs) => true,
-        Some(kind @ (DesignKind::Levels | DesignKind::Classes | DesignKind::Builds)) => {
-            let compared = match kind {
-                DesignKind::Classes => "runs within the classes of their hosts",
-                DesignKind::Builds => "means of builds",
-                DesignKind::Levels | DesignKind::Pairs => "means of hosts or boots",
-            };
-            return Err(Failure::usage(anyhow!("the experiment compares {compared}"))
-                .hint("plan from an experiment with independent runs or blocks"));
+        Some(DesignKind::Levels | DesignKind::Classes | DesignKind::Builds) => {
+            return Err(Failure::usage(anyhow!(
+                "the experiment compares means of hosts, boots or builds, or runs within classes of hosts"
+            ))
+            .hint("plan from an experiment with independent runs or blocks"));
         }
     };
     let asked = metric.unwrap_or(Metric::Wall.name());
@@ -163,6 +160,7 @@ async fn source_of(
         let mut suite = Suite { version: named.name.clone(), benchmarks: Vec::new() };
         for (benchmark, named) in plan.experiment.benchmarks.iter().enumerate() {
             let mut units: BTreeMap<RunIndex, Vec<f64>> = BTreeMap::new();
+            // The visits of a blocked version to one host are one observation, which is their mean.
             for (run, measured) in measured.get(&(benchmark as u32, version as u32)).into_iter().flatten() {
                 let values = values(measured, asked, built_in);
                 if !values.is_empty() {
@@ -180,13 +178,12 @@ async fn source_of(
             let sample = NamedSample::new(named.name.clone(), units.into_values().collect());
             suite.benchmarks.push(NamedSample { blocks, ..sample });
         }
-        if version == 0 && suite.benchmarks.is_empty() {
+        if !suite.benchmarks.is_empty() {
+            suites.push(suite);
+        } else if version == 0 {
             return Err(Failure::usage(anyhow!(
                 "the experiment has no measured run of its baseline with the metric {asked}"
             )));
-        }
-        if !suite.benchmarks.is_empty() {
-            suites.push(suite);
         }
     }
     let share = plan.experiment.analysis.trim.and_then(|share| TrimShare::new(share).ok());
