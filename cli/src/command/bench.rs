@@ -3,7 +3,7 @@
 //! In reading order: [`Arguments`], `variant` (the commands with their parameters filled in), `checkout` (commits), `shell` and `streams` (how they are
 //! executed), `inherited` (what they see of the environment), `bounds` (how many runs), `experiment` (what is carried out),
 //! `around` (what is executed before and after it all), `measured` (the values), `timing`, `table` and `exports` (the values
-//! in a few numbers), `style` (how much is shown).
+//! in a few numbers).
 
 mod around;
 mod bounds;
@@ -14,7 +14,6 @@ mod inherited;
 mod measured;
 mod shell;
 mod streams;
-mod style;
 mod table;
 mod timing;
 mod variant;
@@ -22,7 +21,7 @@ mod variant;
 use std::{ffi::OsString, path::PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use speedup_core::experiment::{Center, Experiment};
 use speedup_core::value::hint::with_hint;
 use speedup_core::value::id::ExperimentId;
@@ -34,7 +33,7 @@ use speedup_statistics::inference::ConfidenceLevel;
 use crate::{
     arguments::Output, arguments::fraction, arguments::words::centers, command::coordinator::span,
     command::print, command::run::Remainder, command::run::Session, command::run::Telling,
-    connection::Connection, console::Console, console::render::report::Extent,
+    connection::Connection, console::Color, console::Console, console::render::report::Extent,
     console::render::table::of_sheet, exit::Exit, exit::failure::Failure, exit::gate::GateArguments,
     plan::files::LocalFiles, plan::repository::GitRefusal, plan::repository::Range,
     plan::source::TagArguments, plan::source::drawn_seed, samples::named::NamedSamples,
@@ -48,7 +47,6 @@ use inherited::Inherited;
 use measured::Measured;
 use shell::Shell;
 use streams::{Destination, OutputWord, Streams};
-use style::Style;
 use timing::{SortOrder, TimeUnit, Timing};
 use variant::{Given, Scan, Variant};
 
@@ -197,6 +195,39 @@ pub(crate) struct Arguments {
     format: Option<Output>,
     #[command(flatten)]
     gate: GateArguments,
+}
+
+/// How much is shown, in hyperfine's words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Style {
+    /// What suits the terminal
+    #[default]
+    Auto,
+    /// No colours and no progress line
+    Basic,
+    /// Colours and a progress line, even without a terminal
+    Full,
+    /// A progress line without colours
+    Nocolor,
+    /// Colours without a progress line
+    Color,
+    /// Nothing but errors
+    None,
+}
+
+impl Style {
+    /// The console in this style.
+    fn of(self, console: &Console) -> Console {
+        let with = |color, interactive| Console { interactive, ..Console::new(color) };
+        match self {
+            Self::Auto => console.clone(),
+            Self::Basic => with(Color::Never, false),
+            Self::Full => with(Color::Always, true),
+            Self::Nocolor => with(Color::Never, true),
+            Self::Color => with(Color::Always, false),
+            Self::None => Console { silent: true, interactive: false, ..console.clone() },
+        }
+    }
 }
 
 impl Arguments {
