@@ -181,6 +181,11 @@ impl Arranged {
         })
     }
 
+    /// Whether both samples are pairs.
+    pub(super) fn are_pairs(&self) -> bool {
+        self.design.kind == DesignKind::Pairs
+    }
+
     /// What is independent, of the baseline and of the candidate; of pairs in their order.
     pub(crate) fn samples(&self) -> (&Sample, &Sample) {
         (&self.baseline, &self.candidate)

@@ -1,9 +1,10 @@
 //! One benchmark: its cells, and each candidate against the baseline.
 
 use super::{
-    headline::Declared, headline::HeadlineReport, looked, looked::Looked, members::speedup_within,
-    mixture::MixtureReport, multiplicity::AdjustedReport, multiplicity::OneSidedReport, paired, protocol,
-    protocol::IntervalReport, protocol::Judged, protocol::ProtocolReport, stratified,
+    headline::Declared, headline::HeadlineReport, headline::Sides, looked, looked::Looked,
+    members::speedup_within, mixture::MixtureReport, multiplicity::AdjustedReport,
+    multiplicity::OneSidedReport, paired, protocol, protocol::IntervalReport, protocol::Judged,
+    protocol::ProtocolReport, stratified,
 };
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, WarningCode, Warnings, Word};
 use crate::count::counted;
@@ -16,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use speedup_core::{experiment::Center, run::timer::TimerError};
 use speedup_statistics::inference::{Caveat, ConfidenceLevel, Critical};
 use speedup_statistics::levels::{DroppedWhy, EffectSize, LevelTree, RandomEffects, Reshaped};
-use speedup_statistics::planning::required_repetitions::TrimmedDetection;
 use speedup_statistics::sample::{Sample, SampleQuantile};
 use speedup_statistics::{
     protocol::speedup_test::SpeedupTest, ratio::RatioError, ratio::Summary, ratio::TrimShare,
@@ -359,30 +359,9 @@ impl Pair<'_> {
             median: Some(median.report),
             ..self.blank()
         };
-        let planned = self.planned(baseline, candidate, declared);
+        let planned = declared.planned(&Sides::new(baseline, candidate, arranged));
         let advice = AdviceReport::new(&report, planned.as_ref(), n.min(m) as u64, level);
         ComparisonReport { advice, ..report }
-    }
-
-    /// The plan of the headline's test with other numbers of runs; none of medians and means, nor within classes of hosts.
-    fn planned(
-        &self,
-        baseline: &Sample,
-        candidate: &Sample,
-        declared: &Declared,
-    ) -> Option<TrimmedDetection> {
-        if declared.center != Center::Trimmed {
-            return None;
-        }
-        let share = declared.trim;
-        let planned = match self.design().map(|design| design.kind) {
-            Some(DesignKind::Classes) => return None,
-            Some(DesignKind::Pairs) => TrimmedDetection::of_pairs(baseline, candidate, share),
-            Some(DesignKind::Levels | DesignKind::Builds) | None => {
-                TrimmedDetection::new(baseline, Some(candidate), share)
-            }
-        };
-        planned.ok()
     }
 
     /// Raises what must be known beside a verdict on what is independent, each a `unit`.
@@ -395,12 +374,7 @@ impl Pair<'_> {
         unit: &str,
         (about, warnings): (&str, &mut Warnings),
     ) {
-        let difference_ns = match declared.center {
-            Center::Mean => baseline.mean() - candidate.mean(),
-            Center::Median => baseline.median() - candidate.median(),
-            Center::Trimmed => declared.trim.saved(baseline, candidate),
-        };
-        if verdict.is_effect() && self.is_near_the_timer(difference_ns) {
+        if verdict.is_effect() && self.is_near_the_timer(declared.saved(baseline, candidate)) {
             warnings.concern(WarningCode::NearTimer, about, near_timer);
         }
         let sizes = [baseline.len() as u64, candidate.len() as u64];

@@ -3,12 +3,12 @@
 //! It asks what the ratio asks, whether the centres are equal, and by the same means: of medians order statistics, of means the t law; of
 //! what is independent by the plan's design. A margin is a share of a centre, as it is of a ratio.
 
-use super::headline::{Declared, RatioFound, strata};
+use super::headline::{Declared, RatioFound, Sides};
 use crate::conclusion::{Reason, ReasonCode};
-use crate::study::design::{Arranged, DesignKind};
+use crate::study::design::Arranged;
 use speedup_core::experiment::Center;
 use speedup_statistics::ratio::difference::{
-    MeanDifference, PairedMeanDifference, PairedMedianDifference, QuantileDifference,
+    CenterDifference, MeanDifference, PairedMeanDifference, PairedMedianDifference, QuantileDifference,
 };
 use speedup_statistics::{ratio::RatioError, ratio::TrimmedDifference, sample::Sample, test::TTestError};
 
@@ -30,9 +30,7 @@ impl Declared {
             true => declared.found(over, under, arranged)?,
             false => declared.difference(over, under, arranged)?,
         };
-        if let Some(refused) = declared.refusal(&found.interval, arranged) {
-            return Err(refused);
-        }
+        let found = declared.bounded(found, arranged)?;
         let fewest = over.len().min(under.len());
         let least = self.centre(over, fewest).min(self.centre(under, fewest));
         let note = match only {
@@ -51,53 +49,46 @@ impl Declared {
         under: &Sample,
         arranged: Option<&Arranged>,
     ) -> Result<RatioFound, Reason> {
-        let blocks = arranged.map_or(&[][..], |arranged| &arranged.blocks);
-        let are_pairs = arranged.is_some_and(|arranged| arranged.design.kind == DesignKind::Pairs);
-        let strata = || strata(over, under, blocks).into_iter();
-        match (self.center, are_pairs) {
-            (Center::Trimmed, _) => {
-                let difference = if are_pairs {
-                    TrimmedDifference::paired(over, under, self.trim)
-                } else {
-                    TrimmedDifference::within(strata(), self.trim)
-                };
-                match difference {
-                    Ok(difference) => Ok(self.judge_difference(&difference.compared_at(self.least_risk()))),
-                    Err(RatioError::EssentiallyConstant) => {
-                        let of_medians = Self { center: Center::Median, ..*self };
-                        let found = of_medians.difference(over, under, arranged)?;
-                        of_medians.refusal(&found.interval, arranged).map_or(Ok(found), Err)
+        let difference: Box<dyn CenterDifference + '_> =
+            match (self.center, Sides::new(over, under, arranged)) {
+                (Center::Trimmed, sides) => {
+                    let difference = match sides {
+                        Sides::Apart(x, y) => TrimmedDifference::within([(x, y, 1.0)], self.trim),
+                        Sides::Pairs(x, y) => TrimmedDifference::paired(x, y, self.trim),
+                        Sides::Classes(strata) => TrimmedDifference::within(strata, self.trim),
+                    };
+                    match difference {
+                        Ok(difference) => Box::new(difference.compared_at(self.least_risk())),
+                        Err(RatioError::EssentiallyConstant) => {
+                            let of_medians = Self { center: Center::Median, ..*self };
+                            return of_medians
+                                .bounded(of_medians.difference(over, under, arranged)?, arranged);
+                        }
+                        Err(error) => return Err(Reason::from(&error)),
                     }
-                    Err(error) => Err(Reason::from(&error)),
                 }
-            }
-            (Center::Median, true) => {
-                let of_pairs = PairedMedianDifference::new(over, under).ok_or_else(no_strata)?;
-                Ok(self.judge_difference(&of_pairs))
-            }
-            (Center::Median, false) if blocks.is_empty() => {
-                Ok(self.judge_difference(&QuantileDifference::median(over, under)))
-            }
-            (Center::Median, false) => {
-                let within = QuantileDifference::medians_within(strata()).ok_or_else(no_strata)?;
-                Ok(self.judge_difference(&within))
-            }
-            (Center::Mean, true) => {
-                let of_pairs = PairedMeanDifference::new(over, under).map_err(|error| refused(&error))?;
-                Ok(self.judge_difference(&of_pairs))
-            }
-            (Center::Mean, false) if blocks.is_empty() => {
-                let means = MeanDifference::new(over, under).map_err(|error| refused(&error))?;
-                let means = if self.is_by_size { means } else { means.by_smaller_side() };
-                Ok(self.judge_difference(&means))
-            }
-            (Center::Mean, false) => {
-                let several = strata().filter(|(x, y, _)| x.len() > 1 && y.len() > 1);
-                let means = MeanDifference::within(several).map_err(|error| refused(&error))?;
-                let means = if self.is_by_size { means } else { means.by_smaller_side() };
-                Ok(self.judge_difference(&means))
-            }
-        }
+                (Center::Median, Sides::Apart(x, y)) => Box::new(QuantileDifference::median(x, y)),
+                (Center::Median, Sides::Pairs(x, y)) => {
+                    Box::new(PairedMedianDifference::new(x, y).ok_or_else(no_strata)?)
+                }
+                (Center::Median, Sides::Classes(strata)) => {
+                    Box::new(QuantileDifference::medians_within(strata).ok_or_else(no_strata)?)
+                }
+                (Center::Mean, Sides::Pairs(x, y)) => {
+                    Box::new(PairedMeanDifference::new(x, y).map_err(|error| refused(&error))?)
+                }
+                (Center::Mean, sides) => {
+                    let means = match sides {
+                        Sides::Apart(x, y) | Sides::Pairs(x, y) => MeanDifference::new(x, y),
+                        Sides::Classes(strata) => MeanDifference::within(
+                            strata.into_iter().filter(|(x, y, _)| x.len() > 1 && y.len() > 1),
+                        ),
+                    };
+                    let means = means.map_err(|error| refused(&error))?;
+                    Box::new(if self.is_by_size { means } else { means.by_smaller_side() })
+                }
+            };
+        Ok(self.judge_difference(&*difference))
     }
 
     fn centre(&self, sample: &Sample, fewest: usize) -> f64 {

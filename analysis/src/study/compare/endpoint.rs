@@ -333,11 +333,7 @@ pub(crate) fn compare(
         // A control compares the wall times as the headlines do.
         (EndpointSubject::Metric(Metric::Wall), arranged) => {
             let (over, under) = units(&samples, arranged.as_ref());
-            let found = declared.found(over, under, arranged.as_ref())?;
-            match declared.refusal(&found.interval, arranged.as_ref()) {
-                Some(refused) => return Err(refused),
-                None => found,
-            }
+            declared.bounded(declared.found(over, under, arranged.as_ref())?, arranged.as_ref())?
         }
         (EndpointSubject::Metric(_) | EndpointSubject::Own(..), arranged) => {
             let (over, under) = units(&samples, arranged.as_ref());

@@ -12,9 +12,10 @@ use super::{
 use crate::conclusion::{Direction, Reason, ReasonCode, Verdict};
 use crate::count::counted;
 use crate::study::advice::POWER;
-use crate::study::design::{Arranged, DesignKind, INDEPENDENT_RUN, class_weight};
+use crate::study::design::{Arranged, INDEPENDENT_RUN, class_weight};
 use serde::{Deserialize, Serialize};
 use speedup_core::experiment::{Center, Experiment};
+use speedup_statistics::planning::required_repetitions::TrimmedDetection;
 use speedup_statistics::{
     diagnostics::common_step, inference::Alternative, inference::ConfidenceLevel, inference::PValue,
     inference::RatioInterval, inference::Risk, inference::Threshold, ratio::BenchmarkWeights,
@@ -133,6 +134,26 @@ pub(crate) fn trim_share(declared: Option<f64>) -> TrimShare {
     declared.and_then(|share| TrimShare::new(share).ok()).unwrap_or(TrimShare::USUAL)
 }
 
+/// Two samples of what is independent, as a design has them.
+pub(crate) enum Sides<'s> {
+    Apart(&'s Sample, &'s Sample),
+    Pairs(&'s Sample, &'s Sample),
+    /// Those of each class of hosts, with its weight.
+    Classes(Vec<(&'s Sample, &'s Sample, f64)>),
+}
+
+impl<'s> Sides<'s> {
+    pub(super) fn new(baseline: &'s Sample, candidate: &'s Sample, arranged: Option<&'s Arranged>) -> Self {
+        match arranged {
+            Some(arranged) if arranged.are_pairs() => Self::Pairs(baseline, candidate),
+            Some(arranged) if !arranged.blocks.is_empty() => {
+                Self::Classes(arranged.blocks.iter().map(|(x, y)| (x, y, class_weight(x, y))).collect())
+            }
+            Some(_) | None => Self::Apart(baseline, candidate),
+        }
+    }
+}
+
 impl Declared {
     pub(crate) fn new(experiment: &Experiment, level: ConfidenceLevel, noise: Threshold) -> Self {
         Self {
@@ -220,84 +241,95 @@ impl Declared {
         candidate: &Sample,
         arranged: Option<&Arranged>,
     ) -> Result<RatioFound, Reason> {
-        let blocks = arranged.map_or(&[][..], |arranged| &arranged.blocks);
-        let are_pairs = arranged.is_some_and(|arranged| arranged.design.kind == DesignKind::Pairs);
-        let refused = |error: RatioError| Reason::from(&error);
-        match (self.center, are_pairs) {
-            (Center::Trimmed, _) => {
-                let ratio = if are_pairs {
-                    TrimmedRatio::paired(baseline, candidate, self.trim)
-                } else {
-                    TrimmedRatio::within(strata(baseline, candidate, blocks), self.trim)
-                };
-                match ratio {
-                    Ok(ratio) => Ok(self.judge(&ratio.compared_at(self.least_risk()))),
-                    Err(RatioError::EssentiallyConstant) => {
-                        let of_medians = Self { center: Center::Median, ..*self };
-                        let found = of_medians.found(baseline, candidate, arranged)?;
-                        of_medians.refusal(&found.interval, arranged).map_or(Ok(found), Err)
+        match self.ratio(&Sides::new(baseline, candidate, arranged), self.least_risk()) {
+            Ok(ratio) => Ok(self.judge(&*ratio)),
+            Err(SuiteRatioError::Ratio(RatioError::EssentiallyConstant))
+                if self.center == Center::Trimmed =>
+            {
+                let of_medians = Self { center: Center::Median, ..*self };
+                of_medians.bounded(of_medians.found(baseline, candidate, arranged)?, arranged)
+            }
+            Err(error) => Err(super::paired::refusal(&error)),
+        }
+    }
+
+    /// The ratio of the centres, with p-values that can be as small as `least`.
+    pub(crate) fn ratio<'s>(
+        &self,
+        sides: &Sides<'s>,
+        least: Risk,
+    ) -> Result<Box<dyn Speedup + 's>, SuiteRatioError> {
+        Ok(match (self.center, sides) {
+            (Center::Trimmed, Sides::Apart(x, y)) => {
+                Box::new(TrimmedRatio::new(x, y, self.trim)?.compared_at(least))
+            }
+            (Center::Trimmed, Sides::Pairs(x, y)) => {
+                Box::new(TrimmedRatio::paired(x, y, self.trim)?.compared_at(least))
+            }
+            (Center::Trimmed, Sides::Classes(strata)) => {
+                Box::new(TrimmedRatio::within(strata.iter().copied(), self.trim)?.compared_at(least))
+            }
+            (Center::Median, Sides::Apart(x, y)) => Box::new(QuantileRatio::median(x, y)?),
+            (Center::Median, Sides::Pairs(x, y)) => Box::new(PairedMedianRatio::new(x, y)?),
+            (Center::Median, Sides::Classes(strata)) => {
+                let medians = strata
+                    .iter()
+                    .map(|(x, y, weight)| (SampleQuantile::median(x), SampleQuantile::median(y), *weight));
+                Box::new(QuantileRatio::within(medians)?)
+            }
+            (Center::Mean, Sides::Apart(x, y)) => {
+                let ratio = MeanRatio::new(x, y)?;
+                Box::new(if self.is_by_size { ratio } else { ratio.by_smaller_side() })
+            }
+            (Center::Mean, Sides::Pairs(x, y)) => Box::new(PairedRatio::new(x, y)?),
+            (Center::Mean, Sides::Classes(strata)) => {
+                let mut members = Vec::new();
+                let mut weights = Vec::new();
+                for (baseline, candidate, weight) in strata {
+                    if baseline.len() > 1 && candidate.len() > 1 {
+                        members.push(SuiteMember { baseline, candidate });
+                        weights.push(*weight);
                     }
-                    Err(error) => Err(refused(error)),
                 }
+                let ratio = SuiteRatio::new(&members, &BenchmarkWeights::Custom(weights))?;
+                Box::new(if self.is_by_size { ratio } else { ratio.by_smaller_side() })
             }
-            (Center::Median, true) => {
-                Ok(self.judge(&PairedMedianRatio::new(baseline, candidate).map_err(refused)?))
-            }
-            (Center::Median, false) if blocks.is_empty() => {
-                Ok(self.judge(&QuantileRatio::median(baseline, candidate).map_err(refused)?))
-            }
-            (Center::Median, false) => {
-                let stratum =
-                    |(x, y)| (SampleQuantile::median(x), SampleQuantile::median(y), class_weight(x, y));
-                let strata = blocks.iter().map(|(x, y)| stratum((x, y)));
-                Ok(self.judge(&QuantileRatio::within(strata).map_err(refused)?))
-            }
-            (Center::Mean, true) => {
-                Ok(self.judge(&PairedRatio::new(baseline, candidate).map_err(|error| refused_suite(&error))?))
-            }
-            (Center::Mean, false) if blocks.is_empty() => {
-                let ratio = MeanRatio::new(baseline, candidate).map_err(refused)?;
-                Ok(self.judge(&if self.is_by_size { ratio } else { ratio.by_smaller_side() }))
-            }
-            (Center::Mean, false) => {
-                let several = |(x, y): &&(Sample, Sample)| x.len() > 1 && y.len() > 1;
-                let blocks = || blocks.iter().filter(several);
-                let members: Vec<SuiteMember<'_>> =
-                    blocks().map(|(x, y)| SuiteMember { baseline: x, candidate: y }).collect();
-                let weights = blocks().map(|(x, y)| class_weight(x, y)).collect();
-                let ratio = SuiteRatio::new(&members, &BenchmarkWeights::Custom(weights))
-                    .map_err(|error| refused_suite(&error))?;
-                Ok(self.judge(&if self.is_by_size { ratio } else { ratio.by_smaller_side() }))
-            }
+        })
+    }
+
+    /// The plan of the test with other numbers of runs; none of medians and means, nor within classes of hosts.
+    pub(super) fn planned(&self, sides: &Sides<'_>) -> Option<TrimmedDetection> {
+        match (self.center, sides) {
+            (Center::Trimmed, Sides::Apart(x, y)) => TrimmedDetection::new(x, Some(y), self.trim).ok(),
+            (Center::Trimmed, Sides::Pairs(x, y)) => TrimmedDetection::of_pairs(x, y, self.trim).ok(),
+            (Center::Trimmed, Sides::Classes(_)) | (Center::Median | Center::Mean, _) => None,
+        }
+    }
+
+    /// What a candidate saves of the centre of two samples.
+    pub(crate) fn saved(&self, baseline: &Sample, candidate: &Sample) -> f64 {
+        match self.center {
+            Center::Mean => baseline.mean_minus_mean_of(candidate),
+            Center::Median => baseline.median() - candidate.median(),
+            Center::Trimmed => self.trim.saved(baseline, candidate),
         }
     }
 
     /// What the interval of a ratio says.
     pub(super) fn judge(&self, ratio: &(impl Speedup + ?Sized)) -> RatioFound {
-        let p_same = self.shown_margin().map(|margin| {
-            if margin <= 0.0 {
-                return 1.0;
-            }
-            let [below, above] = [
-                ratio.p_value(1.0 / (1.0 + margin), Alternative::Greater),
-                ratio.p_value(1.0 + margin, Alternative::Less),
-            ];
-            below.told().max(above.told())
-        });
         let interval = ratio.interval(self.level);
-        let p_of = |factor, of| ratio.p_value(factor, of);
-        let found = self.say(Scale::Ratio, ratio.estimate(), &interval, p_of, p_same);
+        let p_value = |factor, of| ratio.p_value(factor, of);
+        let found = self.say(Scale::Ratio, ratio.estimate(), &interval, p_value, self.shown_margin());
         let smallest = ratio.smallest_shown(self.level, POWER).filter(|smallest| smallest.is_finite());
         let smallest_effect = smallest.map(|smallest| smallest - 1.0);
         RatioFound { log_effect: Some(ratio.log_effect()), smallest_effect, ..found }
     }
 
     /// What the interval of a difference says.
-    pub(super) fn judge_difference(&self, difference: &impl CenterDifference) -> RatioFound {
-        let p_same = self.margin.map(|margin| difference.p_same(margin).told());
+    pub(super) fn judge_difference(&self, difference: &dyn CenterDifference) -> RatioFound {
         let interval = difference.interval(self.level);
         let p_value = |factor, of| difference.p_value(factor, of);
-        self.say(Scale::Difference, difference.estimate(), &interval, p_value, p_same)
+        self.say(Scale::Difference, difference.estimate(), &interval, p_value, self.margin)
     }
 
     fn say(
@@ -306,9 +338,17 @@ impl Declared {
         estimate: f64,
         interval: &RatioInterval,
         p_value: impl Fn(f64, Alternative) -> PValue,
-        p_same: Option<f64>,
+        margin: Option<f64>,
     ) -> RatioFound {
         let one_sided = OneSidedReport::new(1.0, &p_value);
+        let p_same = margin.map(|margin| {
+            if margin <= 0.0 {
+                return 1.0;
+            }
+            let below = p_value(1.0 / (1.0 + margin), Alternative::Greater);
+            let above = p_value(1.0 + margin, Alternative::Less);
+            below.told().max(above.told())
+        });
         let at_threshold = match self.noise.is_none() {
             true => None,
             false => Some(OneSidedReport::new(self.noise.slowest(), &p_value)),
@@ -343,10 +383,19 @@ impl Declared {
         }
     }
 
+    /// What was found, where it has an interval.
+    pub(super) fn bounded(
+        &self,
+        found: RatioFound,
+        arranged: Option<&Arranged>,
+    ) -> Result<RatioFound, Reason> {
+        self.refusal(&found.interval, arranged).map_or(Ok(found), Err)
+    }
+
     /// Why there is no interval of the ratio of centres of what is independent, as the design has `arranged` it, with what it takes.
     pub(super) fn refusal(&self, interval: &IntervalReport, arranged: Option<&Arranged>) -> Option<Reason> {
         let IntervalReport::Missing { reason } = interval else { return None };
-        let are_pairs = arranged.is_some_and(|arranged| arranged.design.kind == DesignKind::Pairs);
+        let are_pairs = arranged.is_some_and(Arranged::are_pairs);
         let (needed, or_else) = match self.center {
             Center::Mean => return Some(reason.clone()),
             Center::Median => {
@@ -391,20 +440,4 @@ impl HeadlineReport {
             log_df: None,
         }
     }
-}
-
-/// The strata that are compared, with their weights: both samples are the only one where there are no blocks.
-pub(super) fn strata<'s>(
-    baseline: &'s Sample,
-    candidate: &'s Sample,
-    blocks: &'s [(Sample, Sample)],
-) -> Vec<(&'s Sample, &'s Sample, f64)> {
-    match blocks {
-        [] => vec![(baseline, candidate, 1.0)],
-        blocks => blocks.iter().map(|(x, y)| (x, y, class_weight(x, y))).collect(),
-    }
-}
-
-fn refused_suite(error: &SuiteRatioError) -> Reason {
-    super::paired::refusal(error)
 }

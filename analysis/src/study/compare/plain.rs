@@ -57,8 +57,7 @@ impl PlainBenchmark<'_> {
     /// The ratio of the centres, or what it takes.
     fn found(&self, declared: &Declared) -> Result<RatioFound, Reason> {
         let (first, second) = self.compared();
-        let found = declared.found(first, second, self.pairs())?;
-        declared.refusal(&found.interval, self.pairs()).map_or(Ok(found), Err)
+        declared.bounded(declared.found(first, second, self.pairs())?, self.pairs())
     }
 
     /// The ratio of the quantiles of single runs.

@@ -1,22 +1,21 @@
 //! What one look at one comparison sees: a two-sided test at the risk of the look, and what goes with it.
 
 use super::units::{Comparison, Units};
-use crate::study::compare::headline::{Declared, trim_share};
+use crate::study::compare::headline::{Declared, Sides};
 use crate::study::{Study, design::Design, design::class_weight, gather::numbers::Number};
 use speedup_core::{experiment::Center, experiment::metric::Metric, value::id::RunIndex};
 use speedup_statistics::{
     inference::Alternative, inference::ConfidenceLevel, inference::Interval, inference::PValue,
     inference::Risk, inference::Threshold, planning::group_sequential::Look, ratio::BenchmarkWeights,
     ratio::MeanRatio, ratio::PairedMedianRatio, ratio::PairedRatio, ratio::QuantileRatio, ratio::RatioError,
-    ratio::Speedup, ratio::SuiteMember, ratio::SuiteRatio, ratio::TrimShare, ratio::TrimmedRatio,
-    sample::Sample, sample::SampleQuantile, test::OneSampleTTest, test::PairedTTest, test::WelchTTest,
+    ratio::Speedup, ratio::SuiteMember, ratio::SuiteRatio, ratio::SuiteRatioError, ratio::TrimmedRatio,
+    sample::Sample, test::OneSampleTTest, test::PairedTTest, test::WelchTTest,
 };
 use std::collections::BTreeMap;
 
 pub(super) struct Looked {
     /// What is compared of the versions, as the plan declares it; the median in place of trimmed means where nothing varies after trimming.
-    center: Center,
-    trim: TrimShare,
+    declared: Declared,
     observations: Observations,
 }
 
@@ -47,23 +46,41 @@ impl Looked {
             Some(blocks) => Observations::Within(blocks),
             None => Observations::Units(comparison.units(study, study.plan.runs())?),
         };
-        let experiment = &study.plan.experiment;
-        let trim = trim_share(experiment.analysis.trim);
-        let looked = Self { center: experiment.center(), trim, observations };
-        let is_constant = looked.center == Center::Trimmed
-            && matches!(looked.trimmed_ratio(), Err(RatioError::EssentiallyConstant));
-        Some(if is_constant { Self { center: Center::Median, ..looked } } else { looked })
+        let declared = Declared::new(&study.plan.experiment, ConfidenceLevel::USUAL, Threshold::NONE);
+        let mut looked = Self { declared, observations };
+        let is_constant = looked.declared.center == Center::Trimmed
+            && matches!(
+                looked.ratio(declared.level.risk()),
+                Err(SuiteRatioError::Ratio(RatioError::EssentiallyConstant))
+            );
+        if is_constant {
+            looked.declared.center = Center::Median;
+        }
+        Some(looked)
+    }
+
+    /// The samples, as the design has them.
+    fn sides(&self) -> Sides<'_> {
+        match &self.observations {
+            Observations::Units(Units::Apart([x, y])) => Sides::Apart(x, y),
+            Observations::Units(Units::Paired { pairs: [x, y], .. }) => Sides::Pairs(x, y),
+            Observations::Within(blocks) => {
+                Sides::Classes(blocks.iter().map(|[x, y]| (x, y, class_weight(x, y))).collect())
+            }
+        }
+    }
+
+    /// The ratio of the medians or trimmed means, with a p-value that can be as small as `least`.
+    fn ratio(&self, least: Risk) -> Result<Box<dyn Speedup + '_>, SuiteRatioError> {
+        self.declared.ratio(&self.sides(), least)
     }
 
     /// The margin less what the step of the clock leaves open, of classes the largest step.
-    pub(super) fn shown_margin(&self, study: &Study) -> Option<f64> {
-        let declared = Declared::new(&study.plan.experiment, ConfidenceLevel::USUAL, Threshold::NONE);
-        let shown = |[x, y]: &[Sample; 2]| declared.by_clock_of(x, y).shown_margin();
-        match &self.observations {
-            Observations::Units(Units::Apart(samples) | Units::Paired { pairs: samples, .. }) => {
-                shown(samples)
-            }
-            Observations::Within(blocks) => blocks.iter().filter_map(shown).reduce(f64::min),
+    pub(super) fn shown_margin(&self) -> Option<f64> {
+        let shown = |x: &Sample, y: &Sample| self.declared.by_clock_of(x, y).shown_margin();
+        match self.sides() {
+            Sides::Apart(x, y) | Sides::Pairs(x, y) => shown(x, y),
+            Sides::Classes(strata) => strata.into_iter().filter_map(|(x, y, _)| shown(x, y)).reduce(f64::min),
         }
     }
 
@@ -79,26 +96,19 @@ impl Looked {
 
     /// The baseline's centre less the candidate's, in nanoseconds; of pairs the centre of their differences.
     pub(super) fn saved(&self) -> f64 {
-        match (&self.observations, self.center) {
-            (Observations::Units(units), Center::Mean) => units.saved(),
-            (Observations::Units(units), Center::Trimmed) => units.saved_by(Some(self.trim)),
-            (Observations::Within(blocks), Center::Trimmed) => {
-                over_classes(blocks, |[x, y]| self.trim.saved(x, y))
-            }
-            (Observations::Units(Units::Apart([x, y])), Center::Median) => x.median() - y.median(),
+        match (&self.observations, self.declared.center) {
+            (Observations::Units(Units::Paired { differences, .. }), Center::Mean) => differences.mean(),
             (Observations::Units(Units::Paired { differences, .. }), Center::Median) => differences.median(),
-            (Observations::Within(blocks), Center::Mean) => {
-                over_classes(blocks, |[x, y]| x.mean_minus_mean_of(y))
+            (Observations::Units(Units::Apart([x, y]) | Units::Paired { pairs: [x, y], .. }), _) => {
+                self.declared.saved(x, y)
             }
-            (Observations::Within(blocks), Center::Median) => {
-                over_classes(blocks, |[x, y]| x.median() - y.median())
-            }
+            (Observations::Within(blocks), _) => over_classes(blocks, |[x, y]| self.declared.saved(x, y)),
         }
     }
 
     /// The observed speedup of the centre.
     pub(super) fn speedup(&self) -> f64 {
-        match (&self.observations, self.center) {
+        match (&self.observations, self.declared.center) {
             (
                 Observations::Units(Units::Apart([x, y]) | Units::Paired { pairs: [x, y], .. }),
                 Center::Mean,
@@ -107,7 +117,7 @@ impl Looked {
                 over_classes(blocks, |[x, _]| x.mean()) / over_classes(blocks, |[_, y]| y.mean())
             }
             (_, Center::Median | Center::Trimmed) => {
-                self.ask_ratio(ConfidenceLevel::USUAL.risk(), |ratio| ratio.estimate()).unwrap_or(f64::NAN)
+                self.ratio(self.declared.level.risk()).map_or(f64::NAN, |ratio| ratio.estimate())
             }
         }
     }
@@ -115,7 +125,7 @@ impl Looked {
     /// What `look` sees; none where nothing can be tested.
     pub(super) fn see(&self, look: &Look) -> Option<Seen> {
         let level = ConfidenceLevel::new(1.0 - look.nominal_risk.get()).ok();
-        match self.center {
+        match self.declared.center {
             Center::Mean => self.see_means(level),
             Center::Median | Center::Trimmed => self.see_ratio(look.nominal_risk, level),
         }
@@ -161,49 +171,19 @@ impl Looked {
 
     fn see_ratio(&self, risk: Risk, level: Option<ConfidenceLevel>) -> Option<Seen> {
         let are_pairs = matches!(self.observations, Observations::Units(Units::Paired { .. }));
-        let method = match (self.center, are_pairs) {
+        let method = match (self.declared.center, are_pairs) {
             (Center::Trimmed, true) => TrimmedRatio::NAME_OF_PAIRS,
             (Center::Trimmed, false) => TrimmedRatio::NAME,
             (Center::Median | Center::Mean, true) => PairedMedianRatio::NAME,
             (Center::Median | Center::Mean, false) => QuantileRatio::NAME,
         };
-        self.ask_ratio(risk, |ratio| Seen {
+        let ratio = self.ratio(risk).ok()?;
+        Some(Seen {
             method,
             p: ratio.p_value(1.0, Alternative::TwoSided),
             interval: None,
-            speedup_interval: ends(ratio, level),
+            speedup_interval: ends(&*ratio, level),
         })
-    }
-
-    fn trimmed_ratio(&self) -> Result<TrimmedRatio, RatioError> {
-        match &self.observations {
-            Observations::Units(Units::Apart([x, y])) => TrimmedRatio::new(x, y, self.trim),
-            Observations::Units(Units::Paired { pairs: [x, y], .. }) => TrimmedRatio::paired(x, y, self.trim),
-            Observations::Within(blocks) => {
-                TrimmedRatio::within(blocks.iter().map(|[x, y]| (x, y, class_weight(x, y))), self.trim)
-            }
-        }
-    }
-
-    /// What is asked of the ratio of the medians or trimmed means, with a p-value that can be as small as `risk`; none where there is
-    /// no ratio.
-    fn ask_ratio<T>(&self, risk: Risk, asked: impl FnOnce(&dyn Speedup) -> T) -> Option<T> {
-        if self.center == Center::Trimmed {
-            return Some(asked(&self.trimmed_ratio().ok()?.compared_at(risk)));
-        }
-        // Means have their own tests; what else there is are medians.
-        match &self.observations {
-            Observations::Units(Units::Apart([x, y])) => Some(asked(&QuantileRatio::median(x, y).ok()?)),
-            Observations::Units(Units::Paired { pairs: [x, y], .. }) => {
-                Some(asked(&PairedMedianRatio::new(x, y).ok()?))
-            }
-            Observations::Within(blocks) => {
-                let strata = blocks
-                    .iter()
-                    .map(|[x, y]| (SampleQuantile::median(x), SampleQuantile::median(y), class_weight(x, y)));
-                Some(asked(&QuantileRatio::within(strata).ok()?))
-            }
-        }
     }
 }
 

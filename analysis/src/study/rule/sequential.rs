@@ -102,7 +102,7 @@ fn look(
     let p = seen.as_ref().map(|seen| seen.p);
     let is_apart =
         at.zip(p).is_some_and(|((design, _), p)| design.decide(index, p) == Ok(LookDecision::Stop));
-    let margin = looked.as_ref().and_then(|looked| looked.shown_margin(study));
+    let margin = looked.as_ref().and_then(Looked::shown_margin);
     let is_same = margin.is_some_and(|margin| {
         let interval = seen.as_ref().and_then(|seen| seen.speedup_interval);
         interval.is_some_and(|[lower, upper]| {
