@@ -65,6 +65,11 @@ impl Verdict {
         }
     }
 
+    /// The p-value that it is by, of one of a difference and one of being the same.
+    pub(crate) fn p_value(self, differ: Option<f64>, same: Option<f64>) -> Option<f64> {
+        if self == Self::Same { same } else { differ }
+    }
+
     /// Whether it answers the question.
     pub fn is_conclusive(self) -> bool {
         match self {

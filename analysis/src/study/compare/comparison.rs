@@ -199,13 +199,12 @@ impl ComparisonReport {
 
     /// The verdict that keeps the risk of its family, which is the headline's where it is alone in it, and its p-value.
     pub fn familywise(&self) -> (Verdict, Option<f64>) {
-        match self.adjusted.iter().find(|one| one.is_familywise()) {
-            Some(holm) => (holm.verdict, Some(holm.p_value)),
-            None if self.verdict == Verdict::Same => {
-                (self.verdict, self.headline().and_then(|headline| headline.p_same))
-            }
-            None => (self.verdict, self.headline().and_then(|headline| headline.p_value)),
-        }
+        let headline = self.headline();
+        let p_value = headline.and_then(|headline| self.verdict.p_value(headline.p_value, headline.p_same));
+        self.adjusted
+            .iter()
+            .find(|one| one.is_familywise())
+            .map_or((self.verdict, p_value), |holm| (holm.verdict, Some(holm.p_value)))
     }
 
     /// What the observed times say, by the headline's centre.
@@ -438,22 +437,11 @@ impl Pair<'_> {
             }
             None => {}
         }
-        let speedup = row.speedup.unwrap_or(1.0);
+        let interval = looked::interval(row, declared.level);
         let first = HeadlineReport {
-            center: declared.center,
-            verdict,
-            direction: Direction::of(speedup),
-            speedup,
-            change_percent: 100.0 * (1.0 / speedup - 1.0),
-            interval: looked::interval(row, declared.level),
             p_value: look.p,
             margin: declared.margin,
-            p_same: None,
-            clock_step: None,
-            at_threshold: None,
-            smallest_effect: None,
-            log_standard_error: None,
-            log_df: None,
+            ..HeadlineReport::new(declared.center, verdict, row.speedup.unwrap_or(1.0), interval)
         };
         ComparisonReport {
             verdict,

@@ -290,11 +290,11 @@ impl EndpointRow {
 
     /// The verdict that keeps the risk of its family, which is the plain one where it is alone in it, and its p-value.
     pub fn familywise(&self) -> (EndpointVerdict, Option<f64>) {
-        match self.adjusted.iter().find(|one| one.is_familywise()) {
-            Some(holm) => (holm.verdict, Some(holm.p_value)),
-            None if self.verdict == EndpointVerdict::Same => (self.verdict, self.p_same),
-            None => (self.verdict, self.p_value),
-        }
+        let p_value = Verdict::from(self.verdict).p_value(self.p_value, self.p_same);
+        self.adjusted
+            .iter()
+            .find(|one| one.is_familywise())
+            .map_or((self.verdict, p_value), |holm| (holm.verdict, Some(holm.p_value)))
     }
 }
 

@@ -215,12 +215,6 @@ impl Declared {
     ) -> Result<(HeadlineReport, OneSidedReport), Reason> {
         let found = self.found(baseline, candidate, arranged)?;
         let report = HeadlineReport {
-            center: self.center,
-            verdict: found.verdict,
-            direction: Direction::of(found.ratio),
-            speedup: found.ratio,
-            change_percent: 100.0 * (1.0 / found.ratio - 1.0),
-            interval: found.interval,
             p_value: Some(found.p_value),
             margin: self.margin,
             p_same: found.p_same,
@@ -229,6 +223,7 @@ impl Declared {
             smallest_effect: found.smallest_effect,
             log_standard_error: found.log_effect.map(|effect| effect.variance.sqrt()),
             log_df: found.log_effect.map(|effect| effect.df),
+            ..HeadlineReport::new(self.center, found.verdict, found.ratio, found.interval)
         };
         Ok((report, found.one_sided))
     }
@@ -421,16 +416,16 @@ impl Declared {
 }
 
 impl HeadlineReport {
-    /// That of a report from before there were any: the protocol's that spoke for the benchmark.
-    pub(super) fn of_protocol(report: &ProtocolReport) -> Self {
+    /// An interval with its verdict, without a test.
+    pub(super) fn new(center: Center, verdict: Verdict, speedup: f64, interval: IntervalReport) -> Self {
         Self {
-            center: report.protocol.into(),
-            verdict: report.verdict,
-            direction: report.direction,
-            speedup: report.speedup,
-            change_percent: report.change_percent,
-            interval: report.interval.clone(),
-            p_value: report.at_level.main_test.p_value,
+            center,
+            verdict,
+            direction: Direction::of(speedup),
+            speedup,
+            change_percent: 100.0 * (1.0 / speedup - 1.0),
+            interval,
+            p_value: None,
             margin: None,
             p_same: None,
             clock_step: None,
@@ -439,5 +434,12 @@ impl HeadlineReport {
             log_standard_error: None,
             log_df: None,
         }
+    }
+
+    /// That of a report from before there were any: the protocol's that spoke for the benchmark.
+    pub(super) fn of_protocol(report: &ProtocolReport) -> Self {
+        let ProtocolReport { protocol, verdict, speedup, interval, .. } = report;
+        let p_value = report.at_level.main_test.p_value;
+        Self { p_value, ..Self::new((*protocol).into(), *verdict, *speedup, interval.clone()) }
     }
 }

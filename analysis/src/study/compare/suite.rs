@@ -162,8 +162,7 @@ impl SuiteReport {
         match self.adjusted.iter().find(|one| one.is_familywise()) {
             Some(holm) if self.verdict.is_conclusive() => (holm.verdict, Some(holm.p_value)),
             Some(holm) => (self.verdict, Some(holm.p_value)),
-            None if self.verdict == Verdict::Same => (self.verdict, self.p_same),
-            None => (self.verdict, self.p_value),
+            None => (self.verdict, self.verdict.p_value(self.p_value, self.p_same)),
         }
     }
 }
