@@ -241,7 +241,7 @@ pub struct AnalysisChoice {
 }
 
 /// The largest share of the runs that a trimmed mean leaves out at each end: with it half of the runs are left.
-pub const MAX_TRIM: f64 = 0.25;
+pub(crate) const MAX_TRIM: f64 = 0.25;
 
 crate::words! {
     /// What of the times of a version is compared: declared before there are any, and never chosen by them.

@@ -7,7 +7,7 @@
 use crate::conclusion::{Reason, Verdict, Word};
 use crate::study::{Report, RunUnit, compare::comparison::ComparisonReport};
 use serde::{Deserialize, Serialize};
-use speedup_statistics::planning::required_repetitions::{RequiredRuns, SpeedupGoal, TrimmedDetection};
+use speedup_statistics::planning::required_repetitions::{SpeedupGoal, TrimmedDetection};
 use speedup_statistics::{distribution::normal, inference::Alternative, inference::ConfidenceLevel};
 
 /// The probability with which the observed difference is to be shown: the usual one (Cohen 1988, §2.4).
@@ -131,38 +131,37 @@ impl AdviceReport {
         }
         let first = comparison.first.as_ref()?;
         let unit = comparison.design.as_ref().map(|design| design.unit.clone());
-        if let Some(planned) = planned {
-            let maximum = MOST_RUNS_ADVISED;
-            let alternative = Alternative::TwoSided;
-            let goal = SpeedupGoal { speedup: first.speedup, alternative, level, power: POWER, maximum };
-            // Where nothing is observed, no number of runs shows it.
-            let shown = planned.required(&goal).ok();
-            let precise = planned.precise(RELATIVE_HALF_WIDTH, level, maximum).ok();
-            return Some(Self {
-                unit,
-                detection: RequiredRunsReport::planned(first.speedup, Some(POWER), units, shown.as_ref()),
-                precision: RequiredRunsReport::planned(RELATIVE_HALF_WIDTH, None, units, precise.as_ref()),
-            });
-        }
-        let (lower, upper) = first.interval.ends().filter(|(lower, _)| *lower > 0.0)?;
-        let critical = normal::two_sided_critical(level.risk().get());
-        let half_width = (upper / lower).ln() / 2.0;
-        // The distance at which the interval leaves 1 out with this probability, in half-widths.
-        let seen = 1.0 + normal::two_sided_critical(2.0 * (1.0 - POWER)) / critical;
+        let [detection, precision] = match planned {
+            Some(planned) => {
+                let maximum = MOST_RUNS_ADVISED;
+                let alternative = Alternative::TwoSided;
+                let goal = SpeedupGoal { speedup: first.speedup, alternative, level, power: POWER, maximum };
+                // Where nothing is observed, no number of runs shows it.
+                [planned.required(&goal), planned.precise(RELATIVE_HALF_WIDTH, level, maximum)].map(
+                    |required| {
+                        required
+                            .map_or((TrimmedDetection::NAME, None), |runs| (runs.method, runs.reach.needed()))
+                    },
+                )
+            }
+            None => {
+                let (lower, upper) = first.interval.ends().filter(|(lower, _)| *lower > 0.0)?;
+                let critical = normal::two_sided_critical(level.risk().get());
+                let half_width = (upper / lower).ln() / 2.0;
+                // The distance at which the interval leaves 1 out with this probability, in half-widths.
+                let seen = 1.0 + normal::two_sided_critical(2.0 * (1.0 - POWER)) / critical;
+                let shown = seen * half_width / first.speedup.ln().abs();
+                [shown, half_width / RELATIVE_HALF_WIDTH.ln_1p()].map(|too_wide| {
+                    // Not a number where nothing is observed and nothing varies: no number of runs shows it.
+                    let needed = (units as f64 * too_wide * too_wide).ceil();
+                    (Self::NAME, (needed <= MOST_RUNS_ADVISED as f64).then_some(needed as u64))
+                })
+            }
+        };
         Some(Self {
             unit,
-            detection: RequiredRunsReport::new(
-                first.speedup,
-                Some(POWER),
-                units,
-                seen * half_width / first.speedup.ln().abs(),
-            ),
-            precision: RequiredRunsReport::new(
-                RELATIVE_HALF_WIDTH,
-                None,
-                units,
-                half_width / RELATIVE_HALF_WIDTH.ln_1p(),
-            ),
+            detection: RequiredRunsReport::new(first.speedup, Some(POWER), detection, units),
+            precision: RequiredRunsReport::new(RELATIVE_HALF_WIDTH, None, precision, units),
         })
     }
 }
@@ -175,31 +174,16 @@ impl ReachReport {
             Self::Unreachable { .. } | Self::Unknown { .. } => None,
         }
     }
-
-    /// What `units` that there are lack of the number needed; never fewer than there are.
-    fn new(needed: Option<u64>, units: u64) -> Self {
-        match needed {
-            Some(needed) if needed <= units => Self::Reached { needed: units },
-            Some(needed) if needed <= MOST_RUNS_ADVISED => Self::MoreRuns { needed },
-            Some(_) | None => Self::Unreachable { within: MOST_RUNS_ADVISED },
-        }
-    }
 }
 
 impl RequiredRunsReport {
-    /// By the plan of the test itself.
-    fn planned(goal: f64, power: Option<f64>, units: u64, required: Option<&RequiredRuns>) -> Self {
-        let method = required.map_or(TrimmedDetection::NAME, |required| required.method).to_owned();
-        let needed = required.and_then(|required| required.reach.needed());
-        Self { goal, power, method, reach: ReachReport::new(needed, units), assumptions: Vec::new() }
-    }
-
-    /// Where the interval is `too_wide` times what the goal allows.
-    fn new(goal: f64, power: Option<f64>, units: u64, too_wide: f64) -> Self {
-        // Not a number where nothing is observed and nothing varies: no number of runs shows it.
-        let needed = (units as f64 * too_wide * too_wide).ceil();
-        let countable = (needed <= MOST_RUNS_ADVISED as f64).then_some(needed as u64);
-        let reach = ReachReport::new(countable, units);
-        Self { goal, power, method: AdviceReport::NAME.to_owned(), reach, assumptions: Vec::new() }
+    /// What `units` that there are lack of the number that a method gives; never fewer than there are.
+    fn new(goal: f64, power: Option<f64>, (method, needed): (&str, Option<u64>), units: u64) -> Self {
+        let reach = match needed {
+            Some(needed) if needed <= units => ReachReport::Reached { needed: units },
+            Some(needed) if needed <= MOST_RUNS_ADVISED => ReachReport::MoreRuns { needed },
+            Some(_) | None => ReachReport::Unreachable { within: MOST_RUNS_ADVISED },
+        };
+        Self { goal, power, method: method.to_owned(), reach, assumptions: Vec::new() }
     }
 }

@@ -22,6 +22,6 @@ pub(crate) mod paired;
 pub(crate) mod plain;
 pub(super) mod proportion;
 pub(crate) mod protocol;
-mod stratified;
+pub(super) mod stratified;
 pub(super) mod suite;
 pub(crate) mod tail;

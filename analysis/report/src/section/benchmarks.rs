@@ -3,8 +3,8 @@
 use speedup_analysis::conclusion::{Reason, Verdict};
 use speedup_analysis::count::{about, change, counted, percent, ratio};
 use speedup_analysis::study::{
-    BenchmarkReport, CellReport, ComparisonReport, DesignKind, MetricReport, MetricRow, OwnComparison, POWER,
-    Report, RuleReport,
+    BenchmarkReport, CellReport, ComparisonReport, DesignKind, MetricReport, MetricRow, POWER, Report,
+    RuleReport,
 };
 use speedup_core::experiment::Center;
 use speedup_core::experiment::metric::{Better, Unit as MetricUnit};
@@ -271,18 +271,15 @@ pub(super) fn write_metrics(document: &mut Document, report: &Report) {
             let centers = if row.means.is_empty() { &row.medians } else { &row.means };
             let shown = centers.iter().map(|center| optional(center, &show));
             let ratios = row.ratios.iter().enumerate().map(|(at, of_medians)| {
-                // Of the means where these have an interval.
-                match row.comparisons.get(at) {
-                    Some(OwnComparison { ratio: Some(of_means), interval, .. })
-                        if interval.ends().is_some() || !row.means.is_empty() =>
-                    {
-                        ratio(*of_means, interval.ends()).into()
-                    }
-                    Some(_) if !row.means.is_empty() => {
-                        optional(&row.ratio_of_means(at, metric.better), &|value| ratio(value, None))
-                    }
-                    Some(_) | None => optional(of_medians, &|value| ratio(value, None)),
-                }
+                let own = row.comparisons.get(at);
+                let ends = own.and_then(|own| own.interval.ends());
+                // Of the means where these are told or have an interval.
+                let shown = if ends.is_none() && row.means.is_empty() {
+                    *of_medians
+                } else {
+                    own.and_then(|own| own.ratio.or_else(|| row.ratio_of_means(at, metric.better)))
+                };
+                optional(&shown, &|value| ratio(value, ends))
             });
             TableRow::from(std::iter::once(name).chain(shown).chain(ratios).collect::<Vec<_>>())
         };

@@ -128,12 +128,12 @@ fn next(report: &Report) -> String {
     }
     let is_missing_runs = report.head.measured_runs < report.head.planned_runs;
     let is_cancelled =
-        [ReportPhase::Cancelling, ReportPhase::Cancelled].iter().any(|phase| report.head.phase == *phase);
-    if is_missing_runs && !is_cancelled {
-        let missing = "Find out why runs are missing: `speedup explain`, and --section failures.";
-        return format!("{missing} {}", next_of_results(report));
-    }
-    next_of_results(report)
+        report.head.phase == ReportPhase::Cancelling || report.head.phase == ReportPhase::Cancelled;
+    let missing = match is_missing_runs && !is_cancelled {
+        true => "Find out why runs are missing: `speedup explain`, and --section failures. ",
+        false => "",
+    };
+    format!("{missing}{}", next_of_results(report))
 }
 
 /// What to do next about what was measured.
@@ -191,11 +191,9 @@ fn undecided(report: &Report) -> Option<String> {
                 counted(typical, unit)
             )
         }
-        (None, _) if advice.undecided == 1 => {
-            format!("no practical number of {unit}s gives the speedup to ±{goal}")
-        }
         (None, _) => {
-            format!("no practical number of {unit}s gives the speedup of the typical one to ±{goal}")
+            let which = if advice.undecided == 1 { "" } else { " of the typical one" };
+            format!("no practical number of {unit}s gives the speedup{which} to ±{goal}")
         }
     };
     let now = if unit == "run" { format!(" (now {})", grouped(advice.now)) } else { String::new() };

@@ -1,7 +1,7 @@
 //! What comes first: which experiment, what it has shown, and what that is worth.
 
 use speedup_analysis::count::{counted, grouped, percent};
-use speedup_analysis::study::{CellReport, ConditionCounts, Report, State, SuiteReport, TrueShareReport};
+use speedup_analysis::study::{ConditionCounts, Report, State, SuiteReport, TrueShareReport};
 
 use super::{bisection, endpoints};
 use crate::{document::Document, document::Element, document::Kind, document::Tone, share::percent_rounded};
@@ -65,28 +65,22 @@ fn write_missing(document: &mut Document, report: &Report) {
     let mut other_abandoned = report.mishaps.abandoned_runs;
     for (at, version) in report.head.versions.iter().enumerate() {
         // Of all benchmarks together; the section on failures has each.
-        let mut measured = 0;
-        let mut failed = 0;
-        let mut abandoned = 0;
-        let mut example = String::new();
-        for benchmark in &report.benchmarks {
-            let Some(CellReport { n, mishaps, .. }) = benchmark.cells.get(at) else { continue };
-            measured += n;
-            failed += mishaps.failed_runs();
-            abandoned += mishaps.abandoned_runs;
-            if example.is_empty()
-                && let Some(first) = mishaps.failures.values().next()
-            {
-                let line = first.example.line.as_ref().map_or_else(String::new, |line| format!(": {line}"));
-                example = format!(" {}: {}{line}", benchmark.name, first.example.words);
-            }
-        }
+        let cells = || report.benchmarks.iter().filter_map(|benchmark| benchmark.cells.get(at));
+        let measured: u64 = cells().map(|cell| cell.n).sum();
+        let failed: u64 = cells().map(|cell| cell.mishaps.failed_runs()).sum();
+        let abandoned: u64 = cells().map(|cell| cell.mishaps.abandoned_runs).sum();
+        let example = report.benchmarks.iter().find_map(|benchmark| {
+            let first = benchmark.cells.get(at)?.mishaps.failures.values().next()?;
+            let line = first.example.line.as_ref().map_or_else(String::new, |line| format!(": {line}"));
+            Some(format!(" {}: {}{line}", benchmark.name, first.example.words))
+        });
         other_failed = other_failed.saturating_sub(failed);
         other_abandoned = other_abandoned.saturating_sub(abandoned);
         if failed + abandoned > 0 {
             let all = counted(measured + failed + abandoned, "run");
             let missing = missing_in_words(failed, abandoned);
-            let text = format!("{version}: of {all} {missing}; no sample has these.{example}");
+            let text =
+                format!("{version}: of {all} {missing}; no sample has these.{}", example.unwrap_or_default());
             document.push(Element::Verdict { text, tone: Tone::Worse });
         }
     }

@@ -39,7 +39,7 @@ impl Declared {
             None => self.of_margin(least),
         };
         // A share of a negative centre is more than it.
-        let at_threshold = found.at_threshold.filter(|_| least >= 0.0);
+        let at_threshold = if least < 0.0 { None } else { found.at_threshold };
         Ok(RatioFound { note, at_threshold, ..found })
     }
 

@@ -8,6 +8,7 @@
 
 use super::{
     comparison::CellReport, multiplicity::OneSidedReport, protocol::IntervalReport, protocol::ProtocolReport,
+    stratified,
 };
 use crate::conclusion::{Direction, Reason, ReasonCode, Verdict};
 use crate::count::counted;
@@ -18,11 +19,10 @@ use speedup_core::experiment::{Center, Experiment};
 use speedup_statistics::planning::required_repetitions::TrimmedDetection;
 use speedup_statistics::{
     diagnostics::common_step, inference::Alternative, inference::ConfidenceLevel, inference::PValue,
-    inference::RatioInterval, inference::Risk, inference::Threshold, ratio::BenchmarkWeights,
-    ratio::LogEffect, ratio::MeanRatio, ratio::PairedMedianRatio, ratio::PairedRatio, ratio::QuantileRatio,
-    ratio::RatioError, ratio::Speedup, ratio::SuiteMember, ratio::SuiteRatio, ratio::SuiteRatioError,
-    ratio::TrimShare, ratio::TrimmedRatio, ratio::difference::CenterDifference, sample::Sample,
-    sample::SampleQuantile,
+    inference::RatioInterval, inference::Risk, inference::Threshold, ratio::LogEffect, ratio::MeanRatio,
+    ratio::PairedMedianRatio, ratio::PairedRatio, ratio::QuantileRatio, ratio::RatioError, ratio::Speedup,
+    ratio::SuiteRatioError, ratio::TrimShare, ratio::TrimmedRatio, ratio::difference::CenterDifference,
+    sample::Sample, sample::SampleQuantile,
 };
 
 /// What is said first of a candidate on a benchmark.
@@ -278,15 +278,7 @@ impl Declared {
             }
             (Center::Mean, Sides::Pairs(x, y)) => Box::new(PairedRatio::new(x, y)?),
             (Center::Mean, Sides::Classes(strata)) => {
-                let mut members = Vec::new();
-                let mut weights = Vec::new();
-                for (baseline, candidate, weight) in strata {
-                    if baseline.len() > 1 && candidate.len() > 1 {
-                        members.push(SuiteMember { baseline, candidate });
-                        weights.push(*weight);
-                    }
-                }
-                let ratio = SuiteRatio::new(&members, &BenchmarkWeights::Custom(weights))?;
+                let ratio = stratified::ratio_of_means(strata.iter().map(|(x, y, _)| (*x, *y)))?;
                 Box::new(if self.is_by_size { ratio } else { ratio.by_smaller_side() })
             }
         })
@@ -314,7 +306,15 @@ impl Declared {
     pub(super) fn judge(&self, ratio: &(impl Speedup + ?Sized)) -> RatioFound {
         let interval = ratio.interval(self.level);
         let p_value = |factor, of| ratio.p_value(factor, of);
-        let found = self.say(Scale::Ratio, ratio.estimate(), &interval, p_value, self.shown_margin());
+        let p_same = self.shown_margin().map(|margin| {
+            if margin <= 0.0 {
+                return 1.0;
+            }
+            let below = ratio.p_value(1.0 / (1.0 + margin), Alternative::Greater);
+            let above = ratio.p_value(1.0 + margin, Alternative::Less);
+            below.told().max(above.told())
+        });
+        let found = self.say(Scale::Ratio, ratio.estimate(), &interval, p_value, p_same);
         let smallest = ratio.smallest_shown(self.level, POWER).filter(|smallest| smallest.is_finite());
         let smallest_effect = smallest.map(|smallest| smallest - 1.0);
         RatioFound { log_effect: Some(ratio.log_effect()), smallest_effect, ..found }
@@ -324,7 +324,8 @@ impl Declared {
     pub(super) fn judge_difference(&self, difference: &dyn CenterDifference) -> RatioFound {
         let interval = difference.interval(self.level);
         let p_value = |factor, of| difference.p_value(factor, of);
-        self.say(Scale::Difference, difference.estimate(), &interval, p_value, self.margin)
+        let p_same = self.margin.map(|margin| difference.p_same(margin).told());
+        self.say(Scale::Difference, difference.estimate(), &interval, p_value, p_same)
     }
 
     fn say(
@@ -333,17 +334,9 @@ impl Declared {
         estimate: f64,
         interval: &RatioInterval,
         p_value: impl Fn(f64, Alternative) -> PValue,
-        margin: Option<f64>,
+        p_same: Option<f64>,
     ) -> RatioFound {
         let one_sided = OneSidedReport::new(1.0, &p_value);
-        let p_same = margin.map(|margin| {
-            if margin <= 0.0 {
-                return 1.0;
-            }
-            let below = p_value(1.0 / (1.0 + margin), Alternative::Greater);
-            let above = p_value(1.0 + margin, Alternative::Less);
-            below.told().max(above.told())
-        });
         let at_threshold = match self.noise.is_none() {
             true => None,
             false => Some(OneSidedReport::new(self.noise.slowest(), &p_value)),

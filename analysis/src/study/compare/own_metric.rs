@@ -5,15 +5,13 @@
 //! iterations, whatever their number, so that a program that prints more of them does not know its mean better than its
 //! runs allow.
 
-use super::{comparison::by_levels, paired, protocol::IntervalReport};
+use super::{comparison::by_levels, paired, protocol::IntervalReport, stratified};
 use crate::conclusion::{Reason, ReasonCode, Word};
 use crate::study::gather::{cell::CellRecords, cell::Iterations, evidence::Seat};
-use crate::study::{RunUnit, Study, design::Arranged, design::Design, design::Run, design::class_weight};
+use crate::study::{RunUnit, Study, design::Arranged, design::Design, design::Run};
 use serde::{Deserialize, Serialize};
 use speedup_core::{experiment::Rule, experiment::metric::Better};
-use speedup_statistics::ratio::{
-    BenchmarkWeights, MeanRatio, PairedRatio, RatioError, SuiteMember, SuiteRatio, SuiteRatioError,
-};
+use speedup_statistics::ratio::{MeanRatio, PairedRatio, RatioError, Speedup, SuiteRatioError};
 use speedup_statistics::{inference::ConfidenceLevel, levels::RandomEffects, sample::Sample};
 
 /// A candidate against the baseline in a metric that the program writes.
@@ -108,20 +106,15 @@ impl OwnComparison {
             let [x, y] = levels.each_ref().map(|levels| RandomEffects::new(levels).mean());
             return Self::with(x / y, by_levels(levels, level).0, design.unit.clone());
         }
-        let told = |ratio: Result<(f64, IntervalReport), SuiteRatioError>| match ratio {
-            Ok((estimate, interval)) => Self::with(estimate, interval, design.unit.clone()),
-            Err(error) => Self::without(paired::refusal(&error)),
+        let ratio: Result<Box<dyn Speedup>, SuiteRatioError> = match blocks.is_empty() {
+            true => PairedRatio::new(over, under).map(|ratio| Box::new(ratio) as _),
+            false => stratified::ratio_of_means(blocks.iter().map(|(x, y)| (x, y)))
+                .map(|ratio| Box::new(ratio) as _),
         };
-        if blocks.is_empty() {
-            let ratio = PairedRatio::new(over, under);
-            return told(ratio.map(|ratio| (ratio.estimate(), (&ratio.interval(level)).into())));
+        match ratio {
+            Ok(ratio) => Self::with(ratio.estimate(), (&ratio.interval(level)).into(), design.unit.clone()),
+            Err(error) => Self::without(paired::refusal(&error)),
         }
-        let several: Vec<_> = blocks.iter().filter(|(x, y)| x.len() > 1 && y.len() > 1).collect();
-        let members: Vec<SuiteMember<'_>> =
-            several.iter().map(|(x, y)| SuiteMember { baseline: x, candidate: y }).collect();
-        let weights = BenchmarkWeights::Custom(several.iter().map(|(x, y)| class_weight(x, y)).collect());
-        let ratio = SuiteRatio::new(&members, &weights);
-        told(ratio.map(|ratio| (ratio.estimate(), (&ratio.interval(level)).into())))
     }
 
     fn with(ratio: f64, interval: IntervalReport, unit: Word<RunUnit>) -> Self {

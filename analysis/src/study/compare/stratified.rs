@@ -9,7 +9,7 @@ use super::paired::{Allowed, MainTest, judge, refusal, report_with};
 use super::protocol::{IntervalReport, Judged};
 use crate::{conclusion::Protocol, conclusion::Reason, conclusion::ReasonCode, study::design::class_weight};
 use speedup_statistics::inference::{Alternative, ConfidenceLevel};
-use speedup_statistics::ratio::{BenchmarkWeights, SuiteMember, SuiteRatio};
+use speedup_statistics::ratio::{BenchmarkWeights, SuiteMember, SuiteRatio, SuiteRatioError};
 use speedup_statistics::test::{ShapiroWilk, VanElteren};
 use speedup_statistics::{protocol::speedup_test::LARGE_ABOVE, sample::Sample};
 
@@ -17,10 +17,7 @@ use speedup_statistics::{protocol::speedup_test::LARGE_ABOVE, sample::Sample};
 pub(crate) fn mean(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> Judged {
     let several = |(x, y): &&(Sample, Sample)| x.len() > 1 && y.len() > 1;
     let blocks: Vec<&(Sample, Sample)> = blocks.iter().filter(several).collect();
-    let weights = BenchmarkWeights::Custom(blocks.iter().map(|(x, y)| class_weight(x, y)).collect());
-    let members: Vec<SuiteMember<'_>> =
-        blocks.iter().map(|(x, y)| SuiteMember { baseline: x, candidate: y }).collect();
-    let ratio = SuiteRatio::new(&members, &weights);
+    let ratio = ratio_of_means(blocks.iter().map(|(x, y)| (x, y)));
     let interval = match &ratio {
         Ok(ratio) => IntervalReport::from(&ratio.interval(level)),
         Err(error) => IntervalReport::Missing { reason: refusal(error) },
@@ -42,6 +39,19 @@ pub(crate) fn mean(blocks: &[(Sample, Sample)], level: ConfidenceLevel) -> Judge
     };
     let report = judge(Protocol::Mean, speedup, interval, &test, Some(&allowed), level, &[]);
     report_with(report, Vec::new(), Vec::new(), Vec::new())
+}
+
+/// The ratio of the means within the classes that have runs enough for an error.
+pub(crate) fn ratio_of_means<'s>(
+    classes: impl Iterator<Item = (&'s Sample, &'s Sample)>,
+) -> Result<SuiteRatio, SuiteRatioError> {
+    let mut members = Vec::new();
+    let mut weights = Vec::new();
+    for (baseline, candidate) in classes.filter(|(x, y)| x.len() > 1 && y.len() > 1) {
+        members.push(SuiteMember { baseline, candidate });
+        weights.push(class_weight(baseline, candidate));
+    }
+    SuiteRatio::new(&members, &BenchmarkWeights::Custom(weights))
 }
 
 /// The protocol of the median.

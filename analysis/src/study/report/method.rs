@@ -225,27 +225,25 @@ fn note(subject: &str, sentence: String, source: &str) -> MethodNote {
 /// The method of the headline, and its source.
 fn headline_method(declared: &Declared) -> (String, &'static str) {
     // What is by the plan's size keeps the words of then.
+    let is_by_size = declared.is_by_size;
     match declared.center {
-        Center::Median if declared.is_by_size => {
-            (QuantileRatio::NAME.to_owned(), "Zou and Donner 2008; David and Nagaraja 2003 §7.1")
+        Center::Median => {
+            let doubt = match is_by_size {
+                true => "",
+                false => ", not known to hold where about half of the runs of a version lie close together",
+            };
+            let name = format!("{}{doubt}", QuantileRatio::NAME);
+            (name, "Zou and Donner 2008; David and Nagaraja 2003 §7.1")
         }
-        Center::Median => (
-            format!(
-                "{}, not known to hold where about half of the runs of a version lie close together",
-                QuantileRatio::NAME
-            ),
-            "Zou and Donner 2008; David and Nagaraja 2003 §7.1",
-        ),
-        Center::Mean if declared.is_by_size => (MeanRatio::NAME.to_owned(), "Kalibera 2012 §7.3.2, eq. 12"),
-        Center::Mean => (MeanRatio::NAME_BY_SMALLER_SIDE.to_owned(), "Kalibera 2012 §7.3.2, eq. 12"),
-        Center::Trimmed => (
-            format!(
-                "{}; at most {} of the runs are left out at each end",
-                TrimmedRatio::NAME,
-                count::percent(declared.trim.get())
-            ),
-            "Yuen 1974; Janssen 1997; Chung and Romano 2013",
-        ),
+        Center::Mean => {
+            let name = if is_by_size { MeanRatio::NAME } else { MeanRatio::NAME_BY_SMALLER_SIDE };
+            (name.to_owned(), "Kalibera 2012 §7.3.2, eq. 12")
+        }
+        Center::Trimmed => {
+            let most = count::percent(declared.trim.get());
+            let name = format!("{}; at most {most} of the runs are left out at each end", TrimmedRatio::NAME);
+            (name, "Yuen 1974; Janssen 1997; Chung and Romano 2013")
+        }
     }
 }
 

@@ -1,15 +1,15 @@
 //! What one look at one comparison sees: a two-sided test at the risk of the look, and what goes with it.
 
 use super::units::{Comparison, Units};
-use crate::study::compare::headline::{Declared, Sides};
+use crate::study::compare::{headline::Declared, headline::Sides, stratified};
 use crate::study::{Study, design::Design, design::class_weight, gather::numbers::Number};
 use speedup_core::{experiment::Center, experiment::metric::Metric, value::id::RunIndex};
 use speedup_statistics::{
     inference::Alternative, inference::ConfidenceLevel, inference::Interval, inference::PValue,
-    inference::Risk, inference::Threshold, planning::group_sequential::Look, ratio::BenchmarkWeights,
-    ratio::MeanRatio, ratio::PairedMedianRatio, ratio::PairedRatio, ratio::QuantileRatio, ratio::RatioError,
-    ratio::Speedup, ratio::SuiteMember, ratio::SuiteRatio, ratio::SuiteRatioError, ratio::TrimmedRatio,
-    sample::Sample, test::OneSampleTTest, test::PairedTTest, test::WelchTTest,
+    inference::Risk, inference::Threshold, planning::group_sequential::Look, ratio::MeanRatio,
+    ratio::PairedMedianRatio, ratio::PairedRatio, ratio::QuantileRatio, ratio::RatioError, ratio::Speedup,
+    ratio::SuiteRatioError, ratio::TrimmedRatio, sample::Sample, test::OneSampleTTest, test::PairedTTest,
+    test::WelchTTest,
 };
 use std::collections::BTreeMap;
 
@@ -154,11 +154,7 @@ impl Looked {
                 })
             }
             Observations::Within(blocks) => {
-                let members: Vec<SuiteMember<'_>> =
-                    blocks.iter().map(|[x, y]| SuiteMember { baseline: x, candidate: y }).collect();
-                let weights =
-                    BenchmarkWeights::Custom(blocks.iter().map(|[x, y]| class_weight(x, y)).collect());
-                let ratio = SuiteRatio::new(&members, &weights).ok()?;
+                let ratio = stratified::ratio_of_means(blocks.iter().map(|[x, y]| (x, y))).ok()?;
                 Some(Seen {
                     method: "t test of the ratio of means within classes (weights nm/(n + m))",
                     p: ratio.p_value(1.0, Alternative::TwoSided),

@@ -90,18 +90,22 @@ impl Goal {
         }
     }
 
-    /// Fills in what the interval of all runs says.
-    fn conclude(self, row: &mut RuleRow, interval: &Interval) {
+    /// Fills in what the interval of all runs says, and returns it in words.
+    fn conclude(self, row: &mut RuleRow, interval: &Interval) -> String {
         let ends = [interval.lower, interval.upper];
         row.verdict = verdict(interval);
-        match self.trim {
-            Some(_) => {
-                row.speedup = Some(interval.lower.midpoint(interval.upper).exp());
-                row.speedup_interval = Some(ends.map(f64::exp));
-                row.test = Some(TwoStage::NAME.to_owned());
-            }
-            None => row.interval_ns = Some(ends),
+        if self.trim.is_some() {
+            let speedup = interval.lower.midpoint(interval.upper).exp();
+            let [lower, upper] = ends.map(f64::exp);
+            row.speedup = Some(speedup);
+            row.speedup_interval = Some([lower, upper]);
+            row.test = Some(TwoStage::NAME.to_owned());
+            return count::ratio(speedup, Some((lower, upper)));
         }
+        row.interval_ns = Some(ends);
+        let saved = saved_in_words(row.saved_ns.unwrap_or_default());
+        let [lower, upper] = ends.map(milliseconds);
+        format!("{saved}, interval [{lower}, {upper}]")
     }
 }
 
@@ -125,9 +129,18 @@ fn ask(study: &Study, comparison: &Comparison<'_>, goal: Goal, planned: &[u32]) 
     match TwoStage::new(&pilot.samples(), trim, half_width, goal.level) {
         Ok(stages) => {
             row.required = Some(stages.runs());
-            goal.conclude(&mut row, &stages.interval(&all.samples()));
-            row.promise = Some(promise(&stages, &all, have));
-            row.sentence = format!("{about}: {}", in_words(stages.runs(), have, all.unit(study), &row));
+            let stands = goal.conclude(&mut row, &stages.interval(&all.samples()));
+            let required = counted(stages.runs(), all.unit(study));
+            let asked = format!("{about}: {required} of each version asked for, {} there", grouped(have));
+            (row.promise, row.sentence) = if have < stages.runs() {
+                (Some(Promise::Short), format!("{asked}, so the interval is wider than asked for: {stands}."))
+            } else if stages.is_unsteady(&all.samples()) {
+                let unsteady = "All runs vary more than the pilot did, by stalls or a drift, so this interval does not keep its \
+                    level: go by the report's.";
+                (Some(Promise::Unsteady), format!("{asked}: {stands}. {unsteady}"))
+            } else {
+                (Some(Promise::Kept), format!("{asked}: {stands}."))
+            };
             Asked { row, lacking: stages.runs().saturating_sub(have) }
         }
         // As many as the plan allows; the words say why no number stands there.
@@ -142,17 +155,6 @@ fn ask(study: &Study, comparison: &Comparison<'_>, goal: Goal, planned: &[u32]) 
     }
 }
 
-/// Whether what was asked for is there.
-fn promise(stages: &TwoStage, all: &Units, have: u64) -> Promise {
-    if have < stages.runs() {
-        Promise::Short
-    } else if stages.is_unsteady(&all.samples()) {
-        Promise::Unsteady
-    } else {
-        Promise::Kept
-    }
-}
-
 /// What an interval of what the candidate saves says.
 pub(super) fn verdict(interval: &Interval) -> Verdict {
     if interval.lower > 0.0 {
@@ -161,28 +163,6 @@ pub(super) fn verdict(interval: &Interval) -> Verdict {
         Verdict::Slower
     } else {
         Verdict::Undecided
-    }
-}
-
-fn in_words(required: u64, have: u64, unit: &str, row: &RuleRow) -> String {
-    let stands = match (row.speedup, row.speedup_interval, row.interval_ns) {
-        (Some(speedup), Some([lower, upper]), _) => count::ratio(speedup, Some((lower, upper))),
-        (_, _, Some([lower, upper])) => format!(
-            "{}, interval [{}, {}]",
-            saved_in_words(row.saved_ns.unwrap_or_default()),
-            milliseconds(lower),
-            milliseconds(upper)
-        ),
-        (_, _, None) => String::new(),
-    };
-    let asked = format!("{} of each version asked for, {} there", counted(required, unit), grouped(have));
-    match row.promise {
-        Some(Promise::Kept) | None => format!("{asked}: {stands}."),
-        Some(Promise::Short) => format!("{asked}, so the interval is wider than asked for: {stands}."),
-        Some(Promise::Unsteady) => format!(
-            "{asked}: {stands}. All runs vary more than the pilot did, by stalls or a drift, so this interval does not keep its level: \
-             go by the report's."
-        ),
     }
 }
 

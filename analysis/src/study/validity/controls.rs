@@ -3,7 +3,7 @@
 
 use crate::conclusion::{Reason, Verdict, WarningCode, Warnings};
 use crate::count::{about, grouped, percent};
-use crate::study::compare::headline::{Declared, RatioFound};
+use crate::study::compare::headline::{Declared, HeadlineReport, RatioFound};
 use crate::study::compare::{comparison::BenchmarkReport, endpoint, protocol::IntervalReport};
 use crate::study::{POWER, Study, gather::cell::CellRecords, gather::sampled::Sampled};
 use serde::{Deserialize, Serialize};
@@ -168,7 +168,7 @@ impl ControlRow {
         let row = Self::without(benchmark, name, ControlKind::BaselineAgain);
         match found {
             Ok(RatioFound { verdict, ratio, interval, smallest_effect, .. }) => {
-                Self { smallest_effect, ..row.with(verdict, ratio, interval) }
+                row.with(verdict, ratio, interval, smallest_effect)
             }
             Err(reason) => Self { reason: Some(reason), ..row },
         }
@@ -187,8 +187,8 @@ impl ControlRow {
         }
     }
 
-    fn with(self, verdict: Verdict, ratio: f64, interval: IntervalReport) -> Self {
-        Self { verdict, ratio: Some(ratio), interval: Some(interval), ..self }
+    fn with(self, verdict: Verdict, ratio: f64, interval: IntervalReport, smallest: Option<f64>) -> Self {
+        Self { verdict, ratio: Some(ratio), interval: Some(interval), smallest_effect: smallest, ..self }
     }
 }
 
@@ -214,10 +214,8 @@ fn same_programs(
         let comparison = &report.comparisons[version - 1];
         let row = ControlRow::without(&report.name, &comparison.candidate, ControlKind::SameProgram);
         match comparison.headline() {
-            Some(headline) => {
-                let smallest_effect = headline.smallest_effect;
-                let row = row.with(comparison.verdict, headline.speedup, headline.interval);
-                ControlRow { smallest_effect, ..row }
+            Some(HeadlineReport { speedup, interval, smallest_effect, .. }) => {
+                row.with(comparison.verdict, speedup, interval, smallest_effect)
             }
             None => ControlRow { reason: comparison.reason.clone(), ..row },
         }
