@@ -12,7 +12,7 @@ mod verdict;
 mod warning;
 mod word;
 
-pub use self::verdict::{Direction, Protocol, Verdict};
+pub use self::verdict::{Direction, EndpointVerdict, Protocol, Verdict};
 pub use self::warning::{Warning, WarningCode};
 pub(crate) use self::warning::{Warnings, listed};
 pub use self::{reason::Reason, reason::ReasonCode, word::Spelled, word::Word};

@@ -6,15 +6,12 @@
 //! family tests whether the speedup is 1/(1 + t). Higher-is-better answers are oriented where they are made: a speedup above 1 favours
 //! the candidate.
 //!
-//! In reading order: [`Conclusion`], [`Ruling`], [`Judgement`]; where conclusions come from: `of_report`, answers and tracks.
+//! In reading order: [`Conclusion`], [`Ruling`], [`Judgement`]; where conclusions come from: the reports of experiments, answers and tracks.
 
-mod of_report;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::of_report::GateTerms;
-use crate::track::{TrackBenchmark, TrackReport, TrackStepReport};
-use crate::{conclusion::Verdict, count, inquiry::Answer, study::EndpointVerdict, study::adjusted_by};
+use crate::{conclusion::EndpointVerdict, conclusion::Verdict, count};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue, Threshold};
 use std::fmt;
@@ -97,7 +94,7 @@ impl From<Verdict> for Ruling {
 
 impl Ruling {
     /// The ruling of a verdict whose interval keeps the risk by itself: with a threshold the whole interval has to lie on one side of it.
-    fn by_interval(verdict: Verdict, interval: Option<(f64, f64)>, noise: Threshold) -> Self {
+    pub(crate) fn by_interval(verdict: Verdict, interval: Option<(f64, f64)>, noise: Threshold) -> Self {
         match (verdict, interval) {
             _ if noise.is_none() => verdict.into(),
             (Verdict::Faster, _) | (Verdict::Same, None) => Self::Sound,
@@ -154,15 +151,6 @@ impl Judgement {
 type Unadjusted = (Conclusion, [Option<PValue>; 2]);
 
 impl Conclusion {
-    /// Those of an answer: each candidate over all benchmarks, where the method has such a verdict, then on each.
-    ///
-    /// # Errors
-    /// [`GateError`] for methods that have no verdict or know no slowdown.
-    pub fn of_answer(answer: &Answer) -> Result<Vec<Self>, GateError> {
-        answer.method.options.check_gate()?;
-        Ok(answer.gates.clone())
-    }
-
     /// A verdict that needs no adjustment, as its risk is its own.
     pub(crate) fn new(
         candidate: &str,
@@ -198,7 +186,14 @@ impl Conclusion {
             });
             for ((one, _), (faster, slower)) in family.iter().zip(faster.into_iter().zip(slower)) {
                 let [faster, slower] = [faster, slower].map(|p_value| p_value.unwrap_or(PValue::ONE));
-                let verdict = adjusted_by(one.verdict, faster, slower, level);
+                let verdict = match one.verdict {
+                    Verdict::Faster if faster.rejects_at(level.risk()) => Verdict::Faster,
+                    Verdict::Slower if slower.rejects_at(level.risk()) => Verdict::Slower,
+                    Verdict::NotEnoughData => Verdict::NotEnoughData,
+                    Verdict::Same | Verdict::Faster | Verdict::Slower | Verdict::Undecided => {
+                        Verdict::Undecided
+                    }
+                };
                 all.push(Self {
                     adjusted_verdict: verdict,
                     ruling: verdict.into(),
@@ -209,40 +204,4 @@ impl Conclusion {
         }
         all
     }
-}
-
-impl Conclusion {
-    /// Those of a track: each step to a worse level that nobody acknowledged; of a benchmark without one, that there is none, unless it has too few
-    /// points for any. The track keeps the number of false alarms of all benchmarks, so nothing is adjusted, and a step counts where its
-    /// interval lies beyond `noise`.
-    pub fn of_track(report: &TrackReport, noise: Threshold) -> Vec<Self> {
-        let mut all = Vec::new();
-        for benchmark in &report.benchmarks {
-            let before = all.len();
-            let steps = report.regressions().filter(|step| step.benchmark == benchmark.benchmark);
-            all.extend(steps.map(|step| of_step(report, step)));
-            if all.len() == before {
-                all.push(without_step(report, benchmark));
-            }
-        }
-        for one in &mut all {
-            one.ruling = Ruling::by_interval(one.verdict, one.interval, noise);
-        }
-        all
-    }
-}
-
-fn of_step(report: &TrackReport, step: &TrackStepReport) -> Conclusion {
-    // A speedup is the old level over the new one; where more is better, the other way round.
-    let is_rate = step.size.ratio < 1.0;
-    let speedup = |ratio: f64| if is_rate { ratio } else { ratio.recip() };
-    let [one, other] = step.size.interval.map(speedup);
-    let candidate = format!("{}, {}", report.terms.branch, report.set(step));
-    let ends = Some((one.min(other), one.max(other)));
-    Conclusion::new(&candidate, Some(&step.benchmark), Verdict::Slower, Some(speedup(step.size.ratio)), ends)
-}
-
-fn without_step(report: &TrackReport, benchmark: &TrackBenchmark) -> Conclusion {
-    let verdict = if benchmark.ratios_lacking > 0 { Verdict::NotEnoughData } else { Verdict::Same };
-    Conclusion::new(&report.terms.branch, Some(&benchmark.benchmark), verdict, None, None)
 }

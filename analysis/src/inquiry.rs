@@ -70,7 +70,7 @@ pub use speedup_test::{
 };
 pub use suite::{MOST_VALUES, MOST_VERSIONS, NamedSample, Suite};
 
-use crate::{gate::Conclusion, gate::GateTerms};
+use crate::gate::Conclusion;
 use method::{Asked, Found, methods};
 use pairing::Pairing;
 use serde::{Deserialize, Serialize};
@@ -188,7 +188,7 @@ impl Inquiry {
         if self.method.check_gate().is_err() {
             return Ok(Vec::new());
         }
-        let mut gates = findings.conclusions(GateTerms { noise: self.noise_threshold, level });
+        let mut gates = findings.conclusions(level, self.noise_threshold);
         if self.noise_threshold.is_none() || matches!(self.method, Method::Ratio(_)) {
             return Ok(gates);
         }

@@ -29,17 +29,16 @@ mod scaling;
 mod tests;
 mod validity;
 
-pub(crate) use self::compare::multiplicity::adjusted_by;
 pub use self::compare::{
     comparison::BenchmarkReport, comparison::CellReport, comparison::ComparisonReport,
     comparison::Contradiction, comparison::LevelSpread, comparison::ObservedReport, comparison::SampleReport,
     endpoint::AdjustedEndpoint, endpoint::DifferenceReport, endpoint::EndpointReport, endpoint::EndpointRow,
-    endpoint::EndpointVerdict, headline::HeadlineReport, metric::MetricReport, metric::MetricRow,
-    mixture::ComponentReport, mixture::FEWEST_RUNS_OF_A_MIXTURE, mixture::MixtureReport,
-    multiplicity::AdjustedReport, multiplicity::MultiplicityReport, multiplicity::OneSidedReport,
-    own_metric::IterationReport, own_metric::OwnComparison, proportion::MOST_SHARE_POINTS,
-    proportion::ProportionReport, proportion::RequiredReport, proportion::RequiredShareReport,
-    proportion::SharePoint, proportion::TrueShareReport, protocol::AnswerOutcome, protocol::AssumptionReport,
+    headline::HeadlineReport, metric::MetricReport, metric::MetricRow, mixture::ComponentReport,
+    mixture::FEWEST_RUNS_OF_A_MIXTURE, mixture::MixtureReport, multiplicity::AdjustedReport,
+    multiplicity::MultiplicityReport, multiplicity::OneSidedReport, own_metric::IterationReport,
+    own_metric::OwnComparison, proportion::MOST_SHARE_POINTS, proportion::ProportionReport,
+    proportion::RequiredReport, proportion::RequiredShareReport, proportion::SharePoint,
+    proportion::TrueShareReport, protocol::AnswerOutcome, protocol::AssumptionReport,
     protocol::IntervalReport, protocol::ProtocolAnswer, protocol::ProtocolAssumption,
     protocol::ProtocolReport, protocol::TestReport, suite::FEWEST_TYPICAL, suite::OverallReport,
     suite::SpeedupMeansReport, suite::SuiteReport, suite::TypicalReport, suite::VerdictCounts,
@@ -76,6 +75,7 @@ pub use self::{
     scaling::ScalingSample, scaling::ScalingValue, scaling::SerialShareReport, scaling::VersionScaling,
 };
 use self::{missing::losses::HostLosses, rule::Costs, validity::built::Builds, validity::canary::Canary};
+pub use crate::conclusion::EndpointVerdict;
 use speedup_core::machine::event::{AttemptEnd, EndedAttempt, Tally};
 use speedup_core::value::{id::ExperimentId, id::RunIndex, id::VersionIndex, time::Timestamp};
 use speedup_core::{host::Exclusion, plan::Plan, repetition::Rule, run::AfterLoss, run::record::Outcome};

@@ -14,9 +14,9 @@ mod tests;
 mod words;
 
 pub use self::entry::{PointBlocks, TrackAcknowledgement, TrackEntry, TrackEntryState, TrackTerms};
+use self::report::TrackStanding;
 pub use self::{
     history::TrackHistory, history::TrackReportError, point_runs::PointRuns, report::NoiseFloorReport,
     report::RatioReport, report::TRACK_SCHEMA_VERSION, report::TrackBenchmark, report::TrackCommit,
-    report::TrackLevelReport, report::TrackPointReport, report::TrackReport, report::TrackStanding,
-    report::TrackStepReport,
+    report::TrackLevelReport, report::TrackPointReport, report::TrackReport, report::TrackStepReport,
 };

@@ -10,7 +10,7 @@ use speedup_statistics::ratio::Summary;
 
 speedup_core::words! {
     /// What is said of a candidate.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Verdict {
         /// It is significantly faster.
@@ -23,6 +23,7 @@ speedup_core::words! {
         #[serde(alias = "no_difference_shown")]
         Undecided = "undecided",
         /// The data do not allow an answer.
+        #[default]
         NotEnoughData = "not enough data",
     }
     fn words;
@@ -42,6 +43,51 @@ speedup_core::words! {
     }
     /// What it is about, in a word.
     fn name;
+}
+
+speedup_core::words! {
+    /// What is said of an endpoint.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum EndpointVerdict {
+        /// The candidate's values are better.
+        Better = "better",
+        /// They are worse.
+        Worse = "worse",
+        /// They are shown to be the same, but for the margin.
+        Same = "same",
+        /// None of these is shown.
+        Undecided = "undecided",
+        /// There are too few runs, or no values.
+        NotEnoughData = "not enough data",
+    }
+    fn words;
+    /// All of them, in the order in which they are counted.
+    const ALL;
+}
+
+impl From<Verdict> for EndpointVerdict {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Faster => Self::Better,
+            Verdict::Slower => Self::Worse,
+            Verdict::Same => Self::Same,
+            Verdict::Undecided => Self::Undecided,
+            Verdict::NotEnoughData => Self::NotEnoughData,
+        }
+    }
+}
+
+impl From<EndpointVerdict> for Verdict {
+    fn from(change: EndpointVerdict) -> Self {
+        match change {
+            EndpointVerdict::Better => Self::Faster,
+            EndpointVerdict::Worse => Self::Slower,
+            EndpointVerdict::Same => Self::Same,
+            EndpointVerdict::Undecided => Self::Undecided,
+            EndpointVerdict::NotEnoughData => Self::NotEnoughData,
+        }
+    }
 }
 
 /// What the observed times say, significant or not.

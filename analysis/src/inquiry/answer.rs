@@ -3,7 +3,7 @@
 use super::suite::{Grouping, Observed};
 use super::{Findings, Inquiry, Method, MethodEffort, Preference, blocks, diagnostics, pairing::Pairing};
 use crate::conclusion::{Reason, Warning, WarningCode};
-use crate::{gate::Conclusion, gate::GateTerms, study::ControlsReport};
+use crate::{gate::Conclusion, gate::GateError, study::ControlsReport};
 use serde::Serialize;
 use speedup_statistics::{inference::ConfidenceLevel, inference::Threshold, sample::Sample};
 
@@ -89,8 +89,19 @@ impl Findings {
         self.found().caveats()
     }
 
-    pub(crate) fn conclusions(&self, terms: GateTerms) -> Vec<Conclusion> {
-        self.found().conclusions(terms)
+    pub(crate) fn conclusions(&self, level: ConfidenceLevel, noise: Threshold) -> Vec<Conclusion> {
+        self.found().conclusions(level, noise)
+    }
+}
+
+impl Conclusion {
+    /// Those of an answer: each candidate over all benchmarks, where the method has such a verdict, then on each.
+    ///
+    /// # Errors
+    /// [`GateError`] for methods that have no verdict or know no slowdown.
+    pub fn of_answer(answer: &Answer) -> Result<Vec<Self>, GateError> {
+        answer.method.options.check_gate()?;
+        Ok(answer.gates.clone())
     }
 }
 

@@ -3,9 +3,9 @@
 use super::method::{Asked, FindResult, Found};
 use super::{Findings, Inquiry, IntervalAnswer, Preference, pairing::Pair, pairing::Pairing};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning, WarningCode};
-use crate::gate::{Conclusion, GateTerms};
+use crate::gate::Conclusion;
 use serde::Serialize;
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue, Threshold};
 use speedup_statistics::test::{BrunnerMunzel, BrunnerMunzelError, LeastPValues};
 
 /// Below so many runs of a version Student's t is a rough law of the statistic (Brunner and Munzel 2000, §4).
@@ -66,13 +66,13 @@ impl Found for Vec<BrunnerMunzelFinding> {
     }
 
     /// Its interval is one of a probability, not of a speedup.
-    fn conclusions(&self, terms: GateTerms) -> Vec<Conclusion> {
+    fn conclusions(&self, level: ConfidenceLevel, _noise: Threshold) -> Vec<Conclusion> {
         let of = |one: &BrunnerMunzelFinding| {
             let p_values = [one.p_value_faster, one.p_value_slower].map(|p| p.map(PValue::clamped));
             let benchmark = Some(one.benchmark.as_str());
             (Conclusion::new(&one.candidate, benchmark, one.verdict, None, None), p_values)
         };
-        Conclusion::adjusted(&self.iter().map(of).collect::<Vec<_>>(), terms.level)
+        Conclusion::adjusted(&self.iter().map(of).collect::<Vec<_>>(), level)
     }
 }
 

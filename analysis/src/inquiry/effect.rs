@@ -3,7 +3,7 @@
 use super::method::{Asked, FindResult, Found, MethodEffort};
 use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, pairing::Pair, pairing::Pairing};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning};
-use crate::gate::{Conclusion, GateTerms};
+use crate::gate::Conclusion;
 use rand_chacha::rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
 use speedup_core::{value::hint::Hinted, value::seed::Seed};
@@ -147,7 +147,7 @@ impl Found for Vec<EffectFinding> {
         self.iter().flat_map(EffectFinding::caveats).collect()
     }
 
-    fn conclusions(&self, terms: GateTerms) -> Vec<Conclusion> {
+    fn conclusions(&self, level: ConfidenceLevel, _noise: Threshold) -> Vec<Conclusion> {
         let of = |one: &EffectFinding| {
             let ends = one.interval.ends();
             let verdict = match ends.map(|ends| ThresholdDecision::of_speedup_between(ends, Threshold::NONE))
@@ -164,7 +164,7 @@ impl Found for Vec<EffectFinding> {
             // A verdict is of one direction, and its test of both.
             (plain, [one.p_value.map(PValue::clamped); 2])
         };
-        Conclusion::adjusted(&self.iter().map(of).collect::<Vec<_>>(), terms.level)
+        Conclusion::adjusted(&self.iter().map(of).collect::<Vec<_>>(), level)
     }
 }
 

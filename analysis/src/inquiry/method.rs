@@ -1,8 +1,8 @@
 //! What a method is to an inquiry: a row of the list in [`super`], and one type with its options that answers these questions.
 
 use super::{Findings, Inquiry, InquiryError, Method, pairing::Pairing};
-use crate::{conclusion::Reason, conclusion::Warning, gate::Conclusion, gate::GateError, gate::GateTerms};
-use speedup_statistics::inference::ConfidenceLevel;
+use crate::{conclusion::Reason, conclusion::Warning, gate::Conclusion, gate::GateError};
+use speedup_statistics::inference::{ConfidenceLevel, Threshold};
 
 /// What a method finds, or why it finds nothing.
 pub(super) type FindResult = Result<Findings, InquiryError>;
@@ -66,7 +66,7 @@ pub(super) trait Found {
     fn caveats(&self) -> Vec<Warning>;
 
     /// What a gate goes by, candidate by candidate.
-    fn conclusions(&self, _terms: GateTerms) -> Vec<Conclusion> {
+    fn conclusions(&self, _level: ConfidenceLevel, _noise: Threshold) -> Vec<Conclusion> {
         Vec::new()
     }
 }

@@ -3,10 +3,10 @@
 use super::method::{Asked, FindResult, Found};
 use super::{Findings, Inquiry, InquiryError, Preference, pairing::Pair, pairing::Pairing, suite::Observed};
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning};
-use crate::{count::counted, gate::Conclusion, gate::GateError, gate::GateTerms};
+use crate::{count::counted, gate::Conclusion, gate::GateError};
 use serde::{Deserialize, Serialize};
 use speedup_core::{value::causes::with_causes, value::hint::Hinted};
-use speedup_statistics::inference::{ConfidenceLevel, Side};
+use speedup_statistics::inference::{ConfidenceLevel, Side, Threshold};
 use speedup_statistics::protocol::hierarchical_performance_test::{
     BenchmarkRisk, BenchmarkVerdict, HierarchicalPerformanceTest, PerformanceComparison, PerformanceRules,
     PerformanceTestError, RankSumRule, ReliableSpeedup, ScoreError, ScoreReference, ScoreSuite,
@@ -126,7 +126,7 @@ impl Found for Vec<PerformanceFinding> {
     }
 
     /// The test is one over all benchmarks, whose own winners it only counts.
-    fn conclusions(&self, _terms: GateTerms) -> Vec<Conclusion> {
+    fn conclusions(&self, _level: ConfidenceLevel, _noise: Threshold) -> Vec<Conclusion> {
         self.iter().map(|one| Conclusion::new(&one.candidate, None, one.verdict, None, None)).collect()
     }
 }

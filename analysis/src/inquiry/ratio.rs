@@ -5,7 +5,7 @@ use super::method::{Asked, FindResult, Found};
 use super::pairing::{Pair, Pairing};
 use super::{Findings, Inquiry, InquiryError, Preference, effect, suite::Grouping};
 use crate::conclusion::{Reason, ReasonCode, Warning, WarningCode};
-use crate::gate::{Conclusion, GateTerms};
+use crate::gate::Conclusion;
 use crate::study::compare::headline::{Declared, trim_share};
 use crate::study::compare::plain::{PlainBenchmark, PlainReport, PlainSamples};
 use crate::study::{BenchmarkReport, ComparisonReport, ControlsReport, EndpointReport, SuiteReport};
@@ -140,10 +140,10 @@ impl Found for Vec<RatioSuite> {
         self.iter().flat_map(|suite| suite.caveats.clone()).collect()
     }
 
-    fn conclusions(&self, terms: GateTerms) -> Vec<Conclusion> {
+    fn conclusions(&self, level: ConfidenceLevel, noise: Threshold) -> Vec<Conclusion> {
         let of = |suite: &RatioSuite| {
             let own = suite.benchmarks.iter().map(|one| (one.benchmark.as_str(), &one.comparison));
-            Conclusion::of_suite(&suite.suite, own, &suite.endpoints, terms)
+            Conclusion::of_suite(&suite.suite, own, &suite.endpoints, (noise, level))
         };
         self.iter().flat_map(of).collect()
     }

@@ -9,9 +9,9 @@ use super::{
     Findings, Inquiry, IntervalAnswer, Preference, blocked::Blocked, pairing::Pair, pairing::Pairing,
 };
 use crate::conclusion::{Reason, ReasonCode, Verdict, Warning, WarningCode};
-use crate::{count::counted, gate::Conclusion, gate::GateTerms, study::compare::paired::logarithms};
+use crate::{count::counted, gate::Conclusion, study::compare::paired::logarithms};
 use serde::Serialize;
-use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue};
+use speedup_statistics::inference::{Alternative, ConfidenceLevel, PValue, Threshold};
 use speedup_statistics::test::{PseudoMedian, SignedRank, SignedRankError};
 
 /// One benchmark of one candidate.
@@ -68,7 +68,7 @@ impl Found for Vec<SignedRankFinding> {
         self.iter().flat_map(|one| one.caveats.iter().chain(one.interval.caveats()).cloned()).collect()
     }
 
-    fn conclusions(&self, terms: GateTerms) -> Vec<Conclusion> {
+    fn conclusions(&self, level: ConfidenceLevel, _noise: Threshold) -> Vec<Conclusion> {
         let of = |one: &SignedRankFinding| {
             let p_values = [one.p_value_faster, one.p_value_slower].map(|p| p.map(PValue::clamped));
             let benchmark = Some(one.benchmark.as_str());
@@ -77,7 +77,7 @@ impl Found for Vec<SignedRankFinding> {
                 p_values,
             )
         };
-        Conclusion::adjusted(&self.iter().map(of).collect::<Vec<_>>(), terms.level)
+        Conclusion::adjusted(&self.iter().map(of).collect::<Vec<_>>(), level)
     }
 }
 

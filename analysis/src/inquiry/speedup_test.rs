@@ -6,7 +6,7 @@ use super::pairing::{Pair, Pairing};
 use super::proportion::{AcceleratedShare, Asking};
 use super::{Findings, Inquiry, InquiryError, IntervalAnswer, Preference, effect, signed_rank};
 use crate::conclusion::{Direction, Protocol, Reason, ReasonCode, Verdict, Warning};
-use crate::gate::{Conclusion, GateError, GateTerms};
+use crate::gate::{Conclusion, GateError};
 use crate::study::compare::paired;
 use crate::study::compare::protocol::{AssumptionReport, Judged, mean_seen, median_seen};
 use crate::study::{IntervalReport, ProtocolReport};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use speedup_core::value::hint::Hinted;
 use speedup_statistics::{
     inference::Adjustment, inference::Alternative, inference::Caveat, inference::ConfidenceLevel,
-    inference::PValue, inference::Risk, protocol::speedup_test::ObservedSpeedups,
+    inference::PValue, inference::Risk, inference::Threshold, protocol::speedup_test::ObservedSpeedups,
     protocol::speedup_test::ProtocolConclusion, protocol::speedup_test::ProtocolOutcome,
     protocol::speedup_test::Question, protocol::speedup_test::Rules, protocol::speedup_test::SpeedupTest,
     protocol::speedup_test::published, protocol::speedup_test::published::PublishedVerdict,
@@ -252,7 +252,7 @@ impl Found for Vec<SpeedupTestSuite> {
     }
 
     /// Verdicts that the inquiry had adjusted are taken so, others are adjusted by Holm, the suite's among them.
-    fn conclusions(&self, terms: GateTerms) -> Vec<Conclusion> {
+    fn conclusions(&self, level: ConfidenceLevel, _noise: Threshold) -> Vec<Conclusion> {
         let of_suite = |suite: &SpeedupTestSuite| {
             let of_one = |one: &SpeedupTestFinding| {
                 let (own, benchmark) = (one.of(one.by), Some(one.benchmark.as_str()));
@@ -265,7 +265,7 @@ impl Found for Vec<SpeedupTestSuite> {
                 let total = Conclusion::new(&suite.candidate, None, suite.verdict, suite.speedup, ends);
                 plain.insert(0, (total, suite.p_values));
             }
-            let mut all = Conclusion::adjusted(&plain, terms.level);
+            let mut all = Conclusion::adjusted(&plain, level);
             for (one, found) in all.iter_mut().rev().zip(suite.benchmarks.iter().rev()) {
                 if let Some(adjusted) = found.of(found.by).adjusted {
                     one.adjusted_verdict = adjusted.verdict;

@@ -2,6 +2,7 @@
 
 pub(super) mod assembly;
 pub(super) mod figures;
+mod gates;
 pub(super) mod head;
 pub(super) mod method;
 

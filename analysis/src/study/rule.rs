@@ -177,9 +177,7 @@ impl RuleRow {
             sentence: String::new(),
         }
     }
-}
 
-impl RuleRow {
     /// Whether it has what the plan asks for, as far as its rule knows.
     fn has_enough(&self) -> bool {
         match (self.promise, self.look) {

@@ -2,8 +2,8 @@
 
 mod words;
 
-use crate::conclusion::{Reason, ReasonCode, WarningCode, Warnings};
-use crate::study::compare::{endpoint::EndpointVerdict, protocol::IntervalReport};
+use crate::conclusion::{EndpointVerdict, Reason, ReasonCode, WarningCode, Warnings};
+use crate::study::compare::protocol::IntervalReport;
 use crate::study::{Study, gather::sampled::Sampled};
 use serde::{Deserialize, Serialize};
 use speedup_core::{experiment::Benchmark, experiment::gang::ScalingLaw, experiment::gang::ScalingSeries};

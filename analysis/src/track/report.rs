@@ -1,10 +1,12 @@
 //! What a track says, with stable names.
 
 use super::{TrackAcknowledgement, TrackEntryState, TrackTerms};
-use crate::{conclusion::Word, study::CommitSetReport, study::StepSizeReport};
+use crate::conclusion::{Verdict, Word};
+use crate::gate::{Conclusion, Ruling};
+use crate::study::{CommitSetReport, StepSizeReport};
 use serde::{Deserialize, Serialize};
 use speedup_core::{value::id::ExperimentId, value::time::Timestamp};
-use speedup_statistics::track::ChangeShape;
+use speedup_statistics::{inference::Threshold, track::ChangeShape};
 
 /// The version of the report.
 pub const TRACK_SCHEMA_VERSION: u32 = 1;
@@ -116,7 +118,7 @@ pub struct TrackStepReport {
 
 /// What is known of a benchmark of a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TrackStanding {
+pub(crate) enum TrackStanding {
     /// It changed, and nobody acknowledged that.
     Changed,
     /// It has too few points for any change to be found.
@@ -150,7 +152,7 @@ impl TrackReport {
     }
 
     /// What is known of a benchmark.
-    pub fn standing(&self, benchmark: &TrackBenchmark) -> TrackStanding {
+    pub(crate) fn standing(&self, benchmark: &TrackBenchmark) -> TrackStanding {
         let mut own = self.steps.iter().filter(|step| step.benchmark == benchmark.benchmark);
         if own.any(|step| step.acknowledged.is_none()) {
             TrackStanding::Changed
@@ -162,7 +164,7 @@ impl TrackReport {
     }
 
     /// The benchmarks of which so much is known.
-    pub fn standing_at(&self, standing: TrackStanding) -> impl Iterator<Item = &TrackBenchmark> {
+    pub(crate) fn standing_at(&self, standing: TrackStanding) -> impl Iterator<Item = &TrackBenchmark> {
         self.benchmarks.iter().filter(move |benchmark| self.standing(benchmark) == standing)
     }
 
@@ -205,4 +207,40 @@ fn calendar(moment: Timestamp) -> jiff::Timestamp {
 /// An id as people are shown it.
 pub(super) fn short(id: &str) -> &str {
     id.get(..12).unwrap_or(id)
+}
+
+impl Conclusion {
+    /// Those of a track: each step to a worse level that nobody acknowledged; of a benchmark without one, that there is none, unless it has too few
+    /// points for any. The track keeps the number of false alarms of all benchmarks, so nothing is adjusted, and a step counts where its
+    /// interval lies beyond `noise`.
+    pub fn of_track(report: &TrackReport, noise: Threshold) -> Vec<Self> {
+        let mut all = Vec::new();
+        for benchmark in &report.benchmarks {
+            let before = all.len();
+            let steps = report.regressions().filter(|step| step.benchmark == benchmark.benchmark);
+            all.extend(steps.map(|step| of_step(report, step)));
+            if all.len() == before {
+                all.push(without_step(report, benchmark));
+            }
+        }
+        for one in &mut all {
+            one.ruling = Ruling::by_interval(one.verdict, one.interval, noise);
+        }
+        all
+    }
+}
+
+fn of_step(report: &TrackReport, step: &TrackStepReport) -> Conclusion {
+    // A speedup is the old level over the new one; where more is better, the other way round.
+    let is_rate = step.size.ratio < 1.0;
+    let speedup = |ratio: f64| if is_rate { ratio } else { ratio.recip() };
+    let [one, other] = step.size.interval.map(speedup);
+    let candidate = format!("{}, {}", report.terms.branch, report.set(step));
+    let ends = Some((one.min(other), one.max(other)));
+    Conclusion::new(&candidate, Some(&step.benchmark), Verdict::Slower, Some(speedup(step.size.ratio)), ends)
+}
+
+fn without_step(report: &TrackReport, benchmark: &TrackBenchmark) -> Conclusion {
+    let verdict = if benchmark.ratios_lacking > 0 { Verdict::NotEnoughData } else { Verdict::Same };
+    Conclusion::new(&report.terms.branch, Some(&benchmark.benchmark), verdict, None, None)
 }

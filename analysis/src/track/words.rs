@@ -1,6 +1,6 @@
 //! What a track says, in sentences.
 
-use super::report::{TrackReport, TrackStanding, TrackStepReport};
+use super::{TrackReport, TrackStanding, TrackStepReport};
 use crate::count::{counted, percent, ratio};
 use speedup_core::experiment::metric::Metric;
 use speedup_statistics::track::ChangeShape;

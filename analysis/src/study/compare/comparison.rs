@@ -298,7 +298,6 @@ impl Pair<'_> {
         about: &str,
         warnings: &mut Warnings,
     ) -> ComparisonReport {
-        let level = declared.level;
         let (baseline, candidate) = match self.samples {
             [Some(baseline), Some(candidate)] => (baseline, candidate),
             [None, _] => return self.without(not_measured("baseline", self.baseline)),
@@ -327,8 +326,8 @@ impl Pair<'_> {
             let reason = Reason::from(&RatioError::TooFew { n, m });
             return ComparisonReport { observed: Some(observed), ..self.without(reason) };
         }
-        let Protocols { mean, median, probability_faster } = match self.protocols(baseline, candidate, level)
-        {
+        let protocols = self.protocols(baseline, candidate, declared.level);
+        let Protocols { mean, median, probability_faster } = match protocols {
             Ok(protocols) => protocols,
             Err(reason) => return self.without(reason),
         };
@@ -343,8 +342,9 @@ impl Pair<'_> {
         };
         let verdict = first.as_ref().map_or(Verdict::NotEnoughData, |first| first.verdict);
         self.warn(verdict, &mean, declared, (baseline, candidate), unit, (about, warnings));
-        if first.as_ref().is_some_and(|first| first.interval.has_no_width()) {
-            warnings.concern(WarningCode::NoWidth, about, no_width);
+        let ends = first.as_ref().and_then(|first| first.interval.ends());
+        if ends.is_some_and(|(lower, upper)| lower == upper) {
+            warnings.concern(WarningCode::NoWidth, about, || NO_WIDTH.to_owned());
         }
         let report = ComparisonReport {
             verdict,
@@ -359,7 +359,7 @@ impl Pair<'_> {
             ..self.blank()
         };
         let planned = declared.planned(&Sides::new(baseline, candidate, arranged));
-        let advice = AdviceReport::new(&report, planned.as_ref(), n.min(m) as u64, level);
+        let advice = AdviceReport::new(&report, planned.as_ref(), n.min(m) as u64, declared.level);
         ComparisonReport { advice, ..report }
     }
 
@@ -374,7 +374,7 @@ impl Pair<'_> {
         (about, warnings): (&str, &mut Warnings),
     ) {
         if verdict.is_effect() && self.is_near_the_timer(declared.saved(baseline, candidate)) {
-            warnings.concern(WarningCode::NearTimer, about, near_timer);
+            warnings.concern(WarningCode::NearTimer, about, || NEAR_TIMER.to_owned());
         }
         let sizes = [baseline.len() as u64, candidate.len() as u64];
         let fewest = sizes[0].min(sizes[1]);
@@ -388,15 +388,16 @@ impl Pair<'_> {
                     .concern(WarningCode::FewRuns, about, || few_for_trimmed_means(unit, leaves_none_out));
             }
             Center::Median if verdict.is_effect() && !declared.is_by_size => {
-                warnings.concern(WarningCode::MedianOfCloseRuns, about, median_of_close_runs);
+                warnings.concern(WarningCode::MedianOfCloseRuns, about, || MEDIAN_OF_CLOSE_RUNS.to_owned());
             }
             Center::Trimmed | Center::Median => {}
             Center::Mean => {
                 let has_stalls = !declared.is_by_size && [baseline, candidate].into_iter().any(has_stalls);
                 if mean.is_doubtful() || has_stalls {
-                    warnings.concern(WarningCode::MeanOfDoubtfulLaw, about, mean_of_doubtful_law);
+                    warnings
+                        .concern(WarningCode::MeanOfDoubtfulLaw, about, || MEAN_OF_DOUBTFUL_LAW.to_owned());
                 } else if verdict.is_effect() {
-                    warnings.concern(WarningCode::MeanOfRareRuns, about, mean_of_rare_runs);
+                    warnings.concern(WarningCode::MeanOfRareRuns, about, || MEAN_OF_RARE_RUNS.to_owned());
                 }
                 let needed = SampleQuantile::runs_needed(0.5, declared.level);
                 if fewest < needed {
@@ -426,7 +427,7 @@ impl Pair<'_> {
         };
         let verdict = row.verdict;
         if verdict.is_effect() && row.saved_ns.is_some_and(|saved| self.is_near_the_timer(saved)) {
-            warnings.concern(WarningCode::NearTimer, about, near_timer);
+            warnings.concern(WarningCode::NearTimer, about, || NEAR_TIMER.to_owned());
         }
         let mut mean = None;
         let mut median = None;
@@ -608,17 +609,11 @@ fn few_for_means(needed: u64, unit: &str) -> String {
     )
 }
 
-fn median_of_close_runs() -> String {
-    "The verdict is on the median. Its interval is not known to hold where about half of the runs of a version lie close together, as at \
-     a floor: there 17 % of equal medians were called different. Look at the distribution, or compare the trimmed means."
-        .to_owned()
-}
+const MEDIAN_OF_CLOSE_RUNS: &str = "The verdict is on the median. Its interval is not known to hold where about half of the runs of a version lie close together, as at \
+     a floor: there 17 % of equal medians were called different. Look at the distribution, or compare the trimmed means.";
 
-fn near_timer() -> String {
-    "The difference is within the timer's own error (bias and interquartile range of a program that only exits, by \
-     the hosts' selftest): make the benchmark do more work in a run before you rely on it."
-        .to_owned()
-}
+const NEAR_TIMER: &str = "The difference is within the timer's own error (bias and interquartile range of a program that only exits, by \
+     the hosts' selftest): make the benchmark do more work in a run before you rely on it.";
 
 fn not_measured(side: &str, cell: &CellReport) -> Reason {
     let failed = cell.mishaps.failed_runs();
@@ -636,23 +631,14 @@ fn not_measured(side: &str, cell: &CellReport) -> Reason {
     )
 }
 
-fn no_width() -> String {
-    "The interval has no width, because the clock is so coarse that times are equal: by how much the versions may differ within its step \
-     is not known. Use a finer clock or a longer run."
-        .to_owned()
-}
+const NO_WIDTH: &str = "The interval has no width, because the clock is so coarse that times are equal: by how much the versions may differ within its step \
+     is not known. Use a finer clock or a longer run.";
 
-fn mean_of_rare_runs() -> String {
-    "The verdict is on the mean, which also counts runs that are too rare to be seen: what happens in fewer than 3/n of the runs may be \
-     missing among n, and stalls move a mean by their share times their length. The trimmed mean is of usual runs."
-        .to_owned()
-}
+const MEAN_OF_RARE_RUNS: &str = "The verdict is on the mean, which also counts runs that are too rare to be seen: what happens in fewer than 3/n of the runs may be \
+     missing among n, and stalls move a mean by their share times their length. The trimmed mean is of usual runs.";
 
-fn mean_of_doubtful_law() -> String {
-    "The verdict is on the mean, and the times seem not to be normally distributed: the interval of the mean is approximate, and where \
-     rare runs take very long it may miss far more often than it says. Look at the distribution, or compare the trimmed means."
-        .to_owned()
-}
+const MEAN_OF_DOUBTFUL_LAW: &str = "The verdict is on the mean, and the times seem not to be normally distributed: the interval of the mean is approximate, and where \
+     rare runs take very long it may miss far more often than it says. Look at the distribution, or compare the trimmed means.";
 
 /// What one level adds to the spread of both versions (Kalibera 2012 §6.1, §7.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use super::own_metric::looked_sequentially;
 use super::{
     multiplicity, multiplicity::OneSidedReport, multiplicity::Tested, protocol::IntervalReport, tail,
 };
-use crate::conclusion::{Reason, ReasonCode, Verdict, Word};
+use crate::conclusion::{EndpointVerdict, Reason, ReasonCode, Verdict, Word};
 use crate::count;
 use crate::study::design::{Arranged, Design, Run, class_weight};
 use crate::study::{RunUnit, Study, gather::cell::CellRecords, gather::sampled::Sampled};
@@ -86,27 +86,6 @@ pub struct DifferenceReport {
     pub interval: IntervalReport,
 }
 
-speedup_core::words! {
-    /// What is said of an endpoint.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-    #[serde(rename_all = "snake_case")]
-    pub enum EndpointVerdict {
-        /// The candidate's values are better.
-        Better = "better",
-        /// They are worse.
-        Worse = "worse",
-        /// They are shown to be the same, but for the margin.
-        Same = "same",
-        /// None of these is shown.
-        Undecided = "undecided",
-        /// There are too few runs, or no values.
-        NotEnoughData = "not enough data",
-    }
-    fn words;
-    /// All of them, in the order in which they are counted.
-    const ALL;
-}
-
 /// The verdict on an endpoint after an adjustment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdjustedEndpoint {
@@ -120,32 +99,8 @@ pub struct AdjustedEndpoint {
 
 impl AdjustedEndpoint {
     /// Whether it keeps the probability of any wrong verdict.
-    pub fn is_familywise(&self) -> bool {
+    pub(crate) fn is_familywise(&self) -> bool {
         self.adjustment == Adjustment::Holm
-    }
-}
-
-impl From<Verdict> for EndpointVerdict {
-    fn from(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Faster => Self::Better,
-            Verdict::Slower => Self::Worse,
-            Verdict::Same => Self::Same,
-            Verdict::Undecided => Self::Undecided,
-            Verdict::NotEnoughData => Self::NotEnoughData,
-        }
-    }
-}
-
-impl From<EndpointVerdict> for Verdict {
-    fn from(change: EndpointVerdict) -> Self {
-        match change {
-            EndpointVerdict::Better => Self::Faster,
-            EndpointVerdict::Worse => Self::Slower,
-            EndpointVerdict::Same => Self::Same,
-            EndpointVerdict::Undecided => Self::Undecided,
-            EndpointVerdict::NotEnoughData => Self::NotEnoughData,
-        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! endpoints that the plan puts in it; where a margin is declared, also the tests of being the same. What could not be tested counts with a p-value of 1: whether it can
 //! is seen in the data, so to leave it out would choose the family by its results. Gates go by this family.
 
-use super::{comparison::ComparisonReport, endpoint::EndpointRow, suite::Conclusion, suite::VerdictCounts};
+use super::{comparison::ComparisonReport, endpoint::EndpointRow, suite::Total, suite::VerdictCounts};
 use crate::{conclusion::Verdict, count::counted, count::grouped, count::percent};
 use serde::{Deserialize, Serialize};
 use speedup_statistics::inference::{Adjustment, Alternative, ConfidenceLevel, ErrorRate, PValue};
@@ -32,7 +32,7 @@ impl OneSidedReport {
         }
     }
 
-    /// The two-sided p-value.
+    /// The two-sided p-value of the same ratio.
     pub(crate) fn two_sided(self) -> PValue {
         PValue::clamped(2.0 * PValue::from_told(self.faster.min(self.slower)).get())
     }
@@ -89,7 +89,7 @@ pub(super) struct Tested {
 pub(crate) fn adjust(
     comparisons: &mut [&mut ComparisonReport],
     endpoints: &mut [&mut EndpointRow],
-    total: &Conclusion,
+    total: &Total,
     level: ConfidenceLevel,
 ) -> Multiplicity {
     let headlines: Vec<Tested> = comparisons.iter().map(|one| Tested::headline(one)).collect();
@@ -179,7 +179,7 @@ impl AdjustedReport {
     }
 
     /// Whether it keeps the probability of any wrong verdict.
-    pub fn is_familywise(&self) -> bool {
+    pub(crate) fn is_familywise(&self) -> bool {
         self.adjustment == Adjustment::Holm
     }
 }
@@ -192,17 +192,6 @@ fn left_of(plain: Verdict, differ: PValue, same: Option<PValue>, level: Confiden
         Verdict::NotEnoughData => Verdict::NotEnoughData,
         Verdict::Same if is_same => Verdict::Same,
         Verdict::Faster | Verdict::Slower if differ.rejects_at(risk) => plain,
-        Verdict::Same | Verdict::Faster | Verdict::Slower | Verdict::Undecided => Verdict::Undecided,
-    }
-}
-
-/// What is left of a verdict by the adjusted p-values of two one-sided questions.
-pub(crate) fn adjusted_by(plain: Verdict, faster: PValue, slower: PValue, level: ConfidenceLevel) -> Verdict {
-    let risk = level.risk();
-    match plain {
-        Verdict::NotEnoughData => Verdict::NotEnoughData,
-        Verdict::Faster if faster.rejects_at(risk) => Verdict::Faster,
-        Verdict::Slower if slower.rejects_at(risk) => Verdict::Slower,
         Verdict::Same | Verdict::Faster | Verdict::Slower | Verdict::Undecided => Verdict::Undecided,
     }
 }

@@ -165,7 +165,6 @@ impl PlainSamples<'_> {
             selection: self.selection,
             larger_is_better: self.larger_is_better,
             weights: self.weights.clone(),
-            level: declared.level,
             declared: *declared,
         }
     }

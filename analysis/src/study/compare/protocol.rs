@@ -294,9 +294,12 @@ impl IntervalReport {
         }
     }
 
-    /// Whether both ends are one number, as where the times are tied.
-    pub(super) fn has_no_width(&self) -> bool {
-        self.ends().is_some_and(|(lower, upper)| lower == upper)
+    /// Why there is none.
+    pub(super) fn reason(&self) -> Option<&Reason> {
+        match self {
+            Self::Bounded { .. } => None,
+            Self::Missing { reason } => Some(reason),
+        }
     }
 
     /// The ends, if they are known.

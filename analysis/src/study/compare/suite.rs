@@ -13,7 +13,7 @@ use super::{members::Members, proportion, protocol::IntervalReport};
 use crate::conclusion::{Reason, ReasonCode, Verdict, WarningCode, Warnings};
 use crate::count;
 use serde::{Deserialize, Serialize};
-use speedup_statistics::inference::{Adjustment, ConfidenceLevel, ErrorRate, Interval, PValue};
+use speedup_statistics::inference::{Adjustment, ErrorRate, Interval, PValue};
 use speedup_statistics::protocol::speedup_test::LARGE_ABOVE;
 use speedup_statistics::ratio::{
     BenchmarkWeights, LogEffect, PairedRatio, RandomEffectsMean, RatioError, Speedup, SpeedupMeans,
@@ -225,13 +225,12 @@ pub(crate) struct Suite<'a> {
     /// Whether a speedup of 2 says twice the values instead of half of them.
     pub(crate) larger_is_better: bool,
     pub(crate) weights: BenchmarkWeights,
-    pub(crate) level: ConfidenceLevel,
     pub(crate) declared: Declared,
 }
 
 /// The total with its verdict.
-#[derive(Clone, Debug)]
-pub(crate) struct Conclusion {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Total {
     pub(crate) verdict: Verdict,
     reason: Option<Reason>,
     speedup: Option<f64>,
@@ -243,7 +242,7 @@ pub(crate) struct Conclusion {
 
 impl Suite<'_> {
     /// The report of a conclusion, whose benchmarks are adjusted; how, and how many it would take, its caller fills in.
-    pub(crate) fn report(&self, conclusion: Conclusion, warnings: &mut Warnings) -> SuiteReport {
+    pub(crate) fn report(&self, conclusion: Total, warnings: &mut Warnings) -> SuiteReport {
         self.warn(&conclusion, warnings);
         let conclusion = self.without_opposition(conclusion);
         let typical = self.typical();
@@ -271,10 +270,10 @@ impl Suite<'_> {
             over: self.members.benchmarks() as u64,
             overall: Summary::ALL.into_iter().filter_map(overall).collect(),
             speedup_means: Summary::ALL.into_iter().filter_map(means).collect(),
-            proportions: proportion::all(&comparisons, self.selection, self.level),
+            proportions: proportion::all(&comparisons, self.selection, self.declared.level),
             true_share: match self.is_so_far {
                 true => None,
-                false => TrueShareReport::new(&comparisons, self.selection, self.level),
+                false => TrueShareReport::new(&comparisons, self.selection, self.declared.level),
             },
             required: None,
             multiplicity: Vec::new(),
@@ -282,24 +281,20 @@ impl Suite<'_> {
     }
 
     /// The total, before the benchmarks are adjusted.
-    pub(crate) fn conclusion(&self) -> Conclusion {
+    pub(crate) fn conclusion(&self) -> Total {
         match &self.benchmarks[..] {
-            [(_, only)] => Conclusion::of_one(only),
+            [(_, only)] => Total::of_one(only),
             _ if self.is_by_looks => self.of_looks(),
-            _ if self.is_so_far => Conclusion {
-                verdict: Verdict::NotEnoughData,
-                reason: Some(runs_outstanding()),
-                p_value: None,
-                p_same: None,
-                at_threshold: None,
-                ..self.of_many()
-            },
+            _ if self.is_so_far => {
+                let Total { speedup, interval, .. } = self.of_many();
+                Total { speedup, interval, ..Total::refused(runs_outstanding()) }
+            }
             _ => self.of_many(),
         }
     }
 
     /// Over benchmarks that stopped by what they showed there is no test that keeps the risk: the speedup is a description.
-    fn of_looks(&self) -> Conclusion {
+    fn of_looks(&self) -> Total {
         let reason = Reason::new(
             ReasonCode::NoSuiteByLooks,
             "The looks decided for each benchmark by itself how many runs it has, so no test over all of them keeps the risk: \
@@ -307,37 +302,35 @@ impl Suite<'_> {
         );
         let overall = self.members.overall(&self.weights, Summary::Mean).ok();
         let interval = IntervalReport::Missing { reason: reason.clone() };
-        Conclusion {
+        Total {
             speedup: overall.map(|overall| overall.speedup),
             interval: Some(interval),
-            ..Conclusion::refused(reason)
+            ..Total::refused(reason)
         }
     }
 
-    fn of_many(&self) -> Conclusion {
+    fn of_many(&self) -> Total {
         let (members, weights) =
             (self.members.as_members(), self.members.weights(&self.weights, Summary::Mean));
         let builds = self.members.builds();
         let ratio: Result<Box<dyn Speedup>, SuiteRatioError> = match self.are_pairs {
             true => PairedRatio::of_clusters(members, builds, &weights).map(|ratio| Box::new(ratio) as _),
-            false if self.declared.is_by_size => {
-                SuiteRatio::of_clusters(members, builds, &weights).map(|ratio| Box::new(ratio) as _)
-            }
-            false => SuiteRatio::of_clusters(members, builds, &weights)
-                .map(|ratio| Box::new(ratio.by_smaller_side()) as _),
+            false => SuiteRatio::of_clusters(members, builds, &weights).map(|ratio| {
+                Box::new(if self.declared.is_by_size { ratio } else { ratio.by_smaller_side() }) as _
+            }),
         };
         let ratio = match ratio {
             Ok(ratio) => ratio,
-            Err(error) => return Conclusion::refused(refusal(error, self.members.benchmarks())),
+            Err(error) => return Total::refused(refusal(error, self.members.benchmarks())),
         };
-        let found = self.stepped().judge(&*ratio);
-        let reason = match &found.interval {
-            IntervalReport::Bounded { .. } => None,
-            IntervalReport::Missing { reason } => Some(reason.clone()),
-        };
-        Conclusion {
+        // The clock's step is at most the largest share of a benchmark's time.
+        let steps =
+            self.benchmarks.iter().filter_map(|(_, comparison)| comparison.first.as_ref()?.clock_step);
+        let declared = Declared { clock_step: steps.reduce(f64::max), ..self.declared };
+        let found = declared.judge(&*ratio);
+        Total {
             verdict: found.verdict,
-            reason,
+            reason: found.interval.reason().cloned(),
             speedup: Some(found.ratio),
             interval: Some(found.interval),
             p_value: Some(found.p_value),
@@ -346,15 +339,8 @@ impl Suite<'_> {
         }
     }
 
-    /// What is declared, of a total: the clock's step is at most the largest share of a benchmark's time.
-    fn stepped(&self) -> Declared {
-        let steps =
-            self.benchmarks.iter().filter_map(|(_, comparison)| comparison.first.as_ref()?.clock_step);
-        Declared { clock_step: steps.reduce(f64::max), ..self.declared }
-    }
-
     /// The same without its word, where a benchmark whose verdict survives the adjustment says the opposite.
-    fn without_opposition(&self, conclusion: Conclusion) -> Conclusion {
+    fn without_opposition(&self, conclusion: Total) -> Total {
         let opposite = match conclusion.verdict {
             Verdict::Faster => Verdict::Slower,
             Verdict::Slower => Verdict::Faster,
@@ -369,7 +355,7 @@ impl Suite<'_> {
         let sentence = "Benchmarks went another way than the total, so there is no single verdict for all of \
             them: go by the benchmarks";
         let reason = Some(Reason::new(ReasonCode::BenchmarksOppose, sentence));
-        Conclusion { verdict: Verdict::Undecided, reason, ..conclusion }
+        Total { verdict: Verdict::Undecided, reason, ..conclusion }
     }
 
     /// The random-effects mean of the benchmarks with intervals, by the estimated errors of their log speedups.
@@ -391,19 +377,14 @@ impl Suite<'_> {
             method: RandomEffectsMean::NAME.to_owned(),
             benchmarks: effects.len() as u64,
             speedup: mean.mean().exp(),
-            interval: ends(mean.interval(self.level)),
-            prediction: ends(mean.prediction(self.level)),
+            interval: ends(mean.interval(self.declared.level)),
+            prediction: ends(mean.prediction(self.declared.level)),
             tau: mean.tau_squared().sqrt(),
             heterogeneity: mean.heterogeneity(),
         })
     }
 
-    fn sentence(
-        &self,
-        conclusion: &Conclusion,
-        counts: VerdictCounts,
-        typical: Option<&TypicalReport>,
-    ) -> String {
+    fn sentence(&self, conclusion: &Total, counts: VerdictCounts, typical: Option<&TypicalReport>) -> String {
         let said = self.verdict_in_words(conclusion, counts);
         if counts.total() < 2 || self.is_so_far {
             return said.trim_end().to_owned();
@@ -412,8 +393,8 @@ impl Suite<'_> {
         format!("{} By benchmark: {}.{typical}", said.trim_end(), counts.in_words())
     }
 
-    fn verdict_in_words(&self, conclusion: &Conclusion, counts: VerdictCounts) -> String {
-        let Self { candidate, baseline, level, .. } = self;
+    fn verdict_in_words(&self, conclusion: &Total, counts: VerdictCounts) -> String {
+        let Self { candidate, baseline, declared, .. } = self;
         let within = if self.members.are_by_classes() { " within the classes of hosts" } else { "" };
         let is_one = self.benchmarks.len() == 1;
         let over = match is_one {
@@ -428,21 +409,14 @@ impl Suite<'_> {
             let change = count::change(100.0 * change, ends);
             format!("{} ({change}){over}", count::ratio(speedup, ends))
         };
-        let level = count::percent(level.get());
+        let level = count::percent(declared.level.get());
         let in_total = if is_one { "" } else { " in total" };
         match (conclusion.verdict, conclusion.speedup) {
-            (Verdict::Faster, Some(speedup)) => {
-                format!(
-                    "{candidate} is faster than {baseline}{in_total}: {}, at confidence level {level}.",
-                    size(speedup)
-                )
-            }
-            (Verdict::Slower, Some(speedup)) => {
-                format!(
-                    "{candidate} is slower than {baseline}{in_total}: {}, at confidence level {level}.",
-                    size(speedup)
-                )
-            }
+            (verdict @ (Verdict::Faster | Verdict::Slower), Some(speedup)) => format!(
+                "{candidate} is {} than {baseline}{in_total}: {}, at confidence level {level}.",
+                verdict.words(),
+                size(speedup)
+            ),
             (Verdict::Same, Some(speedup)) => {
                 let margin = self.declared.margin;
                 let margin =
@@ -510,7 +484,7 @@ impl Suite<'_> {
             };
         let p_values: Vec<Option<PValue>> = compared.iter().zip(members).map(p_value).collect();
         for ((benchmark, _), p_value) in compared.into_iter().zip(Adjustment::Holm.adjust(&p_values)) {
-            if p_value.is_some_and(|p_value| p_value.rejects_at(self.level.risk())) {
+            if p_value.is_some_and(|p_value| p_value.rejects_at(self.declared.level.risk())) {
                 warnings.concern(WarningCode::UnlikeShapes, &benchmark.name, || {
                     "The versions' values do not follow one law (two-sample Kolmogorov–Smirnov test, Holm over the benchmarks), \
                      though their centres are not shown to differ: their spread, their tails or a small shift do. Look at the \
@@ -521,7 +495,7 @@ impl Suite<'_> {
         }
     }
 
-    fn warn(&self, conclusion: &Conclusion, warnings: &mut Warnings) {
+    fn warn(&self, conclusion: &Total, warnings: &mut Warnings) {
         self.warn_of_unlike_shapes(warnings);
         if self.benchmarks.len() < 2 || self.members.benchmarks() == 0 {
             return;
@@ -577,7 +551,7 @@ impl Suite<'_> {
                 }
             }
         }
-        let risk = self.level.risk();
+        let risk = self.declared.level.risk();
         let adjusted = names.into_iter().zip(Adjustment::Holm.adjust(&p_values));
         adjusted.filter_map(|(name, p_value)| p_value?.rejects_at(risk).then_some(name)).collect()
     }
@@ -609,7 +583,7 @@ impl SpeedupMeansReport {
     }
 }
 
-impl Conclusion {
+impl Total {
     fn of_one(only: &ComparisonReport) -> Self {
         let headline = only.headline();
         Self {
@@ -624,15 +598,7 @@ impl Conclusion {
     }
 
     fn refused(reason: Reason) -> Self {
-        Self {
-            verdict: Verdict::NotEnoughData,
-            reason: Some(reason),
-            speedup: None,
-            interval: None,
-            p_value: None,
-            p_same: None,
-            at_threshold: None,
-        }
+        Self { reason: Some(reason), ..Self::default() }
     }
 }
 

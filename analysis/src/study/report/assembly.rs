@@ -6,11 +6,11 @@ use crate::study::{
     compare::comparison::CellReport, compare::comparison::ComparisonReport, compare::comparison::Pair,
     compare::endpoint::EndpointReport, compare::headline::Declared, compare::looked,
     compare::members::Members, compare::metric::MetricReport, compare::mixture::MixtureReport,
-    compare::multiplicity, compare::multiplicity::Multiplicity, compare::proportion,
-    compare::suite::Conclusion as Total, compare::suite::Suite, compare::suite::SuiteReport, design::Design,
-    design::DesignKind, gather::cell::CellRecords, gather::sampled::Sampled, missing::AttemptCounts,
-    missing::MissingReport, missing::completeness, missing::lacking, missing::losses, ranks::RanksReport,
-    report::MishapTotals, report::Report, report::SCHEMA_VERSION, rule::RuleReport, rule::RuleState, scaling,
+    compare::multiplicity, compare::multiplicity::Multiplicity, compare::proportion, compare::suite::Suite,
+    compare::suite::SuiteReport, compare::suite::Total, design::Design, design::DesignKind,
+    gather::cell::CellRecords, gather::sampled::Sampled, missing::AttemptCounts, missing::MissingReport,
+    missing::completeness, missing::lacking, missing::losses, ranks::RanksReport, report::MishapTotals,
+    report::Report, report::SCHEMA_VERSION, rule::RuleReport, rule::RuleState, scaling,
     scaling::ScalingReport, validity::built, validity::canary::CanaryReport,
     validity::controls::ControlsReport, validity::diagnostics, validity::diagnostics::DiagnosticsReport,
     validity::diagnostics::DiagnosticsSummary, validity::disturbance, validity::exclusion::ExclusionsReport,
@@ -152,7 +152,7 @@ fn all_concluded(
     circumstances: &Circumstances<'_>,
 ) -> Vec<(Total, Multiplicity)> {
     let of = |version| {
-        let total = concluded(sampled, benchmarks, version, circumstances);
+        let total = over_all(sampled, benchmarks, version, circumstances).conclusion();
         let multiplicity = match circumstances.looks {
             None if !circumstances.is_so_far => {
                 adjust(benchmarks, endpoints, version, &total, circumstances.level)
@@ -340,16 +340,6 @@ fn benchmark(
     BenchmarkReport { name: sampled.name.to_owned(), cells, comparisons }
 }
 
-/// A candidate's total.
-pub(crate) fn concluded(
-    sampled: &[Sampled<'_>],
-    benchmarks: &[BenchmarkReport],
-    version: usize,
-    circumstances: &Circumstances<'_>,
-) -> Total {
-    over_all(sampled, benchmarks, version, circumstances).conclusion()
-}
-
 /// A candidate over all benchmarks, which are adjusted together with its total.
 pub(crate) fn suite(
     sampled: &[Sampled<'_>],
@@ -377,7 +367,7 @@ fn over_all<'a>(
     version: usize,
     circumstances: &Circumstances<'a>,
 ) -> Suite<'a> {
-    let Circumstances { study, level, is_so_far, .. } = *circumstances;
+    let Circumstances { study, is_so_far, .. } = *circumstances;
     let experiment = &study.plan.experiment;
     let compared: Vec<_> =
         benchmarks.iter().map(|benchmark| (benchmark, &benchmark.comparisons[version - 1])).collect();
@@ -413,7 +403,6 @@ fn over_all<'a>(
         selection: selection(study),
         larger_is_better: false,
         weights,
-        level,
         declared: circumstances.declared(),
     }
 }
@@ -449,7 +438,7 @@ fn without_hosts(
     let mut unsaid = Warnings::default();
     let mut compared = benchmarks(&sampled, circumstances, &mut unsaid);
     let candidate = |version: usize| {
-        let total = concluded(&sampled, &compared, version, circumstances);
+        let total = over_all(&sampled, &compared, version, circumstances).conclusion();
         adjust(&mut compared, &mut [], version, &total, circumstances.level);
         let SuiteReport { candidate, verdict, speedup, .. } =
             suite(&sampled, &compared, version, total, circumstances, &mut unsaid);

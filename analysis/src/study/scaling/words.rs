@@ -1,8 +1,8 @@
 //! What more hosts bring, in sentences.
 
 use super::{EfficiencyRatioRow, ScalingRow, ScalingValue, SerialShareReport, VersionScaling};
+use crate::conclusion::EndpointVerdict;
 use crate::count::{counted, p_value, percent, ratio};
-use crate::study::compare::endpoint::EndpointVerdict;
 use speedup_core::experiment::gang::ScalingLaw;
 
 /// What a version gains by the most hosts, and its serial share.

@@ -1,20 +1,12 @@
 //! The conclusions of an experiment's report.
 
-use super::{Conclusion, Ruling};
 use crate::conclusion::{ReasonCode, Verdict};
+use crate::gate::{Conclusion, Ruling};
 use crate::study::{
     BisectionReport, ComparisonReport, EndpointReport, IntervalReport, OneSidedReport, Report, SuiteReport,
 };
 use speedup_core::experiment::{Family, metric::Metric};
 use speedup_statistics::inference::{Adjustment, ConfidenceLevel, PValue, Threshold};
-
-/// By what a report is ruled.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct GateTerms {
-    /// The slowdown that does not matter.
-    pub(crate) noise: Threshold,
-    pub(crate) level: ConfidenceLevel,
-}
 
 /// A conclusion with what its ruling is by.
 struct Ruled {
@@ -34,17 +26,17 @@ impl Conclusion {
     /// The same by the rows of the report, of which none may be left out.
     pub(crate) fn of_rows(report: &Report) -> Vec<Self> {
         let Ok(level) = ConfidenceLevel::new(report.head.confidence) else { return Vec::new() };
-        let terms = GateTerms { noise: report.head.noise_threshold, level };
+        let noise = report.head.noise_threshold;
         let mut all = Vec::new();
         for suite in &report.suites {
             let own = report.benchmarks.iter().flat_map(|benchmark| {
                 let own = benchmark.comparisons.iter().filter(|one| one.candidate == suite.candidate);
                 own.map(|comparison| (benchmark.name.as_str(), comparison))
             });
-            all.extend(Self::of_suite(suite, own, &report.endpoints, terms));
+            all.extend(Self::of_suite(suite, own, &report.endpoints, (noise, level)));
         }
         let bisection = report.rule.as_ref().and_then(|rule| rule.bisection.as_ref());
-        all.extend(bisection.map(|bisection| of_bisection(bisection, terms.noise)));
+        all.extend(bisection.map(|bisection| of_bisection(bisection, noise)));
         all
     }
 
@@ -53,9 +45,9 @@ impl Conclusion {
         suite: &SuiteReport,
         benchmarks: impl Iterator<Item = (&'a str, &'a ComparisonReport)>,
         endpoints: &[EndpointReport],
-        terms: GateTerms,
+        (noise, level): (Threshold, ConfidenceLevel),
     ) -> Vec<Self> {
-        let mut all: Vec<Ruled> = benchmarks.map(|(name, one)| of_comparison(name, one, terms)).collect();
+        let mut all: Vec<Ruled> = benchmarks.map(|(name, one)| of_comparison(name, one, noise)).collect();
         // Under a rule of looks a suite has no verdict, which is no lack of data.
         let by_looks = suite.reason.as_ref().is_some_and(|reason| reason.code == ReasonCode::NoSuiteByLooks);
         if all.len() != 1 && !by_looks {
@@ -65,8 +57,8 @@ impl Conclusion {
             let family = if endpoint.family == Family::Own { number } else { 0 };
             all.extend(of_endpoint(endpoint, &suite.candidate, family));
         }
-        if terms.noise != Threshold::NONE {
-            rule_at_threshold(&mut all, endpoints.len(), terms.level);
+        if !noise.is_none() {
+            rule_at_threshold(&mut all, endpoints.len(), level);
         }
         let opposed = suite.reason.as_ref().is_some_and(|reason| reason.code == ReasonCode::BenchmarksOppose);
         if let Some(total) = all.first_mut().filter(|one| opposed && one.conclusion.benchmark.is_none())
@@ -99,15 +91,26 @@ fn rule_at_threshold(all: &mut [Ruled], endpoints: usize, level: ConfidenceLevel
     }
 }
 
-/// The tests against the threshold of what has data; what has none counts as if nothing were shown.
-fn counted(verdict: Verdict, at_threshold: Option<OneSidedReport>) -> OneSidedReport {
-    match (verdict, at_threshold) {
-        (Verdict::NotEnoughData, _) | (_, None) => OneSidedReport { faster: 1.0, slower: 1.0 },
-        (_, Some(tested)) => tested,
+impl Ruled {
+    /// By the verdict that keeps the risk of its family, and its p-value.
+    fn new(
+        plain: Conclusion,
+        (adjusted_verdict, ruling_p_value): (Verdict, Option<f64>),
+        at_threshold: Option<OneSidedReport>,
+        family: usize,
+    ) -> Self {
+        // What has no data counts as if nothing were shown.
+        let at_threshold = match (plain.verdict, at_threshold) {
+            (Verdict::NotEnoughData, _) | (_, None) => OneSidedReport { faster: 1.0, slower: 1.0 },
+            (_, Some(tested)) => tested,
+        };
+        let ruling = adjusted_verdict.into();
+        let conclusion = Conclusion { adjusted_verdict, ruling, ruling_p_value, ..plain };
+        Self { conclusion, at_threshold: Some(at_threshold), family }
     }
 }
 
-fn of_comparison(benchmark: &str, comparison: &ComparisonReport, terms: GateTerms) -> Ruled {
+fn of_comparison(benchmark: &str, comparison: &ComparisonReport, noise: Threshold) -> Ruled {
     let headline = comparison.headline();
     let speedup = headline.as_ref().map(|headline| headline.speedup);
     let ends = headline.as_ref().and_then(|headline| headline.interval.ends());
@@ -115,27 +118,20 @@ fn of_comparison(benchmark: &str, comparison: &ComparisonReport, terms: GateTerm
     let plain = Conclusion::new(&comparison.candidate, Some(benchmark), verdict, speedup, ends);
     if comparison.look.is_some() {
         // The rule keeps the risk of each benchmark.
-        let ruling = Ruling::by_interval(verdict, ends, terms.noise);
+        let ruling = Ruling::by_interval(verdict, ends, noise);
         return Ruled { conclusion: Conclusion { ruling, ..plain }, at_threshold: None, family: 0 };
     }
     let at_threshold = headline.and_then(|headline| headline.at_threshold);
-    Ruled {
-        conclusion: plain.adjusted_to(comparison.familywise()),
-        // Without runs of both versions it is not of the family.
-        at_threshold: comparison.observed.map(|_| counted(verdict, at_threshold)),
-        family: 0,
-    }
+    let ruled = Ruled::new(plain, comparison.familywise(), at_threshold, 0);
+    // Without runs of both versions it is not of the family.
+    if comparison.observed.is_none() { Ruled { at_threshold: None, ..ruled } } else { ruled }
 }
 
 /// The total, of the same family as its benchmarks.
 fn of_total(suite: &SuiteReport) -> Ruled {
     let ends = suite.interval.as_ref().and_then(IntervalReport::ends);
     let plain = Conclusion::new(&suite.candidate, None, suite.verdict, suite.speedup, ends);
-    Ruled {
-        conclusion: plain.adjusted_to(suite.familywise()),
-        at_threshold: Some(counted(suite.verdict, suite.at_threshold)),
-        family: 0,
-    }
+    Ruled::new(plain, suite.familywise(), suite.at_threshold, 0)
 }
 
 /// The conclusions of a candidate on an endpoint, benchmark by benchmark.
@@ -150,18 +146,8 @@ fn of_endpoint<'a>(
         let plain = Conclusion::new(&row.candidate, Some(&row.benchmark), verdict, row.ratio, ends);
         let plain = Conclusion { endpoint: Some(endpoint.name()), ..plain };
         let (adjusted_verdict, p_value) = row.familywise();
-        Ruled {
-            conclusion: plain.adjusted_to((adjusted_verdict.into(), p_value)),
-            at_threshold: Some(counted(verdict, row.at_threshold)),
-            family,
-        }
+        Ruled::new(plain, (adjusted_verdict.into(), p_value), row.at_threshold, family)
     })
-}
-
-impl Conclusion {
-    fn adjusted_to(self, (adjusted_verdict, ruling_p_value): (Verdict, Option<f64>)) -> Self {
-        Self { adjusted_verdict, ruling: adjusted_verdict.into(), ruling_p_value, ..self }
-    }
 }
 
 /// What a bisection says of its bad end.
