@@ -75,21 +75,6 @@ impl Goal {
         format!("{what}, each benchmark by itself, not adjusted for their number")
     }
 
-    /// The observations on the scale that is compared.
-    fn scaled(self, units: Option<Units>) -> Option<Units> {
-        match self.trim {
-            Some(_) => units?.logarithms(),
-            None => units,
-        }
-    }
-
-    fn half_width(self, pilot: &Units) -> f64 {
-        match self.trim {
-            Some(_) => self.precision.ln_1p(),
-            None => self.precision * pilot.baseline_mean(),
-        }
-    }
-
     /// Fills in what the interval of all runs says, and returns it in words.
     fn conclude(self, row: &mut RuleRow, interval: &Interval) -> String {
         let ends = [interval.lower, interval.upper];
@@ -115,14 +100,19 @@ fn ask(study: &Study, comparison: &Comparison<'_>, goal: Goal, planned: &[u32]) 
     let times = comparison.units(study, study.plan.runs());
     row.saved_ns = times.as_ref().map(|times| times.saved_by(goal.trim));
     row.promise = Some(Promise::Short);
-    let pilot = goal.scaled(comparison.units(study, units::end_of_pilot(study)));
-    let (Some(pilot), Some(all)) = (pilot, goal.scaled(times)) else {
+    // The observations on the scale that is compared.
+    let scaled = |units: Option<Units>| if goal.trim.is_some() { units?.logarithms() } else { units };
+    let pilot = scaled(comparison.units(study, units::end_of_pilot(study)));
+    let (Some(pilot), Some(all)) = (pilot, scaled(times)) else {
         row.sentence =
             format!("{about}: no number of runs, because a version has no measured run in the pilot.");
         return Asked { row, lacking: 0 };
     };
     row.observations = all.counts();
-    let half_width = goal.half_width(&pilot);
+    let half_width = match goal.trim {
+        Some(_) => goal.precision.ln_1p(),
+        None => goal.precision * pilot.baseline_mean(),
+    };
     row.half_width_ns = goal.trim.is_none().then_some(half_width);
     let have = row.observations[0].min(row.observations[1]);
     let trim = goal.trim.unwrap_or(TrimShare::NONE);
