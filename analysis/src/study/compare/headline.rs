@@ -396,9 +396,11 @@ impl Declared {
         let sentence = match needed {
             Some(needed) => {
                 let takes = counted(needed, arranged.map_or(INDEPENDENT_RUN, Arranged::noun));
-                format!("{interval} takes {takes} of each version at {}: plan more{or_else}", self.level)
+                format!(
+                    "{interval} takes at least {takes} of each version at {}: plan more{or_else}",
+                    self.level
+                )
             }
-            // Draws are no finer than their number.
             None => format!(
                 "{interval} has no ends at {}, however many runs there are: lower the level",
                 self.level

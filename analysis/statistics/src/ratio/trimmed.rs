@@ -154,8 +154,8 @@ impl TrimmedRatio {
         Ok(Self { contrast: pairs([baseline, candidate], logarithms, share)?, method: Self::NAME_OF_PAIRS })
     }
 
-    /// The same, with draws enough for p-values that are compared with `risk`, two-sided: a family's least, as Holm's risk/65 of 65
-    /// benchmarks. They are enough for 0.001 in any case. A p-value of more than a few times the least has the same digits either way. An
+    /// The same, with draws enough for p-values that are compared with `risk`, two-sided: a family's least, as Holm's risk/66 of 65
+    /// benchmarks and their total. They are enough for 0.001 in any case. A p-value of more than a few times the least has the same digits either way. An
     /// interval at a smaller risk draws for that.
     #[must_use]
     pub fn compared_at(self, risk: Risk) -> Self {
@@ -336,7 +336,7 @@ fn needed(level: ConfidenceLevel, share: TrimShare, labels: fn(usize) -> Labels)
     (2..=MOST_NEEDED).find(is_enough).map(|runs| runs as u64)
 }
 
-/// With more of them no level is reached that draws do not reach with so many.
+/// So many reach any level that differs from 1.
 const MOST_NEEDED: usize = 30;
 
 fn interval(method: &'static str, level: ConfidenceLevel, limits: Option<[f64; 2]>) -> RatioInterval {

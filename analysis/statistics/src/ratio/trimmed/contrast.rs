@@ -415,7 +415,7 @@ impl Contrast {
         self.strata.iter().zip(&self.cuts).map(|(stratum, cuts)| stratum.under(hypothesis, cuts)).collect()
     }
 
-    /// The same, with draws enough for comparisons with this one-sided level; a level of 0 rejects nothing and takes none.
+    /// The same, with draws enough for comparisons with this one-sided level, as far as samples of this size have so many.
     pub(super) fn with_finest(mut self, finest: f64) -> Self {
         self.finest = if finest > 0.0 { finest.min(USUAL_FINEST) } else { USUAL_FINEST };
         self.relabellings.refine(most_draws(self.finest));
@@ -466,12 +466,15 @@ impl Contrast {
             });
             return by_t.max(beyond as f64 / most as f64);
         }
-        let most = most.min(most_draws(finest).ceil() as usize);
-        if most == 0 {
+        let wanted = most_draws(finest).ceil() as usize;
+        let mut tail = DrawnTail::new(finest.max(by_t));
+        if most > 0 {
+            self.relabellings.visit(|row| tail.count(is_beyond(row), level, most.min(wanted)));
+        }
+        // Large samples have fewer draws than so small a level takes. Where none of them is beyond, Student's law says how far.
+        if tail.beyond == 0 && tail.drawn == most && most < wanted {
             return by_t;
         }
-        let mut tail = DrawnTail::new(finest.max(by_t));
-        self.relabellings.visit(|row| tail.count(is_beyond(row), level, most));
         by_t.max(tail.p_value())
     }
 
@@ -509,16 +512,21 @@ impl Contrast {
         let mut inside = if is_zero_inside { 0.0 } else { of_student };
         let mut outside = inside + direction * reach * ROUNDING;
         let mut step = reach * FIRST_STEP;
-        while !self.rejects(outside, direction, risk) {
+        let ends_at_zero = is_zero_beyond && !is_zero_inside;
+        loop {
+            if ends_at_zero && direction * outside > 0.0 {
+                outside = 0.0;
+                break;
+            }
+            if self.rejects(outside, direction, risk) {
+                break;
+            }
             inside = outside;
             outside += direction * step;
             step *= 2.0;
             if step > reach * MOST_REACH {
                 return None;
             }
-        }
-        if is_zero_beyond && direction * outside > 0.0 && !is_zero_inside {
-            outside = 0.0;
         }
         while (outside - inside).abs() > reach * PRECISION {
             let next = inside.midpoint(outside);

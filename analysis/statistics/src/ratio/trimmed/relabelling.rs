@@ -18,10 +18,10 @@ const MOST_REFINED: f64 = 1_048_576.0;
 const BLOCK: usize = 500;
 /// Blocks that are kept for the next hypothesis; a p-value that takes more draws is asked for once.
 const KEPT_BLOCKS: usize = 8;
-/// Observations of all draws together, half a second: large samples have fewer draws.
-const MOST_DRAWN: usize = 1 << 27;
-/// Beyond so many observations in all nothing is drawn: the law of so many is the limit's.
-const MOST_OBSERVATIONS: usize = 1 << 15;
+/// Observations of all draws together, a twentieth of a second: large samples have fewer draws.
+const MOST_DRAWN: usize = 1 << 24;
+/// Where even the version with fewer observations has more, nothing is drawn: the law of so many is the limit's.
+const MOST_OF_SMALLER: usize = 500;
 /// The parent of all seeds of draws.
 const SEED: Seed = Seed(0x7472_696d_6d65_6421);
 
@@ -47,6 +47,14 @@ impl Labels {
     fn bits(self) -> usize {
         match self {
             Self::Choice { all, .. } => all,
+            Self::Signs(pairs) => pairs,
+        }
+    }
+
+    /// The observations of the version with fewer, or the pairs.
+    fn fewest(self) -> usize {
+        match self {
+            Self::Choice { first, all } => first.min(all - first),
             Self::Signs(pairs) => pairs,
         }
     }
@@ -174,20 +182,16 @@ impl Relabellings {
         let observations: usize = self.strata.iter().map(|labels| labels.bits()).sum();
         if self.is_complete {
             self.count().round() as usize
-        } else if observations > MOST_OBSERVATIONS {
+        } else if self.strata.iter().all(|labels| labels.fewest() > MOST_OF_SMALLER) {
             0
         } else {
             MOST_DRAWN / observations
         }
     }
 
-    /// The least p-value that the relabellings can show, of which `hidden` have the same statistic.
+    /// The least p-value that all relabellings can show, of which `hidden` have the same statistic.
     pub(super) fn finest(&self, hidden: f64) -> f64 {
-        match self.most() {
-            0 => 0.0,
-            _ if self.is_complete => hidden / self.count().round(),
-            most => (1.0 / (most + 1) as f64).max(hidden / self.count()),
-        }
+        if self.most() == 0 { 0.0 } else { hidden / self.count().round() }
     }
 
     pub(super) fn count(&self) -> f64 {

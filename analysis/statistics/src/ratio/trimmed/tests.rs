@@ -121,8 +121,8 @@ fn the_fewest_runs_and_pairs_that_show_anything() {
     // Of ten or more one goes at either end, and what is left out may be exchanged.
     assert_eq!(at(0.003), [Some(6), Some(11)]);
     assert_eq!(at(1e-5), [Some(11), Some(19)]);
-    // Of so many runs three million labellings are drawn at most.
-    assert_eq!(at(1e-7), [None, None]);
+    // However few of them are drawn.
+    assert_eq!(at(1e-7), [Some(14), Some(27)]);
     let fast = trimmed(&[1.0, 1.01, 1.02], &[2.0, 2.02, 2.04], 0.1);
     assert!(fast.interval(ConfidenceLevel::USUAL).bounded().is_none());
 }
@@ -190,14 +190,23 @@ fn a_small_spread_far_from_the_other_version_counts() {
 }
 
 /// With more observations than are drawn of, the limit law decides, at once.
+/// More runs never take an answer away, however small the level is beside what so many observations have as draws.
 #[test]
-fn large_samples_take_the_limit_law() {
-    let times = |shift: f64| -> Vec<f64> {
-        (0..20_000).map(|run| 1.0 + shift + f64::from(run % 100) / 1e3).collect()
+fn large_samples_take_the_limit_law_where_draws_end() {
+    let times = |runs: u32, shift: f64| -> Vec<f64> {
+        (0..runs).map(|run| 1.0 + shift + f64::from(run * 7 % 20) / 1e3).collect()
     };
-    let ratio = trimmed(&times(0.01), &times(0.0), 0.1);
-    assert!(ratio.p_value(1.0, Alternative::Greater).get() < 1e-12);
-    assert!(ratio.interval(ConfidenceLevel::USUAL).bounded().is_some_and(|interval| interval.lower > 1.008));
+    for runs in [40, 200, 600, 20_000] {
+        let ratio = trimmed(&times(runs, 0.05), &times(runs, 0.0), 0.1);
+        let limits = |level: f64| {
+            let interval = ratio.interval(ConfidenceLevel::new(level).unwrap());
+            interval.bounded().map(|interval| interval.upper / interval.lower).unwrap()
+        };
+        assert!(limits(0.95) < limits(0.999_999) && limits(0.999_999) < 1.02, "{runs}");
+        let finest =
+            trimmed(&times(runs, 0.05), &times(runs, 0.0), 0.1).compared_at(Risk::new(1e-7).unwrap());
+        assert!(finest.p_value(1.0, Alternative::TwoSided).get() <= 1e-7, "{runs}");
+    }
 }
 
 #[test]
