@@ -152,7 +152,7 @@ fn a_brief_report_is_what_fits_a_screen() {
     let heaviest = ["timeouts_censor", "failed_runs", "retries_can_bias"];
     assert!(heaviest.iter().all(|code| caveats.contains(code)), "{caveats}");
     assert!(!caveats.contains("independence_not_provided"), "the verdict says it: {caveats}");
-    assert!(short.contains(" more: --section failures"), "{short}");
+    assert!(short.contains("2 more: --section failures"), "{short}");
     for heading in ["Method\n", "In short\n", "Proportion of benchmarks"] {
         assert!(whole.contains(heading) && !short.contains(heading), "{heading}: {short}");
     }

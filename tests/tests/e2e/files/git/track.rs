@@ -130,6 +130,8 @@ fn a_step_after_an_acknowledged_one_is_found() {
     let found = report(&project);
     let steps = found["steps"].as_array().expect("steps");
     assert_eq!(steps.len(), 2, "{found}");
+    let size = steps[0]["size"]["ratio"].as_f64().expect("a ratio");
+    assert!((size - 1.3).abs() < 0.01, "{found}");
     assert!(set(&steps[0], &ids).contains(&5) && set(&steps[1], &ids).contains(&12), "{found}");
     assert_eq!((&steps[0]["is_worse"], &steps[1]["is_worse"]), (&true.into(), &false.into()), "{found}");
 }
